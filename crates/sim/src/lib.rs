@@ -1,0 +1,1 @@
+//! Simulated systems under test in virtual time, seeded.

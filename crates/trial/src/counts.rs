@@ -32,11 +32,7 @@ impl Counts {
         if lost > sent {
             return Err(CountsError { sent, lost });
         }
-        Ok(Self {
-            intended,
-            sent,
-            lost,
-        })
+        Ok(Self { intended, sent, lost })
     }
 
     /// Units that the trial meant to offer.

@@ -35,9 +35,7 @@ pub struct TrialResult {
 impl TrialResult {
     /// The time that this trial weighs in every sum (MLRsearch-15 Trial Effective Duration).
     pub fn effective_duration(&self) -> Nanoseconds {
-        self.output
-            .effective_duration
-            .unwrap_or(self.input.duration)
+        self.output.effective_duration.unwrap_or(self.input.duration)
     }
 
     /// Whether this is a high-loss trial for a goal with this loss ratio; `None` where a trial was stopped before
@@ -89,11 +87,7 @@ pub trait Measurer {
     ///
     /// # Errors
     /// When the trial gave no result that can be counted.
-    fn measure(
-        &mut self,
-        input: TrialInput,
-        stop_above: Option<Ratio>,
-    ) -> Result<TrialOutput, MeasureError>;
+    fn measure(&mut self, input: TrialInput, stop_above: Option<Ratio>) -> Result<TrialOutput, MeasureError>;
 }
 
 #[cfg(test)]
@@ -113,10 +107,7 @@ mod tests {
         };
         let result = TrialResult { input, output };
         assert_eq!(result.is_high_loss(Ratio::ZERO), Some(true));
-        assert_eq!(
-            result.is_high_loss(Ratio::new(5, 1000).unwrap()),
-            Some(true)
-        );
+        assert_eq!(result.is_high_loss(Ratio::new(5, 1000).unwrap()), Some(true));
         assert_eq!(result.is_high_loss(Ratio::new(1, 100).unwrap()), None);
     }
 }

@@ -51,9 +51,7 @@ impl Ratio {
             return Err(RatioError::ZeroDenominator(numerator));
         }
         if numerator > denominator {
-            return Err(RatioError::OutOfRange(
-                numerator as f64 / denominator as f64,
-            ));
+            return Err(RatioError::OutOfRange(numerator as f64 / denominator as f64));
         }
         let divisor = greatest_common_divisor(numerator, denominator);
         Ok(Self {

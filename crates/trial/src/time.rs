@@ -1,12 +1,12 @@
 use std::fmt;
 use std::iter::Sum;
-use std::ops::{Add, AddAssign, Sub};
+use std::ops::{Add, AddAssign};
 
 use thiserror::Error;
 
 const PER_SECOND: f64 = 1e9;
 
-/// A span of time in whole nanoseconds.
+/// A span of time in whole nanoseconds. Sums stop at 584 years instead of overflowing.
 ///
 /// Seconds given as a binary fraction are rounded to the nearest nanosecond once, on entry, so that sums of
 /// decimal durations (`0.1 s` three times) are exact.
@@ -56,20 +56,13 @@ impl Nanoseconds {
 impl Add for Nanoseconds {
     type Output = Self;
     fn add(self, other: Self) -> Self {
-        Self(self.0 + other.0)
+        Self(self.0.saturating_add(other.0))
     }
 }
 
 impl AddAssign for Nanoseconds {
     fn add_assign(&mut self, other: Self) {
-        self.0 += other.0;
-    }
-}
-
-impl Sub for Nanoseconds {
-    type Output = Self;
-    fn sub(self, other: Self) -> Self {
-        Self(self.0 - other.0)
+        *self = *self + other;
     }
 }
 

@@ -1,0 +1,34 @@
+//! Which load to measure next. Strategies only select: what trials mean is decided in one place for all of them.
+
+mod bisect;
+
+use brimful_trial::{Nanoseconds, TrialInput, TrialResult};
+
+use crate::{Problem, TrialLog};
+
+/// A way to select loads.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum StrategyKind {
+    /// Plain bisection, one goal after the other (RFC 2544, TST009).
+    Bisect,
+}
+
+/// Selects trials. It sees every trial of the log, also those it did not ask for.
+pub(crate) trait Strategy {
+    /// The next trial, or `None` when nothing is left to measure.
+    fn next(&mut self, problem: &Problem, log: &TrialLog) -> Option<TrialInput>;
+
+    /// Takes notice of a trial that has just been added to the log.
+    fn observe(&mut self, problem: &Problem, log: &TrialLog, result: &TrialResult);
+
+    /// Expected time of the trials still to come, waits excluded; `None` before there is anything to go by.
+    fn forecast(&self, problem: &Problem, log: &TrialLog) -> Option<Nanoseconds>;
+}
+
+impl StrategyKind {
+    pub(crate) fn start(self, _problem: &Problem) -> Box<dyn Strategy + Send> {
+        match self {
+            Self::Bisect => Box::new(bisect::Bisect),
+        }
+    }
+}

@@ -16,7 +16,7 @@ pub enum Step {
 pub struct Controller {
     problem: Problem,
     log: TrialLog,
-    strategy: Box<dyn Strategy + Send>,
+    strategy: Box<dyn Strategy>,
     stopped: Option<StopReason>,
 }
 

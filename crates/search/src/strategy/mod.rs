@@ -14,7 +14,7 @@ pub enum StrategyKind {
 }
 
 /// Selects trials. It sees every trial of the log, also those it did not ask for.
-pub(crate) trait Strategy {
+pub(crate) trait Strategy: Send + Sync {
     /// The next trial, or `None` when nothing is left to measure.
     fn next(&mut self, problem: &Problem, log: &TrialLog) -> Option<TrialInput>;
 
@@ -26,7 +26,17 @@ pub(crate) trait Strategy {
 }
 
 impl StrategyKind {
-    pub(crate) fn start(self, _problem: &Problem) -> Box<dyn Strategy + Send> {
+    /// All of them.
+    pub const ALL: [Self; 1] = [Self::Bisect];
+
+    /// What users call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bisect => "bisect",
+        }
+    }
+
+    pub(crate) fn start(self, _problem: &Problem) -> Box<dyn Strategy> {
         match self {
             Self::Bisect => Box::new(bisect::Bisect),
         }

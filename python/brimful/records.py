@@ -1,8 +1,8 @@
 """The record of a run: append-only JSON Lines, one object a line, told apart by ``kind``.
 
 Values are in SI base units, counts are whole numbers, ratios lie between 0 and 1. A file starts with a `Run`.
-Fields that a reader does not know are kept when a record is read and written again (`Record.extra`-like fields hold
-what a measurer says beyond the known ones). A field never changes its meaning: `SCHEMA` goes up instead.
+Files are only ever appended to, so fields that a reader does not know stay in them; what a measurer says beyond the
+known fields is kept under ``extra``. A field never changes its meaning: `SCHEMA` goes up instead.
 """
 
 from __future__ import annotations
@@ -78,6 +78,7 @@ class Trial(msgspec.Struct, frozen=True, omit_defaults=True, tag="trial", tag_fi
     """Wall time of the whole trial, waits included."""
     stopped_early: bool = False
     phase: int | None = None
+    """Phase or target of the strategy, where it has such."""
     invalid: str | None = None
     duplicated: int | None = None
     reordered: int | None = None
@@ -106,23 +107,20 @@ class Bound(msgspec.Struct, frozen=True, omit_defaults=True, tag="bound", tag_fi
     seq: int
 
 
-class GoalBound(msgspec.Struct, frozen=True):
-    """A relevant bound of a result, with its evidence."""
-
-    load: float
-    conditional_throughput: float
-    sums: Sums
-
-
 class GoalResult(msgspec.Struct, frozen=True, omit_defaults=True, tag="goal_result", tag_field="kind"):
     """The answer for one goal; one of them a goal, in the order of the goals."""
 
     goal: str
     regular: bool
     reason: str
-    lower_bound: GoalBound | None = None
-    upper_bound: GoalBound | None = None
+    lower_bound: float | None = None
+    """Relevant lower bound as a load; for an irregular result the best that exists."""
+    upper_bound: float | None = None
+    """Relevant upper bound as a load."""
     conditional_throughput: float | None = None
+    """At the lower bound, as a load."""
+    lower_bound_sums: Sums | None = None
+    upper_bound_sums: Sums | None = None
 
 
 class Warning(msgspec.Struct, frozen=True, omit_defaults=True, tag="warning", tag_field="kind"):  # noqa: A001

@@ -1,6 +1,6 @@
 //! What crosses the boundary as JSON: the field names of the record format.
 
-use brimful_search::{Assessment, Bound, GoalResult, Problem, SearchGoal, Sums, Verdict};
+use brimful_search::{Assessment, GoalResult, Problem, SearchGoal, Sums, Verdict};
 use brimful_trial::{Load, Nanoseconds, Ratio};
 use pyo3::PyErr;
 use pyo3::exceptions::PyValueError;
@@ -38,19 +38,14 @@ pub(crate) struct SumsText {
 }
 
 #[derive(Serialize)]
-pub(crate) struct BoundText {
-    load: f64,
-    conditional_throughput: f64,
-    sums: SumsText,
-}
-
-#[derive(Serialize)]
 pub(crate) struct GoalResultText {
     regular: bool,
     reason: &'static str,
-    lower_bound: Option<BoundText>,
-    upper_bound: Option<BoundText>,
+    lower_bound: Option<f64>,
+    upper_bound: Option<f64>,
     conditional_throughput: Option<f64>,
+    lower_bound_sums: Option<SumsText>,
+    upper_bound_sums: Option<SumsText>,
 }
 
 #[derive(Serialize)]
@@ -115,24 +110,16 @@ impl From<Sums> for SumsText {
     }
 }
 
-impl From<Bound> for BoundText {
-    fn from(bound: Bound) -> Self {
-        Self {
-            load: bound.load.per_second(),
-            conditional_throughput: bound.conditional_throughput,
-            sums: bound.sums.into(),
-        }
-    }
-}
-
 impl From<GoalResult> for GoalResultText {
     fn from(result: GoalResult) -> Self {
         Self {
             regular: result.is_regular(),
             reason: result.reason.code(),
+            lower_bound: result.lower_bound.map(|bound| bound.load.per_second()),
+            upper_bound: result.upper_bound.map(|bound| bound.load.per_second()),
             conditional_throughput: result.conditional_throughput(),
-            lower_bound: result.lower_bound.map(Into::into),
-            upper_bound: result.upper_bound.map(Into::into),
+            lower_bound_sums: result.lower_bound.map(|bound| bound.sums.into()),
+            upper_bound_sums: result.upper_bound.map(|bound| bound.sums.into()),
         }
     }
 }

@@ -28,7 +28,3 @@ class MeasureError(BrimfulError):
     """Nothing more can be measured."""
 
     exit_code = 3
-
-
-class InvalidTrialError(MeasureError):
-    """The tester spoiled one trial: it counts neither as success nor as loss, and repeating it may help."""

@@ -1,6 +1,7 @@
 use std::fmt;
 
-use crate::Quantity;
+use crate::Quantity::{self, Load, Rate, Share, Span, Whole, YesNo};
+use DefaultValue::{Derived, Text};
 
 /// A kind of system under test.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -113,9 +114,6 @@ const fn parameter(
         default,
     }
 }
-
-use DefaultValue::{Derived, Text};
-use Quantity::{Load, Rate, Share, Span, Whole, YesNo};
 
 const COMMON: &[ParameterInfo] = &[
     parameter(

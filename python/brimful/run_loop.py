@@ -191,8 +191,11 @@ class SearchLoop:
     def _alarm(self) -> Iterator[None]:
         """End a trial that hangs past the budget. Virtual clocks need none, and only the main thread can have one."""
         budget_s = self._plan.budget_s
-        virtual = isinstance(self._measurer.now(), float) and self._description.traffic.get("simulated") is True
-        if budget_s is None or virtual or threading.current_thread() is not threading.main_thread():
+        if (
+            budget_s is None
+            or self._description.virtual_time
+            or threading.current_thread() is not threading.main_thread()
+        ):
             yield
             return
 

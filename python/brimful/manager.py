@@ -192,7 +192,7 @@ def _check_resolution(plan: Plan, description: Description) -> None:
 
 
 def _deviations(request: SearchRequest, description: Description) -> list[str]:
-    """What is not as in the trial procedure of RFC 2544 section 23 (MLRsearch-15 demands that a report says so)."""
+    """Say what is not as in RFC 2544 section 23 (MLRsearch-15 Trial: every deviation must be in the report)."""
     said = description.traffic.get("deviations", [])
     found = [str(text) for text in said] if isinstance(said, list) else []
     if request.early_termination and description.can_stop_early:
@@ -203,7 +203,7 @@ def _deviations(request: SearchRequest, description: Description) -> list[str]:
 
 
 def _warnings(run: Run, result: SearchResult) -> list[Warning]:
-    """What a reader of the result should know beyond the numbers."""
+    """Say what a reader of the result should know beyond the numbers."""
     warnings = []
     ceiling = run.measurer.get("ceiling")
     for goal in result.goal_results:

@@ -176,10 +176,11 @@ def encode(record: Record) -> bytes:
 def decode_line(line: bytes, *, where: str) -> Record:
     """Decode one line; ``where`` names it in an error."""
     try:
-        return _decoder.decode(line)
+        record: Record = _decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         message = f"{where}: {error}"
         raise RecordError(message) from error
+    return record
 
 
 class RecordWriter:
@@ -197,7 +198,7 @@ class RecordWriter:
             os.fsync(self._file.fileno())
         except OSError as error:
             message = (
-                f"{self.path}: cannot write: {error.strerror}; what is in the file is whole, continue with --resume"
+                f"{self.path}: cannot write: {error.strerror}; make room and continue with --resume"
             )
             raise RecordError(message) from error
 

@@ -278,7 +278,7 @@ class SearchLoop:
         return trial, policy, problem
 
     def _output_of_failure(self, load: float, duration_s: float, reply: dict[str, Any]) -> TrialOutput:
-        """What a spoiled trial counted, or total loss where it counted nothing that can be."""
+        """Give what a spoiled trial counted, or total loss where it counted nothing that can be."""
         counts = [reply.get(field) for field in ("intended", "sent", "lost")]
         if all(isinstance(count, int) and count >= 0 for count in counts) and counts[2] <= counts[1]:  # type: ignore[operator]
             return TrialOutput(intended=counts[0], sent=counts[1], lost=counts[2], extra=reply)  # type: ignore[arg-type]

@@ -41,16 +41,23 @@ class _Commands(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+_EXAMPLES = """\b
+Examples:
+  brimful search --measurer sim:soft-knee,capacity=1Mpps,seed=7
+  brimful search --measurer lab:bridge --html report.html
+"""
+
+
+@click.group(
+    cls=_Commands,
+    epilog=_EXAMPLES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(package_name="brimful", message="brimful %(version)s")
 def group() -> None:
-    r"""Find how much load a data plane takes before it spills.
+    """Find how much load a data plane takes before it spills.
 
-    A data plane is anything you can offer a load to and count what it lost. Try:
-
-    \b
-        brimful search --measurer sim:soft-knee,capacity=1Mpps,seed=7
-        brimful search --measurer lab:bridge
+    A data plane is anything you can offer a load to and count what it lost.
     """
 
 

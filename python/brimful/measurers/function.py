@@ -28,6 +28,7 @@ class FunctionMeasurer:
         answer = self._function(load, duration_s)
         if isinstance(answer, TrialOutput):
             return answer
+        call = f"measure({load:g}, {duration_s:g})"
         if not isinstance(answer, tuple) or len(answer) not in (2, 3):
             message = (
                 f"measure({load:g}, {duration_s:g}) returned {answer!r}; return (sent, lost) or (sent, lost, seconds)"
@@ -35,7 +36,7 @@ class FunctionMeasurer:
             raise MeasureError(message)
         sent, lost = (_count(value, name, load) for value, name in zip(answer, ("sent", "lost"), strict=False))
         if lost > sent:
-            message = f"measure({load:g}, {duration_s:g}) returned lost {lost} above sent {sent}"
+            message = f"{call} returned lost {lost} above sent {sent}"
             raise TrialFailedError(message)
         effective = float(answer[2]) if len(answer) == 3 else None
         if effective is not None and not 0 < effective <= 1e9:

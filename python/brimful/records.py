@@ -197,9 +197,7 @@ class RecordWriter:
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
-            message = (
-                f"{self.path}: cannot write: {error.strerror}; make room and continue with --resume"
-            )
+            message = f"{self.path}: cannot write: {error.strerror}; make room and continue with --resume"
             raise RecordError(message) from error
 
     def close(self) -> None:

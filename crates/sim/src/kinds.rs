@@ -151,7 +151,7 @@ const COMMON: &[ParameterInfo] = &[
     ),
 ];
 
-/// In the order of [`Kind`]. The defaults of the weather are chosen so that MLRsearch and bisection find the
+/// In the order of [`Kind`]. The defaults of the weather are chosen so that searches find the
 /// throughputs, spreads and search times that were published or measured for systems of these characters.
 const KINDS: &[KindInfo] = &[
     KindInfo {

@@ -78,13 +78,16 @@ impl fmt::Display for Value {
     }
 }
 
-/// Letters for thousands, the largest first, with the power of ten that each stands for.
-const LETTERS: [(char, u32); 3] = [('G', 9), ('M', 6), ('k', 3)];
+/// Letters for thousands, the largest first, with what each stands for and its power of ten.
+const LETTERS: [(char, f64, i32); 3] = [('G', 1e9, 9), ('M', 1e6, 6), ('k', 1e3, 3)];
 
 fn parse_rate(text: &str) -> Option<f64> {
     let number = text.strip_suffix("pps").unwrap_or(text);
-    let rate = match LETTERS.iter().find(|(letter, _)| number.ends_with(*letter)) {
-        Some((letter, power)) => parse_scaled(number.strip_suffix(*letter)?, *power as i32)?,
+    let rate = match LETTERS
+        .iter()
+        .find(|(letter, ..)| number.ends_with(*letter))
+    {
+        Some((letter, _, power)) => parse_scaled(number.strip_suffix(*letter)?, *power)?,
         None => parse_scaled(number, 0)?,
     };
     (rate <= HIGHEST_RATE).then_some(rate)
@@ -131,7 +134,7 @@ fn parse_scaled(number: &str, power: i32) -> Option<f64> {
 fn write_rate(rate: f64, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
     let forms = LETTERS
         .iter()
-        .map(|(letter, power)| format!("{}{letter}pps", rate / 10_f64.powi(*power as i32)))
+        .map(|(letter, factor, _)| format!("{}{letter}pps", rate / factor))
         .filter(|form| parse_rate(form) == Some(rate));
     let plain = format!("{rate}pps");
     let shortest = std::iter::once(plain.clone())

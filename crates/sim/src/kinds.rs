@@ -196,26 +196,26 @@ const KINDS: &[KindInfo] = &[
     KindInfo {
         kind: Kind::Stalls,
         name: "stalls",
-        description: "sharp, but now and then it stops for some ten milliseconds",
+        description: "sharp, but every half minute or so it stops for less than a tenth of a second",
         own: &[
-            parameter("stall-every", Span, Text("25s"), "mean time between stalls"),
+            parameter("stall-every", Span, Text("35s"), "mean time between stalls"),
             parameter(
                 "stall-least",
                 Span,
-                Text("20ms"),
+                Text("60ms"),
                 "length of the shortest stall",
             ),
             parameter(
                 "stall-most",
                 Span,
-                Text("60ms"),
+                Text("85ms"),
                 "length of the longest stall",
             ),
             parameter(
                 "queue",
                 Span,
-                Text("40ms"),
-                "how long the queue takes what arrives at capacity before it loses",
+                Text("60ms"),
+                "how much of what arrives at capacity the queue takes in a stall, as time",
             ),
         ],
     },

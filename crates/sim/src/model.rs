@@ -181,14 +181,11 @@ impl Stalls {
         }
     }
 
-    /// Below capacity the queue is empty when a stall comes, and takes what arrives until it is full; above, it is
-    /// full already.
+    /// The queue takes what arrives in a stall until it is full.
     fn lost_in(&self, slot: Slot, rate: f64) -> f64 {
         let stalled = self.stalled_seconds(slot);
-        if rate > self.capacity {
-            return rate * stalled + (rate - self.capacity) * (slot.seconds() - stalled);
-        }
-        excess(rate * stalled, self.queue)
+        let running = slot.seconds() - stalled;
+        excess(rate * stalled, self.queue) + excess(rate, self.capacity) * running
     }
 
     /// For how long of the slot the system stands still. A stall lies wholly within a second.

@@ -63,7 +63,13 @@ class Troubled:
 def brimful(*arguments, cwd, check=None, **options):
     """Run the command; ``check`` is the exit code that it must have."""
     finished = subprocess.run(
-        [*BRIMFUL, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=100, env=os.environ, **options
+        [*BRIMFUL, *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env=os.environ,
+        **options,
     )
     assert "Traceback" not in finished.stderr
     if check is not None:

@@ -5,10 +5,9 @@ import sys
 import textwrap
 
 import pytest
-from support import ROOT, InvalidTrialError, MeasureError, TrialFailedError
-
 from brimful.errors import UsageError
 from brimful.measurers.command import CommandMeasurer, trial_output
+from support import ROOT, InvalidTrialError, MeasureError, TrialFailedError
 
 
 def program(tmp_path, body, *, timeout_s=20.0):

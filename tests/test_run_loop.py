@@ -1,13 +1,12 @@
 """The run loop: what becomes of trials, failures, time and interruptions."""
 
-import pytest
-from support import NDR_AND_PDR, InvalidTrialError, MeasureError, TrialFailedError, TrialOutput, Troubled, goal, sharp
-
 import brimful
+import pytest
 from brimful.errors import UsageError
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import Bound, End, GoalResult, Trial
 from brimful.run_loop import FailurePolicy, Plan, SearchLoop
+from support import NDR_AND_PDR, InvalidTrialError, MeasureError, TrialFailedError, TrialOutput, Troubled, goal, sharp
 
 
 def plan(**changes):

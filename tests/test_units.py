@@ -1,11 +1,10 @@
 """Numbers with units, both ways."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from brimful import units
 from brimful.errors import UsageError
+from hypothesis import given
+from hypothesis import strategies as st
 
 
 @pytest.mark.parametrize(
@@ -71,7 +70,14 @@ def test_written_loads_read_back_nearly_equal(load):
 
 @pytest.mark.parametrize(
     ("load", "text"),
-    [(999.96, "1.000 kpps"), (999_940.0, "999.9 kpps"), (999_950.0, "1.000 Mpps"), (1e6, "1.000 Mpps"), (14_880_952.0, "14.88 Mpps"), (5.0, "5.000 pps")],
+    [
+        (999.96, "1.000 kpps"),
+        (999_940.0, "999.9 kpps"),
+        (999_950.0, "1.000 Mpps"),
+        (1e6, "1.000 Mpps"),
+        (14_880_952.0, "14.88 Mpps"),
+        (5.0, "5.000 pps"),
+    ],
 )
 def test_formatted_loads(load, text):
     assert units.format_load(load) == text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -149,6 +151,27 @@ def named_goals(goals: Sequence[SearchGoal]) -> list[Goal]:
         taken = sum(record.name.partition("-")[0] == kind for record in records)
         records.append(goal.record(goal.name or (f"{kind}-{taken + 1}" if taken else kind)))
     return records
+
+
+def problem_json(goals: Sequence[Goal], min_load: float, max_load: float, hint: float | None = None) -> str:
+    """Write goals and limits the way the engine reads them.
+
+    Raises
+    ------
+    UsageError
+        When a number is none; everything else the engine itself refuses.
+    """
+    for goal in goals:
+        for name, value in msgspec.structs.asdict(goal).items():
+            if isinstance(value, float) and not math.isfinite(value):
+                message = f"goal {goal.name!r}: {name} is {value}; it must be a finite number"
+                raise UsageError(message)
+    for name, load in (("min load", min_load), ("max load", max_load), ("hint", hint)):
+        if load is not None and not math.isfinite(load):
+            message = f"{name} is {load}; it must be a finite number"
+            raise UsageError(message)
+    problem = {"goals": msgspec.to_builtins(list(goals)), "min_load": min_load, "max_load": max_load, "hint": hint}
+    return json.dumps(problem)
 
 
 _ATTRIBUTES = ("name", "loss", "exceed", "trial", "sum", "initial", "width")

@@ -16,7 +16,7 @@ import msgspec
 
 from brimful import _core
 from brimful.errors import MeasureError, UsageError
-from brimful.goals import SearchGoal, named_goals
+from brimful.goals import SearchGoal, named_goals, problem_json
 from brimful.measurers.base import Description, InvalidTrialError, Measurer, TrialFailedError, TrialOutput
 from brimful.measurers.function import FunctionMeasurer, MeasureFunction
 from brimful.records import Bound, End, Goal, GoalResult, Record, Trial, Warning
@@ -68,14 +68,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         UsageError
             When goals or limits cannot be searched for.
         """
-        problem = {
-            "goals": msgspec.to_builtins(self.goals),
-            "min_load": self.min_load,
-            "max_load": self.max_load,
-            "hint": self.hint,
-        }
+        problem = problem_json(self.goals, self.min_load, self.max_load, self.hint)
         try:
-            return _core.Controller(json.dumps(problem), self.strategy)
+            return _core.Controller(problem, self.strategy)
         except ValueError as error:
             raise UsageError(str(error)) from error
 

@@ -1,4 +1,4 @@
-"""Strategies against simulated systems, many times: the comparisons of 2018 and 2024, with our figures beside theirs."""
+"""Strategies against simulated systems, many times, with our figures beside those published in 2018 and 2024."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 
 from brimful import _core
 from brimful.errors import UsageError
-from brimful.goals import SearchGoal, named_goals
+from brimful.goals import SearchGoal, named_goals, problem_json
 from brimful.records import Goal
 
 _MIN_LOAD = 9001.0
@@ -56,7 +56,7 @@ class Published2018(msgspec.Struct, frozen=True):
 
 
 def _six_runs(mean: float, average_deviation: float) -> Figure:
-    """The source prints the deviation of the mean of 6 runs; of one run it is sqrt(6) times that."""
+    """Give the deviation of one run: the source prints that of the mean of 6, which is sqrt(6) times smaller."""
     return Figure(mean, average_deviation * math.sqrt(6))
 
 
@@ -115,9 +115,9 @@ def searches(goals: list[Goal], strategy: str, spec: str, seeds: Sequence[int]) 
     UsageError
         When the kind or the strategy is unknown.
     """
-    problem = {"goals": msgspec.to_builtins(goals), "min_load": _MIN_LOAD, "max_load": _LINK_RATE, "hint": None}
+    problem = problem_json(goals, _MIN_LOAD, _LINK_RATE)
     try:
-        found = json.loads(_core.simulate(json.dumps(problem), strategy, spec, list(seeds)))
+        found = json.loads(_core.simulate(problem, strategy, spec, list(seeds)))
     except ValueError as error:
         raise UsageError(str(error)) from error
     throughput = [

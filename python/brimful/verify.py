@@ -13,6 +13,7 @@ import msgspec
 
 from brimful import _core
 from brimful.errors import RecordError, UsageError
+from brimful.goals import problem_json
 from brimful.records import Goal, GoalResult, Run, RunFile, Sums, Trial, read_run
 
 _STOPPING_REASONS = frozenset({"time-budget", "interrupted", "measurement-failed"})
@@ -56,10 +57,9 @@ class TrialLog:
     """The trials of a finished search, classified."""
 
     def __init__(self, goals: list[Goal], trials: list[Trial], limits: tuple[float, float]) -> None:
-        problem = {"goals": msgspec.to_builtins(goals), "min_load": limits[0], "max_load": limits[1], "hint": None}
         try:
             # Any strategy will do: none is asked for a trial.
-            self._controller = _core.Controller(json.dumps(problem), "bisect")
+            self._controller = _core.Controller(problem_json(goals, *limits), "bisect")
         except ValueError as error:
             raise UsageError(str(error)) from error
         self.goals = goals

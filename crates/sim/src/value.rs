@@ -78,13 +78,13 @@ impl fmt::Display for Value {
     }
 }
 
-/// Letters for thousands, the largest first, with the power of ten that each stands for.
-const LETTERS: [(char, u32); 3] = [('G', 9), ('M', 6), ('k', 3)];
+/// Letters for thousands, the largest first, with what each stands for and its power of ten.
+const LETTERS: [(char, f64, i32); 3] = [('G', 1e9, 9), ('M', 1e6, 6), ('k', 1e3, 3)];
 
 fn parse_rate(text: &str) -> Option<f64> {
     let number = text.strip_suffix("pps").unwrap_or(text);
-    let rate = match LETTERS.iter().find(|(letter, _)| number.ends_with(*letter)) {
-        Some((letter, power)) => parse_scaled(number.strip_suffix(*letter)?, *power as i32)?,
+    let rate = match LETTERS.iter().find(|(letter, ..)| number.ends_with(*letter)) {
+        Some((letter, _, power)) => parse_scaled(number.strip_suffix(*letter)?, *power)?,
         None => parse_scaled(number, 0)?,
     };
     (rate <= HIGHEST_RATE).then_some(rate)
@@ -131,12 +131,10 @@ fn parse_scaled(number: &str, power: i32) -> Option<f64> {
 fn write_rate(rate: f64, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
     let forms = LETTERS
         .iter()
-        .map(|(letter, power)| format!("{}{letter}pps", rate / 10_f64.powi(*power as i32)))
+        .map(|(letter, factor, _)| format!("{}{letter}pps", rate / factor))
         .filter(|form| parse_rate(form) == Some(rate));
     let plain = format!("{rate}pps");
-    let shortest = std::iter::once(plain.clone())
-        .chain(forms)
-        .min_by_key(String::len);
+    let shortest = std::iter::once(plain.clone()).chain(forms).min_by_key(String::len);
     formatter.write_str(&shortest.unwrap_or(plain))
 }
 
@@ -153,28 +151,13 @@ mod tests {
 
     #[test]
     fn reads_and_writes_each_quantity() {
-        check(
-            Quantity::Load,
-            "14.88Mpps",
-            Value::Rate(14_880_000.0),
-            "14.88Mpps",
-        );
+        check(Quantity::Load, "14.88Mpps", Value::Rate(14_880_000.0), "14.88Mpps");
         check(Quantity::Load, "1500k", Value::Rate(1.5e6), "1.5Mpps");
         check(Quantity::Load, "9001", Value::Rate(9001.0), "9001pps");
         check(Quantity::Load, "1e6", Value::Rate(1e6), "1Mpps");
         check(Quantity::Rate, "0", Value::Rate(0.0), "0pps");
-        check(
-            Quantity::Span,
-            "500ms",
-            Value::Span(Nanoseconds(500_000_000)),
-            "0.5s",
-        );
-        check(
-            Quantity::Span,
-            "2s",
-            Value::Span(Nanoseconds(2_000_000_000)),
-            "2s",
-        );
+        check(Quantity::Span, "500ms", Value::Span(Nanoseconds(500_000_000)), "0.5s");
+        check(Quantity::Span, "2s", Value::Span(Nanoseconds(2_000_000_000)), "2s");
         check(Quantity::Share, "0.5%", Value::Share(0.005), "0.005");
         check(Quantity::Share, "1", Value::Share(1.0), "1");
         check(Quantity::Whole, "7", Value::Whole(7), "7");

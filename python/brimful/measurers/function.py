@@ -53,8 +53,8 @@ class FunctionMeasurer:
 
 
 def _count(value: Any, name: str, load: float) -> int:  # noqa: ANN401 - whatever a user's function returned
-    whole = int(value) if isinstance(value, int | float) or hasattr(value, "__index__") else None
-    if whole is None or whole != value or whole < 0 or whole >= 2**63:
+    is_whole = hasattr(value, "__index__") or (isinstance(value, float) and value.is_integer())
+    if not is_whole or not 0 <= int(value) < 2**63:
         message = f"measure at load {load:g} returned {name} = {value!r}; it must be a whole number, 0 or more"
         raise TrialFailedError(message)
-    return whole
+    return int(value)

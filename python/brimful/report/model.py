@@ -63,10 +63,10 @@ class BoundTrace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PhaseMark(msgspec.Struct, frozen=True):
-    """When the search first reached a phase."""
+    """When the search first reached a phase, or trials of a greater length where phases are not recorded."""
 
     at_s: float
-    phase: int
+    label: str
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -198,10 +198,16 @@ def _rfc2544(goal: Goal) -> str:
 
 
 def _phases(trials: list[TrialView]) -> list[PhaseMark]:
+    counted = [trial for trial in trials if trial.invalid is None]
+    numbered = any(trial.phase is not None for trial in counted)
     marks: list[PhaseMark] = []
-    for trial in trials:
-        if trial.phase is not None and (not marks or trial.phase > marks[-1].phase):
-            marks.append(PhaseMark(trial.start_s, trial.phase))
+    furthest = -1.0
+    for trial in counted:
+        stage = float(trial.phase if trial.phase is not None else -1) if numbered else trial.duration_s
+        if stage > furthest:
+            furthest = stage
+            label = f"phase {trial.phase}" if numbered else f"{format_duration(trial.duration_s)} trials"
+            marks.append(PhaseMark(trial.start_s, label))
     return marks
 
 

@@ -92,7 +92,7 @@ def _effective_duration(report: Report) -> _Said:
     )
 
 
-def _width_definition(report: Report) -> _Said:  # noqa: ARG001
+def _width_definition(report: Report) -> _Said:
     return STATED, f"Width is relative: {WIDTH_DEFINITION}."
 
 
@@ -165,9 +165,11 @@ def _isolation(report: Report) -> _Said:
 def _warm_up(report: Report) -> _Said:
     if facts.is_simulated(report.run):
         return STATED, "Simulated: there is nothing to warm up."
+    if report.statistics.warm_up_s > 0:
+        return STATED, f"{format_duration(report.statistics.warm_up_s)} at max load before the search, never counted."
     said = facts.lookup(report.run, facts.WARM_UP_KEYS)
     if said is None:
-        return MISSING, "The record does not say (measurer.warm_up)."
+        return MISSING, "No warm-up trial is in the record, and nothing else is said (measurer.warm_up)."
     seconds = facts.number(said)
     return STATED, f"{format_duration(seconds)} before the search." if seconds is not None else facts.text(said)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Sequence
 
@@ -16,7 +17,7 @@ Style = Callable[[str, str], str]
 WIDTH = 100
 
 
-def plain(text: str, role: str) -> str:  # noqa: ARG001
+def plain(text: str, role: str) -> str:
     """Give the text as it is."""
     return text
 
@@ -190,11 +191,16 @@ def _statements(report: Report, style: Style) -> str:
 
 
 def _wrap(text: str, indent: int, *, hang: int = 0) -> str:
-    return textwrap.fill(
-        text,
+    """Fill lines without parting a number from its unit."""
+    filled = textwrap.fill(
+        _NUMBER_AND_UNIT.sub("\\1\N{NO-BREAK SPACE}", text),
         WIDTH,
         initial_indent=" " * indent,
         subsequent_indent=" " * (indent + hang),
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return filled.replace("\N{NO-BREAK SPACE}", " ")
+
+
+_NUMBER_AND_UNIT = re.compile(r"(\d|≥|<) (?=[\d%]|ms\b|s\b|min\b|h\b|[kMG]?pps\b|bytes\b)")

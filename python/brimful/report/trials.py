@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
@@ -11,8 +12,13 @@ import msgspec
 
 from brimful.records import Goal, Trial
 
+WARM_UP = "warm-up"
+"""What the record gives as the reason why a warm-up trial does not count."""
 LONG_PAUSE_S = 30.0
 """A pause between trials is cut out of the time axis when it is longer than this and than ten usual trials."""
+
+
+_LOAD_PREFIX = re.compile(r"^invalid trial at [^:]*: ")
 
 
 class TrialView(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +39,7 @@ class TrialView(msgspec.Struct, frozen=True, kw_only=True):
     exceeded: list[str]
     """Goals whose loss ratio it exceeds."""
     level: str
-    """``clean`` (no goal exceeded), ``between``, ``above`` (all exceeded) or ``invalid``."""
+    """``clean`` (no goal exceeded), ``between``, ``above`` (all exceeded), ``invalid`` or ``warm-up``."""
     stopped_early: bool
     phase: int | None
     invalid: str | None
@@ -54,7 +60,10 @@ class TrialStatistics(msgspec.Struct, frozen=True, kw_only=True):
     total: int
     counted: int
     invalid: int
+    """Spoiled trials; warm-up trials are not among them."""
     invalid_reasons: dict[str, int]
+    warm_up_s: float
+    """Sum of the intended durations of warm-up trials."""
     stopped_early: int
     stopped_early_share: float
     sending_s: float
@@ -116,7 +125,7 @@ def _view(trial: Trial, goals: Sequence[Goal], start: float) -> TrialView:
     missing, expected = loss_counts(trial)
     exceeded = [goal.name for goal in goals if exceeds(trial, goal.loss_ratio)]
     if trial.invalid is not None:
-        level = "invalid"
+        level = WARM_UP if trial.invalid == WARM_UP else "invalid"
     elif not exceeded:
         level = "clean"
     else:
@@ -179,7 +188,8 @@ def _axis(trials: Sequence[Trial]) -> tuple[list[float], list[Pause]]:
 def total(trials: Sequence[Trial]) -> TrialStatistics:
     """Sum up the trials of a run."""
     counted = [trial for trial in trials if trial.invalid is None]
-    invalid = [trial for trial in trials if trial.invalid is not None]
+    warm_up = [trial for trial in trials if trial.invalid == WARM_UP]
+    reasons = [trial.invalid for trial in trials if trial.invalid is not None and trial.invalid != WARM_UP]
     stopped = sum(trial.stopped_early for trial in counted)
     timed = [trial for trial in trials if trial.elapsed_s > 0 and not trial.stopped_early]
     shares = [effective_duration(trial) / trial.duration_s for trial in counted if trial.duration_s > 0]
@@ -187,8 +197,9 @@ def total(trials: Sequence[Trial]) -> TrialStatistics:
     return TrialStatistics(
         total=len(trials),
         counted=len(counted),
-        invalid=len(invalid),
-        invalid_reasons=dict(Counter(trial.invalid for trial in invalid if trial.invalid is not None)),
+        invalid=len(reasons),
+        invalid_reasons=dict(Counter(_LOAD_PREFIX.sub("", reason) for reason in reasons)),
+        warm_up_s=sum(trial.duration_s for trial in warm_up),
         stopped_early=stopped,
         stopped_early_share=stopped / len(counted) if counted else 0.0,
         sending_s=sum(durations),

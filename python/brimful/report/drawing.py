@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,7 @@ def level_label(level: str, goals: int) -> str:
 
 def draw_trials(axes: Axes, report: Report, low: float, high: float) -> None:
     """Draw each trial as a line at its load, a mark at its end; triangles on the border for those beyond it."""
-    for level, marker in MARKERS.items():
+    for level, _marker in MARKERS.items():
         group = [trial for trial in report.trials if trial.level == level]
         if not group:
             continue
@@ -51,8 +52,7 @@ def draw_trials(axes: Axes, report: Report, low: float, high: float) -> None:
     stopped = [trial for trial in report.trials if trial.stopped_early and low <= trial.load <= high]
     if stopped:
         xs, ys = [trial.end_s for trial in stopped], [trial.load for trial in stopped]
-        style = {"markersize": 10, "markeredgewidth": 1.0, "linestyle": "none", "zorder": 4.5}
-        axes.plot(xs, ys, "|", color=palette.INK, label="stopped early", **style)
+        axes.plot(xs, ys, "|", color=palette.INK, markersize=10, markeredgewidth=1.0, zorder=4.5, label="stopped early")
 
 
 def _draw_beyond(axes: Axes, times: Sequence[float], edge: float, marker: str, colour: str) -> None:
@@ -109,7 +109,7 @@ def _stairs(trace: BoundTrace, end: float) -> _Stairs:
 def _rectangles(lower: _Stairs, upper: _Stairs) -> Iterator[tuple[float, float, float, float]]:
     """Give the stretches of time in which both bounds are known and still."""
     times = sorted({*lower[0], *upper[0]})
-    for left, right in zip(times, times[1:], strict=False):
+    for left, right in itertools.pairwise(times):
         bottom, top = _load_at(lower, left), _load_at(upper, left)
         if bottom is not None and top is not None and bottom < top:
             yield left, right, bottom, top
@@ -141,7 +141,9 @@ def draw_overview(axes: Axes, report: Report, low: float, high: float) -> None:
     axes.set_ylim(0, max(trial.load for trial in report.trials) * 1.15)
     axes.locator_params(axis="y", nbins=3)
     axes.tick_params(labelbottom=False)
-    axes.set_title("all loads; the grey band is enlarged below", fontsize="small", color=palette.MUTED, loc="right", pad=3)
+    axes.set_title(
+        "all loads; the grey band is enlarged below", fontsize="small", color=palette.MUTED, loc="right", pad=3
+    )
 
 
 def mark_times(places: Sequence[Axes], report: Report) -> None:

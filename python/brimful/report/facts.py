@@ -28,8 +28,8 @@ REORDER_KEYS = ("reordering", "reorder_handling")
 EFFECTIVE_KEYS = ("effective_duration",)
 
 
-def lookup(run: Run, keys: tuple[str, ...]) -> Any | None:
-    """Give the first value under one of the keys: in the traffic, the device, the measurer, the host, the labels."""
+def lookup(run: Run, keys: tuple[str, ...]) -> object:
+    """Give the first value under a key: in the traffic, the device, the measurer, the host or the labels; or none."""
     for place in (run.traffic, run.device, run.measurer, run.host, run.labels):
         for key in keys:
             value = place.get(key)

@@ -6,7 +6,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -147,7 +147,7 @@ def _arrange(figure: Figure, axes: Axes, size: Size, *, right_in: float, gap: fl
 def _style(size: Size, salt: str) -> Iterator[None]:
     import matplotlib
 
-    settings = {
+    settings: dict[Any, Any] = {
         "svg.hashsalt": f"brimful-{salt}-{size.name}",
         "svg.fonttype": "none",
         "font.family": "sans-serif",
@@ -163,6 +163,7 @@ def _style(size: Size, salt: str) -> Iterator[None]:
         "grid.linewidth": 0.6,
         "lines.solid_capstyle": "butt",
         "text.color": palette.INK,
+        "text.parse_math": False,
         "xtick.color": palette.MUTED,
         "ytick.color": palette.MUTED,
     }

@@ -87,8 +87,8 @@ def _figures(report: Report) -> list[dict[str, str]]:
             "wide": figures.draw_search_time(report, figures.WIDE),
             "narrow": figures.draw_search_time(report, figures.NARROW),
             "caption": (
-                "Each trial is a line from its start to its end at the load it offered, with a mark where its outcome was "
-                "known. Stepped lines are the relevant lower bounds (solid) and upper bounds (dashed) of each goal; "
+                "Each trial is a line from its start to its end at the load it offered, with a mark at its end. "
+                "Stepped lines are the relevant lower bounds (solid) and upper bounds (dashed) of each goal; "
                 "between them lies what was not yet known. Triangles on the border stand for trials beyond it."
             ),
         },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING
@@ -53,7 +54,7 @@ def scale_loads(axis: Axis, largest: float, unit: str) -> str:
     factor, name = load_scale(largest, unit)
     low, high = sorted(axis.get_view_interval())
     ticks = [tick for tick in axis.get_majorticklocs() if low <= tick <= high]
-    step = min((after - before for before, after in zip(ticks, ticks[1:], strict=False)), default=factor) / factor
+    step = min((after - before for before, after in itertools.pairwise(ticks)), default=factor) / factor
     digits = min(9, max(0, -floor(log10(step) + 1e-9))) if step > 0 else 0
     digits += any(round(tick / factor, digits) != round(tick / factor, digits + 1) for tick in ticks)
     axis.set_ticks(ticks, [f"{tick / factor:.{digits}f}" for tick in ticks])

@@ -65,7 +65,11 @@ def _traffic_profile(report: Report) -> _Said:
     if not run.traffic:
         return MISSING, "The record has no traffic profile (run.traffic)."
     said = [f"directions: {facts.directions(run) or 'not recorded'}"]
-    for name, keys in (("mesh", facts.MESH_KEYS), ("modifiers", facts.MODIFIER_KEYS), ("protocol", facts.PROTOCOL_KEYS)):
+    for name, keys in (
+        ("mesh", facts.MESH_KEYS),
+        ("modifiers", facts.MODIFIER_KEYS),
+        ("protocol", facts.PROTOCOL_KEYS),
+    ):
         value = facts.lookup(run, keys)
         if value is not None:
             said.append(f"{name}: {facts.text(value)}")
@@ -203,7 +207,11 @@ def _protocol(report: Report) -> _Said:
     run = report.run
     parts = [
         f"{name}: {facts.text(value)}"
-        for name, keys in (("protocol", facts.PROTOCOL_KEYS), ("flows", facts.STREAM_KEYS), ("medium", facts.MEDIUM_KEYS))
+        for name, keys in (
+            ("protocol", facts.PROTOCOL_KEYS),
+            ("flows", facts.STREAM_KEYS),
+            ("medium", facts.MEDIUM_KEYS),
+        )
         if (value := facts.lookup(run, keys)) is not None
     ]
     if parts:
@@ -216,7 +224,8 @@ def _protocol(report: Report) -> _Said:
 def _trial_duration(report: Report) -> _Said:
     return STATED, "; ".join(
         f"{view.goal.name}: final trials of {format_duration(view.goal.final_trial_duration_s)}, "
-        f"{format_duration(view.goal.duration_sum_s)} in sum, at most {format_ratio(view.goal.exceed_ratio)} of it lossy"
+        f"{format_duration(view.goal.duration_sum_s)} in sum, "
+        f"at most {format_ratio(view.goal.exceed_ratio)} of it above the loss ratio"
         for view in report.goals
     )
 

@@ -176,7 +176,8 @@ def _set_up(report: Report, style: Style) -> str:
         )
         for path, value in facts.table(mapping)
     ]
-    rows = [[name if index == 0 or rows[index - 1][0] != name else "", *rest] for index, (name, *rest) in enumerate(rows)]
+    names = [""] + [row[0] for row in rows]
+    rows = [["" if row[0] == before else row[0], *row[1:]] for row, before in zip(rows, names, strict=False)]
     command = f"  {' '.join(run.command)}" if run.command else ""
     return "\n".join(part for part in (style("Set-up", "title"), table(rows), command) if part)
 

@@ -9,7 +9,7 @@ from brimful.units import format_duration, format_load, format_ratio
 
 REASONS = {
     "regular": "Both relevant bounds are there and close enough.",
-    "max-load-is-lower-bound": "Even the max load met the goal, so the result is a least value: the limit was not found.",
+    "max-load-is-lower-bound": "Even the max load met the goal, so only a least value is known.",
     "min-load-is-upper-bound": "Even the min load missed the goal, so only a greatest value is known.",
     "width-not-reached": "The bounds stayed further apart than the width that the goal asks for.",
     "time-budget": "The time budget was spent before the goal was reached; the bounds are what was known by then.",
@@ -66,9 +66,7 @@ def sentence(goal: Goal, result: GoalResult | None, unit: str) -> str:
         return f"It forwards at least {format_load(throughput, unit)} {asked}."
     if result.regular:
         return f"It forwards {format_load(throughput, unit)} {asked}."
-    return (
-        f"It forwards between {format_load(throughput, unit)} and {format_load(result.upper_bound, unit)} {asked}."
-    )
+    return f"It forwards between {format_load(throughput, unit)} and {format_load(result.upper_bound, unit)} {asked}."
 
 
 def count(number: int, one: str, many: str | None = None) -> str:

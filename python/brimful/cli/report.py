@@ -39,15 +39,5 @@ def report(run: Path, html_file: Path | None, as_text: bool, as_json: bool) -> N
     elif as_text or html_file is None:
         from brimful.report import text
 
-        style = _coloured if sys.stdout.isatty() else text.plain
+        style = text.coloured if sys.stdout.isatty() else text.plain
         click.echo(text.render(facts, style=style), nl=False)
-
-
-def _coloured(text: str, role: str) -> str:
-    looks = {
-        "title": {"bold": True},
-        "good": {"fg": "green"},
-        "bad": {"fg": "red", "bold": True},
-        "faint": {"dim": True},
-    }
-    return click.style(text, **looks[role])  # type: ignore[arg-type]

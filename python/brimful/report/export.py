@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from brimful.report.comparison import ComparisonReport
 from brimful.report.model import Report
 from brimful.report.statements import make_statements
 
@@ -21,4 +22,11 @@ def to_json(report: Report) -> str:
         {"id": statement.item.id, "row": statement.item.row, "state": statement.state, "text": statement.text}
         for statement in make_statements(report)
     ]
+    return msgspec.json.format(msgspec.json.encode(facts), indent=2).decode()
+
+
+def comparison_to_json(report: ComparisonReport) -> str:
+    """Write a comparison as one JSON object of kind ``comparison``."""
+    facts: dict[str, Any] = {"kind": "comparison", "regressed": report.regressed}
+    facts.update(msgspec.to_builtins(report))
     return msgspec.json.format(msgspec.json.encode(facts), indent=2).decode()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from brimful.errors import UsageError
 from brimful.report import drawing, palette, scales
 from brimful.report.model import Report
 
@@ -44,8 +45,7 @@ def draw_search_time(report: Report, size: Size = WIDE) -> str:
     """
     low, high = scales.interesting_loads(report)
     outside = any(not low <= trial.load <= high for trial in report.trials)
-    with _style(size, "search-time"):
-        figure = _figure(size, size.height_in)
+    with figure_of(size, "search-time", size.height_in) as figure:
         rows = figure.subplots(2, 1, sharex=True, height_ratios=[1, 4]) if outside else [figure.subplots()]
         main = rows[-1]
         if outside:
@@ -62,7 +62,7 @@ def draw_search_time(report: Report, size: Size = WIDE) -> str:
         drawing.label_goals(main, report, low, high)
         labels = [drawing.goal_label(view.goal.name, view.headline) for view in report.goals]
         _arrange(figure, main, size, right_in=_text_width_in(labels, size), gap=0.12)
-        return _svg(figure, f"search-time-{size.name}")
+        return to_svg(figure, f"search-time-{size.name}")
 
 
 def draw_load_loss(report: Report, size: Size = WIDE) -> str:
@@ -79,8 +79,7 @@ def draw_load_loss(report: Report, size: Size = WIDE) -> str:
     counted = [trial for trial in report.trials if trial.invalid is None]
     top = max((trial.load for trial in counted), default=1.0)
     bottom = min((trial.load for trial in counted), default=0.0)
-    with _style(size, "load-loss"):
-        figure = _figure(size, size.height_in * (0.8 if size is WIDE else 1.15))
+    with figure_of(size, "load-loss", size.height_in * (0.8 if size is WIDE else 1.15)) as figure:
         if bottom < low or top > high:
             rows, columns = (1, 2) if size is WIDE else (2, 1)
             everything, near = figure.subplots(rows, columns, sharey=True).flat
@@ -96,13 +95,7 @@ def draw_load_loss(report: Report, size: Size = WIDE) -> str:
         for axes in [views[0][0]] if size is WIDE else [axes for axes, *_ in views]:
             axes.set_ylabel("loss ratio")
         _arrange(figure, views[0][0], size, right_in=0.12, gap=0.06 if size is WIDE else 0.42, title=True)
-        return _svg(figure, f"load-loss-{size.name}")
-
-
-def _figure(size: Size, height_in: float) -> Figure:
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(size.width_in, height_in))
+        return to_svg(figure, f"load-loss-{size.name}")
 
 
 def _text_width_in(labels: Sequence[str], size: Size) -> float:
@@ -144,11 +137,17 @@ def _arrange(figure: Figure, axes: Axes, size: Size, *, right_in: float, gap: fl
 
 
 @contextmanager
-def _style(size: Size, salt: str) -> Iterator[None]:
-    import matplotlib
+def figure_of(size: Size, name: str, height_in: float) -> Iterator[Figure]:
+    """Make an empty figure; while it is open, everything drawn has the looks of reports."""
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        message = f"figures need {error.name}; install it with: pip install 'brimful[report]'"
+        raise UsageError(message) from error
 
     settings: dict[Any, Any] = {
-        "svg.hashsalt": f"brimful-{salt}-{size.name}",
+        "svg.hashsalt": f"brimful-{name}-{size.name}",
         "svg.fonttype": "none",
         "font.family": "sans-serif",
         "font.size": size.font_pt,
@@ -168,10 +167,18 @@ def _style(size: Size, salt: str) -> Iterator[None]:
         "ytick.color": palette.MUTED,
     }
     with matplotlib.rc_context(settings):
-        yield
+        yield Figure(figsize=(size.width_in, height_in))
 
 
-def _svg(figure: Figure, name: str) -> str:
+def set_margins(figure: Figure, size: Size, *, left_in: float) -> None:
+    """Give a figure without a legend its margins."""
+    width, height = figure.get_size_inches()
+    figure.subplots_adjust(
+        left=left_in / width, right=1 - 0.15 / width, bottom=size.font_pt * 4.1 / 72 / height, top=1 - 0.08 / height
+    )
+
+
+def to_svg(figure: Figure, name: str) -> str:
     """Give a figure as an SVG element to stand in a page."""
     target = io.StringIO()
     figure.savefig(target, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from brimful.errors import UsageError
 from brimful.report import facts, figures, palette, words
 from brimful.report.items import ITEMS
 from brimful.report.model import WIDTH_DEFINITION, Report
@@ -51,8 +52,11 @@ def render(report: Report) -> str:
 
 def render_page(template: str, **values: object) -> str:
     """Fill a template of this package; what comes from records is escaped."""
-    import jinja2
-
+    try:
+        import jinja2
+    except ImportError as error:
+        message = f"an HTML report needs {error.name}; install it with: pip install 'brimful[report]'"
+        raise UsageError(message) from error
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,

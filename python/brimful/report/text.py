@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from brimful.report import facts, words
 from brimful.report.model import GoalView, Report
@@ -20,6 +21,19 @@ WIDTH = 100
 def plain(text: str, role: str) -> str:
     """Give the text as it is."""
     return text
+
+
+def coloured(text: str, role: str) -> str:
+    """Give the text in the colours of a terminal."""
+    import click
+
+    looks: dict[str, Any] = {
+        "title": {"bold": True},
+        "good": {"fg": "green"},
+        "bad": {"fg": "red", "bold": True},
+        "faint": {"dim": True},
+    }
+    return click.style(text, **looks[role])
 
 
 def render(report: Report, *, style: Style = plain) -> str:

@@ -91,7 +91,7 @@ NETWORKS = {
 DEFAULT_RULES = 256
 """Measured: with these, one core of tester offers about twice what one core of device forwards."""
 QUEUE_FRAMES = 4000
-"""Measured: bridges the pauses of a virtual CPU; with the bare ring of 256, a few ms of pause at any load lose frames."""
+"""Measured: outlasts the pauses of a virtual CPU; the bare ring loses frames to them at any load."""
 _RING_FRAMES = 256
 """VETH_RING_SIZE of `drivers/net/veth.c`."""
 _AGEING_CENTISECONDS = 8_640_000
@@ -157,10 +157,7 @@ def _build_ports(tester: Namespace, device: Namespace, rules: int) -> Settings:
     links.silence(device, ends)
     links.configure(tester, [f"link set dev {port} up" for port in TESTER_PORTS])
     links.configure(device, [f"link set dev {end} up" for end in ends])
-    if classifier is None:
-        settings = _thread_input(tester, device, ends)
-    else:
-        settings = _queue_input(device, classifier)
+    settings = _queue_input(device, classifier) if classifier else _thread_input(tester, device, ends)
     applied = rules if rules and _add_rules(device, settings.ports, rules) else 0
     return Settings(settings.input, settings.queue_frames, applied, settings.ports)
 

@@ -36,7 +36,14 @@ echo detached
 exec >/dev/null 2>&1
 read -r line
 """
-_PACKAGES = {"ip": "iproute2", "tc": "iproute2", "bridge": "iproute2", "unshare": "util-linux", "nsenter": "util-linux"}
+_PACKAGES = {
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "bridge": "iproute2",
+    "unshare": "util-linux",
+    "nsenter": "util-linux",
+    "setpriv": "util-linux",
+}
 _END_SECONDS = 5.0
 
 

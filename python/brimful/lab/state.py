@@ -64,7 +64,8 @@ def forget(lab_id: str) -> None:
 
 def read_all() -> list[Entry]:
     """Return every lab of this user, oldest first."""
-    return sorted((_read(path) for path in _directory().glob("*.json")), key=lambda entry: entry.created)
+    entries = [entry for path in _directory().glob("*.json") if (entry := _read(path)) is not None]
+    return sorted(entries, key=lambda entry: entry.created)
 
 
 def clean_stale() -> list[Entry]:
@@ -125,7 +126,7 @@ def _path(lab_id: str) -> Path:
     return _directory() / f"{lab_id}.json"
 
 
-def _read(path: Path) -> Entry:
+def _read(path: Path) -> Entry | None:
     try:
         data = json.loads(path.read_text())
         namespaces = tuple(
@@ -139,6 +140,8 @@ def _read(path: Path) -> Entry:
         )
         owner = None if data["owner"] is None else _process(data["owner"])
         return Entry(str(data["lab_id"]), str(data["device"]), float(data["created"]), owner, namespaces)
+    except FileNotFoundError:  # the lab ended meanwhile
+        return None
     except (OSError, ValueError, KeyError, TypeError) as error:
         message = f"cannot read the state of a lab, {path}: {type(error).__name__}: remove the file"
         raise RecordError(message) from error

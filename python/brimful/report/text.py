@@ -59,6 +59,17 @@ def render(report: Report, *, style: Style = plain) -> str:
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
+def summary(report: Report, *, style: Style = plain) -> str:
+    """Write the result alone: what a search prints when it ends."""
+    blocks = [
+        _head(report, style),
+        _results(report, style),
+        _bounds(report, style),
+        _list("Warnings", [_note(note.code, note.text, note.times) for note in report.warnings], style),
+    ]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
 def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), indent: int = 2) -> str:
     """Align rows in columns two spaces apart; the columns of ``right`` at their right edge.
 

@@ -237,8 +237,8 @@ def _add_rules(device: Namespace, ports: Sequence[str], rules: int) -> bool:
 def _queue_is_safe(release: str) -> bool:
     """Tell whether a queue in front of the ring can be used.
 
-    Linux 6.16 taught veth to stop a queue instead of dropping, and could leave it stopped for ever until 6.18.
-    Before 6.16 the ring drops regardless of the queue, which then is of no use, but no harm.
+    Linux 6.16 taught veth to stop a queue instead of dropping (commit dc82a33297fc), and its first versions could leave
+    the queue stopped; 6.18 is the oldest that was tried. Before 6.16 the ring drops in spite of the queue.
     """
     found = re.match(r"(\d+)\.(\d+)", release)
     return found is not None and (int(found[1]), int(found[2])) >= (6, 18)

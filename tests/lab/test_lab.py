@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from conftest import PYTHON, wait_until
+from lab_support import PYTHON, wait_until
 
 import brimful.lab
 from brimful.errors import UsageError

@@ -76,14 +76,20 @@ impl Controller {
 
     /// One result a goal, in the order of the goals, at any time of the search.
     pub fn results(&self) -> Vec<GoalResult> {
+        let stopped = self.stopped.or_else(|| self.strategy.stop_reason());
         (0..self.problem.goals().len())
-            .map(|goal| GoalResult::new(&self.problem, &self.log, goal, self.stopped))
+            .map(|goal| GoalResult::new(&self.problem, &self.log, goal, stopped))
             .collect()
     }
 
     /// Expected time of the trials still to come, waits excluded.
     pub fn forecast(&self) -> Option<Nanoseconds> {
         self.strategy.forecast(&self.problem, &self.log)
+    }
+
+    /// The number of the phase that the next trial belongs to, counted from 0, for strategies that have phases.
+    pub fn phase(&self) -> Option<u32> {
+        self.strategy.phase()
     }
 
     /// What is searched for.

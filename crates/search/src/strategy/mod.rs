@@ -1,16 +1,21 @@
 //! Which load to measure next. Strategies only select: what trials mean is decided in one place for all of them.
 
 mod bisect;
+mod classic;
 
 use brimful_trial::{Nanoseconds, TrialInput, TrialResult};
 
-use crate::{Problem, TrialLog};
+use crate::{Problem, StopReason, TrialLog};
+
+pub use classic::ClassicOptions;
 
 /// A way to select loads.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum StrategyKind {
     /// Plain bisection, one goal after the other (RFC 2544, TST009).
     Bisect,
+    /// The two-rate search of 2018 for any number of goals: phases of growing trial duration and shrinking width.
+    Classic(ClassicOptions),
 }
 
 /// Selects trials. It sees every trial of the log, also those it did not ask for.
@@ -23,22 +28,34 @@ pub(crate) trait Strategy: Send + Sync {
 
     /// Expected time of the trials still to come, waits excluded; `None` before there is anything to go by.
     fn forecast(&self, problem: &Problem, log: &TrialLog) -> Option<Nanoseconds>;
+
+    /// The number of the phase that the next trial belongs to, for strategies that have phases.
+    fn phase(&self) -> Option<u32> {
+        None
+    }
+
+    /// Why it hands out no more trials although it is not through.
+    fn stop_reason(&self) -> Option<StopReason> {
+        None
+    }
 }
 
 impl StrategyKind {
-    /// All of them.
-    pub const ALL: [Self; 1] = [Self::Bisect];
+    /// All of them, with their default options.
+    pub const ALL: [Self; 2] = [Self::Bisect, Self::Classic(ClassicOptions::DEFAULT)];
 
     /// What users call it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bisect => "bisect",
+            Self::Classic(_) => "classic",
         }
     }
 
-    pub(crate) fn start(self, _problem: &Problem) -> Box<dyn Strategy> {
+    pub(crate) fn start(self, problem: &Problem) -> Box<dyn Strategy> {
         match self {
             Self::Bisect => Box::new(bisect::Bisect),
+            Self::Classic(options) => Box::new(classic::Classic::new(problem, options)),
         }
     }
 }

@@ -57,12 +57,15 @@ impl Controller {
     }
 
     /// The loss ratio above which a trial at this load is certain to be high-loss for every goal that still matters
-    /// there: the Measurer may stop it then. Goals whose relevant upper bound is below the load do not matter: no
-    /// outcome here can move their bounds.
+    /// there: the Measurer may stop it then. A goal with an upper bound below the load does not matter when that bound
+    /// can never be lost, which is so at exceed ratio 0: no outcome here can move its bounds.
     pub fn stop_above(&self, load: Load) -> Option<Ratio> {
         let goals = self.problem.goals().iter().enumerate();
         goals
-            .filter(|&(index, _)| self.log.relevant_bounds(index).upper.is_none_or(|upper| load <= upper))
+            .filter(|&(index, goal)| {
+                let upper = self.log.relevant_bounds(index).upper;
+                goal.exceed_ratio != Ratio::ZERO || upper.is_none_or(|upper| load <= upper)
+            })
             .map(|(_, goal)| goal.loss_ratio)
             .max()
     }

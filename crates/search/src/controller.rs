@@ -1,7 +1,12 @@
 use brimful_trial::{Counts, Load, Nanoseconds, Ratio, TrialInput, TrialResult};
 
 use crate::strategy::Strategy;
-use crate::{GoalResult, Problem, StopReason, StrategyKind, TrialLog};
+use crate::{GoalResult, Problem, SearchGoal, StopReason, StrategyKind, TrialLog};
+
+/// Trials at one load that are never too many: a tester that stops trials early may weigh them by the second.
+const TRIALS_AT_ANY_LOAD: usize = 1000;
+/// Times over that a load may be measured for the longest duration sum, in the shortest trials.
+const PATIENCE: usize = 10;
 
 /// What to do next.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -40,9 +45,14 @@ impl Controller {
         if self.stopped.is_some() {
             return Step::Done;
         }
-        self.strategy
-            .next(&self.problem, &self.log)
-            .map_or(Step::Done, Step::Trial)
+        let Some(trial) = self.strategy.next(&self.problem, &self.log) else {
+            return Step::Done;
+        };
+        if self.log.trials_at(trial.load).len() >= most_trials_at_a_load(&self.problem) {
+            self.stop(StopReason::NoProgress);
+            return Step::Done;
+        }
+        Step::Trial(trial)
     }
 
     /// Takes the result of a trial, asked for or not (a resumed search is fed its saved trials).
@@ -104,4 +114,12 @@ impl Controller {
     pub fn log(&self) -> &TrialLog {
         &self.log
     }
+}
+
+/// A load that still has no verdict after so many trials will never have one: they weigh next to nothing, or were
+/// stopped although their outcome was open. Every strategy ends because each load ends.
+fn most_trials_at_a_load(problem: &Problem) -> usize {
+    let trials = |goal: &SearchGoal| goal.duration_sum.0.div_ceil(goal.initial_trial_duration.0) as usize;
+    let most = problem.goals().iter().map(trials).max().unwrap_or(0);
+    TRIALS_AT_ANY_LOAD.saturating_add(most.saturating_mul(PATIENCE))
 }

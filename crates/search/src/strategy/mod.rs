@@ -5,7 +5,7 @@ mod classic;
 
 use brimful_trial::{Nanoseconds, TrialInput, TrialResult};
 
-use crate::{Problem, StopReason, TrialLog};
+use crate::{Problem, SearchGoal, StopReason, TrialLog};
 
 pub use classic::ClassicOptions;
 
@@ -58,4 +58,10 @@ impl StrategyKind {
             Self::Classic(options) => Box::new(classic::Classic::new(problem, options)),
         }
     }
+}
+
+/// The time that verdicts take if every trial has low loss.
+pub(crate) fn time_to_verdicts(goal: &SearchGoal, verdicts: f64) -> Nanoseconds {
+    let shortest = goal.duration_sum.0 as f64 * (1.0 - goal.exceed_ratio.as_f64());
+    Nanoseconds((verdicts * shortest.max(goal.final_trial_duration.0 as f64)) as u64)
 }

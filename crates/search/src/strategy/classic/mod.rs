@@ -9,9 +9,9 @@ mod interval;
 use brimful_trial::{Load, Nanoseconds, TrialInput, TrialResult};
 
 use crate::grid::LoadGrid;
-use crate::strategy::Strategy;
 use crate::strategy::classic::evidence::{Evidence, Known};
 use crate::strategy::classic::interval::{Interval, Ruler};
+use crate::strategy::{Strategy, time_to_verdicts};
 use crate::{Problem, SearchGoal, StopReason, TrialLog, Verdict};
 
 /// Steps of the load grid in the finest width of all goals: rounding to the grid moves a load by at most a 16th of
@@ -332,12 +332,6 @@ impl Phase {
         }
         total
     }
-}
-
-/// The time that verdicts take if every trial has low loss.
-fn time_to_verdicts(goal: &SearchGoal, verdicts: f64) -> Nanoseconds {
-    let shortest = goal.duration_sum.0 as f64 * (1.0 - goal.exceed_ratio.as_f64());
-    Nanoseconds((verdicts * shortest.max(goal.final_trial_duration.0 as f64)) as u64)
 }
 
 fn grid(problem: &Problem) -> LoadGrid {

@@ -50,7 +50,7 @@ pub(crate) struct Options {
     #[arg(long, value_enum, default_value_t = IpVersion::V4)]
     ip: IpVersion,
     /// IP address of a port: give it twice, in the order of the ports.
-    /// Default 198.18.0.2 and 198.19.0.2, or 2001:2::2 and 2001:2:0:1::2.
+    /// Default: of the ranges set aside for tests, 198.18.0.0/15 and `2001:2::/48`.
     #[arg(long = "address", value_name = "IP")]
     addresses: Vec<IpAddr>,
     /// Ethernet address that a port sends from: give it twice, in the order of the ports.
@@ -66,7 +66,7 @@ pub(crate) struct Options {
     /// How long a frame may be overtaken before it is taken for lost by a trial that stops early.
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = time)]
     stop_grace: Nanoseconds,
-    /// How long to rest after a trial that stopped early.
+    /// How long to rest after the end of sending when a trial stopped early.
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = time)]
     rest_after_stop: Nanoseconds,
     /// The longest stall of the sender that does not make a trial invalid.

@@ -10,7 +10,7 @@ use brimful_netdev::Port;
 use crate::{Clock, Description, MeasureRequest, Reply, Request, Tester};
 
 /// How late a signal is noticed while nothing is asked.
-const SIGNAL_POLL: Duration = Duration::from_millis(50);
+const SIGNAL_POLL: Duration = Duration::from_millis(20);
 
 /// Answers the measurer protocol until the input ends or `signalled`.
 ///

@@ -9,8 +9,8 @@ use brimful_netdev::{
     Faults, FaultyPort, InjectedFaults, MemoryPort, Port, Statistics, memory_wire,
 };
 use brimful_tester::{
-    Addressing, Clock, Directions, Endpoint, FrameSizes, Outcome, PacingBounds, Profile, Tester,
-    Timing, TrialPlan, TrialReport,
+    Addressing, Clock, Directions, Endpoint, FrameSizes, Outcome, PacingBounds, Pair, Profile,
+    Tester, Timing, TrialPlan, TrialReport,
 };
 use brimful_trial::{Load, Nanoseconds, Ratio};
 use proptest::prelude::*;
@@ -50,7 +50,10 @@ fn profile() -> Profile {
         directions: Directions::Bi,
         vlan: None,
         endpoints: [endpoint(1), endpoint(2)],
-        addressing: Addressing::V4([[198, 18, 0, 2].into(), [198, 19, 0, 2].into()]),
+        addressing: Addressing::V4(Pair::crossed([
+            [198, 18, 0, 2].into(),
+            [198, 19, 0, 2].into(),
+        ])),
     }
 }
 

@@ -35,7 +35,7 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
     budget_s: float | None = None
     early_termination: bool = False
     warm_up_s: float = 0.0
-    on_invalid: str = "retry:3"
+    on_invalid: str = "retry:10"
     on_error: str = "fail"
     calibrate: bool = True
     traffic: dict[str, Any] = {}

@@ -58,7 +58,7 @@ class Run(msgspec.Struct, frozen=True, omit_defaults=True, tag="run", tag_field=
     budget_s: float | None = None
     early_termination: bool = False
     warm_up_s: float = 0.0
-    on_invalid: str = "retry:3"
+    on_invalid: str = "retry:10"
     on_error: str = "fail"
     deviations: list[str] = []
     labels: dict[str, str] = {}

@@ -7,13 +7,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-import pytest
-from lab_support import PYTHON, wait_until
-
 import brimful.lab
+import pytest
 from brimful.errors import UsageError
 from brimful.lab import Device, Input, Lab, devices, losses, open_lab, state
 from brimful.lab.devices import _queue_is_safe
+from lab_support import PYTHON, wait_until
 
 CROSS = str(Path(__file__).with_name("cross.py"))
 TA, TB = "02:62:66:00:00:1a", "02:62:66:00:00:1b"

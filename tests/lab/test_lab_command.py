@@ -4,12 +4,11 @@ import subprocess
 import sys
 
 import pytest
-from click.testing import CliRunner, Result
-from lab_support import PYTHON, wait_until
-
 from brimful.cli.lab import lab as command
 from brimful.lab import open_lab, state
 from brimful.lab.namespaces import MARKER, Namespace, Process
+from click.testing import CliRunner, Result
+from lab_support import PYTHON, wait_until
 
 
 def run(*arguments: str) -> Result:

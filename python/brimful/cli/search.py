@@ -43,7 +43,7 @@ _TESTER_OPTIONS = ("frame_size", "flows", "direction", "vlan")
 @click.option(
     "--on-invalid",
     metavar="POLICY",
-    default="retry:3",
+    default="retry:10",
     show_default=True,
     help="A spoiled trial: fail, retry:N or loss.",
 )

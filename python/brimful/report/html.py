@@ -42,6 +42,7 @@ def render(report: Report) -> str:
             )
             if rows
         ],
+        irregular=_irregular(report),
         simulated=facts.is_simulated(report.run),
         counts_frames=facts.counts_frames(report.run),
         figures=_figures(report) if report.trials else [],
@@ -64,6 +65,7 @@ def render_page(template: str, **values: object) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        finalize=lambda value: words.keep_units(value) if type(value) is str else value,
     )
     environment.filters.update(
         duration=format_duration,
@@ -77,6 +79,18 @@ def render_page(template: str, **values: object) -> str:
         load=format_load, count=words.count, style=(TEMPLATES / "page.css").read_text(), goal_colour=_goal_variable
     )
     return environment.get_template(template).render(**values)
+
+
+def _irregular(report: Report) -> list[tuple[str, str]]:
+    """Give the irregular goals, those of one reason together, and the reason in words."""
+    names: dict[str, list[str]] = {}
+    for view in report.goals:
+        if not view.regular:
+            names.setdefault(view.explanation, []).append(view.goal.name)
+    return [
+        (f"{' and '.join(goals)} {'is' if len(goals) == 1 else 'are'} irregular.", explanation)
+        for explanation, goals in names.items()
+    ]
 
 
 def _goal_variable(number: int) -> str:

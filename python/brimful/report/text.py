@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -208,7 +207,7 @@ def _statements(report: Report, style: Style) -> str:
 def _wrap(text: str, indent: int, *, hang: int = 0) -> str:
     """Fill lines without parting a number from its unit."""
     filled = textwrap.fill(
-        _NUMBER_AND_UNIT.sub("\\1\N{NO-BREAK SPACE}", text),
+        words.keep_units(text),
         WIDTH,
         initial_indent=" " * indent,
         subsequent_indent=" " * (indent + hang),
@@ -216,6 +215,3 @@ def _wrap(text: str, indent: int, *, hang: int = 0) -> str:
         break_on_hyphens=False,
     )
     return filled.replace("\N{NO-BREAK SPACE}", " ")
-
-
-_NUMBER_AND_UNIT = re.compile(r"(\d|≥|<) (?=[\d%]|ms\b|s\b|min\b|h\b|[kMG]?pps\b|bytes\b)")

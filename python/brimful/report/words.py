@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 from brimful.records import Goal, GoalResult
 from brimful.units import format_duration, format_load, format_ratio
@@ -112,3 +113,15 @@ def bits(per_second: float) -> str:
 def seconds(value: float | None) -> str:
     """Write a time, or that it is not known."""
     return "not recorded" if value is None else format_duration(value)
+
+
+def keep_units(text: str) -> str:
+    """Hold numbers and their units together, so that no line breaks between them.
+
+    >>> keep_units("9.5 Mpps in 2 min 3 s")
+    '9.5\xa0Mpps in 2\xa0min 3\xa0s'
+    """
+    return _NUMBER_AND_UNIT.sub("\\1\N{NO-BREAK SPACE}", text)
+
+
+_NUMBER_AND_UNIT = re.compile(r"([\d.]|≥|<) (?=[\d%]|ms\b|s\b|min\b|h\b|[kMG]?pps\b|bytes\b)")

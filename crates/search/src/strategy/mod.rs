@@ -1,6 +1,7 @@
 //! Which load to measure next. Strategies only select: what trials mean is decided in one place for all of them.
 
 mod bisect;
+mod straddle;
 
 use brimful_trial::{Nanoseconds, TrialInput, TrialResult};
 
@@ -11,6 +12,8 @@ use crate::{Problem, TrialLog};
 pub enum StrategyKind {
     /// Plain bisection, one goal after the other (RFC 2544, TST009).
     Bisect,
+    /// A model of the loss curve picks pairs of loads around the answer; a guard takes over where the model fails.
+    Straddle,
 }
 
 /// Selects trials. It sees every trial of the log, also those it did not ask for.
@@ -26,19 +29,21 @@ pub(crate) trait Strategy: Send + Sync {
 }
 
 impl StrategyKind {
-    /// All of them.
-    pub const ALL: [Self; 1] = [Self::Bisect];
+    /// All of them, the default first.
+    pub const ALL: [Self; 2] = [Self::Straddle, Self::Bisect];
 
     /// What users call it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bisect => "bisect",
+            Self::Straddle => "straddle",
         }
     }
 
-    pub(crate) fn start(self, _problem: &Problem) -> Box<dyn Strategy> {
+    pub(crate) fn start(self, problem: &Problem) -> Box<dyn Strategy> {
         match self {
             Self::Bisect => Box::new(bisect::Bisect),
+            Self::Straddle => Box::new(straddle::Straddle::new(problem)),
         }
     }
 }

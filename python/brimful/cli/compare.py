@@ -35,9 +35,9 @@ class _AgainstCommand(click.Command):
 @click.option("--tolerance", default="1%", show_default=True, help="Relative difference that does not matter.")
 @click.option("--html", "html_file", type=click.Path(dir_okay=False, path_type=Path), help="Write one HTML file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
-def compare(
+def command(
     runs: tuple[Path, ...], against: tuple[Path, ...], tolerance: str, html_file: Path | None, as_json: bool
-) -> None:
+) -> int:
     """Say whether RUNS forward as much as the runs of a baseline.
 
     Exit code 1: a goal got worse beyond the tolerance. That is when the ratio of the means is below 1 - tolerance and
@@ -61,5 +61,4 @@ def compare(
     else:
         style = text.coloured if sys.stdout.isatty() else text.plain
         click.echo(comparison_text.render(result, style=style), nl=False)
-    if result.regressed:
-        raise SystemExit(1)
+    return 1 if result.regressed else 0

@@ -20,6 +20,9 @@ from brimful.records import Goal, GoalResult, Run, RunFile
 from brimful.report import facts, words
 from brimful.units import format_ratio
 
+PLACES = {"ports"}
+"""Parts of a traffic profile that say where the tester stood, not what it sent: they may differ."""
+
 
 class RunValue(msgspec.Struct, frozen=True, kw_only=True):
     """The result of one run for one goal."""
@@ -114,6 +117,8 @@ def differences(one: Run, other: Run) -> list[str]:
             continue
         found += _attribute_differences(f"goal {name}: ", msgspec.structs.asdict(goals[name]), other_goals[name])
     for key in dict.fromkeys([*one.traffic, *other.traffic]):
+        if key in PLACES:
+            continue
         first, second = one.traffic.get(key), other.traffic.get(key)
         if first != second:
             found.append(f"traffic.{key} is {facts.text(first)} in one and {facts.text(second)} in the other")

@@ -116,7 +116,7 @@ def seconds(value: float | None) -> str:
 
 
 def keep_units(text: str) -> str:
-    """Hold numbers and their units together, so that no line breaks between them.
+    r"""Hold numbers and their units together, so that no line breaks between them.
 
     >>> keep_units("9.5 Mpps in 2 min 3 s")
     '9.5\xa0Mpps in 2\xa0min 3\xa0s'

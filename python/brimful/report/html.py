@@ -112,6 +112,8 @@ def _goal_variable(number: int) -> str:
 
 
 def _figures(report: Report) -> list[dict[str, str]]:
+    marks = " Dotted vertical lines stand where phases or longer trials began." if len(report.phases) > 1 else ""
+    pauses = " Dashed vertical lines stand for pauses that were cut out." if report.pauses else ""
     return [
         {
             "id": "search-time",
@@ -122,6 +124,8 @@ def _figures(report: Report) -> list[dict[str, str]]:
                 "Each trial is a line from its start to its end at the load it offered, with a mark at its end. "
                 "Stepped lines are the relevant lower bounds (solid) and upper bounds (dashed) of each goal; "
                 "between them lies what was not yet known. Triangles on the border stand for trials beyond it."
+                + marks
+                + pauses
             ),
         },
         {

@@ -79,7 +79,7 @@ def imported_parts(file: Path) -> set[str]:
             names = [node.module or ""]
         else:
             continue
-        found |= {(name.split(".") + [""])[1] for name in names if name.split(".")[0] == "brimful"}
+        found |= {[*name.split("."), ""][1] for name in names if name.split(".")[0] == "brimful"}
     return found
 
 

@@ -259,6 +259,7 @@ class SearchLoop:
             start_s=round(start_s, 6),
             elapsed_s=round(self._elapsed_s() - start_s, 6),
             stopped_early=output.stopped_early,
+            phase=self._controller.phase(),
             invalid=invalid,
             duplicated=output.duplicated,
             reordered=output.reordered,

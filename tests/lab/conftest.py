@@ -1,12 +1,9 @@
 """Real labs need the kernel's consent; without it the tests say why they are skipped."""
 
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from brimful.lab import permitted
 
 
@@ -33,14 +30,3 @@ def own_interfaces(labs_permitted: None) -> Iterator[set[str]]:
     before = interfaces()
     yield before
     assert interfaces() == before
-
-
-def wait_until(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + 20
-    while not condition():
-        if time.monotonic() > deadline:
-            pytest.fail(f"not within 20 s: {what}")
-        time.sleep(0.01)
-
-
-PYTHON = [sys.executable, "-I", "-S"]

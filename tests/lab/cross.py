@@ -57,4 +57,5 @@ def main() -> None:
     sys.stdout.write(json.dumps(found))
 
 
-main()
+if __name__ == "__main__":
+    main()

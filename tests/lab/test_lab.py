@@ -8,11 +8,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from conftest import PYTHON, wait_until
+from lab_support import PYTHON, wait_until
 
 import brimful.lab
 from brimful.errors import UsageError
-from brimful.lab import Device, Input, Lab, losses, open_lab, state
+from brimful.lab import Device, Input, Lab, devices, losses, open_lab, state
 from brimful.lab.devices import _queue_is_safe
 
 CROSS = str(Path(__file__).with_name("cross.py"))
@@ -28,14 +28,14 @@ def cross(lab: Lab, ip: int = 4) -> dict:
 
 
 def namespace_of(pid: int) -> str:
-    return os.readlink(f"/proc/{pid}/ns/net")
+    return str(Path(f"/proc/{pid}/ns/net").readlink())
 
 
 def all_namespaces() -> set[str]:
     found = set()
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            found.add(os.readlink(process / "ns/net"))
+            found.add(str((process / "ns/net").readlink()))
         except OSError:
             continue
     return found
@@ -52,6 +52,21 @@ def test_frames_cross_both_ways_and_nothing_else_does(own_interfaces, device, ip
         assert after[port]["rx_packets"] - before[port]["rx_packets"] == FRAMES
         assert after[port]["tx_packets"] - before[port]["tx_packets"] == FRAMES
     assert losses(before, after) == {}
+
+
+@pytest.mark.parametrize(
+    ("missing", "expected"),
+    [(["_find_classifier"], {Input.THREAD, Input.INLINE}), (["_find_classifier", "threads"], {Input.INLINE})],
+)
+def test_a_kernel_with_less_still_gives_a_lab_that_says_so(own_interfaces, monkeypatch, missing, expected):
+    if "threads" in missing:
+        monkeypatch.setattr(devices.links, "give_threads", lambda device, ports: False)
+    monkeypatch.setattr(devices, "_find_classifier", lambda device: None)
+    for device in ("bridge", "router"):
+        with open_lab(device) as lab:
+            assert lab.input in expected
+            assert lab.describe()["input"] == lab.input.value
+            cross(lab)
 
 
 FLOOD = """

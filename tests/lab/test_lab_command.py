@@ -5,7 +5,7 @@ import sys
 
 import pytest
 from click.testing import CliRunner, Result
-from conftest import PYTHON, wait_until
+from lab_support import PYTHON, wait_until
 
 from brimful.cli.lab import lab as command
 from brimful.lab import open_lab, state

@@ -132,7 +132,7 @@ def test_text_and_json_take_any_run(file):
     shown = text.render(report)
     assert all(item.id in shown for item in ITEMS)
     assert export.to_json(report).startswith("{")
-    assert text.summary(file)
+    assert text.summary(report)
 
 
 @given(run_files())

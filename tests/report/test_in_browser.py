@@ -21,7 +21,7 @@ PAGES = pages()
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_refers_to_nothing_outside_of_it(name):
     page = PAGES[name]
-    assert not re.search(r"(https?:)?//", re.sub(r"frames/s|//[ <]", "", page))
+    assert "://" not in page
     assert not re.search(r"<(script|link(?! rel=\"icon\" href=\"data:,\")|img|iframe|object|embed|base)\b", page)
     assert not re.search(r"@import|url\((?!#)", page)
     references = re.findall(r'\b(?:href|src)="([^"]*)"', page)

@@ -11,16 +11,19 @@ import click
 from brimful.errors import BrimfulError
 
 _COMMANDS = {
-    "search": ("brimful.cli.search", "Find how much load something takes at given loss ratios."),
-    "report": ("brimful.cli.report", "Show a saved run: text, HTML or JSON."),
-    "compare": ("brimful.cli.compare", "Are two sets of runs the same or different?"),
-    "verify": ("brimful.cli.verify", "Recompute every verdict from a trial log."),
-    "explain": ("brimful.cli.explain", "Say why a load is an upper bound, a lower bound or undecided."),
-    "lab": ("brimful.cli.lab", "Throw-away test beds in network namespaces."),
-    "presets": ("brimful.cli.presets", "List goals by name, strategies and simulated systems."),
-    "compare-strategies": ("brimful.cli.strategies", "Run strategies against simulated systems, many times."),
+    "search": ("brimful.cli.search:search", "Find how much load something takes at given loss ratios."),
+    "report": ("brimful.cli.report:report", "Show a saved run: text, HTML or JSON."),
+    "compare": ("brimful.cli.compare:compare", "Are two sets of runs the same or different?"),
+    "verify": ("brimful.cli.verify:verify_command", "Recompute every verdict from a trial log."),
+    "explain": ("brimful.cli.explain:explain", "Say why a load is an upper bound, a lower bound or undecided."),
+    "lab": ("brimful.cli.lab:lab", "Throw-away test beds in network namespaces."),
+    "presets": ("brimful.cli.presets:presets", "List goals by name, strategies and simulated systems."),
+    "compare-strategies": (
+        "brimful.cli.strategies:compare_strategies",
+        "Run strategies against simulated systems, many times.",
+    ),
 }
-"""Name of a command: its module, and the line that `brimful --help` shows without importing it."""
+"""Name of a command: where it is, and the line that `brimful --help` shows without importing it."""
 
 
 class _Commands(click.Group):
@@ -32,8 +35,8 @@ class _Commands(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in _COMMANDS:
             return None
-        module = importlib.import_module(_COMMANDS[name][0])
-        command: click.Command = module.command
+        module, _, attribute = _COMMANDS[name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:

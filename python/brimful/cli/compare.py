@@ -35,7 +35,7 @@ class _AgainstCommand(click.Command):
 @click.option("--tolerance", default="1%", show_default=True, help="Relative difference that does not matter.")
 @click.option("--html", "html_file", type=click.Path(dir_okay=False, path_type=Path), help="Write one HTML file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
-def command(
+def compare(
     runs: tuple[Path, ...], against: tuple[Path, ...], tolerance: str, html_file: Path | None, as_json: bool
 ) -> int:
     """Say whether RUNS forward as much as the runs of a baseline.

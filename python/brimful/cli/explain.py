@@ -15,12 +15,12 @@ from brimful.explain import explanation
 from brimful.verify import open_log
 
 
-@click.command()
+@click.command("explain")
 @click.argument("log", type=click.Path(path_type=Path))
 @click.argument("load", required=False)
 @goal_options
 @click.option("--json", "as_json", is_flag=True, help="Print the sums as JSON.")
-def command(log: Path, load: str | None, preset: str | None, goal_texts: tuple[str, ...], as_json: bool) -> None:
+def explain(log: Path, load: str | None, preset: str | None, goal_texts: tuple[str, ...], as_json: bool) -> None:
     """Say why a load is an upper bound, a lower bound or undecided.
 
     LOG is a record of brimful or a trial log of another tool (then with --preset or --goal). Without LOAD every

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brimful.lab import Device, devices, open_lab, state
+from brimful.errors import MeasureError
+from brimful.lab import Device, devices, open_lab, permitted, state
 from brimful.lab.namespaces import tool
 
 if TYPE_CHECKING:
@@ -42,6 +43,15 @@ def lab() -> None:
 
     A lab is made of network namespaces without names. It touches no interface of this machine.
     """
+
+
+@lab.command()
+def check() -> None:
+    """Say whether labs can be made here; the exit code is 3 where not."""
+    reason = permitted()
+    if reason is not None:
+        raise MeasureError(reason)
+    click.echo("Labs can be made here.")
 
 
 @lab.command()

@@ -8,8 +8,8 @@ from brimful import _core, units
 from brimful.goals import PRESETS, named_goals
 
 
-@click.command()
-def command() -> None:
+@click.command("presets")
+def presets() -> None:
     """List goals by name, strategies and simulated systems."""
     click.echo("Presets (--preset):")
     for name, preset in PRESETS.items():

@@ -13,7 +13,7 @@ import click
 @click.option("--html", "html_file", type=click.Path(dir_okay=False, path_type=Path), help="Write one HTML file.")
 @click.option("--text", "as_text", is_flag=True, help="Print the report as text (the default without --html).")
 @click.option("--json", "as_json", is_flag=True, help="Print everything that the report is made of as JSON.")
-def command(run: Path, html_file: Path | None, as_text: bool, as_json: bool) -> None:
+def report(run: Path, html_file: Path | None, as_text: bool, as_json: bool) -> None:
     """Show a saved RUN: a record file, or the directory of a run.
 
     The report states what MLRsearch-15 and RFC 2544 ask of one, marks irregular results, and has the search-time graph.

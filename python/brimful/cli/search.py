@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from brimful.measurers.opening import FORMS, open_measurer
 _TESTER_OPTIONS = ("frame_size", "flows", "direction", "vlan")
 
 
-@click.command()
+@click.command("search")
 @click.option("--measurer", "-m", required=True, metavar="SPEC", help=f"What to measure with: {FORMS}.")
 @click.option("--preset", type=click.Choice(list(PRESETS)), default="csit", show_default=True, help="Goals by name.")
 @click.option(
@@ -92,7 +93,7 @@ _TESTER_OPTIONS = ("frame_size", "flows", "direction", "vlan")
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--quiet", is_flag=True, help="No progress.")
-def command(**options: Any) -> int:  # noqa: ANN401
+def search(**options: Any) -> int:  # noqa: ANN401
     """Find how much load something takes at given loss ratios.
 
     Every trial is kept in a record as soon as it is made; see `brimful report`. Exit code: 0 all results regular,
@@ -121,9 +122,10 @@ def command(**options: Any) -> int:  # noqa: ANN401
     finally:
         measurer.close()
     missed = [text for check in checks for text in check.failures(outcome.result.goal_results)]
+    _print(outcome, as_json=options["as_json"], missed=missed)
     if options["html"]:
         _write_html(outcome.path, options["html"])
-    _print(outcome, as_json=options["as_json"], missed=missed)
+        click.echo(f"Report: {options['html']}", err=options["as_json"])
     if outcome.result.end.reason == "measurement-failed":
         click.echo(f"brimful: error: {outcome.result.end.text}; the record is {outcome.path}", err=True)
         return 3
@@ -180,9 +182,9 @@ def _tester_arguments(options: dict[str, Any]) -> list[str]:
 
 def _write_html(path: Path, target: Path) -> None:
     from brimful.records import read_run
-    from brimful.report.html import write_html
+    from brimful.report import html, model
 
-    write_html(read_run(path), target)
+    target.write_text(html.render(model.build(read_run(path))), encoding="utf-8")
 
 
 def _print(outcome: SearchOutcome, *, as_json: bool, missed: list[str]) -> None:
@@ -203,8 +205,10 @@ def _print(outcome: SearchOutcome, *, as_json: bool, missed: list[str]) -> None:
         click.echo(json.dumps(facts, indent=2))
         return
     from brimful.records import read_run
-    from brimful.report.text import summary
+    from brimful.report import model, text
 
-    click.echo(summary(read_run(outcome.path)))
-    for text in missed:
-        click.echo(f"missed: {text}")
+    style = text.coloured if sys.stdout.isatty() else text.plain
+    click.echo(text.summary(model.build(read_run(outcome.path)), style=style))
+    click.echo(f"Record: {outcome.path}")
+    for condition in missed:
+        click.echo(f"Missed: {condition}")

@@ -8,12 +8,12 @@ from brimful import _core
 from brimful.strategies import table_2018, table_2024
 
 
-@click.command()
+@click.command("compare-strategies")
 @click.option("--seeds", type=click.IntRange(2, 100_000), default=50, show_default=True, help="Searches a figure.")
 @click.option("--first-seed", type=click.IntRange(0), default=1, show_default=True)
 @click.option("--kind", "kinds", multiple=True, metavar="SPEC", help="Simulated systems. Default: soft-knee and vhost.")
 @click.option("--strategy", "strategies", multiple=True, type=click.Choice(["straddle", "classic", "bisect"]))
-def command(seeds: int, first_seed: int, kinds: tuple[str, ...], strategies: tuple[str, ...]) -> None:
+def compare_strategies(seeds: int, first_seed: int, kinds: tuple[str, ...], strategies: tuple[str, ...]) -> None:
     """Run strategies against simulated systems, many times.
 
     Prints the comparison tables of the two publications that this tool descends from, our simulated figures below the

@@ -16,12 +16,12 @@ from brimful.verify import Verification, open_log, verify
 _MARKS = {"lower-bound": "lower", "upper-bound": "upper", "undecided": "-"}
 
 
-@click.command()
+@click.command("verify")
 @click.argument("log", type=click.Path(path_type=Path), required=False)
 @goal_options
 @click.option("--requirements", is_flag=True, help="List what the specification demands, and what satisfies it.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything recomputed as JSON.")
-def command(
+def verify_command(
     log: Path | None, preset: str | None, goal_texts: tuple[str, ...], requirements: bool, as_json: bool
 ) -> int:
     """Recompute every verdict from a trial log.

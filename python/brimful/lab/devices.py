@@ -66,7 +66,8 @@ class Network:
 
     router: str
     tester: str
-    prefix_length: int
+    link: str
+    """What the port itself reaches."""
     aggregate: str
     """Everything in here is routed to the tester, so that it can use as many addresses as it wants."""
 
@@ -79,12 +80,12 @@ ROUTER_MACS = ("02:62:66:00:00:0a", "02:62:66:00:00:0b")
 # RFC 2544 section C.2.2 (198.18.0.0/15) and RFC 5180 section 8 (2001:2::/48), both cut in half.
 NETWORKS = {
     4: (
-        Network("198.18.0.1", "198.18.0.2", 24, "198.18.0.0/16"),
-        Network("198.19.0.1", "198.19.0.2", 24, "198.19.0.0/16"),
+        Network("198.18.0.1", "198.18.0.2", "198.18.0.0/24", "198.18.0.0/16"),
+        Network("198.19.0.1", "198.19.0.2", "198.19.0.0/24", "198.19.0.0/16"),
     ),
     6: (
-        Network("2001:2::1", "2001:2::2", 64, "2001:2::/49"),
-        Network("2001:2:0:8000::1", "2001:2:0:8000::2", 64, "2001:2:0:8000::/49"),
+        Network("2001:2::1", "2001:2::2", "2001:2::/64", "2001:2::/49"),
+        Network("2001:2:0:8000::1", "2001:2:0:8000::2", "2001:2:0:8000::/64", "2001:2:0:8000::/49"),
     ),
 }
 
@@ -129,19 +130,21 @@ def build_router(tester: Namespace, device: Namespace, *, rules: int, ip: int) -
         for parameter in ("rp_filter", "send_redirects", "accept_redirects"):
             values[f"net/ipv4/conf/{name}/{parameter}"] = 0
     if ip == 6:
+        # First: IPv6 forwarding makes every interface with multicast join the routers' groups and report that by MLD.
+        links.configure(device, [f"link set dev {name} multicast off" for name in links.read_counters(device)])
         values["net/ipv6/conf/all/forwarding"] = 1
     links.set_kernel_parameters(device, values)
     commands: list[str] = []
     for port, mac, network in zip(settings.ports, TESTER_MACS, NETWORKS[ip], strict=True):
-        nodad = " nodad" if ip == 6 else ""
-        commands += [
-            # Without the multicast flag the kernel joins no groups, so no MLD reports during trials.
-            f"link set dev {port} multicast off",
-            f"address add {network.router}/{network.prefix_length} dev {port}{nodad}",
-            f"neighbour replace {network.tester} lladdr {mac} dev {port} nud permanent",
-            f"route replace {network.aggregate} via {network.tester} dev {port}",
-        ]
-    links.configure(device, commands)
+        if ip == 4:
+            commands.append(f"address add {network.router}/24 dev {port}")
+        else:
+            # An address on the port would join a group too; forwarding needs none.
+            commands.append(f"address add {network.router}/128 dev lo")
+            commands.append(f"route replace {network.link} dev {port}")
+        commands.append(f"neighbour replace {network.tester} lladdr {mac} dev {port} nud permanent")
+        commands.append(f"route replace {network.aggregate} via {network.tester} dev {port}")
+    links.configure(device, ["link set dev lo up", *commands])
     return settings
 
 
@@ -234,8 +237,8 @@ def _add_rules(device: Namespace, ports: Sequence[str], rules: int) -> bool:
 def _queue_is_safe(release: str) -> bool:
     """Tell whether a queue in front of the ring can be used.
 
-    Linux 6.16 taught veth to stop a queue instead of dropping, and could leave it stopped for ever until 6.18.
-    Before 6.16 the ring drops regardless of the queue, which then is of no use, but no harm.
+    Linux 6.16 taught veth to stop a queue instead of dropping (commit dc82a33297fc), and its first versions could leave
+    the queue stopped; 6.18 is the oldest that was tried. Before 6.16 the ring drops in spite of the queue.
     """
     found = re.match(r"(\d+)\.(\d+)", release)
     return found is not None and (int(found[1]), int(found[2])) >= (6, 18)

@@ -9,7 +9,7 @@ from typing import Any
 from brimful.errors import UsageError
 from brimful.measurers.base import Measurer
 
-FORMS = "sim:KIND[,key=value...], lab:DEVICE, tester:PORT,PORT, cmd:PROGRAM ARGUMENTS or replay:RUN"
+FORMS = "sim:KIND[,key=value...], lab:DEVICE[,rules=N], tester:PORT,PORT, cmd:PROGRAM ARGUMENTS or replay:RUN"
 """What can be written after ``--measurer``."""
 
 
@@ -52,13 +52,26 @@ def open_measurer(spec: str, *, timeout_s: float, tester_arguments: list[str], i
     if kind == "lab":
         from brimful.measurers.tester import LabMeasurer
 
-        return LabMeasurer(rest, tester_arguments, ip=ip, **own)
+        device, rules = _lab_device(rest)
+        return LabMeasurer(device, tester_arguments, ip=ip, rules=rules, **own)
     if kind == "tester":
         from brimful.measurers.tester import tester_on_ports
 
         return tester_on_ports(rest.split(","), tester_arguments, **own)
     message = f"measurer {spec!r}: {kind!r} is unknown; write {FORMS}"
     raise UsageError(message)
+
+
+def _lab_device(text: str) -> tuple[str, int | None]:
+    """Read ``bridge`` or ``bridge,rules=200``."""
+    device, comma, option = text.partition(",")
+    if not comma:
+        return device, None
+    key, _, number = option.partition("=")
+    if key != "rules" or not number.isdecimal():
+        message = f"measurer 'lab:{text}': {option!r} is not rules=NUMBER"
+        raise UsageError(message)
+    return device, int(number)
 
 
 def _split(command: str) -> list[str]:

@@ -43,11 +43,11 @@ def tester_on_ports(ports: list[str], arguments: list[str], *, timeout_s: float)
 class LabMeasurer:
     """Our own tester in a lab with a device under test between its ports."""
 
-    def __init__(self, device: str, arguments: list[str], *, ip: int, timeout_s: float) -> None:
+    def __init__(self, device: str, arguments: list[str], *, ip: int, rules: int | None, timeout_s: float) -> None:
         self._arguments = [*arguments, f"--ip={ip}"]
         self._ip = ip
         self._timeout_s = timeout_s
-        self._lab = open_lab(device, ip=ip)
+        self._lab = open_lab(device, ip=ip) if rules is None else open_lab(device, ip=ip, rules=rules)
         try:
             self._tester = self._tester_in(self._lab)
         except BaseException:

@@ -5,29 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from brimful.errors import UsageError
-from brimful.records import RunFile
 from brimful.report import facts, figures, palette, words
 from brimful.report.items import ITEMS
-from brimful.report.model import WIDTH_DEFINITION, Report, build
+from brimful.report.model import WIDTH_DEFINITION, Report
 from brimful.report.statements import MISSING, make_statements
 from brimful.units import format_duration, format_load, format_ratio
 
 TEMPLATES = Path(__file__).parent / "templates"
 SHOWN_TRIALS = 2000
 """A page lists at most so many trials; the record has them all."""
-
-
-def write_html(file: RunFile, target: Path) -> None:
-    """Write the report of a run to a file.
-
-    Parameters
-    ----------
-    file
-        The records of a run.
-    target
-        The file to write.
-    """
-    target.write_text(render(build(file)), encoding="utf-8")
 
 
 def render(report: Report) -> str:

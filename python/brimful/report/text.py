@@ -6,9 +6,8 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from brimful.records import RunFile
 from brimful.report import facts, words
-from brimful.report.model import GoalView, Report, build
+from brimful.report.model import GoalView, Report
 from brimful.report.statements import MISSING, make_statements
 from brimful.units import format_duration, format_load, format_ratio
 
@@ -59,28 +58,15 @@ def render(report: Report, *, style: Style = plain) -> str:
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def summary(file: RunFile, *, style: Style = plain) -> str:
-    """Write the results alone, as a search shows them when it has ended.
-
-    Parameters
-    ----------
-    file
-        The records of a run.
-    style
-        How roles look; the default leaves text plain.
-    """
-    report = build(file)
-    last = [
-        report.outcome,
-        f"All of it: brimful report {file.path.parent if file.path.name == 'run.jsonl' else file.path}",
-    ]
+def summary(report: Report, *, style: Style = plain) -> str:
+    """Write the result alone: what a search prints when it ends."""
     blocks = [
+        _head(report, style),
         _results(report, style),
         _bounds(report, style),
         _list("Warnings", [_note(note.code, note.text, note.times) for note in report.warnings], style),
-        "\n".join(last),
     ]
-    return "\n\n".join(block for block in blocks if block)
+    return "\n\n".join(block for block in blocks if block) + "\n"
 
 
 def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), indent: int = 2) -> str:

@@ -45,11 +45,11 @@ class Troubled:
         return getattr(self._inner, name)
 
 
-def make_example(name: str, measurer: Troubled, *, max_load: float = 2e6, goals: list[Goal] = GOALS, **plan: object) -> Path:
-    """Write one example, and give where it is."""
+def make_example(name: str, measurer: Troubled, *, max_load: float = 2e6, warm_up_s: float = 0.0) -> None:
+    """Write one example."""
     path = HERE / "examples" / f"{name}.jsonl"
     path.unlink(missing_ok=True)
-    begun = Plan(goals=goals, min_load=1e4, max_load=max_load, strategy="bisect", **plan)
+    begun = Plan(goals=GOALS, min_load=1e4, max_load=max_load, strategy="bisect", warm_up_s=warm_up_s)
     description = measurer.describe()
     run = Run(
         schema=records.SCHEMA,
@@ -59,7 +59,7 @@ def make_example(name: str, measurer: Troubled, *, max_load: float = 2e6, goals:
         command=["brimful", "search", "--measurer", str(description.name)],
         host={"kernel": "6.1.0", "machine": "x86_64", "cpu_model": "an example", "cpus": 2},
         measurer={"spec": description.name, "name": description.name, "contract": description.contract},
-        goals=goals,
+        goals=GOALS,
         min_load=begun.min_load,
         max_load=begun.max_load,
         strategy=begun.strategy,
@@ -81,7 +81,6 @@ def make_example(name: str, measurer: Troubled, *, max_load: float = 2e6, goals:
         if spoiled:
             text = f"{spoiled} of {len(result.trials)} trials were invalid and not counted"
             writer.write(Warning(code="invalid-trials", text=text))
-    return path
 
 
 def main() -> None:
@@ -89,7 +88,7 @@ def main() -> None:
     (HERE / "record-v1.json").write_bytes(records.json_schema())
     (HERE / "examples").mkdir(exist_ok=True)
     make_example("regular", Troubled("sharp,capacity=1Mpps"))
-    make_example("irregular", Troubled("sharp,capacity=1Mpps"), max_load=8e5)
+    make_example("irregular", Troubled("sharp,capacity=1Mpps"), max_load=1.002e6)
     make_example("resumed", Troubled("soft-knee,capacity=1Mpps,seed=7", stopped_at=9))
     make_example("invalid", Troubled("sharp,capacity=1Mpps", spoiled=(4, 5, 11)), warm_up_s=2.0)
 

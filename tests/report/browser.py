@@ -90,4 +90,3 @@ def show(page: str, width: int) -> Seen:
             console=[line for line in finished.stderr.splitlines() if "CONSOLE" in line],
             requests=seen["requests"],
         )
-

@@ -16,7 +16,9 @@ RATIOS = st.floats(0, 0.999)
 COUNTS = st.integers(0, 2**62)
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=20)
 FACTS = st.dictionaries(
-    st.sampled_from(["name", "frame_size", "direction", "link_bps", "simulated", "contract", "ceiling", "warm_up", "x"]),
+    st.sampled_from(
+        ["name", "frame_size", "direction", "link_bps", "simulated", "contract", "ceiling", "warm_up", "x"]
+    ),
     st.one_of(st.none(), st.booleans(), st.integers(-1, 10**11), LOADS, TEXTS, st.lists(st.integers(), max_size=2)),
     max_size=5,
 )

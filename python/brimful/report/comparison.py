@@ -198,7 +198,7 @@ def sentence(comparison: Comparison, tolerance: float) -> str:
         return f"{kind}. {_change(comparison)}. {where}.{caveat}"
     could = ""
     if comparison.detectable is not None:
-        could = f" Four of five comparisons like this one show a loss of {words.share(comparison.detectable)} or more."
+        could = f" About four of five comparisons like this one show a loss of {words.share(comparison.detectable)} or more."
     return f"The runs do not tell. {where}.{could}{caveat}"
 
 

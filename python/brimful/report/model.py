@@ -245,9 +245,10 @@ def _deviations(run: Run, statistics: TrialStatistics) -> list[str]:
         )
     elif run.early_termination:
         found.append("Trials could be stopped early; none was.")
-    if statistics.wait_per_trial_s is not None and statistics.wait_per_trial_s < RFC2544_WAIT_S:
+    waits = None if facts.is_simulated(run) else statistics.wait_per_trial_s
+    if waits is not None and waits < RFC2544_WAIT_S:
         found.append(
-            f"A trial takes {format_duration(statistics.wait_per_trial_s)} beyond its sending time (median), all waits "
+            f"A trial takes {format_duration(waits)} beyond its sending time (median), all waits "
             "included; RFC 2544 waits 2 s for the last frames and 5 s before the next trial."
         )
     return list(dict.fromkeys(found))

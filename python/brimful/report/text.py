@@ -161,8 +161,9 @@ def _trials(report: Report, style: Style) -> str:
     totals = report.statistics
     if not totals.total:
         return "\n".join([style("Trials", "title"), "  None."])
+    warm_up = f"{totals.warm_up} for warm-up, " if totals.warm_up else ""
     lines = [
-        f"{words.count(totals.total, 'trial')}: {totals.counted} counted, {totals.invalid} invalid, "
+        f"{words.count(totals.total, 'trial')}: {totals.counted} counted, {totals.invalid} invalid, {warm_up}"
         f"{totals.stopped_early} stopped early; {_lengths(totals.shortest_s, totals.longest_s)} each; "
         f"{format_duration(totals.sending_s)} of sending in {format_duration(totals.elapsed_s)}.",
         f"{words.group(totals.sent)} sent, {words.group(totals.lost)} lost, {words.group(totals.unsent)} unsent.",

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from support import brimful
-
 from brimful.errors import UsageError
 from brimful.records import encode
 from brimful.report import comparison, comparison_text
+from support import brimful
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "report"))
 from cases import SCHEMAS, example, with_run

@@ -4,9 +4,6 @@ import math
 import random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from brimful.compare import (
     IMPROVEMENT,
     REGRESSION,
@@ -19,6 +16,8 @@ from brimful.compare import (
     student_cdf,
     student_quantile,
 )
+from hypothesis import given
+from hypothesis import strategies as st
 
 
 def sample(*least, width=0.005):

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import msgspec
-
 from brimful.records import RunFile, read_run
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from brimful.records import Bound, End, Goal, GoalResult, Run, RunFile, Sums, Trial, Warning
 from brimful.report import comparison, comparison_html, comparison_text, export, html, model, text
 from brimful.report.items import ITEMS
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 NAMES = st.sampled_from(["ndr", "pdr", "$x$", "_hidden", "<b>&", "goal 3", "ü"])
 LOADS = st.floats(1e-3, 1e13)

@@ -3,10 +3,9 @@
 import re
 
 import pytest
+from brimful.report import comparison, comparison_html, html, model
 from browser import needs_browser, show
 from cases import EXAMPLES, example
-
-from brimful.report import comparison, comparison_html, html, model
 
 
 def pages():

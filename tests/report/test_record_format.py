@@ -3,9 +3,8 @@
 import json
 
 import pytest
-from cases import EXAMPLES, SCHEMAS
-
 from brimful.records import End, RecordWriter, decode_line, encode, json_schema, read_run
+from cases import EXAMPLES, SCHEMAS
 
 
 def test_the_schema_is_that_of_the_structs():

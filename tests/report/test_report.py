@@ -5,12 +5,11 @@ import re
 
 import msgspec
 import pytest
-from cases import EXAMPLES, SCHEMAS, example, with_run
-from support import brimful
-
 from brimful.records import GoalResult, Trial
 from brimful.report import export, figures, html, items, model, scales, text, trials, words
 from brimful.report.statements import MISSING, make_statements
+from cases import EXAMPLES, SCHEMAS, example, with_run
+from support import brimful
 
 MLRSEARCH_ROWS = {1, 2, 6, 7, 10, 12, 14, 20, 27, 28, 29, 30, 31, 32, 33, 34, 35}
 

@@ -44,6 +44,7 @@ def render(report: Report) -> str:
         ],
         irregular=_irregular(report),
         simulated=facts.is_simulated(report.run),
+        virtual=facts.is_simulated(report.run) or facts.is_lab(report.run),
         counts_frames=facts.counts_frames(report.run),
         figures=_figures(report) if report.trials else [],
         shown_trials=report.trials[:SHOWN_TRIALS],

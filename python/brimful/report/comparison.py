@@ -198,7 +198,8 @@ def sentence(comparison: Comparison, tolerance: float) -> str:
         return f"{kind}. {_change(comparison)}. {where}.{caveat}"
     could = ""
     if comparison.detectable is not None:
-        could = f" About four of five comparisons like this one show a loss of {words.share(comparison.detectable)} or more."
+        loss = words.share(comparison.detectable)
+        could = f" About four of five comparisons like this one show a loss of {loss} or more."
     return f"The runs do not tell. {where}.{could}{caveat}"
 
 

@@ -87,7 +87,7 @@ def draw_bounds(axes: Axes, report: Report) -> None:
         lower = _stairs(traces[view.goal.name, "lower"], report.axis_end_s)
         upper = _stairs(traces[view.goal.name, "upper"], report.axis_end_s)
         # Bounds of several goals often coincide: the earlier ones are wider and show behind the later.
-        width = min(1.4 + 0.9 * (len(report.goals) - 1 - number), 4.0)
+        width = 1.4 + min(0.9, 1.8 / len(report.goals)) * (len(report.goals) - 1 - number)
         axes.plot(
             *lower, color=colour, linewidth=width, zorder=3, label=f"{view.goal.name}: lower bound (upper: dashed)"
         )
@@ -151,16 +151,20 @@ def draw_overview(axes: Axes, report: Report, low: float, high: float) -> None:
     )
 
 
-def mark_times(places: Sequence[Axes], report: Report) -> None:
-    """Mark where phases begin and where pauses were cut out; the last of the axes has the words."""
+def mark_times(places: Sequence[Axes], report: Report, *, apart_s: float) -> None:
+    """Mark where phases begin and where pauses were cut out; the last of the axes has the words, where they fit."""
     marks = [(mark.at_s, mark.label, DOTTED, palette.GOALS[0]) for mark in report.phases]
     marks = marks if len(marks) > 1 else []
     for pause in report.pauses:
         words = f"pause of {format_duration(pause.length_s)}" if pause.length_s else "pause"
         marks.append((pause.at_s, words, LONG_DASHED, palette.MUTED))
-    for at, words, style, colour in marks:
+    last_words = -apart_s
+    for at, words, style, colour in sorted(marks, key=lambda mark: mark[0]):
         for place in places:
             place.axvline(at, color=colour, linestyle=style, linewidth=0.9, alpha=0.8, zorder=2)
+        if at - last_words < apart_s:
+            continue
+        last_words = at
         places[-1].annotate(
             words,
             (at, 0),

@@ -155,7 +155,7 @@ def test_frame_size_link_and_aggregate():
 def test_what_the_record_does_not_say_is_missing():
     report = model.build(with_run(example("regular"), traffic={}, device={}, measurer={}))
     missing = {statement.item.id for statement in make_statements(report) if statement.state == MISSING}
-    assert {"traffic-profile", "configuration", "isolation", "frame-size", "warm-up"} <= missing
+    assert {"traffic-profile", "configuration", "isolation", "frame-size"} <= missing
 
 
 def test_the_lossy_sides_of_a_loss_axis():

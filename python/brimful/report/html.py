@@ -70,6 +70,7 @@ def render_page(template: str, **values: object) -> str:
     )
     environment.filters.update(
         duration=format_duration,
+        exact=words.exact_seconds,
         ratio=format_ratio,
         share=words.share,
         group=words.group,
@@ -101,7 +102,7 @@ def _goal_variable(number: int) -> str:
 def _figures(report: Report) -> list[dict[str, str]]:
     marks = " Dotted vertical lines stand where phases or longer trials began." if len(report.phases) > 1 else ""
     pauses = " Dashed vertical lines stand for pauses that were cut out." if report.pauses else ""
-    return [
+    made = [
         {
             "id": "search-time",
             "title": "Search-time graph",
@@ -127,3 +128,4 @@ def _figures(report: Report) -> list[dict[str, str]]:
             ),
         },
     ]
+    return made if report.statistics.counted else made[:1]

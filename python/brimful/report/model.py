@@ -156,7 +156,7 @@ def _outcome(file: RunFile) -> str:
     if len(file.ends) > 1:
         parts.append(f"It was resumed {words.count(len(file.ends) - 1, 'time')}.")
     if last.text:
-        parts.append(last.text if last.text.endswith(".") else f"{last.text}.")
+        parts.append(_as_sentence(last.text))
     return " ".join(parts)
 
 
@@ -236,7 +236,7 @@ def _deviations(run: Run, statistics: TrialStatistics) -> list[str]:
     found = [_as_sentence(text) for text in run.deviations]
     finals = [goal.final_trial_duration_s for goal in run.goals]
     if finals and min(finals) < RFC2544_TRIAL_S:
-        lengths = sorted({format_duration(length) for length in finals})
+        lengths = [words.exact_seconds(length) for length in sorted(set(finals))]
         found.append(f"The trials behind a result last {' and '.join(lengths)}; RFC 2544 asks for at least 60 s.")
     if statistics.stopped_early:
         found.append(

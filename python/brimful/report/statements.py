@@ -177,7 +177,10 @@ def _warm_up(report: Report) -> _Said:
         return STATED, "Simulated: there is nothing to warm up."
     said = facts.lookup(report.run, facts.WARM_UP_KEYS)
     if said is None:
-        return MISSING, "No warm-up trial is in the record, and nothing else is said (measurer.warm_up)."
+        return (
+            STATED,
+            "None: the search began without a warm-up trial, and the record tells of no other (measurer.warm_up).",
+        )
     seconds = facts.number(said)
     return STATED, f"{format_duration(seconds)} before the search." if seconds is not None else facts.text(said)
 
@@ -232,8 +235,8 @@ def _protocol(report: Report) -> _Said:
 
 def _trial_duration(report: Report) -> _Said:
     return STATED, "; ".join(
-        f"{view.goal.name}: final trials of {format_duration(view.goal.final_trial_duration_s)}, "
-        f"{format_duration(view.goal.duration_sum_s)} in sum, "
+        f"{view.goal.name}: final trials of {words.exact_seconds(view.goal.final_trial_duration_s)}, "
+        f"{words.exact_seconds(view.goal.duration_sum_s)} in sum, "
         f"at most {format_ratio(view.goal.exceed_ratio)} of it above the loss ratio"
         for view in report.goals
     )

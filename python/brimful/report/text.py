@@ -152,8 +152,8 @@ def _bound_row(report: Report, view: GoalView) -> list[str]:
         format_ratio(goal.width) if goal.width is not None else "free",
         format_ratio(goal.loss_ratio),
         format_ratio(goal.exceed_ratio),
-        format_duration(goal.final_trial_duration_s),
-        format_duration(goal.duration_sum_s),
+        words.exact_seconds(goal.final_trial_duration_s),
+        words.exact_seconds(goal.duration_sum_s),
     ]
 
 

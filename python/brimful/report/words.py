@@ -111,6 +111,15 @@ def bits(per_second: float) -> str:
     return format_load(per_second, "bps")
 
 
+def exact_seconds(value: float) -> str:
+    """Write a time as it was asked for, not rounded.
+
+    >>> exact_seconds(21.0), exact_seconds(1.25), exact_seconds(5.477)
+    ('21 s', '1.25 s', '5.477 s')
+    """
+    return f"{value:.9g} s"
+
+
 def seconds(value: float | None) -> str:
     """Write a time, or that it is not known."""
     return "not recorded" if value is None else format_duration(value)

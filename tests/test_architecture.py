@@ -31,7 +31,7 @@ MODULES = {
     "manager": {"", "errors", "measurers", "records", "run_loop", "runs", "units"},
     "verify": {"_core", "errors", "goals", "records"},
     "explain": {"records", "units", "verify"},
-    "compare": {"errors", "records", "units"},
+    "compare": set(),
     "strategies": {"_core", "errors", "goals", "records"},
     "requirements": set(),
     "report": {"", "compare", "errors", "records", "units"},

@@ -173,6 +173,16 @@ def encode(record: Record) -> bytes:
     return _encoder.encode(record) + b"\n"
 
 
+def json_schema() -> bytes:
+    """Give the JSON Schema of one record, as in ``schemas/record-v1.json``."""
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"brimful record, schema {SCHEMA}: one line of a record file",
+        **msgspec.json.schema(Record),
+    }
+    return msgspec.json.format(msgspec.json.encode(schema), indent=2) + b"\n"
+
+
 def decode_line(line: bytes, *, where: str) -> Record:
     """Decode one line; ``where`` names it in an error."""
     try:

@@ -122,7 +122,13 @@ def format_duration(seconds: float) -> str:
 
     >>> format_duration(0.0123), format_duration(61.0), format_duration(21.0), format_duration(7260.0)
     ('12 ms', '1 min 1 s', '21 s', '2 h 1 min')
+    >>> format_duration(0.0), format_duration(0.0003)
+    ('0 s', '0.3 ms')
     """
+    if seconds == 0:
+        return "0 s"
+    if seconds < 0.0095:
+        return f"{seconds * 1000:.2g} ms"
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 10 and abs(seconds - round(seconds)) > 0.05:
@@ -139,10 +145,12 @@ def format_duration(seconds: float) -> str:
 def format_ratio(ratio: float) -> str:
     """Write a ratio in per cent.
 
-    >>> format_ratio(0.005), format_ratio(0.0), format_ratio(1 / 3), format_ratio(1e-7)
-    ('0.5 %', '0 %', '33.33 %', '0.00001 %')
+    >>> format_ratio(0.005), format_ratio(0.0), format_ratio(1 / 3), format_ratio(1e-7), format_ratio(1e-10)
+    ('0.5 %', '0 %', '33.33 %', '0.00001 %', '1.0e-08 %')
     """
     percent = ratio * 100
+    if 0 < percent < 1e-6:
+        return f"{percent:.1e} %"
     text = f"{percent:.2f}" if percent >= 0.01 or percent == 0 else f"{percent:.7f}"
     return f"{text.rstrip('0').rstrip('.')} %"
 

@@ -37,7 +37,7 @@ class _AgainstCommand(click.Command):
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 def compare(
     runs: tuple[Path, ...], against: tuple[Path, ...], tolerance: str, html_file: Path | None, as_json: bool
-) -> None:
+) -> int:
     """Say whether RUNS forward as much as the runs of a baseline.
 
     Exit code 1: a goal got worse beyond the tolerance. That is when the ratio of the means is below 1 - tolerance and
@@ -61,5 +61,4 @@ def compare(
     else:
         style = text.coloured if sys.stdout.isatty() else text.plain
         click.echo(comparison_text.render(result, style=style), nl=False)
-    if result.regressed:
-        raise SystemExit(1)
+    return 1 if result.regressed else 0

@@ -18,6 +18,10 @@ from brimful.compare import (
 from brimful.errors import UsageError
 from brimful.records import Goal, GoalResult, Run, RunFile
 from brimful.report import facts, words
+from brimful.units import format_ratio
+
+PLACES = {"ports"}
+"""Parts of a traffic profile that say where the tester stood, not what it sent: they may differ."""
 
 
 class RunValue(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,6 +117,8 @@ def differences(one: Run, other: Run) -> list[str]:
             continue
         found += _attribute_differences(f"goal {name}: ", msgspec.structs.asdict(goals[name]), other_goals[name])
     for key in dict.fromkeys([*one.traffic, *other.traffic]):
+        if key in PLACES:
+            continue
         first, second = one.traffic.get(key), other.traffic.get(key)
         if first != second:
             found.append(f"traffic.{key} is {facts.text(first)} in one and {facts.text(second)} in the other")
@@ -147,7 +153,7 @@ def _goal(goal: Goal, new: Sequence[RunFile], baseline: Sequence[RunFile], toler
         new=values,
         baseline=base_values,
         comparison=comparison,
-        sentence=sentence(goal.name, comparison, tolerance),
+        sentence=sentence(comparison, tolerance),
     )
 
 
@@ -173,30 +179,28 @@ def _sample(values: Sequence[RunValue]) -> Sample:
     )
 
 
-def sentence(name: str, comparison: Comparison, tolerance: float) -> str:
+def sentence(comparison: Comparison, tolerance: float) -> str:
     """Say the verdict on one goal.
 
     Parameters
     ----------
-    name
-        Of the goal.
     comparison
-        Its statistics.
+        Statistics of the goal.
     tolerance
         Relative difference that does not matter.
     """
-    allowed = words.share(tolerance)
-    where = f"the difference is between {_span(comparison)}"
+    where = _span(comparison)
     caveat = _caveat(comparison)
     if comparison.verdict == SAME:
-        return f"{name}: the same. Any difference is within {allowed}: {where}.{caveat}"
+        return f"The same. {where}, within the tolerance of {format_ratio(tolerance)}.{caveat}"
     if comparison.verdict in {REGRESSION, IMPROVEMENT}:
-        kind = "a regression" if comparison.verdict == REGRESSION else "an improvement"
-        return f"{name}: {kind}. {_change(comparison)}: {where}.{caveat}"
+        kind = "A regression" if comparison.verdict == REGRESSION else "An improvement"
+        return f"{kind}. {_change(comparison)}. {where}.{caveat}"
     could = ""
     if comparison.detectable is not None:
-        could = f" Four of five comparisons like this one show a loss of {words.share(comparison.detectable)} or more."
-    return f"{name}: the runs do not tell. {where[0].upper()}{where[1:]}.{could}{caveat}"
+        loss = words.share(comparison.detectable)
+        could = f" About four of five comparisons like this one show a loss of {loss} or more."
+    return f"The runs do not tell. {where}.{could}{caveat}"
 
 
 def _change(comparison: Comparison) -> str:
@@ -206,19 +210,23 @@ def _change(comparison: Comparison) -> str:
 
 
 def _span(comparison: Comparison) -> str:
-    most = "no known limit" if comparison.ratio_most is None else signed(comparison.ratio_most)
-    return f"{signed(comparison.ratio_least)} and {most}"
+    if comparison.ratio_most is None:
+        if comparison.ratio_least == 0:
+            return "Nothing is known of the difference"
+        return f"The difference is at least {signed(comparison.ratio_least)}"
+    if comparison.ratio_least == 0:
+        return f"The difference is at most {signed(comparison.ratio_most)}"
+    return f"The difference is between {signed(comparison.ratio_least)} and {signed(comparison.ratio_most)}"
 
 
 def signed(ratio: float) -> str:
     """Write a ratio as the change it stands for.
 
-    >>> signed(0.97), signed(1.0123), signed(1.0)
-    ('-3.00 %', '+1.23 %', '0 %')
+    >>> signed(0.97), signed(1.0123), signed(1.000001)
+    ('-3.00 %', '+1.23 %', '0.00 %')
     """
-    change = ratio - 1
-    shown = words.share(abs(change)) if abs(change) >= 5e-6 else "0 %"
-    return shown if shown == "0 %" else f"{'-' if change < 0 else '+'}{shown}"
+    percent = round((ratio - 1) * 100, 2)
+    return f"{percent:+.2f} %" if percent else "0.00 %"
 
 
 def _caveat(comparison: Comparison) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import textwrap
 
 from brimful.compare import IMPROVEMENT, REGRESSION, SAME
-from brimful.report import words
 from brimful.report.comparison import ComparisonReport, GoalComparison, RunValue, signed
 from brimful.report.text import WIDTH, Style, plain, table
-from brimful.units import format_load
+from brimful.units import format_load, format_ratio
 
 ROLES = {REGRESSION: "bad", IMPROVEMENT: "good", SAME: "good"}
 STRIP_COLUMNS = 56
@@ -25,7 +24,7 @@ def render(report: ComparisonReport, *, style: Style = plain) -> str:
         How roles look; the default leaves text plain.
     """
     title = f"{report.new_title} against {report.baseline_title}"
-    scope = f"conditional throughput, {report.load_scope}; tolerance {words.share(report.tolerance)}"
+    scope = f"conditional throughput, {report.load_scope}; tolerance {format_ratio(report.tolerance)}"
     rows = [["goal", "new", "runs", "baseline", "runs", "change", "95 % interval", "Welch p", "permutation p"]]
     rows += [_row(report, goal) for goal in report.goals]
     blocks = [
@@ -97,7 +96,8 @@ def _strip(goal: GoalComparison) -> str:
 
 
 def _sentence(goal: GoalComparison, style: Style) -> str:
-    filled = textwrap.fill(goal.sentence, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    line = f"{goal.goal.name}: {goal.sentence}"
+    filled = textwrap.fill(line, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     role = ROLES.get(goal.comparison.verdict)
     head, rest = filled[: len(goal.goal.name) + 1], filled[len(goal.goal.name) + 1 :]
     return style(head, role) + rest if role else filled

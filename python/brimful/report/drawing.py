@@ -86,10 +86,15 @@ def draw_bounds(axes: Axes, report: Report) -> None:
         colour = palette.goal_colour(number)
         lower = _stairs(traces[view.goal.name, "lower"], report.axis_end_s)
         upper = _stairs(traces[view.goal.name, "upper"], report.axis_end_s)
-        axes.plot(*lower, color=colour, linewidth=1.5, zorder=3, label=f"{view.goal.name}: lower bound (upper: dashed)")
-        axes.plot(*upper, color=colour, linewidth=1.3, linestyle=DASHED, zorder=3)
+        # Bounds of several goals often coincide: the earlier ones are wider and show behind the later.
+        width = 1.4 + min(0.9, 1.8 / len(report.goals)) * (len(report.goals) - 1 - number)
+        axes.plot(
+            *lower, color=colour, linewidth=width, zorder=3, label=f"{view.goal.name}: lower bound (upper: dashed)"
+        )
+        axes.plot(*upper, color=colour, linewidth=0.85 * width, linestyle=DASHED, zorder=3)
+        shade = min(0.11, 0.26 / len(report.goals))
         for left, right, bottom, top in _rectangles(lower, upper):
-            axes.fill_between([left, right], bottom, top, color=colour, alpha=0.11, linewidth=0, zorder=1)
+            axes.fill_between([left, right], bottom, top, color=colour, alpha=shade, linewidth=0, zorder=1)
 
 
 _Stairs = tuple[list[float], list[float]]
@@ -99,7 +104,7 @@ def _stairs(trace: BoundTrace, end: float) -> _Stairs:
     """Give the corners of a stepped line; not-a-number where there is no bound."""
     xs: list[float] = []
     ys: list[float] = []
-    for step, following in zip(trace.steps, [*trace.steps[1:], None], strict=True):
+    for step, following in zip(trace.steps, [*trace.steps, None][1:], strict=True):
         load = float("nan") if step.load is None else step.load
         xs += [step.at_s, following.at_s if following else max(end, step.at_s)]
         ys += [load, load]
@@ -146,16 +151,20 @@ def draw_overview(axes: Axes, report: Report, low: float, high: float) -> None:
     )
 
 
-def mark_times(places: Sequence[Axes], report: Report) -> None:
-    """Mark where phases begin and where pauses were cut out; the last of the axes has the words."""
+def mark_times(places: Sequence[Axes], report: Report, *, apart_s: float) -> None:
+    """Mark where phases begin and where pauses were cut out; the last of the axes has the words, where they fit."""
     marks = [(mark.at_s, mark.label, DOTTED, palette.GOALS[0]) for mark in report.phases]
     marks = marks if len(marks) > 1 else []
     for pause in report.pauses:
         words = f"pause of {format_duration(pause.length_s)}" if pause.length_s else "pause"
         marks.append((pause.at_s, words, LONG_DASHED, palette.MUTED))
-    for at, words, style, colour in marks:
+    last_words = -apart_s
+    for at, words, style, colour in sorted(marks, key=lambda mark: mark[0]):
         for place in places:
             place.axvline(at, color=colour, linestyle=style, linewidth=0.9, alpha=0.8, zorder=2)
+        if at - last_words < apart_s:
+            continue
+        last_words = at
         places[-1].annotate(
             words,
             (at, 0),
@@ -174,7 +183,8 @@ def mark_times(places: Sequence[Axes], report: Report) -> None:
 def label_goals(axes: Axes, report: Report, low: float, high: float) -> None:
     """Write the result of each goal beside where its bounds end."""
     placed: list[float] = []
-    apart = (high - low) * 0.085
+    lines = max((goal_label(view.goal.name, view.headline).count("\n") + 1 for view in report.goals), default=1)
+    apart = (high - low) * 0.045 * lines
     for number, view in enumerate(report.goals):
         ends = [bound.load for bound in (view.lower, view.upper) if bound is not None]
         if not ends:

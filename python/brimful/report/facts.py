@@ -13,13 +13,13 @@ from brimful.units import ETHERNET_OVERHEAD_BYTES
 
 LINK_KEYS = ("link_bps", "link_rate_bps", "link_speed_bps")
 FRAME_SIZE_KEYS = ("frame_size", "frame_size_bytes", "frame_bytes")
-DIRECTION_KEYS = ("directions", "bidirectional", "direction")
+DIRECTION_KEYS = ("direction", "directions", "bidirectional")
 WARM_UP_KEYS = ("warm_up", "warmup", "warm_up_s")
 ISOLATION_KEYS = ("isolation", "isolated")
 REACTION_KEYS = ("load_reaction", "pacing", "burst", "bursts")
-PROTOCOL_KEYS = ("protocol", "protocols", "ethertype", "ip_version", "ip_versions")
+PROTOCOL_KEYS = ("protocol", "protocols")
 STREAM_KEYS = ("flows", "streams", "flow_count")
-MEDIUM_KEYS = ("medium", "media", "link", "interface", "driver")
+MEDIUM_KEYS = ("medium", "media", "link", "driver")
 MESH_KEYS = ("mesh", "topology")
 MODIFIER_KEYS = ("modifiers", "modifier")
 CEILING_KEYS = ("ceiling", "measured_ceiling")
@@ -39,10 +39,16 @@ def lookup(run: Run, keys: tuple[str, ...]) -> object:
 
 
 def number(value: object) -> float | None:
-    """Give a value as a finite number above zero, or nothing."""
+    """Give a value as a finite number above zero, or nothing.
+
+    >>> number("64"), number("imix"), number(True), number(0)
+    (64.0, None, None, None)
+    """
+    if isinstance(value, str) and value.isdecimal():
+        value = int(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if 0 < value < float("inf") else None
+    return float(value) if 0 < value < 1e300 else None
 
 
 def frame_size(run: Run) -> float | None:
@@ -71,11 +77,34 @@ def directions(run: Run) -> str | None:
     value = lookup(run, DIRECTION_KEYS)
     if value is None:
         return None
-    if isinstance(value, bool):
-        return "both directions at once" if value else "one direction"
-    if value in (1, 2):
-        return "both directions at once" if value == 2 else "one direction"
+    if value is True or value in ("bi", 2):
+        return "both directions at once"
+    if value is False or value in ("uni", 1):
+        return "one direction"
     return text(value)
+
+
+def protocol(run: Run) -> str | None:
+    """Give the protocols of the traffic in words."""
+    said = lookup(run, PROTOCOL_KEYS)
+    if said is not None:
+        return text(said)
+    layers = [
+        str(run.traffic["transport"]).upper() if run.traffic.get("transport") else "",
+        f"IPv{text(run.traffic['ip_version'])}" if run.traffic.get("ip_version") else "",
+        f"VLAN {text(run.traffic['vlan'])}" if run.traffic.get("vlan") else "",
+    ]
+    return " over ".join(layer for layer in layers if layer) or None
+
+
+def is_own_tester(run: Run) -> bool:
+    """Say whether the traffic came from the tester of this package."""
+    return run.measurer.get("name") == "brimful-tester"
+
+
+def is_lab(run: Run) -> bool:
+    """Say whether the device stood in a lab of this package."""
+    return str(run.measurer.get("spec", "")).startswith("lab:")
 
 
 def is_simulated(run: Run) -> bool:

@@ -30,7 +30,7 @@ class Size(msgspec.Struct, frozen=True):
 
 
 WIDE = Size("wide", 9.6, 5.2, 8.6, 3)
-NARROW = Size("narrow", 4.7, 5.0, 9.6, 1)
+NARROW = Size("narrow", 4.1, 4.6, 9.6, 1)
 
 
 def draw_search_time(report: Report, size: Size = WIDE) -> str:
@@ -53,7 +53,7 @@ def draw_search_time(report: Report, size: Size = WIDE) -> str:
             scales.scale_loads(rows[0].yaxis, max(trial.load for trial in report.trials), report.run.load_unit)
         drawing.draw_bounds(main, report)
         drawing.draw_trials(main, report, low, high)
-        drawing.mark_times(rows, report)
+        drawing.mark_times(rows, report, apart_s=report.axis_end_s * size.font_pt / (size.width_in * 72 * 0.6))
         main.set_ylim(low, high)
         main.set_xlim(0, max(report.axis_end_s, 1e-9) * 1.005)
         unit = scales.scale_loads(main.yaxis, high, report.run.load_unit)

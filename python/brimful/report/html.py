@@ -42,7 +42,9 @@ def render(report: Report) -> str:
             )
             if rows
         ],
+        irregular=_irregular(report),
         simulated=facts.is_simulated(report.run),
+        virtual=facts.is_simulated(report.run) or facts.is_lab(report.run),
         counts_frames=facts.counts_frames(report.run),
         figures=_figures(report) if report.trials else [],
         shown_trials=report.trials[:SHOWN_TRIALS],
@@ -64,9 +66,11 @@ def render_page(template: str, **values: object) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        finalize=lambda value: words.keep_units(value) if type(value) is str else value,
     )
     environment.filters.update(
         duration=format_duration,
+        exact=words.exact_seconds,
         ratio=format_ratio,
         share=words.share,
         group=words.group,
@@ -79,12 +83,26 @@ def render_page(template: str, **values: object) -> str:
     return environment.get_template(template).render(**values)
 
 
+def _irregular(report: Report) -> list[tuple[str, str]]:
+    """Give the irregular goals, those of one reason together, and the reason in words."""
+    names: dict[str, list[str]] = {}
+    for view in report.goals:
+        if not view.regular:
+            names.setdefault(view.explanation, []).append(view.goal.name)
+    return [
+        (f"{' and '.join(goals)} {'is' if len(goals) == 1 else 'are'} irregular.", explanation)
+        for explanation, goals in names.items()
+    ]
+
+
 def _goal_variable(number: int) -> str:
     return f"var(--goal-{number % len(palette.GOALS)})"
 
 
 def _figures(report: Report) -> list[dict[str, str]]:
-    return [
+    marks = " Dotted vertical lines stand where phases or longer trials began." if len(report.phases) > 1 else ""
+    pauses = " Dashed vertical lines stand for pauses that were cut out." if report.pauses else ""
+    made = [
         {
             "id": "search-time",
             "title": "Search-time graph",
@@ -94,6 +112,8 @@ def _figures(report: Report) -> list[dict[str, str]]:
                 "Each trial is a line from its start to its end at the load it offered, with a mark at its end. "
                 "Stepped lines are the relevant lower bounds (solid) and upper bounds (dashed) of each goal; "
                 "between them lies what was not yet known. Triangles on the border stand for trials beyond it."
+                + marks
+                + pauses
             ),
         },
         {
@@ -108,3 +128,4 @@ def _figures(report: Report) -> list[dict[str, str]]:
             ),
         },
     ]
+    return made if report.statistics.counted else made[:1]

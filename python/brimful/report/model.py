@@ -136,11 +136,15 @@ def build(file: RunFile) -> Report:
 
 
 def _title(run: Run) -> str:
-    for place in (run.device, run.labels, run.measurer):
+    for place in (run.device, run.labels):
         name = place.get("name") or place.get("title")
         if name:
             return str(name)
-    return run.run_id
+    if run.device.get("simulated"):
+        return f"Simulated: {str(run.device['simulated']).partition(',')[0]}"
+    if run.device.get("device"):
+        return f"{str(run.device['device']).capitalize()} in a lab"
+    return str(run.measurer.get("name") or run.run_id)
 
 
 def _outcome(file: RunFile) -> str:
@@ -152,7 +156,7 @@ def _outcome(file: RunFile) -> str:
     if len(file.ends) > 1:
         parts.append(f"It was resumed {words.count(len(file.ends) - 1, 'time')}.")
     if last.text:
-        parts.append(last.text if last.text.endswith(".") else f"{last.text}.")
+        parts.append(_as_sentence(last.text))
     return " ".join(parts)
 
 
@@ -229,25 +233,30 @@ def _traces(bounds: list[Bound], goals: list[Goal], trials: list[TrialView]) -> 
 
 
 def _deviations(run: Run, statistics: TrialStatistics) -> list[str]:
-    found = list(run.deviations)
+    found = [_as_sentence(text) for text in run.deviations]
     finals = [goal.final_trial_duration_s for goal in run.goals]
     if finals and min(finals) < RFC2544_TRIAL_S:
-        lengths = sorted({format_duration(length) for length in finals})
+        lengths = [words.exact_seconds(length) for length in sorted(set(finals))]
         found.append(f"The trials behind a result last {' and '.join(lengths)}; RFC 2544 asks for at least 60 s.")
-    if run.early_termination:
+    if statistics.stopped_early:
         found.append(
-            "A trial is stopped as soon as its outcome is certain for every goal that still matters; "
-            f"{words.count(statistics.stopped_early, 'trial was', 'trials were')} stopped early. "
-            "What such a trial did not send any more is not counted as loss."
+            f"{words.count(statistics.stopped_early, 'trial was', 'trials were')} stopped early; "
+            "what such a trial did not send any more is not counted as loss."
         )
-    elif statistics.stopped_early:
-        found.append(f"{words.count(statistics.stopped_early, 'trial was', 'trials were')} stopped early.")
-    if statistics.wait_per_trial_s is not None and statistics.wait_per_trial_s < RFC2544_WAIT_S:
+    elif run.early_termination:
+        found.append("Trials could be stopped early; none was.")
+    waits = None if facts.is_simulated(run) else statistics.wait_per_trial_s
+    if waits is not None and waits < RFC2544_WAIT_S:
         found.append(
-            f"A trial takes {format_duration(statistics.wait_per_trial_s)} beyond its sending time (median), all waits "
+            f"A trial takes {format_duration(waits)} beyond its sending time (median), all waits "
             "included; RFC 2544 waits 2 s for the last frames and 5 s before the next trial."
         )
     return list(dict.fromkeys(found))
+
+
+def _as_sentence(text: str) -> str:
+    sentence = text[:1].upper() + text[1:]
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
 
 
 def _warnings(file: RunFile) -> list[Note]:

@@ -45,7 +45,7 @@ def loss_ticks(floor_decade: int) -> tuple[list[float], list[str]]:
     """Give at most seven ticks of a loss axis, with zero and 100 % always among them."""
     step = max(1, ceil(-floor_decade / 5))
     decades = list(range(0, floor_decade - 1, -step))
-    labels = [f"{10.0 ** (decade + 2):g} %" if decade >= -8 else f"1e{decade + 2} %" for decade in decades]
+    labels = [f"{10.0 ** (decade + 2):g} %" if decade >= -6 else f"1e{decade + 2} %" for decade in decades]
     return [floor_decade - NO_LOSS_GAP, *decades], ["0", *labels]
 
 

@@ -49,6 +49,8 @@ def _load_reaction(report: Report) -> _Said:
         return STATED, facts.text(said)
     if facts.is_simulated(report.run):
         return STATED, "Simulated: the load of a trial is constant."
+    if facts.is_own_tester(report.run):
+        return STATED, "Constant load: the schedule of each sending port has the rate that is the load."
     return MISSING, "The record does not say (traffic.load_reaction); a load is meant to be constant and even."
 
 
@@ -62,17 +64,16 @@ def _load_scope(report: Report) -> _Said:
 
 def _traffic_profile(report: Report) -> _Said:
     run = report.run
+    if facts.is_simulated(run):
+        return STATED, "Simulated: no frames were made."
     if not run.traffic:
         return MISSING, "The record has no traffic profile (run.traffic)."
     said = [f"directions: {facts.directions(run) or 'not recorded'}"]
-    for name, keys in (
-        ("mesh", facts.MESH_KEYS),
-        ("modifiers", facts.MODIFIER_KEYS),
-        ("protocol", facts.PROTOCOL_KEYS),
-    ):
+    for name, keys in (("mesh", facts.MESH_KEYS), ("modifiers", facts.MODIFIER_KEYS)):
         value = facts.lookup(run, keys)
         if value is not None:
             said.append(f"{name}: {facts.text(value)}")
+    said.append(f"protocol: {facts.protocol(run) or 'not recorded'}")
     return STATED, "; ".join(said) + "."
 
 
@@ -148,7 +149,8 @@ def _measurer(report: Report) -> _Said:
 
 def _invalid_policy(report: Report) -> str:
     invalid = report.statistics.invalid
-    return f"policy {report.run.on_invalid}; {words.count(invalid, 'trial was', 'trials were')} invalid, never counted."
+    policies = f"policy {report.run.on_invalid} (errors: {report.run.on_error})"
+    return f"{policies}; {words.count(invalid, 'trial was', 'trials were')} invalid, never counted."
 
 
 def _configuration(report: Report) -> _Said:
@@ -161,19 +163,24 @@ def _isolation(report: Report) -> _Said:
     if facts.is_simulated(report.run):
         return STATED, "Simulated: no network was involved."
     said = facts.lookup(report.run, facts.ISOLATION_KEYS)
+    if said is None and facts.is_lab(report.run):
+        return STATED, "Isolated: tester and device are in network namespaces of one host, with no link to any network."
     if said is None:
         return MISSING, "The record does not say (device.isolation)."
     return STATED, "Isolated." if said is True else facts.text(said)
 
 
 def _warm_up(report: Report) -> _Said:
-    if facts.is_simulated(report.run):
-        return STATED, "Simulated: there is nothing to warm up."
     if report.statistics.warm_up_s > 0:
         return STATED, f"{format_duration(report.statistics.warm_up_s)} at max load before the search, never counted."
+    if facts.is_simulated(report.run):
+        return STATED, "Simulated: there is nothing to warm up."
     said = facts.lookup(report.run, facts.WARM_UP_KEYS)
     if said is None:
-        return MISSING, "No warm-up trial is in the record, and nothing else is said (measurer.warm_up)."
+        return (
+            STATED,
+            "None: the search began without a warm-up trial, and the record tells of no other (measurer.warm_up).",
+        )
     seconds = facts.number(said)
     return STATED, f"{format_duration(seconds)} before the search." if seconds is not None else facts.text(said)
 
@@ -188,6 +195,8 @@ def _frame_size(report: Report) -> _Said:
     if not facts.counts_frames(report.run):
         return STATED, "No frames."
     said = facts.lookup(report.run, facts.FRAME_SIZE_KEYS)
+    if said is None and facts.is_simulated(report.run):
+        return STATED, "Simulated: frames have no size."
     if said is None:
         return MISSING, "The record does not say (traffic.frame_size)."
     return STATED, f"{facts.text(said)} bytes, FCS included." if report.frame_size else facts.text(said)
@@ -200,19 +209,22 @@ def _theoretical_rate(report: Report) -> _Said:
         return STATED, "No frames."
     if facts.is_simulated(report.run):
         return STATED, "Simulated: there is no medium."
+    if facts.is_lab(report.run):
+        return STATED, "None: the links are virtual Ethernet, which has no bit rate."
     return MISSING, "Not known: the record does not have both the frame size and the bit rate (device.link_bps)."
 
 
 def _protocol(report: Report) -> _Said:
     run = report.run
+    medium = "virtual Ethernet" if facts.is_lab(run) else facts.lookup(run, facts.MEDIUM_KEYS)
     parts = [
         f"{name}: {facts.text(value)}"
-        for name, keys in (
-            ("protocol", facts.PROTOCOL_KEYS),
-            ("flows", facts.STREAM_KEYS),
-            ("medium", facts.MEDIUM_KEYS),
+        for name, value in (
+            ("protocol", facts.protocol(run)),
+            ("flows", facts.lookup(run, facts.STREAM_KEYS)),
+            ("medium", medium),
         )
-        if (value := facts.lookup(run, keys)) is not None
+        if value is not None
     ]
     if parts:
         return STATED, "; ".join(parts) + "."
@@ -223,8 +235,8 @@ def _protocol(report: Report) -> _Said:
 
 def _trial_duration(report: Report) -> _Said:
     return STATED, "; ".join(
-        f"{view.goal.name}: final trials of {format_duration(view.goal.final_trial_duration_s)}, "
-        f"{format_duration(view.goal.duration_sum_s)} in sum, "
+        f"{view.goal.name}: final trials of {words.exact_seconds(view.goal.final_trial_duration_s)}, "
+        f"{words.exact_seconds(view.goal.duration_sum_s)} in sum, "
         f"at most {format_ratio(view.goal.exceed_ratio)} of it above the loss ratio"
         for view in report.goals
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -153,8 +152,8 @@ def _bound_row(report: Report, view: GoalView) -> list[str]:
         format_ratio(goal.width) if goal.width is not None else "free",
         format_ratio(goal.loss_ratio),
         format_ratio(goal.exceed_ratio),
-        format_duration(goal.final_trial_duration_s),
-        format_duration(goal.duration_sum_s),
+        words.exact_seconds(goal.final_trial_duration_s),
+        words.exact_seconds(goal.duration_sum_s),
     ]
 
 
@@ -162,8 +161,9 @@ def _trials(report: Report, style: Style) -> str:
     totals = report.statistics
     if not totals.total:
         return "\n".join([style("Trials", "title"), "  None."])
+    warm_up = f"{totals.warm_up} for warm-up, " if totals.warm_up else ""
     lines = [
-        f"{words.count(totals.total, 'trial')}: {totals.counted} counted, {totals.invalid} invalid, "
+        f"{words.count(totals.total, 'trial')}: {totals.counted} counted, {totals.invalid} invalid, {warm_up}"
         f"{totals.stopped_early} stopped early; {_lengths(totals.shortest_s, totals.longest_s)} each; "
         f"{format_duration(totals.sending_s)} of sending in {format_duration(totals.elapsed_s)}.",
         f"{words.group(totals.sent)} sent, {words.group(totals.lost)} lost, {words.group(totals.unsent)} unsent.",
@@ -219,7 +219,7 @@ def _statements(report: Report, style: Style) -> str:
 def _wrap(text: str, indent: int, *, hang: int = 0) -> str:
     """Fill lines without parting a number from its unit."""
     filled = textwrap.fill(
-        _NUMBER_AND_UNIT.sub("\\1\N{NO-BREAK SPACE}", text),
+        words.keep_units(text),
         WIDTH,
         initial_indent=" " * indent,
         subsequent_indent=" " * (indent + hang),
@@ -227,6 +227,3 @@ def _wrap(text: str, indent: int, *, hang: int = 0) -> str:
         break_on_hyphens=False,
     )
     return filled.replace("\N{NO-BREAK SPACE}", " ")
-
-
-_NUMBER_AND_UNIT = re.compile(r"(\d|≥|<) (?=[\d%]|ms\b|s\b|min\b|h\b|[kMG]?pps\b|bytes\b)")

@@ -62,6 +62,7 @@ class TrialStatistics(msgspec.Struct, frozen=True, kw_only=True):
     invalid: int
     """Spoiled trials; warm-up trials are not among them."""
     invalid_reasons: dict[str, int]
+    warm_up: int
     warm_up_s: float
     """Sum of the intended durations of warm-up trials."""
     stopped_early: int
@@ -199,6 +200,7 @@ def total(trials: Sequence[Trial]) -> TrialStatistics:
         counted=len(counted),
         invalid=len(reasons),
         invalid_reasons=dict(Counter(_LOAD_PREFIX.sub("", reason) for reason in reasons)),
+        warm_up=len(warm_up),
         warm_up_s=sum(trial.duration_s for trial in warm_up),
         stopped_early=stopped,
         stopped_early_share=stopped / len(counted) if counted else 0.0,

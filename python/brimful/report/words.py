@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 from brimful.records import Goal, GoalResult
 from brimful.units import format_duration, format_load, format_ratio
@@ -110,6 +111,27 @@ def bits(per_second: float) -> str:
     return format_load(per_second, "bps")
 
 
+def exact_seconds(value: float) -> str:
+    """Write a time as it was asked for, not rounded.
+
+    >>> exact_seconds(21.0), exact_seconds(1.25), exact_seconds(5.477)
+    ('21 s', '1.25 s', '5.477 s')
+    """
+    return f"{value:.9g} s"
+
+
 def seconds(value: float | None) -> str:
     """Write a time, or that it is not known."""
     return "not recorded" if value is None else format_duration(value)
+
+
+def keep_units(text: str) -> str:
+    r"""Hold numbers and their units together, so that no line breaks between them.
+
+    >>> keep_units("9.5 Mpps in 2 min 3 s")
+    '9.5\xa0Mpps in 2\xa0min 3\xa0s'
+    """
+    return _NUMBER_AND_UNIT.sub("\\1\N{NO-BREAK SPACE}", text)
+
+
+_NUMBER_AND_UNIT = re.compile(r"([\d.]|≥|<) (?=[\d%]|ms\b|s\b|min\b|h\b|[kMG]?pps\b|bytes\b)")

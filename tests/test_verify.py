@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 from support import brimful, goal
 
 CSV = "load,duration,sent,lost\n1000000,60,60000000,0\n1000000,1,1000000,1\n2000000,60,120000000,1000\n"
-JSONL = '{"load": 1e6, "duration": 60, "sent": 60000000, "lost": 0}\n\n{"load": 2e6, "duration": 60, "sent": 120000000, "lost": 9}\n'
+JSONL = """{"load": 1e6, "duration": 60, "sent": 60000000, "lost": 0}
+
+{"load": 2e6, "duration": 60, "sent": 120000000, "lost": 9}
+"""
 
 
 def trial(seq, load, duration, lost, sent=1000, effective=None):

@@ -202,6 +202,14 @@ def parse_goal(text: str) -> SearchGoal:
     if "loss" not in given:
         message = f"goal {text!r}: the loss ratio is missing; add loss=0 or loss=0.5%"
         raise UsageError(message)
+    try:
+        return _goal_of(given)
+    except UsageError as error:
+        message = f"goal {text!r}: {error}"
+        raise UsageError(message) from error
+
+
+def _goal_of(given: dict[str, str]) -> SearchGoal:
     trial = units.parse_duration(given.get("trial", "1s"))
     return SearchGoal(
         name=given.get("name"),

@@ -160,8 +160,8 @@ def _max_load(request: SearchRequest, description: Description, ceiling: float |
 
 
 def _load(text: str, description: Description, max_load: float | None) -> float:
-    size = description.traffic.get("frame_size")
-    return units.parse_load(text, frame_size=size if isinstance(size, int) else None, max_load=max_load)
+    size = str(description.traffic.get("frame_size"))
+    return units.parse_load(text, frame_size=int(size) if size.isdecimal() else None, max_load=max_load)
 
 
 def _plan(request: SearchRequest, run: Run) -> Plan:

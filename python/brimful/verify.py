@@ -180,7 +180,7 @@ def _equal(said: Any, found: Any) -> bool:  # noqa: ANN401 - any field of a resu
 
 _NUMBERS = {
     "load": ("load", "trial_load", "intended_load"),
-    "duration_s": ("duration_s", "duration", "trial_duration"),
+    "duration_s": ("duration", "duration_s", "trial_duration"),
     "sent": ("sent", "offered", "tx"),
     "lost": ("lost", "loss", "loss_count"),
     "intended": ("intended", "intended_count"),

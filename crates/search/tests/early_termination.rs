@@ -1,5 +1,7 @@
 //! A Measurer may stop a trial whose outcome is certain; nothing that matters is lost by that.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use brimful_search::{Controller, SearchGoal, Step, TrialLog};

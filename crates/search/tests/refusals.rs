@@ -1,5 +1,7 @@
 //! What cannot be searched for is refused with words that say what to change.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use brimful_search::{Problem, SearchGoal};

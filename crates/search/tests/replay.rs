@@ -53,7 +53,9 @@ fn a_search_cut_anywhere_and_resumed_goes_on_as_if_nothing_had_been() {
                 for cut in 0..=trials.len() {
                     // A resumed search is fed its saved trials without being asked in between.
                     let mut resumed = start(&goals, strategy);
-                    trials[..cut].iter().for_each(|&trial| resumed.record(trial));
+                    for &trial in &trials[..cut] {
+                        resumed.record(trial);
+                    }
                     assert_same(&mut resumed, &mut uninterrupted);
                     if let Some(&trial) = trials.get(cut) {
                         uninterrupted.record(trial);

@@ -1,5 +1,7 @@
 //! Whole searches, with every strategy: right answers on steady systems, honest ones on all others.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use brimful_search::{Bound, Controller, GoalResult, Problem, Reason, SearchGoal, Step, StopReason, StrategyKind};

@@ -1,5 +1,7 @@
 //! Published and recomputed examples of load classification and conditional throughput, as data.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use brimful_search::{SearchGoal, TrialLog, Verdict};
@@ -52,7 +54,9 @@ fn trials(batches: &[Batch]) -> Vec<TrialResult> {
 
 fn log(goal: &SearchGoal, trials: &[TrialResult]) -> TrialLog {
     let mut log = TrialLog::new(vec![goal.clone()]);
-    trials.iter().for_each(|&trial| log.add(trial));
+    for &trial in trials {
+        log.add(trial);
+    }
     log
 }
 

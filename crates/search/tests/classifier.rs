@@ -106,7 +106,7 @@ fn shuffled(trials: &[TrialResult], seed: u64) -> Vec<TrialResult> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(400))]
 
     // spec: MLRsearch-15 Load Classification #27
     #[test]

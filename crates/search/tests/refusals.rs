@@ -51,6 +51,7 @@ fn trials_without_a_frame() {
 }
 
 // spec: MLRsearch-15 Search Goal #16
+// spec: MLRsearch-15 Trial Duration #4
 #[test]
 fn attributes_out_of_range() {
     let one = Ratio::new(1, 1).unwrap();

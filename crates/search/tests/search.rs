@@ -89,6 +89,7 @@ fn bounds_straddle_the_capacity_of_a_sharp_system() {
 
 // spec: MLRsearch-15 Regular Goal Result #27
 // spec: MLRsearch-15 Goal Result #29
+// spec: MLRsearch-15 Search Result #30
 #[test]
 fn every_result_is_what_the_trials_support() {
     for seed in 0..5 {
@@ -113,6 +114,7 @@ fn every_result_is_what_the_trials_support() {
     }
 }
 
+// spec: MLRsearch-15 Trial Duration #4
 // spec: MLRsearch-15 Max Load, Min Load #25
 #[test]
 fn no_trial_is_outside_the_limits_or_shorter_than_asked() {
@@ -134,6 +136,21 @@ fn no_trial_is_outside_the_limits_or_shorter_than_asked() {
                 assert!(trial.input.duration >= shortest, "{strategy:?}");
             }
         });
+    }
+}
+
+// spec: MLRsearch-15 Trial Duration #5
+#[test]
+fn equal_durations_lead_to_no_others() {
+    for strategy in strategies() {
+        for system in systems(1) {
+            let mut controller = Controller::new(problem(many_short()), strategy);
+            let trials = search(&mut controller, system);
+            assert!(
+                trials.iter().all(|trial| trial.input.duration == common::seconds(1.0)),
+                "{strategy:?}"
+            );
+        }
     }
 }
 

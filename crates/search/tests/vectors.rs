@@ -318,6 +318,7 @@ fn conditional_throughput_stays_below_the_rate_that_is_forwarded() {
 }
 
 // spec: MLRsearch-15 Trial Forwarding Ratio #12
+// spec: MLRsearch-15 Measurer #31
 #[test]
 fn frames_that_were_not_sent_are_lost() {
     let goal = goal("pdr", 1.0, 1.0, 0.005, 0.0);

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from brimful.errors import BrimfulError, MeasureError, RecordError, UsageError
     from brimful.goals import SearchGoal
     from brimful.measurers.base import Description, InvalidTrialError, Measurer, TrialOutput
-    from brimful.search import SearchResult, search
+    from brimful.run_loop import SearchResult, search
 
 __version__ = "0.1.0"
 
@@ -38,10 +38,10 @@ _HOMES = {
     "Measurer": "brimful.measurers.base",
     "RecordError": "brimful.errors",
     "SearchGoal": "brimful.goals",
-    "SearchResult": "brimful.search",
+    "SearchResult": "brimful.run_loop",
     "TrialOutput": "brimful.measurers.base",
     "UsageError": "brimful.errors",
-    "search": "brimful.search",
+    "search": "brimful.run_loop",
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -36,8 +38,8 @@ class SearchGoal(msgspec.Struct, frozen=True, kw_only=True):
 
     Examples
     --------
-    >>> SearchGoal(loss_ratio=0.005).named(0).name
-    'pdr'
+    >>> SearchGoal(loss_ratio=0.005).record("pdr").duration_sum_s
+    1.0
     """
 
     loss_ratio: float
@@ -48,13 +50,11 @@ class SearchGoal(msgspec.Struct, frozen=True, kw_only=True):
     width: float | None = 0.005
     name: str | None = None
 
-    def named(self, index: int) -> Goal:
-        """Give the goal as a record, defaults filled in; ``index`` tells goals without a name apart."""
-        kind = "ndr" if self.loss_ratio == 0 else "pdr"
-        default_name = kind if index == 0 else f"{kind}-{index + 1}"
+    def record(self, name: str) -> Goal:
+        """Give the goal as a record, defaults filled in."""
         final = self.final_trial_duration
         return Goal(
-            name=self.name or default_name,
+            name=name,
             loss_ratio=self.loss_ratio,
             exceed_ratio=self.exceed_ratio,
             final_trial_duration_s=final,
@@ -139,9 +139,39 @@ PRESETS = {
 """Presets by name."""
 
 
-def named_goals(goals: Sequence[SearchGoal | Goal]) -> list[Goal]:
-    """Give goals as records, each with a name."""
-    return [goal if isinstance(goal, Goal) else goal.named(index) for index, goal in enumerate(goals)]
+def named_goals(goals: Sequence[SearchGoal]) -> list[Goal]:
+    """Give goals as records; those without a name are ``ndr`` or ``pdr``, numbered where there are several.
+
+    >>> [goal.name for goal in named_goals([SearchGoal(loss_ratio=ratio) for ratio in (0, 0.005, 0.01)])]
+    ['ndr', 'pdr', 'pdr-2']
+    """
+    records: list[Goal] = []
+    for goal in goals:
+        kind = "ndr" if goal.loss_ratio == 0 else "pdr"
+        taken = sum(record.name.partition("-")[0] == kind for record in records)
+        records.append(goal.record(goal.name or (f"{kind}-{taken + 1}" if taken else kind)))
+    return records
+
+
+def problem_json(goals: Sequence[Goal], min_load: float, max_load: float, hint: float | None = None) -> str:
+    """Write goals and limits the way the engine reads them.
+
+    Raises
+    ------
+    UsageError
+        When a number is none; everything else the engine itself refuses.
+    """
+    for goal in goals:
+        for name, value in msgspec.structs.asdict(goal).items():
+            if isinstance(value, float) and not math.isfinite(value):
+                message = f"goal {goal.name!r}: {name} is {value}; it must be a finite number"
+                raise UsageError(message)
+    for name, load in (("min load", min_load), ("max load", max_load), ("hint", hint)):
+        if load is not None and not math.isfinite(load):
+            message = f"{name} is {load}; it must be a finite number"
+            raise UsageError(message)
+    problem = {"goals": msgspec.to_builtins(list(goals)), "min_load": min_load, "max_load": max_load, "hint": hint}
+    return json.dumps(problem)
 
 
 _ATTRIBUTES = ("name", "loss", "exceed", "trial", "sum", "initial", "width")

@@ -57,9 +57,13 @@ class Run(msgspec.Struct, frozen=True, omit_defaults=True, tag="run", tag_field=
     hint: float | None = None
     budget_s: float | None = None
     early_termination: bool = False
+    warm_up_s: float = 0.0
     on_invalid: str = "retry:3"
+    on_error: str = "fail"
     deviations: list[str] = []
     labels: dict[str, str] = {}
+    fingerprint: str = ""
+    """Equal for runs of the same search: what ``--resume`` looks for."""
 
 
 class Trial(msgspec.Struct, frozen=True, omit_defaults=True, tag="trial", tag_field="kind"):
@@ -123,7 +127,7 @@ class GoalResult(msgspec.Struct, frozen=True, omit_defaults=True, tag="goal_resu
     upper_bound_sums: Sums | None = None
 
 
-class Warning(msgspec.Struct, frozen=True, omit_defaults=True, tag="warning", tag_field="kind"):  # noqa: A001
+class Warning(msgspec.Struct, frozen=True, omit_defaults=True, tag="warning", tag_field="kind"):
     """Something the reader of a result should know; ``code`` is stable."""
 
     code: str
@@ -172,10 +176,11 @@ def encode(record: Record) -> bytes:
 def decode_line(line: bytes, *, where: str) -> Record:
     """Decode one line; ``where`` names it in an error."""
     try:
-        return _decoder.decode(line)
+        record: Record = _decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         message = f"{where}: {error}"
         raise RecordError(message) from error
+    return record
 
 
 class RecordWriter:
@@ -192,7 +197,7 @@ class RecordWriter:
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
-            message = f"{self.path}: cannot write: {error.strerror}; what is in the file is whole, continue with --resume"
+            message = f"{self.path}: cannot write: {error.strerror}; make room and continue with --resume"
             raise RecordError(message) from error
 
     def close(self) -> None:
@@ -250,7 +255,7 @@ def read_run(path: Path) -> RunFile:
         path = path / "run.jsonl"
     records = list(iterate_records(path))
     if not records or not isinstance(records[0], Run):
-        message = f"{path}:1: a record file starts with a line of kind \"run\"; is this a trial log of another tool?"
+        message = f'{path}:1: a record file starts with a line of kind "run"; is this a trial log of another tool?'
         raise RecordError(message)
     run = records[0]
     if run.schema > SCHEMA:

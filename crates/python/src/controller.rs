@@ -120,6 +120,11 @@ impl PyController {
         self.controller.log().loads().map(Load::per_second).collect()
     }
 
+    /// The phase that the next trial belongs to, for strategies that have phases.
+    fn phase(&self) -> Option<u32> {
+        self.controller.phase()
+    }
+
     /// Seconds of trials still expected.
     fn forecast(&self) -> Option<f64> {
         self.controller.forecast().map(Nanoseconds::as_seconds)

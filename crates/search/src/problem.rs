@@ -32,6 +32,7 @@ pub struct Problem {
     min_load: Load,
     max_load: Load,
     hint: Option<Load>,
+    early_termination: bool,
 }
 
 /// Why goals or limits cannot be searched for.
@@ -101,6 +102,7 @@ impl Problem {
             min_load,
             max_load,
             hint: None,
+            early_termination: false,
         })
     }
 
@@ -108,6 +110,14 @@ impl Problem {
     #[must_use]
     pub fn with_hint(mut self, hint: Load) -> Self {
         self.hint = Some(hint.clamp(self.min_load, self.max_load));
+        self
+    }
+
+    /// The same problem with a Measurer that obeys [`crate::Controller::stop_above`]: a trial that fails is short.
+    /// It affects load selection only.
+    #[must_use]
+    pub fn with_early_termination(mut self) -> Self {
+        self.early_termination = true;
         self
     }
 
@@ -124,6 +134,11 @@ impl Problem {
     /// The load never exceeded.
     pub fn max_load(&self) -> Load {
         self.max_load
+    }
+
+    /// Whether the Measurer stops a trial whose outcome is certain.
+    pub fn has_early_termination(&self) -> bool {
+        self.early_termination
     }
 
     /// A load near which the answer is expected.

@@ -39,6 +39,8 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     min_duration_s: float | None = None
     can_stop_early: bool = False
     can_calibrate: bool = False
+    virtual_time: bool = False
+    """Trials take no time of anybody's: the clock of the measurer is not the wall's."""
     traffic: dict[str, Any] = {}
     device: dict[str, Any] = {}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import json
 import os
 import selectors
@@ -147,7 +148,7 @@ class _Program:
     def __init__(self, command: list[str], name: str) -> None:
         self._name = name
         try:
-            self._process = subprocess.Popen(  # noqa: S603 - running the user's program is the job
+            self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -193,10 +194,8 @@ class _Program:
     def end(self) -> None:
         """Close its input, and be firm if that is not enough. The whole process group goes."""
         # Closing flushes, and a program that has ended makes that fail.
-        try:
+        with contextlib.suppress(OSError):
             _pipe(self._process.stdin).close()
-        except OSError:
-            pass
         for ask, patience_s in ((None, 1.0), (signal.SIGTERM, 1.0), (signal.SIGKILL, 5.0)):
             if ask is not None:
                 self._signal(ask)
@@ -210,10 +209,8 @@ class _Program:
         _pipe(self._process.stdout).close()
 
     def _signal(self, number: signal.Signals) -> None:
-        try:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
-        except (ProcessLookupError, PermissionError):
-            pass
 
     def _listen(self, stderr: IO[bytes]) -> None:
         with stderr:

@@ -23,21 +23,26 @@ class FunctionMeasurer:
         """Name it after the function."""
         return Description(name=getattr(self._function, "__qualname__", type(self._function).__name__))
 
-    def measure(self, load: float, duration_s: float, *, stop_above: float | None = None) -> TrialOutput:  # noqa: ARG002
+    def measure(self, load: float, duration_s: float, *, stop_above: float | None = None) -> TrialOutput:
         """Call the function and check what it returns."""
         answer = self._function(load, duration_s)
         if isinstance(answer, TrialOutput):
             return answer
+        call = f"measure({load:g}, {duration_s:g})"
         if not isinstance(answer, tuple) or len(answer) not in (2, 3):
-            message = f"measure({load:g}, {duration_s:g}) returned {answer!r}; return (sent, lost) or (sent, lost, seconds)"
+            message = (
+                f"measure({load:g}, {duration_s:g}) returned {answer!r}; return (sent, lost) or (sent, lost, seconds)"
+            )
             raise MeasureError(message)
         sent, lost = (_count(value, name, load) for value, name in zip(answer, ("sent", "lost"), strict=False))
         if lost > sent:
-            message = f"measure({load:g}, {duration_s:g}) returned lost {lost} above sent {sent}"
+            message = f"{call} returned lost {lost} above sent {sent}"
             raise TrialFailedError(message)
         effective = float(answer[2]) if len(answer) == 3 else None
         if effective is not None and not 0 < effective <= 1e9:
-            message = f"measure({load:g}, {duration_s:g}) returned the effective duration {effective}; it must be above 0 s"
+            message = (
+                f"measure({load:g}, {duration_s:g}) returned the effective duration {effective}; it must be above 0 s"
+            )
             raise TrialFailedError(message)
         return TrialOutput(sent=sent, lost=lost, effective_duration_s=effective)
 

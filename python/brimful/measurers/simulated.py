@@ -33,7 +33,7 @@ class SimulatedMeasurer:
             contract="simulated: a frame is lost when the formula says so",
             max_load=self._simulator.link(),
             can_stop_early=True,
-            traffic={"simulated": True},
+            virtual_time=True,
             device={"simulated": self._simulator.spec()},
         )
 

@@ -2,6 +2,7 @@
 
 mod bisect;
 mod classic;
+mod straddle;
 
 use brimful_trial::{Nanoseconds, TrialInput, TrialResult};
 
@@ -14,6 +15,8 @@ pub use classic::ClassicOptions;
 pub enum StrategyKind {
     /// Plain bisection, one goal after the other (RFC 2544, TST009).
     Bisect,
+    /// A model of the loss curve picks pairs of loads around the answer; a guard takes over where the model fails.
+    Straddle,
     /// The two-rate search of 2018 for any number of goals: phases of growing trial duration and shrinking width.
     Classic(ClassicOptions),
 }
@@ -41,13 +44,14 @@ pub(crate) trait Strategy: Send + Sync {
 }
 
 impl StrategyKind {
-    /// All of them, with their default options.
-    pub const ALL: [Self; 2] = [Self::Bisect, Self::Classic(ClassicOptions::DEFAULT)];
+    /// All of them with their default options, the default first.
+    pub const ALL: [Self; 3] = [Self::Straddle, Self::Classic(ClassicOptions::DEFAULT), Self::Bisect];
 
     /// What users call it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bisect => "bisect",
+            Self::Straddle => "straddle",
             Self::Classic(_) => "classic",
         }
     }
@@ -55,6 +59,7 @@ impl StrategyKind {
     pub(crate) fn start(self, problem: &Problem) -> Box<dyn Strategy> {
         match self {
             Self::Bisect => Box::new(bisect::Bisect),
+            Self::Straddle => Box::new(straddle::Straddle::new(problem)),
             Self::Classic(options) => Box::new(classic::Classic::new(problem, options)),
         }
     }

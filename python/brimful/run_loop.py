@@ -16,7 +16,7 @@ import msgspec
 
 from brimful import _core
 from brimful.errors import MeasureError, UsageError
-from brimful.goals import SearchGoal, named_goals
+from brimful.goals import SearchGoal, named_goals, problem_json
 from brimful.measurers.base import Description, InvalidTrialError, Measurer, TrialFailedError, TrialOutput
 from brimful.measurers.function import FunctionMeasurer, MeasureFunction
 from brimful.records import Bound, End, Goal, GoalResult, Record, Trial, Warning
@@ -68,14 +68,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         UsageError
             When goals or limits cannot be searched for.
         """
-        problem = {
-            "goals": msgspec.to_builtins(self.goals),
-            "min_load": self.min_load,
-            "max_load": self.max_load,
-            "hint": self.hint,
-        }
+        problem = problem_json(self.goals, self.min_load, self.max_load, self.hint)
         try:
-            return _core.Controller(json.dumps(problem), self.strategy)
+            return _core.Controller(problem, self.strategy)
         except ValueError as error:
             raise UsageError(str(error)) from error
 
@@ -191,8 +186,11 @@ class SearchLoop:
     def _alarm(self) -> Iterator[None]:
         """End a trial that hangs past the budget. Virtual clocks need none, and only the main thread can have one."""
         budget_s = self._plan.budget_s
-        virtual = isinstance(self._measurer.now(), float) and self._description.traffic.get("simulated") is True
-        if budget_s is None or virtual or threading.current_thread() is not threading.main_thread():
+        if (
+            budget_s is None
+            or self._description.virtual_time
+            or threading.current_thread() is not threading.main_thread()
+        ):
             yield
             return
 
@@ -261,6 +259,7 @@ class SearchLoop:
             start_s=round(start_s, 6),
             elapsed_s=round(self._elapsed_s() - start_s, 6),
             stopped_early=output.stopped_early,
+            phase=self._controller.phase(),
             invalid=invalid,
             duplicated=output.duplicated,
             reordered=output.reordered,
@@ -275,7 +274,7 @@ class SearchLoop:
         return trial, policy, problem
 
     def _output_of_failure(self, load: float, duration_s: float, reply: dict[str, Any]) -> TrialOutput:
-        """What a spoiled trial counted, or total loss where it counted nothing that can be."""
+        """Give what a spoiled trial counted, or total loss where it counted nothing that can be."""
         counts = [reply.get(field) for field in ("intended", "sent", "lost")]
         if all(isinstance(count, int) and count >= 0 for count in counts) and counts[2] <= counts[1]:  # type: ignore[operator]
             return TrialOutput(intended=counts[0], sent=counts[1], lost=counts[2], extra=reply)  # type: ignore[arg-type]

@@ -1,0 +1,310 @@
+//! What the trials so far say about the curve of loss over load: a posterior over its position, shape and slope.
+//!
+//! Loads are positions on the grid of one goal width; loss is *overload*, the logarithm of what was not forwarded in
+//! the same steps. A sharp system has overload `x - m` above its position m; others are softer, steeper or jitter.
+
+use std::sync::LazyLock;
+
+use super::stray::Stray;
+
+/// Offsets of m from the centre come in quarters of a step within this many steps, and sparser beyond.
+const FINE_REACH: i64 = 28;
+const PER_STEP: i64 = 4;
+/// Beyond the fine reach, gaps grow by this factor.
+const SPREAD: f64 = 1.16;
+/// Points below this share of the largest are dropped: they come back when the curve is drawn anew.
+const NEGLIGIBLE: f64 = 1e-6;
+/// Chance that a trial is clean although the curve says otherwise.
+const FLUKE: f64 = 0.001;
+/// Density of a stray loss, by logarithm of the overload.
+const STRAY_DENSITY: f64 = 0.08;
+
+/// A trial as the curve sees it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Observation {
+    /// Where on the grid.
+    pub(super) position: f64,
+    /// Units lost in this trial by an overload of one step.
+    pub(super) units_per_step: f64,
+    /// Seconds.
+    pub(super) duration: f64,
+    /// Steps; 0 when nothing was lost.
+    pub(super) overload: f64,
+}
+
+/// How loss sets in around the position.
+#[derive(Clone, Copy, Debug)]
+enum Onset {
+    /// At once, but where changes from trial to trial by about so many steps.
+    Jitter(f64),
+    /// By a factor of e in so many steps.
+    Soft(f64),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    onset: Onset,
+    slope: f64,
+    prior: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Point {
+    pub(super) position: f64,
+    pub(super) shape: usize,
+    pub(super) weight: f64,
+}
+
+pub(super) struct Curve {
+    shapes: Vec<Shape>,
+    centre: f64,
+    points: Vec<Point>,
+    stray: Stray,
+}
+
+/// What the curve says of a trial before it is made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TrialPlan {
+    /// Where on the grid.
+    pub(super) position: f64,
+    /// Units lost by an overload of one step.
+    pub(super) units_per_step: f64,
+    /// The overload above which it is high-loss; 0 for a goal without loss.
+    pub(super) limit: f64,
+}
+
+impl Curve {
+    /// A curve of which nothing is known but `prior(m)`, around a centre.
+    pub(super) fn new(log_step: f64, centre: f64, range: (f64, f64), prior: impl Fn(f64) -> f64) -> Self {
+        let shapes = shapes(log_step);
+        let mut points = Vec::new();
+        for (position, cell) in offsets(range.1 - range.0).map(|(offset, cell)| (centre + offset, cell)) {
+            if position < range.0 || position > range.1 {
+                continue;
+            }
+            let density = prior(position) * cell;
+            for (index, shape) in shapes.iter().enumerate() {
+                points.push(Point {
+                    position,
+                    shape: index,
+                    weight: density * shape.prior,
+                });
+            }
+        }
+        let mut curve = Self {
+            shapes,
+            centre,
+            points,
+            stray: Stray::new(centre, log_step),
+        };
+        curve.normalise();
+        curve
+    }
+
+    /// Learns from a trial.
+    pub(super) fn observe(&mut self, seen: &Observation) {
+        let stray = self.stray.share(seen.position, seen.duration);
+        let mut explained = 0.0;
+        for point in &mut self.points {
+            let likelihood = self.shapes[point.shape].likelihood(seen, point.position);
+            explained += point.weight * likelihood;
+            let with_stray = if seen.overload > 0.0 {
+                (1.0 - stray) * likelihood + stray * STRAY_DENSITY
+            } else {
+                likelihood
+            };
+            point.weight *= tempered(with_stray);
+        }
+        if seen.overload > 0.0 {
+            self.stray.observe_loss(seen.position, seen.duration, explained, STRAY_DENSITY);
+        } else {
+            self.stray.observe_clean(seen.position, seen.duration);
+        }
+        self.normalise();
+    }
+
+    fn normalise(&mut self) {
+        let largest = self.points.iter().map(|point| point.weight).fold(0.0, f64::max);
+        if largest <= 0.0 {
+            return;
+        }
+        self.points.retain(|point| point.weight > NEGLIGIBLE * largest);
+        let total: f64 = self.points.iter().map(|point| point.weight).sum();
+        for point in &mut self.points {
+            point.weight /= total;
+        }
+    }
+
+    /// How far the middle of the posterior is from where the grid of positions is fine.
+    pub(super) fn is_off_centre(&self) -> bool {
+        (self.median() - self.centre).abs() > 0.6 * FINE_REACH as f64
+    }
+
+    /// The position that half of the posterior is below.
+    pub(super) fn median(&self) -> f64 {
+        self.quantile(0.5)
+    }
+
+    pub(super) fn quantile(&self, share: f64) -> f64 {
+        let mut below = 0.0;
+        for point in &self.points {
+            below += point.weight;
+            if below >= share {
+                return point.position;
+            }
+        }
+        self.points.last().map_or(self.centre, |point| point.position)
+    }
+
+    pub(super) fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    pub(super) fn stray(&self) -> &Stray {
+        &self.stray
+    }
+
+    pub(super) fn stray_mut(&mut self) -> &mut Stray {
+        &mut self.stray
+    }
+
+    /// The odds that a trial is high-loss if this point is true, stray losses aside.
+    pub(super) fn odds(&self, point: &Point, plan: &TrialPlan) -> f64 {
+        self.shapes[point.shape].odds(plan, point.position)
+    }
+}
+
+impl Shape {
+    /// Steps of overload of a load `distance` above the position.
+    fn overload(&self, distance: f64) -> f64 {
+        match self.onset {
+            Onset::Jitter(_) => self.slope * distance.max(0.0),
+            Onset::Soft(softness) => self.slope * softness * softplus(distance / softness),
+        }
+    }
+
+    /// The odds that a trial is high-loss.
+    fn odds(&self, plan: &TrialPlan, position: f64) -> f64 {
+        let distance = plan.position - position;
+        match self.onset {
+            Onset::Jitter(deviation) => heavy_odds((distance - plan.limit / self.slope) / deviation),
+            Onset::Soft(_) => {
+                let overload = self.overload(distance);
+                if plan.limit > 0.0 {
+                    heavy_odds((overload - plan.limit) / (SOFT_DEVIATION + SOFT_SHARE * plan.limit))
+                } else {
+                    loss_odds(overload * plan.units_per_step)
+                }
+            }
+        }
+    }
+
+    /// How likely this outcome was: a chance if clean, a density by logarithm of the overload if not.
+    fn likelihood(&self, seen: &Observation, position: f64) -> f64 {
+        let distance = seen.position - position;
+        let (odds, expected, deviation) = match self.onset {
+            Onset::Jitter(deviation) => (heavy_odds(distance / deviation), self.slope * distance.max(0.0), deviation),
+            Onset::Soft(_) => {
+                let expected = self.overload(distance);
+                let lost = expected * seen.units_per_step;
+                // Few lost units say little about the mean.
+                (loss_odds(lost), expected, expected / (1.0 + lost).sqrt())
+            }
+        };
+        let clean = 1.0 / (1.0 + odds);
+        if seen.overload <= 0.0 {
+            return clean + FLUKE;
+        }
+        let missed = seen.overload - expected;
+        let density = |deviation: f64| {
+            let ratio = missed / deviation;
+            seen.overload / (std::f64::consts::PI * deviation * (1.0 + ratio * ratio))
+        };
+        let exact = density(deviation + 0.02 * expected + 1e-9);
+        let rough = density(deviation + 0.3 * expected + 1e-9);
+        (1.0 - clean) * (0.6 * exact + 0.4 * rough)
+    }
+}
+
+/// How far the loss of a soft system strays around its mean where it matters: steps, and a share of it.
+const SOFT_DEVIATION: f64 = 0.1;
+const SOFT_SHARE: f64 = 0.1;
+
+/// The odds that something is lost when `mean` units are expected: between Poisson and geometric.
+fn loss_odds(mean: f64) -> f64 {
+    mean + 0.25 * mean * mean
+}
+
+/// Odds of being above something that lies `deviations` below, with tails between normal and Cauchy.
+fn heavy_odds(deviations: f64) -> f64 {
+    let square = (1.0 + deviations.abs()).powi(2);
+    let odds = square * square;
+    if deviations >= 0.0 { odds } else { 1.0 / odds }
+}
+
+/// The power 3/4: trials in a row share their weather, and count less than independent ones.
+fn tempered(likelihood: f64) -> f64 {
+    let root = likelihood.sqrt();
+    root * root.sqrt()
+}
+
+/// `ln(1 + e^u)` from a table.
+fn softplus(u: f64) -> f64 {
+    const PER_UNIT: f64 = 16.0;
+    const REACH: f64 = 32.0;
+    static TABLE: LazyLock<Vec<f64>> = LazyLock::new(|| {
+        (0..=(2.0 * REACH * PER_UNIT) as usize)
+            .map(|index| (index as f64 / PER_UNIT - REACH).exp().ln_1p())
+            .collect()
+    });
+    if u > REACH {
+        u
+    } else if u < -REACH {
+        0.0
+    } else {
+        TABLE[((u + REACH) * PER_UNIT + 0.5) as usize]
+    }
+}
+
+/// Half of the prior is on systems without any softness; a flat prior wanders down after softness on every sharp one.
+fn shapes(log_step: f64) -> Vec<Shape> {
+    // Real jitter and softness are shares of the load, however narrow the goal.
+    let per_width = (0.005 / log_step).max(1.0);
+    let onsets = [
+        (Onset::Jitter(0.12), 0.40),
+        (Onset::Jitter(0.4 * per_width), 0.16),
+        (Onset::Jitter(1.5 * per_width), 0.06),
+        (Onset::Jitter(5.0 * per_width), 0.03),
+        (Onset::Soft(0.5), 0.07),
+        (Onset::Soft(1.0 * per_width), 0.08),
+        (Onset::Soft(2.0 * per_width), 0.08),
+        (Onset::Soft(4.0 * per_width), 0.06),
+        (Onset::Soft(8.0 * per_width), 0.06),
+    ];
+    let slopes = [(1.0, 0.6), (1.4, 0.25), (2.0, 0.15)];
+    let mut shapes = Vec::with_capacity(onsets.len() * slopes.len());
+    for (onset, share) in onsets {
+        shapes.extend(slopes.map(|(slope, part)| Shape {
+            onset,
+            slope,
+            prior: share * part,
+        }));
+    }
+    shapes
+}
+
+/// Offsets from the centre with the width of the cell that each stands for, ascending.
+fn offsets(span: f64) -> impl Iterator<Item = (f64, f64)> {
+    let fine = FINE_REACH * PER_STEP;
+    let mut outer = Vec::new();
+    let (mut offset, mut gap) = (FINE_REACH as f64, 1.0 / PER_STEP as f64);
+    while offset < span {
+        gap *= 1.0 + (SPREAD - 1.0) * 2.0;
+        gap = gap.min(offset * (SPREAD - 1.0));
+        offset = ((offset + gap) * PER_STEP as f64).ceil() / PER_STEP as f64;
+        outer.push((offset, gap));
+    }
+    let below: Vec<(f64, f64)> = outer.iter().rev().map(|&(offset, cell)| (-offset, cell)).collect();
+    let middle = (-fine..=fine).map(|index| (index as f64 / PER_STEP as f64, 1.0 / PER_STEP as f64));
+    below.into_iter().chain(middle).chain(outer)
+}

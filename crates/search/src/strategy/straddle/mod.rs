@@ -1,0 +1,188 @@
+//! The default strategy: a model of the loss curve, shared by all goals, picks pairs of neighbouring loads that are
+//! likely to straddle the answer; one trial is made, then everything is planned anew.
+
+mod curve;
+mod fallback;
+mod plan;
+mod stray;
+mod target;
+mod verdict_odds;
+
+use brimful_trial::{Load, Nanoseconds, TrialInput, TrialResult};
+
+use self::curve::{Curve, Observation};
+use self::plan::Planner;
+use self::target::Target;
+use crate::grid::LoadGrid;
+use crate::strategy::Strategy;
+use crate::{Problem, TrialLog};
+
+/// How far beyond the limits the curve may lie, in steps.
+const MARGIN: f64 = 40.0;
+/// Belief that a hint is right, and how far off in steps it then is.
+const HINT_SHARE: f64 = 0.8;
+const HINT_STEPS: f64 = 3.0;
+
+pub(crate) struct Straddle {
+    grid: LoadGrid,
+    targets: Vec<Target>,
+    seen: Vec<Observation>,
+    curve: Option<Curve>,
+    overhead: f64,
+    remaining: Option<f64>,
+}
+
+impl Straddle {
+    pub(crate) fn new(problem: &Problem) -> Self {
+        let narrowest = problem
+            .goals()
+            .iter()
+            .map(crate::SearchGoal::target_width)
+            .fold(1.0, f64::min);
+        let grid = LoadGrid::new(problem.min_load(), problem.max_load(), narrowest);
+        let mut straddle = Self {
+            grid,
+            targets: Vec::new(),
+            seen: Vec::new(),
+            curve: None,
+            overhead: 0.0,
+            remaining: None,
+        };
+        straddle.aim(problem);
+        if let Some(hint) = problem.hint() {
+            straddle.draw_curve(problem, grid.position(hint.per_second()));
+        }
+        straddle
+    }
+
+    fn aim(&mut self, problem: &Problem) {
+        let expected: Vec<i64> = self.targets.iter().map(|target| target.expected).collect();
+        self.targets = (0..problem.goals().len())
+            .map(|goal| Target::new(problem, &self.grid, goal, self.overhead))
+            .collect();
+        for (target, expected) in self.targets.iter_mut().zip(expected) {
+            target.expected = expected;
+        }
+    }
+
+    /// Draws the curve anew, in most detail around a position.
+    fn draw_curve(&mut self, problem: &Problem, around: f64) {
+        let top = self.grid.top() as f64;
+        let range = (-MARGIN, top + MARGIN);
+        let even = 1.0 / (range.1 - range.0);
+        let hint = problem.hint().map(|hint| self.grid.position(hint.per_second()));
+        let centre = (around * 4.0).round() / 4.0;
+        let mut curve = Curve::new(self.grid.log_step(), centre, range, |position| match hint {
+            None => even,
+            Some(hint) => {
+                let distance = (position - hint) / HINT_STEPS;
+                let near = 1.0 / (std::f64::consts::PI * HINT_STEPS * (1.0 + distance * distance));
+                HINT_SHARE * near + (1.0 - HINT_SHARE) * even
+            }
+        });
+        for seen in &self.seen {
+            curve.observe(seen);
+        }
+        self.curve = Some(curve);
+    }
+
+    fn follow(&mut self, problem: &Problem, seen: Observation) {
+        self.seen.push(seen);
+        match &mut self.curve {
+            None if seen.overload > 0.0 => self.draw_curve(problem, seen.position - seen.overload),
+            None => {}
+            Some(curve) => {
+                curve.observe(&seen);
+            }
+        }
+        for _ in 0..2 {
+            if let Some(curve) = self.curve.as_ref().filter(|curve| curve.is_off_centre()) {
+                let around = curve.median();
+                self.draw_curve(problem, around);
+            }
+        }
+    }
+
+    fn observation(&self, result: &TrialResult) -> Observation {
+        let counts = result.output.counts;
+        let load = result.input.load.per_second();
+        let intended = result.input.duration.as_seconds();
+        let (ratio, duration) = if result.output.stopped_early && counts.sent() > 0 {
+            let sent = counts.sent() as f64;
+            (counts.lost() as f64 / sent, (sent / load).min(intended))
+        } else {
+            (counts.loss_ratio().as_f64(), intended)
+        };
+        let overload = -(1.0 - ratio.min(NEARLY_ALL)).ln() / self.grid.log_step();
+        Observation {
+            position: self.grid.position(load),
+            units_per_step: load * self.grid.log_step() * duration,
+            duration,
+            overload,
+        }
+    }
+}
+
+/// A loss ratio of 1 would be infinite overload.
+const NEARLY_ALL: f64 = 0.9999;
+
+impl Strategy for Straddle {
+    fn next(&mut self, problem: &Problem, log: &TrialLog) -> Option<TrialInput> {
+        for target in &mut self.targets {
+            target.refresh(log, &self.grid);
+        }
+        let mut open: Vec<Target> = Vec::new();
+        let mut done: Vec<Target> = Vec::new();
+        for target in self.targets.drain(..) {
+            if target.is_done(problem) { done.push(target) } else { open.push(target) }
+        }
+        open.sort_by(|a, b| a.limit.total_cmp(&b.limit).then(a.goal.cmp(&b.goal)));
+        let input = self.select(problem, log, &mut open);
+        self.targets = done;
+        self.targets.append(&mut open);
+        self.targets.sort_by_key(|target| target.goal);
+        input
+    }
+
+    fn observe(&mut self, problem: &Problem, _: &TrialLog, result: &TrialResult) {
+        let overhead = result.effective_duration().as_seconds() - result.input.duration.as_seconds();
+        if (overhead - self.overhead).abs() > 0.05 * result.input.duration.as_seconds() {
+            self.overhead = overhead;
+            self.aim(problem);
+        }
+        let seen = self.observation(result);
+        self.follow(problem, seen);
+    }
+
+    fn forecast(&self, _: &Problem, _: &TrialLog) -> Option<Nanoseconds> {
+        Nanoseconds::from_seconds(self.remaining?).ok()
+    }
+}
+
+impl Straddle {
+    fn select(&mut self, problem: &Problem, log: &TrialLog, open: &mut [Target]) -> Option<TrialInput> {
+        let first = open.first()?;
+        let Some(curve) = &self.curve else {
+            // Nothing was lost yet: the largest load tells most.
+            return Some(TrialInput {
+                load: problem.max_load(),
+                duration: if log.trials_at(problem.max_load()).is_empty() {
+                    first.exploring_duration()
+                } else {
+                    first.duration
+                },
+            });
+        };
+        let planner = Planner::new(problem, log, &self.grid, curve);
+        let choice = planner.choose(open);
+        self.remaining = choice.map(|choice| choice.remaining);
+        choice
+            .map(|choice| TrialInput {
+                load: choice.load,
+                duration: choice.duration,
+            })
+            .or_else(|| fallback::next_trial(problem, &self.grid, open.first()?))
+    }
+}
+
+fn _unused(_: Load) {}

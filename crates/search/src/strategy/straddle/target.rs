@@ -1,0 +1,121 @@
+//! One goal as the planner sees it.
+
+use brimful_trial::{Load, Nanoseconds, Ratio};
+
+use super::verdict_odds::VerdictOdds;
+use crate::grid::LoadGrid;
+use crate::{Problem, TrialLog};
+
+pub(super) struct Target {
+    /// Index of the goal.
+    pub(super) goal: usize,
+    /// Most steps of the grid that are within the width.
+    pub(super) steps: i64,
+    /// Loss ratio of the goal as overload in steps.
+    pub(super) limit: f64,
+    /// Full-length trials.
+    pub(super) duration: Nanoseconds,
+    pub(super) duration_s: f64,
+    /// The shortest trials to select, where those are not full-length.
+    pub(super) short: Option<Nanoseconds>,
+    pub(super) short_s: Option<f64>,
+    /// Whether a single high-loss trial makes an upper bound.
+    pub(super) is_strict: bool,
+    /// What a full-length trial weighs, and costs, in seconds.
+    pub(super) effective: f64,
+    pub(super) cost: f64,
+    pub(super) overhead: f64,
+    pub(super) odds: VerdictOdds,
+    /// Seconds for two fresh bounds.
+    pub(super) pair_seconds: f64,
+    /// Share of stray losses that are high-loss for this goal.
+    pub(super) severity: f64,
+    /// Where the curve last put the answer.
+    pub(super) expected: i64,
+    /// The lowest load of the last plan.
+    pub(super) first: i64,
+    pub(super) lower: Option<Load>,
+    pub(super) upper: Option<Load>,
+    /// The relevant bounds on the grid: what lies at or beyond these indices is known.
+    pub(super) lower_index: Option<i64>,
+    pub(super) upper_index: Option<i64>,
+}
+
+/// What keeps a load on its own index in spite of rounding.
+const ON_GRID: f64 = 1e-6;
+
+impl Target {
+    pub(super) fn new(problem: &Problem, grid: &LoadGrid, goal: usize, overhead: f64) -> Self {
+        let attributes = &problem.goals()[goal];
+        let duration_s = attributes.final_trial_duration.as_seconds();
+        let effective = (duration_s + overhead).max(0.01 * duration_s);
+        let odds = VerdictOdds::new(attributes, effective);
+        let width = -(1.0 - attributes.target_width()).ln();
+        let is_strict = attributes.exceed_ratio == Ratio::ZERO;
+        let short = attributes.initial_trial_duration;
+        let short = (short < attributes.final_trial_duration).then_some(short);
+        let bounds = if is_strict { 1.0 } else { 2.0 };
+        Self {
+            goal,
+            steps: ((width / grid.log_step() + ON_GRID) as i64).max(1),
+            limit: -(1.0 - attributes.loss_ratio.as_f64()).ln() / grid.log_step(),
+            duration: attributes.final_trial_duration,
+            duration_s,
+            short,
+            short_s: short.map(Nanoseconds::as_seconds),
+            is_strict,
+            effective,
+            cost: duration_s + overhead.max(0.0),
+            overhead: overhead.max(0.0),
+            pair_seconds: bounds * odds.fresh_low() * effective,
+            odds,
+            severity: 1.0,
+            expected: grid.top(),
+            first: 0,
+            lower: None,
+            upper: None,
+            lower_index: None,
+            upper_index: None,
+        }
+    }
+
+    /// Looks up where the bounds are now.
+    pub(super) fn refresh(&mut self, log: &TrialLog, grid: &LoadGrid) {
+        let bounds = log.relevant_bounds(self.goal);
+        self.lower = bounds.lower;
+        self.upper = bounds.upper;
+        self.lower_index = bounds
+            .lower
+            .map(|load| (grid.position(load.per_second()) + ON_GRID).floor() as i64);
+        self.upper_index = bounds
+            .upper
+            .map(|load| (grid.position(load.per_second()) - ON_GRID).ceil() as i64);
+    }
+
+    /// Whether nothing is left to measure for the goal.
+    pub(super) fn is_done(&self, problem: &Problem) -> bool {
+        match (self.lower, self.upper) {
+            (Some(lower), Some(upper)) => problem.goals()[self.goal].is_narrow(lower, upper),
+            (Some(lower), None) => lower == problem.max_load(),
+            (None, Some(upper)) => upper == problem.min_load(),
+            (None, None) => false,
+        }
+    }
+
+    /// The load of an index: a bound where one is in its place.
+    pub(super) fn load(&self, grid: &LoadGrid, index: i64) -> Load {
+        match (self.lower, self.upper) {
+            (Some(lower), _) if self.lower_index == Some(index) => lower,
+            (_, Some(upper)) if self.upper_index == Some(index) => upper,
+            _ => grid.load(index),
+        }
+    }
+
+    pub(super) fn short_cost(&self) -> Option<f64> {
+        self.short_s.map(|seconds| seconds + self.overhead)
+    }
+
+    pub(super) fn exploring_duration(&self) -> Nanoseconds {
+        self.short.unwrap_or(self.duration)
+    }
+}

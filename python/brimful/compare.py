@@ -151,7 +151,7 @@ def student_cdf(t: float, freedom: float) -> float:
     """Give the probability that a Student variable with so many degrees of freedom is at most ``t``.
 
     >>> round(student_cdf(2.0, 5.0), 6)
-    0.949030
+    0.94903
     """
     if math.isinf(t):
         return 1.0 if t > 0 else 0.0

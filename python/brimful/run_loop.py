@@ -145,7 +145,6 @@ class SearchLoop:
             self._trials.append(trial)
             self._note_wait(trial)
             if trial.invalid is None:
-                self._controller.next()
                 self._feed(trial)
         if saved:
             self._elapsed_before_s = max(trial.start_s + trial.elapsed_s for trial in saved)

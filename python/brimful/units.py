@@ -40,7 +40,7 @@ def parse_load(text: str, *, frame_size: int | None = None, max_load: float | No
     >>> parse_load("1.5Mpps")
     1500000.0
     >>> parse_load("10Gbps", frame_size=64)
-    14880952.380952382
+    14880952.38095238
     """
     value, unit = _split(text, "load", "1.2Mpps, 9.5Gbps or 50%")
     if unit == "%":

@@ -52,8 +52,10 @@ impl FromStr for MacAddress {
 
 impl fmt::Display for MacAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d, e, f] = self.0;
-        write!(formatter, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}")
+        let (first, rest) = (self.0[0], &self.0[1..]);
+        write!(formatter, "{first:02x}")?;
+        rest.iter()
+            .try_for_each(|byte| write!(formatter, ":{byte:02x}"))
     }
 }
 
@@ -130,14 +132,14 @@ pub struct EthernetHeader {
 
 impl EthernetHeader {
     /// Bytes that it takes.
-    pub fn len(&self) -> usize {
+    pub fn byte_len(&self) -> usize {
         ADDRESSES_LEN + 2 + self.vlan.map_or(0, |_| VLAN_TAG_LEN)
     }
 
     /// Writes it to the start of `buffer` and gives its length.
     ///
     /// # Panics
-    /// When `buffer` is shorter than [`Self::len`].
+    /// When `buffer` is shorter than [`Self::byte_len`].
     pub fn emit(&self, buffer: &mut [u8]) -> usize {
         buffer[..6].copy_from_slice(&self.destination.0);
         buffer[6..ADDRESSES_LEN].copy_from_slice(&self.source.0);
@@ -251,9 +253,9 @@ mod tests {
                 vlan: tag.map(VlanTag::from_control_information),
                 ether_type: EtherType(ether_type),
             };
-            let mut bytes = vec![0; header.len() + 3];
+            let mut bytes = vec![0; header.byte_len() + 3];
             let len = header.emit(&mut bytes);
-            prop_assert_eq!(len, header.len());
+            prop_assert_eq!(len, header.byte_len());
             let view = EthernetView::parse(&bytes).unwrap();
             prop_assert_eq!(view.header(), header);
             prop_assert_eq!(view.payload().len(), 3);

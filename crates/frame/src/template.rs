@@ -105,7 +105,7 @@ impl TestFrameFormat {
             IpAddresses::V4 { .. } => Ipv4Header::LEN,
             IpAddresses::V6 { .. } => Ipv6Header::LEN,
         };
-        self.ethernet().len() + ip_len
+        self.ethernet().byte_len() + ip_len
     }
 
     fn emit_ip(&self, buffer: &mut [u8], payload_len: u16) {

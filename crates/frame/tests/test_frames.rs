@@ -29,7 +29,7 @@ prop_compose! {
         TestFrameFormat {
             destination_mac: MacAddress(destination_mac),
             source_mac: MacAddress(source_mac),
-            vlan: vlan.map(|id| VlanTag::new(id).unwrap()),
+            vlan: vlan.and_then(|id| VlanTag::new(id).ok()),
             addresses,
         }
     }

@@ -1,6 +1,6 @@
 //! Packet ports: how frames enter and leave this machine, one interface each.
 //!
-//! [`PacketPort`] is a kernel interface through AF_PACKET, [`memory_wire`] two ports joined in memory, and
+//! [`PacketPort`] is a kernel interface through `AF_PACKET`, [`memory_wire`] two ports joined in memory, and
 //! [`FaultyPort`] a wrapper that loses, duplicates and reorders on purpose. Code above sees [`Port`] only.
 //!
 //! # Safety

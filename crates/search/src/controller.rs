@@ -22,6 +22,7 @@ pub struct Controller {
     problem: Problem,
     log: TrialLog,
     strategy: Box<dyn Strategy>,
+    pending: Option<Step>,
     stopped: Option<StopReason>,
 }
 
@@ -31,6 +32,7 @@ impl Controller {
         Self {
             log: TrialLog::new(problem.goals().to_vec()),
             strategy: strategy.start(&problem),
+            pending: None,
             stopped: None,
             problem,
         }
@@ -45,6 +47,15 @@ impl Controller {
         if self.stopped.is_some() {
             return Step::Done;
         }
+        if let Some(step) = self.pending {
+            return step;
+        }
+        let step = self.select();
+        self.pending = Some(step);
+        step
+    }
+
+    fn select(&mut self) -> Step {
         let Some(trial) = self.strategy.next(&self.problem, &self.log) else {
             return Step::Done;
         };
@@ -57,6 +68,9 @@ impl Controller {
 
     /// Takes the result of a trial, asked for or not (a resumed search is fed its saved trials).
     pub fn record(&mut self, result: TrialResult) {
+        // A strategy may learn from having been asked; a resumed search must end up in the same state.
+        self.next();
+        self.pending = None;
         self.log.add(result);
         self.strategy.observe(&self.problem, &self.log, &result);
     }

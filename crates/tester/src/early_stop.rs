@@ -113,7 +113,7 @@ mod tests {
             }
             let now = at((sent.len() as u64 - 1) * 10);
             let mut seen: Vec<u64> = arrived.into_iter().filter(|&sequence| sequence < total).collect();
-            seen.iter().for_each(|&sequence| { tracker.record(sequence); });
+            for &sequence in &seen { tracker.record(sequence); }
             seen.sort_unstable();
             seen.dedup();
             let old = |age: Nanoseconds| naive.iter().rfind(|entry| now.0 >= age.0 && entry.0.0 <= now.0 - age.0)

@@ -140,8 +140,9 @@ impl Lane {
         self.next == self.schedule.count()
     }
 
-    pub(crate) fn has_received_all(&self) -> bool {
-        self.lost() == 0
+    /// Whether a frame may still be on its way: all that are missing were refused on the spot otherwise.
+    pub(crate) fn may_have_stragglers(&self) -> bool {
+        self.lost() > self.sent_into_full_queue
     }
 
     pub(crate) fn next_due(&self) -> Nanoseconds {

@@ -23,7 +23,7 @@ pub use early_stop::{SentHistory, certainly_lost};
 pub use lane::DirectionReport;
 pub use pacing::{PacingBounds, PacingRecord, PacingReport, Spoiled};
 pub use profile::{
-    Addressing, Directions, Endpoint, FrameSizes, FrameSizesError, MAX_FLOWS, Profile, Stream,
+    Addressing, Directions, Endpoint, FrameSizes, FrameSizesError, MAX_FLOWS, Pair, Profile, Stream,
 };
 pub use protocol::{Description, MeasureRequest, Reply, Request, Warning};
 pub use schedule::{CatchUp, Schedule};

@@ -2,8 +2,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use brimful_frame::{MacAddress, VlanTag};
 use brimful_tester::{
-    Addressing, Description, Directions, Endpoint, FrameSizes, MAX_FLOWS, PacingBounds, Profile,
-    Timing,
+    Addressing, Description, Directions, Endpoint, FrameSizes, MAX_FLOWS, PacingBounds, Pair,
+    Profile, Timing,
 };
 use brimful_trial::{Load, Nanoseconds};
 use clap::{Parser, ValueEnum};
@@ -46,15 +46,18 @@ pub(crate) struct Options {
     /// Tag all frames with this 802.1Q VLAN; the frame size includes the tag.
     #[arg(long, value_name = "ID")]
     vlan: Option<u16>,
-    /// IP version.
-    #[arg(long, value_enum, default_value_t = IpVersion::V4)]
+    /// IP version; the last one given counts.
+    #[arg(long, value_enum, default_value_t = IpVersion::V4, overrides_with = "ip")]
     ip: IpVersion,
-    /// IP address of a port: give it twice, in the order of the ports.
-    /// Default 198.18.0.2 and 198.19.0.2, or 2001:2::2 and 2001:2:0:1::2.
-    #[arg(long = "address", value_name = "IP")]
-    addresses: Vec<IpAddr>,
+    /// IP address that a port sends from: give it twice, in the order of the ports.
+    /// Default: of the ranges set aside for tests, 198.18.0.0/15 and `2001:2::/48`.
+    #[arg(long = "source-ip", value_name = "IP")]
+    sources: Vec<IpAddr>,
+    /// IP address that a port sends to: give it twice, in the order of the ports. Default: the other port's.
+    #[arg(long = "destination-ip", value_name = "IP")]
+    destinations: Vec<IpAddr>,
     /// Ethernet address that a port sends from: give it twice, in the order of the ports.
-    #[arg(long = "mac", value_name = "MAC")]
+    #[arg(long = "source-mac", value_name = "MAC")]
     macs: Vec<MacAddress>,
     /// Ethernet address that a port sends to, for a device that routes: give it twice, in the order of the ports.
     /// Default: the other port's.
@@ -66,7 +69,7 @@ pub(crate) struct Options {
     /// How long a frame may be overtaken before it is taken for lost by a trial that stops early.
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = time)]
     stop_grace: Nanoseconds,
-    /// How long to rest after a trial that stopped early.
+    /// How long to rest after the end of sending when a trial stopped early.
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = time)]
     rest_after_stop: Nanoseconds,
     /// The longest stall of the sender that does not make a trial invalid.
@@ -155,10 +158,10 @@ impl Options {
     }
 
     fn profile(&self) -> Result<Profile, String> {
-        let macs = pair("--mac", &self.macs)?.unwrap_or(MAC);
+        let macs = pair("--source-mac", &self.macs)?.unwrap_or(MAC);
         if let Some(mac) = macs.iter().find(|mac| mac.is_group()) {
             return Err(format!(
-                "--mac {mac} is a group address: a port needs one of its own"
+                "--source-mac {mac} is a group address: a port needs one of its own"
             ));
         }
         let next_hops = pair("--next-hop-mac", &self.next_hops)?;
@@ -181,19 +184,48 @@ impl Options {
     }
 
     fn addressing(&self) -> Result<Addressing, String> {
-        match (self.ip, pair("--address", &self.addresses)?) {
-            (IpVersion::V4, None) => Ok(Addressing::V4(IPV4)),
-            (IpVersion::V6, None) => Ok(Addressing::V6(IPV6)),
-            (IpVersion::V4, Some([IpAddr::V4(first), IpAddr::V4(second)])) => {
-                Ok(Addressing::V4([first, second]))
-            }
-            (IpVersion::V6, Some([IpAddr::V6(first), IpAddr::V6(second)])) => {
-                Ok(Addressing::V6([first, second]))
-            }
-            (_, Some([first, second])) => Err(format!(
-                "--address {first} --address {second} are not both of the version that --ip says"
-            )),
+        match self.ip {
+            IpVersion::V4 => Ok(Addressing::V4(self.address_pairs(
+                IPV4,
+                |address| match address {
+                    IpAddr::V4(address) => Some(address),
+                    IpAddr::V6(_) => None,
+                },
+            )?)),
+            IpVersion::V6 => Ok(Addressing::V6(self.address_pairs(
+                IPV6,
+                |address| match address {
+                    IpAddr::V6(address) => Some(address),
+                    IpAddr::V4(_) => None,
+                },
+            )?)),
         }
+    }
+
+    /// Sources and destinations of both ports in the version that `narrow` lets through.
+    fn address_pairs<T: Copy>(
+        &self,
+        default: [T; 2],
+        narrow: fn(IpAddr) -> Option<T>,
+    ) -> Result<[Pair<T>; 2], String> {
+        let read = |option, values: &[IpAddr]| {
+            let Some([first, second]) = pair(option, values)? else {
+                return Ok(None);
+            };
+            match (narrow(first), narrow(second)) {
+                (Some(first), Some(second)) => Ok(Some([first, second])),
+                _ => Err(format!(
+                    "{option} {first} {option} {second}: not both of the version that --ip says"
+                )),
+            }
+        };
+        let sources = read("--source-ip", &self.sources)?.unwrap_or(default);
+        let mut pairs = Pair::crossed(sources);
+        if let Some([first, second]) = read("--destination-ip", &self.destinations)? {
+            pairs[0].destination = first;
+            pairs[1].destination = second;
+        }
+        Ok(pairs)
     }
 
     fn size_hint(&self) -> &'static str {
@@ -232,7 +264,8 @@ impl Settings {
                 "interface": self.port_names[index],
                 "mac": endpoint.mac.to_string(),
                 "next_hop_mac": endpoint.next_hop.map(|mac| mac.to_string()),
-                "ip": profile.addressing.of(index),
+                "source_ip": profile.addressing.source(index),
+                "destination_ip": profile.addressing.destination(index),
             })
         };
         let traffic = json!({
@@ -310,9 +343,25 @@ mod tests {
         let settings = settings(&["--port", "a", "--port", "b"]).unwrap();
         let description = settings.description();
         assert_eq!(description.conversion_factor, 2);
-        assert_eq!(description.traffic["ports"][1]["ip"], "198.19.0.2");
+        assert_eq!(description.traffic["ports"][1]["source_ip"], "198.19.0.2");
         assert_eq!(description.traffic["frame_sizes"], json!([64]));
         assert!(description.contract.contains("0.5 s"));
+    }
+
+    #[test]
+    fn addresses_are_those_of_the_ports() {
+        let text = "--port a --port b --ip 6 --ip=4 --source-ip 10.0.0.1 --destination-ip 10.1.0.1 \
+                    --source-ip 10.1.0.1 --destination-ip 10.0.0.9";
+        let arguments: Vec<_> = text.split_whitespace().collect();
+        let ports = settings(&arguments).unwrap().description().traffic["ports"].clone();
+        assert_eq!(
+            (&ports[0]["source_ip"], &ports[0]["destination_ip"]),
+            (&json!("10.0.0.1"), &json!("10.1.0.1"))
+        );
+        assert_eq!(
+            (&ports[1]["source_ip"], &ports[1]["destination_ip"]),
+            (&json!("10.1.0.1"), &json!("10.0.0.9"))
+        );
     }
 
     #[test]
@@ -328,12 +377,20 @@ mod tests {
             ),
             (&["--vlan", "4095"], "--vlan"),
             (&["--flows", "0"], "--flows"),
-            (&["--mac", "02:00:00:00:00:01"], "--mac is given 1 times"),
             (
-                &["--mac", "03:00:00:00:00:01", "--mac", "02:00:00:00:00:01"],
+                &["--source-mac", "02:00:00:00:00:01"],
+                "--source-mac is given 1 times",
+            ),
+            (
+                &[
+                    "--source-mac",
+                    "03:00:00:00:00:01",
+                    "--source-mac",
+                    "02:00:00:00:00:01",
+                ],
                 "group address",
             ),
-            (&["--address", "::1", "--address", "::2"], "--ip"),
+            (&["--source-ip", "::1", "--source-ip", "::2"], "--ip"),
             (&["--max-load", "0"], "--max-load"),
             (&["--straggler-wait", "soon"], "--straggler-wait"),
         ] {

@@ -82,7 +82,7 @@ impl Directions {
     }
 }
 
-/// The addresses of one port, of one IP version for both ports.
+/// The Ethernet addresses of one port.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Endpoint {
     /// Ethernet address that it sends from.
@@ -91,33 +91,61 @@ pub struct Endpoint {
     pub next_hop: Option<MacAddress>,
 }
 
-/// IP addresses of both ports.
+/// IP addresses: what each port sends from and sends to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Addressing {
     /// IPv4.
-    V4([Ipv4Addr; 2]),
+    V4([Pair<Ipv4Addr>; 2]),
     /// IPv6.
-    V6([Ipv6Addr; 2]),
+    V6([Pair<Ipv6Addr>; 2]),
+}
+
+/// What one port sends from and sends to.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Pair<T> {
+    /// Its own address.
+    pub source: T,
+    /// The address behind the device.
+    pub destination: T,
+}
+
+impl<T: Copy> Pair<T> {
+    /// Each port sends to the other.
+    pub fn crossed([first, second]: [T; 2]) -> [Self; 2] {
+        let pair = |source, destination| Self {
+            source,
+            destination,
+        };
+        [pair(first, second), pair(second, first)]
+    }
 }
 
 impl Addressing {
-    /// The address of a port.
-    pub fn of(&self, port: usize) -> IpAddr {
+    /// The address that a port sends from.
+    pub fn source(&self, port: usize) -> IpAddr {
         match self {
-            Self::V4(addresses) => addresses[port].into(),
-            Self::V6(addresses) => addresses[port].into(),
+            Self::V4(pairs) => pairs[port].source.into(),
+            Self::V6(pairs) => pairs[port].source.into(),
         }
     }
 
-    fn between(&self, from: usize, to: usize) -> IpAddresses {
+    /// The address that a port sends to.
+    pub fn destination(&self, port: usize) -> IpAddr {
         match self {
-            Self::V4(addresses) => IpAddresses::V4 {
-                source: addresses[from],
-                destination: addresses[to],
+            Self::V4(pairs) => pairs[port].destination.into(),
+            Self::V6(pairs) => pairs[port].destination.into(),
+        }
+    }
+
+    fn of_frames_from(&self, port: usize) -> IpAddresses {
+        match self {
+            Self::V4(pairs) => IpAddresses::V4 {
+                source: pairs[port].source,
+                destination: pairs[port].destination,
             },
-            Self::V6(addresses) => IpAddresses::V6 {
-                source: addresses[from],
-                destination: addresses[to],
+            Self::V6(pairs) => IpAddresses::V6 {
+                source: pairs[port].source,
+                destination: pairs[port].destination,
             },
         }
     }
@@ -136,7 +164,7 @@ pub struct Profile {
     pub vlan: Option<VlanTag>,
     /// Ethernet addresses of both ports.
     pub endpoints: [Endpoint; 2],
-    /// IP addresses of both ports.
+    /// IP addresses.
     pub addressing: Addressing,
 }
 
@@ -194,7 +222,7 @@ impl Profile {
             destination_mac: self.endpoints[from].next_hop.unwrap_or(peer),
             source_mac: self.endpoints[from].mac,
             vlan: self.vlan,
-            addresses: self.addressing.between(from, to),
+            addresses: self.addressing.of_frames_from(from),
         }
     }
 }
@@ -247,7 +275,10 @@ mod tests {
             directions: Directions::Bi,
             vlan: None,
             endpoints: [endpoint(1), endpoint(2)],
-            addressing: Addressing::V4([[198, 18, 0, 2].into(), [198, 19, 0, 2].into()]),
+            addressing: Addressing::V4(Pair::crossed([
+                [198, 18, 0, 2].into(),
+                [198, 19, 0, 2].into(),
+            ])),
         }
     }
 
@@ -275,8 +306,10 @@ mod tests {
 
     #[test]
     fn imix_makes_room_for_ipv6() {
-        let addressing =
-            Addressing::V6(["2001:2::2".parse().unwrap(), "2001:2::3".parse().unwrap()]);
+        let addressing = Addressing::V6(Pair::crossed([
+            "2001:2::2".parse().unwrap(),
+            "2001:2::3".parse().unwrap(),
+        ]));
         let profile = Profile {
             addressing,
             ..profile(FrameSizes::Imix, 1)

@@ -10,14 +10,14 @@ use brimful_netdev::Port;
 use crate::{Clock, Description, MeasureRequest, Reply, Request, Tester};
 
 /// How late a signal is noticed while nothing is asked.
-const SIGNAL_POLL: Duration = Duration::from_millis(50);
+const SIGNAL_POLL: Duration = Duration::from_millis(20);
 
 /// Answers the measurer protocol until the input ends or `signalled`.
 ///
 /// `stop` is what the tester watches during a trial; it is set when the input ends.
 ///
 /// # Errors
-/// When a port fails or the output cannot be written.
+/// When the output cannot be written.
 pub fn serve<P: Port, C: Clock>(
     tester: &mut Tester<'_, P, C>,
     description: &Description,
@@ -29,7 +29,7 @@ pub fn serve<P: Port, C: Clock>(
     loop {
         match lines.recv_timeout(SIGNAL_POLL) {
             Ok(line) => {
-                let Some(reply) = answer(tester, description, &line)? else {
+                let Some(reply) = answer(tester, description, &line) else {
                     return Ok(());
                 };
                 write_line(output, &reply)?;
@@ -64,42 +64,47 @@ fn answer<P: Port, C: Clock>(
     tester: &mut Tester<'_, P, C>,
     description: &Description,
     line: &str,
-) -> io::Result<Option<Reply>> {
+) -> Option<Reply> {
     match serde_json::from_str(line) {
-        Ok(Request::Describe) => Ok(Some(Reply::Description(Box::new(description.clone())))),
-        Ok(Request::Calibrate) => Ok(Some(calibrate(tester)?)),
+        Ok(Request::Describe) => Some(Reply::Description(Box::new(description.clone()))),
+        Ok(Request::Calibrate) => Some(calibrate(tester)),
         Ok(Request::Measure(request)) => measure(tester, request),
-        Err(error) => Ok(Some(Reply::Error {
+        Err(error) => Some(Reply::Error {
             id: id_of(line),
             error: format!("request not understood: {error}"),
-        })),
+        }),
     }
 }
 
-fn calibrate<P: Port, C: Clock>(tester: &mut Tester<'_, P, C>) -> io::Result<Reply> {
-    Ok(match tester.calibrate()? {
-        Some(ceiling) => Reply::Calibration {
-            ceiling: ceiling.per_second(),
-        },
-        None => Reply::Error {
-            id: None,
-            error: "calibration found no load that comes back without loss: are the ports joined?"
-                .to_owned(),
-        },
-    })
+fn calibrate<P: Port, C: Clock>(tester: &mut Tester<'_, P, C>) -> Reply {
+    let error = match tester.calibrate() {
+        Ok(Some(ceiling)) => {
+            return Reply::Calibration {
+                ceiling: ceiling.per_second(),
+            };
+        }
+        Ok(None) => "calibration found no load that comes back without loss: are the ports joined?"
+            .to_owned(),
+        Err(error) => format!("a port failed: {error}"),
+    };
+    Reply::Error { id: None, error }
 }
 
 fn measure<P: Port, C: Clock>(
     tester: &mut Tester<'_, P, C>,
     request: MeasureRequest,
-) -> io::Result<Option<Reply>> {
-    match request.plan() {
-        Ok(plan) => Ok(Reply::of_trial(request.id, tester.measure(&plan)?)),
-        Err(error) => Ok(Some(Reply::Error {
-            id: Some(request.id),
-            error,
-        })),
-    }
+) -> Option<Reply> {
+    let error = match request.plan() {
+        Ok(plan) => match tester.measure(&plan) {
+            Ok(outcome) => return Reply::of_trial(request.id, outcome),
+            Err(error) => format!("a port failed: {error}"),
+        },
+        Err(error) => error,
+    };
+    Some(Reply::Error {
+        id: Some(request.id),
+        error,
+    })
 }
 
 fn id_of(line: &str) -> Option<serde_json::Value> {

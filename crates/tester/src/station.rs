@@ -27,6 +27,8 @@ pub(crate) enum Meaning {
 pub(crate) struct Station {
     mac: MacAddress,
     address: IpAddr,
+    /// What the other port sends to; mostly the same.
+    expected: IpAddr,
     vlan: Option<VlanTag>,
     learning: TestTemplate,
 }
@@ -38,7 +40,8 @@ impl Station {
     ) -> Result<Self, brimful_frame::TemplateError> {
         Ok(Self {
             mac: profile.endpoints[port].mac,
-            address: profile.addressing.of(port),
+            address: profile.addressing.source(port),
+            expected: profile.addressing.destination(1 - port),
             vlan: profile.vlan,
             learning: profile.smallest(port, 1 - port)?,
         })
@@ -98,7 +101,7 @@ impl Station {
         }
         let packet = ArpPacket::parse(frame.payload()).ok()?;
         let is_for_us = packet.operation == ArpOperation::Request
-            && IpAddr::V4(packet.target_ip) == self.address
+            && [self.address, self.expected].contains(&packet.target_ip.into())
             && packet.sender_ip != packet.target_ip;
         is_for_us.then_some(Meaning::AddressWanted(packet))
     }
@@ -122,7 +125,7 @@ impl Station {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Addressing, Directions, Endpoint, FrameSizes};
+    use crate::{Addressing, Directions, Endpoint, FrameSizes, Pair};
 
     fn station(port: usize, vlan: Option<u16>) -> Station {
         let endpoint = |last| Endpoint {
@@ -135,7 +138,10 @@ mod tests {
             directions: Directions::Uni,
             vlan: vlan.map(|id| VlanTag::new(id).unwrap()),
             endpoints: [endpoint(1), endpoint(2)],
-            addressing: Addressing::V4([[198, 18, 0, 2].into(), [198, 19, 0, 2].into()]),
+            addressing: Addressing::V4(Pair::crossed([
+                [198, 18, 0, 2].into(),
+                [198, 19, 0, 2].into(),
+            ])),
         };
         Station::new(&profile, port).unwrap()
     }

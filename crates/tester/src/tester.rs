@@ -2,7 +2,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use brimful_frame::{ArpPacket, TemplateError};
-use brimful_netdev::{MAX_BURST, Port};
+use brimful_netdev::{MAX_BURST, Port, Statistics};
 use brimful_trial::{Counts, Load, Nanoseconds, Ratio};
 
 use crate::lane::{Identity, Lane};
@@ -21,6 +21,9 @@ const LEAD: Nanoseconds = Nanoseconds(2_000_000);
 const SPIN: Nanoseconds = Nanoseconds(1_000_000);
 /// How long the tester sleeps at a time; bounds how late it notices anything.
 const NAP: Nanoseconds = Nanoseconds(200_000);
+/// Bursts that a receive ring holds at most; more have arrived meanwhile, and a device that never stops sending must
+/// not hold up the tester.
+const BACKLOG_BURSTS: usize = 4096;
 /// How long a driver may take to give back frames after the end of sending.
 const FLUSH_WAIT: Nanoseconds = Nanoseconds(100_000_000);
 /// A sender that is behind at the end may finish within this share of the duration, one window at most: the mean
@@ -34,7 +37,7 @@ pub struct Timing {
     pub straggler_wait: Nanoseconds,
     /// How long a frame may be overtaken before an early stop takes it for lost.
     pub stop_grace: Nanoseconds,
-    /// How long the tester rests after it stopped a trial early.
+    /// How long after the end of sending the tester rests when it stopped a trial early.
     pub rest_after_stop: Nanoseconds,
     /// From where on the sender spoils a trial.
     pub bounds: PacingBounds,
@@ -96,6 +99,7 @@ pub struct Tester<'a, P, C> {
     learnt: [bool; 2],
     stale: u64,
     questions: Vec<(usize, ArpPacket)>,
+    answers: [u64; 2],
 }
 
 /// Why the sending phase ended.
@@ -136,6 +140,7 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
             learnt: [false; 2],
             stale: 0,
             questions: Vec::new(),
+            answers: [0; 2],
         })
     }
 
@@ -150,24 +155,32 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
         if let Some(port) = self.port_without_link()? {
             return Ok(self.invalid(self.link_reason(port), &[]));
         }
-        let before = self.snapshot()?;
+        let dropped_before = self.statistics()?.map(|port| port.receive_dropped);
         self.learn()?;
+        let refused_before = self.statistics()?.map(|port| port.sent_into_full_queue);
+        self.answers = [0; 2];
         let start = self.clock.now() + LEAD;
         let pairs = self.profile.directions.pairs();
         let mut lanes = Lane::all(pairs, start, plan.load, plan.duration);
         let mut end = self.send(&mut lanes, plan)?;
+        let end_of_sending = self.clock.now();
         if end != End::Interrupted {
             self.flush()?;
-            end = self.await_stragglers(&mut lanes)?.unwrap_or(end);
+            let refused = self.statistics()?.map(|port| port.sent_into_full_queue);
+            for lane in &mut lanes {
+                // Answers to ARP went the same way; taking them all for refused errs towards waiting longer.
+                let all = refused[lane.from] - refused_before[lane.from];
+                lane.sent_into_full_queue = all.saturating_sub(self.answers[lane.from]);
+            }
+            let over = end_of_sending + self.timing.straggler_wait;
+            end = self.await_stragglers(&mut lanes, over)?.unwrap_or(end);
         }
         if end == End::Loss {
-            end = self.rest()?.unwrap_or(end);
+            let over = end_of_sending + self.timing.rest_after_stop;
+            end = self.rest(over)?.unwrap_or(end);
         }
-        let after = self.snapshot()?;
-        for lane in &mut lanes {
-            lane.sent_into_full_queue = after.refused[lane.from] - before.refused[lane.from];
-        }
-        let dropped = [0, 1].map(|port| after.dropped[port] - before.dropped[port]);
+        let dropped_after = self.statistics()?.map(|port| port.receive_dropped);
+        let dropped = [0, 1].map(|port| dropped_after[port] - dropped_before[port]);
         Ok(self.outcome(&lanes, plan, end, dropped))
     }
 
@@ -193,8 +206,7 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
     /// Throws away what arrived while nobody looked.
     fn drain(&mut self) -> io::Result<()> {
         for port in &mut self.ports {
-            // Bounded: a device that never stops sending must not hold up the trial.
-            for _ in 0..4096 {
+            for _ in 0..BACKLOG_BURSTS {
                 if port.receive_burst(MAX_BURST, &mut |_| ())? == 0 {
                     break;
                 }
@@ -239,7 +251,6 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
                 }
             }
             if lanes.iter().all(Lane::has_sent_all) || now > deadline {
-                // Windows end with the schedule, which the last frame is a period ahead of.
                 return Ok(End::Schedule);
             }
             let mut idle = true;
@@ -304,27 +315,38 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
     }
 
     /// Waits until everything has arrived or the contract is over.
-    fn await_stragglers(&mut self, lanes: &mut [Lane]) -> io::Result<Option<End>> {
-        let deadline = self.clock.now() + self.timing.straggler_wait;
-        while !lanes.iter().all(Lane::has_received_all) {
+    fn await_stragglers(
+        &mut self,
+        lanes: &mut [Lane],
+        deadline: Nanoseconds,
+    ) -> io::Result<Option<End>> {
+        while lanes.iter().any(Lane::may_have_stragglers) {
             if self.is_stopped() {
                 return Ok(Some(End::Interrupted));
             }
-            // Read the clock before the ports: what has arrived by the deadline counts, however late it is fetched.
-            let is_over = self.clock.now() >= deadline;
+            if self.clock.now() >= deadline {
+                // What has arrived by the deadline counts, however late it is fetched.
+                self.receive_backlog(lanes)?;
+                break;
+            }
             if self.receive(lanes, true)? == 0 {
-                if is_over {
-                    break;
-                }
                 self.clock.sleep(NAP);
             }
         }
         Ok(None)
     }
 
+    fn receive_backlog(&mut self, lanes: &mut [Lane]) -> io::Result<()> {
+        for _ in 0..BACKLOG_BURSTS {
+            if self.receive(lanes, true)? == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// A stopped trial ends in the middle of a disturbance; the next one should not start there.
-    fn rest(&mut self) -> io::Result<Option<End>> {
-        let deadline = self.clock.now() + self.timing.rest_after_stop;
+    fn rest(&mut self, deadline: Nanoseconds) -> io::Result<Option<End>> {
         while self.clock.now() < deadline {
             if self.is_stopped() {
                 return Ok(Some(End::Interrupted));
@@ -367,6 +389,7 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
         }
         for (index, question) in self.questions.drain(..) {
             let station = &self.stations[index];
+            self.answers[index] += 1;
             send_one(&mut self.ports[index], &mut |buffer| {
                 station.fill_answer(buffer, question)
             })?;
@@ -437,26 +460,14 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
         Ok(None)
     }
 
-    fn snapshot(&mut self) -> io::Result<Snapshot> {
-        let mut snapshot = Snapshot::default();
-        for (index, port) in self.ports.iter_mut().enumerate() {
-            let statistics = port.statistics()?;
-            snapshot.dropped[index] = statistics.receive_dropped;
-            snapshot.refused[index] = statistics.sent_into_full_queue;
-        }
-        Ok(snapshot)
+    fn statistics(&mut self) -> io::Result<[Statistics; 2]> {
+        let [first, second] = &mut self.ports;
+        Ok([first.statistics()?, second.statistics()?])
     }
 
     fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
-}
-
-/// Port counters at a moment.
-#[derive(Clone, Copy, Debug, Default)]
-struct Snapshot {
-    dropped: [u64; 2],
-    refused: [u64; 2],
 }
 
 fn totals(lanes: &[Lane]) -> (u64, u64) {

@@ -11,6 +11,7 @@ REASONS = {
     "regular": "Both relevant bounds are there and close enough.",
     "max-load-is-lower-bound": "Even the max load met the goal, so only a least value is known.",
     "min-load-is-upper-bound": "Even the min load missed the goal, so only a greatest value is known.",
+    "no-progress": "A load was measured many times over and still has no verdict: its trials weigh too little.",
     "width-not-reached": "The bounds stayed further apart than the width that the goal asks for.",
     "time-budget": "The time budget was spent before the goal was reached; the bounds are what was known by then.",
     "interrupted": "The search was interrupted before the goal was reached; the bounds are what was known by then.",

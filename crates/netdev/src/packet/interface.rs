@@ -54,14 +54,14 @@ impl Interface {
     }
 
     pub(super) fn mtu(&self, socket: &PacketSocket) -> io::Result<usize> {
-        let answer = self.ask(socket, libc::SIOCGIFMTU, self.request())?;
+        let answer = ask(socket, libc::SIOCGIFMTU, self.request())?;
         // SAFETY: the kernel has answered SIOCGIFMTU, which fills this member of the union.
         let mtu = unsafe { answer.ifr_ifru.ifru_mtu };
         Ok(usize::try_from(mtu).unwrap_or(0))
     }
 
     pub(super) fn is_up(&self, socket: &PacketSocket) -> io::Result<bool> {
-        let answer = self.ask(socket, libc::SIOCGIFFLAGS, self.request())?;
+        let answer = ask(socket, libc::SIOCGIFFLAGS, self.request())?;
         // SAFETY: the kernel has answered SIOCGIFFLAGS, which fills this member of the union.
         let flags = libc::c_int::from(unsafe { answer.ifr_ifru.ifru_flags });
         let needed = libc::IFF_UP | libc::IFF_RUNNING;
@@ -76,7 +76,7 @@ impl Interface {
         };
         let mut request = self.request();
         request.ifr_ifru.ifru_data = (&raw mut info).cast();
-        self.ask(socket, SIOCETHTOOL, request)?;
+        ask(socket, SIOCETHTOOL, request)?;
         let name = CStr::from_bytes_until_nul(&info.driver).unwrap_or_default();
         Ok(name.to_string_lossy().into_owned())
     }
@@ -87,22 +87,21 @@ impl Interface {
         request.ifr_name = self.request_name;
         request
     }
+}
 
-    /// `request` must hold what `command` reads; both callers above keep what it points to alive.
-    fn ask(
-        &self,
-        socket: &PacketSocket,
-        command: libc::Ioctl,
-        mut request: libc::ifreq,
-    ) -> io::Result<libc::ifreq> {
-        // SAFETY: `request` is a whole ifreq and lives for the call; for SIOCETHTOOL its data pointer is to a
-        // DriverInfo of the kernel's size that the caller holds.
-        let result = unsafe { libc::ioctl(socket.as_raw_fd(), command, &raw mut request) };
-        if result < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(request)
+/// `request` must hold what `command` reads; both callers above keep what it points to alive.
+fn ask(
+    socket: &PacketSocket,
+    command: libc::Ioctl,
+    mut request: libc::ifreq,
+) -> io::Result<libc::ifreq> {
+    // SAFETY: `request` is a whole ifreq and lives for the call; for SIOCETHTOOL its data pointer is to a
+    // DriverInfo of the kernel's size that the caller holds.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), command, &raw mut request) };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
     }
+    Ok(request)
 }
 
 #[cfg(test)]

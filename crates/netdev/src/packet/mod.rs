@@ -1,4 +1,4 @@
-//! A kernel interface through AF_PACKET: a TPACKET_V2 receive ring, and `sendmmsg` past the queueing discipline.
+//! A kernel interface through `AF_PACKET`: a `TPACKET_V2` receive ring, and `sendmmsg` past the queueing discipline.
 //!
 //! `sendmmsg` rather than a transmit ring: it was as fast as or faster than the ring, it tells of each frame whether
 //! the driver took it before the call returns, and a ring retries a frame that a veth peer has thrown away, which
@@ -166,12 +166,11 @@ impl Port for PacketPort {
             match self.socket.send_prepared(taken, count) {
                 Ok(sent) => taken += sent,
                 Err(error) => match error.raw_os_error() {
-                    Some(libc::EAGAIN | libc::EINTR) => break,
                     Some(libc::ENOBUFS) if self.refusal_is_at_the_peer => {
                         self.statistics.sent_into_full_queue += 1;
                         taken += 1;
                     }
-                    Some(libc::ENOBUFS) => break,
+                    Some(libc::EAGAIN | libc::EINTR | libc::ENOBUFS) => break,
                     _ => return Err(error),
                 },
             }

@@ -9,7 +9,7 @@ use super::socket::PacketSocket;
 
 /// Blocks are the unit in which the kernel allocates; every slot length divides it.
 const BLOCK_LEN: usize = 256 << 10;
-/// Bytes of a slot before the frame: header, address and alignment (linux/if_packet.h), with the reserve below.
+/// Bytes of a slot before the frame: header, address and alignment (`linux/if_packet.h`), with the reserve below.
 const SLOT_OVERHEAD: usize = 96;
 /// Kept free before each frame, so that an 802.1Q tag that the kernel has taken out can be put back in place.
 const RESERVE: u32 = VLAN_TAG_LEN as u32;

@@ -8,7 +8,7 @@ use crate::MAX_BURST;
 /// Bytes of sent frames that may wait in a driver: enough for the longest hardware queue, so that the socket's own
 /// limit (about 270 small frames by default) never refuses.
 const SEND_BUFFER_BYTES: libc::c_int = 16 << 20;
-/// `PACKET_IGNORE_OUTGOING` of linux/if_packet.h.
+/// `PACKET_IGNORE_OUTGOING` of `linux/if_packet.h`.
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 
 /// A raw packet socket and the buffers of one burst to send.

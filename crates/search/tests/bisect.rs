@@ -1,5 +1,7 @@
 //! Plain bisection: the searches of RFC 2544 and TST009 as special cases, its limits and its end.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use brimful_search::{Controller, Problem, Reason, SearchGoal, Step, StrategyKind, Verdict};

@@ -1,5 +1,7 @@
 //! The engine against the naive twin of `common/twin.rs`, over random trials, and what follows from the definitions.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use brimful_search::{SearchGoal, TrialLog, Verdict};
@@ -89,7 +91,9 @@ fn trials() -> impl Strategy<Value = Vec<TrialResult>> {
 
 fn log(goals: &[SearchGoal], trials: &[TrialResult]) -> TrialLog {
     let mut log = TrialLog::new(goals.to_vec());
-    trials.iter().for_each(|&trial| log.add(trial));
+    for &trial in trials {
+        log.add(trial);
+    }
     log
 }
 
@@ -102,7 +106,7 @@ fn shuffled(trials: &[TrialResult], seed: u64) -> Vec<TrialResult> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(400))]
 
     // spec: MLRsearch-15 Load Classification #27
     #[test]

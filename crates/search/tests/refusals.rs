@@ -1,5 +1,7 @@
 //! What cannot be searched for is refused with words that say what to change.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use brimful_search::{Problem, SearchGoal};
@@ -49,6 +51,7 @@ fn trials_without_a_frame() {
 }
 
 // spec: MLRsearch-15 Search Goal #16
+// spec: MLRsearch-15 Trial Duration #4
 #[test]
 fn attributes_out_of_range() {
     let one = Ratio::new(1, 1).unwrap();

@@ -1,5 +1,7 @@
 //! Published and recomputed examples of load classification and conditional throughput, as data.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use brimful_search::{SearchGoal, TrialLog, Verdict};
@@ -52,7 +54,9 @@ fn trials(batches: &[Batch]) -> Vec<TrialResult> {
 
 fn log(goal: &SearchGoal, trials: &[TrialResult]) -> TrialLog {
     let mut log = TrialLog::new(vec![goal.clone()]);
-    trials.iter().for_each(|&trial| log.add(trial));
+    for &trial in trials {
+        log.add(trial);
+    }
     log
 }
 
@@ -314,6 +318,7 @@ fn conditional_throughput_stays_below_the_rate_that_is_forwarded() {
 }
 
 // spec: MLRsearch-15 Trial Forwarding Ratio #12
+// spec: MLRsearch-15 Measurer #31
 #[test]
 fn frames_that_were_not_sent_are_lost() {
     let goal = goal("pdr", 1.0, 1.0, 0.005, 0.0);

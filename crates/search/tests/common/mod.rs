@@ -1,4 +1,6 @@
 //! Systems under test and the loop that searches them, for all tests of the engine.
+
+#![allow(clippy::unwrap_used)]
 #![allow(dead_code, reason = "every test file uses its own part")]
 
 pub(crate) mod twin;

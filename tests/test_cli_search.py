@@ -131,8 +131,10 @@ def test_a_run_is_never_written_over(tmp_path):
 
 
 def test_a_measurer_that_dies_exits_with_3_and_keeps_the_record(tmp_path):
-    script = 'read d; echo \'{"max_load": 1e6}\'; read m; echo \'{"id": 1, "sent": 5, "lost": 0}\'; exit 9'
-    finished = brimful("search", "-m", f"cmd:bash -c {json.dumps(script)}", cwd=tmp_path, check=3)
+    (tmp_path / "dies.sh").write_text(
+        """read d; echo '{"max_load": 1e6}'; read m; echo '{"id": 1, "sent": 5, "lost": 0}'; read m; exit 9"""
+    )
+    finished = brimful("search", "-m", "cmd:sh dies.sh", cwd=tmp_path, check=3)
     assert "exit code 9" in finished.stderr
     file = read_run(records(tmp_path))
     assert file.trials[0].sent == 5

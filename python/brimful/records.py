@@ -7,11 +7,13 @@ known fields is kept under ``extra``. A field never changes its meaning: `SCHEMA
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 
@@ -198,17 +200,36 @@ class RecordWriter:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file: BinaryIO = path.open("ab")
+        # Unbuffered: a line that failed must not be tried again when the file is closed.
+        self._file = path.open("ab", buffering=0)
 
     def write(self, record: Record) -> None:
-        """Append one record and sync it."""
+        """Append one record and sync it.
+
+        Raises
+        ------
+        RecordError
+            When the line cannot be written whole; what was written of it is taken back.
+        """
+        before = self._file.tell()
         try:
-            self._file.write(encode(record))
-            self._file.flush()
-            os.fsync(self._file.fileno())
+            line = encode(record)
+            while line:
+                line = line[self._file.write(line) :]
+            self._sync()
         except OSError as error:
+            with contextlib.suppress(OSError):
+                self._file.truncate(before)
             message = f"{self.path}: cannot write: {error.strerror}; make room and continue with --resume"
             raise RecordError(message) from error
+
+    def _sync(self) -> None:
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            # Pipes and some devices cannot be synced, and need not be.
+            if error.errno not in (errno.EINVAL, errno.EROFS):
+                raise
 
     def close(self) -> None:
         """Close the file."""

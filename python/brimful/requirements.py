@@ -7,9 +7,6 @@ import tomllib
 from importlib import resources
 from typing import Any
 
-_LEVELS = {"M": "MUST", "S": "SHOULD", "o": "MAY"}
-
-
 def requirements() -> list[dict[str, Any]]:
     """Read the list of requirements, each with what satisfies it."""
     text = resources.files("brimful").joinpath("compliance.toml").read_text(encoding="utf-8")
@@ -21,8 +18,7 @@ def table() -> str:
     """Write the list for a terminal."""
     lines = []
     for row in requirements():
-        level = "/".join(_LEVELS.get(part.strip(), part.strip()) for part in str(row["level"]).split("/"))
-        lines.append(f"{row['number']:>3}  {level:<12} {row['section']}")
+        lines.append(f"{row['number']:>3}  {row['level'].upper():<12} {row['section']}")
         lines.extend(textwrap.wrap(row["text"], 100, initial_indent=" " * 5, subsequent_indent=" " * 5))
         lines.extend(f"       by {where}" for where in row["satisfied_by"])
     return "\n".join(lines)

@@ -39,9 +39,15 @@ class CommandMeasurer:
         self._name = name or shlex.join(command)
         self._process: _Program | None = None
         self._next_id = 1
+        self._description: Description | None = None
 
     def describe(self) -> Description:
-        """Ask the program what it is."""
+        """Ask the program what it is, once."""
+        if self._description is None:
+            self._description = self._ask_description()
+        return self._description
+
+    def _ask_description(self) -> Description:
         reply = self._ask({"op": "describe"}, self._timeout_s)
         if "error" in reply:
             message = f"{self._name}: {_one_line(reply['error'])}"

@@ -97,6 +97,9 @@ class Lab:
             first source and the first destination.
         """
         arguments = [word for port in devices.TESTER_PORTS for word in ("--port", port)]
+        cpu = devices.tester_cpu()
+        if cpu is not None:
+            arguments += ["--cpu", str(cpu)]
         if self._device is Device.ROUTER:
             arguments += [word for mac in self.router_macs for word in ("--next-hop-mac", mac)]
             near, far = devices.NETWORKS[self._ip]

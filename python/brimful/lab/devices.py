@@ -12,10 +12,12 @@ Frames that find the queue full are dropped and counted at `qa` or `qb`, and the
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brimful.lab import links
@@ -204,10 +206,44 @@ def _receive_in_threads(
     # veth has a ring and NAPI only with GRO on, and uses them for a peer that does no segmentation offload.
     links.switch_on(device, Offload.RECEIVE_COALESCING, ports)
     links.switch_off(senders_in, Offload.SEGMENTATION, senders)
+    strangers = _receiving_threads(ports)
     if links.give_threads(device, ports):
+        _keep_off_the_tester(_receiving_threads(ports) - strangers)
         return True
     links.switch_off(device, Offload.RECEIVE_COALESCING, ports)
     return False
+
+
+def tester_cpu() -> int | None:
+    """Return the CPU that is the tester's alone, or None where there is but one."""
+    cpus = sorted(os.sched_getaffinity(0))
+    return cpus[0] if len(cpus) > 1 else None
+
+
+def _receiving_threads(ports: Sequence[str]) -> set[int]:
+    """Return the kernel threads that receive for interfaces with these names, of any lab."""
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            name = (process / "comm").read_text().strip()
+            if any(name.startswith(f"napi/{port}-") for port in ports):
+                found.add(int(process.name))
+    return found
+
+
+def _keep_off_the_tester(threads: set[int]) -> None:
+    """Move the device's threads to other CPUs than the tester's; only root may, and without it they share.
+
+    A sender wakes the device's thread with every frame, and the scheduler likes to wake it where the sender runs: the
+    two then take turns on one CPU, and what is measured is the tester.
+    """
+    reserved = tester_cpu()
+    others = sorted(os.sched_getaffinity(0) - {reserved})
+    if reserved is None:
+        return
+    for index, thread in enumerate(sorted(threads)):
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(thread, {others[index % len(others)]})
 
 
 def _find_classifier(device: Namespace) -> str | None:

@@ -116,7 +116,7 @@ class LabMeasurer:
             self._lab.close()
 
     def _tester_in(self, lab: Lab) -> CommandMeasurer:
-        command = [tester_program(), *lab.tester_arguments(), *self._arguments]
+        command = [tester_program(), *lab.tester_arguments(), "--priority=high", *self._arguments]
         return CommandMeasurer(lab.command(command), timeout_s=self._timeout_s, name="brimful-tester")
 
 

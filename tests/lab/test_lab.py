@@ -161,12 +161,28 @@ def test_a_failure_while_building_leaves_nothing(own_interfaces, monkeypatch):
     assert state.read_all() == []
 
 
+def own_cpu():
+    cpu = devices.tester_cpu()
+    return [] if cpu is None else ["--cpu", str(cpu)]
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or len(os.sched_getaffinity(0)) < 2, reason="needs root and two CPUs")
+def test_the_device_runs_on_other_cpus_than_the_tester():
+    before = devices._receiving_threads(["pa", "pb"])
+    with open_lab("bridge") as lab:
+        threads = devices._receiving_threads(["pa", "pb"]) - before
+        if lab.input is not Input.QUEUE:
+            pytest.skip("the device has no threads of its own on this kernel")
+        assert len(threads) == 2
+        assert all(devices.tester_cpu() not in os.sched_getaffinity(thread) for thread in threads)
+
+
 def test_tester_arguments(own_interfaces):
     with open_lab("bridge") as lab:
-        assert lab.tester_arguments() == ["--port", "ta", "--port", "tb"]
+        assert lab.tester_arguments() == ["--port", "ta", "--port", "tb", *own_cpu()]
     with open_lab("router", ip=6) as lab:
         assert " ".join(lab.tester_arguments()) == (
-            "--port ta --port tb --next-hop-mac 02:62:66:00:00:0a --next-hop-mac 02:62:66:00:00:0b --ip 6 "
+            f"--port ta --port tb {' '.join([*own_cpu(), ''])}--next-hop-mac 02:62:66:00:00:0a --next-hop-mac 02:62:66:00:00:0b --ip 6 "
             "--source-ip 2001:2::2 --destination-ip 2001:2:0:8000::2 "
             "--source-ip 2001:2:0:8000::2 --destination-ip 2001:2::2"
         )

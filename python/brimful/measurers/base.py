@@ -28,7 +28,7 @@ class TrialOutput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True):
-    """What a measurer says of itself; see ``docs/measurer-protocol.md``."""
+    """What a measurer says of itself; see ``docs/reference/measurer-protocol.md``."""
 
     name: str = "measurer"
     load_unit: str = "frames/s"

@@ -1,4 +1,4 @@
-"""Any program that speaks the measurer protocol (``docs/measurer-protocol.md``)."""
+"""Any program that speaks the measurer protocol (``docs/reference/measurer-protocol.md``)."""
 
 from __future__ import annotations
 

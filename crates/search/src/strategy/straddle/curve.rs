@@ -30,6 +30,8 @@ pub(super) struct Observation {
     pub(super) duration: f64,
     /// Steps; 0 when nothing was lost.
     pub(super) overload: f64,
+    /// Whether an earlier trial at this load lost something: how much then says little that is new.
+    pub(super) is_repeated: bool,
 }
 
 /// How loss sets in around the position.
@@ -104,19 +106,20 @@ impl Curve {
     /// Learns from a trial.
     pub(super) fn observe(&mut self, seen: &Observation) {
         let stray = self.stray.share(seen.position, seen.duration);
+        let stray_density = if seen.is_repeated { 1.0 } else { STRAY_DENSITY };
         let mut explained = 0.0;
         for point in &mut self.points {
             let likelihood = self.shapes[point.shape].likelihood(seen, point.position);
             explained += point.weight * likelihood;
             let with_stray = if seen.overload > 0.0 {
-                (1.0 - stray) * likelihood + stray * STRAY_DENSITY
+                (1.0 - stray) * likelihood + stray * stray_density
             } else {
                 likelihood
             };
             point.weight *= tempered(with_stray);
         }
         if seen.overload > 0.0 {
-            self.stray.observe_loss(seen.position, seen.duration, explained, STRAY_DENSITY);
+            self.stray.observe_loss(seen.position, seen.duration, explained, stray_density);
         } else {
             self.stray.observe_clean(seen.position, seen.duration);
         }
@@ -214,6 +217,9 @@ impl Shape {
         let clean = 1.0 / (1.0 + odds);
         if seen.overload <= 0.0 {
             return clean + FLUKE;
+        }
+        if seen.is_repeated {
+            return 1.0 - clean;
         }
         let missed = seen.overload - expected;
         let density = |deviation: f64| {

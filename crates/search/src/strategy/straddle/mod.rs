@@ -8,6 +8,8 @@ mod stray;
 mod target;
 mod verdict_odds;
 
+use std::collections::BTreeSet;
+
 use brimful_trial::{Load, Nanoseconds, TrialInput, TrialResult};
 
 use self::curve::{Curve, Observation};
@@ -27,6 +29,8 @@ pub(crate) struct Straddle {
     grid: LoadGrid,
     targets: Vec<Target>,
     seen: Vec<Observation>,
+    /// Loads that lost something.
+    lossy: BTreeSet<Load>,
     curve: Option<Curve>,
     overhead: f64,
     remaining: Option<f64>,
@@ -44,6 +48,7 @@ impl Straddle {
             grid,
             targets: Vec::new(),
             seen: Vec::new(),
+            lossy: BTreeSet::new(),
             curve: None,
             overhead: 0.0,
             remaining: None,
@@ -103,7 +108,7 @@ impl Straddle {
         }
     }
 
-    fn observation(&self, result: &TrialResult) -> Observation {
+    fn observation(&mut self, result: &TrialResult) -> Observation {
         let counts = result.output.counts;
         let load = result.input.load.per_second();
         let intended = result.input.duration.as_seconds();
@@ -119,6 +124,7 @@ impl Straddle {
             units_per_step: load * self.grid.log_step() * duration,
             duration,
             overload,
+            is_repeated: overload > 0.0 && !self.lossy.insert(result.input.load),
         }
     }
 }
@@ -173,6 +179,15 @@ impl Straddle {
                 },
             });
         };
+        let clean_seen = self.seen.iter().any(|seen| seen.overload <= 0.0);
+        if let ([only], false) = (self.seen.as_slice(), clean_seen) {
+            // A sharp system loses what is above its capacity: the load just above it serves most goals.
+            let index = (only.position - only.overload).ceil() as i64;
+            return Some(TrialInput {
+                load: self.grid.load(index),
+                duration: first.exploring_duration(),
+            });
+        }
         let planner = Planner::new(problem, log, &self.grid, curve);
         let choice = planner.choose(open);
         self.remaining = choice.map(|choice| choice.remaining);
@@ -184,5 +199,3 @@ impl Straddle {
             .or_else(|| fallback::next_trial(problem, &self.grid, open.first()?))
     }
 }
-
-fn _unused(_: Load) {}

@@ -12,6 +12,8 @@ use crate::{Problem, TrialLog, Verdict};
 const REACH: i64 = 8;
 /// A pair that fails costs this share of a fresh pair again.
 const RESTART_SHARE: f64 = 0.6;
+/// Halving the distance between two bounds costs this share of a fresh pair.
+const SHRINK_SHARE: f64 = 0.6;
 /// Below this chance of both verdicts a trial is better spent on learning where the answer is.
 const HOPELESS: f64 = 0.12;
 /// Points of the posterior that together hold this much of it decide.
@@ -176,15 +178,21 @@ impl<'a> Planner<'a> {
         let least = target.lower_index.unwrap_or(-target.steps);
         let most = target.upper_index.map_or(top, |upper| upper - 1);
         let middle = balanced.clamp(least, most);
-        target.first = (middle - REACH).max(least);
-        let last = (middle + REACH).min(most) + target.steps;
-        (target.first..=last)
+        let known = |index: i64| target.lower_index == Some(index) || target.upper_index == Some(index);
+        let (lowest, highest) = (middle - REACH, middle + REACH);
+        let first = target.lower_index.map_or(lowest, |lower| lower.min(lowest)).max(least);
+        let last = target.upper_index.map_or(highest + target.steps, |upper| upper.max(highest + target.steps));
+        let last = last.min(most + target.steps);
+        let prospects = (first..=last)
             .map(|index| {
-                let near = (middle - REACH..=middle + REACH).contains(&index)
-                    || (middle - REACH..=middle + REACH).contains(&(index - target.steps));
+                let near = (lowest..=highest).contains(&index)
+                    || (lowest..=highest).contains(&(index - target.steps))
+                    || known(index);
                 (near && index >= 0 && index <= top).then(|| self.prospect(target, index))
             })
-            .collect()
+            .collect();
+        target.first = first;
+        prospects
     }
 
     fn prospect(&self, target: &Target, index: i64) -> Prospect {
@@ -273,24 +281,33 @@ impl<'a> Planner<'a> {
         prospects: &[Option<Prospect>],
         shared: &[(usize, Load, f64)],
     ) -> Option<Pair> {
-        let steps = target.steps as usize;
-        let at = |position: usize| prospects.get(position).and_then(Option::as_ref);
+        let at = |index: i64| {
+            usize::try_from(index - target.first)
+                .ok()
+                .and_then(|position| prospects.get(position)?.as_ref())
+        };
+        let top = self.grid.top();
         let mut best: Option<Pair> = None;
-        for position in 0..prospects.len().saturating_sub(steps) {
-            let lower = at(position);
-            let upper = match target.upper_index {
-                Some(limit) if target.first + (position + steps) as i64 > limit => {
-                    at((limit - target.first) as usize)
-                }
-                _ => at(position + steps),
-            };
-            let low_index = target.first + position as i64;
-            if lower.is_none() && low_index >= 0 || upper.is_none() && low_index + target.steps <= self.grid.top() {
-                continue;
+        let mut consider = |lower: i64, upper: i64| {
+            let upper = target.upper_index.map_or(upper, |known| known.min(upper));
+            let lower = target.lower_index.map_or(lower, |known| known.max(lower));
+            let (low, high) = (at(lower), at(upper));
+            if low.is_none() && lower >= 0 || high.is_none() && upper <= top {
+                return;
             }
-            let pair = self.pair(index, target, lower, upper, shared);
+            let width = (upper - lower).max(target.steps) as f64 / target.steps as f64;
+            let pair = self.pair(index, target, (low, high), width, shared);
             if best.as_ref().is_none_or(|best| pair.score < best.score) {
                 best = Some(pair);
+            }
+        };
+        for lower in target.first..target.first + prospects.len() as i64 {
+            consider(lower, lower + target.steps);
+            if let Some(upper) = target.upper_index.filter(|&upper| upper - lower > target.steps) {
+                consider(lower, upper);
+            }
+            if let Some(known) = target.lower_index.filter(|&known| lower - known > target.steps) {
+                consider(known, lower);
             }
         }
         best
@@ -300,8 +317,8 @@ impl<'a> Planner<'a> {
         &self,
         index: usize,
         target: &Target,
-        lower: Option<&Prospect>,
-        upper: Option<&Prospect>,
+        (lower, upper): (Option<&Prospect>, Option<&Prospect>),
+        width: f64,
         shared: &[(usize, Load, f64)],
     ) -> Pair {
         let both = match (lower, upper) {
@@ -347,6 +364,7 @@ impl<'a> Planner<'a> {
         };
         let both = both.max(1e-6);
         let restart = RESTART_SHARE * target.pair_seconds;
+        let expected = expected + SHRINK_SHARE * target.pair_seconds * width.log2();
         Pair {
             target: index,
             both,

@@ -6,6 +6,7 @@ mod fallback;
 mod plan;
 mod stray;
 mod target;
+mod tune;
 mod verdict_odds;
 
 use std::collections::BTreeSet;

@@ -4,6 +4,7 @@ use brimful_trial::{Load, Nanoseconds, Ratio};
 
 use super::curve::{Curve, Point, TrialPlan};
 use super::target::Target;
+use super::tune::tune;
 use super::verdict_odds::{Needed, Outlook, bin_of_odds};
 use crate::grid::LoadGrid;
 use crate::{Problem, TrialLog, Verdict};
@@ -16,8 +17,10 @@ const RESTART_SHARE: f64 = 0.6;
 const SHRINK_SHARE: f64 = 0.6;
 /// Below this chance of both verdicts a trial is better spent on learning where the answer is.
 const HOPELESS: f64 = 0.12;
-/// Points of the posterior that together hold this much of it decide.
-const SUFFICIENT: f64 = 0.985;
+/// Points of the posterior below this share of the largest are left out of planning ...
+const INSIGNIFICANT: f64 = 3e-3;
+/// ... and of more than this many, only a sample is used.
+const REPRESENTATIVES: usize = 256;
 /// A trial that is stopped costs the rest after it, and a second until the loss is noticed.
 const STOPPED_SECONDS: f64 = 3.0;
 /// Short trials at one load before a long one is due.
@@ -81,20 +84,7 @@ struct Member {
 
 impl<'a> Planner<'a> {
     pub(super) fn new(problem: &'a Problem, log: &'a TrialLog, grid: &'a LoadGrid, curve: &'a Curve) -> Self {
-        let mut points = curve.points().to_vec();
-        points.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-        let mut held = 0.0;
-        let enough = points
-            .iter()
-            .position(|point| {
-                held += point.weight;
-                held >= SUFFICIENT
-            })
-            .map_or(points.len(), |last| last + 1);
-        points.truncate(enough);
-        for point in &mut points {
-            point.weight /= held;
-        }
+        let points = representatives(curve.points());
         Self {
             problem,
             log,
@@ -142,20 +132,21 @@ impl<'a> Planner<'a> {
         let lower = |index: i64| self.fresh_lower(target, index) >= 0.5;
         let mut at = target.expected.clamp(0, top);
         let mut step = 1;
-        let direction = if lower(at) { 1 } else { -1 };
-        let (mut good, mut bad) = if direction > 0 { (at, top + 1) } else { (-1, at) };
+        let upwards = lower(at);
+        let (mut good, mut bad) = if upwards { (at, top + 1) } else { (-1, at) };
         loop {
-            at += direction * step;
+            at += if upwards { step } else { -step };
             step *= 2;
             if at < 0 || at > top {
                 break;
             }
-            if lower(at) {
+            let is_lower = lower(at);
+            if is_lower {
                 good = at;
             } else {
                 bad = at;
             }
-            if lower(at) != (direction > 0) {
+            if is_lower != upwards {
                 break;
             }
         }
@@ -363,8 +354,8 @@ impl<'a> Planner<'a> {
             high_cost + high_success * low_cost
         };
         let both = both.max(1e-6);
-        let restart = RESTART_SHARE * target.pair_seconds;
-        let expected = expected + SHRINK_SHARE * target.pair_seconds * width.log2();
+        let restart = tune("restart", RESTART_SHARE) * target.pair_seconds;
+        let expected = expected + tune("shrink", SHRINK_SHARE) * target.pair_seconds * width.log2();
         Pair {
             target: index,
             both,
@@ -378,7 +369,7 @@ impl<'a> Planner<'a> {
     fn next_trial(&self, targets: &[Target], pairs: &[Pair]) -> Option<(Load, Nanoseconds)> {
         let open = |pair: &Pair| pair.members().filter(|member| member.seconds > 0.0).collect::<Vec<_>>();
         let hopeful = pairs.iter().map(|pair| pair.both).fold(0.0, f64::max);
-        if hopeful < HOPELESS {
+        if hopeful < tune("hopeless", HOPELESS) {
             let pair = pairs.iter().min_by(|a, b| {
                 let limit = |pair: &&Pair| targets[pair.target].limit;
                 limit(a).total_cmp(&limit(b))
@@ -458,6 +449,33 @@ impl Target {
             None => full,
         }
     }
+}
+
+/// A few points that stand for all: the likely ones, or an even sample where those are many.
+fn representatives(points: &[Point]) -> Vec<Point> {
+    let largest = points.iter().map(|point| point.weight).fold(0.0, f64::max);
+    let mut few: Vec<Point> = points
+        .iter()
+        .filter(|point| point.weight > INSIGNIFICANT * largest)
+        .copied()
+        .collect();
+    let total: f64 = few.iter().map(|point| point.weight).sum();
+    if few.len() > REPRESENTATIVES {
+        let share = total / REPRESENTATIVES as f64;
+        let mut passed = -0.5 * share;
+        few.retain_mut(|point| {
+            passed += point.weight;
+            let times = (passed / share).floor() + 1.0;
+            passed -= times.max(0.0) * share;
+            point.weight = times.max(0.0) * share;
+            times > 0.0
+        });
+    }
+    let total: f64 = few.iter().map(|point| point.weight).sum();
+    for point in &mut few {
+        point.weight /= total;
+    }
+    few
 }
 
 /// Odds of high loss when a stray loss may come on top.

@@ -157,6 +157,9 @@ impl Strategy for Straddle {
             self.overhead = overhead;
             self.aim(problem);
         }
+        for target in &mut self.targets {
+            target.last = Some(result.input.load);
+        }
         let seen = self.observation(result);
         self.follow(problem, seen);
     }

@@ -1,5 +1,7 @@
 //! Which pair of loads is the cheapest way to a result, and which of its members to measure next.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use brimful_trial::{Load, Nanoseconds, Ratio};
 
 use super::curve::{Curve, Point, TrialPlan};
@@ -98,7 +100,7 @@ impl<'a> Planner<'a> {
     pub(super) fn choose(&self, targets: &mut [Target]) -> Option<Choice> {
         let mut shared: Vec<(usize, Load, f64)> = Vec::new();
         let mut pairs: Vec<Option<Pair>> = Vec::new();
-        let tables: Vec<Vec<Option<Prospect>>> = targets.iter_mut().map(|target| self.prospects(target)).collect();
+        let tables: Vec<BTreeMap<i64, Prospect>> = targets.iter_mut().map(|target| self.prospects(target)).collect();
         for pass in 0..2 {
             for (index, target) in targets.iter().enumerate() {
                 shared.retain(|&(owner, ..)| owner != index);
@@ -161,29 +163,27 @@ impl<'a> Planner<'a> {
         good
     }
 
-    /// The loads around the answer, lowest first: those of index `target.first` and up.
-    fn prospects(&self, target: &mut Target) -> Vec<Option<Prospect>> {
+    /// The loads that pairs are made of: those around the answer, and some in growing distance from what is known.
+    fn prospects(&self, target: &mut Target) -> BTreeMap<i64, Prospect> {
         let top = self.grid.top();
         let balanced = self.balanced_index(target);
         target.expected = balanced;
         let least = target.lower_index.unwrap_or(-target.steps);
-        let most = target.upper_index.map_or(top, |upper| upper - 1);
-        let middle = balanced.clamp(least, most);
-        let known = |index: i64| target.lower_index == Some(index) || target.upper_index == Some(index);
-        let (lowest, highest) = (middle - REACH, middle + REACH);
-        let first = target.lower_index.map_or(lowest, |lower| lower.min(lowest)).max(least);
-        let last = target.upper_index.map_or(highest + target.steps, |upper| upper.max(highest + target.steps));
-        let last = last.min(most + target.steps);
-        let prospects = (first..=last)
-            .map(|index| {
-                let near = (lowest..=highest).contains(&index)
-                    || (lowest..=highest).contains(&(index - target.steps))
-                    || known(index);
-                (near && index >= 0 && index <= top).then(|| self.prospect(target, index))
-            })
-            .collect();
-        target.first = first;
-        prospects
+        let most = target.upper_index.unwrap_or(top + 1);
+        let middle = balanced.clamp(least, most - 1);
+        let mut indices: BTreeSet<i64> = (middle - REACH..=middle + REACH).collect();
+        for step in (1..).map(|power| target.steps << power).take_while(|&step| step < most - least) {
+            indices.extend(target.upper_index.map(|upper| upper - step));
+            indices.extend(target.lower_index.map(|lower| lower + step));
+        }
+        indices.retain(|&index| index >= least && index < most);
+        target.candidates = indices.iter().copied().collect();
+        let uppers: Vec<i64> = indices.iter().map(|index| (index + target.steps).min(most)).collect();
+        indices.extend(uppers);
+        indices.extend(target.upper_index);
+        indices.extend(target.lower_index);
+        indices.retain(|&index| index >= 0 && index <= top);
+        indices.into_iter().map(|index| (index, self.prospect(target, index))).collect()
     }
 
     fn prospect(&self, target: &Target, index: i64) -> Prospect {
@@ -269,14 +269,10 @@ impl<'a> Planner<'a> {
         &self,
         index: usize,
         target: &Target,
-        prospects: &[Option<Prospect>],
+        prospects: &BTreeMap<i64, Prospect>,
         shared: &[(usize, Load, f64)],
     ) -> Option<Pair> {
-        let at = |index: i64| {
-            usize::try_from(index - target.first)
-                .ok()
-                .and_then(|position| prospects.get(position)?.as_ref())
-        };
+        let at = |index: i64| prospects.get(&index);
         let top = self.grid.top();
         let mut best: Option<Pair> = None;
         let mut consider = |lower: i64, upper: i64| {
@@ -292,7 +288,7 @@ impl<'a> Planner<'a> {
                 best = Some(pair);
             }
         };
-        for lower in target.first..target.first + prospects.len() as i64 {
+        for &lower in &target.candidates {
             consider(lower, lower + target.steps);
             if let Some(upper) = target.upper_index.filter(|&upper| upper - lower > target.steps) {
                 consider(lower, upper);
@@ -355,11 +351,17 @@ impl<'a> Planner<'a> {
         };
         let both = both.max(1e-6);
         let restart = tune("restart", RESTART_SHARE) * target.pair_seconds;
-        let expected = expected + tune("shrink", SHRINK_SHARE) * target.pair_seconds * width.log2();
+        let shrink = tune("shrink", SHRINK_SHARE) * target.pair_seconds * width.log2();
+        let exponent = if target.is_strict { tune("pow0", 0.5) } else { tune("pow5", 0.5) };
+        let mut score = (expected + shrink * both + restart * (1.0 - both)) / both.powf(exponent);
+        let last = |member: &Option<Member>| member.is_some_and(|member| Some(member.load) == target.last);
+        if last(&lower) || last(&upper) {
+            score *= tune("stick", 1.0);
+        }
         Pair {
             target: index,
             both,
-            score: (expected + restart * (1.0 - both)) / both.sqrt(),
+            score,
             lower,
             upper,
         }
@@ -369,7 +371,8 @@ impl<'a> Planner<'a> {
     fn next_trial(&self, targets: &[Target], pairs: &[Pair]) -> Option<(Load, Nanoseconds)> {
         let open = |pair: &Pair| pair.members().filter(|member| member.seconds > 0.0).collect::<Vec<_>>();
         let hopeful = pairs.iter().map(|pair| pair.both).fold(0.0, f64::max);
-        if hopeful < tune("hopeless", HOPELESS) {
+        let is_open = pairs.iter().any(|pair| targets[pair.target].upper.is_none());
+        if hopeful < tune("hopeless", HOPELESS) && (is_open || tune("explore",0.0)>0.0) {
             let pair = pairs.iter().min_by(|a, b| {
                 let limit = |pair: &&Pair| targets[pair.target].limit;
                 limit(a).total_cmp(&limit(b))

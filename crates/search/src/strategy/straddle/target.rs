@@ -32,8 +32,10 @@ pub(super) struct Target {
     pub(super) severity: f64,
     /// Where the curve last put the answer.
     pub(super) expected: i64,
-    /// The lowest load of the last plan.
-    pub(super) first: i64,
+    /// Lower members of the pairs of the last plan.
+    pub(super) candidates: Vec<i64>,
+    /// The load measured last.
+    pub(super) last: Option<Load>,
     pub(super) lower: Option<Load>,
     pub(super) upper: Option<Load>,
     /// The relevant bounds on the grid: what lies at or beyond these indices is known.
@@ -71,7 +73,8 @@ impl Target {
             odds,
             severity: 1.0,
             expected: grid.top(),
-            first: 0,
+            candidates: Vec::new(),
+            last: None,
             lower: None,
             upper: None,
             lower_index: None,

@@ -1,9 +1,11 @@
 //! The default strategy: a model of the loss curve, shared by all goals, picks pairs of neighbouring loads that are
 //! likely to straddle the answer; one trial is made, then everything is planned anew.
 
+mod bracket;
 mod curve;
 mod fallback;
 mod plan;
+mod prospect;
 mod stray;
 mod target;
 mod tune;
@@ -14,7 +16,6 @@ use std::collections::BTreeSet;
 use brimful_trial::{Load, Nanoseconds, TrialInput, TrialResult};
 
 use self::curve::{Curve, Observation};
-use self::plan::Planner;
 use self::target::Target;
 use crate::grid::LoadGrid;
 use crate::strategy::Strategy;
@@ -192,8 +193,7 @@ impl Straddle {
                 duration: first.exploring_duration(),
             });
         }
-        let planner = Planner::new(problem, log, &self.grid, curve);
-        let choice = planner.choose(open);
+        let choice = plan::choose(problem, log, &self.grid, curve, open);
         self.remaining = choice.map(|choice| choice.remaining);
         choice
             .map(|choice| TrialInput {

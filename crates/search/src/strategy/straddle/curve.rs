@@ -119,7 +119,7 @@ impl Curve {
             point.weight *= tempered(with_stray);
         }
         if seen.overload > 0.0 {
-            self.stray.observe_loss(seen.position, seen.duration, explained, stray_density);
+            self.stray.observe_loss(seen, explained, stray_density);
         } else {
             self.stray.observe_clean(seen.position, seen.duration);
         }
@@ -165,10 +165,6 @@ impl Curve {
 
     pub(super) fn stray(&self) -> &Stray {
         &self.stray
-    }
-
-    pub(super) fn stray_mut(&mut self) -> &mut Stray {
-        &mut self.stray
     }
 
     /// The odds that a trial is high-loss if this point is true, stray losses aside.

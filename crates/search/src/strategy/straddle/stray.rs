@@ -1,11 +1,16 @@
 //! Loss that has nothing to do with overload: dips, stalls, stray frames. How often it strikes, and how much less
 //! often at lower loads.
 
+use super::curve::Observation;
+
 /// Events a second at the anchor.
 const RATES: [f64; 6] = [0.0005, 0.003, 0.012, 0.04, 0.15, 0.6];
 const RATE_PRIOR: [f64; 6] = [0.60, 0.16, 0.10, 0.07, 0.04, 0.03];
 /// Share of the load over which events get rarer by a factor of e; the last is never.
 const DECAYS: [f64; 3] = [0.03, 0.12, f64::INFINITY];
+
+/// Events that it takes to know how severe they are.
+const SEVERITY_PRIOR: f64 = 0.5;
 
 #[derive(Clone, Copy, Debug)]
 struct Hypothesis {
@@ -19,6 +24,8 @@ struct Hypothesis {
 pub(super) struct Stray {
     anchor: f64,
     hypotheses: Vec<Hypothesis>,
+    /// How much was lost each time, and the belief that it was a stray loss.
+    events: Vec<(f64, f64)>,
 }
 
 impl Stray {
@@ -31,7 +38,11 @@ impl Stray {
                 weight: share / DECAYS.len() as f64,
             }));
         }
-        Self { anchor, hypotheses }
+        Self {
+            anchor,
+            hypotheses,
+            events: Vec::new(),
+        }
     }
 
     /// Chance of a stray loss in a trial.
@@ -40,6 +51,16 @@ impl Stray {
             .iter()
             .map(|each| each.weight * each.share(self.anchor, position, duration))
             .sum()
+    }
+
+    /// Share of the stray losses that are above a limit.
+    pub(super) fn severity(&self, limit: f64) -> f64 {
+        if limit <= 0.0 {
+            return 1.0;
+        }
+        let all: f64 = self.events.iter().map(|&(_, belief)| belief).sum();
+        let above = self.events.iter().filter(|&&(overload, _)| overload > limit);
+        (above.map(|&(_, belief)| belief).sum::<f64>() + 0.5 * SEVERITY_PRIOR) / (all + SEVERITY_PRIOR)
     }
 
     /// The chance in one trial that makes `trials` in a row without a stray loss as likely as they are.
@@ -58,8 +79,12 @@ impl Stray {
     }
 
     /// A loss that overload explains with density `explained`, and a stray event with density `density`.
-    pub(super) fn observe_loss(&mut self, position: f64, duration: f64, explained: f64, density: f64) {
+    pub(super) fn observe_loss(&mut self, seen: &Observation, explained: f64, density: f64) {
         let anchor = self.anchor;
+        let (position, duration) = (seen.position, seen.duration);
+        let stray = self.share(position, duration) * density;
+        let belief = stray / (stray + explained).max(f64::MIN_POSITIVE);
+        self.events.push((seen.overload, belief));
         self.update(|each| {
             let stray = each.share(anchor, position, duration);
             stray * density + (1.0 - stray) * explained

@@ -28,8 +28,6 @@ pub(super) struct Target {
     pub(super) odds: VerdictOdds,
     /// Seconds for two fresh bounds.
     pub(super) pair_seconds: f64,
-    /// Share of stray losses that are high-loss for this goal.
-    pub(super) severity: f64,
     /// Where the curve last put the answer.
     pub(super) expected: i64,
     /// Lower members of the pairs of the last plan.
@@ -71,7 +69,6 @@ impl Target {
             overhead: overhead.max(0.0),
             pair_seconds: bounds * odds.fresh_low() * effective,
             odds,
-            severity: 1.0,
             expected: grid.top(),
             candidates: Vec::new(),
             last: None,

@@ -30,6 +30,7 @@ struct Plan {
     brackets: Brackets,
     policy: Policy,
     spending: Vec<f64>,
+    sunk: Vec<f64>,
 }
 
 /// The next trial for these targets, or `None` where no candidate is left to try.
@@ -121,18 +122,21 @@ impl Plan {
             target.steps,
             target.pair_seconds,
         );
-        let policy = brackets.solve(&vec![0.0; prospects.len()]);
+        let sunk: Vec<f64> = prospects.iter().map(|prospect| tune("sunk", 1.0) * outlooker.log.sums(prospect.load, target.goal).full_low.as_seconds()).collect();
+        let policy = brackets.solve(&sunk);
         let spending = policy.spending();
         Self {
             prospects,
             brackets,
             policy,
             spending,
+            sunk,
         }
     }
 
     fn improve(&mut self, spent: &[f64]) {
-        self.policy = self.brackets.solve(spent);
+        let spent: Vec<f64> = spent.iter().zip(&self.sunk).map(|(a, b)| a + b).collect();
+        self.policy = self.brackets.solve(&spent);
         self.spending = self.policy.spending();
     }
 
@@ -147,7 +151,8 @@ impl Plan {
 /// The highest load that is more likely a lower bound than not.
 fn balanced_index(outlooker: &Outlooker, target: &Target) -> i64 {
     let top = outlooker.grid.top();
-    let lower = |index: i64| outlooker.fresh_lower(target, index) >= 0.5;
+    let enough = 0.5 * outlooker.fresh_lower(target, 0);
+    let lower = |index: i64| outlooker.fresh_lower(target, index) >= enough;
     let mut at = target.expected.clamp(0, top);
     let mut step = 1;
     let upwards = lower(at);

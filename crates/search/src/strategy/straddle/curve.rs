@@ -61,7 +61,8 @@ pub(super) struct Curve {
     shapes: Vec<Shape>,
     centre: f64,
     points: Vec<Point>,
-    stray: Stray,
+    /// One for each limit that a goal has, the lowest first.
+    strays: Vec<Stray>,
 }
 
 /// What the curve says of a trial before it is made.
@@ -77,7 +78,7 @@ pub(super) struct TrialPlan {
 
 impl Curve {
     /// A curve of which nothing is known but `prior(m)`, around a centre.
-    pub(super) fn new(log_step: f64, centre: f64, range: (f64, f64), prior: impl Fn(f64) -> f64) -> Self {
+    pub(super) fn new(log_step: f64, centre: f64, range: (f64, f64), limits: &[f64], prior: impl Fn(f64) -> f64) -> Self {
         let shapes = shapes(log_step);
         let mut points = Vec::new();
         for (position, cell) in offsets(range.1 - range.0).map(|(offset, cell)| (centre + offset, cell)) {
@@ -97,7 +98,7 @@ impl Curve {
             shapes,
             centre,
             points,
-            stray: Stray::new(centre, log_step),
+            strays: limits.iter().map(|&limit| Stray::new(limit, centre, log_step)).collect(),
         };
         curve.normalise();
         curve
@@ -105,7 +106,7 @@ impl Curve {
 
     /// Learns from a trial.
     pub(super) fn observe(&mut self, seen: &Observation) {
-        let stray = self.stray.share(seen.position, seen.duration);
+        let stray = self.strays[0].share(seen.position, seen.duration);
         let stray_density = if seen.is_repeated { 1.0 } else { STRAY_DENSITY };
         let mut explained = 0.0;
         for point in &mut self.points {
@@ -118,10 +119,8 @@ impl Curve {
             };
             point.weight *= tempered(with_stray);
         }
-        if seen.overload > 0.0 {
-            self.stray.observe_loss(seen, explained, stray_density);
-        } else {
-            self.stray.observe_clean(seen.position, seen.duration);
+        for stray in &mut self.strays {
+            stray.observe(seen, explained, stray_density);
         }
         self.normalise();
     }
@@ -163,8 +162,9 @@ impl Curve {
         &self.points
     }
 
-    pub(super) fn stray(&self) -> &Stray {
-        &self.stray
+    pub(super) fn stray(&self, limit: f64) -> &Stray {
+        let same = self.strays.iter().find(|stray| stray.limit() == limit);
+        same.expect("every limit of a goal has its own")
     }
 
     /// The odds that a trial is high-loss if this point is true, stray losses aside.

@@ -30,6 +30,8 @@ const HINT_STEPS: f64 = 3.0;
 pub(crate) struct Straddle {
     grid: LoadGrid,
     targets: Vec<Target>,
+    /// Loss ratios of the goals as overload, ascending, beginning with 0.
+    limits: Vec<f64>,
     seen: Vec<Observation>,
     /// Loads that lost something.
     lossy: BTreeSet<Load>,
@@ -49,6 +51,7 @@ impl Straddle {
         let mut straddle = Self {
             grid,
             targets: Vec::new(),
+            limits: Vec::new(),
             seen: Vec::new(),
             lossy: BTreeSet::new(),
             curve: None,
@@ -56,6 +59,10 @@ impl Straddle {
             remaining: None,
         };
         straddle.aim(problem);
+        straddle.limits.push(0.0);
+        straddle.limits.extend(straddle.targets.iter().map(|target| target.limit));
+        straddle.limits.sort_by(f64::total_cmp);
+        straddle.limits.dedup();
         if let Some(hint) = problem.hint() {
             straddle.draw_curve(problem, grid.position(hint.per_second()));
         }
@@ -79,7 +86,7 @@ impl Straddle {
         let even = 1.0 / (range.1 - range.0);
         let hint = problem.hint().map(|hint| self.grid.position(hint.per_second()));
         let centre = (around * 4.0).round() / 4.0;
-        let mut curve = Curve::new(self.grid.log_step(), centre, range, |position| match hint {
+        let mut curve = Curve::new(self.grid.log_step(), centre, range, &self.limits, |position| match hint {
             None => even,
             Some(hint) => {
                 let distance = (position - hint) / HINT_STEPS;

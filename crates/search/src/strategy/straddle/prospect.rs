@@ -61,7 +61,7 @@ impl<'a> Outlooker<'a> {
         let (outlooks, group) = target.odds.outlooks(needed)?;
         let plan = self.trial_plan(target, load, target.duration_s);
         let in_row = target.odds.fresh_low();
-        let stray = self.severity(target) * self.curve.stray().share_in_row(plan.position, target.duration_s, in_row);
+        let stray = self.curve.stray(target.limit).share_in_row(plan.position, target.duration_s, in_row);
         let stops = self.problem.has_early_termination();
         let mut prospect = Prospect {
             index,
@@ -100,7 +100,7 @@ impl<'a> Outlooker<'a> {
             return;
         }
         let plan = self.trial_plan(target, prospect.load, short_s);
-        let stray = self.severity(target) * self.curve.stray().share(plan.position, short_s);
+        let stray = self.curve.stray(target.limit).share(plan.position, short_s);
         let mut with_short = 0.0;
         let seconds: Vec<f32> = self
             .points
@@ -123,7 +123,7 @@ impl<'a> Outlooker<'a> {
     pub(super) fn fresh_lower(&self, target: &Target, index: i64) -> f64 {
         let plan = self.trial_plan(target, self.grid.load(index), target.duration_s);
         let in_row = target.odds.fresh_low();
-        let stray = self.severity(target) * self.curve.stray().share_in_row(plan.position, target.duration_s, in_row);
+        let stray = self.curve.stray(target.limit).share_in_row(plan.position, target.duration_s, in_row);
         let outlooks = target.odds.fresh();
         self.points
             .iter()
@@ -132,10 +132,6 @@ impl<'a> Outlooker<'a> {
                 point.weight * outlooks[bin_of_odds(odds)].lower
             })
             .sum()
-    }
-
-    fn severity(&self, target: &Target) -> f64 {
-        self.curve.stray().severity(target.limit)
     }
 
     fn trial_plan(&self, target: &Target, load: Load, seconds: f64) -> TrialPlan {

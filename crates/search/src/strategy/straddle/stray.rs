@@ -4,13 +4,10 @@
 use super::curve::Observation;
 
 /// Events a second at the anchor.
-const RATES: [f64; 6] = [0.0005, 0.003, 0.012, 0.04, 0.15, 0.6];
-const RATE_PRIOR: [f64; 6] = [0.60, 0.16, 0.10, 0.07, 0.04, 0.03];
+const RATES: [f64; 8] = [0.0005, 0.003, 0.012, 0.04, 0.15, 0.6, 2.0, 8.0];
+const RATE_PRIOR: [f64; 8] = [0.60, 0.16, 0.10, 0.06, 0.03, 0.02, 0.015, 0.015];
 /// Share of the load over which events get rarer by a factor of e; the last is never.
-const DECAYS: [f64; 3] = [0.03, 0.12, f64::INFINITY];
-
-/// Events that it takes to know how severe they are.
-const SEVERITY_PRIOR: f64 = 0.5;
+const DECAYS: [f64; 5] = [0.012, 0.025, 0.05, 0.12, f64::INFINITY];
 
 #[derive(Clone, Copy, Debug)]
 struct Hypothesis {
@@ -20,16 +17,16 @@ struct Hypothesis {
     weight: f64,
 }
 
-/// A posterior over the rate of stray losses.
+/// A posterior over the rate of stray losses above a limit.
 pub(super) struct Stray {
+    /// Only losses above this overload count.
+    limit: f64,
     anchor: f64,
     hypotheses: Vec<Hypothesis>,
-    /// How much was lost each time, and the belief that it was a stray loss.
-    events: Vec<(f64, f64)>,
 }
 
 impl Stray {
-    pub(super) fn new(anchor: f64, log_step: f64) -> Self {
+    pub(super) fn new(limit: f64, anchor: f64, log_step: f64) -> Self {
         let mut hypotheses = Vec::new();
         for (rate, share) in RATES.into_iter().zip(RATE_PRIOR) {
             hypotheses.extend(DECAYS.map(|decay| Hypothesis {
@@ -39,10 +36,14 @@ impl Stray {
             }));
         }
         Self {
+            limit,
             anchor,
             hypotheses,
-            events: Vec::new(),
         }
+    }
+
+    pub(super) fn limit(&self) -> f64 {
+        self.limit
     }
 
     /// Chance of a stray loss in a trial.
@@ -51,16 +52,6 @@ impl Stray {
             .iter()
             .map(|each| each.weight * each.share(self.anchor, position, duration))
             .sum()
-    }
-
-    /// Share of the stray losses that are above a limit.
-    pub(super) fn severity(&self, limit: f64) -> f64 {
-        if limit <= 0.0 {
-            return 1.0;
-        }
-        let all: f64 = self.events.iter().map(|&(_, belief)| belief).sum();
-        let above = self.events.iter().filter(|&&(overload, _)| overload > limit);
-        (above.map(|&(_, belief)| belief).sum::<f64>() + 0.5 * SEVERITY_PRIOR) / (all + SEVERITY_PRIOR)
     }
 
     /// The chance in one trial that makes `trials` in a row without a stray loss as likely as they are.
@@ -73,21 +64,17 @@ impl Stray {
         1.0 - none.max(f64::MIN_POSITIVE).powf(1.0 / trials)
     }
 
-    pub(super) fn observe_clean(&mut self, position: f64, duration: f64) {
-        let anchor = self.anchor;
-        self.update(|each| 1.0 - each.share(anchor, position, duration));
-    }
-
-    /// A loss that overload explains with density `explained`, and a stray event with density `density`.
-    pub(super) fn observe_loss(&mut self, seen: &Observation, explained: f64, density: f64) {
-        let anchor = self.anchor;
-        let (position, duration) = (seen.position, seen.duration);
-        let stray = self.share(position, duration) * density;
-        let belief = stray / (stray + explained).max(f64::MIN_POSITIVE);
-        self.events.push((seen.overload, belief));
+    /// Learns from a trial whose loss, if any, overload explains with density `explained`, and a stray event with
+    /// density `density`.
+    pub(super) fn observe(&mut self, seen: &Observation, explained: f64, density: f64) {
+        let (anchor, is_loss) = (self.anchor, seen.overload > self.limit);
         self.update(|each| {
-            let stray = each.share(anchor, position, duration);
-            stray * density + (1.0 - stray) * explained
+            let stray = each.share(anchor, seen.position, seen.duration);
+            if is_loss {
+                stray * density + (1.0 - stray) * explained
+            } else {
+                1.0 - stray
+            }
         });
     }
 

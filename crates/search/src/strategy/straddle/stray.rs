@@ -3,9 +3,11 @@
 
 use super::curve::Observation;
 
-/// Events a second at the anchor.
-const RATES: [f64; 8] = [0.0005, 0.003, 0.012, 0.04, 0.15, 0.6, 2.0, 8.0];
-const RATE_PRIOR: [f64; 8] = [0.60, 0.16, 0.10, 0.06, 0.03, 0.02, 0.015, 0.015];
+/// Events a second at the lowest load that lost something.
+const RATES: [f64; 6] = [0.0005, 0.003, 0.012, 0.04, 0.15, 0.6];
+/// More frequent ones are no longer stray.
+const LARGEST_RATE: f64 = 4.0;
+const RATE_PRIOR: [f64; 6] = [0.60, 0.16, 0.10, 0.07, 0.04, 0.03];
 /// Share of the load over which events get rarer by a factor of e; the last is never.
 const DECAYS: [f64; 5] = [0.012, 0.025, 0.05, 0.12, f64::INFINITY];
 
@@ -21,24 +23,29 @@ struct Hypothesis {
 pub(super) struct Stray {
     /// Only losses above this overload count.
     limit: f64,
+    /// The lowest load that lost something.
     anchor: f64,
+    log_step: f64,
     hypotheses: Vec<Hypothesis>,
+    records: Vec<Record>,
+}
+
+/// A trial as far as it matters here: with the densities of its loss by overload and by a stray event.
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    position: f64,
+    duration: f64,
+    loss: Option<(f64, f64)>,
 }
 
 impl Stray {
     pub(super) fn new(limit: f64, anchor: f64, log_step: f64) -> Self {
-        let mut hypotheses = Vec::new();
-        for (rate, share) in RATES.into_iter().zip(RATE_PRIOR) {
-            hypotheses.extend(DECAYS.map(|decay| Hypothesis {
-                rate,
-                decay: log_step / decay,
-                weight: share / DECAYS.len() as f64,
-            }));
-        }
         Self {
             limit,
             anchor,
-            hypotheses,
+            log_step,
+            hypotheses: hypotheses(log_step),
+            records: Vec::new(),
         }
     }
 
@@ -67,13 +74,31 @@ impl Stray {
     /// Learns from a trial whose loss, if any, overload explains with density `explained`, and a stray event with
     /// density `density`.
     pub(super) fn observe(&mut self, seen: &Observation, explained: f64, density: f64) {
-        let (anchor, is_loss) = (self.anchor, seen.overload > self.limit);
+        let is_loss = seen.overload > self.limit;
+        let record = Record {
+            position: seen.position,
+            duration: seen.duration,
+            loss: is_loss.then_some((explained, density)),
+        };
+        self.records.push(record);
+        if is_loss && seen.position < self.anchor {
+            self.anchor = seen.position;
+            self.hypotheses = hypotheses(self.log_step);
+            for index in 0..self.records.len() {
+                self.learn(self.records[index]);
+            }
+        } else {
+            self.learn(record);
+        }
+    }
+
+    fn learn(&mut self, record: Record) {
+        let anchor = self.anchor;
         self.update(|each| {
-            let stray = each.share(anchor, seen.position, seen.duration);
-            if is_loss {
-                stray * density + (1.0 - stray) * explained
-            } else {
-                1.0 - stray
+            let stray = each.share(anchor, record.position, record.duration);
+            match record.loss {
+                Some((explained, density)) => stray * density + (1.0 - stray) * explained,
+                None => 1.0 - stray,
             }
         });
     }
@@ -93,13 +118,24 @@ impl Stray {
 }
 
 impl Hypothesis {
-    /// Events expected in a trial. Above the anchor they get no more frequent: that is what overload is for.
+    /// Events expected in a trial.
     fn mean(&self, anchor: f64, position: f64, duration: f64) -> f64 {
-        let below = (anchor - position).max(0.0);
-        self.rate * duration * (-below * self.decay).exp()
+        (self.rate * ((position - anchor) * self.decay).exp()).min(LARGEST_RATE) * duration
     }
 
     fn share(&self, anchor: f64, position: f64, duration: f64) -> f64 {
         1.0 - (-self.mean(anchor, position, duration)).exp()
     }
+}
+
+fn hypotheses(log_step: f64) -> Vec<Hypothesis> {
+    let mut hypotheses = Vec::with_capacity(RATES.len() * DECAYS.len());
+    for (rate, share) in RATES.into_iter().zip(RATE_PRIOR) {
+        hypotheses.extend(DECAYS.map(|decay| Hypothesis {
+            rate,
+            decay: log_step / decay,
+            weight: share / DECAYS.len() as f64,
+        }));
+    }
+    hypotheses
 }

@@ -5,8 +5,6 @@ use super::curve::Observation;
 
 /// Events a second at the lowest load that lost something.
 const RATES: [f64; 6] = [0.0005, 0.003, 0.012, 0.04, 0.15, 0.6];
-/// More frequent ones are no longer stray.
-const LARGEST_RATE: f64 = 4.0;
 const RATE_PRIOR: [f64; 6] = [0.60, 0.16, 0.10, 0.07, 0.04, 0.03];
 /// Share of the load over which events get rarer by a factor of e; the last is never.
 const DECAYS: [f64; 5] = [0.012, 0.025, 0.05, 0.12, f64::INFINITY];
@@ -23,7 +21,7 @@ struct Hypothesis {
 pub(super) struct Stray {
     /// Only losses above this overload count.
     limit: f64,
-    /// The lowest load that lost something.
+    /// The lowest load that had one.
     anchor: f64,
     log_step: f64,
     hypotheses: Vec<Hypothesis>,
@@ -81,7 +79,9 @@ impl Stray {
             loss: is_loss.then_some((explained, density)),
         };
         self.records.push(record);
-        if is_loss && seen.position < self.anchor {
+        let stray = self.share(seen.position, seen.duration);
+        let is_stray = is_loss && stray * density > (1.0 - stray) * explained;
+        if is_stray && seen.position < self.anchor {
             self.anchor = seen.position;
             self.hypotheses = hypotheses(self.log_step);
             for index in 0..self.records.len() {
@@ -120,7 +120,7 @@ impl Stray {
 impl Hypothesis {
     /// Events expected in a trial.
     fn mean(&self, anchor: f64, position: f64, duration: f64) -> f64 {
-        (self.rate * ((position - anchor) * self.decay).exp()).min(LARGEST_RATE) * duration
+        self.rate * ((position - anchor).min(0.0) * self.decay).exp() * duration
     }
 
     fn share(&self, anchor: f64, position: f64, duration: f64) -> f64 {

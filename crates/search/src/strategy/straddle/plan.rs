@@ -2,24 +2,24 @@
 
 use std::collections::BTreeSet;
 
-use brimful_trial::{Load, Nanoseconds};
+use brimful_trial::{Nanoseconds, TrialInput};
 
 use super::bracket::{Brackets, Move, Policy};
-use super::curve::Curve;
+use super::guard::Watch;
 use super::prospect::{Outlooker, Prospect};
 use super::target::Target;
 use super::tune::tune;
-use crate::grid::LoadGrid;
-use crate::{Problem, TrialLog};
 
 /// Candidates lie this many widths from the likeliest load: close ones to make pairs of, far ones in case of surprise.
+const SHARING_PASSES: usize = 2;
 const OFFSETS: [i64; 9] = [1, 2, 3, 4, 6, 10, 18, 34, 66];
 
 /// What to do next and what is left to do.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Choice {
-    pub(super) load: Load,
-    pub(super) duration: Nanoseconds,
+    /// For which goal.
+    pub(super) goal: usize,
+    pub(super) input: TrialInput,
     /// Expected seconds to the end of the search.
     pub(super) remaining: f64,
 }
@@ -29,44 +29,41 @@ struct Plan {
     prospects: Vec<Prospect>,
     brackets: Brackets,
     policy: Policy,
+    /// Expected seconds at each candidate.
     spending: Vec<f64>,
-    sunk: Vec<f64>,
+    /// Seconds that speak for going on where one has begun.
+    begun: Vec<f64>,
 }
 
 /// The next trial for these targets, or `None` where no candidate is left to try.
-pub(super) fn choose(
-    problem: &Problem,
-    log: &TrialLog,
-    grid: &LoadGrid,
-    curve: &Curve,
-    targets: &mut [Target],
-) -> Option<Choice> {
-    let outlooker = Outlooker::new(problem, log, grid, curve);
-    let mut plans: Vec<Plan> = targets.iter_mut().map(|target| Plan::new(&outlooker, target)).collect();
+pub(super) fn choose(outlooker: &Outlooker, targets: &mut [Target], watches: &[Watch]) -> Option<Choice> {
+    let planned = targets.iter_mut().map(|target| Plan::new(outlooker, target, &watches[target.goal]));
+    let mut plans: Vec<Plan> = planned.collect();
     if plans.len() > 1 {
-        for _ in 0..2 {
+        for _ in 0..SHARING_PASSES {
             for index in 0..plans.len() {
                 let spent = spent_by_others(&plans, index);
                 plans[index].improve(&spent);
             }
         }
     }
-    let mut best: Option<(f64, Load, Nanoseconds)> = None;
+    let mut best: Option<(f64, Choice)> = None;
     let mut remaining = 0.0;
-    for (index, (plan, target)) in plans.iter().zip(targets.iter()).enumerate() {
+    for (plan, target) in plans.iter().zip(targets.iter()) {
         let Some(first) = plan.policy.first() else { continue };
         remaining += first.total;
         let prospect = &plan.prospects[first.candidate];
-        let worth = urgency(&first) + spent_by_others(&plans, index)[first.candidate] * tune("share", 0.0);
-        if best.is_none_or(|(most, ..)| worth > most) {
-            best = Some((worth, prospect.load, plan.duration(target, prospect)));
+        let urgency = urgency(&first);
+        if best.is_none_or(|(most, _)| urgency > most) {
+            let input = TrialInput {
+                load: prospect.load,
+                duration: duration(target, prospect),
+            };
+            let goal = target.goal;
+            best = Some((urgency, Choice { goal, input, remaining }));
         }
     }
-    best.map(|(_, load, duration)| Choice {
-        load,
-        duration,
-        remaining,
-    })
+    best.map(|(_, choice)| Choice { remaining, ..choice })
 }
 
 /// What is learnt by a verdict, per second.
@@ -92,19 +89,26 @@ fn spent_by_others(plans: &[Plan], index: usize) -> Vec<f64> {
 }
 
 impl Plan {
-    fn new(outlooker: &Outlooker, target: &mut Target) -> Self {
+    fn new(outlooker: &Outlooker, target: &mut Target, watch: &Watch) -> Self {
         let top = outlooker.grid.top();
         let balanced = balanced_index(outlooker, target);
         target.expected = balanced;
         let lower = target.lower_index.unwrap_or(-1);
         let upper = target.upper_index.unwrap_or(top + 1);
-        let middle = balanced.clamp(lower, upper);
+        let (lowest, highest) = allowed(target, watch, lower, upper);
+        let middle = balanced.clamp(lowest, highest);
         let mut indices = BTreeSet::from([middle, lower + target.steps, upper - target.steps]);
         for offset in OFFSETS {
             indices.insert(middle - offset * target.steps);
             indices.insert(middle + offset * target.steps);
         }
-        indices.retain(|&index| index > lower && index < upper && index >= 0 && index <= top);
+        let reach = OFFSETS[OFFSETS.len() - 1] * target.steps;
+        for limit in [0, top] {
+            if (limit - middle).abs() < reach {
+                indices.insert(limit);
+            }
+        }
+        indices.retain(|&index| index >= lowest && index <= highest);
         let prospects: Vec<Prospect> = indices
             .into_iter()
             .filter_map(|index| outlooker.prospect(target, index))
@@ -122,29 +126,43 @@ impl Plan {
             target.steps,
             target.pair_seconds,
         );
-        let sunk: Vec<f64> = prospects.iter().map(|prospect| tune("sunk", 1.0) * outlooker.log.sums(prospect.load, target.goal).full_low.as_seconds()).collect();
-        let policy = brackets.solve(&sunk);
+        let begun: Vec<f64> = prospects
+            .iter()
+            .map(|prospect| tune("sunk", 1.0) * outlooker.log.sums(prospect.load, target.goal).full_low.as_seconds())
+            .collect();
+        let policy = brackets.solve(&begun);
         let spending = policy.spending();
         Self {
             prospects,
             brackets,
             policy,
             spending,
-            sunk,
+            begun,
         }
     }
 
     fn improve(&mut self, spent: &[f64]) {
-        let spent: Vec<f64> = spent.iter().zip(&self.sunk).map(|(a, b)| a + b).collect();
+        let spent: Vec<f64> = spent.iter().zip(&self.begun).map(|(a, b)| a + b).collect();
         self.policy = self.brackets.solve(&spent);
         self.spending = self.policy.spending();
     }
+}
 
-    fn duration(&self, target: &Target, prospect: &Prospect) -> Nanoseconds {
-        match target.short {
-            Some(short) if prospect.begins_short => short,
-            _ => target.duration,
-        }
+/// The candidates that the guard leaves: at least some widths within the bounds, or the middle between them.
+fn allowed(target: &Target, watch: &Watch, lower: i64, upper: i64) -> (i64, i64) {
+    let (from_lower, from_upper) = watch.distances();
+    let middle = lower.midpoint(upper).max(lower + 1);
+    let lowest = lower.saturating_add(from_lower.saturating_mul(target.steps));
+    let highest = upper.saturating_sub(from_upper.saturating_mul(target.steps));
+    let lowest = if from_lower > 1 { lowest.min(middle) } else { lower + 1 };
+    let highest = if from_upper > 1 { highest.max(middle) } else { upper - 1 };
+    (lowest.min(highest), highest.max(lowest))
+}
+
+fn duration(target: &Target, prospect: &Prospect) -> Nanoseconds {
+    match target.short {
+        Some(short) if prospect.begins_short => short,
+        _ => target.duration,
     }
 }
 

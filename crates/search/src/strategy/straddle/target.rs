@@ -30,10 +30,6 @@ pub(super) struct Target {
     pub(super) pair_seconds: f64,
     /// Where the curve last put the answer.
     pub(super) expected: i64,
-    /// Lower members of the pairs of the last plan.
-    pub(super) candidates: Vec<i64>,
-    /// The load measured last.
-    pub(super) last: Option<Load>,
     pub(super) lower: Option<Load>,
     pub(super) upper: Option<Load>,
     /// The relevant bounds on the grid: what lies at or beyond these indices is known.
@@ -57,7 +53,7 @@ impl Target {
         let bounds = if is_strict { 1.0 } else { 2.0 };
         Self {
             goal,
-            steps: ((width / grid.log_step() + ON_GRID) as i64).max(1),
+            steps: ((width / grid.log_step() * (1.0 - 1e-12)) as i64).max(1),
             limit: -(1.0 - attributes.loss_ratio.as_f64()).ln() / grid.log_step(),
             duration: attributes.final_trial_duration,
             duration_s,
@@ -70,8 +66,6 @@ impl Target {
             pair_seconds: bounds * odds.fresh_low() * effective,
             odds,
             expected: grid.top(),
-            candidates: Vec::new(),
-            last: None,
             lower: None,
             upper: None,
             lower_index: None,

@@ -10,9 +10,12 @@ use super::target::Target;
 use crate::{Problem, TrialLog, Verdict};
 
 /// A bound may move this often in a row on one side by a single width.
-const PATIENCE_ONE_SIDE: i32 = 5;
+const PATIENCE_ONE_SIDE: f64 = 5.0;
 /// Bounds may move this often altogether before steps widen for good.
-const PATIENCE_ALTOGETHER: i32 = 12;
+const PATIENCE_ALTOGETHER: f64 = 12.0;
+const MOST_DOUBLINGS: f64 = 40.0;
+/// The share of a move that counts at least.
+const CHEAPEST: f64 = 0.04;
 /// Loads that could have been measured to their verdicts since a bound has moved.
 const IDLE_LOADS: f64 = 3.0;
 /// Trials at one load, as a multiple of what forces a verdict, before a goal is given up.
@@ -23,9 +26,9 @@ const EXCESS: f64 = 20.0;
 pub(super) struct Watch {
     lower: Option<Load>,
     upper: Option<Load>,
-    lower_in_row: i32,
-    upper_in_row: i32,
-    moves: i32,
+    lower_in_row: f64,
+    upper_in_row: f64,
+    moves: f64,
     idle_seconds: f64,
     committed: Option<Load>,
     is_given_up: bool,
@@ -35,14 +38,16 @@ impl Watch {
     /// Takes notice of the bounds as they are now.
     pub(super) fn follow(&mut self, target: &Target) {
         let (is_lower_new, is_upper_new) = (self.lower != target.lower, self.upper != target.upper);
+        // A bound that moved for the price of a single trial hardly counts.
+        let price = (self.idle_seconds / (target.odds.fresh_trials() * target.effective)).clamp(CHEAPEST, 1.0);
         if is_lower_new {
-            (self.lower_in_row, self.upper_in_row) = (self.lower_in_row + 1, 0);
+            (self.lower_in_row, self.upper_in_row) = (self.lower_in_row + price, 0.0);
         }
         if is_upper_new {
-            (self.lower_in_row, self.upper_in_row) = (0, self.upper_in_row + 1);
+            (self.lower_in_row, self.upper_in_row) = (0.0, self.upper_in_row + price);
         }
         if is_lower_new || is_upper_new {
-            self.moves += 1;
+            self.moves += price;
             self.idle_seconds = 0.0;
             self.committed = None;
             (self.lower, self.upper) = (target.lower, target.upper);
@@ -60,10 +65,10 @@ impl Watch {
 
     /// How many widths the next load has to stay away from the lower and the upper bound.
     pub(super) fn distances(&self) -> (i64, i64) {
-        let always = (self.moves - PATIENCE_ALTOGETHER) / 2;
-        let widths = |in_row: i32| {
-            let doublings = always.max(in_row - PATIENCE_ONE_SIDE).clamp(0, 40);
-            1_i64 << doublings
+        let always = (self.moves - PATIENCE_ALTOGETHER) / 2.0;
+        let widths = |in_row: f64| {
+            let doublings = always.max(in_row - PATIENCE_ONE_SIDE).clamp(0.0, MOST_DOUBLINGS);
+            doublings.exp2() as i64
         };
         (widths(self.lower_in_row), widths(self.upper_in_row))
     }

@@ -105,14 +105,17 @@ impl Brackets {
     }
 
     fn is_narrow(&self, low: usize, high: usize) -> bool {
-        let is_assumed = low == 0 && !self.ends_known.0 || high == self.indices.len() - 1 && !self.ends_known.1;
-        !is_assumed && self.indices[high] - self.indices[low] <= self.steps
+        !self.is_assumed(low, high) && self.indices[high] - self.indices[low] <= self.steps
+    }
+
+    /// Whether an end of the bracket is no load that was measured or is a candidate.
+    fn is_assumed(&self, low: usize, high: usize) -> bool {
+        low == 0 && !self.ends_known.0 || high == self.indices.len() - 1 && !self.ends_known.1
     }
 
     /// What is left to pay when no candidate lies within the bracket.
     fn leftover(&self, low: usize, high: usize) -> f64 {
-        let last = self.indices.len() - 1;
-        if low == 0 && !self.ends_known.0 || high == last && !self.ends_known.1 {
+        if self.is_assumed(low, high) {
             return tune("out", OUTSIDE_SHARE) * self.pair_seconds;
         }
         let width = (self.indices[high] - self.indices[low]) as f64 / self.steps as f64;
@@ -120,7 +123,7 @@ impl Brackets {
     }
 
     /// Finds the cheapest way, given the seconds that other goals are expected to spend at the candidates.
-    pub(super) fn solve(&self, spent: &[f64]) -> Policy {
+    pub(super) fn solve(&self, spent: &[f64], doubt: f64) -> Policy {
         let size = self.indices.len();
         let mut policy = Policy {
             moves: vec![None; size * size],
@@ -136,7 +139,10 @@ impl Brackets {
                 let mut best: Option<Move> = None;
                 for middle in low + 1..high {
                     let option = self.options[self.at(low, high, middle)];
-                    let lower = f64::from(option.lower);
+                    let even = (self.indices[high] - self.indices[middle]) as f64
+                        / (self.indices[high] - self.indices[low]) as f64;
+                    let doubt = if self.is_assumed(low, high) { 0.0 } else { doubt };
+                    let lower = f64::from(option.lower) * (1.0 - doubt) + even * doubt;
                     let seconds = (f64::from(option.seconds) - spent[middle - 1]).max(0.0);
                     let total = seconds
                         + lower * policy.values[middle * size + high]

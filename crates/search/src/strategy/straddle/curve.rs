@@ -6,6 +6,7 @@
 use std::sync::LazyLock;
 
 use super::stray::Stray;
+use super::tune::tune;
 
 /// Offsets of m from the centre come in quarters of a step within this many steps, and sparser beyond.
 const FINE_REACH: i64 = 28;
@@ -15,9 +16,9 @@ const SPREAD: f64 = 1.16;
 /// Points below this share of the largest are dropped: they come back when the curve is drawn anew.
 const NEGLIGIBLE: f64 = 1e-6;
 /// Chance that a trial is clean although the curve says otherwise.
-const FLUKE: f64 = 0.001;
+static FLUKE: LazyLock<f64> = LazyLock::new(|| tune("fluke", 0.001));
 /// Density of a stray loss, by logarithm of the overload.
-const STRAY_DENSITY: f64 = 0.08;
+static STRAY_DENSITY: LazyLock<f64> = LazyLock::new(|| tune("sd", 0.03));
 
 /// A trial as the curve sees it.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +108,7 @@ impl Curve {
     /// Learns from a trial.
     pub(super) fn observe(&mut self, seen: &Observation) {
         let stray = self.strays[0].share(seen.position, seen.duration);
-        let stray_density = if seen.is_repeated { 1.0 } else { STRAY_DENSITY };
+        let stray_density = if seen.is_repeated { 1.0 } else { *STRAY_DENSITY };
         let mut explained = 0.0;
         for point in &mut self.points {
             let likelihood = self.shapes[point.shape].likelihood(seen, point.position);
@@ -162,6 +163,10 @@ impl Curve {
         &self.points
     }
 
+    pub(super) fn strays(&self) -> &[Stray] {
+        &self.strays
+    }
+
     pub(super) fn stray(&self, limit: f64) -> &Stray {
         let same = self.strays.iter().find(|stray| stray.limit() == limit);
         same.expect("every limit of a goal has its own")
@@ -212,7 +217,7 @@ impl Shape {
         };
         let clean = 1.0 / (1.0 + odds);
         if seen.overload <= 0.0 {
-            return clean + FLUKE;
+            return clean + *FLUKE;
         }
         if seen.is_repeated {
             return 1.0 - clean;
@@ -246,6 +251,10 @@ fn heavy_odds(deviations: f64) -> f64 {
 
 /// The power 3/4: trials in a row share their weather, and count less than independent ones.
 fn tempered(likelihood: f64) -> f64 {
+    static POWER: LazyLock<f64> = LazyLock::new(|| tune("temper", 0.75));
+    if *POWER != 0.75 {
+        return likelihood.powf(*POWER);
+    }
     let root = likelihood.sqrt();
     root * root.sqrt()
 }
@@ -273,15 +282,15 @@ fn shapes(log_step: f64) -> Vec<Shape> {
     // Real jitter and softness are shares of the load, however narrow the goal.
     let per_width = (0.005 / log_step).max(1.0);
     let onsets = [
-        (Onset::Jitter(0.12), 0.40),
-        (Onset::Jitter(0.4 * per_width), 0.16),
-        (Onset::Jitter(1.5 * per_width), 0.06),
-        (Onset::Jitter(5.0 * per_width), 0.03),
-        (Onset::Soft(0.5), 0.07),
+        (Onset::Jitter(tune("j0", 0.12)), tune("pj0", 0.40)),
+        (Onset::Jitter(tune("j1", 0.4) * per_width), tune("pj1", 0.16)),
+        (Onset::Jitter(tune("j2", 1.5) * per_width), tune("pj2", 0.06)),
+        (Onset::Jitter(tune("j3", 5.0) * per_width), tune("pj3", 0.03)),
+        (Onset::Soft(0.5), tune("ps0", 0.07)),
         (Onset::Soft(1.0 * per_width), 0.08),
         (Onset::Soft(2.0 * per_width), 0.08),
-        (Onset::Soft(4.0 * per_width), 0.06),
-        (Onset::Soft(8.0 * per_width), 0.06),
+        (Onset::Soft(4.0 * per_width), tune("ps3", 0.06)),
+        (Onset::Soft(8.0 * per_width), tune("ps4", 0.06)),
     ];
     let slopes = [(1.0, 0.6), (1.4, 0.25), (2.0, 0.15)];
     let mut shapes = Vec::with_capacity(onsets.len() * slopes.len());

@@ -7,6 +7,7 @@
 use brimful_trial::{Load, TrialInput};
 
 use super::target::Target;
+use super::tune::tune;
 use crate::{Problem, TrialLog, Verdict};
 
 /// A bound may move this often in a row on one side by a single width.
@@ -71,6 +72,12 @@ impl Watch {
             doublings.exp2() as i64
         };
         (widths(self.lower_in_row), widths(self.upper_in_row))
+    }
+
+    /// How little the model is to be believed: it lets one bound creep.
+    pub(super) fn doubt(&self) -> f64 {
+        let in_row = self.lower_in_row.max(self.upper_in_row);
+        (tune("doubt", 0.0) + tune("doubts", 0.0) * (in_row - 1.0).max(0.0)).min(0.9)
     }
 
     /// The load to stay at until its verdict is known, once nothing has moved for long.

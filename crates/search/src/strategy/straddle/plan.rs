@@ -33,6 +33,8 @@ struct Plan {
     spending: Vec<f64>,
     /// Seconds that speak for going on where one has begun.
     begun: Vec<f64>,
+    /// Share of belief that the answer lies anywhere between the bounds.
+    doubt: f64,
 }
 
 /// The next trial for these targets, or `None` where no candidate is left to try.
@@ -130,7 +132,8 @@ impl Plan {
             .iter()
             .map(|prospect| tune("sunk", 1.0) * outlooker.log.sums(prospect.load, target.goal).full_low.as_seconds())
             .collect();
-        let policy = brackets.solve(&begun);
+        let doubt = watch.doubt();
+        let policy = brackets.solve(&begun, doubt);
         let spending = policy.spending();
         Self {
             prospects,
@@ -138,12 +141,13 @@ impl Plan {
             policy,
             spending,
             begun,
+            doubt,
         }
     }
 
     fn improve(&mut self, spent: &[f64]) {
         let spent: Vec<f64> = spent.iter().zip(&self.begun).map(|(a, b)| a + b).collect();
-        self.policy = self.brackets.solve(&spent);
+        self.policy = self.brackets.solve(&spent, self.doubt);
         self.spending = self.policy.spending();
     }
 }
@@ -169,7 +173,7 @@ fn duration(target: &Target, prospect: &Prospect) -> Nanoseconds {
 /// The highest load that is more likely a lower bound than not.
 fn balanced_index(outlooker: &Outlooker, target: &Target) -> i64 {
     let top = outlooker.grid.top();
-    let enough = 0.5 * outlooker.fresh_lower(target, 0);
+    let enough = if target.is_strict { tune("enough0", 0.7) } else { tune("enough", 0.5) } * outlooker.fresh_lower(target, 0);
     let lower = |index: i64| outlooker.fresh_lower(target, index) >= enough;
     let mut at = target.expected.clamp(0, top);
     let mut step = 1;

@@ -3,6 +3,7 @@
 use brimful_trial::Load;
 
 use super::curve::{Curve, Point, TrialPlan};
+use super::stray::Drawn;
 use super::target::Target;
 use super::verdict_odds::{Needed, Outlook, bin_of_odds};
 use crate::grid::LoadGrid;
@@ -12,9 +13,7 @@ use crate::{Problem, TrialLog, Verdict};
 const STOPPED_SECONDS: f64 = 3.0;
 /// Short trials at one load before a long one is due.
 const SHORT_TRIALS: usize = 2;
-/// Points of the posterior below this share of the largest are left out of planning ...
-const INSIGNIFICANT: f64 = 3e-3;
-/// ... and of more than this many, only a sample is used.
+/// So many points stand for the posterior in planning.
 const REPRESENTATIVES: usize = 128;
 
 pub(super) struct Prospect {
@@ -34,7 +33,10 @@ pub(super) struct Outlooker<'a> {
     pub(super) log: &'a TrialLog,
     pub(super) grid: &'a LoadGrid,
     curve: &'a Curve,
+    /// Points of the posterior that stand for an equal share each ...
     points: Vec<Point>,
+    /// ... and the stray losses that go with them, by limit.
+    drawn: Vec<(f64, Vec<Drawn>)>,
     pub(super) weights: Vec<f32>,
 }
 
@@ -46,7 +48,12 @@ impl<'a> Outlooker<'a> {
             log,
             grid,
             curve,
-            weights: points.iter().map(|point| point.weight as f32).collect(),
+            weights: vec![1.0 / points.len() as f32; points.len()],
+            drawn: curve
+                .strays()
+                .iter()
+                .map(|stray| (stray.limit(), stray.draw(points.len())))
+                .collect(),
             points,
         }
     }
@@ -60,8 +67,7 @@ impl<'a> Outlooker<'a> {
         let needed = Needed::new(goal, &self.log.sums(load, target.goal), target.effective);
         let (outlooks, group) = target.odds.outlooks(needed)?;
         let plan = self.trial_plan(target, load, target.duration_s);
-        let in_row = target.odds.fresh_low();
-        let stray = self.curve.stray(target.limit).share_in_row(plan.position, target.duration_s, in_row);
+        let strays = self.strays(target, plan.position);
         let stops = self.problem.has_early_termination();
         let mut prospect = Prospect {
             index,
@@ -71,8 +77,8 @@ impl<'a> Outlooker<'a> {
             begins_short: false,
         };
         let mut full = 0.0;
-        for point in &self.points {
-            let odds = with_stray(self.curve.odds(point, &plan), stray);
+        for (point, rate) in self.points.iter().zip(strays) {
+            let odds = with_stray(self.curve.odds(point, &plan), rate * target.duration_s);
             let Outlook { lower, trials } = outlooks[bin_of_odds(odds)];
             let mut cost = target.cost;
             if stops {
@@ -80,7 +86,7 @@ impl<'a> Outlooker<'a> {
                 cost += (failing - target.cost) * odds / (1.0 + odds);
             }
             let seconds = trials * group * cost;
-            full += point.weight * seconds;
+            full += seconds;
             prospect.lower.push(lower as f32);
             prospect.seconds.push(seconds as f32);
         }
@@ -100,16 +106,17 @@ impl<'a> Outlooker<'a> {
             return;
         }
         let plan = self.trial_plan(target, prospect.load, short_s);
-        let stray = self.curve.stray(target.limit).share(plan.position, short_s);
+        let strays = self.strays(target, plan.position);
         let mut with_short = 0.0;
         let seconds: Vec<f32> = self
             .points
             .iter()
+            .zip(strays)
             .zip(&prospect.seconds)
-            .map(|(point, &full)| {
-                let odds = with_stray(self.curve.odds(point, &plan), stray);
+            .map(|((point, rate), &full)| {
+                let odds = with_stray(self.curve.odds(point, &plan), rate * short_s);
                 let seconds = cost + f64::from(full) / (1.0 + odds);
-                with_short += point.weight * seconds;
+                with_short += seconds;
                 seconds as f32
             })
             .collect();
@@ -122,16 +129,29 @@ impl<'a> Outlooker<'a> {
     /// Chance that a load never measured becomes a lower bound.
     pub(super) fn fresh_lower(&self, target: &Target, index: i64) -> f64 {
         let plan = self.trial_plan(target, self.grid.load(index), target.duration_s);
-        let in_row = target.odds.fresh_low();
-        let stray = self.curve.stray(target.limit).share_in_row(plan.position, target.duration_s, in_row);
         let outlooks = target.odds.fresh();
-        self.points
+        let strays = self.strays(target, plan.position);
+        let sum: f64 = self
+            .points
             .iter()
-            .map(|point| {
-                let odds = with_stray(self.curve.odds(point, &plan), stray);
-                point.weight * outlooks[bin_of_odds(odds)].lower
+            .zip(strays)
+            .map(|(point, rate)| {
+                let odds = with_stray(self.curve.odds(point, &plan), rate * target.duration_s);
+                outlooks[bin_of_odds(odds)].lower
             })
-            .sum()
+            .sum();
+        sum / self.points.len() as f64
+    }
+
+    /// Stray losses a second at a position, by point.
+    fn strays<'b>(&'b self, target: &Target, position: f64) -> impl Iterator<Item = f64> + use<'b> {
+        let (limit, drawn) = self
+            .drawn
+            .iter()
+            .find(|(limit, _)| *limit == target.limit)
+            .expect("every limit was drawn for");
+        let factors = self.curve.stray(*limit).factors(position);
+        drawn.iter().map(move |drawn| drawn.rate * factors[drawn.decay])
     }
 
     fn trial_plan(&self, target: &Target, load: Load, seconds: f64) -> TrialPlan {
@@ -143,36 +163,28 @@ impl<'a> Outlooker<'a> {
     }
 }
 
-/// A few points that stand for all: the likely ones, or an even sample where those are many.
+/// Points that stand for all, each for the same share of the posterior.
 fn representatives(points: &[Point]) -> Vec<Point> {
-    let largest = points.iter().map(|point| point.weight).fold(0.0, f64::max);
-    let mut few: Vec<Point> = points
-        .iter()
-        .filter(|point| point.weight > INSIGNIFICANT * largest)
-        .copied()
-        .collect();
-    if few.len() > REPRESENTATIVES {
-        let share = few.iter().map(|point| point.weight).sum::<f64>() / REPRESENTATIVES as f64;
-        let mut passed = -0.5 * share;
-        few.retain_mut(|point| {
-            passed += point.weight;
-            let times = ((passed / share).floor() + 1.0).max(0.0);
-            passed -= times * share;
-            point.weight = times * share;
-            times > 0.0
-        });
+    let share = points.iter().map(|point| point.weight).sum::<f64>() / REPRESENTATIVES as f64;
+    let mut drawn = Vec::with_capacity(REPRESENTATIVES);
+    let mut passed = -0.5 * share;
+    for point in points {
+        passed += point.weight;
+        while passed > 0.0 && drawn.len() < REPRESENTATIVES {
+            passed -= share;
+            drawn.push(*point);
+        }
     }
-    let total: f64 = few.iter().map(|point| point.weight).sum();
-    for point in &mut few {
-        point.weight /= total;
-    }
-    few
+    drawn
 }
 
-/// Odds of high loss when a stray loss may come on top.
+/// Odds of high loss when stray losses may come on top, so many on average.
 fn with_stray(odds: f64, stray: f64) -> f64 {
-    (1.0 + odds) / (1.0 - stray).max(1e-9) - 1.0 + 1e-12
+    (1.0 + odds) * stray.min(MOST_STRAY).exp() - 1.0 + 1e-12
 }
+
+/// Events in a trial beyond which nothing changes.
+const MOST_STRAY: f64 = 30.0;
 
 /// The sum of the products, in an order that the processor can do several at a time.
 pub(super) fn sum_of_products(a: &[f32], b: &[f32]) -> f32 {

@@ -17,6 +17,17 @@ struct Hypothesis {
     weight: f64,
 }
 
+/// A hypothesis that stands for its share of the posterior.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Drawn {
+    pub(super) rate: f64,
+    /// Which of the decays.
+    pub(super) decay: usize,
+}
+
+/// Spreads any number of points evenly over 0 to 1 in an order without pattern.
+const GOLDEN_RATIO: f64 = 0.618_033_988_749_894_8;
+
 /// A posterior over the rate of stray losses above a limit.
 pub(super) struct Stray {
     /// Only losses above this overload count.
@@ -59,14 +70,31 @@ impl Stray {
             .sum()
     }
 
-    /// The chance in one trial that makes `trials` in a row without a stray loss as likely as they are.
-    pub(super) fn share_in_row(&self, position: f64, duration: f64, trials: f64) -> f64 {
-        let none: f64 = self
-            .hypotheses
-            .iter()
-            .map(|each| each.weight * (-each.mean(self.anchor, position, duration) * trials).exp())
-            .sum();
-        1.0 - none.max(f64::MIN_POSITIVE).powf(1.0 / trials)
+    /// Events a second, by hypothesis drawn, at a position: the drawing is even and the same for every position.
+    pub(super) fn draw(&self, count: usize) -> Vec<Drawn> {
+        let mut drawn = vec![Drawn { rate: 0.0, decay: 0 }; count];
+        let mut order: Vec<(f64, usize)> = (0..count)
+            .map(|index| ((0.5 + index as f64 * GOLDEN_RATIO).fract(), index))
+            .collect();
+        order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (mut hypothesis, mut passed) = (0, self.hypotheses[0].weight);
+        for (share, index) in order {
+            while share > passed && hypothesis + 1 < self.hypotheses.len() {
+                hypothesis += 1;
+                passed += self.hypotheses[hypothesis].weight;
+            }
+            drawn[index] = Drawn {
+                rate: self.hypotheses[hypothesis].rate,
+                decay: hypothesis % DECAYS.len(),
+            };
+        }
+        drawn
+    }
+
+    /// What to multiply drawn rates with at a position, by their decay.
+    pub(super) fn factors(&self, position: f64) -> [f64; DECAYS.len()] {
+        let below = (position - self.anchor).min(0.0) * self.log_step;
+        DECAYS.map(|decay| (below / decay).exp())
     }
 
     /// Learns from a trial whose loss, if any, overload explains with density `explained`, and a stray event with
@@ -97,7 +125,7 @@ impl Stray {
         self.update(|each| {
             let stray = each.share(anchor, record.position, record.duration);
             match record.loss {
-                Some((explained, density)) => stray * density + (1.0 - stray) * explained,
+                Some((explained, density)) => stray * density + (1.0 - stray) * (explained + super::tune::tune("exf", 0.0)),
                 None => 1.0 - stray,
             }
         });
@@ -134,7 +162,7 @@ fn hypotheses(log_step: f64) -> Vec<Hypothesis> {
         hypotheses.extend(DECAYS.map(|decay| Hypothesis {
             rate,
             decay: log_step / decay,
-            weight: share / DECAYS.len() as f64,
+            weight: share.powf(super::tune::tune("rp", 1.0)) / DECAYS.len() as f64,
         }));
     }
     hypotheses

@@ -289,8 +289,8 @@ fn shapes(log_step: f64) -> Vec<Shape> {
         (Onset::Soft(0.5), tune("ps0", 0.07)),
         (Onset::Soft(1.0 * per_width), 0.08),
         (Onset::Soft(2.0 * per_width), 0.08),
-        (Onset::Soft(4.0 * per_width), tune("ps3", 0.06)),
-        (Onset::Soft(8.0 * per_width), tune("ps4", 0.06)),
+        (Onset::Soft(4.0 * per_width), tune("ps3", 0.04)),
+        (Onset::Soft(8.0 * per_width), tune("ps4", 0.02)),
     ];
     let slopes = [(1.0, 0.6), (1.4, 0.25), (2.0, 0.15)];
     let mut shapes = Vec::with_capacity(onsets.len() * slopes.len());

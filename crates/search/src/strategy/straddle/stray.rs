@@ -162,7 +162,7 @@ fn hypotheses(log_step: f64) -> Vec<Hypothesis> {
         hypotheses.extend(DECAYS.map(|decay| Hypothesis {
             rate,
             decay: log_step / decay,
-            weight: share.powf(super::tune::tune("rp", 1.0)) / DECAYS.len() as f64,
+            weight: share.powf(super::tune::tune("rp", 0.85)) / DECAYS.len() as f64,
         }));
     }
     hypotheses

@@ -6,6 +6,7 @@
 use std::sync::LazyLock;
 
 use super::stray::Stray;
+use super::tune::tune;
 
 /// Offsets of m from the centre come in quarters of a step within this many steps, and sparser beyond.
 const FINE_REACH: i64 = 28;
@@ -15,9 +16,9 @@ const SPREAD: f64 = 1.16;
 /// Points below this share of the largest are dropped: they come back when the curve is drawn anew.
 const NEGLIGIBLE: f64 = 1e-6;
 /// Chance that a trial is clean although the curve says otherwise.
-const FLUKE: f64 = 0.001;
+static FLUKE: LazyLock<f64> = LazyLock::new(|| tune("fluke", 0.001));
 /// Density of a stray loss, by logarithm of the overload.
-const STRAY_DENSITY: f64 = 0.08;
+static STRAY_DENSITY: LazyLock<f64> = LazyLock::new(|| tune("sd", 0.03));
 
 /// A trial as the curve sees it.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +31,8 @@ pub(super) struct Observation {
     pub(super) duration: f64,
     /// Steps; 0 when nothing was lost.
     pub(super) overload: f64,
+    /// Whether an earlier trial at this load lost something: how much then says little that is new.
+    pub(super) is_repeated: bool,
 }
 
 /// How loss sets in around the position.
@@ -59,7 +62,8 @@ pub(super) struct Curve {
     shapes: Vec<Shape>,
     centre: f64,
     points: Vec<Point>,
-    stray: Stray,
+    /// One for each limit that a goal has, the lowest first.
+    strays: Vec<Stray>,
 }
 
 /// What the curve says of a trial before it is made.
@@ -75,7 +79,7 @@ pub(super) struct TrialPlan {
 
 impl Curve {
     /// A curve of which nothing is known but `prior(m)`, around a centre.
-    pub(super) fn new(log_step: f64, centre: f64, range: (f64, f64), prior: impl Fn(f64) -> f64) -> Self {
+    pub(super) fn new(log_step: f64, centre: f64, range: (f64, f64), limits: &[f64], prior: impl Fn(f64) -> f64) -> Self {
         let shapes = shapes(log_step);
         let mut points = Vec::new();
         for (position, cell) in offsets(range.1 - range.0).map(|(offset, cell)| (centre + offset, cell)) {
@@ -95,7 +99,7 @@ impl Curve {
             shapes,
             centre,
             points,
-            stray: Stray::new(centre, log_step),
+            strays: limits.iter().map(|&limit| Stray::new(limit, centre, log_step)).collect(),
         };
         curve.normalise();
         curve
@@ -103,22 +107,21 @@ impl Curve {
 
     /// Learns from a trial.
     pub(super) fn observe(&mut self, seen: &Observation) {
-        let stray = self.stray.share(seen.position, seen.duration);
+        let stray = self.strays[0].share(seen.position, seen.duration);
+        let stray_density = if seen.is_repeated { 1.0 } else { *STRAY_DENSITY };
         let mut explained = 0.0;
         for point in &mut self.points {
             let likelihood = self.shapes[point.shape].likelihood(seen, point.position);
             explained += point.weight * likelihood;
             let with_stray = if seen.overload > 0.0 {
-                (1.0 - stray) * likelihood + stray * STRAY_DENSITY
+                (1.0 - stray) * likelihood + stray * stray_density
             } else {
                 likelihood
             };
             point.weight *= tempered(with_stray);
         }
-        if seen.overload > 0.0 {
-            self.stray.observe_loss(seen.position, seen.duration, explained, STRAY_DENSITY);
-        } else {
-            self.stray.observe_clean(seen.position, seen.duration);
+        for stray in &mut self.strays {
+            stray.observe(seen, explained, stray_density);
         }
         self.normalise();
     }
@@ -160,12 +163,13 @@ impl Curve {
         &self.points
     }
 
-    pub(super) fn stray(&self) -> &Stray {
-        &self.stray
+    pub(super) fn strays(&self) -> &[Stray] {
+        &self.strays
     }
 
-    pub(super) fn stray_mut(&mut self) -> &mut Stray {
-        &mut self.stray
+    pub(super) fn stray(&self, limit: f64) -> &Stray {
+        let same = self.strays.iter().find(|stray| stray.limit() == limit);
+        same.expect("every limit of a goal has its own")
     }
 
     /// The odds that a trial is high-loss if this point is true, stray losses aside.
@@ -213,7 +217,10 @@ impl Shape {
         };
         let clean = 1.0 / (1.0 + odds);
         if seen.overload <= 0.0 {
-            return clean + FLUKE;
+            return clean + *FLUKE;
+        }
+        if seen.is_repeated {
+            return 1.0 - clean;
         }
         let missed = seen.overload - expected;
         let density = |deviation: f64| {
@@ -244,6 +251,10 @@ fn heavy_odds(deviations: f64) -> f64 {
 
 /// The power 3/4: trials in a row share their weather, and count less than independent ones.
 fn tempered(likelihood: f64) -> f64 {
+    static POWER: LazyLock<f64> = LazyLock::new(|| tune("temper", 0.75));
+    if *POWER != 0.75 {
+        return likelihood.powf(*POWER);
+    }
     let root = likelihood.sqrt();
     root * root.sqrt()
 }
@@ -271,15 +282,15 @@ fn shapes(log_step: f64) -> Vec<Shape> {
     // Real jitter and softness are shares of the load, however narrow the goal.
     let per_width = (0.005 / log_step).max(1.0);
     let onsets = [
-        (Onset::Jitter(0.12), 0.40),
-        (Onset::Jitter(0.4 * per_width), 0.16),
-        (Onset::Jitter(1.5 * per_width), 0.06),
-        (Onset::Jitter(5.0 * per_width), 0.03),
-        (Onset::Soft(0.5), 0.07),
+        (Onset::Jitter(tune("j0", 0.12)), tune("pj0", 0.40)),
+        (Onset::Jitter(tune("j1", 0.4) * per_width), tune("pj1", 0.16)),
+        (Onset::Jitter(tune("j2", 1.5) * per_width), tune("pj2", 0.06)),
+        (Onset::Jitter(tune("j3", 5.0) * per_width), tune("pj3", 0.03)),
+        (Onset::Soft(0.5), tune("ps0", 0.07)),
         (Onset::Soft(1.0 * per_width), 0.08),
         (Onset::Soft(2.0 * per_width), 0.08),
-        (Onset::Soft(4.0 * per_width), 0.06),
-        (Onset::Soft(8.0 * per_width), 0.06),
+        (Onset::Soft(4.0 * per_width), tune("ps3", 0.04)),
+        (Onset::Soft(8.0 * per_width), tune("ps4", 0.02)),
     ];
     let slopes = [(1.0, 0.6), (1.4, 0.25), (2.0, 0.15)];
     let mut shapes = Vec::with_capacity(onsets.len() * slopes.len());

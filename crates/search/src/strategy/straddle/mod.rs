@@ -1,17 +1,23 @@
 //! The default strategy: a model of the loss curve, shared by all goals, picks pairs of neighbouring loads that are
 //! likely to straddle the answer; one trial is made, then everything is planned anew.
 
+mod bracket;
 mod curve;
-mod fallback;
+mod guard;
 mod plan;
+mod prospect;
 mod stray;
 mod target;
+mod tune;
 mod verdict_odds;
+
+use std::collections::BTreeSet;
 
 use brimful_trial::{Load, Nanoseconds, TrialInput, TrialResult};
 
 use self::curve::{Curve, Observation};
-use self::plan::Planner;
+use self::prospect::Outlooker;
+use self::guard::Watch;
 use self::target::Target;
 use crate::grid::LoadGrid;
 use crate::strategy::Strategy;
@@ -26,7 +32,13 @@ const HINT_STEPS: f64 = 3.0;
 pub(crate) struct Straddle {
     grid: LoadGrid,
     targets: Vec<Target>,
+    /// One for each goal.
+    watches: Vec<Watch>,
+    /// Loss ratios of the goals as overload, ascending, beginning with 0.
+    limits: Vec<f64>,
     seen: Vec<Observation>,
+    /// Loads that lost something.
+    lossy: BTreeSet<Load>,
     curve: Option<Curve>,
     overhead: f64,
     remaining: Option<f64>,
@@ -43,12 +55,19 @@ impl Straddle {
         let mut straddle = Self {
             grid,
             targets: Vec::new(),
+            watches: vec![Watch::default(); problem.goals().len()],
+            limits: Vec::new(),
             seen: Vec::new(),
+            lossy: BTreeSet::new(),
             curve: None,
             overhead: 0.0,
             remaining: None,
         };
         straddle.aim(problem);
+        straddle.limits.push(0.0);
+        straddle.limits.extend(straddle.targets.iter().map(|target| target.limit));
+        straddle.limits.sort_by(f64::total_cmp);
+        straddle.limits.dedup();
         if let Some(hint) = problem.hint() {
             straddle.draw_curve(problem, grid.position(hint.per_second()));
         }
@@ -72,7 +91,7 @@ impl Straddle {
         let even = 1.0 / (range.1 - range.0);
         let hint = problem.hint().map(|hint| self.grid.position(hint.per_second()));
         let centre = (around * 4.0).round() / 4.0;
-        let mut curve = Curve::new(self.grid.log_step(), centre, range, |position| match hint {
+        let mut curve = Curve::new(self.grid.log_step(), centre, range, &self.limits, |position| match hint {
             None => even,
             Some(hint) => {
                 let distance = (position - hint) / HINT_STEPS;
@@ -103,7 +122,7 @@ impl Straddle {
         }
     }
 
-    fn observation(&self, result: &TrialResult) -> Observation {
+    fn observation(&mut self, result: &TrialResult) -> Observation {
         let counts = result.output.counts;
         let load = result.input.load.per_second();
         let intended = result.input.duration.as_seconds();
@@ -119,6 +138,7 @@ impl Straddle {
             units_per_step: load * self.grid.log_step() * duration,
             duration,
             overload,
+            is_repeated: overload > 0.0 && !self.lossy.insert(result.input.load),
         }
     }
 }
@@ -130,25 +150,33 @@ impl Strategy for Straddle {
     fn next(&mut self, problem: &Problem, log: &TrialLog) -> Option<TrialInput> {
         for target in &mut self.targets {
             target.refresh(log, &self.grid);
+            self.watches[target.goal].follow(target);
         }
-        let mut open: Vec<Target> = Vec::new();
-        let mut done: Vec<Target> = Vec::new();
-        for target in self.targets.drain(..) {
-            if target.is_done(problem) { done.push(target) } else { open.push(target) }
-        }
-        open.sort_by(|a, b| a.limit.total_cmp(&b.limit).then(a.goal.cmp(&b.goal)));
-        let input = self.select(problem, log, &mut open);
-        self.targets = done;
-        self.targets.append(&mut open);
-        self.targets.sort_by_key(|target| target.goal);
+        let mut targets = std::mem::take(&mut self.targets);
+        let is_open = |target: &Target| !target.is_done(problem) && !self.watches[target.goal].is_given_up();
+        // Lower loss ratios first, whatever the order of the goals.
+        targets.sort_by(|a, b| {
+            let key = |target: &Target| (!is_open(target), target.goal);
+            let (a_done, a_goal) = key(a);
+            let (b_done, b_goal) = key(b);
+            a_done.cmp(&b_done).then(a.limit.total_cmp(&b.limit)).then(a_goal.cmp(&b_goal))
+        });
+        let open = targets.iter().filter(|target| is_open(target)).count();
+        let input = self.select(problem, log, &mut targets[..open]);
+        targets.sort_by_key(|target| target.goal);
+        self.targets = targets;
         input
     }
 
     fn observe(&mut self, problem: &Problem, _: &TrialLog, result: &TrialResult) {
-        let overhead = result.effective_duration().as_seconds() - result.input.duration.as_seconds();
-        if (overhead - self.overhead).abs() > 0.05 * result.input.duration.as_seconds() {
+        let effective = result.effective_duration().as_seconds();
+        let overhead = effective - result.input.duration.as_seconds();
+        if (overhead - self.overhead).abs() > OVERHEAD_CHANGE * result.input.duration.as_seconds() {
             self.overhead = overhead;
             self.aim(problem);
+        }
+        for watch in &mut self.watches {
+            watch.spend(effective);
         }
         let seen = self.observation(result);
         self.follow(problem, seen);
@@ -159,30 +187,50 @@ impl Strategy for Straddle {
     }
 }
 
+/// A change of the overhead by more than this share of a trial is taken up.
+const OVERHEAD_CHANGE: f64 = 0.05;
+
 impl Straddle {
     fn select(&mut self, problem: &Problem, log: &TrialLog, open: &mut [Target]) -> Option<TrialInput> {
+        self.remaining = open.is_empty().then_some(0.0);
         let first = open.first()?;
-        let Some(curve) = &self.curve else {
+        let Some(curve) = self.curve.as_ref().filter(|_| self.has_lost_or_begins()) else {
             // Nothing was lost yet: the largest load tells most.
-            return Some(TrialInput {
-                load: problem.max_load(),
-                duration: if log.trials_at(problem.max_load()).is_empty() {
-                    first.exploring_duration()
-                } else {
-                    first.duration
-                },
-            });
+            let load = problem.max_load();
+            let is_new = log.trials_at(load).is_empty();
+            let longest = open.iter().map(|target| target.duration).max()?;
+            let duration = if is_new { first.exploring_duration() } else { longest };
+            return Some(TrialInput { load, duration });
         };
-        let planner = Planner::new(problem, log, &self.grid, curve);
-        let choice = planner.choose(open);
-        self.remaining = choice.map(|choice| choice.remaining);
-        choice
-            .map(|choice| TrialInput {
-                load: choice.load,
-                duration: choice.duration,
-            })
-            .or_else(|| fallback::next_trial(problem, &self.grid, open.first()?))
+        if let [only] = self.seen.as_slice() {
+            // A sharp system loses what is above its capacity: the load just above it serves most goals.
+            let index = (only.position - only.overload).ceil() as i64;
+            let load = self.grid.load(index);
+            if log.trials_at(load).is_empty() {
+                return Some(TrialInput {
+                    load,
+                    duration: first.exploring_duration(),
+                });
+            }
+        }
+        let outlooker = Outlooker::new(problem, log, &self.grid, curve);
+        let Some(choice) = plan::choose(&outlooker, open, &self.watches) else {
+            return guard::last_resort(problem, open.first()?);
+        };
+        self.remaining = Some(choice.remaining);
+        let target = open.iter().find(|target| target.goal == choice.goal)?;
+        let watch = &mut self.watches[choice.goal];
+        Some(match watch.commitment(log, target, open.len(), choice.input.load) {
+            Some(load) => TrialInput {
+                load,
+                duration: target.duration,
+            },
+            None => choice.input,
+        })
+    }
+
+    /// Whether the curve has something to go by: a loss, or a hint that was not tried yet.
+    fn has_lost_or_begins(&self) -> bool {
+        !self.lossy.is_empty() || self.seen.is_empty()
     }
 }
-
-fn _unused(_: Load) {}

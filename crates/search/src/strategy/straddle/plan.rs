@@ -1,448 +1,207 @@
-//! Which pair of loads is the cheapest way to a result, and which of its members to measure next.
+//! Which trial is next: the cheapest way for every goal, with loads shared between goals where that helps.
 
-use brimful_trial::{Load, Nanoseconds, Ratio};
+use std::collections::BTreeSet;
 
-use super::curve::{Curve, Point, TrialPlan};
+use brimful_trial::{Nanoseconds, TrialInput};
+
+use super::bracket::{Brackets, Move, Policy};
+use super::guard::Watch;
+use super::prospect::{Outlooker, Prospect};
 use super::target::Target;
-use super::verdict_odds::{Needed, Outlook, bin_of_odds};
-use crate::grid::LoadGrid;
-use crate::{Problem, TrialLog, Verdict};
+use super::tune::tune;
 
-/// Pairs looked at on either side of the likeliest.
-const REACH: i64 = 8;
-/// A pair that fails costs this share of a fresh pair again.
-const RESTART_SHARE: f64 = 0.6;
-/// Below this chance of both verdicts a trial is better spent on learning where the answer is.
-const HOPELESS: f64 = 0.12;
-/// Points of the posterior that together hold this much of it decide.
-const SUFFICIENT: f64 = 0.985;
-/// A trial that is stopped costs the rest after it, and a second until the loss is noticed.
-const STOPPED_SECONDS: f64 = 3.0;
-/// Short trials at one load before a long one is due.
-const SHORT_TRIALS: usize = 2;
-
-/// Everything that choosing looks at.
-pub(super) struct Planner<'a> {
-    pub(super) problem: &'a Problem,
-    pub(super) log: &'a TrialLog,
-    pub(super) grid: &'a LoadGrid,
-    pub(super) curve: &'a Curve,
-    pub(super) points: Vec<Point>,
-}
+/// Candidates lie this many widths from the likeliest load: close ones to make pairs of, far ones in case of surprise.
+const SHARING_PASSES: usize = 2;
+const OFFSETS: [i64; 9] = [1, 2, 3, 4, 6, 10, 18, 34, 66];
 
 /// What to do next and what is left to do.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Choice {
-    pub(super) load: Load,
-    pub(super) duration: Nanoseconds,
+    /// For which goal.
+    pub(super) goal: usize,
+    pub(super) input: TrialInput,
     /// Expected seconds to the end of the search.
     pub(super) remaining: f64,
 }
 
-/// What a load promises for one goal.
-struct Prospect {
-    load: Load,
-    /// Chance to become a lower bound, by point.
-    lower: Vec<f32>,
-    mean_lower: f64,
-    /// Seconds of full-length trials to a verdict.
-    seconds: f64,
-    /// Chance that one short trial is high-loss, if the goal has short ones.
-    short_high: f64,
-    /// Seconds that one failing full-length trial costs.
-    fail_seconds: f64,
-    /// Chance that one full-length trial is high-loss.
-    high: f64,
+/// One goal with its candidates and what to do about them.
+struct Plan {
+    prospects: Vec<Prospect>,
+    brackets: Brackets,
+    policy: Policy,
+    /// Expected seconds at each candidate.
+    spending: Vec<f64>,
+    /// Seconds that speak for going on where one has begun.
+    begun: Vec<f64>,
+    /// Share of belief that the answer lies anywhere between the bounds.
+    doubt: f64,
 }
 
-/// Two neighbouring loads for one goal; one of them may be missing at the limits.
-struct Pair {
-    target: usize,
-    /// Chance of both verdicts.
-    both: f64,
-    score: f64,
-    lower: Option<Member>,
-    upper: Option<Member>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Member {
-    load: Load,
-    is_upper: bool,
-    /// Chance of the verdict that is hoped for.
-    success: f64,
-    seconds: f64,
-    short_high: f64,
-    fail_seconds: f64,
-    high: f64,
-}
-
-impl<'a> Planner<'a> {
-    pub(super) fn new(problem: &'a Problem, log: &'a TrialLog, grid: &'a LoadGrid, curve: &'a Curve) -> Self {
-        let mut points = curve.points().to_vec();
-        points.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-        let mut held = 0.0;
-        let enough = points
-            .iter()
-            .position(|point| {
-                held += point.weight;
-                held >= SUFFICIENT
-            })
-            .map_or(points.len(), |last| last + 1);
-        points.truncate(enough);
-        for point in &mut points {
-            point.weight /= held;
-        }
-        Self {
-            problem,
-            log,
-            grid,
-            curve,
-            points,
+/// The next trial for these targets, or `None` where no candidate is left to try.
+pub(super) fn choose(outlooker: &Outlooker, targets: &mut [Target], watches: &[Watch]) -> Option<Choice> {
+    let planned = targets.iter_mut().map(|target| Plan::new(outlooker, target, &watches[target.goal]));
+    let mut plans: Vec<Plan> = planned.collect();
+    if plans.len() > 1 {
+        for _ in 0..SHARING_PASSES {
+            for index in 0..plans.len() {
+                let spent = spent_by_others(&plans, index);
+                plans[index].improve(&spent);
+            }
         }
     }
-
-    /// The next trial for these targets, or `None` where no pair is left to try.
-    pub(super) fn choose(&self, targets: &mut [Target]) -> Option<Choice> {
-        let mut shared: Vec<(usize, Load, f64)> = Vec::new();
-        let mut pairs: Vec<Option<Pair>> = Vec::new();
-        let tables: Vec<Vec<Option<Prospect>>> = targets.iter_mut().map(|target| self.prospects(target)).collect();
-        for pass in 0..2 {
-            for (index, target) in targets.iter().enumerate() {
-                shared.retain(|&(owner, ..)| owner != index);
-                let best = self.best_pair(index, target, &tables[index], &shared);
-                for member in best.iter().flat_map(Pair::members) {
-                    shared.push((index, member.load, member.seconds));
-                }
-                if pass == 0 {
-                    pairs.push(best);
-                } else {
-                    pairs[index] = best;
-                }
-            }
-            if targets.len() == 1 {
-                break;
-            }
+    let mut best: Option<(f64, Choice)> = None;
+    let mut remaining = 0.0;
+    for (plan, target) in plans.iter().zip(targets.iter()) {
+        let Some(first) = plan.policy.first() else { continue };
+        remaining += first.total;
+        let prospect = &plan.prospects[first.candidate];
+        let urgency = urgency(&first);
+        if best.is_none_or(|(most, _)| urgency > most) {
+            let input = TrialInput {
+                load: prospect.load,
+                duration: duration(target, prospect),
+            };
+            let goal = target.goal;
+            best = Some((urgency, Choice { goal, input, remaining }));
         }
-        let pairs: Vec<Pair> = pairs.into_iter().flatten().collect();
-        let remaining = pairs.iter().map(|pair| pair.remaining(targets)).sum();
-        let (load, duration) = self.next_trial(targets, &pairs)?;
-        Some(Choice {
-            load,
-            duration,
-            remaining,
+    }
+    best.map(|(_, choice)| Choice { remaining, ..choice })
+}
+
+/// What is learnt by a verdict, per second.
+fn urgency(step: &Move) -> f64 {
+    let surprise = (step.lower * (1.0 - step.lower)).max(1e-6);
+    surprise / step.seconds.max(1e-6)
+}
+
+/// The seconds that the other goals are expected to spend at the candidates of one.
+fn spent_by_others(plans: &[Plan], index: usize) -> Vec<f64> {
+    let prospects = plans[index].prospects.iter();
+    prospects
+        .map(|prospect| {
+            let others = plans.iter().enumerate().filter(|&(other, _)| other != index);
+            others
+                .filter_map(|(_, plan)| {
+                    let same = plan.prospects.iter().position(|other| other.load == prospect.load)?;
+                    Some(plan.spending[same])
+                })
+                .fold(0.0, f64::max)
         })
-    }
+        .collect()
+}
 
-    /// The load where the curve puts half of its belief on either verdict.
-    fn balanced_index(&self, target: &Target) -> i64 {
-        let top = self.grid.top();
-        let lower = |index: i64| self.fresh_lower(target, index) >= 0.5;
-        let mut at = target.expected.clamp(0, top);
-        let mut step = 1;
-        let direction = if lower(at) { 1 } else { -1 };
-        let (mut good, mut bad) = if direction > 0 { (at, top + 1) } else { (-1, at) };
-        loop {
-            at += direction * step;
-            step *= 2;
-            if at < 0 || at > top {
-                break;
-            }
-            if lower(at) {
-                good = at;
-            } else {
-                bad = at;
-            }
-            if lower(at) != (direction > 0) {
-                break;
-            }
-        }
-        while bad - good > 1 {
-            let middle = good.midpoint(bad);
-            if lower(middle) {
-                good = middle;
-            } else {
-                bad = middle;
-            }
-        }
-        good
-    }
-
-    /// The loads around the answer, lowest first: those of index `target.first` and up.
-    fn prospects(&self, target: &mut Target) -> Vec<Option<Prospect>> {
-        let top = self.grid.top();
-        let balanced = self.balanced_index(target);
+impl Plan {
+    fn new(outlooker: &Outlooker, target: &mut Target, watch: &Watch) -> Self {
+        let top = outlooker.grid.top();
+        let balanced = balanced_index(outlooker, target);
         target.expected = balanced;
-        let least = target.lower_index.unwrap_or(-target.steps);
-        let most = target.upper_index.map_or(top, |upper| upper - 1);
-        let middle = balanced.clamp(least, most);
-        target.first = (middle - REACH).max(least);
-        let last = (middle + REACH).min(most) + target.steps;
-        (target.first..=last)
-            .map(|index| {
-                let near = (middle - REACH..=middle + REACH).contains(&index)
-                    || (middle - REACH..=middle + REACH).contains(&(index - target.steps));
-                (near && index >= 0 && index <= top).then(|| self.prospect(target, index))
-            })
-            .collect()
-    }
-
-    fn prospect(&self, target: &Target, index: i64) -> Prospect {
-        let load = target.load(self.grid, index);
-        let goal = &self.problem.goals()[target.goal];
-        let constant = |lower: f32| Prospect {
-            load,
-            lower: vec![lower; self.points.len()],
-            mean_lower: f64::from(lower),
-            seconds: 0.0,
-            short_high: 0.0,
-            fail_seconds: 0.0,
-            high: 0.0,
-        };
-        match self.log.verdict(load, target.goal) {
-            Verdict::LowerBound => return constant(1.0),
-            Verdict::UpperBound => return constant(0.0),
-            Verdict::Undecided => {}
+        let lower = target.lower_index.unwrap_or(-1);
+        let upper = target.upper_index.unwrap_or(top + 1);
+        let (lowest, highest) = allowed(target, watch, lower, upper);
+        let middle = balanced.clamp(lowest, highest);
+        let mut indices = BTreeSet::from([middle, lower + target.steps, upper - target.steps]);
+        for offset in OFFSETS {
+            indices.insert(middle - offset * target.steps);
+            indices.insert(middle + offset * target.steps);
         }
-        let needed = Needed::new(goal, &self.log.sums(load, target.goal), target.effective);
-        let Some((outlooks, group)) = target.odds.outlooks(needed) else {
-            return constant(0.0);
-        };
-        let plan = self.trial_plan(target, load, target.duration_s);
-        let stray = target.severity
-            * self
-                .curve
-                .stray()
-                .share_in_row(plan.position, target.duration_s, target.odds.fresh_low());
-        let short = target.short_s.map(|seconds| {
-            let stray = target.severity * self.curve.stray().share(plan.position, seconds);
-            (self.trial_plan(target, load, seconds), stray)
-        });
-        let mut prospect = constant(0.0);
-        for (point, lower) in self.points.iter().zip(&mut prospect.lower) {
-            let odds = with_stray(self.curve.odds(point, &plan), stray);
-            let Outlook { lower: chance, trials } = outlooks[bin_of_odds(odds)];
-            *lower = chance as f32;
-            prospect.mean_lower += point.weight * chance;
-            let high = odds / (1.0 + odds);
-            let failing = if self.problem.has_early_termination() {
-                (STOPPED_SECONDS + target.duration_s / (2.0 + odds)).min(target.cost)
-            } else {
-                target.cost
-            };
-            let cost = target.cost + (failing - target.cost) * high;
-            prospect.seconds += point.weight * trials * group * cost;
-            prospect.high += point.weight * high;
-            prospect.fail_seconds += point.weight * high * failing;
-            if let Some((plan, stray)) = &short {
-                let odds = with_stray(self.curve.odds(point, plan), *stray);
-                prospect.short_high += point.weight * odds / (1.0 + odds);
+        let reach = OFFSETS[OFFSETS.len() - 1] * target.steps;
+        for limit in [0, top] {
+            if (limit - middle).abs() < reach {
+                indices.insert(limit);
             }
         }
-        prospect.fail_seconds /= prospect.high.max(1e-9);
-        prospect
-    }
-
-    /// Chance that a load never measured becomes a lower bound.
-    fn fresh_lower(&self, target: &Target, index: i64) -> f64 {
-        let plan = self.trial_plan(target, self.grid.load(index), target.duration_s);
-        let in_row = target.odds.fresh_low();
-        let stray = target.severity * self.curve.stray().share_in_row(plan.position, target.duration_s, in_row);
-        let outlooks = target.odds.fresh();
-        self.points
+        indices.retain(|&index| index >= lowest && index <= highest);
+        let prospects: Vec<Prospect> = indices
+            .into_iter()
+            .filter_map(|index| outlooker.prospect(target, index))
+            .collect();
+        // Below min load and above max load nothing need be known.
+        let ends_known = (
+            target.lower_index.is_some() || prospects.first().is_some_and(|first| first.index == 0),
+            target.upper_index.is_some() || prospects.last().is_some_and(|last| last.index == top),
+        );
+        let brackets = Brackets::new(
+            &prospects,
+            &outlooker.weights,
+            (lower, upper),
+            ends_known,
+            target.steps,
+            target.pair_seconds,
+        );
+        let begun: Vec<f64> = prospects
             .iter()
-            .map(|point| {
-                let odds = with_stray(self.curve.odds(point, &plan), stray);
-                point.weight * outlooks[bin_of_odds(odds)].lower
-            })
-            .sum()
-    }
-
-    fn trial_plan(&self, target: &Target, load: Load, seconds: f64) -> TrialPlan {
-        TrialPlan {
-            position: self.grid.position(load.per_second()),
-            units_per_step: load.per_second() * self.grid.log_step() * seconds,
-            limit: target.limit,
+            .map(|prospect| tune("sunk", 1.0) * outlooker.log.sums(prospect.load, target.goal).full_low.as_seconds())
+            .collect();
+        let doubt = watch.doubt();
+        let policy = brackets.solve(&begun, doubt);
+        let spending = policy.spending();
+        Self {
+            prospects,
+            brackets,
+            policy,
+            spending,
+            begun,
+            doubt,
         }
     }
 
-    fn best_pair(
-        &self,
-        index: usize,
-        target: &Target,
-        prospects: &[Option<Prospect>],
-        shared: &[(usize, Load, f64)],
-    ) -> Option<Pair> {
-        let steps = target.steps as usize;
-        let at = |position: usize| prospects.get(position).and_then(Option::as_ref);
-        let mut best: Option<Pair> = None;
-        for position in 0..prospects.len().saturating_sub(steps) {
-            let lower = at(position);
-            let upper = match target.upper_index {
-                Some(limit) if target.first + (position + steps) as i64 > limit => {
-                    at((limit - target.first) as usize)
-                }
-                _ => at(position + steps),
-            };
-            let low_index = target.first + position as i64;
-            if lower.is_none() && low_index >= 0 || upper.is_none() && low_index + target.steps <= self.grid.top() {
-                continue;
-            }
-            let pair = self.pair(index, target, lower, upper, shared);
-            if best.as_ref().is_none_or(|best| pair.score < best.score) {
-                best = Some(pair);
-            }
-        }
-        best
+    fn improve(&mut self, spent: &[f64]) {
+        let spent: Vec<f64> = spent.iter().zip(&self.begun).map(|(a, b)| a + b).collect();
+        self.policy = self.brackets.solve(&spent, self.doubt);
+        self.spending = self.policy.spending();
     }
+}
 
-    fn pair(
-        &self,
-        index: usize,
-        target: &Target,
-        lower: Option<&Prospect>,
-        upper: Option<&Prospect>,
-        shared: &[(usize, Load, f64)],
-    ) -> Pair {
-        let both = match (lower, upper) {
-            (Some(lower), Some(upper)) => self
-                .points
-                .iter()
-                .zip(lower.lower.iter().zip(&upper.lower))
-                .map(|(point, (&low, &high))| point.weight * f64::from(low * (1.0 - high)))
-                .sum(),
-            (Some(lower), None) => lower.mean_lower,
-            (None, Some(upper)) => 1.0 - upper.mean_lower,
-            (None, None) => 0.0,
-        };
-        let member = |prospect: &Prospect, is_upper: bool| Member {
-            load: prospect.load,
-            is_upper,
-            success: if is_upper {
-                1.0 - prospect.mean_lower
-            } else {
-                prospect.mean_lower
-            },
-            seconds: prospect.seconds,
-            short_high: prospect.short_high,
-            fail_seconds: prospect.fail_seconds,
-            high: prospect.high,
-        };
-        let lower = lower.map(|prospect| member(prospect, false));
-        let upper = upper.map(|prospect| member(prospect, true));
-        let cost = |member: &Option<Member>| {
-            member.map_or((0.0, 1.0), |member| {
-                let planned = shared.iter().filter(|&&(_, load, _)| load == member.load);
-                let planned = planned.map(|&(.., seconds)| seconds).fold(0.0, f64::max);
-                (target.seconds(&member, planned), member.success)
-            })
-        };
-        let ((low_cost, low_success), (high_cost, high_success)) = (cost(&lower), cost(&upper));
-        // The one that disappoints more cheaply goes first; the other is not paid for if it does.
-        let low_first = (1.0 - low_success) * high_cost > (1.0 - high_success) * low_cost;
-        let expected = if low_first {
-            low_cost + low_success * high_cost
+/// The candidates that the guard leaves: at least some widths within the bounds, or the middle between them.
+fn allowed(target: &Target, watch: &Watch, lower: i64, upper: i64) -> (i64, i64) {
+    let (from_lower, from_upper) = watch.distances();
+    let middle = lower.midpoint(upper).max(lower + 1);
+    let lowest = lower.saturating_add(from_lower.saturating_mul(target.steps));
+    let highest = upper.saturating_sub(from_upper.saturating_mul(target.steps));
+    let lowest = if from_lower > 1 { lowest.min(middle) } else { lower + 1 };
+    let highest = if from_upper > 1 { highest.max(middle) } else { upper - 1 };
+    (lowest.min(highest), highest.max(lowest))
+}
+
+fn duration(target: &Target, prospect: &Prospect) -> Nanoseconds {
+    match target.short {
+        Some(short) if prospect.begins_short => short,
+        _ => target.duration,
+    }
+}
+
+/// The highest load that is more likely a lower bound than not.
+fn balanced_index(outlooker: &Outlooker, target: &Target) -> i64 {
+    let top = outlooker.grid.top();
+    let enough = if target.is_strict { tune("enough0", 0.7) } else { tune("enough", 0.5) } * outlooker.fresh_lower(target, 0);
+    let lower = |index: i64| outlooker.fresh_lower(target, index) >= enough;
+    let mut at = target.expected.clamp(0, top);
+    let mut step = 1;
+    let upwards = lower(at);
+    let (mut good, mut bad) = if upwards { (at, top + 1) } else { (-1, at) };
+    loop {
+        at += if upwards { step } else { -step };
+        step *= 2;
+        if at < 0 || at > top {
+            break;
+        }
+        let is_lower = lower(at);
+        if is_lower {
+            good = at;
         } else {
-            high_cost + high_success * low_cost
-        };
-        let both = both.max(1e-6);
-        let restart = RESTART_SHARE * target.pair_seconds;
-        Pair {
-            target: index,
-            both,
-            score: (expected + restart * (1.0 - both)) / both.sqrt(),
-            lower,
-            upper,
+            bad = at;
+        }
+        if is_lower != upwards {
+            break;
         }
     }
-
-    /// Of all members of the pairs, the one that is most likely to disappoint per second.
-    fn next_trial(&self, targets: &[Target], pairs: &[Pair]) -> Option<(Load, Nanoseconds)> {
-        let open = |pair: &Pair| pair.members().filter(|member| member.seconds > 0.0).collect::<Vec<_>>();
-        let hopeful = pairs.iter().map(|pair| pair.both).fold(0.0, f64::max);
-        if hopeful < HOPELESS {
-            let pair = pairs.iter().min_by(|a, b| {
-                let limit = |pair: &&Pair| targets[pair.target].limit;
-                limit(a).total_cmp(&limit(b))
-            })?;
-            let target = &targets[pair.target];
-            let index = self.exploring_index(target);
-            let load = target.load(self.grid, index);
-            if self.log.verdict(load, target.goal) == Verdict::Undecided {
-                return Some((load, target.exploring_duration()));
-            }
-        }
-        let mut best: Option<(f64, Load, Nanoseconds)> = None;
-        for pair in pairs {
-            let target = &targets[pair.target];
-            for member in open(pair) {
-                let mut worth = 0.0;
-                for other in pairs {
-                    for twin in open(other).iter().filter(|twin| twin.load == member.load) {
-                        worth += 1.0 - twin.success + 1e-6;
-                    }
-                }
-                worth /= member.seconds;
-                if best.is_none_or(|(most, ..)| worth > most) {
-                    best = Some((worth, member.load, self.duration(target, &member)));
-                }
-            }
-        }
-        best.map(|(_, load, duration)| (load, duration))
-    }
-
-    /// Where to look when no pair is likely: the balanced load, moved inside of what is known.
-    fn exploring_index(&self, target: &Target) -> i64 {
-        let least = target.lower_index.map_or(0, |index| index + 1);
-        let most = target.upper_index.map_or(self.grid.top(), |index| index - 1);
-        target.expected.min(most).max(least)
-    }
-
-    /// Short trials can only hurt: they are worth their time where they save a long one that would fail.
-    fn duration(&self, target: &Target, member: &Member) -> Nanoseconds {
-        let (Some(short), Some(cost)) = (target.short, target.short_cost()) else {
-            return target.duration;
-        };
-        let goal = &self.problem.goals()[target.goal];
-        let tried = self.log.trials_at(member.load);
-        let shorts = tried.iter().filter(|trial| trial.input.duration == short).count();
-        if shorts >= SHORT_TRIALS {
-            return target.duration;
-        }
-        let pays = if goal.exceed_ratio == Ratio::ZERO {
-            let saving = member.short_high * member.fail_seconds > cost;
-            saving || member.is_upper && member.short_high / cost > member.high / member.fail_seconds.max(cost)
+    while bad - good > 1 {
+        let middle = good.midpoint(bad);
+        if lower(middle) {
+            good = middle;
         } else {
-            shorts == 0 && member.success < 0.35
-        };
-        if pays { short } else { target.duration }
-    }
-}
-
-impl Pair {
-    fn members(&self) -> impl Iterator<Item = Member> {
-        self.lower.into_iter().chain(self.upper)
-    }
-
-    fn remaining(&self, targets: &[Target]) -> f64 {
-        let seconds: f64 = self.members().map(|member| member.seconds).sum();
-        seconds + (1.0 - self.both) * RESTART_SHARE * targets[self.target].pair_seconds
-    }
-}
-
-impl Target {
-    /// Seconds that a member costs beyond those already planned at its load.
-    fn seconds(&self, member: &Member, planned: f64) -> f64 {
-        let by_short = self.short_cost().filter(|_| member.is_upper && self.is_strict);
-        let full = (member.seconds - planned).max(0.0);
-        match by_short {
-            Some(cost) => full.min(cost + (1.0 - member.short_high) * full),
-            None => full,
+            bad = middle;
         }
     }
-}
-
-/// Odds of high loss when a stray loss may come on top.
-fn with_stray(odds: f64, stray: f64) -> f64 {
-    (1.0 + odds) / (1.0 - stray).max(1e-9) - 1.0 + 1e-12
+    good
 }

@@ -1,11 +1,13 @@
 //! Loss that has nothing to do with overload: dips, stalls, stray frames. How often it strikes, and how much less
 //! often at lower loads.
 
-/// Events a second at the anchor.
+use super::curve::Observation;
+
+/// Events a second at the lowest load that lost something.
 const RATES: [f64; 6] = [0.0005, 0.003, 0.012, 0.04, 0.15, 0.6];
 const RATE_PRIOR: [f64; 6] = [0.60, 0.16, 0.10, 0.07, 0.04, 0.03];
 /// Share of the load over which events get rarer by a factor of e; the last is never.
-const DECAYS: [f64; 3] = [0.03, 0.12, f64::INFINITY];
+const DECAYS: [f64; 5] = [0.012, 0.025, 0.05, 0.12, f64::INFINITY];
 
 #[derive(Clone, Copy, Debug)]
 struct Hypothesis {
@@ -15,23 +17,49 @@ struct Hypothesis {
     weight: f64,
 }
 
-/// A posterior over the rate of stray losses.
+/// A hypothesis that stands for its share of the posterior.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Drawn {
+    pub(super) rate: f64,
+    /// Which of the decays.
+    pub(super) decay: usize,
+}
+
+/// Spreads any number of points evenly over 0 to 1 in an order without pattern.
+const GOLDEN_RATIO: f64 = 0.618_033_988_749_894_8;
+
+/// A posterior over the rate of stray losses above a limit.
 pub(super) struct Stray {
+    /// Only losses above this overload count.
+    limit: f64,
+    /// The lowest load that had one.
     anchor: f64,
+    log_step: f64,
     hypotheses: Vec<Hypothesis>,
+    records: Vec<Record>,
+}
+
+/// A trial as far as it matters here: with the densities of its loss by overload and by a stray event.
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    position: f64,
+    duration: f64,
+    loss: Option<(f64, f64)>,
 }
 
 impl Stray {
-    pub(super) fn new(anchor: f64, log_step: f64) -> Self {
-        let mut hypotheses = Vec::new();
-        for (rate, share) in RATES.into_iter().zip(RATE_PRIOR) {
-            hypotheses.extend(DECAYS.map(|decay| Hypothesis {
-                rate,
-                decay: log_step / decay,
-                weight: share / DECAYS.len() as f64,
-            }));
+    pub(super) fn new(limit: f64, anchor: f64, log_step: f64) -> Self {
+        Self {
+            limit,
+            anchor,
+            log_step,
+            hypotheses: hypotheses(log_step),
+            records: Vec::new(),
         }
-        Self { anchor, hypotheses }
+    }
+
+    pub(super) fn limit(&self) -> f64 {
+        self.limit
     }
 
     /// Chance of a stray loss in a trial.
@@ -42,27 +70,64 @@ impl Stray {
             .sum()
     }
 
-    /// The chance in one trial that makes `trials` in a row without a stray loss as likely as they are.
-    pub(super) fn share_in_row(&self, position: f64, duration: f64, trials: f64) -> f64 {
-        let none: f64 = self
-            .hypotheses
-            .iter()
-            .map(|each| each.weight * (-each.mean(self.anchor, position, duration) * trials).exp())
-            .sum();
-        1.0 - none.max(f64::MIN_POSITIVE).powf(1.0 / trials)
+    /// Events a second, by hypothesis drawn, at a position: the drawing is even and the same for every position.
+    pub(super) fn draw(&self, count: usize) -> Vec<Drawn> {
+        let mut drawn = vec![Drawn { rate: 0.0, decay: 0 }; count];
+        let mut order: Vec<(f64, usize)> = (0..count)
+            .map(|index| ((0.5 + index as f64 * GOLDEN_RATIO).fract(), index))
+            .collect();
+        order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (mut hypothesis, mut passed) = (0, self.hypotheses[0].weight);
+        for (share, index) in order {
+            while share > passed && hypothesis + 1 < self.hypotheses.len() {
+                hypothesis += 1;
+                passed += self.hypotheses[hypothesis].weight;
+            }
+            drawn[index] = Drawn {
+                rate: self.hypotheses[hypothesis].rate,
+                decay: hypothesis % DECAYS.len(),
+            };
+        }
+        drawn
     }
 
-    pub(super) fn observe_clean(&mut self, position: f64, duration: f64) {
-        let anchor = self.anchor;
-        self.update(|each| 1.0 - each.share(anchor, position, duration));
+    /// What to multiply drawn rates with at a position, by their decay.
+    pub(super) fn factors(&self, position: f64) -> [f64; DECAYS.len()] {
+        let below = (position - self.anchor).min(0.0) * self.log_step;
+        DECAYS.map(|decay| (below / decay).exp())
     }
 
-    /// A loss that overload explains with density `explained`, and a stray event with density `density`.
-    pub(super) fn observe_loss(&mut self, position: f64, duration: f64, explained: f64, density: f64) {
+    /// Learns from a trial whose loss, if any, overload explains with density `explained`, and a stray event with
+    /// density `density`.
+    pub(super) fn observe(&mut self, seen: &Observation, explained: f64, density: f64) {
+        let is_loss = seen.overload > self.limit;
+        let record = Record {
+            position: seen.position,
+            duration: seen.duration,
+            loss: is_loss.then_some((explained, density)),
+        };
+        self.records.push(record);
+        let stray = self.share(seen.position, seen.duration);
+        let is_stray = is_loss && stray * density > (1.0 - stray) * explained;
+        if is_stray && seen.position < self.anchor {
+            self.anchor = seen.position;
+            self.hypotheses = hypotheses(self.log_step);
+            for index in 0..self.records.len() {
+                self.learn(self.records[index]);
+            }
+        } else {
+            self.learn(record);
+        }
+    }
+
+    fn learn(&mut self, record: Record) {
         let anchor = self.anchor;
         self.update(|each| {
-            let stray = each.share(anchor, position, duration);
-            stray * density + (1.0 - stray) * explained
+            let stray = each.share(anchor, record.position, record.duration);
+            match record.loss {
+                Some((explained, density)) => stray * density + (1.0 - stray) * (explained + super::tune::tune("exf", 0.0)),
+                None => 1.0 - stray,
+            }
         });
     }
 
@@ -81,13 +146,24 @@ impl Stray {
 }
 
 impl Hypothesis {
-    /// Events expected in a trial. Above the anchor they get no more frequent: that is what overload is for.
+    /// Events expected in a trial.
     fn mean(&self, anchor: f64, position: f64, duration: f64) -> f64 {
-        let below = (anchor - position).max(0.0);
-        self.rate * duration * (-below * self.decay).exp()
+        self.rate * ((position - anchor).min(0.0) * self.decay).exp() * duration
     }
 
     fn share(&self, anchor: f64, position: f64, duration: f64) -> f64 {
         1.0 - (-self.mean(anchor, position, duration)).exp()
     }
+}
+
+fn hypotheses(log_step: f64) -> Vec<Hypothesis> {
+    let mut hypotheses = Vec::with_capacity(RATES.len() * DECAYS.len());
+    for (rate, share) in RATES.into_iter().zip(RATE_PRIOR) {
+        hypotheses.extend(DECAYS.map(|decay| Hypothesis {
+            rate,
+            decay: log_step / decay,
+            weight: share.powf(super::tune::tune("rp", 0.85)) / DECAYS.len() as f64,
+        }));
+    }
+    hypotheses
 }

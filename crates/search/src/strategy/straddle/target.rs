@@ -28,12 +28,8 @@ pub(super) struct Target {
     pub(super) odds: VerdictOdds,
     /// Seconds for two fresh bounds.
     pub(super) pair_seconds: f64,
-    /// Share of stray losses that are high-loss for this goal.
-    pub(super) severity: f64,
     /// Where the curve last put the answer.
     pub(super) expected: i64,
-    /// The lowest load of the last plan.
-    pub(super) first: i64,
     pub(super) lower: Option<Load>,
     pub(super) upper: Option<Load>,
     /// The relevant bounds on the grid: what lies at or beyond these indices is known.
@@ -57,7 +53,7 @@ impl Target {
         let bounds = if is_strict { 1.0 } else { 2.0 };
         Self {
             goal,
-            steps: ((width / grid.log_step() + ON_GRID) as i64).max(1),
+            steps: ((width / grid.log_step() * (1.0 - 1e-12)) as i64).max(1),
             limit: -(1.0 - attributes.loss_ratio.as_f64()).ln() / grid.log_step(),
             duration: attributes.final_trial_duration,
             duration_s,
@@ -69,9 +65,7 @@ impl Target {
             overhead: overhead.max(0.0),
             pair_seconds: bounds * odds.fresh_low() * effective,
             odds,
-            severity: 1.0,
             expected: grid.top(),
-            first: 0,
             lower: None,
             upper: None,
             lower_index: None,

@@ -128,6 +128,11 @@ impl VerdictOdds {
         &self.outlooks[row..row + BINS]
     }
 
+    /// Trials at a fresh load that force a verdict.
+    pub(super) fn fresh_trials(&self) -> f64 {
+        (self.low_counts + self.high_counts) as f64 * self.group
+    }
+
     /// Low-loss trials that a fresh load needs.
     pub(super) fn fresh_low(&self) -> f64 {
         self.low_counts as f64 * self.group

@@ -3,12 +3,15 @@
 //! `search_time run STRATEGY GOALS SPEC FIRST_SEED SEEDS` prints one JSON object a search;
 //! `search_time serve` lets another program measure the same systems, a line in, a line out.
 
+mod held_out;
+mod system;
+
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
 use brimful_search::{Controller, GoalResult, Problem, SearchGoal, Step, StrategyKind};
-use brimful_sim::{Simulator, SystemSpec};
-use brimful_trial::{Load, Measurer, Nanoseconds, Ratio, TrialInput, TrialOutput, TrialResult};
+use brimful_trial::{Load, Nanoseconds, Ratio, TrialInput, TrialOutput, TrialResult};
+use system::System;
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -34,21 +37,19 @@ fn run(strategy: &str, goals: &str, spec: &str, first: u64, count: u64) -> Resul
         _ => return Err("strategy: straddle or bisect".into()),
     };
     let (problem, stoppable) = goal_set(goals)?;
-    let spec: SystemSpec = spec.parse()?;
     let mut output = std::io::stdout().lock();
     for seed in first..first + count {
-        let line = search(&problem, kind, stoppable, spec.clone().with_seed(seed))?;
+        let line = search(&problem, kind, stoppable, spec, seed)?;
         writeln!(output, "{line}")?;
     }
     Ok(())
 }
 
 /// One search as a JSON object.
-fn search(problem: &Problem, kind: StrategyKind, stoppable: bool, spec: SystemSpec) -> Result<String, Failure> {
-    let seed = spec.seed();
-    let capacity = spec.capacity().per_second();
+fn search(problem: &Problem, kind: StrategyKind, stoppable: bool, spec: &str, seed: u64) -> Result<String, Failure> {
+    let mut simulator = System::new(&format!("{spec},seed={seed}"))?;
+    let capacity = simulator.capacity();
     let verbose = std::env::var_os("TRACE").is_some();
-    let mut simulator = Simulator::new(&spec);
     let mut controller = Controller::new(problem.clone(), kind);
     let (mut deciding, mut slowest) = (0.0, 0.0_f64);
     loop {
@@ -91,7 +92,7 @@ fn goal_json(result: &GoalResult, capacity: f64) -> String {
     )
 }
 
-fn trace(input: &TrialInput, output: &TrialOutput, capacity: f64, simulator: &Simulator) {
+fn trace(input: &TrialInput, output: &TrialOutput, capacity: f64, simulator: &System) {
     eprintln!(
         "{:9.1} {:6.1}s {:9.3}% lost {:9} {:8.4}%{}",
         simulator.now().as_seconds(),
@@ -146,8 +147,8 @@ fn serve() -> Result<(), Failure> {
     for line in std::io::stdin().lock().lines() {
         let line = line?;
         if let Some(spec) = line.strip_prefix("new ") {
-            let made = Simulator::new(&spec.parse()?);
-            writeln!(output, "{}", made.capacity().per_second())?;
+            let made = System::new(spec)?;
+            writeln!(output, "{}", made.capacity())?;
             simulator = Some(made);
         } else {
             let (load, seconds) = line.split_once(' ').ok_or("LOAD SECONDS")?;

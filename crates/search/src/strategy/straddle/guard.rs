@@ -1,0 +1,118 @@
+//! What keeps a search short where the model of the curve is wrong.
+//!
+//! The model may promise a verdict a little further down again and again, or hop between loads without finishing any.
+//! So every goal is watched: bounds that creep make the steps to the next load double, many moved bounds end in plain
+//! bisection, and time without a moved bound ends in measuring one load to its verdict.
+
+use brimful_trial::{Load, TrialInput};
+
+use super::target::Target;
+use super::tune::tune;
+use crate::{Problem, TrialLog, Verdict};
+
+/// A bound may move this often in a row on one side by a single width.
+const PATIENCE_ONE_SIDE: f64 = 5.0;
+/// Bounds may move this often altogether before steps widen for good.
+const PATIENCE_ALTOGETHER: f64 = 12.0;
+const MOST_DOUBLINGS: f64 = 40.0;
+/// The share of a move that counts at least.
+const CHEAPEST: f64 = 0.04;
+/// Loads that could have been measured to their verdicts since a bound has moved.
+const IDLE_LOADS: f64 = 3.0;
+/// Trials at one load, as a multiple of what forces a verdict, before a goal is given up.
+const EXCESS: f64 = 20.0;
+
+/// The history of one goal's bounds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Watch {
+    lower: Option<Load>,
+    upper: Option<Load>,
+    lower_in_row: f64,
+    upper_in_row: f64,
+    moves: f64,
+    idle_seconds: f64,
+    committed: Option<Load>,
+    is_given_up: bool,
+}
+
+impl Watch {
+    /// Takes notice of the bounds as they are now.
+    pub(super) fn follow(&mut self, target: &Target) {
+        let (is_lower_new, is_upper_new) = (self.lower != target.lower, self.upper != target.upper);
+        // A bound that moved for the price of a single trial hardly counts.
+        let price = (self.idle_seconds / (target.odds.fresh_trials() * target.effective)).clamp(CHEAPEST, 1.0);
+        if is_lower_new {
+            (self.lower_in_row, self.upper_in_row) = (self.lower_in_row + price, 0.0);
+        }
+        if is_upper_new {
+            (self.lower_in_row, self.upper_in_row) = (0.0, self.upper_in_row + price);
+        }
+        if is_lower_new || is_upper_new {
+            self.moves += price;
+            self.idle_seconds = 0.0;
+            self.committed = None;
+            (self.lower, self.upper) = (target.lower, target.upper);
+        }
+    }
+
+    pub(super) fn spend(&mut self, seconds: f64) {
+        self.idle_seconds += seconds;
+    }
+
+    /// Whether the goal has to do without an answer: its Measurer gives no trials that count.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.is_given_up
+    }
+
+    /// How many widths the next load has to stay away from the lower and the upper bound.
+    pub(super) fn distances(&self) -> (i64, i64) {
+        let always = (self.moves - PATIENCE_ALTOGETHER) / 2.0;
+        let widths = |in_row: f64| {
+            let doublings = always.max(in_row - PATIENCE_ONE_SIDE).clamp(0.0, MOST_DOUBLINGS);
+            doublings.exp2() as i64
+        };
+        (widths(self.lower_in_row), widths(self.upper_in_row))
+    }
+
+    /// How little the model is to be believed: it lets one bound creep.
+    pub(super) fn doubt(&self) -> f64 {
+        let in_row = self.lower_in_row.max(self.upper_in_row);
+        (tune("doubt", 0.0) + tune("doubts", 0.0) * (in_row - 1.0).max(0.0)).min(0.9)
+    }
+
+    /// The load to stay at until its verdict is known, once nothing has moved for long.
+    pub(super) fn commitment(
+        &mut self,
+        log: &TrialLog,
+        target: &Target,
+        open_goals: usize,
+        planned: Load,
+    ) -> Option<Load> {
+        let verdict_seconds = target.odds.fresh_trials() * target.effective;
+        if self.idle_seconds < IDLE_LOADS * verdict_seconds * open_goals as f64 {
+            return None;
+        }
+        let is_open = |load: &Load| log.verdict(*load, target.goal) == Verdict::Undecided;
+        let load = *self.committed.filter(is_open).get_or_insert(planned);
+        self.committed = Some(load);
+        let enough = EXCESS * target.odds.fresh_trials() + 100.0;
+        self.is_given_up = log.trials_at(load).len() as f64 > enough;
+        Some(load)
+    }
+}
+
+/// A trial for a goal for which the model has no candidate left: the middle of what is open.
+pub(super) fn last_resort(problem: &Problem, target: &Target) -> Option<TrialInput> {
+    let load = match (target.lower, target.upper) {
+        (_, None) => problem.max_load(),
+        (None, Some(_)) => problem.min_load(),
+        (Some(lower), Some(upper)) => {
+            let middle = (lower.per_second() * upper.per_second()).sqrt();
+            Load::new(middle).ok().filter(|&load| load > lower && load < upper)?
+        }
+    };
+    Some(TrialInput {
+        load,
+        duration: target.duration,
+    })
+}

@@ -1,0 +1,201 @@
+//! What a load promises for one goal, at every representative point of the posterior.
+
+use brimful_trial::Load;
+
+use super::curve::{Curve, Point, TrialPlan};
+use super::stray::Drawn;
+use super::target::Target;
+use super::verdict_odds::{Needed, Outlook, bin_of_odds};
+use crate::grid::LoadGrid;
+use crate::{Problem, TrialLog, Verdict};
+
+/// A trial that is stopped costs the rest after it, and a second until the loss is noticed.
+const STOPPED_SECONDS: f64 = 3.0;
+/// Short trials at one load before a long one is due.
+const SHORT_TRIALS: usize = 2;
+/// So many points stand for the posterior in planning.
+const REPRESENTATIVES: usize = 128;
+
+pub(super) struct Prospect {
+    pub(super) index: i64,
+    pub(super) load: Load,
+    /// Chance to become a lower bound, by point.
+    pub(super) lower: Vec<f32>,
+    /// Seconds to a verdict, by point.
+    pub(super) seconds: Vec<f32>,
+    /// Whether it pays to begin with a short trial.
+    pub(super) begins_short: bool,
+}
+
+/// What is known, and where to read it.
+pub(super) struct Outlooker<'a> {
+    pub(super) problem: &'a Problem,
+    pub(super) log: &'a TrialLog,
+    pub(super) grid: &'a LoadGrid,
+    curve: &'a Curve,
+    /// Points of the posterior that stand for an equal share each ...
+    points: Vec<Point>,
+    /// ... and the stray losses that go with them, by limit.
+    drawn: Vec<(f64, Vec<Drawn>)>,
+    pub(super) weights: Vec<f32>,
+}
+
+impl<'a> Outlooker<'a> {
+    pub(super) fn new(problem: &'a Problem, log: &'a TrialLog, grid: &'a LoadGrid, curve: &'a Curve) -> Self {
+        let points = representatives(curve.points());
+        Self {
+            problem,
+            log,
+            grid,
+            curve,
+            weights: vec![1.0 / points.len() as f32; points.len()],
+            drawn: curve
+                .strays()
+                .iter()
+                .map(|stray| (stray.limit(), stray.draw(points.len())))
+                .collect(),
+            points,
+        }
+    }
+
+    pub(super) fn prospect(&self, target: &Target, index: i64) -> Option<Prospect> {
+        let load = target.load(self.grid, index);
+        if self.log.verdict(load, target.goal) != Verdict::Undecided {
+            return None;
+        }
+        let goal = &self.problem.goals()[target.goal];
+        let needed = Needed::new(goal, &self.log.sums(load, target.goal), target.effective);
+        let (outlooks, group) = target.odds.outlooks(needed)?;
+        let plan = self.trial_plan(target, load, target.duration_s);
+        let strays = self.strays(target, plan.position);
+        let stops = self.problem.has_early_termination();
+        let mut prospect = Prospect {
+            index,
+            load,
+            lower: Vec::with_capacity(self.points.len()),
+            seconds: Vec::with_capacity(self.points.len()),
+            begins_short: false,
+        };
+        let mut full = 0.0;
+        for (point, rate) in self.points.iter().zip(strays) {
+            let odds = with_stray(self.curve.odds(point, &plan), rate * target.duration_s);
+            let Outlook { lower, trials } = outlooks[bin_of_odds(odds)];
+            let mut cost = target.cost;
+            if stops {
+                let failing = (STOPPED_SECONDS + target.duration_s / (2.0 + odds)).min(target.cost);
+                cost += (failing - target.cost) * odds / (1.0 + odds);
+            }
+            let seconds = trials * group * cost;
+            full += seconds;
+            prospect.lower.push(lower as f32);
+            prospect.seconds.push(seconds as f32);
+        }
+        if target.is_strict {
+            self.consider_short(target, &mut prospect, full);
+        }
+        Some(prospect)
+    }
+
+    /// With an exceed ratio of 0 a short high-loss trial makes an upper bound, and saves a long one.
+    fn consider_short(&self, target: &Target, prospect: &mut Prospect, full: f64) {
+        let (Some(short), Some(short_s), Some(cost)) = (target.short, target.short_s, target.short_cost()) else {
+            return;
+        };
+        let tried = self.log.trials_at(prospect.load).iter();
+        if tried.filter(|trial| trial.input.duration == short).count() >= SHORT_TRIALS {
+            return;
+        }
+        let plan = self.trial_plan(target, prospect.load, short_s);
+        let strays = self.strays(target, plan.position);
+        let mut with_short = 0.0;
+        let seconds: Vec<f32> = self
+            .points
+            .iter()
+            .zip(strays)
+            .zip(&prospect.seconds)
+            .map(|((point, rate), &full)| {
+                let odds = with_stray(self.curve.odds(point, &plan), rate * short_s);
+                let seconds = cost + f64::from(full) / (1.0 + odds);
+                with_short += seconds;
+                seconds as f32
+            })
+            .collect();
+        if with_short < full {
+            prospect.seconds = seconds;
+            prospect.begins_short = true;
+        }
+    }
+
+    /// Chance that a load never measured becomes a lower bound.
+    pub(super) fn fresh_lower(&self, target: &Target, index: i64) -> f64 {
+        let plan = self.trial_plan(target, self.grid.load(index), target.duration_s);
+        let outlooks = target.odds.fresh();
+        let strays = self.strays(target, plan.position);
+        let sum: f64 = self
+            .points
+            .iter()
+            .zip(strays)
+            .map(|(point, rate)| {
+                let odds = with_stray(self.curve.odds(point, &plan), rate * target.duration_s);
+                outlooks[bin_of_odds(odds)].lower
+            })
+            .sum();
+        sum / self.points.len() as f64
+    }
+
+    /// Stray losses a second at a position, by point.
+    fn strays<'b>(&'b self, target: &Target, position: f64) -> impl Iterator<Item = f64> + use<'b> {
+        let (limit, drawn) = self
+            .drawn
+            .iter()
+            .find(|(limit, _)| *limit == target.limit)
+            .expect("every limit was drawn for");
+        let factors = self.curve.stray(*limit).factors(position);
+        drawn.iter().map(move |drawn| drawn.rate * factors[drawn.decay])
+    }
+
+    fn trial_plan(&self, target: &Target, load: Load, seconds: f64) -> TrialPlan {
+        TrialPlan {
+            position: self.grid.position(load.per_second()),
+            units_per_step: load.per_second() * self.grid.log_step() * seconds,
+            limit: target.limit,
+        }
+    }
+}
+
+/// Points that stand for all, each for the same share of the posterior.
+fn representatives(points: &[Point]) -> Vec<Point> {
+    let share = points.iter().map(|point| point.weight).sum::<f64>() / REPRESENTATIVES as f64;
+    let mut drawn = Vec::with_capacity(REPRESENTATIVES);
+    let mut passed = -0.5 * share;
+    for point in points {
+        passed += point.weight;
+        while passed > 0.0 && drawn.len() < REPRESENTATIVES {
+            passed -= share;
+            drawn.push(*point);
+        }
+    }
+    drawn
+}
+
+/// Odds of high loss when stray losses may come on top, so many on average.
+fn with_stray(odds: f64, stray: f64) -> f64 {
+    (1.0 + odds) * stray.min(MOST_STRAY).exp() - 1.0 + 1e-12
+}
+
+/// Events in a trial beyond which nothing changes.
+const MOST_STRAY: f64 = 30.0;
+
+/// The sum of the products, in an order that the processor can do several at a time.
+pub(super) fn sum_of_products(a: &[f32], b: &[f32]) -> f32 {
+    const LANES: usize = 8;
+    let mut sums = [0.0; LANES];
+    let (mut left, mut right) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+    for (x, y) in left.by_ref().zip(right.by_ref()) {
+        for lane in 0..LANES {
+            sums[lane] += x[lane] * y[lane];
+        }
+    }
+    let rest: f32 = left.remainder().iter().zip(right.remainder()).map(|(x, y)| x * y).sum();
+    sums.iter().sum::<f32>() + rest
+}

@@ -1,9 +1,17 @@
 """The native engine. Numbers and JSON text cross the boundary; errors are ValueError with one line."""
 
+from typing import final
+
+from typing_extensions import disjoint_base
+
+__all__ = ["Controller", "Simulator", "simulate", "simulator_kinds", "strategies"]
+
 def strategies() -> list[str]: ...
 def simulator_kinds() -> list[tuple[str, str, list[tuple[str, str, str]]]]: ...
 def simulate(problem_json: str, strategy: str, spec: str, seeds: list[int], early_termination: bool = False) -> str: ...
 
+@final
+@disjoint_base
 class Controller:
     def __new__(cls, problem_json: str, strategy: str) -> Controller: ...
     def next(self) -> tuple[float, float] | None: ...
@@ -27,6 +35,8 @@ class Controller:
     def phase(self) -> int | None: ...
     def forecast(self) -> float | None: ...
 
+@final
+@disjoint_base
 class Simulator:
     def __new__(cls, spec: str) -> Simulator: ...
     def measure(

@@ -7,6 +7,7 @@ import tomllib
 from importlib import resources
 from typing import Any
 
+
 def requirements() -> list[dict[str, Any]]:
     """Read the list of requirements, each with what satisfies it."""
     text = resources.files("brimful").joinpath("compliance.toml").read_text(encoding="utf-8")

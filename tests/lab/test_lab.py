@@ -182,7 +182,8 @@ def test_tester_arguments(own_interfaces):
         assert lab.tester_arguments() == ["--port", "ta", "--port", "tb", *own_cpu()]
     with open_lab("router", ip=6) as lab:
         assert " ".join(lab.tester_arguments()) == (
-            f"--port ta --port tb {' '.join([*own_cpu(), ''])}--next-hop-mac 02:62:66:00:00:0a --next-hop-mac 02:62:66:00:00:0b --ip 6 "
+            f"--port ta --port tb {' '.join([*own_cpu(), ''])}"
+            "--next-hop-mac 02:62:66:00:00:0a --next-hop-mac 02:62:66:00:00:0b --ip 6 "
             "--source-ip 2001:2::2 --destination-ip 2001:2:0:8000::2 "
             "--source-ip 2001:2:0:8000::2 --destination-ip 2001:2::2"
         )

@@ -32,11 +32,7 @@ pub enum Malformed {
 }
 
 /// Checks that `bytes` has `needed` bytes at least.
-pub(crate) fn check_len(
-    format: &'static str,
-    bytes: &[u8],
-    needed: usize,
-) -> Result<(), Malformed> {
+pub(crate) fn check_len(format: &'static str, bytes: &[u8], needed: usize) -> Result<(), Malformed> {
     if bytes.len() < needed {
         return Err(Malformed::TooShort {
             format,

@@ -54,8 +54,7 @@ impl fmt::Display for MacAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (first, rest) = (self.0[0], &self.0[1..]);
         write!(formatter, "{first:02x}")?;
-        rest.iter()
-            .try_for_each(|byte| write!(formatter, ":{byte:02x}"))
+        rest.iter().try_for_each(|byte| write!(formatter, ":{byte:02x}"))
     }
 }
 

@@ -61,9 +61,7 @@ impl<'a> Ipv6View<'a> {
         }
         let total = Ipv6Header::LEN + usize::from(u16_at(bytes, 4));
         check_len(FORMAT, bytes, total)?;
-        Ok(Self {
-            bytes: &bytes[..total],
-        })
+        Ok(Self { bytes: &bytes[..total] })
     }
 
     /// Sender.

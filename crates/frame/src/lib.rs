@@ -21,9 +21,7 @@ mod udp;
 pub use arp::{ArpOperation, ArpPacket};
 pub use checksum::Checksum;
 pub use error::Malformed;
-pub use ethernet::{
-    EtherType, EthernetHeader, EthernetView, MacAddress, MacAddressError, VlanTag, VlanTagError,
-};
+pub use ethernet::{EtherType, EthernetHeader, EthernetView, MacAddress, MacAddressError, VlanTag, VlanTagError};
 pub use ipv4::{IpProtocol, Ipv4Header, Ipv4View};
 pub use ipv6::{Ipv6Header, Ipv6View};
 pub use stamp::{Stamp, TIMESTAMP_MASK};

@@ -3,8 +3,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use thiserror::Error;
 
 use crate::{
-    Checksum, EtherType, EthernetHeader, FRAME_CHECK_SEQUENCE_LEN, IpProtocol, Ipv4Header,
-    Ipv6Header, MAX_FRAME_SIZE, MIN_FRAME_SIZE, MacAddress, Stamp, UdpPorts, UdpView, VlanTag,
+    Checksum, EtherType, EthernetHeader, FRAME_CHECK_SEQUENCE_LEN, IpProtocol, Ipv4Header, Ipv6Header, MAX_FRAME_SIZE,
+    MIN_FRAME_SIZE, MacAddress, Stamp, UdpPorts, UdpView, VlanTag,
 };
 
 /// Hop limit of test frames: far from running out behind a chain of routers.
@@ -110,10 +110,7 @@ impl TestFrameFormat {
 
     fn emit_ip(&self, buffer: &mut [u8], payload_len: u16) {
         match self.addresses {
-            IpAddresses::V4 {
-                source,
-                destination,
-            } => Ipv4Header {
+            IpAddresses::V4 { source, destination } => Ipv4Header {
                 source,
                 destination,
                 hop_limit: HOP_LIMIT,
@@ -121,10 +118,7 @@ impl TestFrameFormat {
                 payload_len,
             }
             .emit(buffer),
-            IpAddresses::V6 {
-                source,
-                destination,
-            } => Ipv6Header {
+            IpAddresses::V6 { source, destination } => Ipv6Header {
                 source,
                 destination,
                 hop_limit: HOP_LIMIT,
@@ -137,22 +131,14 @@ impl TestFrameFormat {
 
     fn pseudo_header(&self, udp_len: u16) -> Checksum {
         let addresses = match self.addresses {
-            IpAddresses::V4 {
-                source,
-                destination,
-            } => Checksum::new()
+            IpAddresses::V4 { source, destination } => Checksum::new()
                 .with_bytes(&source.octets())
                 .with_bytes(&destination.octets()),
-            IpAddresses::V6 {
-                source,
-                destination,
-            } => Checksum::new()
+            IpAddresses::V6 { source, destination } => Checksum::new()
                 .with_bytes(&source.octets())
                 .with_bytes(&destination.octets()),
         };
-        addresses
-            .with_word(u16::from(IpProtocol::UDP.0))
-            .with_word(udp_len)
+        addresses.with_word(u16::from(IpProtocol::UDP.0)).with_word(udp_len)
     }
 }
 

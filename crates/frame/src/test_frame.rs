@@ -1,7 +1,4 @@
-use crate::{
-    EtherType, EthernetView, IpProtocol, Ipv4View, Ipv6View, Malformed, Stamp, UdpPorts, UdpView,
-    VlanTag,
-};
+use crate::{EtherType, EthernetView, IpProtocol, Ipv4View, Ipv6View, Malformed, Stamp, UdpPorts, UdpView, VlanTag};
 
 /// A test frame as it came back: intact, and what it says of itself.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -59,9 +56,5 @@ fn require_udp(format: &'static str, protocol: IpProtocol) -> Result<(), Malform
 }
 
 fn field(format: &'static str, field: &'static str, value: u32) -> Malformed {
-    Malformed::Field {
-        format,
-        field,
-        value,
-    }
+    Malformed::Field { format, field, value }
 }

@@ -37,9 +37,7 @@ impl<'a> UdpView<'a> {
             });
         }
         check_len(FORMAT, bytes, len)?;
-        Ok(Self {
-            bytes: &bytes[..len],
-        })
+        Ok(Self { bytes: &bytes[..len] })
     }
 
     /// Both ports.

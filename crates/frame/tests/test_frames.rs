@@ -1,8 +1,8 @@
 //! Whole test frames, out and back.
 
 use brimful_frame::{
-    IpAddresses, MAX_FRAME_SIZE, MacAddress, Malformed, Stamp, TIMESTAMP_MASK, TestFrame,
-    TestFrameFormat, UdpPorts, VlanTag,
+    IpAddresses, MAX_FRAME_SIZE, MacAddress, Malformed, Stamp, TIMESTAMP_MASK, TestFrame, TestFrameFormat, UdpPorts,
+    VlanTag,
 };
 use proptest::prelude::*;
 
@@ -148,8 +148,5 @@ fn damage_is_told_from_foreign_frames() {
         stamp,
     );
     buffer[59] ^= 1;
-    assert_eq!(
-        TestFrame::parse(&buffer),
-        Err(Malformed::Checksum { format: "UDP" })
-    );
+    assert_eq!(TestFrame::parse(&buffer), Err(Malformed::Checksum { format: "UDP" }));
 }

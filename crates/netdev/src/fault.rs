@@ -127,9 +127,7 @@ impl<P: Port> FaultyPort<P> {
         if taken == 1 {
             Ok(())
         } else {
-            Err(io::Error::other(
-                "a fault injector needs a port that takes every frame",
-            ))
+            Err(io::Error::other("a fault injector needs a port that takes every frame"))
         }
     }
 }
@@ -139,11 +137,7 @@ impl<P: Port> Port for FaultyPort<P> {
         self.inner.name()
     }
 
-    fn send_burst(
-        &mut self,
-        count: usize,
-        fill: &mut dyn FnMut(usize, &mut [u8]) -> usize,
-    ) -> io::Result<usize> {
+    fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
         let count = count.min(MAX_BURST);
         let mut buffer = std::mem::take(&mut self.buffer);
         let result = (0..count).try_for_each(|index| {

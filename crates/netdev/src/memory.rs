@@ -66,11 +66,7 @@ impl Port for MemoryPort {
         &self.name
     }
 
-    fn send_burst(
-        &mut self,
-        count: usize,
-        fill: &mut dyn FnMut(usize, &mut [u8]) -> usize,
-    ) -> io::Result<usize> {
+    fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
         let count = count.min(MAX_BURST);
         let buffer = &mut self.buffer;
         let sent = with(&self.outgoing, |queue| {

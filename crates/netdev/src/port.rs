@@ -29,11 +29,7 @@ pub trait Port {
     ///
     /// # Errors
     /// When the interface is gone or down.
-    fn send_burst(
-        &mut self,
-        count: usize,
-        fill: &mut dyn FnMut(usize, &mut [u8]) -> usize,
-    ) -> io::Result<usize>;
+    fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize>;
 
     /// Hands up to `limit` frames that have arrived to `take` and gives how many there were.
     ///

@@ -146,11 +146,7 @@ impl Tracker {
             let end = bound.min((start / WORD_BITS + 1) * WORD_BITS);
             let bits = *self.word_mut(start) >> (start % WORD_BITS);
             let len = end - start;
-            let mask = if len == WORD_BITS {
-                u64::MAX
-            } else {
-                (1 << len) - 1
-            };
+            let mask = if len == WORD_BITS { u64::MAX } else { (1 << len) - 1 };
             self.settled.received += u64::from((bits & mask).count_ones());
             self.settled.bound = end;
         }

@@ -20,9 +20,7 @@ pub struct MonotonicClock {
 impl MonotonicClock {
     /// Starts at 0.
     pub fn start() -> Self {
-        Self {
-            origin: Instant::now(),
-        }
+        Self { origin: Instant::now() }
     }
 }
 

@@ -67,19 +67,10 @@ mod tests {
         for sequence in (0..10).filter(|&sequence| sequence != 4) {
             tracker.record(sequence);
         }
-        assert_eq!(
-            certainly_lost(&mut tracker, &history, at(60), GRACE, SILENCE),
-            0
-        );
-        assert_eq!(
-            certainly_lost(&mut tracker, &history, at(110), GRACE, SILENCE),
-            1
-        );
+        assert_eq!(certainly_lost(&mut tracker, &history, at(60), GRACE, SILENCE), 0);
+        assert_eq!(certainly_lost(&mut tracker, &history, at(110), GRACE, SILENCE), 1);
         tracker.record(4);
-        assert_eq!(
-            certainly_lost(&mut tracker, &history, at(111), GRACE, SILENCE),
-            0
-        );
+        assert_eq!(certainly_lost(&mut tracker, &history, at(111), GRACE, SILENCE), 0);
     }
 
     #[test]
@@ -87,14 +78,8 @@ mod tests {
         let (mut tracker, mut history) = (Tracker::new(100), SentHistory::default());
         history.note(at(10), 10, SILENCE);
         tracker.record(2);
-        assert_eq!(
-            certainly_lost(&mut tracker, &history, at(400), GRACE, SILENCE),
-            2
-        );
-        assert_eq!(
-            certainly_lost(&mut tracker, &history, at(510), GRACE, SILENCE),
-            9
-        );
+        assert_eq!(certainly_lost(&mut tracker, &history, at(400), GRACE, SILENCE), 2);
+        assert_eq!(certainly_lost(&mut tracker, &history, at(510), GRACE, SILENCE), 9);
     }
 
     proptest! {

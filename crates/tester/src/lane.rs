@@ -3,9 +3,7 @@ use brimful_netdev::{MAX_BURST, Port};
 use brimful_trial::{Load, Nanoseconds};
 use serde::Serialize;
 
-use crate::{
-    CatchUp, PacingRecord, PacingReport, Schedule, SentHistory, Stream, Tracker, certainly_lost,
-};
+use crate::{CatchUp, PacingRecord, PacingReport, Schedule, SentHistory, Stream, Tracker, certainly_lost};
 
 /// What is known of one direction after a trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -78,12 +76,7 @@ impl Lane {
     }
 
     /// The lanes of a trial, one a direction, evenly interleaved.
-    pub(crate) fn all(
-        pairs: &[(usize, usize)],
-        start: Nanoseconds,
-        load: Load,
-        duration: Nanoseconds,
-    ) -> Vec<Self> {
+    pub(crate) fn all(pairs: &[(usize, usize)], start: Nanoseconds, load: Load, duration: Nanoseconds) -> Vec<Self> {
         let schedule = Schedule::new(start, load, duration);
         let with_schedule = |(index, &pair): (usize, &(usize, usize))| match index {
             0 => Self::new(pair, schedule),
@@ -157,12 +150,7 @@ impl Lane {
         self.history.note(now, self.next, keep);
     }
 
-    pub(crate) fn certainly_lost(
-        &mut self,
-        now: Nanoseconds,
-        grace: Nanoseconds,
-        silence: Nanoseconds,
-    ) -> u64 {
+    pub(crate) fn certainly_lost(&mut self, now: Nanoseconds, grace: Nanoseconds, silence: Nanoseconds) -> u64 {
         certainly_lost(&mut self.tracker, &self.history, now, grace, silence)
     }
 

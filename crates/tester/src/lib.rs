@@ -22,9 +22,7 @@ pub use clock::{Clock, MonotonicClock};
 pub use early_stop::{SentHistory, certainly_lost};
 pub use lane::DirectionReport;
 pub use pacing::{PacingBounds, PacingRecord, PacingReport, Spoiled};
-pub use profile::{
-    Addressing, Directions, Endpoint, FrameSizes, FrameSizesError, MAX_FLOWS, Pair, Profile, Stream,
-};
+pub use profile::{Addressing, Directions, Endpoint, FrameSizes, FrameSizesError, MAX_FLOWS, Pair, Profile, Stream};
 pub use protocol::{Description, MeasureRequest, Reply, Request, Warning};
 pub use schedule::{CatchUp, Schedule};
 pub use serve::serve;

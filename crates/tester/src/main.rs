@@ -51,13 +51,7 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     )?;
     let input = BufReader::new(io::stdin());
     let mut output = io::stdout().lock();
-    match serve(
-        &mut tester,
-        &settings.description(),
-        input,
-        &mut output,
-        &stop,
-    ) {
+    match serve(&mut tester, &settings.description(), input, &mut output, &stop) {
         // Whoever listened is gone: the same as the end of the input.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => Ok(result?),
@@ -70,16 +64,10 @@ fn open_ports(settings: &Settings) -> Result<[PacketPort; 2], Box<dyn std::error
         ..PacketPortOptions::new(settings.profile.max_frame_len()?)
     };
     let [first, second] = &settings.port_names;
-    Ok([
-        PacketPort::open(first, options)?,
-        PacketPort::open(second, options)?,
-    ])
+    Ok([PacketPort::open(first, options)?, PacketPort::open(second, options)?])
 }
 
-#[expect(
-    clippy::print_stderr,
-    reason = "where the protocol puts what is no reply"
-)]
+#[expect(clippy::print_stderr, reason = "where the protocol puts what is no reply")]
 fn fail(code: u8, message: &str) -> ExitCode {
     eprintln!("brimful-tester: {message}");
     ExitCode::from(code)

@@ -2,8 +2,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use brimful_frame::{MacAddress, VlanTag};
 use brimful_tester::{
-    Addressing, Description, Directions, Endpoint, FrameSizes, MAX_FLOWS, PacingBounds, Pair,
-    Profile, Timing,
+    Addressing, Description, Directions, Endpoint, FrameSizes, MAX_FLOWS, PacingBounds, Pair, Profile, Timing,
 };
 use brimful_trial::{Load, Nanoseconds};
 use clap::{Parser, ValueEnum};
@@ -185,29 +184,19 @@ impl Options {
 
     fn addressing(&self) -> Result<Addressing, String> {
         match self.ip {
-            IpVersion::V4 => Ok(Addressing::V4(self.address_pairs(
-                IPV4,
-                |address| match address {
-                    IpAddr::V4(address) => Some(address),
-                    IpAddr::V6(_) => None,
-                },
-            )?)),
-            IpVersion::V6 => Ok(Addressing::V6(self.address_pairs(
-                IPV6,
-                |address| match address {
-                    IpAddr::V6(address) => Some(address),
-                    IpAddr::V4(_) => None,
-                },
-            )?)),
+            IpVersion::V4 => Ok(Addressing::V4(self.address_pairs(IPV4, |address| match address {
+                IpAddr::V4(address) => Some(address),
+                IpAddr::V6(_) => None,
+            })?)),
+            IpVersion::V6 => Ok(Addressing::V6(self.address_pairs(IPV6, |address| match address {
+                IpAddr::V6(address) => Some(address),
+                IpAddr::V4(_) => None,
+            })?)),
         }
     }
 
     /// Sources and destinations of both ports in the version that `narrow` lets through.
-    fn address_pairs<T: Copy>(
-        &self,
-        default: [T; 2],
-        narrow: fn(IpAddr) -> Option<T>,
-    ) -> Result<[Pair<T>; 2], String> {
+    fn address_pairs<T: Copy>(&self, default: [T; 2], narrow: fn(IpAddr) -> Option<T>) -> Result<[Pair<T>; 2], String> {
         let read = |option, values: &[IpAddr]| {
             let Some([first, second]) = pair(option, values)? else {
                 return Ok(None);
@@ -245,9 +234,7 @@ impl Settings {
             load_unit: "frames/s",
             load_scope: "per interface and direction",
             conversion_factor: self.profile.directions.pairs().len() as u32,
-            contract: format!(
-                "a frame is lost when it has not arrived intact within {wait} after the end of sending"
-            ),
+            contract: format!("a frame is lost when it has not arrived intact within {wait} after the end of sending"),
             max_load: self.max_load.map(Load::per_second),
             min_duration_s: MIN_DURATION_S,
             can_stop_early: true,
@@ -371,23 +358,12 @@ mod tests {
             (&["--port", "c"][..], "--port is given 3 times"),
             (&["--frame-size", "63"], "--frame-size"),
             (&["--frame-size", "64", "--ip", "6"], "between 84 and 9000"),
-            (
-                &["--frame-size", "64", "--vlan", "5"],
-                "between 68 and 9000",
-            ),
+            (&["--frame-size", "64", "--vlan", "5"], "between 68 and 9000"),
             (&["--vlan", "4095"], "--vlan"),
             (&["--flows", "0"], "--flows"),
+            (&["--source-mac", "02:00:00:00:00:01"], "--source-mac is given 1 times"),
             (
-                &["--source-mac", "02:00:00:00:00:01"],
-                "--source-mac is given 1 times",
-            ),
-            (
-                &[
-                    "--source-mac",
-                    "03:00:00:00:00:01",
-                    "--source-mac",
-                    "02:00:00:00:00:01",
-                ],
+                &["--source-mac", "03:00:00:00:00:01", "--source-mac", "02:00:00:00:00:01"],
                 "group address",
             ),
             (&["--source-ip", "::1", "--source-ip", "::2"], "--ip"),
@@ -398,11 +374,7 @@ mod tests {
             let message = settings(&arguments).unwrap_err();
             assert!(message.contains(expected), "{message}");
         }
-        assert!(
-            settings(&["--port", "a"])
-                .unwrap_err()
-                .contains("give it twice")
-        );
+        assert!(settings(&["--port", "a"]).unwrap_err().contains("give it twice"));
         assert!(
             settings(&["--port", "a", "--port", "a"])
                 .unwrap_err()

@@ -160,8 +160,7 @@ impl PacingRecord {
                 bound_ms: bounds.stall.as_seconds() * 1e3,
             });
         }
-        let allowed =
-            (bounds.off_window_share * self.window as f64).max(OFF_WINDOWS_ALLOWED as f64);
+        let allowed = (bounds.off_window_share * self.window as f64).max(OFF_WINDOWS_ALLOWED as f64);
         if self.off_windows as f64 > allowed {
             return Err(Spoiled::OffWindows {
                 off: self.off_windows,
@@ -243,11 +242,7 @@ mod tests {
 
     #[test]
     fn a_punctual_sender_is_clean() {
-        let pacing = record(
-            200_000.0,
-            1.0,
-            (0..=1_000_000).step_by(5).map(|time| time * US),
-        );
+        let pacing = record(200_000.0, 1.0, (0..=1_000_000).step_by(5).map(|time| time * US));
         let report = pacing.report();
         assert_eq!(pacing.verdict(&PacingBounds::default(), false), Ok(()));
         assert_eq!((report.windows, report.off_windows), (100, 0));
@@ -273,17 +268,10 @@ mod tests {
 
     #[test]
     fn many_short_stalls_are_off_windows() {
-        let turns = (0..=1_000_000)
-            .step_by(5)
-            .filter(|time| time % 100_000 > 8_000);
+        let turns = (0..=1_000_000).step_by(5).filter(|time| time % 100_000 > 8_000);
         let pacing = record(200_000.0, 1.0, turns.map(|time| time * US));
-        assert!(matches!(
-            pacing.verdict(&PacingBounds::default(), false),
-            Ok(())
-        ));
-        let turns = (0..=1_010_000)
-            .step_by(5)
-            .filter(|time| (time + 4000) % 50_000 > 8_000);
+        assert!(matches!(pacing.verdict(&PacingBounds::default(), false), Ok(())));
+        let turns = (0..=1_010_000).step_by(5).filter(|time| (time + 4000) % 50_000 > 8_000);
         let pacing = record(200_000.0, 1.0, turns.map(|time| time * US));
         assert!(matches!(
             pacing.verdict(&PacingBounds::default(), false),
@@ -293,11 +281,7 @@ mod tests {
 
     #[test]
     fn a_slow_sender_leaves_frames_unsent_unless_it_was_told_to_stop() {
-        let pacing = record(
-            200_000.0,
-            1.0,
-            (0..=990_000).step_by(5).map(|time| time * US),
-        );
+        let pacing = record(200_000.0, 1.0, (0..=990_000).step_by(5).map(|time| time * US));
         assert!(matches!(
             pacing.verdict(&PacingBounds::default(), false),
             Err(Spoiled::Unsent { .. })
@@ -307,11 +291,7 @@ mod tests {
 
     #[test]
     fn low_rates_have_no_off_windows() {
-        let pacing = record(
-            50.0,
-            2.0,
-            (0..=2_000_000).step_by(100).map(|time| time * US),
-        );
+        let pacing = record(50.0, 2.0, (0..=2_000_000).step_by(100).map(|time| time * US));
         assert_eq!(pacing.verdict(&PacingBounds::default(), false), Ok(()));
         assert_eq!(pacing.report().off_windows, 0);
     }

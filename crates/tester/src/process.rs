@@ -41,9 +41,7 @@ pub(crate) fn raise_priority() {
 pub(crate) fn pin_to(processor: usize) -> io::Result<()> {
     let mut set = CpuSet::new();
     if processor >= CpuSet::MAX_CPU {
-        return Err(io::Error::other(format!(
-            "there is no processor {processor}"
-        )));
+        return Err(io::Error::other(format!("there is no processor {processor}")));
     }
     set.set(processor);
     sched_setaffinity(None, &set)

@@ -3,8 +3,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 use brimful_frame::{
-    FRAME_CHECK_SEQUENCE_LEN, IpAddresses, MacAddress, Stamp, TemplateError, TestFrameFormat,
-    TestTemplate, UdpPorts, VlanTag,
+    FRAME_CHECK_SEQUENCE_LEN, IpAddresses, MacAddress, Stamp, TemplateError, TestFrameFormat, TestTemplate, UdpPorts,
+    VlanTag,
 };
 use thiserror::Error;
 
@@ -112,10 +112,7 @@ pub struct Pair<T> {
 impl<T: Copy> Pair<T> {
     /// Each port sends to the other.
     pub fn crossed([first, second]: [T; 2]) -> [Self; 2] {
-        let pair = |source, destination| Self {
-            source,
-            destination,
-        };
+        let pair = |source, destination| Self { source, destination };
         [pair(first, second), pair(second, first)]
     }
 }
@@ -275,10 +272,7 @@ mod tests {
             directions: Directions::Bi,
             vlan: None,
             endpoints: [endpoint(1), endpoint(2)],
-            addressing: Addressing::V4(Pair::crossed([
-                [198, 18, 0, 2].into(),
-                [198, 19, 0, 2].into(),
-            ])),
+            addressing: Addressing::V4(Pair::crossed([[198, 18, 0, 2].into(), [198, 19, 0, 2].into()])),
         }
     }
 
@@ -297,9 +291,7 @@ mod tests {
         let mut buffer = [0; 1600];
         let mut sizes = BTreeMap::new();
         for sequence in 0..1200 {
-            *sizes
-                .entry(stream.fill(&mut buffer, stamp(sequence)) + 4)
-                .or_insert(0) += 1;
+            *sizes.entry(stream.fill(&mut buffer, stamp(sequence)) + 4).or_insert(0) += 1;
         }
         assert_eq!(sizes, BTreeMap::from([(64, 700), (594, 400), (1518, 100)]));
     }

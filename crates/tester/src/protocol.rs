@@ -36,8 +36,7 @@ impl MeasureRequest {
     /// # Errors
     /// Names the field that makes no sense.
     pub fn plan(&self) -> Result<TrialPlan, String> {
-        let duration = Nanoseconds::from_seconds(self.duration_s)
-            .map_err(|error| format!("duration_s: {error}"))?;
+        let duration = Nanoseconds::from_seconds(self.duration_s).map_err(|error| format!("duration_s: {error}"))?;
         if duration == Nanoseconds::ZERO {
             return Err("duration_s: a trial lasts longer than 0 s".to_owned());
         }
@@ -183,13 +182,10 @@ mod tests {
     #[test]
     fn requests_are_read() {
         assert_eq!(request(r#"{"op": "describe"}"#), Ok(Request::Describe));
-        assert_eq!(
-            request(r#"{"op": "calibrate", "new": 1}"#),
-            Ok(Request::Calibrate)
-        );
-        let Ok(Request::Measure(measure)) = request(
-            r#"{"op":"measure","id":1,"load":1e6,"duration_s":0.5,"stop_above_loss_ratio":0.005}"#,
-        ) else {
+        assert_eq!(request(r#"{"op": "calibrate", "new": 1}"#), Ok(Request::Calibrate));
+        let Ok(Request::Measure(measure)) =
+            request(r#"{"op":"measure","id":1,"load":1e6,"duration_s":0.5,"stop_above_loss_ratio":0.005}"#)
+        else {
             panic!("no request");
         };
         let plan = measure.plan().unwrap();

@@ -42,10 +42,7 @@ pub fn serve<P: Port, C: Clock>(
 }
 
 /// The end of the input must be noticed in the middle of a trial, so somebody has to be reading all the time.
-fn read_in_background(
-    input: impl BufRead + Send + 'static,
-    stop: Arc<AtomicBool>,
-) -> Receiver<String> {
+fn read_in_background(input: impl BufRead + Send + 'static, stop: Arc<AtomicBool>) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let lines = input.lines().map_while(Result::ok);
@@ -60,11 +57,7 @@ fn read_in_background(
 }
 
 /// The reply to one line; `None` when a trial was called off.
-fn answer<P: Port, C: Clock>(
-    tester: &mut Tester<'_, P, C>,
-    description: &Description,
-    line: &str,
-) -> Option<Reply> {
+fn answer<P: Port, C: Clock>(tester: &mut Tester<'_, P, C>, description: &Description, line: &str) -> Option<Reply> {
     match serde_json::from_str(line) {
         Ok(Request::Describe) => Some(Reply::Description(Box::new(description.clone()))),
         Ok(Request::Calibrate) => Some(calibrate(tester)),
@@ -83,17 +76,13 @@ fn calibrate<P: Port, C: Clock>(tester: &mut Tester<'_, P, C>) -> Reply {
                 ceiling: ceiling.per_second(),
             };
         }
-        Ok(None) => "calibration found no load that comes back without loss: are the ports joined?"
-            .to_owned(),
+        Ok(None) => "calibration found no load that comes back without loss: are the ports joined?".to_owned(),
         Err(error) => format!("a port failed: {error}"),
     };
     Reply::Error { id: None, error }
 }
 
-fn measure<P: Port, C: Clock>(
-    tester: &mut Tester<'_, P, C>,
-    request: MeasureRequest,
-) -> Option<Reply> {
+fn measure<P: Port, C: Clock>(tester: &mut Tester<'_, P, C>, request: MeasureRequest) -> Option<Reply> {
     let error = match request.plan() {
         Ok(plan) => match tester.measure(&plan) {
             Ok(outcome) => return Reply::of_trial(request.id, outcome),

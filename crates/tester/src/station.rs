@@ -1,8 +1,8 @@
 use std::net::IpAddr;
 
 use brimful_frame::{
-    ArpOperation, ArpPacket, EtherType, EthernetHeader, EthernetView, MIN_FRAME_SIZE, MacAddress,
-    Malformed, Stamp, TestFrame, TestTemplate, UdpPorts, VlanTag,
+    ArpOperation, ArpPacket, EtherType, EthernetHeader, EthernetView, MIN_FRAME_SIZE, MacAddress, Malformed, Stamp,
+    TestFrame, TestTemplate, UdpPorts, VlanTag,
 };
 
 use crate::Profile;
@@ -34,10 +34,7 @@ pub(crate) struct Station {
 }
 
 impl Station {
-    pub(crate) fn new(
-        profile: &Profile,
-        port: usize,
-    ) -> Result<Self, brimful_frame::TemplateError> {
+    pub(crate) fn new(profile: &Profile, port: usize) -> Result<Self, brimful_frame::TemplateError> {
         Ok(Self {
             mac: profile.endpoints[port].mac,
             address: profile.addressing.source(port),
@@ -138,10 +135,7 @@ mod tests {
             directions: Directions::Uni,
             vlan: vlan.map(|id| VlanTag::new(id).unwrap()),
             endpoints: [endpoint(1), endpoint(2)],
-            addressing: Addressing::V4(Pair::crossed([
-                [198, 18, 0, 2].into(),
-                [198, 19, 0, 2].into(),
-            ])),
+            addressing: Addressing::V4(Pair::crossed([[198, 18, 0, 2].into(), [198, 19, 0, 2].into()])),
         };
         Station::new(&profile, port).unwrap()
     }

@@ -278,12 +278,7 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
     }
 
     /// What ends the sending phase before its time.
-    fn check(
-        &mut self,
-        lanes: &mut [Lane],
-        plan: &TrialPlan,
-        now: Nanoseconds,
-    ) -> io::Result<Option<End>> {
+    fn check(&mut self, lanes: &mut [Lane], plan: &TrialPlan, now: Nanoseconds) -> io::Result<Option<End>> {
         if self.is_stopped() {
             return Ok(Some(End::Interrupted));
         }
@@ -301,8 +296,7 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
             lost += lane.certainly_lost(now, grace, silence);
         }
         let (intended, sent) = totals(lanes);
-        let certain = Counts::new(intended, sent, lost)
-            .is_ok_and(|counts| counts.loss_is_certain_to_exceed(limit));
+        let certain = Counts::new(intended, sent, lost).is_ok_and(|counts| counts.loss_is_certain_to_exceed(limit));
         Ok(certain.then_some(End::Loss))
     }
 
@@ -315,11 +309,7 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
     }
 
     /// Waits until everything has arrived or the contract is over.
-    fn await_stragglers(
-        &mut self,
-        lanes: &mut [Lane],
-        deadline: Nanoseconds,
-    ) -> io::Result<Option<End>> {
+    fn await_stragglers(&mut self, lanes: &mut [Lane], deadline: Nanoseconds) -> io::Result<Option<End>> {
         while lanes.iter().any(Lane::may_have_stragglers) {
             if self.is_stopped() {
                 return Ok(Some(End::Interrupted));
@@ -362,29 +352,28 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
     fn receive(&mut self, lanes: &mut [Lane], sending_is_over: bool) -> io::Result<usize> {
         let mut total = 0;
         for (index, (port, station)) in self.ports.iter_mut().zip(&self.stations).enumerate() {
-            let received =
-                port.receive_burst(MAX_BURST, &mut |bytes| match station.meaning(bytes) {
-                    Meaning::Test(stamp) if stamp.trial != self.trial => self.stale += 1,
-                    Meaning::Test(stamp) if stamp.stream == LEARNING_STREAM => {
-                        self.learnt[index] = true;
+            let received = port.receive_burst(MAX_BURST, &mut |bytes| match station.meaning(bytes) {
+                Meaning::Test(stamp) if stamp.trial != self.trial => self.stale += 1,
+                Meaning::Test(stamp) if stamp.stream == LEARNING_STREAM => {
+                    self.learnt[index] = true;
+                }
+                Meaning::Test(stamp) => {
+                    if let Some(lane) = lanes.get_mut(usize::from(stamp.stream))
+                        && lane.to == index
+                        && stamp.sequence < lane.sent()
+                    {
+                        lane.tracker.record(stamp.sequence);
+                        lane.stragglers += u64::from(sending_is_over);
                     }
-                    Meaning::Test(stamp) => {
-                        if let Some(lane) = lanes.get_mut(usize::from(stamp.stream))
-                            && lane.to == index
-                            && stamp.sequence < lane.sent()
-                        {
-                            lane.tracker.record(stamp.sequence);
-                            lane.stragglers += u64::from(sending_is_over);
-                        }
+                }
+                Meaning::Damaged => {
+                    if let Some(lane) = lanes.iter_mut().find(|lane| lane.to == index) {
+                        lane.damaged += 1;
                     }
-                    Meaning::Damaged => {
-                        if let Some(lane) = lanes.iter_mut().find(|lane| lane.to == index) {
-                            lane.damaged += 1;
-                        }
-                    }
-                    Meaning::AddressWanted(question) => self.questions.push((index, question)),
-                    Meaning::Foreign => {}
-                })?;
+                }
+                Meaning::AddressWanted(question) => self.questions.push((index, question)),
+                Meaning::Foreign => {}
+            })?;
             total += received;
         }
         for (index, question) in self.questions.drain(..) {
@@ -439,8 +428,7 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
         let (intended, sent) = totals(lanes);
         let lost = lanes.iter().map(Lane::lost).sum();
         TrialReport {
-            counts: Counts::new(intended, sent, lost)
-                .expect("no frame is received that was not sent"),
+            counts: Counts::new(intended, sent, lost).expect("no frame is received that was not sent"),
             stopped_early,
             warnings: warnings(&directions, self.stale),
             directions,

@@ -39,9 +39,7 @@ impl Program {
     #[expect(clippy::print_stderr, reason = "says why a test is skipped")]
     fn start(arguments: &[&str]) -> Option<Self> {
         let Some(way) = unshare() else {
-            eprintln!(
-                "skipped: this machine does not let us make a network namespace with a veth pair"
-            );
+            eprintln!("skipped: this machine does not let us make a network namespace with a veth pair");
             return None;
         };
         let script = format!("{JOINED_PORTS}; exec \"$@\"");
@@ -54,11 +52,7 @@ impl Program {
             .expect("unshare worked a moment ago");
         let output = BufReader::new(child.stdout.take().expect("piped"));
         let input = child.stdin.take();
-        Some(Self {
-            child,
-            input,
-            output,
-        })
+        Some(Self { child, input, output })
     }
 
     fn send(&mut self, request: &Value) {
@@ -127,11 +121,7 @@ fn nonsense_is_answered_and_survived() {
     };
     let reply = program.ask(&json!({"op": "measure", "id": 5, "load": -1, "duration_s": 1}));
     assert_eq!(reply["id"], 5);
-    assert!(
-        reply["error"]
-            .as_str()
-            .is_some_and(|text| text.starts_with("load"))
-    );
+    assert!(reply["error"].as_str().is_some_and(|text| text.starts_with("load")));
     assert!(program.ask(&json!({"op": "dance"}))["error"].is_string());
     assert_eq!(program.trial()["lost"], 0);
     assert_eq!(program.exit_code(), Some(0));
@@ -180,10 +170,7 @@ fn refusal(arguments: &[&str]) -> (Option<i32>, String) {
 fn wrong_arguments_are_usage_errors() {
     let (code, message) = refusal(&["--port", "ta"]);
     assert_eq!((code, message.lines().count()), (Some(2), 1), "{message}");
-    assert_eq!(
-        refusal(&["--port", "a", "--port", "b", "--flows", "0"]).0,
-        Some(2)
-    );
+    assert_eq!(refusal(&["--port", "a", "--port", "b", "--flows", "0"]).0, Some(2));
     assert_eq!(refusal(&[]).0, Some(2));
 }
 
@@ -200,8 +187,5 @@ fn a_small_mtu_says_how_to_raise_it() {
         return;
     };
     drop(program.input.take());
-    assert_eq!(
-        program.child.wait().expect("the child is ours").code(),
-        Some(3)
-    );
+    assert_eq!(program.child.wait().expect("the child is ours").code(), Some(3));
 }

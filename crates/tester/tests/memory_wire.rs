@@ -5,12 +5,10 @@ use std::io;
 use std::sync::atomic::AtomicBool;
 
 use brimful_frame::{MacAddress, Stamp, TestFrame};
-use brimful_netdev::{
-    Faults, FaultyPort, InjectedFaults, MemoryPort, Port, Statistics, memory_wire,
-};
+use brimful_netdev::{Faults, FaultyPort, InjectedFaults, MemoryPort, Port, Statistics, memory_wire};
 use brimful_tester::{
-    Addressing, Clock, Directions, Endpoint, FrameSizes, Outcome, PacingBounds, Pair, Profile,
-    Tester, Timing, TrialPlan, TrialReport,
+    Addressing, Clock, Directions, Endpoint, FrameSizes, Outcome, PacingBounds, Pair, Profile, Tester, Timing,
+    TrialPlan, TrialReport,
 };
 use brimful_trial::{Load, Nanoseconds, Ratio};
 use proptest::prelude::*;
@@ -50,10 +48,7 @@ fn profile() -> Profile {
         directions: Directions::Bi,
         vlan: None,
         endpoints: [endpoint(1), endpoint(2)],
-        addressing: Addressing::V4(Pair::crossed([
-            [198, 18, 0, 2].into(),
-            [198, 19, 0, 2].into(),
-        ])),
+        addressing: Addressing::V4(Pair::crossed([[198, 18, 0, 2].into(), [198, 19, 0, 2].into()])),
     }
 }
 
@@ -179,11 +174,7 @@ fn a_trial_with_certain_loss_stops_early_and_keeps_its_intended_count() {
     assert!(report.stopped_early);
     assert_eq!(report.counts.intended(), 4000);
     assert!(report.counts.sent() < 4000, "{report:?}");
-    assert!(
-        report
-            .counts
-            .loss_is_certain_to_exceed(Ratio::from_f64(0.01).unwrap())
-    );
+    assert!(report.counts.loss_is_certain_to_exceed(Ratio::from_f64(0.01).unwrap()));
 }
 
 #[test]
@@ -250,10 +241,7 @@ fn a_link_that_is_down_is_named() {
 fn a_trial_that_is_called_off_has_no_result() {
     let stop = AtomicBool::new(true);
     let mut tester = Bed::default().tester(&stop);
-    assert_eq!(
-        tester.measure(&plan(1000.0, None)).unwrap(),
-        Outcome::Interrupted
-    );
+    assert_eq!(tester.measure(&plan(1000.0, None)).unwrap(), Outcome::Interrupted);
 }
 
 /// A port at which one more frame has always just arrived.
@@ -267,11 +255,7 @@ impl Port for Babbling {
         self.inner.name()
     }
 
-    fn send_burst(
-        &mut self,
-        count: usize,
-        fill: &mut dyn FnMut(usize, &mut [u8]) -> usize,
-    ) -> io::Result<usize> {
+    fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
         self.inner.send_burst(count, fill)
     }
 
@@ -327,22 +311,14 @@ fn frame_of_trial(trial: u16, stream: u8, sequence: u64) -> Vec<u8> {
 fn frames_of_an_earlier_trial_do_not_count_but_are_told() {
     let report = trial_with_babble(&frame_of_trial(7, 0, 0));
     assert_eq!((report.counts.sent(), report.counts.lost()), (4000, 0));
-    assert!(
-        report
-            .directions
-            .iter()
-            .all(|direction| direction.duplicated == 0)
-    );
+    assert!(report.directions.iter().all(|direction| direction.duplicated == 0));
     assert_eq!(report.warnings[0].code, "stale-frames");
 }
 
 #[test]
 fn frames_never_sent_or_at_the_wrong_port_do_not_count() {
     let never_sent = trial_with_babble(&frame_of_trial(8, 0, 1_000_000));
-    assert_eq!(
-        (never_sent.counts.sent(), never_sent.counts.lost()),
-        (4000, 0)
-    );
+    assert_eq!((never_sent.counts.sent(), never_sent.counts.lost()), (4000, 0));
     // Stream 0 belongs at port b; what babbles at port a must not count, so that b alone sees copies of frame 5.
     let copies = trial_with_babble(&frame_of_trial(8, 0, 5));
     assert!(copies.directions[0].duplicated > 0);

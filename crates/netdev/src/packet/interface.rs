@@ -90,11 +90,7 @@ impl Interface {
 }
 
 /// `request` must hold what `command` reads; both callers above keep what it points to alive.
-fn ask(
-    socket: &PacketSocket,
-    command: libc::Ioctl,
-    mut request: libc::ifreq,
-) -> io::Result<libc::ifreq> {
+fn ask(socket: &PacketSocket, command: libc::Ioctl, mut request: libc::ifreq) -> io::Result<libc::ifreq> {
     // SAFETY: `request` is a whole ifreq and lives for the call; for SIOCETHTOOL its data pointer is to a
     // DriverInfo of the kernel's size that the caller holds.
     let result = unsafe { libc::ioctl(socket.as_raw_fd(), command, &raw mut request) };
@@ -115,12 +111,7 @@ mod tests {
 
     #[test]
     fn names_that_cannot_be() {
-        for name in [
-            "",
-            "no-such-interface-name-at-all",
-            "nul\0inside",
-            "brimful-absent",
-        ] {
+        for name in ["", "no-such-interface-name-at-all", "nul\0inside", "brimful-absent"] {
             assert!(Interface::find(name).is_none(), "{name:?}");
         }
     }

@@ -53,14 +53,10 @@ pub enum OpenError {
     #[error("there is no interface `{0}` in this network namespace; `ip link` lists them")]
     NoSuchInterface(String),
     /// Packet sockets need a privilege.
-    #[error(
-        "no permission to open a packet socket on `{0}`: run as root, or give the program CAP_NET_RAW"
-    )]
+    #[error("no permission to open a packet socket on `{0}`: run as root, or give the program CAP_NET_RAW")]
     NotPermitted(String),
     /// The interface does not carry frames of the length asked for.
-    #[error(
-        "interface `{name}` has MTU {mtu}, too small for these frames: `ip link set {name} mtu {needed}`"
-    )]
+    #[error("interface `{name}` has MTU {mtu}, too small for these frames: `ip link set {name} mtu {needed}`")]
     MtuTooSmall {
         /// The interface.
         name: String,
@@ -109,10 +105,8 @@ impl PacketPort {
                 },
             }
         };
-        let interface =
-            Interface::find(name).ok_or_else(|| OpenError::NoSuchInterface(name.to_owned()))?;
-        let mut socket =
-            PacketSocket::new(options.max_frame_len).map_err(system("open a packet socket"))?;
+        let interface = Interface::find(name).ok_or_else(|| OpenError::NoSuchInterface(name.to_owned()))?;
+        let mut socket = PacketSocket::new(options.max_frame_len).map_err(system("open a packet socket"))?;
         let mtu = interface.mtu(&socket).map_err(system("read the MTU"))?;
         let needed = needed_mtu(&options);
         if mtu < needed {
@@ -125,9 +119,7 @@ impl PacketPort {
         let refusal_is_at_the_peer = interface.driver(&socket).is_ok_and(|name| name == "veth");
         let ring = ReceiveRing::new(&socket, options.max_frame_len, options.ring_bytes)
             .map_err(system("set up the receive ring"))?;
-        socket
-            .start(interface.index())
-            .map_err(system("bind to it"))?;
+        socket.start(interface.index()).map_err(system("bind to it"))?;
         Ok(Self {
             interface,
             socket,
@@ -139,14 +131,8 @@ impl PacketPort {
 }
 
 fn needed_mtu(options: &PacketPortOptions) -> usize {
-    let tag = if options.has_vlan_tag {
-        VLAN_TAG_LEN
-    } else {
-        0
-    };
-    options
-        .max_frame_len
-        .saturating_sub(ETHERNET_HEADER_LEN + tag)
+    let tag = if options.has_vlan_tag { VLAN_TAG_LEN } else { 0 };
+    options.max_frame_len.saturating_sub(ETHERNET_HEADER_LEN + tag)
 }
 
 impl Port for PacketPort {
@@ -154,11 +140,7 @@ impl Port for PacketPort {
         self.interface.name()
     }
 
-    fn send_burst(
-        &mut self,
-        count: usize,
-        fill: &mut dyn FnMut(usize, &mut [u8]) -> usize,
-    ) -> io::Result<usize> {
+    fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
         let count = count.min(MAX_BURST);
         self.socket.prepare(count, fill);
         let mut taken = 0;

@@ -29,11 +29,7 @@ pub(super) struct ReceiveRing {
 
 impl ReceiveRing {
     /// Maps a ring of about `bytes`; the socket must not be bound yet.
-    pub(super) fn new(
-        socket: &PacketSocket,
-        max_frame_len: usize,
-        bytes: usize,
-    ) -> io::Result<Self> {
+    pub(super) fn new(socket: &PacketSocket, max_frame_len: usize, bytes: usize) -> io::Result<Self> {
         let slot_len = (max_frame_len + SLOT_OVERHEAD).next_power_of_two();
         let blocks = (bytes / BLOCK_LEN).max(1);
         let area_len = blocks * BLOCK_LEN;
@@ -143,8 +139,7 @@ impl Slot<'_> {
             self.u16_at(mem::offset_of!(libc::tpacket2_hdr, tp_vlan_tpid))
         };
         let new_start = start - VLAN_TAG_LEN;
-        self.bytes
-            .copy_within(start..start + MAC_ADDRESSES_LEN, new_start);
+        self.bytes.copy_within(start..start + MAC_ADDRESSES_LEN, new_start);
         let tag = &mut self.bytes[new_start + MAC_ADDRESSES_LEN..][..VLAN_TAG_LEN];
         tag[..2].copy_from_slice(&protocol.to_be_bytes());
         tag[2..].copy_from_slice(&control_information.to_be_bytes());

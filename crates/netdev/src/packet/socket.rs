@@ -60,11 +60,7 @@ impl PacketSocket {
     }
 
     /// Writes a burst into the buffers.
-    pub(super) fn prepare(
-        &mut self,
-        count: usize,
-        fill: &mut dyn FnMut(usize, &mut [u8]) -> usize,
-    ) {
+    pub(super) fn prepare(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) {
         let slots = self.slots.chunks_exact_mut(self.slot_len);
         for (index, slot) in slots.take(count).enumerate() {
             self.lengths[index] = fill(index, slot).min(self.slot_len);
@@ -121,12 +117,7 @@ impl PacketSocket {
     }
 
     /// Sets an option whose kernel type is `T`.
-    pub(super) fn set<T>(
-        &self,
-        level: libc::c_int,
-        option: libc::c_int,
-        value: &T,
-    ) -> io::Result<()> {
+    pub(super) fn set<T>(&self, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
         // SAFETY: `value` lives for the call, and the length is its size.
         check(unsafe {
             libc::setsockopt(

@@ -4,8 +4,8 @@
 //! bound. Measuring a load between them costs time and leaves one of two narrower brackets, with a chance that
 //! follows from the belief under which the bracket came about.
 
-use super::tune::tune;
 use super::prospect::{Prospect, sum_of_products};
+use super::tune::tune;
 
 /// Halving a distance between loads that are no candidates costs this share of a fresh pair of bounds.
 const HALVING_SHARE: f64 = 0.35;
@@ -69,7 +69,13 @@ impl Brackets {
             steps,
             pair_seconds,
             ends_known,
-            options: vec![Outcome { lower: 0.0, seconds: 0.0 }; size * size * size],
+            options: vec![
+                Outcome {
+                    lower: 0.0,
+                    seconds: 0.0
+                };
+                size * size * size
+            ],
         };
         let mut below = vec![0.0; weights.len()];
         let mut belief = vec![0.0; weights.len()];

@@ -79,7 +79,13 @@ pub(super) struct TrialPlan {
 
 impl Curve {
     /// A curve of which nothing is known but `prior(m)`, around a centre.
-    pub(super) fn new(log_step: f64, centre: f64, range: (f64, f64), limits: &[f64], prior: impl Fn(f64) -> f64) -> Self {
+    pub(super) fn new(
+        log_step: f64,
+        centre: f64,
+        range: (f64, f64),
+        limits: &[f64],
+        prior: impl Fn(f64) -> f64,
+    ) -> Self {
         let shapes = shapes(log_step);
         let mut points = Vec::new();
         for (position, cell) in offsets(range.1 - range.0).map(|(offset, cell)| (centre + offset, cell)) {
@@ -99,7 +105,10 @@ impl Curve {
             shapes,
             centre,
             points,
-            strays: limits.iter().map(|&limit| Stray::new(limit, centre, log_step)).collect(),
+            strays: limits
+                .iter()
+                .map(|&limit| Stray::new(limit, centre, log_step))
+                .collect(),
         };
         curve.normalise();
         curve
@@ -207,7 +216,11 @@ impl Shape {
     fn likelihood(&self, seen: &Observation, position: f64) -> f64 {
         let distance = seen.position - position;
         let (odds, expected, deviation) = match self.onset {
-            Onset::Jitter(deviation) => (heavy_odds(distance / deviation), self.slope * distance.max(0.0), deviation),
+            Onset::Jitter(deviation) => (
+                heavy_odds(distance / deviation),
+                self.slope * distance.max(0.0),
+                deviation,
+            ),
             Onset::Soft(_) => {
                 let expected = self.overload(distance);
                 let lost = expected * seen.units_per_step;

@@ -16,8 +16,8 @@ use std::collections::BTreeSet;
 use brimful_trial::{Load, Nanoseconds, TrialInput, TrialResult};
 
 use self::curve::{Curve, Observation};
-use self::prospect::Outlooker;
 use self::guard::Watch;
+use self::prospect::Outlooker;
 use self::target::Target;
 use crate::grid::LoadGrid;
 use crate::strategy::Strategy;
@@ -65,7 +65,9 @@ impl Straddle {
         };
         straddle.aim(problem);
         straddle.limits.push(0.0);
-        straddle.limits.extend(straddle.targets.iter().map(|target| target.limit));
+        straddle
+            .limits
+            .extend(straddle.targets.iter().map(|target| target.limit));
         straddle.limits.sort_by(f64::total_cmp);
         straddle.limits.dedup();
         if let Some(hint) = problem.hint() {
@@ -91,14 +93,20 @@ impl Straddle {
         let even = 1.0 / (range.1 - range.0);
         let hint = problem.hint().map(|hint| self.grid.position(hint.per_second()));
         let centre = (around * 4.0).round() / 4.0;
-        let mut curve = Curve::new(self.grid.log_step(), centre, range, &self.limits, |position| match hint {
-            None => even,
-            Some(hint) => {
-                let distance = (position - hint) / HINT_STEPS;
-                let near = 1.0 / (std::f64::consts::PI * HINT_STEPS * (1.0 + distance * distance));
-                HINT_SHARE * near + (1.0 - HINT_SHARE) * even
-            }
-        });
+        let mut curve = Curve::new(
+            self.grid.log_step(),
+            centre,
+            range,
+            &self.limits,
+            |position| match hint {
+                None => even,
+                Some(hint) => {
+                    let distance = (position - hint) / HINT_STEPS;
+                    let near = 1.0 / (std::f64::consts::PI * HINT_STEPS * (1.0 + distance * distance));
+                    HINT_SHARE * near + (1.0 - HINT_SHARE) * even
+                }
+            },
+        );
         for seen in &self.seen {
             curve.observe(seen);
         }
@@ -159,7 +167,10 @@ impl Strategy for Straddle {
             let key = |target: &Target| (!is_open(target), target.goal);
             let (a_done, a_goal) = key(a);
             let (b_done, b_goal) = key(b);
-            a_done.cmp(&b_done).then(a.limit.total_cmp(&b.limit)).then(a_goal.cmp(&b_goal))
+            a_done
+                .cmp(&b_done)
+                .then(a.limit.total_cmp(&b.limit))
+                .then(a_goal.cmp(&b_goal))
         });
         let open = targets.iter().filter(|target| is_open(target)).count();
         let input = self.select(problem, log, &mut targets[..open]);

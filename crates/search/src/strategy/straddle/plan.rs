@@ -39,7 +39,9 @@ struct Plan {
 
 /// The next trial for these targets, or `None` where no candidate is left to try.
 pub(super) fn choose(outlooker: &Outlooker, targets: &mut [Target], watches: &[Watch]) -> Option<Choice> {
-    let planned = targets.iter_mut().map(|target| Plan::new(outlooker, target, &watches[target.goal]));
+    let planned = targets
+        .iter_mut()
+        .map(|target| Plan::new(outlooker, target, &watches[target.goal]));
     let mut plans: Vec<Plan> = planned.collect();
     if plans.len() > 1 {
         for _ in 0..SHARING_PASSES {
@@ -173,7 +175,11 @@ fn duration(target: &Target, prospect: &Prospect) -> Nanoseconds {
 /// The highest load that is more likely a lower bound than not.
 fn balanced_index(outlooker: &Outlooker, target: &Target) -> i64 {
     let top = outlooker.grid.top();
-    let enough = if target.is_strict { tune("enough0", 0.7) } else { tune("enough", 0.5) } * outlooker.fresh_lower(target, 0);
+    let enough = if target.is_strict {
+        tune("enough0", 0.7)
+    } else {
+        tune("enough", 0.5)
+    } * outlooker.fresh_lower(target, 0);
     let lower = |index: i64| outlooker.fresh_lower(target, index) >= enough;
     let mut at = target.expected.clamp(0, top);
     let mut step = 1;

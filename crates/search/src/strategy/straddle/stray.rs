@@ -125,7 +125,9 @@ impl Stray {
         self.update(|each| {
             let stray = each.share(anchor, record.position, record.duration);
             match record.loss {
-                Some((explained, density)) => stray * density + (1.0 - stray) * (explained + super::tune::tune("exf", 0.0)),
+                Some((explained, density)) => {
+                    stray * density + (1.0 - stray) * (explained + super::tune::tune("exf", 0.0))
+                }
                 None => 1.0 - stray,
             }
         });

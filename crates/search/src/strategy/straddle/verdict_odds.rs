@@ -85,7 +85,10 @@ impl VerdictOdds {
                 for bin in 0..BINS {
                     let at = self.row(low, high) + bin;
                     self.outlooks[at] = match (low, high) {
-                        (0, _) => Outlook { lower: 1.0, trials: 0.0 },
+                        (0, _) => Outlook {
+                            lower: 1.0,
+                            trials: 0.0,
+                        },
                         (_, 0) => Outlook::default(),
                         _ => {
                             let high_loss = share_of_bin(bin);
@@ -115,7 +118,9 @@ impl VerdictOdds {
         }
         let low = (needed.low / self.group).ceil();
         let high = (needed.high / self.group).ceil();
-        let beyond = (low / self.low_counts as f64).max(high / self.high_counts as f64).max(1.0);
+        let beyond = (low / self.low_counts as f64)
+            .max(high / self.high_counts as f64)
+            .max(1.0);
         let low = ((low / beyond).ceil() as usize).clamp(1, self.low_counts);
         let high = ((high / beyond).ceil() as usize).clamp(1, self.high_counts);
         let row = self.row(low, high);

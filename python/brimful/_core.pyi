@@ -2,8 +2,6 @@
 
 from typing import final
 
-from typing_extensions import disjoint_base
-
 __all__ = ["Controller", "Simulator", "simulate", "simulator_kinds", "strategies"]
 
 def strategies() -> list[str]: ...
@@ -11,7 +9,6 @@ def simulator_kinds() -> list[tuple[str, str, list[tuple[str, str, str]]]]: ...
 def simulate(problem_json: str, strategy: str, spec: str, seeds: list[int], early_termination: bool = False) -> str: ...
 
 @final
-@disjoint_base
 class Controller:
     def __new__(cls, problem_json: str, strategy: str) -> Controller: ...
     def next(self) -> tuple[float, float] | None: ...
@@ -36,7 +33,6 @@ class Controller:
     def forecast(self) -> float | None: ...
 
 @final
-@disjoint_base
 class Simulator:
     def __new__(cls, spec: str) -> Simulator: ...
     def measure(

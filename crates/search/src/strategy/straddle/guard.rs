@@ -66,9 +66,9 @@ impl Watch {
 
     /// How many widths the next load has to stay away from the lower and the upper bound.
     pub(super) fn distances(&self) -> (i64, i64) {
-        let always = (self.moves - tune("pat2", PATIENCE_ALTOGETHER)) / 2.0;
+        let always = (self.moves - tune("pat2", 8.0)) / 2.0;
         let widths = |in_row: f64| {
-            let doublings = always.max(in_row - tune("pat1", PATIENCE_ONE_SIDE)).clamp(0.0, MOST_DOUBLINGS);
+            let doublings = always.max(in_row - tune("pat1", 2.0)).clamp(0.0, MOST_DOUBLINGS);
             doublings.exp2() as i64
         };
         (widths(self.lower_in_row), widths(self.upper_in_row))

@@ -11,6 +11,8 @@ const DEVIATIONS: [f64; 3] = [0.3, 1.5, 6.0];
 const FINE_REACH: i64 = 100;
 /// Chance between two trials that the threshold is somewhere else.
 const MOVES: f64 = 0.004;
+/// How far it moves, in steps.
+const NEAR: f64 = 15.0;
 /// Odds against the second opinion before anything is measured.
 const PRIOR_ODDS: f64 = 9.0;
 /// What a single trial may say for or against it.
@@ -60,23 +62,26 @@ impl Threshold {
         self.centre = centre.round();
         self.points.clear();
         let (lowest, highest) = self.range;
-        let mut total = 0.0;
+        let (mut total, mut all_priors) = (0.0, 0.0);
         for (offset, cell) in offsets(highest - lowest, FINE_REACH, 1) {
             let position = self.centre + offset;
             if position < lowest || position > highest {
                 continue;
             }
             for deviation in DEVIATIONS {
+                // Where it moves to is more likely near.
+                let prior = cell / (1.0 + (offset / tune("near", NEAR)).powi(2));
                 total += cell;
+                all_priors += prior;
                 self.points.push(Weighted {
                     drawn: At { position, deviation },
-                    prior: cell,
+                    prior,
                     weight: cell,
                 });
             }
         }
         for point in &mut self.points {
-            point.prior /= total;
+            point.prior /= all_priors;
             point.weight /= total;
         }
     }
@@ -87,14 +92,14 @@ impl Threshold {
 
     /// How much it is to be believed instead of the curve.
     pub(super) fn belief(&self) -> f64 {
-        1.0 / (1.0 + tune("tprior", PRIOR_ODDS) * (-self.score).exp())
+        1.0 / (1.0 + tune("tprior", 5.0) * (-self.score).exp())
     }
 
     /// Learns from a trial for which the curve saw this chance of high loss.
     pub(super) fn observe(&mut self, position: f64, is_high: bool, curve_high: f64) {
         let chance = |high: f64| if is_high { high } else { 1.0 - high }.max(1e-3);
         let vote = chance(self.high(position)).ln() - chance(curve_high).ln();
-        self.score = MEMORY * self.score + vote.clamp(-LARGEST_VOTE, LARGEST_VOTE);
+        self.score = tune("mem", MEMORY) * self.score + vote.clamp(-tune("vote", LARGEST_VOTE), tune("vote", LARGEST_VOTE));
         self.records.push((position, is_high));
         self.learn(position, is_high);
         let median = self.median();
@@ -114,9 +119,10 @@ impl Threshold {
             point.weight *= tempered(if is_high { high } else { 1.0 - high });
             total += point.weight;
         }
-        let stays = (1.0 - MOVES) / total.max(f64::MIN_POSITIVE);
+        let moves = tune("moves", MOVES);
+        let stays = (1.0 - moves) / total.max(f64::MIN_POSITIVE);
         for point in &mut self.points {
-            point.weight = point.weight * stays + MOVES * point.prior;
+            point.weight = point.weight * stays + moves * point.prior;
         }
     }
 

@@ -6,6 +6,7 @@
 use std::sync::LazyLock;
 
 use super::stray::Stray;
+use super::threshold::Threshold;
 use super::tune::tune;
 
 /// Offsets of m from the centre come in quarters of a step within this many steps, and sparser beyond.
@@ -64,6 +65,7 @@ pub(super) struct Curve {
     points: Vec<Point>,
     /// One for each limit that a goal has, the lowest first.
     strays: Vec<Stray>,
+    thresholds: Vec<Threshold>,
 }
 
 /// What the curve says of a trial before it is made.
@@ -79,16 +81,10 @@ pub(super) struct TrialPlan {
 
 impl Curve {
     /// A curve of which nothing is known but `prior(m)`, around a centre.
-    pub(super) fn new(
-        log_step: f64,
-        centre: f64,
-        range: (f64, f64),
-        limits: &[f64],
-        prior: impl Fn(f64) -> f64,
-    ) -> Self {
+    pub(super) fn new(log_step: f64, centre: f64, range: (f64, f64), limits: &[f64], prior: impl Fn(f64) -> f64) -> Self {
         let shapes = shapes(log_step);
         let mut points = Vec::new();
-        for (position, cell) in offsets(range.1 - range.0).map(|(offset, cell)| (centre + offset, cell)) {
+        for (position, cell) in offsets(range.1 - range.0, FINE_REACH, PER_STEP).map(|(offset, cell)| (centre + offset, cell)) {
             if position < range.0 || position > range.1 {
                 continue;
             }
@@ -105,10 +101,8 @@ impl Curve {
             shapes,
             centre,
             points,
-            strays: limits
-                .iter()
-                .map(|&limit| Stray::new(limit, centre, log_step))
-                .collect(),
+            thresholds: limits.iter().map(|&limit| Threshold::new(limit, centre, range)).collect(),
+            strays: limits.iter().map(|&limit| Stray::new(limit, centre, log_step)).collect(),
         };
         curve.normalise();
         curve
@@ -116,6 +110,11 @@ impl Curve {
 
     /// Learns from a trial.
     pub(super) fn observe(&mut self, seen: &Observation) {
+        for index in 0..self.thresholds.len() {
+            let limit = self.thresholds[index].limit();
+            let high = self.high(&TrialPlan { position: seen.position, units_per_step: seen.units_per_step, limit }, seen.duration);
+            self.thresholds[index].observe(seen.position, seen.overload > limit, high);
+        }
         let stray = self.strays[0].share(seen.position, seen.duration);
         let stray_density = if seen.is_repeated { 1.0 } else { *STRAY_DENSITY };
         let mut explained = 0.0;
@@ -172,6 +171,21 @@ impl Curve {
         &self.points
     }
 
+    pub(super) fn thresholds(&self) -> &[Threshold] {
+        &self.thresholds
+    }
+
+    /// Chance of a high-loss trial.
+    fn high(&self, plan: &TrialPlan, duration: f64) -> f64 {
+        let stray = self.stray(plan.limit).share(plan.position, duration);
+        let clean: f64 = self
+            .points
+            .iter()
+            .map(|point| point.weight / (1.0 + self.odds(point, plan)))
+            .sum();
+        1.0 - clean * (1.0 - stray)
+    }
+
     pub(super) fn strays(&self) -> &[Stray] {
         &self.strays
     }
@@ -216,11 +230,7 @@ impl Shape {
     fn likelihood(&self, seen: &Observation, position: f64) -> f64 {
         let distance = seen.position - position;
         let (odds, expected, deviation) = match self.onset {
-            Onset::Jitter(deviation) => (
-                heavy_odds(distance / deviation),
-                self.slope * distance.max(0.0),
-                deviation,
-            ),
+            Onset::Jitter(deviation) => (heavy_odds(distance / deviation), self.slope * distance.max(0.0), deviation),
             Onset::Soft(_) => {
                 let expected = self.overload(distance);
                 let lost = expected * seen.units_per_step;
@@ -256,14 +266,14 @@ fn loss_odds(mean: f64) -> f64 {
 }
 
 /// Odds of being above something that lies `deviations` below, with tails between normal and Cauchy.
-fn heavy_odds(deviations: f64) -> f64 {
+pub(super) fn heavy_odds(deviations: f64) -> f64 {
     let square = (1.0 + deviations.abs()).powi(2);
     let odds = square * square;
     if deviations >= 0.0 { odds } else { 1.0 / odds }
 }
 
 /// The power 3/4: trials in a row share their weather, and count less than independent ones.
-fn tempered(likelihood: f64) -> f64 {
+pub(super) fn tempered(likelihood: f64) -> f64 {
     static POWER: LazyLock<f64> = LazyLock::new(|| tune("temper", 0.75));
     if *POWER != 0.75 {
         return likelihood.powf(*POWER);
@@ -318,17 +328,17 @@ fn shapes(log_step: f64) -> Vec<Shape> {
 }
 
 /// Offsets from the centre with the width of the cell that each stands for, ascending.
-fn offsets(span: f64) -> impl Iterator<Item = (f64, f64)> {
-    let fine = FINE_REACH * PER_STEP;
+pub(super) fn offsets(span: f64, reach: i64, per_step: i64) -> impl Iterator<Item = (f64, f64)> {
+    let fine = reach * per_step;
     let mut outer = Vec::new();
-    let (mut offset, mut gap) = (FINE_REACH as f64, 1.0 / PER_STEP as f64);
+    let (mut offset, mut gap) = (reach as f64, 1.0 / per_step as f64);
     while offset < span {
         gap *= 1.0 + (SPREAD - 1.0) * 2.0;
         gap = gap.min(offset * (SPREAD - 1.0));
-        offset = ((offset + gap) * PER_STEP as f64).ceil() / PER_STEP as f64;
+        offset = ((offset + gap) * per_step as f64).ceil() / per_step as f64;
         outer.push((offset, gap));
     }
     let below: Vec<(f64, f64)> = outer.iter().rev().map(|&(offset, cell)| (-offset, cell)).collect();
-    let middle = (-fine..=fine).map(|index| (index as f64 / PER_STEP as f64, 1.0 / PER_STEP as f64));
+    let middle = (-fine..=fine).map(move |index| (index as f64 / per_step as f64, 1.0 / per_step as f64));
     below.into_iter().chain(middle).chain(outer)
 }

@@ -40,7 +40,7 @@ impl Watch {
     pub(super) fn follow(&mut self, target: &Target) {
         let (is_lower_new, is_upper_new) = (self.lower != target.lower, self.upper != target.upper);
         // A bound that moved for the price of a single trial hardly counts.
-        let price = (self.idle_seconds / (target.odds.fresh_trials() * target.effective)).clamp(CHEAPEST, 1.0);
+        let price = (self.idle_seconds / (target.odds.unanimous_trials() * target.effective)).clamp(CHEAPEST, 1.0);
         if is_lower_new {
             (self.lower_in_row, self.upper_in_row) = (self.lower_in_row + price, 0.0);
         }
@@ -66,9 +66,9 @@ impl Watch {
 
     /// How many widths the next load has to stay away from the lower and the upper bound.
     pub(super) fn distances(&self) -> (i64, i64) {
-        let always = (self.moves - PATIENCE_ALTOGETHER) / 2.0;
+        let always = (self.moves - tune("pat2", 8.0)) / 2.0;
         let widths = |in_row: f64| {
-            let doublings = always.max(in_row - PATIENCE_ONE_SIDE).clamp(0.0, MOST_DOUBLINGS);
+            let doublings = always.max(in_row - tune("pat1", 2.0)).clamp(0.0, MOST_DOUBLINGS);
             doublings.exp2() as i64
         };
         (widths(self.lower_in_row), widths(self.upper_in_row))
@@ -77,7 +77,7 @@ impl Watch {
     /// How little the model is to be believed: it lets one bound creep.
     pub(super) fn doubt(&self) -> f64 {
         let in_row = self.lower_in_row.max(self.upper_in_row);
-        (tune("doubt", 0.0) + tune("doubts", 0.0) * (in_row - 1.0).max(0.0)).min(0.9)
+        (tune("doubt", 0.0) + tune("doubts", 0.0) * (in_row - tune("doubtf", 1.0)).max(0.0)).min(0.9)
     }
 
     /// The load to stay at until its verdict is known, once nothing has moved for long.

@@ -8,6 +8,7 @@ mod plan;
 mod prospect;
 mod stray;
 mod target;
+mod threshold;
 mod tune;
 mod verdict_odds;
 

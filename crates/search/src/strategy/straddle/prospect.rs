@@ -5,6 +5,7 @@ use brimful_trial::Load;
 use super::curve::{Curve, Point, TrialPlan};
 use super::stray::Drawn;
 use super::target::Target;
+use super::threshold::At;
 use super::verdict_odds::{Needed, Outlook, bin_of_odds};
 use crate::grid::LoadGrid;
 use crate::{Problem, TrialLog, Verdict};
@@ -35,10 +36,28 @@ pub(super) struct Outlooker<'a> {
     curve: &'a Curve,
     /// Points of the posterior that stand for an equal share each ...
     points: Vec<Point>,
-    /// ... and the stray losses that go with them, by limit.
-    drawn: Vec<(f64, Vec<Drawn>)>,
+    /// ... and what goes with them, by limit.
+    opinions: Vec<Opinion>,
     pub(super) weights: Vec<f32>,
 }
+
+/// What goes with the points of the curve for one limit.
+struct Opinion {
+    limit: f64,
+    strays: Vec<Drawn>,
+    thresholds: Vec<At>,
+    /// Share of the points that stand for the threshold instead of the curve.
+    belief: f64,
+}
+
+impl Opinion {
+    fn prefers_threshold(&self, index: usize) -> bool {
+        ((index as f64 + 0.5) * PLASTIC_RATIO).fract() < self.belief
+    }
+}
+
+/// Like the golden ratio, but in no step with it.
+const PLASTIC_RATIO: f64 = 0.754_877_666_246_693;
 
 impl<'a> Outlooker<'a> {
     pub(super) fn new(problem: &'a Problem, log: &'a TrialLog, grid: &'a LoadGrid, curve: &'a Curve) -> Self {
@@ -49,10 +68,16 @@ impl<'a> Outlooker<'a> {
             grid,
             curve,
             weights: vec![1.0 / points.len() as f32; points.len()],
-            drawn: curve
+            opinions: curve
                 .strays()
                 .iter()
-                .map(|stray| (stray.limit(), stray.draw(points.len())))
+                .zip(curve.thresholds())
+                .map(|(stray, threshold)| Opinion {
+                    limit: stray.limit(),
+                    strays: stray.draw(points.len()),
+                    thresholds: threshold.draw(points.len()),
+                    belief: threshold.belief(),
+                })
                 .collect(),
             points,
         }
@@ -67,7 +92,6 @@ impl<'a> Outlooker<'a> {
         let needed = Needed::new(goal, &self.log.sums(load, target.goal), target.effective);
         let (outlooks, group) = target.odds.outlooks(needed)?;
         let plan = self.trial_plan(target, load, target.duration_s);
-        let strays = self.strays(target, plan.position);
         let stops = self.problem.has_early_termination();
         let mut prospect = Prospect {
             index,
@@ -77,8 +101,7 @@ impl<'a> Outlooker<'a> {
             begins_short: false,
         };
         let mut full = 0.0;
-        for (point, rate) in self.points.iter().zip(strays) {
-            let odds = with_stray(self.curve.odds(point, &plan), rate * target.duration_s);
+        for odds in self.odds(target, &plan, target.duration_s) {
             let Outlook { lower, trials } = outlooks[bin_of_odds(odds)];
             let mut cost = target.cost;
             if stops {
@@ -106,15 +129,11 @@ impl<'a> Outlooker<'a> {
             return;
         }
         let plan = self.trial_plan(target, prospect.load, short_s);
-        let strays = self.strays(target, plan.position);
         let mut with_short = 0.0;
         let seconds: Vec<f32> = self
-            .points
-            .iter()
-            .zip(strays)
+            .odds(target, &plan, short_s)
             .zip(&prospect.seconds)
-            .map(|((point, rate), &full)| {
-                let odds = with_stray(self.curve.odds(point, &plan), rate * short_s);
+            .map(|(odds, &full)| {
                 let seconds = cost + f64::from(full) / (1.0 + odds);
                 with_short += seconds;
                 seconds as f32
@@ -130,28 +149,23 @@ impl<'a> Outlooker<'a> {
     pub(super) fn fresh_lower(&self, target: &Target, index: i64) -> f64 {
         let plan = self.trial_plan(target, self.grid.load(index), target.duration_s);
         let outlooks = target.odds.fresh();
-        let strays = self.strays(target, plan.position);
-        let sum: f64 = self
-            .points
-            .iter()
-            .zip(strays)
-            .map(|(point, rate)| {
-                let odds = with_stray(self.curve.odds(point, &plan), rate * target.duration_s);
-                outlooks[bin_of_odds(odds)].lower
-            })
-            .sum();
+        let odds = self.odds(target, &plan, target.duration_s);
+        let sum: f64 = odds.map(|odds| outlooks[bin_of_odds(odds)].lower).sum();
         sum / self.points.len() as f64
     }
 
-    /// Stray losses a second at a position, by point.
-    fn strays<'b>(&'b self, target: &Target, position: f64) -> impl Iterator<Item = f64> + use<'b> {
-        let (limit, drawn) = self
-            .drawn
-            .iter()
-            .find(|(limit, _)| *limit == target.limit)
-            .expect("every limit was drawn for");
-        let factors = self.curve.stray(*limit).factors(position);
-        drawn.iter().map(move |drawn| drawn.rate * factors[drawn.decay])
+    /// Odds that a trial is high-loss, by point if it is true; some stand for the threshold instead, as far as it is believed.
+    fn odds<'b>(&'b self, target: &Target, plan: &'b TrialPlan, seconds: f64) -> impl Iterator<Item = f64> + use<'b> {
+        let same = self.opinions.iter().find(|opinion| opinion.limit == target.limit);
+        let opinion = same.expect("every limit of a goal has its own");
+        let factors = self.curve.stray(plan.limit).factors(plan.position);
+        let points = self.points.iter().zip(&opinion.strays).zip(&opinion.thresholds);
+        points.enumerate().map(move |(index, ((point, stray), threshold))| {
+            if opinion.prefers_threshold(index) {
+                return threshold.odds(plan.position);
+            }
+            with_stray(self.curve.odds(point, plan), stray.rate * factors[stray.decay] * seconds)
+        })
     }
 
     fn trial_plan(&self, target: &Target, load: Load, seconds: f64) -> TrialPlan {

@@ -26,7 +26,7 @@ pub(super) struct Drawn {
 }
 
 /// Spreads any number of points evenly over 0 to 1 in an order without pattern.
-const GOLDEN_RATIO: f64 = 0.618_033_988_749_894_8;
+pub(super) const GOLDEN_RATIO: f64 = 0.618_033_988_749_894_8;
 
 /// A posterior over the rate of stray losses above a limit.
 pub(super) struct Stray {

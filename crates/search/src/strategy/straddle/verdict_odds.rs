@@ -138,6 +138,11 @@ impl VerdictOdds {
         (self.low_counts + self.high_counts) as f64 * self.group
     }
 
+    /// Trials of one outcome that decide about a fresh load.
+    pub(super) fn unanimous_trials(&self) -> f64 {
+        self.low_counts.max(self.high_counts) as f64 * self.group
+    }
+
     /// Low-loss trials that a fresh load needs.
     pub(super) fn fresh_low(&self) -> f64 {
         self.low_counts as f64 * self.group

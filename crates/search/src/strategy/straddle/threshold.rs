@@ -1,0 +1,178 @@
+//! The second opinion: for one loss ratio, a load above which trials are high-loss. It knows no amounts of loss and no
+//! shape, so nothing in it can be wrong but that there is such a load; and that may move.
+
+use super::curve::{heavy_odds, offsets, tempered};
+use super::stray::GOLDEN_RATIO;
+use super::tune::tune;
+
+/// How far from the threshold outcomes are mixed, in steps.
+const DEVIATIONS: [f64; 3] = [0.3, 1.5, 6.0];
+/// Positions are one step apart this far from the centre.
+const FINE_REACH: i64 = 100;
+/// Chance between two trials that the threshold is somewhere else.
+const MOVES: f64 = 0.004;
+/// How far it moves, in steps.
+const NEAR: f64 = 15.0;
+/// Odds against the second opinion before anything is measured.
+const PRIOR_ODDS: f64 = 9.0;
+/// What a single trial may say for or against it.
+const LARGEST_VOTE: f64 = 2.0;
+/// How fast old votes fade.
+const MEMORY: f64 = 0.97;
+
+pub(super) struct Threshold {
+    limit: f64,
+    centre: f64,
+    range: (f64, f64),
+    points: Vec<Weighted>,
+    /// Logarithm of how much better than the curve it has foretold.
+    score: f64,
+    records: Vec<(f64, bool)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Weighted {
+    drawn: At,
+    prior: f64,
+    weight: f64,
+}
+
+/// A threshold that stands for its share of the posterior.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At {
+    position: f64,
+    deviation: f64,
+}
+
+impl Threshold {
+    pub(super) fn new(limit: f64, centre: f64, range: (f64, f64)) -> Self {
+        let mut threshold = Self {
+            limit,
+            centre,
+            range,
+            points: Vec::new(),
+            score: 0.0,
+            records: Vec::new(),
+        };
+        threshold.lay_out(centre);
+        threshold
+    }
+
+    fn lay_out(&mut self, centre: f64) {
+        self.centre = centre.round();
+        self.points.clear();
+        let (lowest, highest) = self.range;
+        let (mut total, mut all_priors) = (0.0, 0.0);
+        for (offset, cell) in offsets(highest - lowest, FINE_REACH, 1) {
+            let position = self.centre + offset;
+            if position < lowest || position > highest {
+                continue;
+            }
+            for deviation in DEVIATIONS {
+                // Where it moves to is more likely near.
+                let prior = cell / (1.0 + (offset / tune("near", NEAR)).powi(2));
+                total += cell;
+                all_priors += prior;
+                self.points.push(Weighted {
+                    drawn: At { position, deviation },
+                    prior,
+                    weight: cell,
+                });
+            }
+        }
+        for point in &mut self.points {
+            point.prior /= all_priors;
+            point.weight /= total;
+        }
+    }
+
+    pub(super) fn limit(&self) -> f64 {
+        self.limit
+    }
+
+    /// How much it is to be believed instead of the curve.
+    pub(super) fn belief(&self) -> f64 {
+        1.0 / (1.0 + tune("tprior", 5.0) * (-self.score).exp())
+    }
+
+    /// Learns from a trial for which the curve saw this chance of high loss.
+    pub(super) fn observe(&mut self, position: f64, is_high: bool, curve_high: f64) {
+        let chance = |high: f64| if is_high { high } else { 1.0 - high }.max(1e-3);
+        let vote = chance(self.high(position)).ln() - chance(curve_high).ln();
+        self.score = tune("mem", MEMORY) * self.score + vote.clamp(-tune("vote", LARGEST_VOTE), tune("vote", LARGEST_VOTE));
+        self.records.push((position, is_high));
+        self.learn(position, is_high);
+        let median = self.median();
+        if (median - self.centre).abs() > 0.7 * FINE_REACH as f64 {
+            self.lay_out(median);
+            for index in 0..self.records.len() {
+                let (position, is_high) = self.records[index];
+                self.learn(position, is_high);
+            }
+        }
+    }
+
+    fn learn(&mut self, position: f64, is_high: bool) {
+        let mut total = 0.0;
+        for point in &mut self.points {
+            let high = point.drawn.high(position);
+            point.weight *= tempered(if is_high { high } else { 1.0 - high });
+            total += point.weight;
+        }
+        let moves = tune("moves", MOVES);
+        let stays = (1.0 - moves) / total.max(f64::MIN_POSITIVE);
+        for point in &mut self.points {
+            point.weight = point.weight * stays + moves * point.prior;
+        }
+    }
+
+    fn high(&self, position: f64) -> f64 {
+        self.points.iter().map(|point| point.weight * point.drawn.high(position)).sum()
+    }
+
+    fn median(&self) -> f64 {
+        let mut below = 0.0;
+        for point in &self.points {
+            below += point.weight;
+            if below >= 0.5 {
+                return point.drawn.position;
+            }
+        }
+        self.centre
+    }
+
+    /// Evenly drawn thresholds, in an order without pattern.
+    pub(super) fn draw(&self, count: usize) -> Vec<At> {
+        let mut drawn = vec![self.points[0].drawn; count];
+        let mut order: Vec<(f64, usize)> = (0..count)
+            .map(|index| ((0.5 + index as f64 * GOLDEN_RATIO).fract(), index))
+            .collect();
+        order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut points = self.points.iter();
+        let (mut at, mut passed) = (self.points[0].drawn, 0.0);
+        for (share, index) in order {
+            while share > passed {
+                let Some(point) = points.next() else { break };
+                at = point.drawn;
+                passed += point.weight;
+            }
+            drawn[index] = at;
+        }
+        drawn
+    }
+}
+
+impl At {
+    /// Odds of a high-loss trial; nothing is ever certain.
+    pub(super) fn odds(&self, position: f64) -> f64 {
+        heavy_odds((position - self.position) / self.deviation).clamp(LEAST_ODDS, 1.0 / LEAST_ODDS)
+    }
+
+    fn high(&self, position: f64) -> f64 {
+        let odds = self.odds(position);
+        odds / (1.0 + odds)
+    }
+}
+
+/// Odds of a fluke.
+const LEAST_ODDS: f64 = 1e-3;

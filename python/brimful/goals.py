@@ -153,8 +153,17 @@ def named_goals(goals: Sequence[SearchGoal]) -> list[Goal]:
     return records
 
 
-def problem_json(goals: Sequence[Goal], min_load: float, max_load: float, hint: float | None = None) -> str:
+def problem_json(
+    goals: Sequence[Goal],
+    min_load: float,
+    max_load: float,
+    *,
+    hint: float | None = None,
+    early_termination: bool = False,
+) -> str:
     """Write goals and limits the way the engine reads them.
+
+    ``early_termination`` says that trials may be stopped; with ``hint`` it affects the selection of loads only.
 
     Raises
     ------
@@ -170,7 +179,13 @@ def problem_json(goals: Sequence[Goal], min_load: float, max_load: float, hint: 
         if load is not None and not math.isfinite(load):
             message = f"{name} is {load}; it must be a finite number"
             raise UsageError(message)
-    problem = {"goals": msgspec.to_builtins(list(goals)), "min_load": min_load, "max_load": max_load, "hint": hint}
+    problem = {
+        "goals": msgspec.to_builtins(list(goals)),
+        "min_load": min_load,
+        "max_load": max_load,
+        "hint": hint,
+        "early_termination": early_termination,
+    }
     return json.dumps(problem)
 
 

@@ -68,7 +68,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         UsageError
             When goals or limits cannot be searched for.
         """
-        problem = problem_json(self.goals, self.min_load, self.max_load, self.hint)
+        problem = problem_json(
+            self.goals,
+            self.min_load,
+            self.max_load,
+            hint=self.hint,
+            early_termination=self.early_termination,
+        )
         try:
             return _core.Controller(problem, self.strategy)
         except ValueError as error:
@@ -388,7 +394,7 @@ def search(
         strategy=strategy,
         hint=hint,
         budget_s=budget_s,
-        early_termination=early_termination,
+        early_termination=early_termination and measurer.describe().can_stop_early,
     )
     result = SearchLoop(plan, measurer).run()  # type: ignore[arg-type]
     if result.end.reason == "measurement-failed":

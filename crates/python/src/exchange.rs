@@ -16,6 +16,8 @@ pub(crate) struct ProblemText {
     min_load: f64,
     max_load: f64,
     hint: Option<f64>,
+    #[serde(default)]
+    early_termination: bool,
 }
 
 #[derive(Deserialize)]
@@ -73,7 +75,10 @@ pub(crate) fn problem(json: &str) -> Result<Problem, PyErr> {
         load("min load", text.min_load)?,
         load("max load", text.max_load)?,
     );
-    let problem = problem.map_err(value_error)?;
+    let mut problem = problem.map_err(value_error)?;
+    if text.early_termination {
+        problem = problem.with_early_termination();
+    }
     Ok(match text.hint {
         Some(hint) => problem.with_hint(load("hint", hint)?),
         None => problem,

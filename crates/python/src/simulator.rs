@@ -105,13 +105,11 @@ struct SearchText {
 
 /// Complete searches of simulated systems, one a seed, without leaving native code; a JSON list.
 #[pyfunction]
-#[pyo3(signature = (problem_json, strategy, spec, seeds, early_termination=false))]
 pub(crate) fn simulate(
     problem_json: &str,
     strategy: &str,
     spec: &str,
     seeds: Vec<u64>,
-    early_termination: bool,
 ) -> PyResult<String> {
     let problem = problem(problem_json)?;
     let strategy = named_strategy(strategy)?;
@@ -121,7 +119,7 @@ pub(crate) fn simulate(
         let mut simulator = Simulator::new(&spec.clone().with_seed(seed));
         let mut controller = Controller::new(problem.clone(), strategy);
         while let Step::Trial(input) = controller.next() {
-            let stop_above = controller.stop_above(input.load).filter(|_| early_termination);
+            let stop_above = controller.stop_above(input.load).filter(|_| problem.has_early_termination());
             let output = simulator.measure(input, stop_above).map_err(value_error)?;
             controller.record(TrialResult { input, output });
         }

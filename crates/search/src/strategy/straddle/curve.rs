@@ -305,7 +305,7 @@ fn shapes(log_step: f64) -> Vec<Shape> {
     // Real jitter and softness are shares of the load, however narrow the goal.
     let per_width = (0.005 / log_step).max(1.0);
     let onsets = [
-        (Onset::Jitter(tune("j0", 0.12)), tune("pj0", 0.40)),
+        (Onset::Jitter(tune("j0", 0.12)), tune("pj0", 0.6)),
         (Onset::Jitter(tune("j1", 0.4) * per_width), tune("pj1", 0.16)),
         (Onset::Jitter(tune("j2", 1.5) * per_width), tune("pj2", 0.06)),
         (Onset::Jitter(tune("j3", 5.0) * per_width), tune("pj3", 0.03)),

@@ -199,6 +199,9 @@ impl Strategy for Straddle {
     }
 }
 
+/// Steps of overload from which capacity can be told to a step.
+const SMALL_OVERLOAD: f64 = 1.5;
+
 /// A change of the overhead by more than this share of a trial is taken up.
 const OVERHEAD_CHANGE: f64 = 0.05;
 
@@ -214,10 +217,7 @@ impl Straddle {
             let duration = if is_new { first.exploring_duration() } else { longest };
             return Some(TrialInput { load, duration });
         };
-        if let [only] = self.seen.as_slice() {
-            // A sharp system loses what is above its capacity: the load just above it serves most goals.
-            let index = (only.position - only.overload).ceil() as i64;
-            let load = self.grid.load(index);
+        if let Some(load) = self.opening() {
             if log.trials_at(load).is_empty() {
                 return Some(TrialInput {
                     load,
@@ -239,6 +239,20 @@ impl Straddle {
             },
             None => choice.input,
         })
+    }
+
+    /// The first trials take the system for a sharp one, which loses what is above its capacity. The load just above
+    /// that serves most goals; the one just below shows whether it is true.
+    fn opening(&self) -> Option<Load> {
+        let index = match self.seen.as_slice() {
+            [only] => (only.position - only.overload).ceil(),
+            [_, second] if second.overload > 0.0 && second.overload < SMALL_OVERLOAD => {
+                let capacity = (second.position - second.overload).floor();
+                capacity.min((second.position - 1.0).ceil())
+            }
+            _ => return None,
+        };
+        Some(self.grid.load(index as i64))
     }
 
     /// Whether the curve has something to go by: a loss, or a hint that was not tried yet.

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 
 use brimful_trial::{Load, Nanoseconds, TrialInput, TrialResult};
 
-use self::curve::{Curve, Observation};
+use self::curve::{Curve, Limit, Observation};
 use self::prospect::Outlooker;
 use self::guard::Watch;
 use self::target::Target;
@@ -36,7 +36,7 @@ pub(crate) struct Straddle {
     /// One for each goal.
     watches: Vec<Watch>,
     /// Loss ratios of the goals as overload, ascending, beginning with 0.
-    limits: Vec<f64>,
+    limits: Vec<Limit>,
     seen: Vec<Observation>,
     /// Loads that lost something.
     lossy: BTreeSet<Load>,
@@ -65,10 +65,7 @@ impl Straddle {
             remaining: None,
         };
         straddle.aim(problem);
-        straddle.limits.push(0.0);
-        straddle.limits.extend(straddle.targets.iter().map(|target| target.limit));
-        straddle.limits.sort_by(f64::total_cmp);
-        straddle.limits.dedup();
+        straddle.limits = limits(&straddle.targets);
         if let Some(hint) = problem.hint() {
             straddle.draw_curve(problem, grid.position(hint.per_second()));
         }
@@ -142,6 +139,30 @@ impl Straddle {
             is_repeated: overload > 0.0 && !self.lossy.insert(result.input.load),
         }
     }
+}
+
+/// The limits of all goals, ascending, and in any case one for any loss at all.
+fn limits(targets: &[Target]) -> Vec<Limit> {
+    let mut limits = vec![Limit {
+        overload: 0.0,
+        full_s: 0.0,
+        has_short: false,
+    }];
+    limits.extend(targets.iter().map(|target| Limit {
+        overload: target.limit,
+        full_s: target.duration_s,
+        has_short: target.short.is_some(),
+    }));
+    limits.sort_by(|a, b| a.overload.total_cmp(&b.overload));
+    limits.dedup_by(|next, first| {
+        let is_same = next.overload == first.overload;
+        if is_same {
+            first.full_s = first.full_s.max(next.full_s);
+            first.has_short |= next.has_short;
+        }
+        is_same
+    });
+    limits
 }
 
 /// A loss ratio of 1 would be infinite overload.

@@ -36,6 +36,17 @@ pub(super) struct Observation {
     pub(super) is_repeated: bool,
 }
 
+/// What divides high loss from low loss, for goals of one loss ratio.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Limit {
+    /// The loss ratio as overload in steps.
+    pub(super) overload: f64,
+    /// Seconds of a full-length trial.
+    pub(super) full_s: f64,
+    /// Whether shorter trials are made for it too.
+    pub(super) has_short: bool,
+}
+
 /// How loss sets in around the position.
 #[derive(Clone, Copy, Debug)]
 enum Onset {
@@ -81,7 +92,7 @@ pub(super) struct TrialPlan {
 
 impl Curve {
     /// A curve of which nothing is known but `prior(m)`, around a centre.
-    pub(super) fn new(log_step: f64, centre: f64, range: (f64, f64), limits: &[f64], prior: impl Fn(f64) -> f64) -> Self {
+    pub(super) fn new(log_step: f64, centre: f64, range: (f64, f64), limits: &[Limit], prior: impl Fn(f64) -> f64) -> Self {
         let shapes = shapes(log_step);
         let mut points = Vec::new();
         for (position, cell) in offsets(range.1 - range.0, FINE_REACH, PER_STEP).map(|(offset, cell)| (centre + offset, cell)) {
@@ -102,7 +113,7 @@ impl Curve {
             centre,
             points,
             thresholds: limits.iter().map(|&limit| Threshold::new(limit, centre, range)).collect(),
-            strays: limits.iter().map(|&limit| Stray::new(limit, centre, log_step)).collect(),
+            strays: limits.iter().map(|&limit| Stray::new(limit.overload, centre, log_step)).collect(),
         };
         curve.normalise();
         curve
@@ -111,9 +122,9 @@ impl Curve {
     /// Learns from a trial.
     pub(super) fn observe(&mut self, seen: &Observation) {
         for index in 0..self.thresholds.len() {
-            let limit = self.thresholds[index].limit();
+            let limit = self.thresholds[index].limit().overload;
             let high = self.high(&TrialPlan { position: seen.position, units_per_step: seen.units_per_step, limit }, seen.duration);
-            self.thresholds[index].observe(seen.position, seen.overload > limit, high);
+            self.thresholds[index].observe(seen, high);
         }
         let stray = self.strays[0].share(seen.position, seen.duration);
         let stray_density = if seen.is_repeated { 1.0 } else { *STRAY_DENSITY };

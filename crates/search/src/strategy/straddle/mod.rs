@@ -16,9 +16,9 @@ use std::collections::BTreeSet;
 
 use brimful_trial::{Load, Nanoseconds, TrialInput, TrialResult};
 
-use self::curve::{Curve, Observation};
-use self::guard::Watch;
+use self::curve::{Curve, Limit, Observation};
 use self::prospect::Outlooker;
+use self::guard::Watch;
 use self::target::Target;
 use crate::grid::LoadGrid;
 use crate::strategy::Strategy;
@@ -36,7 +36,7 @@ pub(crate) struct Straddle {
     /// One for each goal.
     watches: Vec<Watch>,
     /// Loss ratios of the goals as overload, ascending, beginning with 0.
-    limits: Vec<f64>,
+    limits: Vec<Limit>,
     seen: Vec<Observation>,
     /// Loads that lost something.
     lossy: BTreeSet<Load>,
@@ -65,12 +65,7 @@ impl Straddle {
             remaining: None,
         };
         straddle.aim(problem);
-        straddle.limits.push(0.0);
-        straddle
-            .limits
-            .extend(straddle.targets.iter().map(|target| target.limit));
-        straddle.limits.sort_by(f64::total_cmp);
-        straddle.limits.dedup();
+        straddle.limits = limits(&straddle.targets);
         if let Some(hint) = problem.hint() {
             straddle.draw_curve(problem, grid.position(hint.per_second()));
         }
@@ -94,20 +89,14 @@ impl Straddle {
         let even = 1.0 / (range.1 - range.0);
         let hint = problem.hint().map(|hint| self.grid.position(hint.per_second()));
         let centre = (around * 4.0).round() / 4.0;
-        let mut curve = Curve::new(
-            self.grid.log_step(),
-            centre,
-            range,
-            &self.limits,
-            |position| match hint {
-                None => even,
-                Some(hint) => {
-                    let distance = (position - hint) / HINT_STEPS;
-                    let near = 1.0 / (std::f64::consts::PI * HINT_STEPS * (1.0 + distance * distance));
-                    HINT_SHARE * near + (1.0 - HINT_SHARE) * even
-                }
-            },
-        );
+        let mut curve = Curve::new(self.grid.log_step(), centre, range, &self.limits, |position| match hint {
+            None => even,
+            Some(hint) => {
+                let distance = (position - hint) / HINT_STEPS;
+                let near = 1.0 / (std::f64::consts::PI * HINT_STEPS * (1.0 + distance * distance));
+                HINT_SHARE * near + (1.0 - HINT_SHARE) * even
+            }
+        });
         for seen in &self.seen {
             curve.observe(seen);
         }
@@ -152,6 +141,30 @@ impl Straddle {
     }
 }
 
+/// The limits of all goals, ascending, and in any case one for any loss at all.
+fn limits(targets: &[Target]) -> Vec<Limit> {
+    let mut limits = vec![Limit {
+        overload: 0.0,
+        full_s: 0.0,
+        has_short: false,
+    }];
+    limits.extend(targets.iter().map(|target| Limit {
+        overload: target.limit,
+        full_s: target.duration_s,
+        has_short: target.short.is_some(),
+    }));
+    limits.sort_by(|a, b| a.overload.total_cmp(&b.overload));
+    limits.dedup_by(|next, first| {
+        let is_same = next.overload == first.overload;
+        if is_same {
+            first.full_s = first.full_s.max(next.full_s);
+            first.has_short |= next.has_short;
+        }
+        is_same
+    });
+    limits
+}
+
 /// A loss ratio of 1 would be infinite overload.
 const NEARLY_ALL: f64 = 0.9999;
 
@@ -168,10 +181,7 @@ impl Strategy for Straddle {
             let key = |target: &Target| (!is_open(target), target.goal);
             let (a_done, a_goal) = key(a);
             let (b_done, b_goal) = key(b);
-            a_done
-                .cmp(&b_done)
-                .then(a.limit.total_cmp(&b.limit))
-                .then(a_goal.cmp(&b_goal))
+            a_done.cmp(&b_done).then(a.limit.total_cmp(&b.limit)).then(a_goal.cmp(&b_goal))
         });
         let open = targets.iter().filter(|target| is_open(target)).count();
         let input = self.select(problem, log, &mut targets[..open]);

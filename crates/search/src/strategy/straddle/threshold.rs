@@ -1,7 +1,7 @@
 //! The second opinion: for one loss ratio, a load above which trials are high-loss. It knows no amounts of loss and no
 //! shape, so nothing in it can be wrong but that there is such a load; and that may move.
 
-use super::curve::{heavy_odds, offsets, tempered};
+use super::curve::{Limit, Observation, heavy_odds, offsets, tempered};
 use super::stray::GOLDEN_RATIO;
 use super::tune::tune;
 
@@ -14,20 +14,29 @@ const MOVES: f64 = 0.004;
 /// How far it moves, in steps.
 const NEAR: f64 = 15.0;
 /// Odds against the second opinion before anything is measured.
-const PRIOR_ODDS: f64 = 9.0;
+const PRIOR_ODDS: f64 = 8.0;
+/// The same where trials of different lengths are made, of which only the curve knows how they compare.
+const PRIOR_ODDS_SHORT: f64 = 50.0;
 /// What a single trial may say for or against it.
 const LARGEST_VOTE: f64 = 2.0;
 /// How fast old votes fade.
 const MEMORY: f64 = 0.97;
 
 pub(super) struct Threshold {
-    limit: f64,
+    limit: Limit,
     centre: f64,
     range: (f64, f64),
     points: Vec<Weighted>,
     /// Logarithm of how much better than the curve it has foretold.
     score: f64,
-    records: Vec<(f64, bool)>,
+    records: Vec<(f64, Outcome)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Outcome {
+    High,
+    Low,
+    ShortLow,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +54,7 @@ pub(super) struct At {
 }
 
 impl Threshold {
-    pub(super) fn new(limit: f64, centre: f64, range: (f64, f64)) -> Self {
+    pub(super) fn new(limit: Limit, centre: f64, range: (f64, f64)) -> Self {
         let mut threshold = Self {
             limit,
             centre,
@@ -86,37 +95,50 @@ impl Threshold {
         }
     }
 
-    pub(super) fn limit(&self) -> f64 {
+    pub(super) fn limit(&self) -> Limit {
         self.limit
     }
 
     /// How much it is to be believed instead of the curve.
     pub(super) fn belief(&self) -> f64 {
-        1.0 / (1.0 + tune("tprior", 5.0) * (-self.score).exp())
+        let against = if self.limit.has_short { tune("tpriors", PRIOR_ODDS_SHORT) } else { tune("tprior", PRIOR_ODDS) };
+        1.0 / (1.0 + against * (-self.score).exp())
     }
 
-    /// Learns from a trial for which the curve saw this chance of high loss.
-    pub(super) fn observe(&mut self, position: f64, is_high: bool, curve_high: f64) {
+    /// Learns from a trial for which the curve saw this chance of high loss. That a short trial was clean says
+    /// little, and is no test of who foretells better.
+    pub(super) fn observe(&mut self, seen: &Observation, curve_high: f64) {
+        let (position, is_high) = (seen.position, seen.overload > self.limit.overload);
+        if !is_high && seen.duration < self.limit.full_s {
+            self.learn(position, Outcome::ShortLow);
+            self.records.push((position, Outcome::ShortLow));
+            return;
+        }
+        let outcome = if is_high { Outcome::High } else { Outcome::Low };
         let chance = |high: f64| if is_high { high } else { 1.0 - high }.max(1e-3);
         let vote = chance(self.high(position)).ln() - chance(curve_high).ln();
         self.score = tune("mem", MEMORY) * self.score + vote.clamp(-tune("vote", LARGEST_VOTE), tune("vote", LARGEST_VOTE));
-        self.records.push((position, is_high));
-        self.learn(position, is_high);
+        self.records.push((position, outcome));
+        self.learn(position, outcome);
         let median = self.median();
         if (median - self.centre).abs() > 0.7 * FINE_REACH as f64 {
             self.lay_out(median);
             for index in 0..self.records.len() {
-                let (position, is_high) = self.records[index];
-                self.learn(position, is_high);
+                let (position, outcome) = self.records[index];
+                self.learn(position, outcome);
             }
         }
     }
 
-    fn learn(&mut self, position: f64, is_high: bool) {
+    fn learn(&mut self, position: f64, outcome: Outcome) {
         let mut total = 0.0;
         for point in &mut self.points {
             let high = point.drawn.high(position);
-            point.weight *= tempered(if is_high { high } else { 1.0 - high });
+            point.weight *= match outcome {
+                Outcome::High => tempered(high),
+                Outcome::Low => tempered(1.0 - high),
+                Outcome::ShortLow => (1.0 - high).sqrt().sqrt(),
+            };
             total += point.weight;
         }
         let moves = tune("moves", MOVES);

@@ -7,9 +7,14 @@ use serde::Serialize;
 use crate::controller::named_strategy;
 use crate::exchange::{GoalResultText, problem, value_error};
 
-/// The kinds of simulated systems: (name, description, [(parameter, default, description)]).
+/// Name, default and description of a parameter.
+type Parameter = (String, String, String);
+/// Name, description and parameters of a kind of simulated system.
+type Kind = (String, String, Vec<Parameter>);
+
+/// The kinds of simulated systems.
 #[pyfunction]
-pub(crate) fn simulator_kinds() -> Vec<(String, String, Vec<(String, String, String)>)> {
+pub(crate) fn simulator_kinds() -> Vec<Kind> {
     SystemSpec::kinds()
         .iter()
         .map(|kind| {
@@ -105,12 +110,7 @@ struct SearchText {
 
 /// Complete searches of simulated systems, one a seed, without leaving native code; a JSON list.
 #[pyfunction]
-pub(crate) fn simulate(
-    problem_json: &str,
-    strategy: &str,
-    spec: &str,
-    seeds: Vec<u64>,
-) -> PyResult<String> {
+pub(crate) fn simulate(problem_json: &str, strategy: &str, spec: &str, seeds: Vec<u64>) -> PyResult<String> {
     let problem = problem(problem_json)?;
     let strategy = named_strategy(strategy)?;
     let spec: SystemSpec = spec.parse().map_err(value_error)?;
@@ -119,7 +119,9 @@ pub(crate) fn simulate(
         let mut simulator = Simulator::new(&spec.clone().with_seed(seed));
         let mut controller = Controller::new(problem.clone(), strategy);
         while let Step::Trial(input) = controller.next() {
-            let stop_above = controller.stop_above(input.load).filter(|_| problem.has_early_termination());
+            let stop_above = controller
+                .stop_above(input.load)
+                .filter(|_| problem.has_early_termination());
             let output = simulator.measure(input, stop_above).map_err(value_error)?;
             controller.record(TrialResult { input, output });
         }

@@ -32,7 +32,11 @@ pub(crate) fn oracle_seconds(
     let mut log = TrialLog::new(problem.goals().to_vec());
     for (load, reported) in reported_loads(results) {
         let duration = reported.duration(problem);
-        while reported.goals.iter().any(|&goal| log.verdict(load, goal) == Verdict::Undecided) {
+        while reported
+            .goals
+            .iter()
+            .any(|&goal| log.verdict(load, goal) == Verdict::Undecided)
+        {
             let input = TrialInput { load, duration };
             let output = system.measure(input, None)?;
             log.add(TrialResult { input, output });

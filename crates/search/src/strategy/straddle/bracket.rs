@@ -4,8 +4,7 @@
 //! bound. Measuring a load between them costs time and leaves one of two narrower brackets, with a chance that
 //! follows from the belief under which the bracket came about.
 
-use super::prospect::{Prospect, sum_of_products};
-use super::tune::tune;
+use super::prospect::{Prospect, sums_of_products};
 
 /// Halving a distance between loads that are no candidates costs this share of a fresh pair of bounds.
 const HALVING_SHARE: f64 = 0.35;
@@ -96,9 +95,10 @@ impl Brackets {
                 for middle in low + 1..high {
                     let prospect = &prospects[middle - 1];
                     let at = brackets.at(low, high, middle);
+                    let (lower, seconds) = sums_of_products(&belief, &prospect.lower, &prospect.seconds);
                     brackets.options[at] = Outcome {
-                        lower: sum_of_products(&belief, &prospect.lower) / total,
-                        seconds: sum_of_products(&belief, &prospect.seconds) / total,
+                        lower: lower / total,
+                        seconds: seconds / total,
                     };
                 }
             }
@@ -122,14 +122,14 @@ impl Brackets {
     /// What is left to pay when no candidate lies within the bracket.
     fn leftover(&self, low: usize, high: usize) -> f64 {
         if self.is_assumed(low, high) {
-            return tune("out", OUTSIDE_SHARE) * self.pair_seconds;
+            return OUTSIDE_SHARE * self.pair_seconds;
         }
         let width = (self.indices[high] - self.indices[low]) as f64 / self.steps as f64;
-        tune("halve", HALVING_SHARE) * self.pair_seconds * width.log2().max(0.0)
+        HALVING_SHARE * self.pair_seconds * width.log2().max(0.0)
     }
 
     /// Finds the cheapest way, given the seconds that other goals are expected to spend at the candidates.
-    pub(super) fn solve(&self, spent: &[f64], doubt: f64) -> Policy {
+    pub(super) fn solve(&self, spent: &[f64]) -> Policy {
         let size = self.indices.len();
         let mut policy = Policy {
             moves: vec![None; size * size],
@@ -145,10 +145,7 @@ impl Brackets {
                 let mut best: Option<Move> = None;
                 for middle in low + 1..high {
                     let option = self.options[self.at(low, high, middle)];
-                    let even = (self.indices[high] - self.indices[middle]) as f64
-                        / (self.indices[high] - self.indices[low]) as f64;
-                    let doubt = if self.is_assumed(low, high) { 0.0 } else { doubt };
-                    let lower = f64::from(option.lower) * (1.0 - doubt) + even * doubt;
+                    let lower = f64::from(option.lower);
                     let seconds = (f64::from(option.seconds) - spent[middle - 1]).max(0.0);
                     let total = seconds
                         + lower * policy.values[middle * size + high]

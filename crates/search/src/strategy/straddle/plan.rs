@@ -8,11 +8,10 @@ use super::bracket::{Brackets, Move, Policy};
 use super::guard::Watch;
 use super::prospect::{Outlooker, Prospect};
 use super::target::Target;
-use super::tune::tune;
 
 /// Candidates lie this many widths from the likeliest load: close ones to make pairs of, far ones in case of surprise.
 const SHARING_PASSES: usize = 2;
-const OFFSETS: [i64; 9] = [1, 2, 3, 4, 6, 10, 18, 34, 66];
+const OFFSETS: [i64; 6] = [1, 2, 3, 6, 16, 50];
 
 /// What to do next and what is left to do.
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +32,6 @@ struct Plan {
     spending: Vec<f64>,
     /// Seconds that speak for going on where one has begun.
     begun: Vec<f64>,
-    /// Share of belief that the answer lies anywhere between the bounds.
-    doubt: f64,
 }
 
 /// The next trial for these targets, or `None` where no candidate is left to try.
@@ -132,10 +129,9 @@ impl Plan {
         );
         let begun: Vec<f64> = prospects
             .iter()
-            .map(|prospect| tune("sunk", 1.0) * outlooker.log.sums(prospect.load, target.goal).full_low.as_seconds())
+            .map(|prospect| outlooker.log.sums(prospect.load, target.goal).full_low.as_seconds())
             .collect();
-        let doubt = watch.doubt();
-        let policy = brackets.solve(&begun, doubt);
+        let policy = brackets.solve(&begun);
         let spending = policy.spending();
         Self {
             prospects,
@@ -143,13 +139,12 @@ impl Plan {
             policy,
             spending,
             begun,
-            doubt,
         }
     }
 
     fn improve(&mut self, spent: &[f64]) {
         let spent: Vec<f64> = spent.iter().zip(&self.begun).map(|(a, b)| a + b).collect();
-        self.policy = self.brackets.solve(&spent, self.doubt);
+        self.policy = self.brackets.solve(&spent);
         self.spending = self.policy.spending();
     }
 }
@@ -175,11 +170,7 @@ fn duration(target: &Target, prospect: &Prospect) -> Nanoseconds {
 /// The highest load that is more likely a lower bound than not.
 fn balanced_index(outlooker: &Outlooker, target: &Target) -> i64 {
     let top = outlooker.grid.top();
-    let enough = if target.is_strict {
-        tune("enough0", 0.7)
-    } else {
-        tune("enough", 0.5)
-    } * outlooker.fresh_lower(target, 0);
+    let enough = if target.is_strict { 0.7 } else { 0.5 } * outlooker.fresh_lower(target, 0);
     let lower = |index: i64| outlooker.fresh_lower(target, index) >= enough;
     let mut at = target.expected.clamp(0, top);
     let mut step = 1;

@@ -14,8 +14,8 @@ use crate::{Problem, TrialLog, Verdict};
 const STOPPED_SECONDS: f64 = 3.0;
 /// Short trials at one load before a long one is due.
 const SHORT_TRIALS: usize = 2;
-/// So many points stand for the posterior in planning.
-const REPRESENTATIVES: usize = 128;
+/// So many points stand for the posterior in planning; a multiple of the lanes of [`sums_of_products`].
+const REPRESENTATIVES: usize = 48;
 
 pub(super) struct Prospect {
     pub(super) index: i64,
@@ -156,7 +156,10 @@ impl<'a> Outlooker<'a> {
 
     /// Odds that a trial is high-loss, by point if it is true; some stand for the threshold instead, as far as it is believed.
     fn odds<'b>(&'b self, target: &Target, plan: &'b TrialPlan, seconds: f64) -> impl Iterator<Item = f64> + use<'b> {
-        let same = self.opinions.iter().find(|opinion| opinion.limit == target.limit);
+        let same = self
+            .opinions
+            .iter()
+            .find(|opinion| opinion.limit.total_cmp(&target.limit).is_eq());
         let opinion = same.expect("every limit of a goal has its own");
         let factors = self.curve.stray(plan.limit).factors(plan.position);
         let points = self.points.iter().zip(&opinion.strays).zip(&opinion.thresholds);
@@ -164,7 +167,10 @@ impl<'a> Outlooker<'a> {
             if opinion.prefers_threshold(index) {
                 return threshold.odds(plan.position);
             }
-            with_stray(self.curve.odds(point, plan), stray.rate * factors[stray.decay] * seconds)
+            with_stray(
+                self.curve.odds(point, plan),
+                stray.rate * factors[stray.decay] * seconds,
+            )
         })
     }
 
@@ -200,16 +206,19 @@ fn with_stray(odds: f64, stray: f64) -> f64 {
 /// Events in a trial beyond which nothing changes.
 const MOST_STRAY: f64 = 30.0;
 
-/// The sum of the products, in an order that the processor can do several at a time.
-pub(super) fn sum_of_products(a: &[f32], b: &[f32]) -> f32 {
+/// The sums of `weights` times `a` and times `b`, in an order that the processor can do several at a time.
+pub(super) fn sums_of_products(weights: &[f32], a: &[f32], b: &[f32]) -> (f32, f32) {
     const LANES: usize = 8;
-    let mut sums = [0.0; LANES];
-    let (mut left, mut right) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-    for (x, y) in left.by_ref().zip(right.by_ref()) {
+    let (mut first, mut second) = ([0.0_f32; LANES], [0.0_f32; LANES]);
+    let blocks = weights
+        .chunks_exact(LANES)
+        .zip(a.chunks_exact(LANES))
+        .zip(b.chunks_exact(LANES));
+    for ((weights, a), b) in blocks {
         for lane in 0..LANES {
-            sums[lane] += x[lane] * y[lane];
+            first[lane] += weights[lane] * a[lane];
+            second[lane] += weights[lane] * b[lane];
         }
     }
-    let rest: f32 = left.remainder().iter().zip(right.remainder()).map(|(x, y)| x * y).sum();
-    sums.iter().sum::<f32>() + rest
+    (first.iter().sum(), second.iter().sum())
 }

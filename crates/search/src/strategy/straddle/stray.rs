@@ -125,9 +125,7 @@ impl Stray {
         self.update(|each| {
             let stray = each.share(anchor, record.position, record.duration);
             match record.loss {
-                Some((explained, density)) => {
-                    stray * density + (1.0 - stray) * (explained + super::tune::tune("exf", 0.0))
-                }
+                Some((explained, density)) => stray * density + (1.0 - stray) * explained,
                 None => 1.0 - stray,
             }
         });
@@ -164,7 +162,7 @@ fn hypotheses(log_step: f64) -> Vec<Hypothesis> {
         hypotheses.extend(DECAYS.map(|decay| Hypothesis {
             rate,
             decay: log_step / decay,
-            weight: share.powf(super::tune::tune("rp", 0.85)) / DECAYS.len() as f64,
+            weight: share.powf(0.85) / DECAYS.len() as f64,
         }));
     }
     hypotheses

@@ -153,8 +153,8 @@ impl VerdictOdds {
 pub(super) fn bin_of_odds(odds: f64) -> usize {
     const MANTISSA_BITS: u32 = 52;
     const BIAS: i64 = 1023;
-    let half_octaves = (odds.to_bits() >> (MANTISSA_BITS - 1)) as i64 - 2 * BIAS;
-    (half_octaves + (OCTAVES * BINS_PER_OCTAVE) as i64).clamp(0, BINS as i64 - 1) as usize
+    let half_octaves = (odds.to_bits() >> (MANTISSA_BITS - 1)).cast_signed() - 2 * BIAS;
+    (half_octaves + (OCTAVES * BINS_PER_OCTAVE) as i64).clamp(0, BINS.cast_signed() as i64 - 1) as usize
 }
 
 /// The middle of a bin, as a share.

@@ -32,7 +32,10 @@ struct GoalText {
 }
 
 #[derive(Serialize)]
-#[expect(clippy::struct_field_names, reason = "the names of the record format, units included")]
+#[expect(
+    clippy::struct_field_names,
+    reason = "the names of the record format, units included"
+)]
 pub(crate) struct SumsText {
     full_low_s: f64,
     full_high_s: f64,

@@ -21,7 +21,7 @@ use self::prospect::Outlooker;
 use self::target::Target;
 use crate::grid::LoadGrid;
 use crate::strategy::Strategy;
-use crate::{Problem, TrialLog};
+use crate::{Problem, StopReason, TrialLog};
 
 /// How far beyond the limits the curve may lie, in steps.
 const MARGIN: f64 = 40.0;
@@ -223,6 +223,11 @@ impl Strategy for Straddle {
 
     fn forecast(&self, _: &Problem, _: &TrialLog) -> Option<Nanoseconds> {
         Nanoseconds::from_seconds(self.remaining?).ok()
+    }
+
+    fn stop_reason(&self) -> Option<StopReason> {
+        let has_given_up = self.watches.iter().any(Watch::is_given_up);
+        has_given_up.then_some(StopReason::NoProgress)
     }
 }
 

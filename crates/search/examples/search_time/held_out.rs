@@ -141,7 +141,11 @@ impl HeldOut {
             "chaos" => {
                 // Every trial is a coin toss, more likely lost at higher load.
                 let toss = self.draw(at / 1_000_000_000 + 11);
-                if toss < relative.min(1.0) * 0.5 { 0.02 * load } else { above(1.0) }
+                if toss < relative.min(1.0) * 0.5 {
+                    0.02 * load
+                } else {
+                    above(1.0)
+                }
             }
             _ => f64::NAN,
         }

@@ -62,7 +62,11 @@ fn search(problem: &Problem, kind: StrategyKind, stoppable: bool, spec: &str, se
         if controller.log().trial_count() >= TRIAL_LIMIT {
             return Err(format!("seed {seed}: no end after {TRIAL_LIMIT} trials").into());
         }
-        let stop_above = if stoppable { controller.stop_above(input.load) } else { None };
+        let stop_above = if stoppable {
+            controller.stop_above(input.load)
+        } else {
+            None
+        };
         let output = simulator.measure(input, stop_above)?;
         if verbose {
             trace(&input, &output, capacity, &simulator);
@@ -71,7 +75,11 @@ fn search(problem: &Problem, kind: StrategyKind, stoppable: bool, spec: &str, se
         controller.record(TrialResult { input, output });
         deciding += began.elapsed().as_secs_f64();
     }
-    let goals: Vec<String> = controller.results().iter().map(|result| goal_json(result, capacity)).collect();
+    let goals: Vec<String> = controller
+        .results()
+        .iter()
+        .map(|result| goal_json(result, capacity))
+        .collect();
     let seconds = simulator.now().as_seconds();
     Ok(format!(
         r#"{{"seed":{seed},"time":{seconds},"trials":{},"loads":{},"cpu":{deciding},"slowest":{slowest},"goals":[{}]}}"#,
@@ -117,7 +125,14 @@ fn goal_set(name: &str) -> Result<(Problem, bool), Failure> {
         _ => return Err(format!("unknown goals {name}").into()),
     };
     let problem = Problem::new(pairs, Load::new(MIN_LOAD)?, Load::new(MAX_LOAD)?)?;
-    Ok((if stoppable { problem.with_early_termination() } else { problem }, stoppable))
+    Ok((
+        if stoppable {
+            problem.with_early_termination()
+        } else {
+            problem
+        },
+        stoppable,
+    ))
 }
 
 fn two_goals(exceed: f64, duration: f64, sum: f64) -> Result<Vec<SearchGoal>, Failure> {

@@ -4,7 +4,6 @@
 //! bound. Measuring a load between them costs time and leaves one of two narrower brackets, with a chance that
 //! follows from the belief under which the bracket came about.
 
-use super::tune::tune;
 use super::prospect::{Prospect, sum_of_products};
 
 /// Halving a distance between loads that are no candidates costs this share of a fresh pair of bounds.
@@ -69,7 +68,13 @@ impl Brackets {
             steps,
             pair_seconds,
             ends_known,
-            options: vec![Outcome { lower: 0.0, seconds: 0.0 }; size * size * size],
+            options: vec![
+                Outcome {
+                    lower: 0.0,
+                    seconds: 0.0
+                };
+                size * size * size
+            ],
         };
         let mut below = vec![0.0; weights.len()];
         let mut belief = vec![0.0; weights.len()];
@@ -116,14 +121,14 @@ impl Brackets {
     /// What is left to pay when no candidate lies within the bracket.
     fn leftover(&self, low: usize, high: usize) -> f64 {
         if self.is_assumed(low, high) {
-            return tune("out", OUTSIDE_SHARE) * self.pair_seconds;
+            return OUTSIDE_SHARE * self.pair_seconds;
         }
         let width = (self.indices[high] - self.indices[low]) as f64 / self.steps as f64;
-        tune("halve", HALVING_SHARE) * self.pair_seconds * width.log2().max(0.0)
+        HALVING_SHARE * self.pair_seconds * width.log2().max(0.0)
     }
 
     /// Finds the cheapest way, given the seconds that other goals are expected to spend at the candidates.
-    pub(super) fn solve(&self, spent: &[f64], doubt: f64) -> Policy {
+    pub(super) fn solve(&self, spent: &[f64]) -> Policy {
         let size = self.indices.len();
         let mut policy = Policy {
             moves: vec![None; size * size],
@@ -139,10 +144,7 @@ impl Brackets {
                 let mut best: Option<Move> = None;
                 for middle in low + 1..high {
                     let option = self.options[self.at(low, high, middle)];
-                    let even = (self.indices[high] - self.indices[middle]) as f64
-                        / (self.indices[high] - self.indices[low]) as f64;
-                    let doubt = if self.is_assumed(low, high) { 0.0 } else { doubt };
-                    let lower = f64::from(option.lower) * (1.0 - doubt) + even * doubt;
+                    let lower = f64::from(option.lower);
                     let seconds = (f64::from(option.seconds) - spent[middle - 1]).max(0.0);
                     let total = seconds
                         + lower * policy.values[middle * size + high]

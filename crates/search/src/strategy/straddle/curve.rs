@@ -7,7 +7,6 @@ use std::sync::LazyLock;
 
 use super::stray::Stray;
 use super::threshold::Threshold;
-use super::tune::tune;
 
 /// Offsets of m from the centre come in quarters of a step within this many steps, and sparser beyond.
 const FINE_REACH: i64 = 28;
@@ -17,9 +16,9 @@ const SPREAD: f64 = 1.16;
 /// Points below this share of the largest are dropped: they come back when the curve is drawn anew.
 const NEGLIGIBLE: f64 = 1e-6;
 /// Chance that a trial is clean although the curve says otherwise.
-static FLUKE: LazyLock<f64> = LazyLock::new(|| tune("fluke", 0.001));
+const FLUKE: f64 = 0.001;
 /// Density of a stray loss, by logarithm of the overload.
-static STRAY_DENSITY: LazyLock<f64> = LazyLock::new(|| tune("sd", 0.03));
+const STRAY_DENSITY: f64 = 0.03;
 
 /// A trial as the curve sees it.
 #[derive(Clone, Copy, Debug)]
@@ -92,10 +91,18 @@ pub(super) struct TrialPlan {
 
 impl Curve {
     /// A curve of which nothing is known but `prior(m)`, around a centre.
-    pub(super) fn new(log_step: f64, centre: f64, range: (f64, f64), limits: &[Limit], prior: impl Fn(f64) -> f64) -> Self {
+    pub(super) fn new(
+        log_step: f64,
+        centre: f64,
+        range: (f64, f64),
+        limits: &[Limit],
+        prior: impl Fn(f64) -> f64,
+    ) -> Self {
         let shapes = shapes(log_step);
         let mut points = Vec::new();
-        for (position, cell) in offsets(range.1 - range.0, FINE_REACH, PER_STEP).map(|(offset, cell)| (centre + offset, cell)) {
+        for (position, cell) in
+            offsets(range.1 - range.0, FINE_REACH, PER_STEP).map(|(offset, cell)| (centre + offset, cell))
+        {
             if position < range.0 || position > range.1 {
                 continue;
             }
@@ -112,8 +119,14 @@ impl Curve {
             shapes,
             centre,
             points,
-            thresholds: limits.iter().map(|&limit| Threshold::new(limit, centre, range)).collect(),
-            strays: limits.iter().map(|&limit| Stray::new(limit.overload, centre, log_step)).collect(),
+            thresholds: limits
+                .iter()
+                .map(|&limit| Threshold::new(limit, centre, range))
+                .collect(),
+            strays: limits
+                .iter()
+                .map(|&limit| Stray::new(limit.overload, centre, log_step))
+                .collect(),
         };
         curve.normalise();
         curve
@@ -123,11 +136,18 @@ impl Curve {
     pub(super) fn observe(&mut self, seen: &Observation) {
         for index in 0..self.thresholds.len() {
             let limit = self.thresholds[index].limit().overload;
-            let high = self.high(&TrialPlan { position: seen.position, units_per_step: seen.units_per_step, limit }, seen.duration);
+            let high = self.high(
+                &TrialPlan {
+                    position: seen.position,
+                    units_per_step: seen.units_per_step,
+                    limit,
+                },
+                seen.duration,
+            );
             self.thresholds[index].observe(seen, high);
         }
         let stray = self.strays[0].share(seen.position, seen.duration);
-        let stray_density = if seen.is_repeated { 1.0 } else { *STRAY_DENSITY };
+        let stray_density = if seen.is_repeated { 1.0 } else { STRAY_DENSITY };
         let mut explained = 0.0;
         for point in &mut self.points {
             let likelihood = self.shapes[point.shape].likelihood(seen, point.position);
@@ -202,7 +222,7 @@ impl Curve {
     }
 
     pub(super) fn stray(&self, limit: f64) -> &Stray {
-        let same = self.strays.iter().find(|stray| stray.limit() == limit);
+        let same = self.strays.iter().find(|stray| stray.limit().total_cmp(&limit).is_eq());
         same.expect("every limit of a goal has its own")
     }
 
@@ -241,7 +261,11 @@ impl Shape {
     fn likelihood(&self, seen: &Observation, position: f64) -> f64 {
         let distance = seen.position - position;
         let (odds, expected, deviation) = match self.onset {
-            Onset::Jitter(deviation) => (heavy_odds(distance / deviation), self.slope * distance.max(0.0), deviation),
+            Onset::Jitter(deviation) => (
+                heavy_odds(distance / deviation),
+                self.slope * distance.max(0.0),
+                deviation,
+            ),
             Onset::Soft(_) => {
                 let expected = self.overload(distance);
                 let lost = expected * seen.units_per_step;
@@ -251,7 +275,7 @@ impl Shape {
         };
         let clean = 1.0 / (1.0 + odds);
         if seen.overload <= 0.0 {
-            return clean + *FLUKE;
+            return clean + FLUKE;
         }
         if seen.is_repeated {
             return 1.0 - clean;
@@ -285,10 +309,6 @@ pub(super) fn heavy_odds(deviations: f64) -> f64 {
 
 /// The power 3/4: trials in a row share their weather, and count less than independent ones.
 pub(super) fn tempered(likelihood: f64) -> f64 {
-    static POWER: LazyLock<f64> = LazyLock::new(|| tune("temper", 0.75));
-    if *POWER != 0.75 {
-        return likelihood.powf(*POWER);
-    }
     let root = likelihood.sqrt();
     root * root.sqrt()
 }
@@ -316,15 +336,15 @@ fn shapes(log_step: f64) -> Vec<Shape> {
     // Real jitter and softness are shares of the load, however narrow the goal.
     let per_width = (0.005 / log_step).max(1.0);
     let onsets = [
-        (Onset::Jitter(tune("j0", 0.12)), tune("pj0", 0.6)),
-        (Onset::Jitter(tune("j1", 0.4) * per_width), tune("pj1", 0.16)),
-        (Onset::Jitter(tune("j2", 1.5) * per_width), tune("pj2", 0.06)),
-        (Onset::Jitter(tune("j3", 5.0) * per_width), tune("pj3", 0.03)),
-        (Onset::Soft(0.5), tune("ps0", 0.07)),
+        (Onset::Jitter(0.12), 0.6),
+        (Onset::Jitter(0.4 * per_width), 0.16),
+        (Onset::Jitter(1.5 * per_width), 0.06),
+        (Onset::Jitter(5.0 * per_width), 0.03),
+        (Onset::Soft(0.5), 0.07),
         (Onset::Soft(1.0 * per_width), 0.08),
         (Onset::Soft(2.0 * per_width), 0.08),
-        (Onset::Soft(4.0 * per_width), tune("ps3", 0.04)),
-        (Onset::Soft(8.0 * per_width), tune("ps4", 0.02)),
+        (Onset::Soft(4.0 * per_width), 0.04),
+        (Onset::Soft(8.0 * per_width), 0.02),
     ];
     let slopes = [(1.0, 0.6), (1.4, 0.25), (2.0, 0.15)];
     let mut shapes = Vec::with_capacity(onsets.len() * slopes.len());

@@ -9,7 +9,6 @@ mod prospect;
 mod stray;
 mod target;
 mod threshold;
-mod tune;
 mod verdict_odds;
 
 use std::collections::BTreeSet;
@@ -17,8 +16,8 @@ use std::collections::BTreeSet;
 use brimful_trial::{Load, Nanoseconds, TrialInput, TrialResult};
 
 use self::curve::{Curve, Limit, Observation};
-use self::prospect::Outlooker;
 use self::guard::Watch;
+use self::prospect::Outlooker;
 use self::target::Target;
 use crate::grid::LoadGrid;
 use crate::strategy::Strategy;
@@ -89,14 +88,20 @@ impl Straddle {
         let even = 1.0 / (range.1 - range.0);
         let hint = problem.hint().map(|hint| self.grid.position(hint.per_second()));
         let centre = (around * 4.0).round() / 4.0;
-        let mut curve = Curve::new(self.grid.log_step(), centre, range, &self.limits, |position| match hint {
-            None => even,
-            Some(hint) => {
-                let distance = (position - hint) / HINT_STEPS;
-                let near = 1.0 / (std::f64::consts::PI * HINT_STEPS * (1.0 + distance * distance));
-                HINT_SHARE * near + (1.0 - HINT_SHARE) * even
-            }
-        });
+        let mut curve = Curve::new(
+            self.grid.log_step(),
+            centre,
+            range,
+            &self.limits,
+            |position| match hint {
+                None => even,
+                Some(hint) => {
+                    let distance = (position - hint) / HINT_STEPS;
+                    let near = 1.0 / (std::f64::consts::PI * HINT_STEPS * (1.0 + distance * distance));
+                    HINT_SHARE * near + (1.0 - HINT_SHARE) * even
+                }
+            },
+        );
         for seen in &self.seen {
             curve.observe(seen);
         }
@@ -155,7 +160,7 @@ fn limits(targets: &[Target]) -> Vec<Limit> {
     }));
     limits.sort_by(|a, b| a.overload.total_cmp(&b.overload));
     limits.dedup_by(|next, first| {
-        let is_same = next.overload == first.overload;
+        let is_same = next.overload.total_cmp(&first.overload).is_eq();
         if is_same {
             first.full_s = first.full_s.max(next.full_s);
             first.has_short |= next.has_short;
@@ -181,7 +186,10 @@ impl Strategy for Straddle {
             let key = |target: &Target| (!is_open(target), target.goal);
             let (a_done, a_goal) = key(a);
             let (b_done, b_goal) = key(b);
-            a_done.cmp(&b_done).then(a.limit.total_cmp(&b.limit)).then(a_goal.cmp(&b_goal))
+            a_done
+                .cmp(&b_done)
+                .then(a.limit.total_cmp(&b.limit))
+                .then(a_goal.cmp(&b_goal))
         });
         let open = targets.iter().filter(|target| is_open(target)).count();
         let input = self.select(problem, log, &mut targets[..open]);
@@ -227,13 +235,11 @@ impl Straddle {
             let duration = if is_new { first.exploring_duration() } else { longest };
             return Some(TrialInput { load, duration });
         };
-        if let Some(load) = self.opening() {
-            if log.trials_at(load).is_empty() {
-                return Some(TrialInput {
-                    load,
-                    duration: first.exploring_duration(),
-                });
-            }
+        if let Some(load) = self.opening().filter(|&load| log.trials_at(load).is_empty()) {
+            return Some(TrialInput {
+                load,
+                duration: first.exploring_duration(),
+            });
         }
         let outlooker = Outlooker::new(problem, log, &self.grid, curve);
         let Some(choice) = plan::choose(&outlooker, open, &self.watches) else {

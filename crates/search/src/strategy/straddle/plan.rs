@@ -8,11 +8,16 @@ use super::bracket::{Brackets, Move, Policy};
 use super::guard::Watch;
 use super::prospect::{Outlooker, Prospect};
 use super::target::Target;
-use super::tune::tune;
 
+/// Candidates are laid around the highest load with this share of the chance to be a lower bound that min load has;
+/// more for goals that one high-loss trial ends, whose upper bounds are cheap.
+const HOPEFUL: f64 = 0.5;
+const HOPEFUL_STRICT: f64 = 0.7;
 /// Candidates lie this many widths from the likeliest load: close ones to make pairs of, far ones in case of surprise.
-const SHARING_PASSES: usize = 2;
 const OFFSETS: [i64; 9] = [1, 2, 3, 4, 6, 10, 18, 34, 66];
+
+/// How often every goal plans again with what the others plan.
+const SHARING_PASSES: usize = 2;
 
 /// What to do next and what is left to do.
 #[derive(Clone, Copy, Debug)]
@@ -33,13 +38,13 @@ struct Plan {
     spending: Vec<f64>,
     /// Seconds that speak for going on where one has begun.
     begun: Vec<f64>,
-    /// Share of belief that the answer lies anywhere between the bounds.
-    doubt: f64,
 }
 
 /// The next trial for these targets, or `None` where no candidate is left to try.
 pub(super) fn choose(outlooker: &Outlooker, targets: &mut [Target], watches: &[Watch]) -> Option<Choice> {
-    let planned = targets.iter_mut().map(|target| Plan::new(outlooker, target, &watches[target.goal]));
+    let planned = targets
+        .iter_mut()
+        .map(|target| Plan::new(outlooker, target, &watches[target.goal]));
     let mut plans: Vec<Plan> = planned.collect();
     if plans.len() > 1 {
         for _ in 0..SHARING_PASSES {
@@ -130,10 +135,9 @@ impl Plan {
         );
         let begun: Vec<f64> = prospects
             .iter()
-            .map(|prospect| tune("sunk", 1.0) * outlooker.log.sums(prospect.load, target.goal).full_low.as_seconds())
+            .map(|prospect| outlooker.log.sums(prospect.load, target.goal).full_low.as_seconds())
             .collect();
-        let doubt = watch.doubt();
-        let policy = brackets.solve(&begun, doubt);
+        let policy = brackets.solve(&begun);
         let spending = policy.spending();
         Self {
             prospects,
@@ -141,20 +145,19 @@ impl Plan {
             policy,
             spending,
             begun,
-            doubt,
         }
     }
 
     fn improve(&mut self, spent: &[f64]) {
         let spent: Vec<f64> = spent.iter().zip(&self.begun).map(|(a, b)| a + b).collect();
-        self.policy = self.brackets.solve(&spent, self.doubt);
+        self.policy = self.brackets.solve(&spent);
         self.spending = self.policy.spending();
     }
 }
 
 /// The candidates that the guard leaves: at least some widths within the bounds, or the middle between them.
 fn allowed(target: &Target, watch: &Watch, lower: i64, upper: i64) -> (i64, i64) {
-    let (from_lower, from_upper) = watch.distances();
+    let (from_lower, from_upper) = watch.distances(target);
     let middle = lower.midpoint(upper).max(lower + 1);
     let lowest = lower.saturating_add(from_lower.saturating_mul(target.steps));
     let highest = upper.saturating_sub(from_upper.saturating_mul(target.steps));
@@ -173,7 +176,7 @@ fn duration(target: &Target, prospect: &Prospect) -> Nanoseconds {
 /// The highest load that is more likely a lower bound than not.
 fn balanced_index(outlooker: &Outlooker, target: &Target) -> i64 {
     let top = outlooker.grid.top();
-    let enough = if target.is_strict { tune("enough0", 0.7) } else { tune("enough", 0.5) } * outlooker.fresh_lower(target, 0);
+    let enough = if target.is_strict { HOPEFUL_STRICT } else { HOPEFUL } * outlooker.fresh_lower(target, 0);
     let lower = |index: i64| outlooker.fresh_lower(target, index) >= enough;
     let mut at = target.expected.clamp(0, top);
     let mut step = 1;

@@ -156,7 +156,10 @@ impl<'a> Outlooker<'a> {
 
     /// Odds that a trial is high-loss, by point if it is true; some stand for the threshold instead, as far as it is believed.
     fn odds<'b>(&'b self, target: &Target, plan: &'b TrialPlan, seconds: f64) -> impl Iterator<Item = f64> + use<'b> {
-        let same = self.opinions.iter().find(|opinion| opinion.limit == target.limit);
+        let same = self
+            .opinions
+            .iter()
+            .find(|opinion| opinion.limit.total_cmp(&target.limit).is_eq());
         let opinion = same.expect("every limit of a goal has its own");
         let factors = self.curve.stray(plan.limit).factors(plan.position);
         let points = self.points.iter().zip(&opinion.strays).zip(&opinion.thresholds);
@@ -164,7 +167,10 @@ impl<'a> Outlooker<'a> {
             if opinion.prefers_threshold(index) {
                 return threshold.odds(plan.position);
             }
-            with_stray(self.curve.odds(point, plan), stray.rate * factors[stray.decay] * seconds)
+            with_stray(
+                self.curve.odds(point, plan),
+                stray.rate * factors[stray.decay] * seconds,
+            )
         })
     }
 

@@ -3,7 +3,6 @@
 
 use super::curve::{Limit, Observation, heavy_odds, offsets, tempered};
 use super::stray::GOLDEN_RATIO;
-use super::tune::tune;
 
 /// How far from the threshold outcomes are mixed, in steps.
 const DEVIATIONS: [f64; 3] = [0.3, 1.5, 6.0];
@@ -79,7 +78,7 @@ impl Threshold {
             }
             for deviation in DEVIATIONS {
                 // Where it moves to is more likely near.
-                let prior = cell / (1.0 + (offset / tune("near", NEAR)).powi(2));
+                let prior = cell / (1.0 + (offset / NEAR).powi(2));
                 total += cell;
                 all_priors += prior;
                 self.points.push(Weighted {
@@ -101,7 +100,11 @@ impl Threshold {
 
     /// How much it is to be believed instead of the curve.
     pub(super) fn belief(&self) -> f64 {
-        let against = if self.limit.has_short { tune("tpriors", PRIOR_ODDS_SHORT) } else { tune("tprior", PRIOR_ODDS) };
+        let against = if self.limit.has_short {
+            PRIOR_ODDS_SHORT
+        } else {
+            PRIOR_ODDS
+        };
         1.0 / (1.0 + against * (-self.score).exp())
     }
 
@@ -117,7 +120,7 @@ impl Threshold {
         let outcome = if is_high { Outcome::High } else { Outcome::Low };
         let chance = |high: f64| if is_high { high } else { 1.0 - high }.max(1e-3);
         let vote = chance(self.high(position)).ln() - chance(curve_high).ln();
-        self.score = tune("mem", MEMORY) * self.score + vote.clamp(-tune("vote", LARGEST_VOTE), tune("vote", LARGEST_VOTE));
+        self.score = MEMORY * self.score + vote.clamp(-LARGEST_VOTE, LARGEST_VOTE);
         self.records.push((position, outcome));
         self.learn(position, outcome);
         let median = self.median();
@@ -141,15 +144,17 @@ impl Threshold {
             };
             total += point.weight;
         }
-        let moves = tune("moves", MOVES);
-        let stays = (1.0 - moves) / total.max(f64::MIN_POSITIVE);
+        let stays = (1.0 - MOVES) / total.max(f64::MIN_POSITIVE);
         for point in &mut self.points {
-            point.weight = point.weight * stays + moves * point.prior;
+            point.weight = point.weight * stays + MOVES * point.prior;
         }
     }
 
     fn high(&self, position: f64) -> f64 {
-        self.points.iter().map(|point| point.weight * point.drawn.high(position)).sum()
+        self.points
+            .iter()
+            .map(|point| point.weight * point.drawn.high(position))
+            .sum()
     }
 
     fn median(&self) -> f64 {

@@ -6,6 +6,7 @@ use crate::{SearchGoal, Sums};
 const BINS_PER_OCTAVE: f64 = 2.0;
 /// ... from 2^-16 to 2^16: beyond, nothing changes any more within a search.
 const OCTAVES: f64 = 16.0;
+const LAST_BIN: i64 = (2.0 * OCTAVES * BINS_PER_OCTAVE) as i64;
 const BINS: usize = (2.0 * OCTAVES * BINS_PER_OCTAVE) as usize + 1;
 /// More trials than this are counted in groups.
 const LARGEST_COUNT: usize = 40;
@@ -85,7 +86,10 @@ impl VerdictOdds {
                 for bin in 0..BINS {
                     let at = self.row(low, high) + bin;
                     self.outlooks[at] = match (low, high) {
-                        (0, _) => Outlook { lower: 1.0, trials: 0.0 },
+                        (0, _) => Outlook {
+                            lower: 1.0,
+                            trials: 0.0,
+                        },
                         (_, 0) => Outlook::default(),
                         _ => {
                             let high_loss = share_of_bin(bin);
@@ -115,7 +119,9 @@ impl VerdictOdds {
         }
         let low = (needed.low / self.group).ceil();
         let high = (needed.high / self.group).ceil();
-        let beyond = (low / self.low_counts as f64).max(high / self.high_counts as f64).max(1.0);
+        let beyond = (low / self.low_counts as f64)
+            .max(high / self.high_counts as f64)
+            .max(1.0);
         let low = ((low / beyond).ceil() as usize).clamp(1, self.low_counts);
         let high = ((high / beyond).ceil() as usize).clamp(1, self.high_counts);
         let row = self.row(low, high);
@@ -148,8 +154,8 @@ impl VerdictOdds {
 pub(super) fn bin_of_odds(odds: f64) -> usize {
     const MANTISSA_BITS: u32 = 52;
     const BIAS: i64 = 1023;
-    let half_octaves = (odds.to_bits() >> (MANTISSA_BITS - 1)) as i64 - 2 * BIAS;
-    (half_octaves + (OCTAVES * BINS_PER_OCTAVE) as i64).clamp(0, BINS as i64 - 1) as usize
+    let half_octaves = (odds.to_bits() >> (MANTISSA_BITS - 1)).cast_signed() - 2 * BIAS;
+    (half_octaves + (OCTAVES * BINS_PER_OCTAVE) as i64).clamp(0, LAST_BIN) as usize
 }
 
 /// The middle of a bin, as a share.

@@ -20,7 +20,7 @@ const CHEAPEST: f64 = 0.04;
 /// Loads that could have been measured to their verdicts since a bound has moved.
 const IDLE_LOADS: f64 = 3.0;
 /// Trials at one load, as a multiple of what forces a verdict, before a goal is given up.
-const EXCESS: f64 = 20.0;
+const EXCESS: f64 = 4.0;
 
 /// The history of one goal's bounds.
 #[derive(Clone, Debug, Default)]
@@ -90,9 +90,14 @@ impl Watch {
         let is_open = |load: &Load| log.verdict(*load, target.goal) == Verdict::Undecided;
         let load = *self.committed.filter(is_open).get_or_insert(planned);
         self.committed = Some(load);
-        let enough = EXCESS * target.odds.fresh_trials() + 100.0;
-        self.is_given_up = log.trials_at(load).len() as f64 > enough;
         Some(load)
+    }
+
+    /// Gives the goal up if this load should have had its verdict long ago.
+    pub(super) fn lose_patience(&mut self, log: &TrialLog, target: &Target, load: Load) {
+        let enough = EXCESS * target.odds.fresh_trials() + 100.0;
+        let is_open = log.verdict(load, target.goal) == Verdict::Undecided;
+        self.is_given_up |= is_open && log.trials_at(load).len() as f64 > enough;
     }
 }
 

@@ -180,19 +180,28 @@ impl Strategy for Straddle {
             self.watches[target.goal].follow(target);
         }
         let mut targets = std::mem::take(&mut self.targets);
-        let is_open = |target: &Target| !target.is_done(problem) && !self.watches[target.goal].is_given_up();
-        // Lower loss ratios first, whatever the order of the goals.
-        targets.sort_by(|a, b| {
-            let key = |target: &Target| (!is_open(target), target.goal);
-            let (a_done, a_goal) = key(a);
-            let (b_done, b_goal) = key(b);
-            a_done
-                .cmp(&b_done)
-                .then(a.limit.total_cmp(&b.limit))
-                .then(a_goal.cmp(&b_goal))
-        });
-        let open = targets.iter().filter(|target| is_open(target)).count();
-        let input = self.select(problem, log, &mut targets[..open]);
+        let mut input = None;
+        // At most as often as there are goals to give up, and once more.
+        for _ in 0..=targets.len() {
+            let is_open = |target: &Target| !target.is_done(problem) && !self.watches[target.goal].is_given_up();
+            // Lower loss ratios first, whatever the order of the goals.
+            targets.sort_by(|a, b| {
+                let by_limit = a.limit.total_cmp(&b.limit);
+                is_open(b).cmp(&is_open(a)).then(by_limit).then(a.goal.cmp(&b.goal))
+            });
+            let open = targets.iter().filter(|target| is_open(target)).count();
+            input = self.select(problem, log, &mut targets[..open]);
+            let Some(TrialInput { load, .. }) = input else { break };
+            let mut is_patient = true;
+            for target in &targets[..open] {
+                let watch = &mut self.watches[target.goal];
+                watch.lose_patience(log, target, load);
+                is_patient &= !watch.is_given_up();
+            }
+            if is_patient {
+                break;
+            }
+        }
         targets.sort_by_key(|target| target.goal);
         self.targets = targets;
         input
@@ -227,20 +236,19 @@ impl Straddle {
     fn select(&mut self, problem: &Problem, log: &TrialLog, open: &mut [Target]) -> Option<TrialInput> {
         self.remaining = open.is_empty().then_some(0.0);
         let first = open.first()?;
-        let Some(curve) = self.curve.as_ref().filter(|_| self.has_lost_or_begins()) else {
-            // Nothing was lost yet: the largest load tells most.
-            let load = problem.max_load();
-            let is_new = log.trials_at(load).is_empty();
-            let longest = open.iter().map(|target| target.duration).max()?;
-            let duration = if is_new { first.exploring_duration() } else { longest };
-            return Some(TrialInput { load, duration });
-        };
-        if let Some(load) = self.opening().filter(|&load| log.trials_at(load).is_empty()) {
+        if let Some(load) = self.opening(problem).filter(|&load| log.trials_at(load).is_empty()) {
             return Some(TrialInput {
                 load,
                 duration: first.exploring_duration(),
             });
         }
+        let Some(curve) = self.curve.as_ref().filter(|_| !self.lossy.is_empty()) else {
+            // Nothing is lost even at max load.
+            return Some(TrialInput {
+                load: problem.max_load(),
+                duration: open.iter().map(|target| target.duration).max()?,
+            });
+        };
         let outlooker = Outlooker::new(problem, log, &self.grid, curve);
         let Some(choice) = plan::choose(&outlooker, open, &self.watches) else {
             return guard::last_resort(problem, open.first()?);
@@ -257,22 +265,22 @@ impl Straddle {
         })
     }
 
-    /// The first trials take the system for a sharp one, which loses what is above its capacity. The load just above
-    /// that serves most goals; the one just below shows whether it is true.
-    fn opening(&self) -> Option<Load> {
-        let index = match self.seen.as_slice() {
-            [only] => (only.position - only.overload).ceil(),
-            [_, second] if second.overload > 0.0 && second.overload < SMALL_OVERLOAD => {
+    /// The first trials take the hint for right, and the system for a sharp one, which loses what is above its
+    /// capacity: the load just above capacity serves most goals, the one just below shows whether it is true. While
+    /// nothing is lost, the largest load tells most.
+    fn opening(&self, problem: &Problem) -> Option<Load> {
+        let hint = problem.hint().map(|hint| self.grid.position(hint.per_second()));
+        let index = match (self.seen.as_slice(), hint) {
+            ([], Some(hint)) => hint.ceil(),
+            ([only], Some(hint)) if only.overload <= 0.0 => hint.ceil() + HINT_STEPS,
+            ([only], _) if only.overload > 0.0 => (only.position - only.overload).ceil(),
+            ([_, second], _) if second.overload > 0.0 && second.overload < SMALL_OVERLOAD => {
                 let capacity = (second.position - second.overload).floor();
                 capacity.min((second.position - 1.0).ceil())
             }
+            _ if self.lossy.is_empty() => self.grid.top() as f64,
             _ => return None,
         };
         Some(self.grid.load(index as i64))
-    }
-
-    /// Whether the curve has something to go by: a loss, or a hint that was not tried yet.
-    fn has_lost_or_begins(&self) -> bool {
-        !self.lossy.is_empty() || self.seen.is_empty()
     }
 }

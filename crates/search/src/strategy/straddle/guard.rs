@@ -9,10 +9,11 @@ use brimful_trial::{Load, TrialInput};
 use super::target::Target;
 use crate::{Problem, TrialLog, Verdict};
 
-/// A bound may move this often in a row on one side by a single width.
-const PATIENCE_ONE_SIDE: f64 = 2.0;
-/// Bounds may move this often altogether before steps widen for good.
-const PATIENCE_ALTOGETHER: f64 = 8.0;
+/// A bound may move by a single width so often in a row on one side, and so often altogether.
+const PATIENCE: (f64, f64) = (2.0, 8.0);
+/// The same for goals that one high-loss trial ends: on a system with stray losses a lower bound is a lottery, and
+/// the next ticket is as good one width further down as anywhere.
+const PATIENCE_STRICT: (f64, f64) = (4.0, 12.0);
 const MOST_DOUBLINGS: f64 = 40.0;
 /// The share of a move that counts at least.
 const CHEAPEST: f64 = 0.04;
@@ -64,10 +65,11 @@ impl Watch {
     }
 
     /// How many widths the next load has to stay away from the lower and the upper bound.
-    pub(super) fn distances(&self) -> (i64, i64) {
-        let always = (self.moves - PATIENCE_ALTOGETHER) / 2.0;
+    pub(super) fn distances(&self, target: &Target) -> (i64, i64) {
+        let (one_side, altogether) = if target.is_strict { PATIENCE_STRICT } else { PATIENCE };
+        let always = (self.moves - altogether) / 2.0;
         let widths = |in_row: f64| {
-            let doublings = always.max(in_row - PATIENCE_ONE_SIDE).clamp(0.0, MOST_DOUBLINGS);
+            let doublings = always.max(in_row - one_side).clamp(0.0, MOST_DOUBLINGS);
             doublings.exp2() as i64
         };
         (widths(self.lower_in_row), widths(self.upper_in_row))

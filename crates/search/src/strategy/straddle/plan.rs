@@ -9,9 +9,15 @@ use super::guard::Watch;
 use super::prospect::{Outlooker, Prospect};
 use super::target::Target;
 
+/// Candidates are laid around the highest load with this share of the chance to be a lower bound that min load has;
+/// more for goals that one high-loss trial ends, whose upper bounds are cheap.
+const HOPEFUL: f64 = 0.5;
+const HOPEFUL_STRICT: f64 = 0.7;
 /// Candidates lie this many widths from the likeliest load: close ones to make pairs of, far ones in case of surprise.
+const OFFSETS: [i64; 9] = [1, 2, 3, 4, 6, 10, 18, 34, 66];
+
+/// How often every goal plans again with what the others plan.
 const SHARING_PASSES: usize = 2;
-const OFFSETS: [i64; 6] = [1, 2, 3, 6, 16, 50];
 
 /// What to do next and what is left to do.
 #[derive(Clone, Copy, Debug)]
@@ -151,7 +157,7 @@ impl Plan {
 
 /// The candidates that the guard leaves: at least some widths within the bounds, or the middle between them.
 fn allowed(target: &Target, watch: &Watch, lower: i64, upper: i64) -> (i64, i64) {
-    let (from_lower, from_upper) = watch.distances();
+    let (from_lower, from_upper) = watch.distances(target);
     let middle = lower.midpoint(upper).max(lower + 1);
     let lowest = lower.saturating_add(from_lower.saturating_mul(target.steps));
     let highest = upper.saturating_sub(from_upper.saturating_mul(target.steps));
@@ -170,7 +176,7 @@ fn duration(target: &Target, prospect: &Prospect) -> Nanoseconds {
 /// The highest load that is more likely a lower bound than not.
 fn balanced_index(outlooker: &Outlooker, target: &Target) -> i64 {
     let top = outlooker.grid.top();
-    let enough = if target.is_strict { 0.7 } else { 0.5 } * outlooker.fresh_lower(target, 0);
+    let enough = if target.is_strict { HOPEFUL_STRICT } else { HOPEFUL } * outlooker.fresh_lower(target, 0);
     let lower = |index: i64| outlooker.fresh_lower(target, index) >= enough;
     let mut at = target.expected.clamp(0, top);
     let mut step = 1;

@@ -5,7 +5,7 @@ use super::curve::Observation;
 
 /// Events a second at the lowest load that lost something.
 const RATES: [f64; 6] = [0.0005, 0.003, 0.012, 0.04, 0.15, 0.6];
-const RATE_PRIOR: [f64; 6] = [0.60, 0.16, 0.10, 0.07, 0.04, 0.03];
+const RATE_PRIOR: [f64; 6] = [0.57, 0.19, 0.12, 0.09, 0.05, 0.04];
 /// Share of the load over which events get rarer by a factor of e; the last is never.
 const DECAYS: [f64; 5] = [0.012, 0.025, 0.05, 0.12, f64::INFINITY];
 
@@ -162,7 +162,7 @@ fn hypotheses(log_step: f64) -> Vec<Hypothesis> {
         hypotheses.extend(DECAYS.map(|decay| Hypothesis {
             rate,
             decay: log_step / decay,
-            weight: share.powf(0.85) / DECAYS.len() as f64,
+            weight: share / DECAYS.len() as f64,
         }));
     }
     hypotheses

@@ -144,10 +144,9 @@ impl Threshold {
             };
             total += point.weight;
         }
-        let moves = MOVES;
-        let stays = (1.0 - moves) / total.max(f64::MIN_POSITIVE);
+        let stays = (1.0 - MOVES) / total.max(f64::MIN_POSITIVE);
         for point in &mut self.points {
-            point.weight = point.weight * stays + moves * point.prior;
+            point.weight = point.weight * stays + MOVES * point.prior;
         }
     }
 

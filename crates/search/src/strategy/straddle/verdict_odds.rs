@@ -6,6 +6,7 @@ use crate::{SearchGoal, Sums};
 const BINS_PER_OCTAVE: f64 = 2.0;
 /// ... from 2^-16 to 2^16: beyond, nothing changes any more within a search.
 const OCTAVES: f64 = 16.0;
+const LAST_BIN: i64 = (2.0 * OCTAVES * BINS_PER_OCTAVE) as i64;
 const BINS: usize = (2.0 * OCTAVES * BINS_PER_OCTAVE) as usize + 1;
 /// More trials than this are counted in groups.
 const LARGEST_COUNT: usize = 40;
@@ -154,7 +155,7 @@ pub(super) fn bin_of_odds(odds: f64) -> usize {
     const MANTISSA_BITS: u32 = 52;
     const BIAS: i64 = 1023;
     let half_octaves = (odds.to_bits() >> (MANTISSA_BITS - 1)).cast_signed() - 2 * BIAS;
-    (half_octaves + (OCTAVES * BINS_PER_OCTAVE) as i64).clamp(0, BINS.cast_signed() as i64 - 1) as usize
+    (half_octaves + (OCTAVES * BINS_PER_OCTAVE) as i64).clamp(0, LAST_BIN) as usize
 }
 
 /// The middle of a bin, as a share.

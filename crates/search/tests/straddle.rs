@@ -1,0 +1,253 @@
+//! What `straddle` promises whatever the system does: it ends, stays within the limits, and calls nothing regular
+//! that is not.
+
+use brimful_search::{Controller, Problem, Reason, SearchGoal, Step, StrategyKind};
+use brimful_trial::{Counts, Load, Nanoseconds, Ratio, TrialInput, TrialOutput, TrialResult};
+use proptest::prelude::*;
+
+/// What a trial loses: a share of what was intended, from how many trials there were before, its load as a share of
+/// max load, and a random number.
+type Behaviour = fn(usize, f64, f64) -> f64;
+
+const BEHAVIOURS: [(&str, Behaviour); 14] = [
+    ("clean everywhere", |_, _, _| 0.0),
+    ("lossy everywhere", |_, _, _| 0.3),
+    ("a little lossy everywhere", |_, _, _| 0.001),
+    ("all is lost", |_, _, _| 1.0),
+    ("sharp", |_, load, _| (1.0 - 0.4 / load).max(0.0)),
+    ("a coin", |_, _, random| if random < 0.5 { 0.01 } else { 0.0 }),
+    (
+        "a loaded coin",
+        |_, load, random| if random < load { 0.01 } else { 0.0 },
+    ),
+    ("any amount", |_, _, random| random * random),
+    ("getting worse", |trial, load, _| {
+        (1.0 - 0.9_f64.powi(trial as i32 / 10) / load).max(0.0)
+    }),
+    ("getting better", |trial, load, _| {
+        (1.0 - (0.1 + trial as f64 * 0.005) / load).max(0.0)
+    }),
+    ("upside down", |_, load, _| if load < 0.7 { 0.02 } else { 0.0 }),
+    ("striped", |_, load, _| {
+        if ((load * 40.0) as u64).is_multiple_of(2) {
+            0.0
+        } else {
+            0.02
+        }
+    }),
+    (
+        "alternating",
+        |trial, _, _| if trial.is_multiple_of(2) { 0.0 } else { 0.02 },
+    ),
+    ("jumping", |trial, load, _| {
+        (1.0 - [0.2, 0.8, 0.5][trial / 17 % 3] / load).max(0.0)
+    }),
+];
+
+fn goal(name: &str, loss: f64, exceed: f64, trial: f64, sum: f64, initial: f64, width: f64) -> SearchGoal {
+    let seconds = |seconds| Nanoseconds::from_seconds(seconds).unwrap();
+    SearchGoal {
+        name: name.to_owned(),
+        loss_ratio: Ratio::from_f64(loss).unwrap(),
+        exceed_ratio: Ratio::from_f64(exceed).unwrap(),
+        final_trial_duration: seconds(trial),
+        duration_sum: seconds(sum),
+        initial_trial_duration: seconds(initial),
+        width: Some(Ratio::from_f64(width).unwrap()),
+    }
+}
+
+fn ndr_and_pdr(exceed: f64) -> Problem {
+    let goals = vec![
+        goal("ndr", 0.0, exceed, 1.0, 21.0, 1.0, 0.005),
+        goal("pdr", 0.005, exceed, 1.0, 21.0, 1.0, 0.005),
+    ];
+    Problem::new(goals, load(9001.0), load(14.88e6)).unwrap()
+}
+
+fn load(per_second: f64) -> Load {
+    Load::new(per_second).unwrap()
+}
+
+/// Random numbers that are the same in every run.
+fn draw(seed: u64, index: usize) -> f64 {
+    let mut state = seed ^ (index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    for _ in 0..3 {
+        state = (state ^ state >> 31).wrapping_mul(0x94D0_49BB_1331_11EB);
+    }
+    (state >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// `weight` is the effective duration as a share of the intended one.
+fn result_of(input: TrialInput, loss: f64, weight: f64) -> TrialResult {
+    let sent = (input.load.per_second() * input.duration.as_seconds()).round().max(1.0) as u64;
+    let lost = (sent as f64 * loss).ceil().min(sent as f64) as u64;
+    let effective = Nanoseconds::from_seconds(input.duration.as_seconds() * weight).unwrap();
+    TrialResult {
+        input,
+        output: TrialOutput {
+            counts: Counts::new(sent, sent, lost).unwrap(),
+            effective_duration: Some(effective),
+            stopped_early: false,
+        },
+    }
+}
+
+/// Searches to the end and checks what must hold.
+fn search(problem: &Problem, behaviour: Behaviour, seed: u64, weight: f64) -> Controller {
+    let mut controller = Controller::new(problem.clone(), StrategyKind::Straddle);
+    let limit = trial_limit(problem, weight);
+    let mut trials = 0;
+    while let Step::Trial(input) = controller.next() {
+        assert!(input.load >= problem.min_load() && input.load <= problem.max_load());
+        let mut goals = problem.goals().iter();
+        assert!(goals.any(|goal| input.duration >= goal.initial_trial_duration));
+        assert_eq!(controller.next(), Step::Trial(input), "asking again changes nothing");
+        let share = input.load.per_second() / problem.max_load().per_second();
+        let loss = behaviour(trials, share, draw(seed, trials));
+        controller.record(result_of(input, loss, weight));
+        trials += 1;
+        assert!(trials <= limit, "{trials} trials");
+    }
+    check(problem, &controller);
+    controller
+}
+
+/// Some 60 loads a goal, each measured to its verdict.
+fn trial_limit(problem: &Problem, weight: f64) -> usize {
+    let goals = problem.goals().iter();
+    goals
+        .map(|goal| {
+            let trials = goal.duration_sum.as_seconds() / goal.final_trial_duration.as_seconds() / weight;
+            60 * (trials.ceil() as usize + 4)
+        })
+        .sum()
+}
+
+fn check(problem: &Problem, controller: &Controller) {
+    for (goal, result) in problem.goals().iter().zip(controller.results()) {
+        let lower = result.lower_bound.map(|bound| bound.load);
+        let upper = result.upper_bound.map(|bound| bound.load);
+        match result.reason {
+            Reason::Regular => {
+                let (lower, upper) = (lower.unwrap().per_second(), upper.unwrap().per_second());
+                assert!(lower < upper);
+                assert!(upper - lower <= goal.width.unwrap().as_f64() * upper);
+            }
+            Reason::MaxLoadIsLowerBound => assert_eq!(lower, Some(problem.max_load())),
+            Reason::MinLoadIsUpperBound => assert_eq!(upper, Some(problem.min_load())),
+            reason => panic!("{reason:?}"),
+        }
+    }
+}
+
+#[test]
+fn any_behaviour_comes_to_an_end() {
+    for exceed in [0.0, 0.5, 0.9] {
+        let problem = ndr_and_pdr(exceed);
+        for (name, behaviour) in BEHAVIOURS {
+            for seed in 0..4 {
+                let trials = search(&problem, behaviour, seed, 1.0).log().trial_count();
+                assert!(trials < 1200, "exceed ratio {exceed}, {name}: {trials} trials");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_ends_of_the_range_are_answers() {
+    let problem = ndr_and_pdr(0.5);
+    let clean = search(&problem, |_, _, _| 0.0, 1, 1.0);
+    let is_at_max = |reason| reason == Reason::MaxLoadIsLowerBound;
+    assert!(clean.results().iter().all(|result| is_at_max(result.reason)));
+    assert_eq!(clean.log().trial_count(), 11);
+    let lossy = search(&problem, |_, _, _| 0.3, 1, 1.0);
+    let is_at_min = |reason| reason == Reason::MinLoadIsUpperBound;
+    assert!(lossy.results().iter().all(|result| is_at_min(result.reason)));
+    assert!(lossy.log().trial_count() < 150, "{}", lossy.log().trial_count());
+    let point = Problem::new(problem.goals().to_vec(), load(1e6), load(1e6)).unwrap();
+    search(&point, |_, _, _| 0.001, 1, 1.0);
+}
+
+#[test]
+fn a_hint_saves_time_when_right_and_costs_little_when_wrong() {
+    let plain = ndr_and_pdr(0.5);
+    let trials = |problem: &Problem| {
+        let sharp: Behaviour = |_, load, _| (1.0 - 0.4 / load).max(0.0);
+        search(problem, sharp, 1, 1.0).log().trial_count()
+    };
+    let without = trials(&plain);
+    let capacity = 0.4 * 14.88e6;
+    assert!(trials(&plain.clone().with_hint(load(capacity))) <= without);
+    for wrong in [0.1, 0.5, 2.0, 10.0] {
+        let with = trials(&plain.clone().with_hint(load(capacity * wrong)));
+        assert!(with <= without + 12, "hint {wrong}: {with} trials instead of {without}");
+    }
+}
+
+#[test]
+fn trials_that_were_not_asked_for_are_taken_up() {
+    let problem = ndr_and_pdr(0.5);
+    let mut controller = Controller::new(problem.clone(), StrategyKind::Straddle);
+    let duration = Nanoseconds::from_seconds(1.0).unwrap();
+    let measure = |input: TrialInput| result_of(input, (1.0 - 5e6 / input.load.per_second()).max(0.0), 1.0);
+    for index in 0..40 {
+        let load = load(4.9e6 + 7_123.4 * f64::from(index));
+        controller.record(measure(TrialInput { load, duration }));
+    }
+    while let Step::Trial(input) = controller.next() {
+        controller.record(measure(input));
+        assert!(controller.log().trial_count() < 140);
+    }
+    check(&problem, &controller);
+}
+
+#[test]
+fn a_measurer_whose_trials_do_not_count_is_given_up() {
+    let mut controller = Controller::new(ndr_and_pdr(0.5), StrategyKind::Straddle);
+    while let Step::Trial(input) = controller.next() {
+        controller.record(result_of(input, 0.0, 1e-9));
+        assert!(controller.log().trial_count() < 20_000);
+    }
+    assert!(controller.results().iter().all(|result| !result.is_regular()));
+}
+
+#[test]
+fn forecast_ends_at_nothing() {
+    let controller = search(&ndr_and_pdr(0.5), |_, load, _| (1.0 - 0.4 / load).max(0.0), 1, 1.0);
+    assert_eq!(controller.forecast(), Some(Nanoseconds::ZERO));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn any_goals_are_searched_for(
+        attributes in prop::collection::vec(
+            (0.0..0.5_f64, prop::sample::select(vec![0.0, 0.1, 0.5, 0.75, 0.9]), 0..3_usize, 1..40_u32, 0.001..0.3_f64),
+            1..5,
+        ),
+        behaviour in 0..BEHAVIOURS.len(),
+        seed in any::<u64>(),
+        weight in prop::sample::select(vec![0.5, 1.0, 1.5]),
+        span in 1.0..5000.0_f64,
+        hint in prop::option::of(0.0..1.0_f64),
+        can_stop in any::<bool>(),
+    ) {
+        let goals = attributes.iter().enumerate().map(|(index, &(loss, exceed, length, sum, width))| {
+            let trial = [0.1, 1.0, 10.0][length];
+            let loss = if index == 0 { 0.0 } else { loss };
+            goal(&format!("goal {index}"), loss, exceed, trial, trial * f64::from(sum), trial.min(1.0), width)
+        });
+        let mut problem = Problem::new(goals.collect(), load(1e4), load(1e4 * span)).unwrap();
+        if let Some(hint) = hint {
+            problem = problem.with_hint(load(1e4 * span.powf(hint)));
+        }
+        if can_stop {
+            problem = problem.with_early_termination();
+        }
+        let first = search(&problem, BEHAVIOURS[behaviour].1, seed, weight);
+        let second = search(&problem, BEHAVIOURS[behaviour].1, seed, weight);
+        prop_assert_eq!(first.results(), second.results());
+        prop_assert_eq!(first.log().trial_count(), second.log().trial_count());
+    }
+}

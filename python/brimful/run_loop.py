@@ -314,7 +314,7 @@ class SearchLoop:
                 bounds=self._bounds,
                 next_trial=trial,
                 elapsed_s=self._elapsed_s(),
-                remaining_s=self._controller.forecast(),
+                remaining_s=_at_least(self._controller.forecast(), trial),
                 trials=len(self._trials),
             )
         )
@@ -331,6 +331,13 @@ class SearchLoop:
             self._sink(Warning(code=reason, text=text))
         self._sink(end)
         return SearchResult(goal_results=results, trials=self._trials, end=end)
+
+
+def _at_least(forecast_s: float | None, trial: tuple[float, float] | None) -> float | None:
+    """Give the forecast, which is never less than the trial that is about to be made."""
+    if forecast_s is None or trial is None:
+        return forecast_s
+    return max(forecast_s, trial[1])
 
 
 def search(

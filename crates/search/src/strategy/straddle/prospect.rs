@@ -15,7 +15,7 @@ const STOPPED_SECONDS: f64 = 3.0;
 /// Short trials at one load before a long one is due.
 const SHORT_TRIALS: usize = 2;
 /// So many points stand for the posterior in planning.
-const REPRESENTATIVES: usize = 128;
+const REPRESENTATIVES: usize = 64;
 
 pub(super) struct Prospect {
     pub(super) index: i64,

@@ -29,6 +29,8 @@ pub(super) struct Threshold {
     /// Logarithm of how much better than the curve it has foretold.
     score: f64,
     records: Vec<(f64, Outcome)>,
+    /// How many trials the points were last laid out for.
+    laid_out_at: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +63,7 @@ impl Threshold {
             points: Vec::new(),
             score: 0.0,
             records: Vec::new(),
+            laid_out_at: 0,
         };
         threshold.lay_out(centre);
         threshold
@@ -124,8 +127,10 @@ impl Threshold {
         self.records.push((position, outcome));
         self.learn(position, outcome);
         let median = self.median();
-        if (median - self.centre).abs() > 0.7 * FINE_REACH as f64 {
+        let is_due = self.records.len() >= self.laid_out_at + self.records.len() / 8;
+        if is_due && (median - self.centre).abs() > 0.7 * FINE_REACH as f64 {
             self.lay_out(median);
+            self.laid_out_at = self.records.len();
             for index in 0..self.records.len() {
                 let (position, outcome) = self.records[index];
                 self.learn(position, outcome);

@@ -18,7 +18,7 @@ const HOPEFUL_STRICT: f64 = 0.7;
 const OFFSETS: [i64; 9] = [1, 2, 3, 4, 6, 10, 18, 34, 66];
 
 /// Beyond a load with this chance of its verdict, others need not be considered.
-const CERTAIN: f32 = 0.97;
+const CERTAIN: f32 = 0.98;
 /// How often every goal plans again with what the others plan.
 const SHARING_PASSES: usize = 2;
 
@@ -160,15 +160,18 @@ impl Candidates<'_> {
     fn around(&self, middle: i64, low: i64, high: i64) -> Vec<Prospect> {
         let mut found: Vec<Prospect> = self.prospect(middle).into_iter().collect();
         for (direction, bound, limit) in [(-1, low, 0), (1, high, self.outlooker.grid.top())] {
-            let mut indices: BTreeSet<i64> = OFFSETS
-                .map(|offset| offset * self.target.steps)
-                .into_iter()
-                .collect();
+            let mut indices: BTreeSet<i64> = OFFSETS.map(|offset| offset * self.target.steps).into_iter().collect();
             let farthest = OFFSETS[OFFSETS.len() - 1] * self.target.steps;
             indices.extend([bound, limit].map(|index| (index - middle) * direction));
             for offset in indices.range(1..=farthest) {
-                let Some(prospect) = self.prospect(middle + direction * offset) else { continue };
-                let hoped_for = if direction < 0 { prospect.mean_lower() } else { 1.0 - prospect.mean_lower() };
+                let Some(prospect) = self.prospect(middle + direction * offset) else {
+                    continue;
+                };
+                let hoped_for = if direction < 0 {
+                    prospect.mean_lower()
+                } else {
+                    1.0 - prospect.mean_lower()
+                };
                 found.push(prospect);
                 if hoped_for > CERTAIN {
                     break;
@@ -181,7 +184,9 @@ impl Candidates<'_> {
 
     fn prospect(&self, index: i64) -> Option<Prospect> {
         let is_allowed = self.allowed.contains(&index) && (0..=self.outlooker.grid.top()).contains(&index);
-        is_allowed.then(|| self.outlooker.prospect(self.target, index)).flatten()
+        is_allowed
+            .then(|| self.outlooker.prospect(self.target, index))
+            .flatten()
     }
 }
 

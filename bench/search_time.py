@@ -168,6 +168,9 @@ def row(kind: str, goals: str, ours: list[dict], theirs: list[dict]) -> float:
         f"trials {statistics.fmean(each['trials'] for each in ours):6.1f} /"
         f"{statistics.fmean(each['trials'] for each in theirs):6.1f}",
     ]
+    oracle = statistics.fmean(each["oracle"] for each in ours)
+    if oracle:
+        cells.append(f"oracle {oracle:6.1f} (ours x {statistics.fmean(our_times) / oracle:4.2f})")
     for index in range(len(GOAL_SETS[goals][0])):
         (mean, deviation), (their_mean, their_deviation) = spread(ours, index), spread(theirs, index)
         cells.append(f"CT {mean:6.2f} ±{deviation:5.2f} /{their_mean:6.2f} ±{their_deviation:5.2f}")

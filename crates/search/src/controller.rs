@@ -1,7 +1,12 @@
 use brimful_trial::{Counts, Load, Nanoseconds, Ratio, TrialInput, TrialResult};
 
 use crate::strategy::Strategy;
-use crate::{GoalResult, Problem, StopReason, StrategyKind, TrialLog};
+use crate::{GoalResult, Problem, SearchGoal, StopReason, StrategyKind, TrialLog};
+
+/// Trials at one load that are never too many: a tester that stops trials early may weigh them by the second.
+const TRIALS_AT_ANY_LOAD: usize = 1000;
+/// Times over that a load may be measured for the longest duration sum, in the shortest trials.
+const PATIENCE: usize = 10;
 
 /// What to do next.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -16,7 +21,8 @@ pub enum Step {
 pub struct Controller {
     problem: Problem,
     log: TrialLog,
-    strategy: Box<dyn Strategy + Send>,
+    strategy: Box<dyn Strategy>,
+    pending: Option<Step>,
     stopped: Option<StopReason>,
 }
 
@@ -26,6 +32,7 @@ impl Controller {
         Self {
             log: TrialLog::new(problem.goals().to_vec()),
             strategy: strategy.start(&problem),
+            pending: None,
             stopped: None,
             problem,
         }
@@ -40,13 +47,30 @@ impl Controller {
         if self.stopped.is_some() {
             return Step::Done;
         }
-        self.strategy
-            .next(&self.problem, &self.log)
-            .map_or(Step::Done, Step::Trial)
+        if let Some(step) = self.pending {
+            return step;
+        }
+        let step = self.select();
+        self.pending = Some(step);
+        step
+    }
+
+    fn select(&mut self) -> Step {
+        let Some(trial) = self.strategy.next(&self.problem, &self.log) else {
+            return Step::Done;
+        };
+        if self.log.trials_at(trial.load).len() >= most_trials_at_a_load(&self.problem) {
+            self.stop(StopReason::NoProgress);
+            return Step::Done;
+        }
+        Step::Trial(trial)
     }
 
     /// Takes the result of a trial, asked for or not (a resumed search is fed its saved trials).
     pub fn record(&mut self, result: TrialResult) {
+        // A strategy may learn from having been asked; a resumed search must end up in the same state.
+        self.next();
+        self.pending = None;
         self.log.add(result);
         self.strategy.observe(&self.problem, &self.log, &result);
     }
@@ -57,12 +81,15 @@ impl Controller {
     }
 
     /// The loss ratio above which a trial at this load is certain to be high-loss for every goal that still matters
-    /// there: the Measurer may stop it then. Goals whose relevant upper bound is below the load do not matter: no
-    /// outcome here can move their bounds.
+    /// there: the Measurer may stop it then. A goal with an upper bound below the load does not matter when that bound
+    /// can never be lost, which is so at exceed ratio 0: no outcome here can move its bounds.
     pub fn stop_above(&self, load: Load) -> Option<Ratio> {
         let goals = self.problem.goals().iter().enumerate();
         goals
-            .filter(|&(index, _)| self.log.relevant_bounds(index).upper.is_none_or(|upper| load <= upper))
+            .filter(|&(index, goal)| {
+                let upper = self.log.relevant_bounds(index).upper;
+                goal.exceed_ratio != Ratio::ZERO || upper.is_none_or(|upper| load <= upper)
+            })
             .map(|(_, goal)| goal.loss_ratio)
             .max()
     }
@@ -76,14 +103,20 @@ impl Controller {
 
     /// One result a goal, in the order of the goals, at any time of the search.
     pub fn results(&self) -> Vec<GoalResult> {
+        let stopped = self.stopped.or_else(|| self.strategy.stop_reason());
         (0..self.problem.goals().len())
-            .map(|goal| GoalResult::new(&self.problem, &self.log, goal, self.stopped))
+            .map(|goal| GoalResult::new(&self.problem, &self.log, goal, stopped))
             .collect()
     }
 
     /// Expected time of the trials still to come, waits excluded.
     pub fn forecast(&self) -> Option<Nanoseconds> {
         self.strategy.forecast(&self.problem, &self.log)
+    }
+
+    /// The number of the phase that the next trial belongs to, counted from 0, for strategies that have phases.
+    pub fn phase(&self) -> Option<u32> {
+        self.strategy.phase()
     }
 
     /// What is searched for.
@@ -95,4 +128,12 @@ impl Controller {
     pub fn log(&self) -> &TrialLog {
         &self.log
     }
+}
+
+/// A load that still has no verdict after so many trials will never have one: they weigh next to nothing, or were
+/// stopped although their outcome was open. Every strategy ends because each load ends.
+fn most_trials_at_a_load(problem: &Problem) -> usize {
+    let trials = |goal: &SearchGoal| goal.duration_sum.0.div_ceil(goal.initial_trial_duration.0) as usize;
+    let most = problem.goals().iter().map(trials).max().unwrap_or(0);
+    TRIALS_AT_ANY_LOAD.saturating_add(most.saturating_mul(PATIENCE))
 }

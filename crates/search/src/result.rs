@@ -12,6 +12,8 @@ pub enum StopReason {
     Interrupted,
     /// The Measurer failed.
     MeasurementFailed,
+    /// A load was measured many times over and still has no verdict: its trials weigh next to nothing.
+    NoProgress,
 }
 
 /// What to think of a goal result. Everything but `Regular` is irregular (MLRsearch-15 Irregular Goal Result).
@@ -40,6 +42,7 @@ impl Reason {
             Self::Stopped(StopReason::TimeBudget) => "time-budget",
             Self::Stopped(StopReason::Interrupted) => "interrupted",
             Self::Stopped(StopReason::MeasurementFailed) => "measurement-failed",
+            Self::Stopped(StopReason::NoProgress) => "no-progress",
         }
     }
 }

@@ -1,6 +1,8 @@
 //! What `straddle` promises whatever the system does: it ends, stays within the limits, and calls nothing regular
 //! that is not.
 
+#![allow(clippy::unwrap_used, clippy::cast_possible_wrap, clippy::similar_names)]
+
 use brimful_search::{Controller, Problem, Reason, SearchGoal, Step, StrategyKind};
 use brimful_trial::{Counts, Load, Nanoseconds, Ratio, TrialInput, TrialOutput, TrialResult};
 use proptest::prelude::*;

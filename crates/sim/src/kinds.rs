@@ -1,6 +1,7 @@
 use std::fmt;
 
-use crate::Quantity;
+use crate::Quantity::{self, Load, Rate, Share, Span, Whole, YesNo};
+use DefaultValue::{Derived, Text};
 
 /// A kind of system under test.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -114,9 +115,6 @@ const fn parameter(
     }
 }
 
-use DefaultValue::{Derived, Text};
-use Quantity::{Load, Rate, Share, Span, Whole, YesNo};
-
 const COMMON: &[ParameterInfo] = &[
     parameter(
         "capacity",
@@ -143,12 +141,7 @@ const COMMON: &[ParameterInfo] = &[
         Text("no"),
         "whether the effective duration of a trial includes the overhead",
     ),
-    parameter(
-        "rest",
-        Span,
-        Text("2s"),
-        "silence after a trial that was stopped early",
-    ),
+    parameter("rest", Span, Text("2s"), "silence after a trial that was stopped early"),
 ];
 
 /// In the order of [`Kind`]. The defaults of the weather are chosen so that searches find the
@@ -199,18 +192,8 @@ const KINDS: &[KindInfo] = &[
         description: "sharp, but every half minute or so it stops for less than a tenth of a second",
         own: &[
             parameter("stall-every", Span, Text("35s"), "mean time between stalls"),
-            parameter(
-                "stall-least",
-                Span,
-                Text("60ms"),
-                "length of the shortest stall",
-            ),
-            parameter(
-                "stall-most",
-                Span,
-                Text("85ms"),
-                "length of the longest stall",
-            ),
+            parameter("stall-least", Span, Text("60ms"), "length of the shortest stall"),
+            parameter("stall-most", Span, Text("85ms"), "length of the longest stall"),
             parameter(
                 "queue",
                 Span,
@@ -304,12 +287,7 @@ const KINDS: &[KindInfo] = &[
                 Text("60%"),
                 "share of capacity where the band begins",
             ),
-            parameter(
-                "band-to",
-                Share,
-                Text("70%"),
-                "share of capacity where the band ends",
-            ),
+            parameter("band-to", Share, Text("70%"), "share of capacity where the band ends"),
             parameter("band-loss", Share, Text("1%"), "loss ratio within the band"),
         ],
     },
@@ -317,12 +295,7 @@ const KINDS: &[KindInfo] = &[
         kind: Kind::FlatLoss,
         name: "flat-loss",
         description: "a constant share of frames is lost at every load, and all above capacity",
-        own: &[parameter(
-            "loss",
-            Share,
-            Text("0.1%"),
-            "loss ratio at every load",
-        )],
+        own: &[parameter("loss", Share, Text("0.1%"), "loss ratio at every load")],
     },
 ];
 
@@ -349,11 +322,7 @@ mod tests {
     fn every_default_can_be_read() {
         for parameter in KINDS.iter().flat_map(KindInfo::parameters) {
             if let Text(text) = parameter.default {
-                assert!(
-                    parameter.quantity.parse(text).is_some(),
-                    "{}",
-                    parameter.name
-                );
+                assert!(parameter.quantity.parse(text).is_some(), "{}", parameter.name);
             }
         }
     }

@@ -40,17 +40,15 @@ impl Model {
         let rate = trial.rate;
         match self {
             Self::Sharp { capacity } => steadily(trial, excess(rate, *capacity)),
-            Self::FlatLoss { capacity, loss } => {
-                steadily(trial, excess(rate, *capacity).max(rate * loss))
-            }
+            Self::FlatLoss { capacity, loss } => steadily(trial, excess(rate, *capacity).max(rate * loss)),
             Self::Inversion(system) => steadily(trial, system.lost(rate)),
             Self::SoftKnee(system) => {
                 let lost = system.lost(rate);
                 trial.run(|slot| Loss::stray(lost * slot.seconds()))
             }
-            Self::Noisy(system) => trial.run(|slot| {
-                Loss::overflow(excess(rate, system.capacity_in(slot)) * slot.seconds())
-            }),
+            Self::Noisy(system) => {
+                trial.run(|slot| Loss::overflow(excess(rate, system.capacity_in(slot)) * slot.seconds()))
+            }
             Self::Stalls(system) => trial.run(|slot| Loss::overflow(system.lost_in(slot, rate))),
             Self::Vhost(system) => {
                 let stray = system.stray(rate);
@@ -59,9 +57,9 @@ impl Model {
                     stray: stray * slot.seconds(),
                 })
             }
-            Self::Livelock(system) => trial.run(|slot| {
-                Loss::overflow((rate - system.forwarded_in(slot, rate)) * slot.seconds())
-            }),
+            Self::Livelock(system) => {
+                trial.run(|slot| Loss::overflow((rate - system.forwarded_in(slot, rate)) * slot.seconds()))
+            }
         }
     }
 }
@@ -173,10 +171,7 @@ impl Stalls {
             capacity,
             stream: Stream::new(spec.seed(), Purpose::Stall),
             chance: 1.0 / spec.span("stall-every").as_seconds(),
-            lengths: (
-                spec.span("stall-least").0 as f64,
-                spec.span("stall-most").0 as f64,
-            ),
+            lengths: (spec.span("stall-least").0 as f64, spec.span("stall-most").0 as f64),
             queue: capacity * spec.span("queue").as_seconds(),
         }
     }
@@ -198,10 +193,7 @@ impl Stalls {
         let length = draw.next().between(shortest, longest) as u64;
         let spare = (SECOND - length.min(SECOND)) as f64;
         let begin = slot.second * SECOND + draw.next().next().between(0.0, spare) as u64;
-        let overlap = slot
-            .until
-            .min(begin + length)
-            .saturating_sub(slot.from.max(begin));
+        let overlap = slot.until.min(begin + length).saturating_sub(slot.from.max(begin));
         overlap as f64 / SECOND as f64
     }
 }
@@ -239,11 +231,7 @@ impl Vhost {
 
     fn capacity_in(&self, slot: Slot) -> f64 {
         let draw = self.regimes.at(slot.second * SECOND / self.dwell);
-        let regime = if draw.share() < 0.5 {
-            1.0 - self.gap
-        } else {
-            1.0
-        };
+        let regime = if draw.share() < 0.5 { 1.0 - self.gap } else { 1.0 };
         self.capacity * regime * self.drift_factor(slot.second) * self.jitter.factor(slot)
     }
 

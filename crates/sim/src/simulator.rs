@@ -1,6 +1,4 @@
-use brimful_trial::{
-    Load, MeasureError, Measurer, MeasurerInfo, Nanoseconds, Ratio, TrialInput, TrialOutput,
-};
+use brimful_trial::{Load, MeasureError, Measurer, MeasurerInfo, Nanoseconds, Ratio, TrialInput, TrialOutput};
 
 use crate::model::Model;
 use crate::trial::{Dice, Trial};
@@ -57,7 +55,7 @@ impl Simulator {
 
     /// Lets virtual time pass without a trial; the clock stops at its end after 584 years.
     pub fn wait(&mut self, span: Nanoseconds) {
-        self.now = Nanoseconds(self.now.0.saturating_add(span.0));
+        self.now += span;
     }
 
     /// The virtual time since the simulator was made.
@@ -87,11 +85,7 @@ impl Measurer for Simulator {
         }
     }
 
-    fn measure(
-        &mut self,
-        input: TrialInput,
-        stop_above: Option<Ratio>,
-    ) -> Result<TrialOutput, MeasureError> {
+    fn measure(&mut self, input: TrialInput, stop_above: Option<Ratio>) -> Result<TrialOutput, MeasureError> {
         let trial = Trial::new(input, self.now, self.sendable, stop_above, self.dice)
             .ok_or_else(|| MeasureError::Fatal("the virtual clock is at its end".to_owned()))?;
         let outcome = self.model.run(&trial);
@@ -102,9 +96,7 @@ impl Measurer for Simulator {
         }
         Ok(TrialOutput {
             counts: outcome.counts,
-            effective_duration: self
-                .overhead_counts
-                .then(|| Nanoseconds(input.duration.0.saturating_add(self.overhead.0))),
+            effective_duration: self.overhead_counts.then(|| input.duration + self.overhead),
             stopped_early: outcome.stopped_early,
         })
     }

@@ -123,11 +123,7 @@ impl SystemSpec {
             let link = self.link().per_second();
             let draw = Stream::new(self.seed(), Purpose::Capacity).at(0);
             let capacity = link * draw.between(least, most);
-            if capacity >= 1.0 {
-                capacity.round()
-            } else {
-                capacity
-            }
+            if capacity >= 1.0 { capacity.round() } else { capacity }
         });
         Load::new(capacity).expect("a capacity is positive")
     }
@@ -198,14 +194,11 @@ impl SystemSpec {
             .split_once('=')
             .ok_or_else(|| SpecError::NotKeyValue(part.to_owned()))?;
         let (key, value) = (key.trim(), value.trim());
-        let index = self
-            .position(key)
-            .ok_or_else(|| unknown_key(self.kind, key))?;
+        let index = self.position(key).ok_or_else(|| unknown_key(self.kind, key))?;
         let parameter = self.parameter(index);
         let parsed = parameter.quantity.parse(value);
-        self.values[index] = Some(
-            parsed.ok_or_else(|| bad_value(parameter.name, value, parameter.quantity.allowed()))?,
-        );
+        self.values[index] =
+            Some(parsed.ok_or_else(|| bad_value(parameter.name, value, parameter.quantity.allowed()))?);
         Ok(index)
     }
 
@@ -242,39 +235,25 @@ impl SystemSpec {
         if in_order {
             return Ok(());
         }
-        Err(bad_value(
-            lower,
-            &low,
-            &format!("at most {upper}, which is {high}"),
-        ))
+        Err(bad_value(lower, &low, &format!("at most {upper}, which is {high}")))
     }
 
     fn check_at_least(&self, name: &'static str, least: Nanoseconds) -> Result<(), SpecError> {
         if self.span(name) >= least {
             return Ok(());
         }
-        Err(bad_value(
-            name,
-            &self.shown(name),
-            &format!("{least} or more"),
-        ))
+        Err(bad_value(name, &self.shown(name), &format!("{least} or more")))
     }
 
     fn check_at_most(&self, name: &'static str, most: Nanoseconds) -> Result<(), SpecError> {
         if self.span(name) <= most {
             return Ok(());
         }
-        Err(bad_value(
-            name,
-            &self.shown(name),
-            &format!("{most} or less"),
-        ))
+        Err(bad_value(name, &self.shown(name), &format!("{most} or less")))
     }
 
     fn shown(&self, name: &str) -> String {
-        self.value(name)
-            .map(|value| value.to_string())
-            .unwrap_or_default()
+        self.value(name).map(|value| value.to_string()).unwrap_or_default()
     }
 }
 

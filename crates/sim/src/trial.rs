@@ -144,8 +144,7 @@ impl Trial {
             return false;
         };
         let expected = u128::from(self.intended.max(self.sent));
-        u128::from(lost) * u128::from(limit.denominator())
-            > expected * u128::from(limit.numerator())
+        u128::from(lost) * u128::from(limit.denominator()) > expected * u128::from(limit.numerator())
     }
 
     fn sent_until(&self, at: u64) -> u64 {

@@ -83,10 +83,7 @@ const LETTERS: [(char, f64, i32); 3] = [('G', 1e9, 9), ('M', 1e6, 6), ('k', 1e3,
 
 fn parse_rate(text: &str) -> Option<f64> {
     let number = text.strip_suffix("pps").unwrap_or(text);
-    let rate = match LETTERS
-        .iter()
-        .find(|(letter, ..)| number.ends_with(*letter))
-    {
+    let rate = match LETTERS.iter().find(|(letter, ..)| number.ends_with(*letter)) {
         Some((letter, _, power)) => parse_scaled(number.strip_suffix(*letter)?, *power)?,
         None => parse_scaled(number, 0)?,
     };
@@ -137,9 +134,7 @@ fn write_rate(rate: f64, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         .map(|(letter, factor, _)| format!("{}{letter}pps", rate / factor))
         .filter(|form| parse_rate(form) == Some(rate));
     let plain = format!("{rate}pps");
-    let shortest = std::iter::once(plain.clone())
-        .chain(forms)
-        .min_by_key(String::len);
+    let shortest = std::iter::once(plain.clone()).chain(forms).min_by_key(String::len);
     formatter.write_str(&shortest.unwrap_or(plain))
 }
 
@@ -156,28 +151,13 @@ mod tests {
 
     #[test]
     fn reads_and_writes_each_quantity() {
-        check(
-            Quantity::Load,
-            "14.88Mpps",
-            Value::Rate(14_880_000.0),
-            "14.88Mpps",
-        );
+        check(Quantity::Load, "14.88Mpps", Value::Rate(14_880_000.0), "14.88Mpps");
         check(Quantity::Load, "1500k", Value::Rate(1.5e6), "1.5Mpps");
         check(Quantity::Load, "9001", Value::Rate(9001.0), "9001pps");
         check(Quantity::Load, "1e6", Value::Rate(1e6), "1Mpps");
         check(Quantity::Rate, "0", Value::Rate(0.0), "0pps");
-        check(
-            Quantity::Span,
-            "500ms",
-            Value::Span(Nanoseconds(500_000_000)),
-            "0.5s",
-        );
-        check(
-            Quantity::Span,
-            "2s",
-            Value::Span(Nanoseconds(2_000_000_000)),
-            "2s",
-        );
+        check(Quantity::Span, "500ms", Value::Span(Nanoseconds(500_000_000)), "0.5s");
+        check(Quantity::Span, "2s", Value::Span(Nanoseconds(2_000_000_000)), "2s");
         check(Quantity::Share, "0.5%", Value::Share(0.005), "0.005");
         check(Quantity::Share, "1", Value::Share(1.0), "1");
         check(Quantity::Whole, "7", Value::Whole(7), "7");

@@ -27,9 +27,7 @@ pub(crate) struct Draw(u64);
 
 impl Stream {
     pub(crate) fn new(seed: u64, purpose: Purpose) -> Self {
-        Self(mix(
-            mix(seed).wrapping_add(GOLDEN.wrapping_mul(purpose as u64))
-        ))
+        Self(mix(mix(seed).wrapping_add(GOLDEN.wrapping_mul(purpose as u64))))
     }
 
     pub(crate) fn at(self, index: u64) -> Draw {
@@ -57,10 +55,7 @@ impl Draw {
     /// the same on every platform.
     pub(crate) fn bell(self) -> f64 {
         const QUARTER: u64 = 0xFFFF;
-        let sum = (self.0 & QUARTER)
-            + (self.0 >> 16 & QUARTER)
-            + (self.0 >> 32 & QUARTER)
-            + (self.0 >> 48);
+        let sum = (self.0 & QUARTER) + (self.0 >> 16 & QUARTER) + (self.0 >> 32 & QUARTER) + (self.0 >> 48);
         // Each of the four has mean 65535 / 2 and variance (65536^2 - 1) / 12.
         (sum as f64 - 131_070.0) / 37_837.227_2
     }
@@ -112,10 +107,7 @@ mod tests {
     #[track_caller]
     fn check(of: impl Fn(Draw) -> f64, mean: f64, variance: f64) {
         let (seen_mean, seen_variance) = moments(of);
-        assert!(
-            (seen_mean - mean).abs() < 0.02 * (1.0 + mean),
-            "mean {seen_mean}"
-        );
+        assert!((seen_mean - mean).abs() < 0.02 * (1.0 + mean), "mean {seen_mean}");
         assert!(
             (seen_variance - variance).abs() < 0.02 * (1.0 + variance),
             "variance {seen_variance}"
@@ -135,9 +127,7 @@ mod tests {
     #[test]
     fn no_events_are_as_likely_as_they_should_be() {
         let stream = Stream::new(1, Purpose::Stray);
-        let none = (0..DRAWS)
-            .filter(|&index| stream.at(index).events(0.69) == 0)
-            .count();
+        let none = (0..DRAWS).filter(|&index| stream.at(index).events(0.69) == 0).count();
         let expected = (-0.69_f64).exp() * DRAWS as f64;
         assert!((none as f64 - expected).abs() < 600.0, "{none}");
     }

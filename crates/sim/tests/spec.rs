@@ -75,19 +75,10 @@ fn values_that_contradict_each_other_are_refused() {
         "stalls,stall-most=10ms",
         "stall-least=\"0.06s\" is not at most stall-most, which is 0.01s",
     );
-    check_error(
-        "stalls,stall-most=2s",
-        "stall-most=\"2s\" is not 1 s or less",
-    );
+    check_error("stalls,stall-most=2s", "stall-most=\"2s\" is not 1 s or less");
     check_error("vhost,dwell=0s", "dwell=\"0s\" is not 1 s or more");
-    check_error(
-        "noisy,dip-length=0s",
-        "dip-length=\"0s\" is not 1 s or more",
-    );
-    check_error(
-        "stalls,stall-every=0s",
-        "stall-every=\"0s\" is not 1 s or more",
-    );
+    check_error("noisy,dip-length=0s", "dip-length=\"0s\" is not 1 s or more");
+    check_error("stalls,stall-every=0s", "stall-every=\"0s\" is not 1 s or more");
 }
 
 #[test]

@@ -71,7 +71,7 @@ impl Ratio {
         }
         let places = 10_u64.pow(DECIMAL_PLACES);
         let decimal = Self::new((value * places as f64).round() as u64, places)?;
-        if decimal.as_f64() == value {
+        if is_value_of(decimal, value) {
             return Ok(decimal);
         }
         if let Some(simple) = simplest_fraction(value) {
@@ -116,6 +116,12 @@ impl fmt::Display for Ratio {
     }
 }
 
+/// Whether a number is the very one that the fraction rounds to; nothing near it will do.
+#[expect(clippy::float_cmp, reason = "equality is what is asked")]
+fn is_value_of(fraction: Ratio, value: f64) -> bool {
+    fraction.as_f64() == value
+}
+
 fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a % b);
@@ -142,7 +148,7 @@ fn simplest_fraction(value: f64) -> Option<Ratio> {
         }
         (previous, current) = (current, next);
         let fraction = Ratio::new(current.0, current.1).ok()?;
-        if fraction.as_f64() == value {
+        if is_value_of(fraction, value) {
             return Some(fraction);
         }
         rest = inverse - term;

@@ -115,10 +115,10 @@ impl HeldOut {
             }
             "regime" => {
                 let which = (seconds / 100.0 + self.draw(1)) as u64;
-                above(if which % 2 == 0 { 0.9 } else { 1.0 })
+                above(if which.is_multiple_of(2) { 0.9 } else { 1.0 })
             }
             "bands" => {
-                let inside = relative > 0.5 && (relative * 100.0 / 3.0) as u64 % 3 == 0;
+                let inside = relative > 0.5 && ((relative * 100.0 / 3.0) as u64).is_multiple_of(3);
                 above(1.0).max(if inside { 0.003 * load } else { 0.0 })
             }
             "collapse" => {

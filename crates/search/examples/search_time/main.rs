@@ -4,6 +4,7 @@
 //! `search_time serve` lets another program measure the same systems, a line in, a line out.
 
 mod held_out;
+mod oracle;
 mod system;
 
 use std::io::{BufRead, Write};
@@ -11,6 +12,7 @@ use std::time::Instant;
 
 use brimful_search::{Controller, GoalResult, Problem, SearchGoal, Step, StrategyKind};
 use brimful_trial::{Load, Nanoseconds, Ratio, TrialInput, TrialOutput, TrialResult};
+use oracle::oracle_seconds;
 use system::System;
 
 type Failure = Box<dyn std::error::Error>;
@@ -81,8 +83,12 @@ fn search(problem: &Problem, kind: StrategyKind, stoppable: bool, spec: &str, se
         .map(|result| goal_json(result, capacity))
         .collect();
     let seconds = simulator.now().as_seconds();
+    let oracle = match simulator {
+        System::Simulated(_) => oracle_seconds(problem, &controller.results(), spec, seed, capacity)?,
+        System::HeldOut(_) => 0.0,
+    };
     Ok(format!(
-        r#"{{"seed":{seed},"time":{seconds},"trials":{},"loads":{},"cpu":{deciding},"slowest":{slowest},"goals":[{}]}}"#,
+        r#"{{"seed":{seed},"time":{seconds},"trials":{},"loads":{},"oracle":{oracle},"cpu":{deciding},"slowest":{slowest},"goals":[{}]}}"#,
         controller.log().trial_count(),
         controller.log().loads().count(),
         goals.join(","),

@@ -1,11 +1,14 @@
 //! Which load to measure next. Strategies only select: what trials mean is decided in one place for all of them.
 
 mod bisect;
+mod classic;
 mod straddle;
 
 use brimful_trial::{Nanoseconds, TrialInput, TrialResult};
 
-use crate::{Problem, TrialLog};
+use crate::{Problem, SearchGoal, StopReason, TrialLog};
+
+pub use classic::ClassicOptions;
 
 /// A way to select loads.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -14,10 +17,12 @@ pub enum StrategyKind {
     Bisect,
     /// A model of the loss curve picks pairs of loads around the answer; a guard takes over where the model fails.
     Straddle,
+    /// The two-rate search of 2018 for any number of goals: phases of growing trial duration and shrinking width.
+    Classic(ClassicOptions),
 }
 
 /// Selects trials. It sees every trial of the log, also those it did not ask for.
-pub(crate) trait Strategy {
+pub(crate) trait Strategy: Send + Sync {
     /// The next trial, or `None` when nothing is left to measure.
     fn next(&mut self, problem: &Problem, log: &TrialLog) -> Option<TrialInput>;
 
@@ -26,13 +31,42 @@ pub(crate) trait Strategy {
 
     /// Expected time of the trials still to come, waits excluded; `None` before there is anything to go by.
     fn forecast(&self, problem: &Problem, log: &TrialLog) -> Option<Nanoseconds>;
+
+    /// The number of the phase that the next trial belongs to, for strategies that have phases.
+    fn phase(&self) -> Option<u32> {
+        None
+    }
+
+    /// Why it hands out no more trials although it is not through.
+    fn stop_reason(&self) -> Option<StopReason> {
+        None
+    }
 }
 
 impl StrategyKind {
-    pub(crate) fn start(self, problem: &Problem) -> Box<dyn Strategy + Send> {
+    /// All of them with their default options, the default first.
+    pub const ALL: [Self; 3] = [Self::Straddle, Self::Classic(ClassicOptions::DEFAULT), Self::Bisect];
+
+    /// What users call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bisect => "bisect",
+            Self::Straddle => "straddle",
+            Self::Classic(_) => "classic",
+        }
+    }
+
+    pub(crate) fn start(self, problem: &Problem) -> Box<dyn Strategy> {
         match self {
             Self::Bisect => Box::new(bisect::Bisect),
             Self::Straddle => Box::new(straddle::Straddle::new(problem)),
+            Self::Classic(options) => Box::new(classic::Classic::new(problem, options)),
         }
     }
+}
+
+/// The time that verdicts take if every trial has low loss.
+pub(crate) fn time_to_verdicts(goal: &SearchGoal, verdicts: f64) -> Nanoseconds {
+    let shortest = goal.duration_sum.0 as f64 * (1.0 - goal.exceed_ratio.as_f64());
+    Nanoseconds((verdicts * shortest.max(goal.final_trial_duration.0 as f64)) as u64)
 }

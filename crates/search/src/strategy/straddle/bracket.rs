@@ -4,7 +4,7 @@
 //! bound. Measuring a load between them costs time and leaves one of two narrower brackets, with a chance that
 //! follows from the belief under which the bracket came about.
 
-use super::prospect::{Prospect, sum_of_products};
+use super::prospect::{Prospect, sums_of_products};
 
 /// Halving a distance between loads that are no candidates costs this share of a fresh pair of bounds.
 const HALVING_SHARE: f64 = 0.35;
@@ -95,9 +95,10 @@ impl Brackets {
                 for middle in low + 1..high {
                     let prospect = &prospects[middle - 1];
                     let at = brackets.at(low, high, middle);
+                    let (lower, seconds) = sums_of_products(&belief, &prospect.lower, &prospect.seconds);
                     brackets.options[at] = Outcome {
-                        lower: sum_of_products(&belief, &prospect.lower) / total,
-                        seconds: sum_of_products(&belief, &prospect.seconds) / total,
+                        lower: lower / total,
+                        seconds: seconds / total,
                     };
                 }
             }

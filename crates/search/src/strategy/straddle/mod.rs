@@ -21,7 +21,7 @@ use self::prospect::Outlooker;
 use self::target::Target;
 use crate::grid::LoadGrid;
 use crate::strategy::Strategy;
-use crate::{Problem, TrialLog};
+use crate::{Problem, StopReason, TrialLog};
 
 /// Drawing the curve anew costs as much as all trials so far: it has to wait for this share of new ones.
 const REDRAW_SHARE: usize = 8;
@@ -228,6 +228,11 @@ impl Strategy for Straddle {
 
     fn forecast(&self, _: &Problem, _: &TrialLog) -> Option<Nanoseconds> {
         Nanoseconds::from_seconds(self.remaining?).ok()
+    }
+
+    fn stop_reason(&self) -> Option<StopReason> {
+        let has_given_up = self.watches.iter().any(Watch::is_given_up);
+        has_given_up.then_some(StopReason::NoProgress)
     }
 }
 

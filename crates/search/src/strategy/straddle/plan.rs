@@ -15,7 +15,7 @@ use super::target::Target;
 const HOPEFUL: f64 = 0.5;
 const HOPEFUL_STRICT: f64 = 0.7;
 /// Candidates lie this many widths from the likeliest load: close ones to make pairs of, far ones in case of surprise.
-const OFFSETS: [i64; 9] = [1, 2, 3, 4, 6, 10, 18, 34, 66];
+const OFFSETS: [i64; 6] = [1, 2, 3, 6, 16, 50];
 
 /// Beyond a load with this chance of its verdict, others need not be considered.
 const CERTAIN: f32 = 0.98;

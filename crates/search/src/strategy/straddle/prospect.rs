@@ -14,7 +14,7 @@ use crate::{Problem, TrialLog, Verdict};
 const STOPPED_SECONDS: f64 = 3.0;
 /// Short trials at one load before a long one is due.
 const SHORT_TRIALS: usize = 2;
-/// So many points stand for the posterior in planning.
+/// So many points stand for the posterior in planning; a multiple of the lanes of [`sums_of_products`].
 const REPRESENTATIVES: usize = 64;
 
 pub(super) struct Prospect {
@@ -202,6 +202,8 @@ fn representatives(points: &[Point]) -> Vec<Point> {
             drawn.push(*point);
         }
     }
+    // Rounding may have left one out.
+    drawn.extend(points.last().filter(|_| drawn.len() < REPRESENTATIVES));
     drawn
 }
 
@@ -213,16 +215,19 @@ fn with_stray(odds: f64, stray: f64) -> f64 {
 /// Events in a trial beyond which nothing changes.
 const MOST_STRAY: f64 = 30.0;
 
-/// The sum of the products, in an order that the processor can do several at a time.
-pub(super) fn sum_of_products(a: &[f32], b: &[f32]) -> f32 {
+/// The sums of `weights` times `a` and times `b`, in an order that the processor can do several at a time.
+pub(super) fn sums_of_products(weights: &[f32], a: &[f32], b: &[f32]) -> (f32, f32) {
     const LANES: usize = 8;
-    let mut sums = [0.0; LANES];
-    let (mut left, mut right) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-    for (x, y) in left.by_ref().zip(right.by_ref()) {
+    let (mut first, mut second) = ([0.0_f32; LANES], [0.0_f32; LANES]);
+    let blocks = weights
+        .chunks_exact(LANES)
+        .zip(a.chunks_exact(LANES))
+        .zip(b.chunks_exact(LANES));
+    for ((weights, a), b) in blocks {
         for lane in 0..LANES {
-            sums[lane] += x[lane] * y[lane];
+            first[lane] += weights[lane] * a[lane];
+            second[lane] += weights[lane] * b[lane];
         }
     }
-    let rest: f32 = left.remainder().iter().zip(right.remainder()).map(|(x, y)| x * y).sum();
-    sums.iter().sum::<f32>() + rest
+    (first.iter().sum(), second.iter().sum())
 }

@@ -1,0 +1,42 @@
+# The contributor's interface. `make run` and `make test` set up what is missing.
+.PHONY: run test lint bench fuzz docs lock clean
+
+run:
+	@tools/setup run
+	@tools/main-job
+
+test:
+	@tools/setup test
+	cargo test --workspace --locked --quiet
+	.venv/bin/pytest -q
+
+lint:
+	@tools/setup test
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	.venv/bin/ruff format --check
+	.venv/bin/ruff check
+	.venv/bin/mypy
+	.venv/bin/stubtest brimful._core
+
+bench:
+	@tools/setup test
+	bench/run
+
+fuzz:
+	fuzz/run
+
+docs:
+	@tools/setup test
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet --document-private-items
+	.venv/bin/python tools/reference.py
+
+lock:
+	rm -rf build/lock && python3 -m venv build/lock
+	build/lock/bin/pip install --quiet "maturin>=1.9.4,<2" $$(build/lock/bin/python tools/dependencies.py)
+	build/lock/bin/pip freeze --exclude-editable > requirements/run.lock
+	build/lock/bin/pip install --quiet -r requirements/development.in
+	build/lock/bin/pip freeze --exclude-editable > requirements/development.lock
+
+clean:
+	rm -rf target build .venv .pytest_cache .mypy_cache .ruff_cache

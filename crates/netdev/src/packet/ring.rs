@@ -1,0 +1,165 @@
+use std::io;
+use std::mem;
+use std::os::fd::AsRawFd;
+use std::ptr::{self, NonNull};
+use std::slice;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::socket::PacketSocket;
+
+/// Blocks are the unit in which the kernel allocates; every slot length divides it.
+const BLOCK_LEN: usize = 256 << 10;
+/// Bytes of a slot before the frame: header, address and alignment (`linux/if_packet.h`), with the reserve below.
+const SLOT_OVERHEAD: usize = 96;
+/// Kept free before each frame, so that an 802.1Q tag that the kernel has taken out can be put back in place.
+const RESERVE: u32 = VLAN_TAG_LEN as u32;
+const VLAN_TAG_LEN: usize = 4;
+const MAC_ADDRESSES_LEN: usize = 12;
+const ETHER_TYPE_VLAN: u16 = 0x8100;
+
+/// Arrived frames in memory shared with the kernel.
+#[derive(Debug)]
+pub(super) struct ReceiveRing {
+    area: NonNull<u8>,
+    area_len: usize,
+    slot_len: usize,
+    slots: usize,
+    next: usize,
+}
+
+impl ReceiveRing {
+    /// Maps a ring of about `bytes`; the socket must not be bound yet.
+    pub(super) fn new(socket: &PacketSocket, max_frame_len: usize, bytes: usize) -> io::Result<Self> {
+        let slot_len = (max_frame_len + SLOT_OVERHEAD).next_power_of_two();
+        let blocks = (bytes / BLOCK_LEN).max(1);
+        let area_len = blocks * BLOCK_LEN;
+        let request = libc::tpacket_req {
+            tp_block_size: BLOCK_LEN as libc::c_uint,
+            tp_block_nr: blocks as libc::c_uint,
+            tp_frame_size: slot_len as libc::c_uint,
+            tp_frame_nr: (area_len / slot_len) as libc::c_uint,
+        };
+        let version = libc::tpacket_versions::TPACKET_V2 as libc::c_int;
+        socket.set(libc::SOL_PACKET, libc::PACKET_VERSION, &version)?;
+        socket.set(libc::SOL_PACKET, libc::PACKET_RESERVE, &RESERVE)?;
+        socket.set(libc::SOL_PACKET, libc::PACKET_RX_RING, &request)?;
+        // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists.
+        let area = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                area_len,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_POPULATE,
+                socket.as_raw_fd(),
+                0,
+            )
+        };
+        if area == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let area = NonNull::new(area.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self {
+            area,
+            area_len,
+            slot_len,
+            slots: area_len / slot_len,
+            next: 0,
+        })
+    }
+
+    /// Hands up to `limit` arrived frames to `take`, oldest first.
+    pub(super) fn receive(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> usize {
+        for count in 0..limit {
+            let Some(mut slot) = self.arrived() else {
+                return count;
+            };
+            take(slot.frame());
+            drop(slot);
+            self.next = (self.next + 1) % self.slots;
+        }
+        limit
+    }
+
+    fn arrived(&mut self) -> Option<Slot<'_>> {
+        // SAFETY: `next < slots`, so that the slot is inside the area, which is mapped as long as `self` lives.
+        let start = unsafe { self.area.add(self.next * self.slot_len) };
+        // SAFETY: the status word is the first member of the header at the start of a slot, aligned because slots
+        // are powers of two of at least 128 bytes; the kernel writes it atomically.
+        let status = unsafe { AtomicU32::from_ptr(start.as_ptr().cast()) };
+        if status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
+            return None;
+        }
+        // SAFETY: the status says that the slot is ours until we give it back, which only dropping `Slot` does; the
+        // mutable borrow of `self` allows one `Slot` at a time. The bytes after the status word are no one else's.
+        let bytes = unsafe {
+            slice::from_raw_parts_mut(
+                start.as_ptr().add(mem::size_of::<u32>()),
+                self.slot_len - mem::size_of::<u32>(),
+            )
+        };
+        Some(Slot { status, bytes })
+    }
+}
+
+impl Drop for ReceiveRing {
+    fn drop(&mut self) {
+        // SAFETY: the area was mapped with this length by `new`, and no slice of it outlives `self`.
+        unsafe { libc::munmap(self.area.as_ptr().cast(), self.area_len) };
+    }
+}
+
+/// A slot that belongs to us; dropping it gives it back to the kernel.
+struct Slot<'a> {
+    status: &'a AtomicU32,
+    /// The slot without its status word.
+    bytes: &'a mut [u8],
+}
+
+impl Slot<'_> {
+    fn frame(&mut self) -> &[u8] {
+        let captured = self.u32_at(mem::offset_of!(libc::tpacket2_hdr, tp_snaplen)) as usize;
+        let at = mem::offset_of!(libc::tpacket2_hdr, tp_mac);
+        let start = usize::from(self.u16_at(at)) - mem::size_of::<u32>();
+        let end = (start + captured).min(self.bytes.len());
+        let start = self.with_vlan_tag(start, end);
+        &self.bytes[start..end]
+    }
+
+    /// Puts a tag that the kernel keeps beside the frame back into it and gives the frame's new start.
+    fn with_vlan_tag(&mut self, start: usize, end: usize) -> usize {
+        let status = self.status.load(Ordering::Relaxed);
+        let has_addresses = end >= start + MAC_ADDRESSES_LEN;
+        if status & libc::TP_STATUS_VLAN_VALID == 0 || !has_addresses {
+            return start;
+        }
+        let control_information = self.u16_at(mem::offset_of!(libc::tpacket2_hdr, tp_vlan_tci));
+        let protocol = if status & libc::TP_STATUS_VLAN_TPID_VALID == 0 {
+            ETHER_TYPE_VLAN
+        } else {
+            self.u16_at(mem::offset_of!(libc::tpacket2_hdr, tp_vlan_tpid))
+        };
+        let new_start = start - VLAN_TAG_LEN;
+        self.bytes.copy_within(start..start + MAC_ADDRESSES_LEN, new_start);
+        let tag = &mut self.bytes[new_start + MAC_ADDRESSES_LEN..][..VLAN_TAG_LEN];
+        tag[..2].copy_from_slice(&protocol.to_be_bytes());
+        tag[2..].copy_from_slice(&control_information.to_be_bytes());
+        new_start
+    }
+
+    fn u32_at(&self, header_offset: usize) -> u32 {
+        let at = header_offset - mem::size_of::<u32>();
+        let bytes = &self.bytes[at..at + 4];
+        u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+    }
+
+    fn u16_at(&self, header_offset: usize) -> u16 {
+        let at = header_offset - mem::size_of::<u32>();
+        u16::from_ne_bytes([self.bytes[at], self.bytes[at + 1]])
+    }
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        self.status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
+    }
+}

@@ -1,0 +1,164 @@
+use std::io;
+use std::mem;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::ptr;
+
+use crate::MAX_BURST;
+
+/// Bytes of sent frames that may wait in a driver: enough for the longest hardware queue, so that the socket's own
+/// limit (about 270 small frames by default) never refuses.
+const SEND_BUFFER_BYTES: libc::c_int = 16 << 20;
+/// `PACKET_IGNORE_OUTGOING` of `linux/if_packet.h`.
+const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
+
+/// A raw packet socket and the buffers of one burst to send.
+#[derive(Debug)]
+pub(super) struct PacketSocket {
+    descriptor: OwnedFd,
+    slots: Vec<u8>,
+    slot_len: usize,
+    lengths: [usize; MAX_BURST],
+}
+
+impl PacketSocket {
+    /// Receives nothing until it is started.
+    pub(super) fn new(max_frame_len: usize) -> io::Result<Self> {
+        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+        // SAFETY: takes no pointers.
+        let descriptor = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
+        // SAFETY: the descriptor is new and nobody else's.
+        let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
+        // Whole cache lines, and no frame of another burst in between.
+        let slot_len = max_frame_len.next_multiple_of(64);
+        Ok(Self {
+            descriptor,
+            slots: vec![0; slot_len * MAX_BURST],
+            slot_len,
+            lengths: [0; MAX_BURST],
+        })
+    }
+
+    /// Binds to an interface, promiscuous, past the queueing discipline, blind to what this machine sends.
+    pub(super) fn start(&mut self, index: i32) -> io::Result<()> {
+        self.set(libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1_i32)?;
+        self.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1_i32)?;
+        // The forced form needs CAP_NET_ADMIN; without it the system's limit holds.
+        if self
+            .set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SEND_BUFFER_BYTES)
+            .is_err()
+        {
+            self.set(libc::SOL_SOCKET, libc::SO_SNDBUF, &SEND_BUFFER_BYTES)?;
+        }
+        self.bind(index)?;
+        let membership = libc::packet_mreq {
+            mr_ifindex: index,
+            mr_type: libc::PACKET_MR_PROMISC as libc::c_ushort,
+            mr_alen: 0,
+            mr_address: [0; 8],
+        };
+        self.set(libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)
+    }
+
+    /// Writes a burst into the buffers.
+    pub(super) fn prepare(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) {
+        let slots = self.slots.chunks_exact_mut(self.slot_len);
+        for (index, slot) in slots.take(count).enumerate() {
+            self.lengths[index] = fill(index, slot).min(self.slot_len);
+        }
+    }
+
+    /// Sends frames `from..to` of the burst and gives how many the driver took.
+    pub(super) fn send_prepared(&mut self, from: usize, to: usize) -> io::Result<usize> {
+        let mut vectors = [const { mem::MaybeUninit::<libc::iovec>::uninit() }; MAX_BURST];
+        let mut messages = [const { mem::MaybeUninit::<libc::mmsghdr>::uninit() }; MAX_BURST];
+        for index in from..to {
+            let slot = &mut self.slots[index * self.slot_len..][..self.lengths[index]];
+            let vector = vectors[index].write(libc::iovec {
+                iov_base: slot.as_mut_ptr().cast(),
+                iov_len: slot.len(),
+            });
+            // SAFETY: all members of mmsghdr are plain data for which zero bytes are a value.
+            let mut message: libc::mmsghdr = unsafe { mem::zeroed() };
+            message.msg_hdr.msg_iov = vector;
+            message.msg_hdr.msg_iovlen = 1;
+            messages[index].write(message);
+        }
+        // SAFETY: messages `from..to` were written above, each with one vector into `self.slots`; all three arrays
+        // outlive the call and nothing else touches them during it.
+        let sent = check(unsafe {
+            libc::sendmmsg(
+                self.as_raw_fd(),
+                messages[from..to].as_mut_ptr().cast(),
+                (to - from) as libc::c_uint,
+                libc::MSG_DONTWAIT,
+            )
+        })?;
+        Ok(sent as usize)
+    }
+
+    /// Frames dropped for want of room in the ring since the last call.
+    pub(super) fn take_drops(&self) -> io::Result<u32> {
+        let mut statistics = libc::tpacket_stats {
+            tp_packets: 0,
+            tp_drops: 0,
+        };
+        let mut len = mem::size_of_val(&statistics) as libc::socklen_t;
+        // SAFETY: `statistics` and `len` live for the call, and `len` is the size of the former.
+        check(unsafe {
+            libc::getsockopt(
+                self.as_raw_fd(),
+                libc::SOL_PACKET,
+                libc::PACKET_STATISTICS,
+                (&raw mut statistics).cast(),
+                &raw mut len,
+            )
+        })?;
+        Ok(statistics.tp_drops)
+    }
+
+    /// Sets an option whose kernel type is `T`.
+    pub(super) fn set<T>(&self, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
+        // SAFETY: `value` lives for the call, and the length is its size.
+        check(unsafe {
+            libc::setsockopt(
+                self.as_raw_fd(),
+                level,
+                option,
+                ptr::from_ref(value).cast(),
+                mem::size_of::<T>() as libc::socklen_t,
+            )
+        })?;
+        Ok(())
+    }
+
+    fn bind(&self, index: i32) -> io::Result<()> {
+        // SAFETY: all members of sockaddr_ll are plain data for which zero bytes are a value.
+        let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };
+        address.sll_family = libc::AF_PACKET as libc::c_ushort;
+        address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+        address.sll_ifindex = index;
+        // SAFETY: `address` lives for the call, and the length is its size.
+        check(unsafe {
+            libc::bind(
+                self.as_raw_fd(),
+                (&raw const address).cast(),
+                mem::size_of_val(&address) as libc::socklen_t,
+            )
+        })?;
+        Ok(())
+    }
+}
+
+impl AsRawFd for PacketSocket {
+    fn as_raw_fd(&self) -> RawFd {
+        self.descriptor.as_raw_fd()
+    }
+}
+
+fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
+}

@@ -1,0 +1,18 @@
+//! Extension module `brimful._core`: the engine for Python. Numbers and JSON text cross the boundary, no live objects;
+//! there is no logic here.
+
+mod controller;
+mod exchange;
+mod simulator;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<controller::PyController>()?;
+    module.add_class::<simulator::PySimulator>()?;
+    module.add_function(wrap_pyfunction!(controller::strategies, module)?)?;
+    module.add_function(wrap_pyfunction!(simulator::simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(simulator::simulator_kinds, module)?)?;
+    Ok(())
+}

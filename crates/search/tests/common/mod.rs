@@ -1,0 +1,156 @@
+//! Systems under test and the loop that searches them, for all tests of the engine.
+
+#![allow(clippy::unwrap_used)]
+#![allow(dead_code, reason = "every test file uses its own part")]
+
+pub(crate) mod twin;
+
+use brimful_search::{ClassicOptions, Controller, Problem, SearchGoal, Step, StrategyKind};
+use brimful_trial::{Counts, Load, Nanoseconds, Ratio, TrialInput, TrialOutput, TrialResult};
+
+/// More trials than any search in these tests needs.
+pub(crate) const MANY_TRIALS: usize = 20_000;
+
+pub(crate) fn load(per_second: f64) -> Load {
+    Load::new(per_second).unwrap()
+}
+
+pub(crate) fn seconds(seconds: f64) -> Nanoseconds {
+    Nanoseconds::from_seconds(seconds).unwrap()
+}
+
+pub(crate) fn ratio(value: f64) -> Ratio {
+    Ratio::from_f64(value).unwrap()
+}
+
+/// A goal as the tables of the specification write it; trials are never shorter than `final_s`.
+pub(crate) fn goal(name: &str, final_s: f64, sum_s: f64, loss: f64, exceed: f64) -> SearchGoal {
+    SearchGoal {
+        name: name.to_owned(),
+        loss_ratio: ratio(loss),
+        exceed_ratio: ratio(exceed),
+        final_trial_duration: seconds(final_s),
+        duration_sum: seconds(sum_s),
+        initial_trial_duration: seconds(final_s),
+        width: Some(ratio(0.005)),
+    }
+}
+
+pub(crate) fn starting_at(initial_s: f64, goal: SearchGoal) -> SearchGoal {
+    SearchGoal {
+        initial_trial_duration: seconds(initial_s),
+        ..goal
+    }
+}
+
+/// Non-drop and partial drop rate as the algorithm of 2018 has them.
+pub(crate) fn two_rates() -> Vec<SearchGoal> {
+    vec![
+        starting_at(1.0, goal("ndr", 30.0, 30.0, 0.0, 0.0)),
+        starting_at(1.0, goal("pdr", 30.0, 30.0, 0.005, 0.0)),
+    ]
+}
+
+/// Many short trials, half of which may fail.
+pub(crate) fn many_short() -> Vec<SearchGoal> {
+    vec![goal("ndr", 1.0, 21.0, 0.0, 0.5), goal("pdr", 1.0, 21.0, 0.005, 0.5)]
+}
+
+pub(crate) fn problem(goals: Vec<SearchGoal>) -> Problem {
+    Problem::new(goals, load(1e3), load(1e7)).unwrap()
+}
+
+/// Every way to search, with options that matter.
+pub(crate) fn strategies() -> Vec<StrategyKind> {
+    let classic = |intermediate_phases| {
+        StrategyKind::Classic(ClassicOptions {
+            intermediate_phases,
+            timeout: None,
+        })
+    };
+    let mut all = StrategyKind::ALL.to_vec();
+    all.extend([classic(0), classic(1), classic(5)]);
+    all
+}
+
+/// Frames that a trial means to send.
+pub(crate) fn frames(input: TrialInput) -> u64 {
+    (input.load.per_second() * input.duration.as_seconds()).round() as u64
+}
+
+/// The output of a whole trial that lost so many frames.
+pub(crate) fn whole(input: TrialInput, lost: u64) -> TrialOutput {
+    let sent = frames(input);
+    TrialOutput {
+        counts: Counts::new(sent, sent, lost.min(sent)).unwrap(),
+        effective_duration: None,
+        stopped_early: false,
+    }
+}
+
+/// A system that forwards exactly `min(load, capacity)`.
+pub(crate) fn sharp(capacity: f64) -> impl FnMut(TrialInput) -> TrialOutput {
+    move |input| {
+        let forwarded = input.load.per_second().min(capacity) * input.duration.as_seconds();
+        whole(input, frames(input) - (forwarded.round() as u64).min(frames(input)))
+    }
+}
+
+/// Random numbers that a test can name (`SplitMix64`).
+#[derive(Clone)]
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    pub(crate) fn roll(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub(crate) fn share(&mut self) -> f64 {
+        (self.roll() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        self.roll() % limit
+    }
+}
+
+/// A sharp system whose capacity moves by up to a tenth from trial to trial, with stray losses.
+pub(crate) fn unsteady(capacity: f64, seed: u64) -> impl FnMut(TrialInput) -> TrialOutput {
+    let mut dice = Dice(seed);
+    move |input| {
+        let stray = u64::from(dice.share() < 0.05);
+        let mut system = sharp(capacity * (0.9 + 0.1 * dice.share()));
+        let lost = system(input).counts.lost() + stray;
+        whole(input, lost)
+    }
+}
+
+/// Loses nothing, a little, or much, whatever the load.
+pub(crate) fn arbitrary(seed: u64) -> impl FnMut(TrialInput) -> TrialOutput {
+    let mut dice = Dice(seed);
+    move |input| {
+        let share = [0.0, 0.0, 0.003, 0.5][dice.below(4) as usize];
+        whole(input, (frames(input) as f64 * share).ceil() as u64)
+    }
+}
+
+/// Searches until the controller is done; the trials in their order.
+pub(crate) fn search(
+    controller: &mut Controller,
+    mut system: impl FnMut(TrialInput) -> TrialOutput,
+) -> Vec<TrialResult> {
+    let mut trials = Vec::new();
+    while let Step::Trial(input) = controller.next() {
+        assert!(trials.len() < MANY_TRIALS, "the search does not end");
+        let result = TrialResult {
+            input,
+            output: system(input),
+        };
+        controller.record(result);
+        trials.push(result);
+    }
+    trials
+}

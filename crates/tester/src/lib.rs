@@ -1,0 +1,29 @@
+//! The tester: offers test frames on schedule on two ports, counts what came back, and says when a trial was spoiled.
+//!
+//! What decides is pure and knows no port and no clock: [`Profile`] (what to send), [`Schedule`] (when), [`Tracker`]
+//! (what arrived), [`PacingRecord`] (was it on time), [`SentHistory`] (what is certainly lost). [`Tester`] drives them
+//! over any two ports and any [`Clock`]; [`serve`] puts the measurer protocol around it.
+
+mod accounting;
+mod calibrate;
+mod clock;
+mod early_stop;
+mod lane;
+mod pacing;
+mod profile;
+mod protocol;
+mod schedule;
+mod serve;
+mod station;
+mod tester;
+
+pub use accounting::{Arrival, Tracker};
+pub use clock::{Clock, MonotonicClock};
+pub use early_stop::{SentHistory, certainly_lost};
+pub use lane::DirectionReport;
+pub use pacing::{PacingBounds, PacingRecord, PacingReport, Spoiled};
+pub use profile::{Addressing, Directions, Endpoint, FrameSizes, FrameSizesError, MAX_FLOWS, Pair, Profile, Stream};
+pub use protocol::{Description, MeasureRequest, Reply, Request, Warning};
+pub use schedule::{CatchUp, Schedule};
+pub use serve::serve;
+pub use tester::{Outcome, Tester, Timing, TrialPlan, TrialReport};

@@ -1,0 +1,384 @@
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use brimful_frame::{MacAddress, VlanTag};
+use brimful_tester::{
+    Addressing, Description, Directions, Endpoint, FrameSizes, MAX_FLOWS, PacingBounds, Pair, Profile, Timing,
+};
+use brimful_trial::{Load, Nanoseconds};
+use clap::{Parser, ValueEnum};
+use serde_json::{Map, Value, json};
+
+/// One address of each half of the range that RFC 2544 appendix C.2.2 sets aside for tests.
+const IPV4: [Ipv4Addr; 2] = [Ipv4Addr::new(198, 18, 0, 2), Ipv4Addr::new(198, 19, 0, 2)];
+/// Two networks of the range that RFC 5180 sets aside.
+const IPV6: [Ipv6Addr; 2] = [
+    Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 2),
+    Ipv6Addr::new(0x2001, 2, 0, 1, 0, 0, 0, 2),
+];
+/// Locally administered; the middle spells the program.
+const MAC: [MacAddress; 2] = [
+    MacAddress([0x02, b'b', b'r', b'i', 0x00, 0x0a]),
+    MacAddress([0x02, b'b', b'r', b'i', 0x00, 0x0b]),
+];
+/// Shorter trials are mostly start and end.
+const MIN_DURATION_S: f64 = 0.05;
+
+/// Offers test frames on two interfaces and counts what comes back.
+///
+/// Speaks the measurer protocol of brimful: one JSON object a line on standard input, one a line back on standard
+/// output. Exits with 2 when the arguments make no sense and with 3 when nothing can be measured.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100)]
+pub(crate) struct Options {
+    /// The interfaces, one on each side of the device: give it twice.
+    #[arg(long = "port", value_name = "INTERFACE", required = true)]
+    ports: Vec<String>,
+    /// Bytes of a frame, frame check sequence included, or `imix`: 7 x 64, 4 x 594, 1 x 1518.
+    #[arg(long, value_name = "BYTES|imix", default_value = "64")]
+    frame_size: FrameSizes,
+    /// Flows of each direction, told apart by UDP ports.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_FLOWS)))]
+    flows: u32,
+    /// Both ways at once, or from the first port to the second only.
+    #[arg(long, value_enum, default_value_t = Direction::Bi)]
+    direction: Direction,
+    /// Tag all frames with this 802.1Q VLAN; the frame size includes the tag.
+    #[arg(long, value_name = "ID")]
+    vlan: Option<u16>,
+    /// IP version; the last one given counts.
+    #[arg(long, value_enum, default_value_t = IpVersion::V4, overrides_with = "ip")]
+    ip: IpVersion,
+    /// IP address that a port sends from: give it twice, in the order of the ports.
+    /// Default: of the ranges set aside for tests, 198.18.0.0/15 and `2001:2::/48`.
+    #[arg(long = "source-ip", value_name = "IP")]
+    sources: Vec<IpAddr>,
+    /// IP address that a port sends to: give it twice, in the order of the ports. Default: the other port's.
+    #[arg(long = "destination-ip", value_name = "IP")]
+    destinations: Vec<IpAddr>,
+    /// Ethernet address that a port sends from: give it twice, in the order of the ports.
+    #[arg(long = "source-mac", value_name = "MAC")]
+    macs: Vec<MacAddress>,
+    /// Ethernet address that a port sends to, for a device that routes: give it twice, in the order of the ports.
+    /// Default: the other port's.
+    #[arg(long = "next-hop-mac", value_name = "MAC")]
+    next_hops: Vec<MacAddress>,
+    /// How long after the end of sending a frame may arrive; the wait ends when all have.
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = time)]
+    straggler_wait: Nanoseconds,
+    /// How long a frame may be overtaken before it is taken for lost by a trial that stops early.
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = time)]
+    stop_grace: Nanoseconds,
+    /// How long to rest after the end of sending when a trial stopped early.
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = time)]
+    rest_after_stop: Nanoseconds,
+    /// The longest stall of the sender that does not make a trial invalid.
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = time)]
+    max_stall: Nanoseconds,
+    /// The largest load to promise, in frames/s of each direction.
+    #[arg(long, value_name = "LOAD")]
+    max_load: Option<f64>,
+    /// Stay on this processor.
+    #[arg(long, value_name = "NUMBER")]
+    cpu: Option<usize>,
+    /// Whether to ask for the processor before other programs.
+    #[arg(long, value_enum, default_value_t = Priority::High)]
+    priority: Priority,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Direction {
+    Uni,
+    Bi,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum IpVersion {
+    #[value(name = "4")]
+    V4,
+    #[value(name = "6")]
+    V6,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum Priority {
+    Normal,
+    High,
+}
+
+/// What the options mean, checked.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) port_names: [String; 2],
+    pub(crate) profile: Profile,
+    pub(crate) timing: Timing,
+    pub(crate) processor: Option<usize>,
+    pub(crate) raise_priority: bool,
+    max_load: Option<Load>,
+    sizes: Vec<usize>,
+}
+
+impl Options {
+    /// Checks what the parser cannot: options against each other.
+    pub(crate) fn settings(self) -> Result<Settings, String> {
+        let port_names: [String; 2] = self.ports.clone().try_into().map_err(|ports: Vec<_>| {
+            format!(
+                "--port is given {} times: give it twice, one interface on each side of the device",
+                ports.len()
+            )
+        })?;
+        if port_names[0] == port_names[1] {
+            return Err(format!(
+                "--port {} is given twice: the device is between two interfaces",
+                port_names[0]
+            ));
+        }
+        let max_load = self.max_load.map(Load::new).transpose();
+        let profile = self.profile()?;
+        let sizes = profile
+            .size_pattern()
+            .map_err(|error| format!("--frame-size: {error}{}", self.size_hint()))?;
+        Ok(Settings {
+            port_names,
+            profile,
+            sizes,
+            timing: Timing {
+                straggler_wait: self.straggler_wait,
+                stop_grace: self.stop_grace,
+                rest_after_stop: self.rest_after_stop,
+                bounds: PacingBounds {
+                    stall: self.max_stall,
+                    ..PacingBounds::default()
+                },
+            },
+            processor: self.cpu,
+            raise_priority: self.priority == Priority::High,
+            max_load: max_load.map_err(|error| format!("--max-load: {error}"))?,
+        })
+    }
+
+    fn profile(&self) -> Result<Profile, String> {
+        let macs = pair("--source-mac", &self.macs)?.unwrap_or(MAC);
+        if let Some(mac) = macs.iter().find(|mac| mac.is_group()) {
+            return Err(format!(
+                "--source-mac {mac} is a group address: a port needs one of its own"
+            ));
+        }
+        let next_hops = pair("--next-hop-mac", &self.next_hops)?;
+        let vlan = self.vlan.map(VlanTag::new).transpose();
+        let endpoint = |port: usize| Endpoint {
+            mac: macs[port],
+            next_hop: next_hops.map(|hops| hops[port]),
+        };
+        Ok(Profile {
+            sizes: self.frame_size,
+            flows: self.flows,
+            directions: match self.direction {
+                Direction::Uni => Directions::Uni,
+                Direction::Bi => Directions::Bi,
+            },
+            vlan: vlan.map_err(|error| format!("--vlan: {error}"))?,
+            endpoints: [endpoint(0), endpoint(1)],
+            addressing: self.addressing()?,
+        })
+    }
+
+    fn addressing(&self) -> Result<Addressing, String> {
+        match self.ip {
+            IpVersion::V4 => Ok(Addressing::V4(self.address_pairs(IPV4, |address| match address {
+                IpAddr::V4(address) => Some(address),
+                IpAddr::V6(_) => None,
+            })?)),
+            IpVersion::V6 => Ok(Addressing::V6(self.address_pairs(IPV6, |address| match address {
+                IpAddr::V6(address) => Some(address),
+                IpAddr::V4(_) => None,
+            })?)),
+        }
+    }
+
+    /// Sources and destinations of both ports in the version that `narrow` lets through.
+    fn address_pairs<T: Copy>(&self, default: [T; 2], narrow: fn(IpAddr) -> Option<T>) -> Result<[Pair<T>; 2], String> {
+        let read = |option, values: &[IpAddr]| {
+            let Some([first, second]) = pair(option, values)? else {
+                return Ok(None);
+            };
+            match (narrow(first), narrow(second)) {
+                (Some(first), Some(second)) => Ok(Some([first, second])),
+                _ => Err(format!(
+                    "{option} {first} {option} {second}: not both of the version that --ip says"
+                )),
+            }
+        };
+        let sources = read("--source-ip", &self.sources)?.unwrap_or(default);
+        let mut pairs = Pair::crossed(sources);
+        if let Some([first, second]) = read("--destination-ip", &self.destinations)? {
+            pairs[0].destination = first;
+            pairs[1].destination = second;
+        }
+        Ok(pairs)
+    }
+
+    fn size_hint(&self) -> &'static str {
+        match (self.ip, self.vlan) {
+            (IpVersion::V6, _) => " (IPv6 headers and the test stamp need more room)",
+            (_, Some(_)) => " (the VLAN tag is part of the size)",
+            _ => "",
+        }
+    }
+}
+
+impl Settings {
+    pub(crate) fn description(&self) -> Description {
+        let wait = self.timing.straggler_wait;
+        Description {
+            name: "brimful-tester",
+            load_unit: "frames/s",
+            load_scope: "per interface and direction",
+            conversion_factor: self.profile.directions.pairs().len() as u32,
+            contract: format!("a frame is lost when it has not arrived intact within {wait} after the end of sending"),
+            max_load: self.max_load.map(Load::per_second),
+            min_duration_s: MIN_DURATION_S,
+            can_stop_early: true,
+            can_calibrate: true,
+            traffic: self.traffic(),
+        }
+    }
+
+    fn traffic(&self) -> Map<String, Value> {
+        let profile = &self.profile;
+        let port = |index: usize| {
+            let endpoint = profile.endpoints[index];
+            json!({
+                "interface": self.port_names[index],
+                "mac": endpoint.mac.to_string(),
+                "next_hop_mac": endpoint.next_hop.map(|mac| mac.to_string()),
+                "source_ip": profile.addressing.source(index),
+                "destination_ip": profile.addressing.destination(index),
+            })
+        };
+        let traffic = json!({
+            "frame_size": profile.sizes.to_string(),
+            "frame_sizes": self.sizes,
+            "flows": profile.flows,
+            "direction": match profile.directions {
+                Directions::Uni => "uni",
+                Directions::Bi => "bi",
+            },
+            "vlan": profile.vlan.map(VlanTag::id),
+            "ip_version": match profile.addressing {
+                Addressing::V4(_) => 4,
+                Addressing::V6(_) => 6,
+            },
+            "transport": "udp",
+            "ports": [port(0), port(1)],
+            "straggler_wait_s": self.timing.straggler_wait.as_seconds(),
+            "stop_grace_s": self.timing.stop_grace.as_seconds(),
+            "rest_after_stop_s": self.timing.rest_after_stop.as_seconds(),
+            "max_stall_s": self.timing.bounds.stall.as_seconds(),
+        });
+        match traffic {
+            Value::Object(fields) => fields,
+            _ => Map::new(),
+        }
+    }
+}
+
+fn pair<T: Copy>(option: &str, values: &[T]) -> Result<Option<[T; 2]>, String> {
+    match values {
+        [] => Ok(None),
+        [first, second] => Ok(Some([*first, *second])),
+        _ => Err(format!(
+            "{option} is given {} times: give it twice, in the order of the ports, or not at all",
+            values.len()
+        )),
+    }
+}
+
+/// Reads `2s`, `500ms`, `100us`; a bare number is seconds.
+fn time(text: &str) -> Result<Nanoseconds, String> {
+    let error = || format!("`{text}` is no time like 2s or 500ms");
+    let (number, scale) = [("ms", 1e-3), ("us", 1e-6), ("s", 1.0)]
+        .into_iter()
+        .find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, scale)))
+        .unwrap_or((text, 1.0));
+    let number: f64 = number.trim().parse().map_err(|_| error())?;
+    Nanoseconds::from_seconds(number * scale).map_err(|_| error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(arguments: &[&str]) -> Result<Settings, String> {
+        let all = ["brimful-tester"].iter().chain(arguments);
+        Options::try_parse_from(all)
+            .map_err(|error| error.to_string())?
+            .settings()
+    }
+
+    #[test]
+    fn times_are_read() {
+        assert_eq!(time("2s"), Ok(Nanoseconds(2_000_000_000)));
+        assert_eq!(time("1.5 ms"), Ok(Nanoseconds(1_500_000)));
+        assert_eq!(time("0.25"), Ok(Nanoseconds(250_000_000)));
+        for wrong in ["", "s", "-1s", "2h", "NaN"] {
+            assert!(time(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn defaults_describe_themselves() {
+        let settings = settings(&["--port", "a", "--port", "b"]).unwrap();
+        let description = settings.description();
+        assert_eq!(description.conversion_factor, 2);
+        assert_eq!(description.traffic["ports"][1]["source_ip"], "198.19.0.2");
+        assert_eq!(description.traffic["frame_sizes"], json!([64]));
+        assert!(description.contract.contains("0.5 s"));
+    }
+
+    #[test]
+    fn addresses_are_those_of_the_ports() {
+        let text = "--port a --port b --ip 6 --ip=4 --source-ip 10.0.0.1 --destination-ip 10.1.0.1 \
+                    --source-ip 10.1.0.1 --destination-ip 10.0.0.9";
+        let arguments: Vec<_> = text.split_whitespace().collect();
+        let ports = settings(&arguments).unwrap().description().traffic["ports"].clone();
+        assert_eq!(
+            (&ports[0]["source_ip"], &ports[0]["destination_ip"]),
+            (&json!("10.0.0.1"), &json!("10.1.0.1"))
+        );
+        assert_eq!(
+            (&ports[1]["source_ip"], &ports[1]["destination_ip"]),
+            (&json!("10.1.0.1"), &json!("10.0.0.9"))
+        );
+    }
+
+    #[test]
+    fn every_refusal_says_what_to_give() {
+        let two = ["--port", "a", "--port", "b"];
+        for (more, expected) in [
+            (&["--port", "c"][..], "--port is given 3 times"),
+            (&["--frame-size", "63"], "--frame-size"),
+            (&["--frame-size", "64", "--ip", "6"], "between 84 and 9000"),
+            (&["--frame-size", "64", "--vlan", "5"], "between 68 and 9000"),
+            (&["--vlan", "4095"], "--vlan"),
+            (&["--flows", "0"], "--flows"),
+            (&["--source-mac", "02:00:00:00:00:01"], "--source-mac is given 1 times"),
+            (
+                &["--source-mac", "03:00:00:00:00:01", "--source-mac", "02:00:00:00:00:01"],
+                "group address",
+            ),
+            (&["--source-ip", "::1", "--source-ip", "::2"], "--ip"),
+            (&["--max-load", "0"], "--max-load"),
+            (&["--straggler-wait", "soon"], "--straggler-wait"),
+        ] {
+            let arguments: Vec<_> = two.iter().chain(more).copied().collect();
+            let message = settings(&arguments).unwrap_err();
+            assert!(message.contains(expected), "{message}");
+        }
+        assert!(settings(&["--port", "a"]).unwrap_err().contains("give it twice"));
+        assert!(
+            settings(&["--port", "a", "--port", "a"])
+                .unwrap_err()
+                .contains("two interfaces")
+        );
+    }
+}

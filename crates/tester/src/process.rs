@@ -1,0 +1,56 @@
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::process::{Signal, set_parent_process_death_signal, setpriority_process, setsid};
+use rustix::thread::{CpuSet, sched_setaffinity};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+/// The most weight that a process can have.
+const HIGHEST_PRIORITY: i32 = -20;
+
+/// Nobody reads the results of a tester whose parent is gone.
+pub(crate) fn die_with_parent() -> io::Result<()> {
+    Ok(set_parent_process_death_signal(Some(Signal::TERM))?)
+}
+
+/// Sets `stop` on SIGTERM and SIGINT.
+pub(crate) fn stop_on_signals(stop: &Arc<AtomicBool>) -> io::Result<()> {
+    for signal in [SIGTERM, SIGINT] {
+        flag::register(signal, Arc::clone(stop))?;
+    }
+    Ok(())
+}
+
+/// Asks for the processor before others, as far as allowed.
+///
+/// Where the kernel groups processes by session, priority counts only within a group, so that the program needs a
+/// group of its own. A program at a terminal keeps its session, or it would not hear the interrupt key.
+pub(crate) fn raise_priority() {
+    // Not being allowed is no reason not to measure: the pacing figures show what it cost.
+    let _ = setpriority_process(None, HIGHEST_PRIORITY);
+    if !io::stdin().is_terminal() && setsid().is_ok() {
+        let _ = fs::write("/proc/self/autogroup", HIGHEST_PRIORITY.to_string());
+    }
+}
+
+/// Stays on one processor.
+pub(crate) fn pin_to(processor: usize) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    if processor >= CpuSet::MAX_CPU {
+        return Err(io::Error::other(format!("there is no processor {processor}")));
+    }
+    set.set(processor);
+    sched_setaffinity(None, &set)
+        .map_err(|error| io::Error::other(format!("cannot stay on processor {processor}: {error}")))
+}
+
+/// Differs from run to run.
+pub(crate) fn arbitrary_trial_number() -> u16 {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
+    // 64 ms steps: consecutive runs differ by more trials than fit between them.
+    since_epoch.map_or(0, |time| (time.as_millis() >> 6) as u16)
+}

@@ -1,0 +1,220 @@
+use brimful_trial::{Load, Nanoseconds, Ratio};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{DirectionReport, Outcome, TrialPlan, TrialReport};
+
+/// One line from the driver.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(tag = "op", rename_all = "lowercase")]
+pub enum Request {
+    /// What are you?
+    Describe,
+    /// How much can you do?
+    Calibrate,
+    /// One trial.
+    Measure(MeasureRequest),
+}
+
+/// One trial as it is asked for.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct MeasureRequest {
+    /// Comes back in the reply.
+    pub id: Value,
+    /// Load of each direction.
+    pub load: f64,
+    /// Length of the sending phase.
+    pub duration_s: f64,
+    /// Stop once more than this share is certainly lost.
+    #[serde(default)]
+    pub stop_above_loss_ratio: Option<f64>,
+}
+
+impl MeasureRequest {
+    /// The trial.
+    ///
+    /// # Errors
+    /// Names the field that makes no sense.
+    pub fn plan(&self) -> Result<TrialPlan, String> {
+        let duration = Nanoseconds::from_seconds(self.duration_s).map_err(|error| format!("duration_s: {error}"))?;
+        if duration == Nanoseconds::ZERO {
+            return Err("duration_s: a trial lasts longer than 0 s".to_owned());
+        }
+        let stop_above = self.stop_above_loss_ratio.map(Ratio::from_f64).transpose();
+        Ok(TrialPlan {
+            load: Load::new(self.load).map_err(|error| format!("load: {error}"))?,
+            duration,
+            stop_above: stop_above.map_err(|error| format!("stop_above_loss_ratio: {error}"))?,
+        })
+    }
+}
+
+/// What the tester says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Description {
+    /// Its name.
+    pub name: &'static str,
+    /// What a load counts.
+    pub load_unit: &'static str,
+    /// Of what a load is the load.
+    pub load_scope: &'static str,
+    /// Aggregate load / load.
+    pub conversion_factor: u32,
+    /// When a frame counts as lost.
+    pub contract: String,
+    /// The largest load it can offer, if it was told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_load: Option<f64>,
+    /// The shortest trial that makes sense.
+    pub min_duration_s: f64,
+    /// Whether it obeys `stop_above_loss_ratio`.
+    pub can_stop_early: bool,
+    /// Whether it answers `calibrate`.
+    pub can_calibrate: bool,
+    /// Everything about the frames.
+    pub traffic: Map<String, Value>,
+}
+
+/// Something that a reader of a result should know.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Warning {
+    /// Stable word for programs.
+    pub code: &'static str,
+    /// For people.
+    pub text: String,
+}
+
+/// One line to the driver.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Reply {
+    /// To `describe`.
+    Description(Box<Description>),
+    /// To `calibrate`.
+    Calibration {
+        /// The highest load that the tester does itself.
+        ceiling: f64,
+    },
+    /// A trial that counts.
+    Trial {
+        /// Of the request.
+        id: Value,
+        /// Frames of the whole trial.
+        intended: u64,
+        /// Frames sent.
+        sent: u64,
+        /// Frames lost.
+        lost: u64,
+        /// Further copies.
+        duplicated: u64,
+        /// Frames that arrived after a later one.
+        reordered: u64,
+        /// Frames that arrived outside the contract.
+        late: u64,
+        /// Whether it was stopped because of loss.
+        stopped_early: bool,
+        /// Each direction apart.
+        directions: Vec<DirectionReport>,
+        /// What a reader should know.
+        warnings: Vec<Warning>,
+    },
+    /// A spoiled trial.
+    Invalid {
+        /// Of the request.
+        id: Value,
+        /// What happened.
+        invalid: String,
+        /// Each direction apart.
+        directions: Vec<DirectionReport>,
+        /// What a reader should know.
+        warnings: Vec<Warning>,
+    },
+    /// Nothing more can be measured, or the request made no sense.
+    Error {
+        /// Of the request, where it had one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<Value>,
+        /// What happened.
+        error: String,
+    },
+}
+
+impl Reply {
+    /// The reply to a trial; `None` when it was called off, after which nobody listens.
+    pub fn of_trial(id: Value, outcome: Outcome) -> Option<Self> {
+        match outcome {
+            Outcome::Counted(report) => Some(Self::counted(id, report)),
+            Outcome::Invalid { reason, report } => Some(Self::Invalid {
+                id,
+                invalid: reason,
+                directions: report.directions,
+                warnings: report.warnings,
+            }),
+            Outcome::Interrupted => None,
+        }
+    }
+
+    fn counted(id: Value, report: TrialReport) -> Self {
+        let sum = |count: fn(&DirectionReport) -> u64| report.directions.iter().map(count).sum();
+        Self::Trial {
+            id,
+            intended: report.counts.intended(),
+            sent: report.counts.sent(),
+            lost: report.counts.lost(),
+            duplicated: sum(|direction| direction.duplicated),
+            reordered: sum(|direction| direction.reordered),
+            late: sum(|direction| direction.late),
+            stopped_early: report.stopped_early,
+            directions: report.directions,
+            warnings: report.warnings,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(line: &str) -> Result<Request, String> {
+        serde_json::from_str(line).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn requests_are_read() {
+        assert_eq!(request(r#"{"op": "describe"}"#), Ok(Request::Describe));
+        assert_eq!(request(r#"{"op": "calibrate", "new": 1}"#), Ok(Request::Calibrate));
+        let Ok(Request::Measure(measure)) =
+            request(r#"{"op":"measure","id":1,"load":1e6,"duration_s":0.5,"stop_above_loss_ratio":0.005}"#)
+        else {
+            panic!("no request");
+        };
+        let plan = measure.plan().unwrap();
+        assert_eq!(plan.stop_above, Ratio::new(1, 200).ok());
+        assert_eq!(plan.duration, Nanoseconds(500_000_000));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_named() {
+        for (fields, name) in [
+            (r#""load": 0, "duration_s": 1"#, "load"),
+            (r#""load": 1, "duration_s": 0"#, "duration_s"),
+            (r#""load": 1, "duration_s": -1"#, "duration_s"),
+            (
+                r#""load": 1, "duration_s": 1, "stop_above_loss_ratio": 2"#,
+                "stop_above_loss_ratio",
+            ),
+        ] {
+            let line = format!(r#"{{"op": "measure", "id": 1, {fields}}}"#);
+            let Ok(Request::Measure(measure)) = request(&line) else {
+                panic!("{line}");
+            };
+            assert!(measure.plan().unwrap_err().starts_with(name));
+        }
+        assert!(
+            request(r#"{"op": "measure", "id": 1, "load": 1}"#)
+                .unwrap_err()
+                .contains("duration_s")
+        );
+        assert!(request("[]").is_err());
+    }
+}

@@ -1,0 +1,495 @@
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use brimful_frame::{ArpPacket, TemplateError};
+use brimful_netdev::{MAX_BURST, Port, Statistics};
+use brimful_trial::{Counts, Load, Nanoseconds, Ratio};
+
+use crate::lane::{Identity, Lane};
+use crate::pacing::WINDOW;
+use crate::station::{LEARNING_STREAM, Meaning, Station};
+use crate::{Clock, DirectionReport, PacingBounds, Profile, Stream, Warning};
+
+/// How long the tester waits at most for its learning frames to come through: a device that takes longer has learnt
+/// or never will.
+const LEARNING_WAIT: Nanoseconds = Nanoseconds(50_000_000);
+/// Frames that each port sends before a trial, so that losing one does no harm.
+const LEARNING_FRAMES: usize = 3;
+/// From the end of learning to the first frame: time for the device to come to rest.
+const LEAD: Nanoseconds = Nanoseconds(2_000_000);
+/// Below this distance to the next frame the tester spins: waking up costs tens of microseconds.
+const SPIN: Nanoseconds = Nanoseconds(1_000_000);
+/// How long the tester sleeps at a time; bounds how late it notices anything.
+const NAP: Nanoseconds = Nanoseconds(200_000);
+/// Bursts that a receive ring holds at most; more have arrived meanwhile, and a device that never stops sending must
+/// not hold up the tester.
+const BACKLOG_BURSTS: usize = 4096;
+/// How long a driver may take to give back frames after the end of sending.
+const FLUSH_WAIT: Nanoseconds = Nanoseconds(100_000_000);
+/// A sender that is behind at the end may finish within this share of the duration, one window at most: the mean
+/// load is then wrong by no more than 1 %.
+const OVERTIME_SHARE: u64 = 100;
+
+/// The times that make up the contract of a trial.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Timing {
+    /// How long after the end of sending a frame may arrive.
+    pub straggler_wait: Nanoseconds,
+    /// How long a frame may be overtaken before an early stop takes it for lost.
+    pub stop_grace: Nanoseconds,
+    /// How long after the end of sending the tester rests when it stopped a trial early.
+    pub rest_after_stop: Nanoseconds,
+    /// From where on the sender spoils a trial.
+    pub bounds: PacingBounds,
+}
+
+/// One trial to perform.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrialPlan {
+    /// Load of each direction.
+    pub load: Load,
+    /// Length of the sending phase.
+    pub duration: Nanoseconds,
+    /// Stop once more than this share of all intended frames is certainly lost.
+    pub stop_above: Option<Ratio>,
+}
+
+/// What is known after a trial.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrialReport {
+    /// Sums over all directions.
+    pub counts: Counts,
+    /// Whether it was stopped because of loss.
+    pub stopped_early: bool,
+    /// Each direction apart.
+    pub directions: Vec<DirectionReport>,
+    /// What a reader of the counts should know.
+    pub warnings: Vec<Warning>,
+}
+
+/// How a trial ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// It counts.
+    Counted(TrialReport),
+    /// The tester or the link spoiled it.
+    Invalid {
+        /// What happened, with the figure.
+        reason: String,
+        /// What was seen nevertheless.
+        report: TrialReport,
+    },
+    /// It was called off.
+    Interrupted,
+}
+
+/// Two ports, one on each side of the device under test, driven by one thread.
+///
+/// One thread for both ports and both ways: the device then has the other processors to itself, and no frame waits
+/// for a thread to be woken.
+pub struct Tester<'a, P, C> {
+    ports: [P; 2],
+    clock: C,
+    profile: Profile,
+    timing: Timing,
+    stop: &'a AtomicBool,
+    stations: [Station; 2],
+    streams: Vec<Stream>,
+    trial: u16,
+    learnt: [bool; 2],
+    stale: u64,
+    questions: Vec<(usize, ArpPacket)>,
+    answers: [u64; 2],
+}
+
+/// Why the sending phase ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum End {
+    Schedule,
+    Loss,
+    LinkDown(usize),
+    Interrupted,
+}
+
+impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
+    /// Takes two ports. `stop` calls off whatever is going on; `first_trial` should differ from run to run, so that
+    /// frames left over from an earlier run are not taken for this one's.
+    ///
+    /// # Errors
+    /// When a frame size of the profile has no room for headers and stamp, or is too large.
+    pub fn new(
+        ports: [P; 2],
+        clock: C,
+        profile: Profile,
+        timing: Timing,
+        stop: &'a AtomicBool,
+        first_trial: u16,
+    ) -> Result<Self, TemplateError> {
+        let pairs = profile.directions.pairs().iter();
+        Ok(Self {
+            stations: [Station::new(&profile, 0)?, Station::new(&profile, 1)?],
+            streams: pairs
+                .map(|&(from, to)| profile.stream(from, to))
+                .collect::<Result<_, _>>()?,
+            ports,
+            clock,
+            profile,
+            timing,
+            stop,
+            trial: first_trial,
+            learnt: [false; 2],
+            stale: 0,
+            questions: Vec::new(),
+            answers: [0; 2],
+        })
+    }
+
+    /// Performs one trial.
+    ///
+    /// # Errors
+    /// When a port fails for another reason than its link.
+    pub fn measure(&mut self, plan: &TrialPlan) -> io::Result<Outcome> {
+        self.trial = self.trial.wrapping_add(1);
+        self.stale = 0;
+        self.drain()?;
+        if let Some(port) = self.port_without_link()? {
+            return Ok(self.invalid(self.link_reason(port), &[]));
+        }
+        let dropped_before = self.statistics()?.map(|port| port.receive_dropped);
+        self.learn()?;
+        let refused_before = self.statistics()?.map(|port| port.sent_into_full_queue);
+        self.answers = [0; 2];
+        let start = self.clock.now() + LEAD;
+        let pairs = self.profile.directions.pairs();
+        let mut lanes = Lane::all(pairs, start, plan.load, plan.duration);
+        let mut end = self.send(&mut lanes, plan)?;
+        let end_of_sending = self.clock.now();
+        if end != End::Interrupted {
+            self.flush()?;
+            let refused = self.statistics()?.map(|port| port.sent_into_full_queue);
+            for lane in &mut lanes {
+                // Answers to ARP went the same way; taking them all for refused errs towards waiting longer.
+                let all = refused[lane.from] - refused_before[lane.from];
+                lane.sent_into_full_queue = all.saturating_sub(self.answers[lane.from]);
+            }
+            let over = end_of_sending + self.timing.straggler_wait;
+            end = self.await_stragglers(&mut lanes, over)?.unwrap_or(end);
+        }
+        if end == End::Loss {
+            let over = end_of_sending + self.timing.rest_after_stop;
+            end = self.rest(over)?.unwrap_or(end);
+        }
+        let dropped_after = self.statistics()?.map(|port| port.receive_dropped);
+        let dropped = [0, 1].map(|port| dropped_after[port] - dropped_before[port]);
+        Ok(self.outcome(&lanes, plan, end, dropped))
+    }
+
+    /// The ports, for whoever lent them.
+    pub fn ports_mut(&mut self) -> &mut [P; 2] {
+        &mut self.ports
+    }
+
+    /// What it sends.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// Its times.
+    pub fn timing(&self) -> &Timing {
+        &self.timing
+    }
+
+    pub(crate) fn set_timing(&mut self, timing: Timing) {
+        self.timing = timing;
+    }
+
+    /// Throws away what arrived while nobody looked.
+    fn drain(&mut self) -> io::Result<()> {
+        for port in &mut self.ports {
+            for _ in 0..BACKLOG_BURSTS {
+                if port.receive_burst(MAX_BURST, &mut |_| ())? == 0 {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows both addresses to the device and waits until it has forwarded a frame each way.
+    fn learn(&mut self) -> io::Result<()> {
+        self.learnt = [false; 2];
+        for _ in 0..LEARNING_FRAMES {
+            for (port, station) in self.ports.iter_mut().zip(&self.stations) {
+                let trial = self.trial;
+                let mut len = None;
+                send_one(port, &mut |buffer| {
+                    len = station.fill_announcement(buffer);
+                    len.unwrap_or_else(|| station.fill_learning(buffer, trial))
+                })?;
+                send_one(port, &mut |buffer| station.fill_learning(buffer, trial))?;
+            }
+        }
+        let deadline = self.clock.now() + LEARNING_WAIT;
+        while self.learnt != [true; 2] && self.clock.now() < deadline && !self.is_stopped() {
+            if self.receive(&mut [], false)? == 0 {
+                self.clock.sleep(NAP);
+            }
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, lanes: &mut [Lane], plan: &TrialPlan) -> io::Result<End> {
+        let overtime = Nanoseconds((plan.duration.0 / OVERTIME_SHARE).min(WINDOW.0));
+        let deadline = lanes.iter().map(Lane::end).max().unwrap_or_default() + overtime;
+        let mut next_check = Nanoseconds::ZERO;
+        loop {
+            let now = self.clock.now();
+            if now >= next_check {
+                next_check = now + WINDOW;
+                if let Some(end) = self.check(lanes, plan, now)? {
+                    return Ok(end);
+                }
+            }
+            if lanes.iter().all(Lane::has_sent_all) || now > deadline {
+                return Ok(End::Schedule);
+            }
+            let mut idle = true;
+            for (lane, stream) in lanes.iter_mut().zip(0..) {
+                let identity = Identity {
+                    trial: self.trial,
+                    stream,
+                };
+                let port = &mut self.ports[lane.from];
+                match lane.send_due(port, &self.streams[usize::from(stream)], identity, now) {
+                    Ok(sent) => idle &= sent == 0,
+                    Err(error) if is_link_error(&error) => return Ok(End::LinkDown(lane.from)),
+                    Err(error) => return Err(error),
+                }
+            }
+            idle &= self.receive(lanes, false)? == 0;
+            if idle
+                && lanes
+                    .iter()
+                    .all(|lane| lane.has_sent_all() || lane.next_due() > now + SPIN)
+            {
+                self.clock.sleep(NAP);
+            }
+        }
+    }
+
+    /// What ends the sending phase before its time.
+    fn check(&mut self, lanes: &mut [Lane], plan: &TrialPlan, now: Nanoseconds) -> io::Result<Option<End>> {
+        if self.is_stopped() {
+            return Ok(Some(End::Interrupted));
+        }
+        if let Some(port) = self.port_without_link()? {
+            return Ok(Some(End::LinkDown(port)));
+        }
+        let Some(limit) = plan.stop_above else {
+            return Ok(None);
+        };
+        let grace = self.timing.stop_grace;
+        let silence = self.timing.straggler_wait.max(grace);
+        let mut lost = 0;
+        for lane in lanes.iter_mut() {
+            lane.note_sent(now, silence);
+            lost += lane.certainly_lost(now, grace, silence);
+        }
+        let (intended, sent) = totals(lanes);
+        let certain = Counts::new(intended, sent, lost).is_ok_and(|counts| counts.loss_is_certain_to_exceed(limit));
+        Ok(certain.then_some(End::Loss))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let deadline = self.clock.now() + FLUSH_WAIT;
+        for port in &mut self.ports {
+            while port.flush()? > 0 && self.clock.now() < deadline {}
+        }
+        Ok(())
+    }
+
+    /// Waits until everything has arrived or the contract is over.
+    fn await_stragglers(&mut self, lanes: &mut [Lane], deadline: Nanoseconds) -> io::Result<Option<End>> {
+        while lanes.iter().any(Lane::may_have_stragglers) {
+            if self.is_stopped() {
+                return Ok(Some(End::Interrupted));
+            }
+            if self.clock.now() >= deadline {
+                // What has arrived by the deadline counts, however late it is fetched.
+                self.receive_backlog(lanes)?;
+                break;
+            }
+            if self.receive(lanes, true)? == 0 {
+                self.clock.sleep(NAP);
+            }
+        }
+        Ok(None)
+    }
+
+    fn receive_backlog(&mut self, lanes: &mut [Lane]) -> io::Result<()> {
+        for _ in 0..BACKLOG_BURSTS {
+            if self.receive(lanes, true)? == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// A stopped trial ends in the middle of a disturbance; the next one should not start there.
+    fn rest(&mut self, deadline: Nanoseconds) -> io::Result<Option<End>> {
+        while self.clock.now() < deadline {
+            if self.is_stopped() {
+                return Ok(Some(End::Interrupted));
+            }
+            if self.receive(&mut [], true)? == 0 {
+                self.clock.sleep(NAP);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes in what has arrived on both ports and gives how many frames that were.
+    fn receive(&mut self, lanes: &mut [Lane], sending_is_over: bool) -> io::Result<usize> {
+        let mut total = 0;
+        for (index, (port, station)) in self.ports.iter_mut().zip(&self.stations).enumerate() {
+            let received = port.receive_burst(MAX_BURST, &mut |bytes| match station.meaning(bytes) {
+                Meaning::Test(stamp) if stamp.trial != self.trial => self.stale += 1,
+                Meaning::Test(stamp) if stamp.stream == LEARNING_STREAM => {
+                    self.learnt[index] = true;
+                }
+                Meaning::Test(stamp) => {
+                    if let Some(lane) = lanes.get_mut(usize::from(stamp.stream))
+                        && lane.to == index
+                        && stamp.sequence < lane.sent()
+                    {
+                        lane.tracker.record(stamp.sequence);
+                        lane.stragglers += u64::from(sending_is_over);
+                    }
+                }
+                Meaning::Damaged => {
+                    if let Some(lane) = lanes.iter_mut().find(|lane| lane.to == index) {
+                        lane.damaged += 1;
+                    }
+                }
+                Meaning::AddressWanted(question) => self.questions.push((index, question)),
+                Meaning::Foreign => {}
+            })?;
+            total += received;
+        }
+        for (index, question) in self.questions.drain(..) {
+            let station = &self.stations[index];
+            self.answers[index] += 1;
+            send_one(&mut self.ports[index], &mut |buffer| {
+                station.fill_answer(buffer, question)
+            })?;
+        }
+        Ok(total)
+    }
+
+    fn outcome(&self, lanes: &[Lane], plan: &TrialPlan, end: End, dropped: [u64; 2]) -> Outcome {
+        match end {
+            End::Interrupted => return Outcome::Interrupted,
+            End::LinkDown(port) => return self.invalid(self.link_reason(port), lanes),
+            End::Schedule | End::Loss => {}
+        }
+        if let Some(port) = (0..2).find(|&port| dropped[port] > 0) {
+            let name = self.ports[port].name();
+            let reason = format!(
+                "the tester itself dropped {} frames that arrived on {name}",
+                dropped[port]
+            );
+            return self.invalid(reason, lanes);
+        }
+        for lane in lanes {
+            if let Err(spoiled) = lane.pacing.verdict(&self.timing.bounds, end == End::Loss) {
+                let name = self.ports[lane.from].name();
+                return self.invalid(format!("{name}: {spoiled}"), lanes);
+            }
+        }
+        let report = self.report(lanes, end == End::Loss);
+        if let (End::Loss, Some(limit)) = (end, plan.stop_above)
+            && !report.counts.loss_is_certain_to_exceed(limit)
+        {
+            let reason = "frames taken for lost arrived after the trial was stopped: \
+                          the device delays frames longer than the stop grace time (--stop-grace)";
+            return self.invalid(reason.to_owned(), lanes);
+        }
+        Outcome::Counted(report)
+    }
+
+    fn invalid(&self, reason: String, lanes: &[Lane]) -> Outcome {
+        let report = self.report(lanes, false);
+        Outcome::Invalid { reason, report }
+    }
+
+    fn report(&self, lanes: &[Lane], stopped_early: bool) -> TrialReport {
+        let names = [self.ports[0].name(), self.ports[1].name()];
+        let directions: Vec<_> = lanes.iter().map(|lane| lane.report(names)).collect();
+        let (intended, sent) = totals(lanes);
+        let lost = lanes.iter().map(Lane::lost).sum();
+        TrialReport {
+            counts: Counts::new(intended, sent, lost).expect("no frame is received that was not sent"),
+            stopped_early,
+            warnings: warnings(&directions, self.stale),
+            directions,
+        }
+    }
+
+    fn link_reason(&self, port: usize) -> String {
+        format!("the link of {} is down", self.ports[port].name())
+    }
+
+    fn port_without_link(&mut self) -> io::Result<Option<usize>> {
+        for (index, port) in self.ports.iter_mut().enumerate() {
+            if !port.link_is_up()? {
+                return Ok(Some(index));
+            }
+        }
+        Ok(None)
+    }
+
+    fn statistics(&mut self) -> io::Result<[Statistics; 2]> {
+        let [first, second] = &mut self.ports;
+        Ok([first.statistics()?, second.statistics()?])
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+fn totals(lanes: &[Lane]) -> (u64, u64) {
+    lanes.iter().fold((0, 0), |(intended, sent), lane| {
+        (intended + lane.intended(), sent + lane.sent())
+    })
+}
+
+fn warnings(directions: &[DirectionReport], stale: u64) -> Vec<Warning> {
+    let damaged: u64 = directions.iter().map(|direction| direction.damaged).sum();
+    let mut warnings = Vec::new();
+    if stale > 0 {
+        warnings.push(Warning {
+            code: "stale-frames",
+            text: format!("{stale} frames of earlier trials arrived, not counted: the straggler wait is too short"),
+        });
+    }
+    if damaged > 0 {
+        warnings.push(Warning {
+            code: "damaged-frames",
+            text: format!("{damaged} frames arrived with a wrong checksum and count as lost"),
+        });
+    }
+    warnings
+}
+
+/// A frame that may be lost: a port that is busy or down now is noticed elsewhere.
+fn send_one<P: Port>(port: &mut P, fill: &mut dyn FnMut(&mut [u8]) -> usize) -> io::Result<()> {
+    match port.send_burst(1, &mut |_, buffer| fill(buffer)) {
+        Err(error) if !is_link_error(&error) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn is_link_error(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NetworkDown
+}

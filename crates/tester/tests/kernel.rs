@@ -1,0 +1,191 @@
+//! The program itself over real interfaces, in a network namespace of its own; skipped where that is not allowed.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_brimful-tester");
+/// Two joined ports; the kernel's own neighbour discovery kept off them.
+const JOINED_PORTS: &str = "ip link add ta type veth peer name tb && \
+    for port in ta tb; do \
+        ip link set $port addrgenmode none 2>/dev/null; ip link set $port up || exit 99; \
+    done";
+/// Attempts at a trial: on a busy machine the tester rightly refuses some.
+const ATTEMPTS: usize = 20;
+
+/// How to get a namespace here: as root, or as a user where that is allowed.
+fn unshare() -> Option<&'static [&'static str]> {
+    let ways: [&[&str]; 2] = [&["unshare", "-n"], &["unshare", "-rn"]];
+    let works = |way: &&&[&str]| {
+        let test = [**way, &["sh", "-c", JOINED_PORTS]].concat();
+        Command::new(test[0])
+            .args(&test[1..])
+            .output()
+            .is_ok_and(|output| output.status.success())
+    };
+    ways.iter().find(works).copied()
+}
+
+struct Program {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Program {
+    /// Over two joined ports; `None`, said aloud, where no namespace can be had.
+    #[expect(clippy::print_stderr, reason = "says why a test is skipped")]
+    fn start(arguments: &[&str]) -> Option<Self> {
+        let Some(way) = unshare() else {
+            eprintln!("skipped: this machine does not let us make a network namespace with a veth pair");
+            return None;
+        };
+        let script = format!("{JOINED_PORTS}; exec \"$@\"");
+        let command = [way, &["sh", "-c", &script, "sh", PROGRAM], arguments].concat();
+        let mut child = Command::new(command[0])
+            .args(&command[1..])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("unshare worked a moment ago");
+        let output = BufReader::new(child.stdout.take().expect("piped"));
+        let input = child.stdin.take();
+        Some(Self { child, input, output })
+    }
+
+    fn send(&mut self, request: &Value) {
+        let input = self.input.as_mut().expect("open");
+        writeln!(input, "{request}").expect("the program listens");
+    }
+
+    fn ask(&mut self, request: &Value) -> Value {
+        self.send(request);
+        let mut line = String::new();
+        self.output.read_line(&mut line).expect("text");
+        serde_json::from_str(&line).expect("a JSON object")
+    }
+
+    /// A trial of 2000 frames a direction that was not spoiled.
+    fn trial(&mut self) -> Value {
+        let request = json!({"op": "measure", "id": "x", "load": 10_000, "duration_s": 0.2});
+        for _ in 0..ATTEMPTS {
+            let reply = self.ask(&request);
+            assert_eq!(reply["id"], "x", "{reply}");
+            assert_eq!(reply["error"], Value::Null, "{reply}");
+            if reply["invalid"].is_null() {
+                return reply;
+            }
+        }
+        panic!("{ATTEMPTS} trials in a row were spoiled");
+    }
+
+    fn exit_code(mut self) -> Option<i32> {
+        drop(self.input.take());
+        self.child.wait().expect("the child is ours").code()
+    }
+}
+
+fn on_both<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&["--port", "ta", "--port", "tb"], more].concat()
+}
+
+#[test]
+fn joined_ports_lose_nothing_whatever_the_frames() {
+    for frames in [
+        &[][..],
+        &["--frame-size", "imix", "--flows", "100"],
+        &["--frame-size", "100", "--ip", "6", "--vlan", "7"],
+        &["--frame-size", "1518", "--direction", "uni"],
+    ] {
+        let Some(mut program) = Program::start(&on_both(frames)) else {
+            return;
+        };
+        let description = program.ask(&json!({"op": "describe"}));
+        assert_eq!(description["can_calibrate"], true);
+        let reply = program.trial();
+        let directions = description["conversion_factor"].as_u64().expect("a count");
+        assert_eq!(reply["sent"], 2000 * directions, "{reply}");
+        assert_eq!(reply["intended"], reply["sent"]);
+        assert_eq!(reply["lost"], 0, "{frames:?}: {reply}");
+        assert_eq!(reply["stopped_early"], false);
+        assert_eq!(program.exit_code(), Some(0));
+    }
+}
+
+#[test]
+fn nonsense_is_answered_and_survived() {
+    let Some(mut program) = Program::start(&on_both(&[])) else {
+        return;
+    };
+    let reply = program.ask(&json!({"op": "measure", "id": 5, "load": -1, "duration_s": 1}));
+    assert_eq!(reply["id"], 5);
+    assert!(reply["error"].as_str().is_some_and(|text| text.starts_with("load")));
+    assert!(program.ask(&json!({"op": "dance"}))["error"].is_string());
+    assert_eq!(program.trial()["lost"], 0);
+    assert_eq!(program.exit_code(), Some(0));
+}
+
+#[test]
+fn the_end_of_the_input_ends_a_trial() {
+    let Some(mut program) = Program::start(&on_both(&[])) else {
+        return;
+    };
+    program.ask(&json!({"op": "describe"}));
+    program.send(&json!({"op": "measure", "id": 1, "load": 1000, "duration_s": 100_000}));
+    assert_eq!(program.exit_code(), Some(0));
+}
+
+#[test]
+fn signals_end_a_trial() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let Some(mut program) = Program::start(&on_both(&[])) else {
+            return;
+        };
+        program.ask(&json!({"op": "describe"}));
+        program.send(&json!({"op": "measure", "id": 1, "load": 1000, "duration_s": 100_000}));
+        kill_process(Pid::from_child(&program.child), signal).expect("the child runs");
+        let status = program.child.wait().expect("the child is ours");
+        assert_eq!(status.code(), Some(0));
+    }
+}
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(PROGRAM)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program exists")
+}
+
+fn refusal(arguments: &[&str]) -> (Option<i32>, String) {
+    let output = run(arguments);
+    assert!(output.stdout.is_empty());
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), message)
+}
+
+#[test]
+fn wrong_arguments_are_usage_errors() {
+    let (code, message) = refusal(&["--port", "ta"]);
+    assert_eq!((code, message.lines().count()), (Some(2), 1), "{message}");
+    assert_eq!(refusal(&["--port", "a", "--port", "b", "--flows", "0"]).0, Some(2));
+    assert_eq!(refusal(&[]).0, Some(2));
+}
+
+#[test]
+fn a_missing_interface_is_one_clear_line() {
+    let (code, message) = refusal(&["--port", "absent-a", "--port", "absent-b"]);
+    assert_eq!((code, message.lines().count()), (Some(3), 1), "{message}");
+    assert!(message.contains("absent-a"), "{message}");
+}
+
+#[test]
+fn a_small_mtu_says_how_to_raise_it() {
+    let Some(mut program) = Program::start(&on_both(&["--frame-size", "9000"])) else {
+        return;
+    };
+    drop(program.input.take());
+    assert_eq!(program.child.wait().expect("the child is ours").code(), Some(3));
+}

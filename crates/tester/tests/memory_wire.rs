@@ -1,0 +1,370 @@
+//! Whole trials over a wire in memory in virtual time: what was injected is what is counted.
+
+use std::cell::Cell;
+use std::io;
+use std::sync::atomic::AtomicBool;
+
+use brimful_frame::{MacAddress, Stamp, TestFrame};
+use brimful_netdev::{Faults, FaultyPort, InjectedFaults, MemoryPort, Port, Statistics, memory_wire};
+use brimful_tester::{
+    Addressing, Clock, Directions, Endpoint, FrameSizes, Outcome, PacingBounds, Pair, Profile, Tester, Timing,
+    TrialPlan, TrialReport,
+};
+use brimful_trial::{Load, Nanoseconds, Ratio};
+use proptest::prelude::*;
+
+const MS: u64 = 1_000_000;
+
+/// Each look at the clock takes a fixed time; nothing else does.
+struct StepClock {
+    now: Cell<u64>,
+    step: u64,
+}
+
+impl Clock for StepClock {
+    fn now(&self) -> Nanoseconds {
+        self.now.set(self.now.get() + self.step);
+        Nanoseconds(self.now.get())
+    }
+
+    fn sleep(&self, span: Nanoseconds) {
+        self.now.set(self.now.get() + span.0);
+    }
+}
+
+type TestPort = FaultyPort<MemoryPort>;
+type MemoryTester<'a> = Tester<'a, TestPort, StepClock>;
+
+static RUNNING: AtomicBool = AtomicBool::new(false);
+
+fn profile() -> Profile {
+    let endpoint = |last| Endpoint {
+        mac: MacAddress([2, 0, 0, 0, 0, last]),
+        next_hop: None,
+    };
+    Profile {
+        sizes: FrameSizes::Imix,
+        flows: 10,
+        directions: Directions::Bi,
+        vlan: None,
+        endpoints: [endpoint(1), endpoint(2)],
+        addressing: Addressing::V4(Pair::crossed([[198, 18, 0, 2].into(), [198, 19, 0, 2].into()])),
+    }
+}
+
+fn timing() -> Timing {
+    Timing {
+        straggler_wait: Nanoseconds(100 * MS),
+        stop_grace: Nanoseconds(50 * MS),
+        rest_after_stop: Nanoseconds(200 * MS),
+        bounds: PacingBounds::default(),
+    }
+}
+
+/// Learning frames are spared, so that every injected fault is one of the trial.
+fn is_counted(frame: &[u8]) -> bool {
+    TestFrame::parse(frame).is_ok_and(|frame| frame.stamp.stream < 2)
+}
+
+struct Bed {
+    faults: [Faults; 2],
+    seed: u64,
+    ring: usize,
+    clock_step: u64,
+}
+
+impl Default for Bed {
+    fn default() -> Self {
+        Self {
+            faults: [Faults::default(); 2],
+            seed: 1,
+            ring: 100_000,
+            clock_step: 1000,
+        }
+    }
+}
+
+impl Bed {
+    fn tester(self, stop: &AtomicBool) -> MemoryTester<'_> {
+        let [a, b] = memory_wire(["a", "b"], self.ring);
+        let ports = [
+            FaultyPort::new(a, self.faults[0], self.seed, is_counted),
+            FaultyPort::new(b, self.faults[1], !self.seed, is_counted),
+        ];
+        let clock = StepClock {
+            now: Cell::new(0),
+            step: self.clock_step,
+        };
+        Tester::new(ports, clock, profile(), timing(), stop, 0).expect("the profile is valid")
+    }
+}
+
+fn plan(load: f64, stop_above: Option<f64>) -> TrialPlan {
+    TrialPlan {
+        load: Load::new(load).expect("a load"),
+        duration: Nanoseconds(100 * MS),
+        stop_above: stop_above.and_then(|ratio| Ratio::from_f64(ratio).ok()),
+    }
+}
+
+fn counted(outcome: Outcome) -> TrialReport {
+    match outcome {
+        Outcome::Counted(report) => report,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn invalid(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Invalid { reason, .. } => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+prop_compose! {
+    fn faults()(loss in 0.0..0.2, duplication in 0.0..0.2, reordering in 0.0..0.2, reorder_distance in 1..50_usize) -> Faults {
+        Faults { loss, duplication, reordering, reorder_distance }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn counts_are_the_injected_faults(there in faults(), back in faults(), seed: u64) {
+        let mut tester = Bed { faults: [there, back], seed, ..Bed::default() }.tester(&RUNNING);
+        let mut before = [InjectedFaults::default(); 2];
+        for _ in 0..2 {
+            let report = counted(tester.measure(&plan(20_000.0, None)).unwrap());
+            prop_assert_eq!(report.counts.sent(), 4000);
+            prop_assert_eq!(report.counts.intended(), 4000);
+            for (index, direction) in report.directions.iter().enumerate() {
+                let injected = tester.ports_mut()[index].injected();
+                let earlier = std::mem::replace(&mut before[index], injected);
+                prop_assert_eq!(direction.lost, injected.lost - earlier.lost);
+                prop_assert_eq!(direction.duplicated, injected.duplicated - earlier.duplicated);
+                prop_assert_eq!(direction.reordered, injected.reordered - earlier.reordered);
+                prop_assert_eq!((direction.late, direction.damaged), (0, 0));
+            }
+        }
+    }
+
+    #[test]
+    fn reordering_within_the_grace_time_never_stops_a_trial(seed: u64, reorder_distance in 1..500_usize) {
+        let faults = Faults { reordering: 0.3, reorder_distance, ..Faults::default() };
+        let mut tester = Bed { faults: [faults; 2], seed, ..Bed::default() }.tester(&RUNNING);
+        let report = counted(tester.measure(&plan(20_000.0, Some(0.0))).unwrap());
+        prop_assert!(!report.stopped_early);
+        prop_assert_eq!(report.counts.lost(), 0);
+    }
+}
+
+#[test]
+fn a_trial_with_certain_loss_stops_early_and_keeps_its_intended_count() {
+    let faults = Faults {
+        loss: 0.5,
+        ..Faults::default()
+    };
+    let bed = Bed {
+        faults: [faults, Faults::default()],
+        ..Bed::default()
+    };
+    let mut tester = bed.tester(&RUNNING);
+    let report = counted(tester.measure(&plan(20_000.0, Some(0.01))).unwrap());
+    assert!(report.stopped_early);
+    assert_eq!(report.counts.intended(), 4000);
+    assert!(report.counts.sent() < 4000, "{report:?}");
+    assert!(report.counts.loss_is_certain_to_exceed(Ratio::from_f64(0.01).unwrap()));
+}
+
+#[test]
+fn a_dead_direction_is_noticed_too() {
+    let faults = Faults {
+        loss: 1.0,
+        ..Faults::default()
+    };
+    let bed = Bed {
+        faults: [faults; 2],
+        ..Bed::default()
+    };
+    let mut tester = bed.tester(&RUNNING);
+    let plan = TrialPlan {
+        duration: Nanoseconds(1000 * MS),
+        ..plan(20_000.0, Some(0.01))
+    };
+    let report = counted(tester.measure(&plan).unwrap());
+    assert!(report.stopped_early);
+    assert_eq!(report.counts.lost(), report.counts.sent());
+}
+
+#[test]
+fn one_lost_frame_is_one_lost_frame_at_any_load() {
+    let mut tester = Bed::default().tester(&RUNNING);
+    for load in [1.0, 77.7, 1000.0, 123_456.7, 500_000.0] {
+        let report = counted(tester.measure(&plan(load, None)).unwrap());
+        assert_eq!(report.counts.missing(), 0, "{load}");
+        assert!(report.warnings.is_empty(), "{report:?}");
+    }
+}
+
+#[test]
+fn a_ring_that_overflows_is_the_testers_fault() {
+    let bed = Bed {
+        ring: 2,
+        ..Bed::default()
+    };
+    let mut tester = bed.tester(&RUNNING);
+    let reason = invalid(tester.measure(&plan(20_000.0, None)).unwrap());
+    assert!(reason.contains("dropped"), "{reason}");
+}
+
+#[test]
+fn a_clock_too_slow_for_the_load_spoils_the_trial() {
+    let bed = Bed {
+        clock_step: 500_000,
+        ..Bed::default()
+    };
+    let mut tester = bed.tester(&RUNNING);
+    let reason = invalid(tester.measure(&plan(1e6, None)).unwrap());
+    assert!(reason.contains("could not be sent"), "{reason}");
+}
+
+#[test]
+fn a_link_that_is_down_is_named() {
+    let mut tester = Bed::default().tester(&RUNNING);
+    tester.ports_mut()[1].inner_mut().unplug();
+    let reason = invalid(tester.measure(&plan(1000.0, None)).unwrap());
+    assert!(reason.contains("link of b"), "{reason}");
+}
+
+#[test]
+fn a_trial_that_is_called_off_has_no_result() {
+    let stop = AtomicBool::new(true);
+    let mut tester = Bed::default().tester(&stop);
+    assert_eq!(tester.measure(&plan(1000.0, None)).unwrap(), Outcome::Interrupted);
+}
+
+/// A port at which one more frame has always just arrived.
+struct Babbling {
+    inner: MemoryPort,
+    frame: Vec<u8>,
+}
+
+impl Port for Babbling {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
+        self.inner.send_burst(count, fill)
+    }
+
+    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
+        take(&self.frame);
+        Ok(1 + self.inner.receive_burst(limit - 1, take)?)
+    }
+
+    fn flush(&mut self) -> io::Result<usize> {
+        self.inner.flush()
+    }
+
+    fn statistics(&mut self) -> io::Result<Statistics> {
+        self.inner.statistics()
+    }
+
+    fn link_is_up(&mut self) -> io::Result<bool> {
+        self.inner.link_is_up()
+    }
+}
+
+/// One trial, in which the same frame arrives at both ports all the time.
+fn trial_with_babble(frame: &[u8]) -> TrialReport {
+    let [a, b] = memory_wire(["a", "b"], 100_000);
+    let babbling = |inner| Babbling {
+        inner,
+        frame: frame.to_vec(),
+    };
+    let clock = StepClock {
+        now: Cell::new(0),
+        step: 1000,
+    };
+    let ports = [babbling(a), babbling(b)];
+    let mut tester = Tester::new(ports, clock, profile(), timing(), &RUNNING, 7).expect("valid");
+    counted(tester.measure(&plan(20_000.0, None)).expect("a trial"))
+}
+
+fn frame_of_trial(trial: u16, stream: u8, sequence: u64) -> Vec<u8> {
+    let stamp = Stamp {
+        trial,
+        stream,
+        timestamp: 0,
+        sequence,
+    };
+    let mut buffer = vec![0; 2000];
+    let frames = profile().stream(0, 1).expect("valid");
+    let len = frames.fill(&mut buffer, stamp);
+    buffer.truncate(len);
+    buffer
+}
+
+#[test]
+fn frames_of_an_earlier_trial_do_not_count_but_are_told() {
+    let report = trial_with_babble(&frame_of_trial(7, 0, 0));
+    assert_eq!((report.counts.sent(), report.counts.lost()), (4000, 0));
+    assert!(report.directions.iter().all(|direction| direction.duplicated == 0));
+    assert_eq!(report.warnings[0].code, "stale-frames");
+}
+
+#[test]
+fn frames_never_sent_or_at_the_wrong_port_do_not_count() {
+    let never_sent = trial_with_babble(&frame_of_trial(8, 0, 1_000_000));
+    assert_eq!((never_sent.counts.sent(), never_sent.counts.lost()), (4000, 0));
+    // Stream 0 belongs at port b; what babbles at port a must not count, so that b alone sees copies of frame 5.
+    let copies = trial_with_babble(&frame_of_trial(8, 0, 5));
+    assert!(copies.directions[0].duplicated > 0);
+    assert_eq!(copies.directions[1].duplicated, 0);
+    assert!(copies.warnings.is_empty());
+}
+
+#[test]
+fn foreign_and_damaged_frames_do_not_count() {
+    let foreign = trial_with_babble(b"some other protocol, with an odd length");
+    assert_eq!((foreign.counts.sent(), foreign.counts.lost()), (4000, 0));
+    assert!(foreign.warnings.is_empty());
+    let mut damaged = frame_of_trial(8, 0, 3);
+    damaged[50] ^= 1;
+    let damaged = trial_with_babble(&damaged);
+    assert_eq!((damaged.counts.sent(), damaged.counts.lost()), (4000, 0));
+    assert_eq!(damaged.warnings[0].code, "damaged-frames");
+}
+
+#[test]
+fn endless_chatter_does_not_hold_up_the_end_of_a_lossy_trial() {
+    // No frame of the trial can arrive: port a is joined to nobody who listens.
+    let [a, _] = memory_wire(["a", "x"], 100_000);
+    let [b, _] = memory_wire(["b", "y"], 100_000);
+    let babbling = |inner| Babbling {
+        inner,
+        frame: vec![0; 60],
+    };
+    let clock = StepClock {
+        now: Cell::new(0),
+        step: 1000,
+    };
+    let ports = [babbling(a), babbling(b)];
+    let mut tester = Tester::new(ports, clock, profile(), timing(), &RUNNING, 7).expect("valid");
+    let report = counted(tester.measure(&plan(1000.0, None)).expect("a trial"));
+    assert_eq!(report.counts.lost(), report.counts.sent());
+}
+
+#[test]
+fn calibration_finds_the_load_at_which_the_clock_is_too_slow() {
+    // The loop looks at the clock once a turn and sends 64 frames a direction at most: 128 frames in 100 us.
+    let bed = Bed {
+        clock_step: 100_000,
+        ..Bed::default()
+    };
+    let mut tester = bed.tester(&RUNNING);
+    let ceiling = tester.calibrate().unwrap().unwrap().per_second();
+    assert!((560_000.0..=650_000.0).contains(&ceiling), "{ceiling}");
+}

@@ -1,0 +1,10 @@
+//! Whatever line a driver sends is a request or an error.
+#![no_main]
+
+use brimful_tester::Request;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    if let Ok(Request::Measure(request)) = serde_json::from_slice(bytes) {
+        let _ = request.plan();
+    }
+});

@@ -1,0 +1,90 @@
+"""The command line: one module a command, each imported only when it is used."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import click
+
+from brimful.errors import BrimfulError
+
+_COMMANDS = {
+    "search": ("brimful.cli.search:search", "Find how much load something takes at given loss ratios."),
+    "report": ("brimful.cli.report:report", "Show a saved run: text, HTML or JSON."),
+    "compare": ("brimful.cli.compare:compare", "Are two sets of runs the same or different?"),
+    "verify": ("brimful.cli.verify:verify_command", "Recompute every verdict from a trial log."),
+    "explain": ("brimful.cli.explain:explain", "Say why a load is an upper bound, a lower bound or undecided."),
+    "lab": ("brimful.cli.lab:lab", "Throw-away test beds in network namespaces."),
+    "presets": ("brimful.cli.presets:presets", "List goals by name, strategies and simulated systems."),
+    "compare-strategies": (
+        "brimful.cli.strategies:compare_strategies",
+        "Run strategies against simulated systems, many times.",
+    ),
+}
+"""Name of a command: where it is, and the line that `brimful --help` shows without importing it."""
+
+
+class _Commands(click.Group):
+    """Imports a command's module when the command is called."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in _COMMANDS:
+            return None
+        module, _, attribute = _COMMANDS[name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+
+_EXAMPLES = """\b
+Examples:
+  brimful search --measurer sim:soft-knee,capacity=1Mpps,seed=7
+  brimful search --measurer lab:bridge --html report.html
+"""
+
+
+@click.group(
+    cls=_Commands,
+    epilog=_EXAMPLES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(package_name="brimful", message="brimful %(version)s")
+def group() -> None:
+    """Find how much load a data plane takes before it spills.
+
+    A data plane is anything you can offer a load to and count what it lost.
+    """
+
+
+def main() -> None:
+    """Run the command; every error is one line, and its exit code says what kind it was."""
+    try:
+        code = group(standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        code = stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except BrimfulError as error:
+        click.echo(f"brimful: error: {error}", err=True)
+        code = error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("brimful: interrupted", err=True)
+        code = 130
+    except BrokenPipeError:
+        # The reader of our output is gone; a second failure at interpreter exit would be noise.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 141
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        click.echo(f"brimful: error: {place}{error.strerror or error}", err=True)
+        code = 3
+    sys.exit(code if isinstance(code, int) else 0)

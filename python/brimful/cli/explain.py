@@ -1,0 +1,47 @@
+"""``brimful explain``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+import msgspec
+
+from brimful import units
+from brimful.cli.goal_options import chosen_goals, goal_options
+from brimful.errors import UsageError
+from brimful.explain import explanation
+from brimful.verify import open_log
+
+
+@click.command("explain")
+@click.argument("log", type=click.Path(path_type=Path))
+@click.argument("load", required=False)
+@goal_options
+@click.option("--json", "as_json", is_flag=True, help="Print the sums as JSON.")
+def explain(log: Path, load: str | None, preset: str | None, goal_texts: tuple[str, ...], as_json: bool) -> None:
+    """Say why a load is an upper bound, a lower bound or undecided.
+
+    LOG is a record of brimful or a trial log of another tool (then with --preset or --goal). Without LOAD every
+    measured load is explained; otherwise the measured load nearest to it.
+    """
+    opened = open_log(log, chosen_goals(preset, goal_texts)).log
+    loads = opened.loads()
+    if not loads:
+        message = f"{log}: no trial has been made yet, so there is nothing to explain"
+        raise UsageError(message)
+    if load is not None:
+        wanted = units.parse_load(load, max_load=max(loads))
+        loads = [min(loads, key=lambda measured: abs(measured - wanted))]
+    rows = [
+        (goal, measured, opened.assess(measured, index))
+        for index, goal in enumerate(opened.goals)
+        for measured in loads
+    ]
+    if as_json:
+        facts = [{"goal": goal.name, "load": at, **msgspec.to_builtins(found)} for goal, at, found in rows]
+        click.echo(json.dumps(facts, indent=2))
+        return
+    for goal, measured, found in rows:
+        click.echo(explanation(goal, measured, found))

@@ -1,0 +1,214 @@
+"""``brimful search``."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from brimful import units
+from brimful.cli.assertion import Assertion
+from brimful.cli.progress import open_progress
+from brimful.errors import UsageError
+from brimful.goals import PRESETS, SearchGoal, named_goals, parse_goal
+from brimful.manager import SearchOutcome, SearchRequest, run_search
+from brimful.measurers.opening import FORMS, open_measurer
+
+_TESTER_OPTIONS = ("frame_size", "flows", "direction", "vlan")
+
+
+@click.command("search")
+@click.option("--measurer", "-m", required=True, metavar="SPEC", help=f"What to measure with: {FORMS}.")
+@click.option("--preset", type=click.Choice(list(PRESETS)), default="csit", show_default=True, help="Goals by name.")
+@click.option(
+    "--goal",
+    "goal_texts",
+    multiple=True,
+    metavar="GOAL",
+    help="A goal instead of a preset's, like name=pdr,loss=0.5%,exceed=50%,trial=1s,sum=21s,initial=1s,width=0.5%."
+    " Repeat it for several.",
+)
+@click.option("--strategy", type=click.Choice(["straddle", "classic", "bisect"]), help="Default: the preset's.")
+@click.option("--min-load", metavar="LOAD", help="Never below this. Default: max load / 1000.")
+@click.option("--max-load", metavar="LOAD", help="Never above this. Default: what the measurer can offer.")
+@click.option("--hint", metavar="LOAD|RUN", help="Begin near this load, or near the result of this run.")
+@click.option("--budget", metavar="TIME", help="End in time with the bounds found so far: 5m.")
+@click.option("--early-termination/--no-early-termination", help="Cut short trials whose outcome is certain.")
+@click.option("--warm-up", metavar="TIME", help="First a trial at max load that is not counted.")
+@click.option(
+    "--on-invalid",
+    metavar="POLICY",
+    default="retry:10",
+    show_default=True,
+    help="A spoiled trial: fail, retry:N or loss.",
+)
+@click.option(
+    "--on-error",
+    metavar="POLICY",
+    default="fail",
+    show_default=True,
+    help="A crash, time-out or bad reply: fail, retry:N or loss.",
+)
+@click.option(
+    "--timeout",
+    metavar="TIME",
+    default="30s",
+    show_default=True,
+    help="How much longer than a trial its reply may take.",
+)
+@click.option("--no-calibrate", is_flag=True, help="Do not measure the tester's own ceiling first.")
+@click.option(
+    "--frame-size", metavar="BYTES|imix", default="64", show_default=True, help="Frames of our own tester, with FCS."
+)
+@click.option("--flows", type=click.IntRange(1, 1 << 20), default=1, show_default=True, help="Flows of our own tester.")
+@click.option(
+    "--direction",
+    type=click.Choice(["bi", "uni"]),
+    default="bi",
+    show_default=True,
+    help="Directions of our own tester.",
+)
+@click.option("--vlan", type=click.IntRange(1, 4094), help="VLAN of our own tester's frames.")
+@click.option(
+    "--ip",
+    type=click.Choice(["4", "6"]),
+    default="4",
+    show_default=True,
+    help="Internet protocol of our own tester's frames.",
+)
+@click.option(
+    "--tester-option", "tester_extra", multiple=True, metavar="OPTION", help="Any further option of brimful-tester."
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Directory of the record. Default: a new one under runs/.")
+@click.option("--resume", is_flag=True, help="Go on with the last run of this very search.")
+@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record.")
+@click.option("--html", type=click.Path(path_type=Path), help="Also write a report to this file.")
+@click.option(
+    "--assert", "assertions", multiple=True, metavar="CONDITION", help="Exit with 1 unless it holds: 'ndr >= 1.2Mpps'."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def search(**options: Any) -> int:  # noqa: ANN401
+    """Find how much load something takes at given loss ratios.
+
+    Every trial is kept in a record as soon as it is made; see `brimful report`. Exit code: 0 all results regular,
+    1 irregular or an asserted threshold missed, 2 wrong usage, 3 measuring failed.
+    """
+    request = _request(options)
+    checks = [Assertion.parse(text, [goal.name for goal in request.goals]) for text in options["assertions"]]
+    # Systems stop programs with SIGTERM; it deserves the same orderly end as Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    measurer = open_measurer(
+        request.measurer,
+        timeout_s=units.parse_duration(options["timeout"]),
+        tester_arguments=_tester_arguments(options),
+        ip=int(options["ip"]),
+    )
+    try:
+        with open_progress(quiet=options["quiet"]) as progress:
+            outcome = run_search(
+                request,
+                measurer,
+                out=options["out"],
+                resume=options["resume"],
+                progress=progress.update,
+                note=progress.note,
+            )
+    finally:
+        measurer.close()
+    missed = [text for check in checks for text in check.failures(outcome.result.goal_results)]
+    _print(outcome, as_json=options["as_json"], missed=missed)
+    if options["html"]:
+        _write_html(outcome.path, options["html"])
+        click.echo(f"Report: {options['html']}", err=options["as_json"])
+    if outcome.result.end.reason == "measurement-failed":
+        click.echo(f"brimful: error: {outcome.result.end.text}; the record is {outcome.path}", err=True)
+        return 3
+    return 1 if missed or not outcome.result.regular else 0
+
+
+def _request(options: dict[str, Any]) -> SearchRequest:
+    preset = PRESETS[options["preset"]]
+    own_goals: list[SearchGoal] = [parse_goal(text) for text in options["goal_texts"]]
+    hint = options["hint"]
+    if hint is not None and Path(hint).exists():
+        hint = _hint_of_run(Path(hint))
+    return SearchRequest(
+        measurer=options["measurer"],
+        goals=named_goals(own_goals or preset.goals),
+        strategy=options["strategy"] or ("straddle" if own_goals else preset.strategy),
+        preset=None if own_goals else options["preset"],
+        min_load=options["min_load"],
+        max_load=options["max_load"],
+        hint=hint,
+        budget_s=units.parse_duration(options["budget"]) if options["budget"] else None,
+        early_termination=options["early_termination"],
+        warm_up_s=units.parse_duration(options["warm_up"]) if options["warm_up"] else 0.0,
+        on_invalid=options["on_invalid"],
+        on_error=options["on_error"],
+        calibrate=not options["no_calibrate"],
+        traffic={"arguments": _tester_arguments(options)},
+        labels=dict(_label(text) for text in options["labels"]),
+    )
+
+
+def _hint_of_run(path: Path) -> str:
+    from brimful.records import read_run
+
+    found = [result.lower_bound for result in read_run(path).goal_results if result.lower_bound is not None]
+    if not found:
+        message = f"--hint {path}: the run has no lower bound to begin from; give a load"
+        raise UsageError(message)
+    return repr(found[0])
+
+
+def _label(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        message = f"--label {text!r} is not KEY=VALUE"
+        raise UsageError(message)
+    return key, value
+
+
+def _tester_arguments(options: dict[str, Any]) -> list[str]:
+    arguments = [f"--{name.replace('_', '-')}={options[name]}" for name in _TESTER_OPTIONS if options[name] is not None]
+    return [*arguments, *options["tester_extra"]]
+
+
+def _write_html(path: Path, target: Path) -> None:
+    from brimful.records import read_run
+    from brimful.report import html, model
+
+    target.write_text(html.render(model.build(read_run(path))), encoding="utf-8")
+
+
+def _print(outcome: SearchOutcome, *, as_json: bool, missed: list[str]) -> None:
+    if as_json:
+        facts = {
+            "run_id": outcome.run.run_id,
+            "path": str(outcome.path),
+            "regular": outcome.result.regular,
+            "end": outcome.result.end.reason,
+            "search_s": outcome.result.end.search_s,
+            "trials": outcome.result.end.trials,
+            "load_unit": outcome.run.load_unit,
+            "load_scope": outcome.run.load_scope,
+            "goal_results": msgspec.to_builtins(outcome.result.goal_results),
+            "warnings": msgspec.to_builtins(outcome.warnings),
+            "assertions_missed": missed,
+        }
+        click.echo(json.dumps(facts, indent=2))
+        return
+    from brimful.records import read_run
+    from brimful.report import model, text
+
+    style = text.coloured if sys.stdout.isatty() else text.plain
+    click.echo(text.summary(model.build(read_run(outcome.path)), style=style))
+    click.echo(f"Record: {outcome.path}")
+    for condition in missed:
+        click.echo(f"Missed: {condition}")

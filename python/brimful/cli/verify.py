@@ -1,0 +1,67 @@
+"""``brimful verify``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+import msgspec
+
+from brimful import units
+from brimful.cli.goal_options import chosen_goals, goal_options
+from brimful.errors import UsageError
+from brimful.verify import Verification, open_log, verify
+
+_MARKS = {"lower-bound": "lower", "upper-bound": "upper", "undecided": "-"}
+
+
+@click.command("verify")
+@click.argument("log", type=click.Path(path_type=Path), required=False)
+@goal_options
+@click.option("--requirements", is_flag=True, help="List what the specification demands, and what satisfies it.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything recomputed as JSON.")
+def verify_command(
+    log: Path | None, preset: str | None, goal_texts: tuple[str, ...], requirements: bool, as_json: bool
+) -> int:
+    """Recompute every verdict from a trial log.
+
+    LOG is a record of brimful: its claims are checked as well, and the exit code is 1 where one does not hold. Or it
+    is a log of another tool, with --preset or --goal: CSV with a header or JSON Lines, one trial a row with load,
+    duration, sent and lost (and intended, effective_duration if they differ).
+    """
+    if requirements:
+        from brimful.requirements import table
+
+        click.echo(table())
+        return 0
+    if log is None:
+        message = "give a LOG to verify, or --requirements"
+        raise UsageError(message)
+    found = verify(open_log(log, chosen_goals(preset, goal_texts)))
+    if as_json:
+        click.echo(json.dumps(msgspec.to_builtins(found), indent=2))
+    else:
+        click.echo(_table(found))
+    return 1 if found.findings else 0
+
+
+def _table(found: Verification) -> str:
+    names = [goal.name for goal in found.goals]
+    widths = [max(len(name), 9) for name in names]
+    lines = ["           load  " + "  ".join(f"{name:<{width}}" for name, width in zip(names, widths, strict=True))]
+    for index, load in enumerate(found.loads):
+        marks = [_MARKS[found.assessments[name][index].verdict] for name in names]
+        cells = "  ".join(f"{mark:<{width}}" for mark, width in zip(marks, widths, strict=True))
+        lines.append(f"{units.format_load(load, digits=6):>15}  {cells}".rstrip())
+    lines.append("")
+    for result in found.goal_results:
+        lines.append(f"{result.goal}: {_sentence(result.lower_bound, result.upper_bound)}; {result.reason}")
+    lines.append(f"{found.trials} trials at {len(found.loads)} loads: every verdict recomputed")
+    lines.extend(f"does not hold: {finding.text}" for finding in found.findings)
+    return "\n".join(lines)
+
+
+def _sentence(lower: float | None, upper: float | None) -> str:
+    below, above = ("none" if load is None else units.format_load(load, digits=6) for load in (lower, upper))
+    return f"lower bound {below}, upper bound {above}"

@@ -1,0 +1,295 @@
+"""Are two sets of runs the same or different? Pure statistics: arrays in, structs out.
+
+Everything is done on logarithms of conditional throughput, so differences are ratios. A run does not give an exact
+value: the true one lies between its conditional throughput and its upper bound. The interval of a comparison adds that
+to the spread between runs, so that one run a side gives an answer that is as wide as its bounds and no narrower.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+CONFIDENCE = 0.95
+POWER = 0.80
+EXACT_PERMUTATIONS = 200_000
+"""Up to so many arrangements the permutation test tries all of them; beyond, it is left out."""
+
+REGRESSION, IMPROVEMENT, SAME, UNCLEAR = "regression", "improvement", "same", "unclear"
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """Values of the runs of one side: each lies between ``least`` (conditional throughput) and ``most`` (upper bound).
+
+    ``most`` is infinite where no upper bound is known, ``least`` is 0 where no lower bound is.
+    """
+
+    least: tuple[float, ...]
+    most: tuple[float, ...]
+
+    @property
+    def size(self) -> int:
+        """How many runs."""
+        return len(self.least)
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """How the values of one side compare with those of a baseline."""
+
+    runs: int
+    baseline_runs: int
+    mean: float | None
+    """Geometric mean of the conditional throughputs; null where a run has none."""
+    baseline_mean: float | None
+    ratio: float | None
+    """Of the means, new to baseline; null where one is missing or only a least value."""
+    ratio_least: float
+    """Lower end of the interval of the ratio."""
+    ratio_most: float | None
+    """Upper end; null: no upper end is known."""
+    spread: float | None
+    """Pooled standard deviation of one run, relative; null with one run a side."""
+    resolution: float | None
+    """How far apart the bounds of a run are, relative, mean of both sides; null where some are missing."""
+    method: str
+    welch_p: float | None
+    permutation_p: float | None
+    smallest_permutation_p: float | None
+    """The least p value that a permutation test of so few runs could give."""
+    detectable: float | None
+    """The smallest relative loss that so many runs show with a power of 80 %; null where the spread is not known."""
+    verdict: str
+
+
+def compare(new: Sample, baseline: Sample, *, tolerance: float = 0.01) -> Comparison:
+    """Compare runs with a baseline.
+
+    It is a regression when the ratio is below ``1 - tolerance`` and its whole interval below 1; where a side has only
+    a least or a greatest value, when the whole interval is below ``1 - tolerance``. Improvements likewise upwards. It
+    is the same when the whole interval is within the tolerance. Otherwise the runs do not tell.
+
+    Parameters
+    ----------
+    new, baseline
+        Values of the runs.
+    tolerance
+        Relative difference that does not matter.
+
+    Raises
+    ------
+    ValueError
+        When a side has no runs.
+
+    Examples
+    --------
+    >>> compare(Sample((9.7e6,), (9.75e6,)), Sample((10.0e6,), (10.05e6,))).verdict
+    'regression'
+    """
+    if not new.size or not baseline.size:
+        message = "both sides need at least one run"
+        raise ValueError(message)
+    low, high = _mean_logs(new)
+    base_low, base_high = _mean_logs(baseline)
+    noise = _Noise.of(new, baseline)
+    margin = noise.margin(_confidence_t)
+    ratio = _ratio(low, base_low, high, base_high)
+    least, most = _exp(low - base_high - margin), _exp(high - base_low + margin)
+    resolution = _resolution(new, baseline)
+    return Comparison(
+        runs=new.size,
+        baseline_runs=baseline.size,
+        mean=_finite(_exp(low)),
+        baseline_mean=_finite(_exp(base_low)),
+        ratio=ratio,
+        ratio_least=least,
+        ratio_most=_finite(most, zero=True),
+        spread=noise.spread,
+        resolution=resolution,
+        method=noise.method,
+        welch_p=noise.p_value(low - base_low) if ratio is not None else None,
+        permutation_p=permutation_p(new.least, baseline.least) if ratio is not None else None,
+        smallest_permutation_p=smallest_permutation_p(new.size, baseline.size),
+        detectable=_detectable(noise, resolution),
+        verdict=_verdict(ratio, least, most, tolerance),
+    )
+
+
+def permutation_p(new: Sequence[float], baseline: Sequence[float]) -> float | None:
+    """Give the two-sided p value of an exact permutation test on the difference of mean logarithms.
+
+    Null when there are too many arrangements to try them all, or a value is not above 0.
+
+    >>> permutation_p([1.0, 1.1, 1.2], [2.0, 2.1, 2.2])
+    0.1
+    """
+    values = [*new, *baseline]
+    arrangements = math.comb(len(values), len(new))
+    if arrangements > EXACT_PERMUTATIONS or min(values) <= 0 or len(values) < 3:
+        return None
+    logs = [math.log(value) for value in values]
+    centre = math.fsum(logs) * len(new) / len(logs)
+    seen = abs(math.fsum(logs[: len(new)]) - centre)
+    slack = 1e-12 * (1 + seen)
+    as_far = sum(abs(math.fsum(chosen) - centre) >= seen - slack for chosen in itertools.combinations(logs, len(new)))
+    return as_far / arrangements
+
+
+def smallest_permutation_p(new: int, baseline: int) -> float:
+    """Give the least two-sided p value that a permutation test of so many runs can give.
+
+    >>> smallest_permutation_p(3, 3), smallest_permutation_p(5, 5) < 0.01
+    (0.1, True)
+    """
+    both_ways = 2 if new == baseline else 1
+    return both_ways / math.comb(new + baseline, new)
+
+
+def student_cdf(t: float, freedom: float) -> float:
+    """Give the probability that a Student variable with so many degrees of freedom is at most ``t``.
+
+    >>> round(student_cdf(2.0, 5.0), 6)
+    0.94903
+    """
+    if math.isinf(t):
+        return 1.0 if t > 0 else 0.0
+    tail = 0.5 * _incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t))
+    return 1 - tail if t > 0 else tail
+
+
+def student_quantile(probability: float, freedom: float) -> float:
+    """Give the value that a Student variable stays below with the probability.
+
+    >>> round(student_quantile(0.975, 4.0), 6)
+    2.776445
+    """
+    if probability < 0.5:
+        return -student_quantile(1 - probability, freedom)
+    low, high = 0.0, 1.0
+    while student_cdf(high, freedom) < probability:
+        low, high = high, high * 2
+    for _ in range(200):
+        middle = (low + high) / 2
+        if student_cdf(middle, freedom) < probability:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+class _Noise(msgspec.Struct, frozen=True):
+    """What is known of the spread between runs, on logarithms."""
+
+    method: str
+    error: float
+    """Standard error of the difference of means."""
+    freedom: float
+    spread: float | None
+
+    @classmethod
+    def of(cls, new: Sample, baseline: Sample) -> _Noise:
+        sides = [[math.log(value) for value in side.least] for side in (new, baseline) if min(side.least) > 0]
+        if len(sides) < 2 or max(new.size, baseline.size) < 2:
+            return cls("bounds only", 0.0, math.inf, None)
+        (first, second), (n, m) = sides, (new.size, baseline.size)
+        squares, other_squares = _squares(first), _squares(second)
+        pooled = math.sqrt((squares + other_squares) / (n + m - 2))
+        if min(n, m) < 2:
+            return cls("Student (spread of the repeated side)", pooled * math.sqrt(1 / n + 1 / m), n + m - 2, pooled)
+        parts = squares / (n - 1) / n, other_squares / (m - 1) / m
+        total = sum(parts)
+        if total == 0:
+            return cls("Welch", 0.0, n + m - 2, 0.0)
+        freedom = total**2 / (parts[0] ** 2 / (n - 1) + parts[1] ** 2 / (m - 1))
+        return cls("Welch", math.sqrt(total), freedom, pooled)
+
+    def margin(self, factor: Callable[[float], float]) -> float:
+        return factor(self.freedom) * self.error if self.error else 0.0
+
+    def p_value(self, difference: float) -> float | None:
+        if self.spread is None or not self.error:
+            return None
+        return 2 * student_cdf(-abs(difference) / self.error, self.freedom)
+
+
+def _confidence_t(freedom: float) -> float:
+    return student_quantile(0.5 + CONFIDENCE / 2, freedom)
+
+
+def _detectable(noise: _Noise, resolution: float | None) -> float | None:
+    if noise.spread is None or resolution is None:
+        return None
+    distance = noise.margin(lambda freedom: _confidence_t(freedom) + student_quantile(POWER, freedom))
+    return -math.expm1(-(distance + resolution))
+
+
+def _verdict(ratio: float | None, least: float, most: float, tolerance: float) -> str:
+    if most < 1 - tolerance or (ratio is not None and ratio < 1 - tolerance and most < 1):
+        return REGRESSION
+    if least > 1 + tolerance or (ratio is not None and ratio > 1 + tolerance and least > 1):
+        return IMPROVEMENT
+    if least >= 1 - tolerance and most <= 1 + tolerance:
+        return SAME
+    return UNCLEAR
+
+
+def _mean_logs(sample: Sample) -> tuple[float, float]:
+    return _mean_log(sample.least), _mean_log(sample.most)
+
+
+def _mean_log(values: Sequence[float]) -> float:
+    if min(values) <= 0:
+        return -math.inf
+    return math.inf if math.inf in values else math.fsum(math.log(value) for value in values) / len(values)
+
+
+def _ratio(low: float, base_low: float, high: float, base_high: float) -> float | None:
+    """Give the ratio of the means where both are values, not only limits."""
+    known = all(math.isfinite(value) for value in (low, base_low, high, base_high))
+    return math.exp(low - base_low) if known else None
+
+
+def _resolution(new: Sample, baseline: Sample) -> float | None:
+    sides = [high - low for low, high in (_mean_logs(new), _mean_logs(baseline))]
+    mean = sum(sides) / 2
+    return mean if math.isfinite(mean) else None
+
+
+def _squares(values: Sequence[float]) -> float:
+    mean = math.fsum(values) / len(values)
+    return math.fsum((value - mean) ** 2 for value in values)
+
+
+def _exp(value: float) -> float:
+    return math.inf if value > 700 or math.isnan(value) else math.exp(value)
+
+
+def _finite(value: float, *, zero: bool = False) -> float | None:
+    return value if math.isfinite(value) and (value > 0 or zero) else None
+
+
+def _incomplete_beta(a: float, b: float, x: float) -> float:
+    """Give the regularised incomplete beta function, by its continued fraction (modified Lentz)."""
+    if x <= 0 or x >= 1:
+        return 0.0 if x <= 0 else 1.0
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _incomplete_beta(b, a, 1 - x)
+    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    tiny = 1e-300
+    c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1) or tiny)
+    fraction = d
+    for m in range(1, 10_000):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        d = 1 / (1 + even * d or tiny)
+        c = 1 + even / c or tiny
+        fraction *= d * c
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        d = 1 / (1 + odd * d or tiny)
+        c = 1 + odd / c or tiny
+        step = d * c
+        fraction *= step
+        if abs(step - 1) < 1e-15:
+            break
+    return math.exp(log_front) * fraction / a

@@ -1,0 +1,58 @@
+"""Why a load is what it is for a goal, in a sentence with the sums."""
+
+from __future__ import annotations
+
+from brimful import units
+from brimful.records import Goal
+from brimful.verify import Assessment
+
+_VERDICTS = {"lower-bound": "is a lower bound", "upper-bound": "is an upper bound", "undecided": "is undecided"}
+
+
+def explanation(goal: Goal, load: float, found: Assessment) -> str:
+    """Say why a load is an upper bound, a lower bound or undecided (MLRsearch-15 Load Classification).
+
+    Parameters
+    ----------
+    goal
+        The goal that the load is judged for.
+    load
+        Units per second.
+    found
+        What its trials say.
+    """
+    claim = f"{units.format_load(load, digits=6)} {_VERDICTS[found.verdict]} for {goal.name}"
+    if found.trials == 0:
+        return f"{claim}: it was never measured."
+    return f"{claim}: {_reason(goal, found)} ({_sums(goal, found)})."
+
+
+def _reason(goal: Goal, found: Assessment) -> str:
+    limit = units.format_ratio(goal.exceed_ratio)
+    whole = found.missing_s + found.sums.full_low_s + found.effective_high_loss_s
+    high = f"{_seconds(found.effective_high_loss_s)} of {_seconds(whole)}"
+    worst = units.format_ratio(found.pessimistic_exceed_ratio)
+    best = units.format_ratio(found.optimistic_exceed_ratio)
+    if found.verdict == "upper-bound":
+        return f"{high} were high-loss; even if all missing time turned out clean that is {best}, above {limit}"
+    if found.verdict == "lower-bound":
+        return f"{high} were high-loss; even if all missing time turned out lossy that is {worst}, at most {limit}"
+    return (
+        f"{high} were high-loss and {_seconds(found.missing_s)} are missing; that may end anywhere"
+        f" from {best} to {worst}, and {limit} is allowed"
+    )
+
+
+def _sums(goal: Goal, found: Assessment) -> str:
+    sums = found.sums
+    text = (
+        f"high-loss means a loss ratio above {units.format_ratio(goal.loss_ratio)}; full-length trials:"
+        f" {_seconds(sums.full_low_s)} low-loss, {_seconds(sums.full_high_s)} high-loss"
+    )
+    if sums.short_low_s or sums.short_high_s:
+        text += f"; short ones: {_seconds(sums.short_low_s)} low-loss, {_seconds(sums.short_high_s)} high-loss"
+    return f"{text}; {found.trials} trial{'s' if found.trials != 1 else ''}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.9f}".rstrip("0").rstrip(".") + " s"

@@ -1,0 +1,237 @@
+"""Search goals, and the presets that people know by name."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from brimful import units
+from brimful.errors import UsageError
+from brimful.records import Goal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class SearchGoal(msgspec.Struct, frozen=True, kw_only=True):
+    """What to find: one loss ratio, and how much evidence decides about a load (MLRsearch-15 Search Goal).
+
+    Parameters
+    ----------
+    loss_ratio
+        A trial with a loss ratio strictly above this is a high-loss trial; 0 to below 1.
+    exceed_ratio
+        Share of high-loss time that a lower bound may have; 0 to below 1.
+    final_trial_duration
+        Trials at least this long are full-length; seconds.
+    duration_sum
+        Time at one load that forces a verdict; seconds, default ``final_trial_duration``.
+    initial_trial_duration
+        The shortest trial to select; seconds, default ``final_trial_duration``.
+    width
+        ``(upper - lower) / upper`` at which the search for this goal ends.
+    name
+        What to call it; default ``ndr`` without loss and ``pdr`` with.
+
+    Examples
+    --------
+    >>> SearchGoal(loss_ratio=0.005).record("pdr").duration_sum_s
+    1.0
+    """
+
+    loss_ratio: float
+    exceed_ratio: float = 0.5
+    final_trial_duration: float = 1.0
+    duration_sum: float | None = None
+    initial_trial_duration: float | None = None
+    width: float | None = 0.005
+    name: str | None = None
+
+    def record(self, name: str) -> Goal:
+        """Give the goal as a record, defaults filled in."""
+        final = self.final_trial_duration
+        return Goal(
+            name=name,
+            loss_ratio=self.loss_ratio,
+            exceed_ratio=self.exceed_ratio,
+            final_trial_duration_s=final,
+            duration_sum_s=final if self.duration_sum is None else self.duration_sum,
+            initial_trial_duration_s=final if self.initial_trial_duration is None else self.initial_trial_duration,
+            width=self.width,
+        )
+
+
+class Preset(msgspec.Struct, frozen=True):
+    """Goals and strategy under one name."""
+
+    goals: tuple[SearchGoal, ...]
+    strategy: str
+    description: str
+
+
+def _ndr_and_pdr(
+    trial: float, duration_sum: float, exceed: float, *, initial: float, width: float
+) -> tuple[SearchGoal, ...]:
+    return tuple(
+        SearchGoal(
+            name=name,
+            loss_ratio=loss,
+            exceed_ratio=exceed,
+            final_trial_duration=trial,
+            duration_sum=duration_sum,
+            initial_trial_duration=initial,
+            width=width,
+        )
+        for name, loss in (("ndr", 0.0), ("pdr", 0.005))
+    )
+
+
+PRESETS = {
+    "csit": Preset(
+        _ndr_and_pdr(1, 21, 0.5, initial=1, width=0.005),
+        "straddle",
+        "NDR and PDR (0.5 %) as FD.io CSIT runs them: 1 s trials, 21 s a load, half may exceed",
+    ),
+    "rfc2544": Preset(
+        (
+            SearchGoal(
+                name="throughput",
+                loss_ratio=0,
+                exceed_ratio=0,
+                final_trial_duration=60,
+                duration_sum=60,
+                initial_trial_duration=1,
+                width=0.005,
+            ),
+        ),
+        "straddle",
+        "RFC 2544 throughput: no loss in 60 s (unconditionally compliant)",
+    ),
+    "tst009": Preset(
+        (
+            SearchGoal(
+                name="throughput",
+                loss_ratio=0,
+                exceed_ratio=0.5,
+                final_trial_duration=60,
+                duration_sum=120,
+                initial_trial_duration=60,
+                width=0.005,
+            ),
+        ),
+        "bisect",
+        "ETSI GS NFV-TST 009 binary search with loss verification: a lossy 60 s trial is repeated once",
+    ),
+    "ndrpdr-2018": Preset(
+        _ndr_and_pdr(30, 30, 0, initial=1, width=0.005),
+        "classic",
+        "NDR and PDR (0.5 %) as MLRsearch did in 2018: phases of 1 s, 5.5 s and 30 s trials",
+    ),
+    "quick": Preset(
+        _ndr_and_pdr(0.25, 1.25, 0.5, initial=0.25, width=0.02),
+        "straddle",
+        "NDR and PDR (0.5 %) to 2 % within seconds: for a first look, not for a report",
+    ),
+}
+"""Presets by name."""
+
+
+def named_goals(goals: Sequence[SearchGoal]) -> list[Goal]:
+    """Give goals as records; those without a name are ``ndr`` or ``pdr``, numbered where there are several.
+
+    >>> [goal.name for goal in named_goals([SearchGoal(loss_ratio=ratio) for ratio in (0, 0.005, 0.01)])]
+    ['ndr', 'pdr', 'pdr-2']
+    """
+    records: list[Goal] = []
+    for goal in goals:
+        kind = "ndr" if goal.loss_ratio == 0 else "pdr"
+        taken = sum(record.name.partition("-")[0] == kind for record in records)
+        records.append(goal.record(goal.name or (f"{kind}-{taken + 1}" if taken else kind)))
+    return records
+
+
+def problem_json(
+    goals: Sequence[Goal],
+    min_load: float,
+    max_load: float,
+    *,
+    hint: float | None = None,
+    early_termination: bool = False,
+) -> str:
+    """Write goals and limits the way the engine reads them.
+
+    ``early_termination`` says that trials may be stopped; with ``hint`` it affects the selection of loads only.
+
+    Raises
+    ------
+    UsageError
+        When a number is none; everything else the engine itself refuses.
+    """
+    for goal in goals:
+        for name, value in msgspec.structs.asdict(goal).items():
+            if isinstance(value, float) and not math.isfinite(value):
+                message = f"goal {goal.name!r}: {name} is {value}; it must be a finite number"
+                raise UsageError(message)
+    for name, load in (("min load", min_load), ("max load", max_load), ("hint", hint)):
+        if load is not None and not math.isfinite(load):
+            message = f"{name} is {load}; it must be a finite number"
+            raise UsageError(message)
+    problem = {
+        "goals": msgspec.to_builtins(list(goals)),
+        "min_load": min_load,
+        "max_load": max_load,
+        "hint": hint,
+        "early_termination": early_termination,
+    }
+    return json.dumps(problem)
+
+
+_ATTRIBUTES = ("name", "loss", "exceed", "trial", "sum", "initial", "width")
+
+
+def parse_goal(text: str) -> SearchGoal:
+    """Read a goal from the command line.
+
+    >>> goal = parse_goal("name=pdr,loss=0.5%,exceed=50%,trial=1s,sum=21s,width=0.5%")
+    >>> goal.loss_ratio, goal.duration_sum
+    (0.005, 21.0)
+
+    Raises
+    ------
+    UsageError
+        Naming the attribute, the value and what is allowed.
+    """
+    given: dict[str, str] = {}
+    for part in text.split(","):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or key not in _ATTRIBUTES:
+            message = f"goal {text!r}: {part.strip()!r} is not one of {', '.join(f'{name}=' for name in _ATTRIBUTES)}"
+            raise UsageError(message)
+        if key in given:
+            message = f"goal {text!r}: {key} is given twice"
+            raise UsageError(message)
+        given[key] = value
+    if "loss" not in given:
+        message = f"goal {text!r}: the loss ratio is missing; add loss=0 or loss=0.5%"
+        raise UsageError(message)
+    try:
+        return _goal_of(given)
+    except UsageError as error:
+        message = f"goal {text!r}: {error}"
+        raise UsageError(message) from error
+
+
+def _goal_of(given: dict[str, str]) -> SearchGoal:
+    trial = units.parse_duration(given.get("trial", "1s"))
+    return SearchGoal(
+        name=given.get("name"),
+        loss_ratio=units.parse_ratio(given["loss"]),
+        exceed_ratio=units.parse_ratio(given.get("exceed", "50%")),
+        final_trial_duration=trial,
+        duration_sum=units.parse_duration(given["sum"]) if "sum" in given else None,
+        initial_trial_duration=units.parse_duration(given["initial"]) if "initial" in given else None,
+        width=units.parse_ratio(given.get("width", "0.5%")),
+    )

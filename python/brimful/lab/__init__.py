@@ -1,0 +1,267 @@
+"""Throw-away test beds: a tester, a device under test and the links between them, in network namespaces.
+
+A lab needs no name, touches no interface of the machine, and is gone when the process that opened it is gone.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Self
+
+from brimful.errors import UsageError
+from brimful.lab import devices, links, state
+from brimful.lab.devices import Device, Input
+from brimful.lab.namespaces import Keeper, Process, permitted, start_keeper
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import TracebackType
+
+    from brimful.lab.devices import Settings
+    from brimful.lab.links import InterfaceCounters
+    from brimful.lab.namespaces import Namespace
+
+__all__ = ["Device", "Input", "Lab", "losses", "open_lab", "permitted"]
+
+Description = dict[str, str | int | list[str]]
+
+_DROP_COUNTERS = ("rx_dropped", "tx_dropped", "queue_dropped")
+
+
+class Lab:
+    """A test bed that exists until it is closed; make one with `open_lab`.
+
+    Examples
+    --------
+    >>> with open_lab("bridge") as lab:  # doctest: +SKIP
+    ...     subprocess.run(lab.command(["brimful-tester", *lab.tester_arguments()]))
+    """
+
+    def __init__(self, lab_id: str, device: Device, ip: int, keepers: Sequence[Keeper], settings: Settings) -> None:
+        self._id = lab_id
+        self._device = device
+        self._ip = ip
+        self._keepers = keepers
+        self._settings = settings
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def id(self) -> str:
+        """The name that `brimful lab list` shows."""
+        return self._id
+
+    @property
+    def tester(self) -> Namespace:
+        """The namespace with the tester's ports."""
+        return self._keepers[0].namespace
+
+    @property
+    def input(self) -> Input:
+        """How the device takes frames; only with `Input.QUEUE` and `Input.THREAD` can it lose any."""
+        return self._settings.input
+
+    @property
+    def router_macs(self) -> tuple[str, ...]:
+        """The next hops of the tester's ports, in their order; empty unless the device is a router."""
+        return devices.ROUTER_MACS if self._device is Device.ROUTER else ()
+
+    def command(self, argv: Sequence[str]) -> list[str]:
+        """Return the command line that runs a program among the tester's ports.
+
+        Parameters
+        ----------
+        argv
+            The program and its arguments.
+
+        Returns
+        -------
+        list of str
+            The same, entered into the namespace.
+        """
+        return self.tester.command(argv)
+
+    def tester_arguments(self) -> list[str]:
+        """Return the arguments that tell `brimful-tester` its ports, next hops and addresses.
+
+        Returns
+        -------
+        list of str
+            Options that are given once a port come in the order of the ports; traffic that port `ta` sends has the
+            first source and the first destination.
+        """
+        arguments = [word for port in devices.TESTER_PORTS for word in ("--port", port)]
+        cpu = devices.tester_cpu()
+        if cpu is not None:
+            arguments += ["--cpu", str(cpu)]
+        if self._device is Device.ROUTER:
+            arguments += [word for mac in self.router_macs for word in ("--next-hop-mac", mac)]
+            near, far = devices.NETWORKS[self._ip]
+            arguments += ["--ip", str(self._ip)]
+            for source, destination in ((near, far), (far, near)):
+                arguments += ["--source-ip", source.tester, "--destination-ip", destination.tester]
+        elif self._ip == 6:
+            arguments += ["--ip", "6"]
+        return arguments
+
+    def describe(self) -> Description:
+        """Return what the lab is made of, for the record.
+
+        Returns
+        -------
+        dict
+            Names and values that `json` can write.
+        """
+        description: Description = {
+            "device": self._device.value,
+            "kernel": os.uname().release,
+            "cpus": os.cpu_count() or 1,
+            "ip": self._ip,
+            "input": self._settings.input.value,
+            "input_queue_frames": self._settings.queue_frames,
+            "rules": self._settings.rules,
+            "privilege": "user namespace" if self.tester.in_user_namespace else "root",
+            "tester_ports": list(devices.TESTER_PORTS),
+            "tester_macs": list(devices.TESTER_MACS),
+            "counters": sorted(self.counters()),
+        }
+        if self._device is Device.ROUTER:
+            description["router_macs"] = list(self.router_macs)
+            description["networks"] = [network.aggregate for network in devices.NETWORKS[self._ip]]
+        return description
+
+    def counters(self) -> dict[str, InterfaceCounters]:
+        """Return the counters of every interface of the tester and of the device.
+
+        Returns
+        -------
+        dict
+            Interface to counter to value.
+        """
+        counters: dict[str, InterfaceCounters] = {}
+        for keeper in self._keepers:
+            counters.update(links.read_counters(keeper.namespace))
+        return counters
+
+    def keep(self) -> None:
+        """Let the lab outlive this process, until `brimful lab clean` ends it."""
+        # The file says so first: a lab that outlives its owner without a file could not be found again.
+        state.save(_entry(self._id, self._device, None, self._keepers))
+        for keeper in self._keepers:
+            keeper.detach()
+        self._keepers = ()
+
+    def close(self) -> None:
+        """End the lab."""
+        if self._keepers:
+            _close(self._id, self._keepers)
+            self._keepers = ()
+
+
+def open_lab(device: Device | str, *, ip: int = 4, rules: int = devices.DEFAULT_RULES) -> Lab:
+    """Make a lab that is gone when this process is.
+
+    Parameters
+    ----------
+    device
+        `bridge`, `router`, or `wire`: the tester's ports joined to each other.
+    ip
+        4 or 6: what the router routes and the tester sends.
+    rules
+        Length of the list of rules that every frame is matched against in the device. The longer, the slower the
+        device; it has to be slower than the tester for its loss to be found.
+
+    Returns
+    -------
+    Lab
+        To be closed, or used in a `with` statement.
+
+    Raises
+    ------
+    UsageError
+        When an argument is wrong.
+    MeasureError
+        When the system does not permit labs or misses a program.
+    """
+    try:
+        device = Device(device)
+    except ValueError:
+        message = f"there is no device {str(device)!r}: use one of {', '.join(Device)}"
+        raise UsageError(message) from None
+    if ip not in devices.NETWORKS:
+        message = f"ip is {ip}: use 4 or 6"
+        raise UsageError(message)
+    if not 0 <= rules <= _MOST_RULES:
+        message = f"rules is {rules}: use 0 to {_MOST_RULES}"
+        raise UsageError(message)
+    lab_id = state.new_id()
+    keepers: list[Keeper] = []
+    try:
+        keepers.append(start_keeper(lab_id, "tester"))
+        if device is not Device.WIRE:
+            keepers.append(start_keeper(lab_id, "device", beside=keepers[0].namespace))
+        state.save(_entry(lab_id, device, Process.find(os.getpid()), keepers))
+        settings = _build(device, [keeper.namespace for keeper in keepers], ip, rules)
+    except BaseException:
+        _close(lab_id, keepers)
+        raise
+    return Lab(lab_id, device, ip, keepers, settings)
+
+
+def losses(before: Mapping[str, InterfaceCounters], after: Mapping[str, InterfaceCounters]) -> dict[str, int]:
+    """Return where frames were dropped between two readings of `Lab.counters`.
+
+    Parameters
+    ----------
+    before, after
+        The readings.
+
+    Returns
+    -------
+    dict
+        `interface.counter` to frames, without zeros.
+
+    Examples
+    --------
+    >>> losses({"qa": {"queue_dropped": 1}}, {"qa": {"queue_dropped": 5}})
+    {'qa.queue_dropped': 4}
+    """
+    found: dict[str, int] = {}
+    for interface, values in after.items():
+        # What arrives at the tester's ports is also offered to the tester's host, which refuses it and counts that.
+        refused = ("rx_dropped",) if interface in devices.TESTER_PORTS else ()
+        for counter in (name for name in _DROP_COUNTERS if name not in refused):
+            count = values.get(counter, 0) - before.get(interface, {}).get(counter, 0)
+            if count:
+                found[f"{interface}.{counter}"] = count
+    return found
+
+
+_MOST_RULES = 2000
+"""The kernel numbers at most 2047 rules of one list by itself (`cls_u32.c`)."""
+
+
+def _build(device: Device, namespaces: Sequence[Namespace], ip: int, rules: int) -> Settings:
+    match device:
+        case Device.WIRE:
+            return devices.build_wire(namespaces[0])
+        case Device.BRIDGE:
+            return devices.build_bridge(namespaces[0], namespaces[1], rules=rules)
+        case Device.ROUTER:
+            return devices.build_router(namespaces[0], namespaces[1], rules=rules, ip=ip)
+
+
+def _entry(lab_id: str, device: Device, owner: Process | None, keepers: Sequence[Keeper]) -> state.Entry:
+    return state.Entry(lab_id, device.value, state.now(), owner, tuple(keeper.namespace for keeper in keepers))
+
+
+def _close(lab_id: str, keepers: Sequence[Keeper]) -> None:
+    for keeper in reversed(keepers):
+        keeper.close()
+    state.forget(lab_id)

@@ -1,0 +1,280 @@
+"""The devices under test, and the input stage that lets them lose frames as real devices do.
+
+A frame sent into a veth is received, forwarded and delivered inside the sender's own system call: such a device slows
+the sender and never drops. The input stage gives every port a queue that kernel threads of the device serve::
+
+    ta --- da -> qa --- pa  bridge or router  pb --- qb <- db --- tb
+              copy  queue, thread          thread, queue  copy
+
+Frames that find the queue full are dropped and counted at `qa` or `qb`, and the sender does not learn of it.
+`docs/decisions/0002-a-device-that-drops.md` has the reasons.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from brimful.lab import links
+from brimful.lab.links import Offload
+from brimful.lab.namespaces import tool
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from brimful.lab.namespaces import Namespace
+
+
+class Device(StrEnum):
+    """What frames pass between the tester's two ports."""
+
+    BRIDGE = "bridge"
+    ROUTER = "router"
+    WIRE = "wire"
+
+
+class Input(StrEnum):
+    """How the device takes frames from its ports, best first."""
+
+    QUEUE = "queue"
+    """A queue and a thread of the device; loss is counted there and hidden from the sender."""
+    THREAD = "thread"
+    """A thread of the device behind a short ring; the sender is told of frames that find it full."""
+    INLINE = "inline"
+    """The device runs inside the sender's system call: it slows the sender and never drops."""
+    NONE = "none"
+    """There is no device."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What was built, for the record."""
+
+    input: Input
+    queue_frames: int
+    rules: int
+    ports: tuple[str, ...]
+    """The interfaces that forward, in the order of the tester's ports."""
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """The addresses behind one port of the router."""
+
+    router: str
+    tester: str
+    link: str
+    """What the port itself reaches."""
+    aggregate: str
+    """Everything in here is routed to the tester, so that it can use as many addresses as it wants."""
+
+
+SIDES = ("a", "b")
+TESTER_PORTS = ("ta", "tb")
+TESTER_MACS = ("02:62:66:00:00:1a", "02:62:66:00:00:1b")
+ROUTER_MACS = ("02:62:66:00:00:0a", "02:62:66:00:00:0b")
+
+# RFC 2544 section C.2.2 (198.18.0.0/15) and RFC 5180 section 8 (2001:2::/48), both cut in half.
+NETWORKS = {
+    4: (
+        Network("198.18.0.1", "198.18.0.2", "198.18.0.0/24", "198.18.0.0/16"),
+        Network("198.19.0.1", "198.19.0.2", "198.19.0.0/24", "198.19.0.0/16"),
+    ),
+    6: (
+        Network("2001:2::1", "2001:2::2", "2001:2::/64", "2001:2::/49"),
+        Network("2001:2:0:8000::1", "2001:2:0:8000::2", "2001:2:0:8000::/64", "2001:2:0:8000::/49"),
+    ),
+}
+
+DEFAULT_RULES = 1000
+"""Measured: with these, one core of tester offers about twice what one core of device forwards."""
+QUEUE_FRAMES = 4000
+"""Measured: outlasts the pauses of a virtual CPU; the bare ring loses frames to them at any load."""
+_RING_FRAMES = 256
+"""VETH_RING_SIZE of `drivers/net/veth.c`."""
+_AGEING_CENTISECONDS = 8_640_000
+_CLASSIFIERS = ("matchall", "u32 match u32 0 0")
+
+
+def build_wire(tester: Namespace) -> Settings:
+    """Join the tester's ports directly."""
+    (a, b), (mac_a, mac_b) = TESTER_PORTS, TESTER_MACS
+    links.configure(tester, [f"link add name {a} address {mac_a} type veth peer name {b} address {mac_b}"])
+    links.silence(tester, TESTER_PORTS)
+    links.configure(tester, [f"link set dev {name} up" for name in TESTER_PORTS])
+    return Settings(Input.NONE, 0, 0, ())
+
+
+def build_bridge(tester: Namespace, device: Namespace, *, rules: int) -> Settings:
+    """Put a Linux bridge between the tester's ports."""
+    settings = _build_ports(tester, device, rules)
+    # Never `br`: ip takes it for `brd`. Snooping would send MLD and IGMP queries during trials.
+    bridge = f"type bridge stp_state 0 forward_delay 0 mcast_snooping 0 ageing_time {_AGEING_CENTISECONDS}"
+    links.configure(device, [f"link add name br0 {bridge}"])
+    links.silence(device, ["br0"])
+    masters = [f"link set dev {port} master br0" for port in settings.ports]
+    links.configure(device, [*masters, "link set dev br0 up"])
+    known = zip(TESTER_MACS, settings.ports, strict=True)
+    links.configure_bridge(device, [f"fdb replace {mac} dev {port} master static" for mac, port in known])
+    return settings
+
+
+def build_router(tester: Namespace, device: Namespace, *, rules: int, ip: int) -> Settings:
+    """Put a Linux router between the tester's ports."""
+    settings = _build_ports(tester, device, rules)
+    values = {"net/ipv4/ip_forward": 1}
+    for name in ("all", "default", *settings.ports):
+        for parameter in ("rp_filter", "send_redirects", "accept_redirects"):
+            values[f"net/ipv4/conf/{name}/{parameter}"] = 0
+    if ip == 6:
+        # First: IPv6 forwarding makes every interface with multicast join the routers' groups and report that by MLD.
+        links.configure(device, [f"link set dev {name} multicast off" for name in links.read_counters(device)])
+        values["net/ipv6/conf/all/forwarding"] = 1
+    links.set_kernel_parameters(device, values)
+    commands: list[str] = []
+    for port, mac, network in zip(settings.ports, TESTER_MACS, NETWORKS[ip], strict=True):
+        if ip == 4:
+            commands.append(f"address add {network.router}/24 dev {port}")
+        else:
+            # An address on the port would join a group too; forwarding needs none.
+            commands.append(f"address add {network.router}/128 dev lo")
+            commands.append(f"route replace {network.link} dev {port}")
+        commands.append(f"neighbour replace {network.tester} lladdr {mac} dev {port} nud permanent")
+        commands.append(f"route replace {network.aggregate} via {network.tester} dev {port}")
+    links.configure(device, ["link set dev lo up", *commands])
+    return settings
+
+
+def _build_ports(tester: Namespace, device: Namespace, rules: int) -> Settings:
+    classifier = _find_classifier(device)
+    ends = [f"d{side}" for side in SIDES]
+    # The interface that forwards has the address that the tester sees as the device's, wherever it sits.
+    end_macs = ROUTER_MACS if classifier is None else tuple(mac.replace("02:", "06:", 1) for mac in ROUTER_MACS)
+    for port, mac, end, end_mac in zip(TESTER_PORTS, TESTER_MACS, ends, end_macs, strict=True):
+        peer = f"peer name {end} address {end_mac} netns {device.keeper.pid}"
+        links.configure(tester, [f"link add name {port} address {mac} type veth {peer}"])
+    links.silence(tester, TESTER_PORTS)
+    links.silence(device, ends)
+    links.configure(tester, [f"link set dev {port} up" for port in TESTER_PORTS])
+    links.configure(device, [f"link set dev {end} up" for end in ends])
+    settings = _queue_input(device, classifier) if classifier else _thread_input(tester, device, ends)
+    applied = rules if rules and _add_rules(device, settings.ports, rules) else 0
+    return Settings(settings.input, settings.queue_frames, applied, settings.ports)
+
+
+def _queue_input(device: Namespace, classifier: str) -> Settings:
+    queues, ports = [f"q{side}" for side in SIDES], [f"p{side}" for side in SIDES]
+    for queue, port, mac in zip(queues, ports, ROUTER_MACS, strict=True):
+        links.configure(device, [f"link add name {queue} type veth peer name {port} address {mac}"])
+    links.silence(device, [*queues, *ports])
+    links.configure(device, [f"link set dev {name} up" for name in (*queues, *ports)])
+    threaded = _receive_in_threads(device, ports, senders_in=device, senders=queues)
+    commands: list[str] = []
+    for side, queue in zip(SIDES, queues, strict=True):
+        rule = f"ingress protocol all prio 1 {classifier} action mirred egress"
+        commands += [
+            f"qdisc add dev d{side} clsact",
+            f"qdisc add dev {queue} clsact",
+            # A copy belongs to no socket: the queue holds none of the sender's buffer and cannot slow it.
+            f"filter add dev d{side} {rule} mirror dev {queue} drop",
+            f"filter add dev {queue} {rule} redirect dev d{side}",
+        ]
+    links.configure_traffic_control(device, commands)
+    if not threaded:
+        return Settings(Input.INLINE, 0, 0, tuple(ports))
+    if _queue_is_safe(os.uname().release):
+        queueing = [f"qdisc add dev {queue} root pfifo limit {QUEUE_FRAMES}" for queue in queues]
+        links.configure_traffic_control(device, queueing)
+        return Settings(Input.QUEUE, _RING_FRAMES + QUEUE_FRAMES, 0, tuple(ports))
+    return Settings(Input.QUEUE, _RING_FRAMES, 0, tuple(ports))
+
+
+def _thread_input(tester: Namespace, device: Namespace, ends: Sequence[str]) -> Settings:
+    if _receive_in_threads(device, ends, senders_in=tester, senders=TESTER_PORTS):
+        return Settings(Input.THREAD, _RING_FRAMES, 0, tuple(ends))
+    return Settings(Input.INLINE, 0, 0, tuple(ends))
+
+
+def _receive_in_threads(
+    device: Namespace, ports: Sequence[str], *, senders_in: Namespace, senders: Sequence[str]
+) -> bool:
+    # veth has a ring and NAPI only with GRO on, and uses them for a peer that does no segmentation offload.
+    links.switch_on(device, Offload.RECEIVE_COALESCING, ports)
+    links.switch_off(senders_in, Offload.SEGMENTATION, senders)
+    strangers = _receiving_threads(ports)
+    if links.give_threads(device, ports):
+        _keep_off_the_tester(_receiving_threads(ports) - strangers)
+        return True
+    links.switch_off(device, Offload.RECEIVE_COALESCING, ports)
+    return False
+
+
+def tester_cpu() -> int | None:
+    """Return the CPU that is the tester's alone, or None where there is but one."""
+    cpus = sorted(os.sched_getaffinity(0))
+    return cpus[0] if len(cpus) > 1 else None
+
+
+def _receiving_threads(ports: Sequence[str]) -> set[int]:
+    """Return the kernel threads that receive for interfaces with these names, of any lab."""
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            name = (process / "comm").read_text().strip()
+            if any(name.startswith(f"napi/{port}-") for port in ports):
+                found.add(int(process.name))
+    return found
+
+
+def _keep_off_the_tester(threads: set[int]) -> None:
+    """Move the device's threads to other CPUs than the tester's; only root may, and without it they share.
+
+    A sender wakes the device's thread with every frame, and the scheduler likes to wake it where the sender runs: the
+    two then take turns on one CPU, and what is measured is the tester.
+    """
+    reserved = tester_cpu()
+    others = sorted(os.sched_getaffinity(0) - {reserved})
+    if reserved is None:
+        return
+    for index, thread in enumerate(sorted(threads)):
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(thread, {others[index % len(others)]})
+
+
+def _find_classifier(device: Namespace) -> str | None:
+    """Return a classifier that this kernel has and that takes every frame, tried out on `lo`."""
+    if device.attempt([tool("tc"), "qdisc", "add", "dev", "lo", "clsact"]).returncode != 0:
+        return None
+    for classifier in _CLASSIFIERS:
+        words = f"filter add dev lo ingress protocol all prio 1 {classifier} action mirred egress mirror dev lo drop"
+        if device.attempt([tool("tc"), *words.split()]).returncode == 0:
+            device.attempt([tool("tc"), "qdisc", "del", "dev", "lo", "clsact"])
+            return classifier
+    return None
+
+
+def _add_rules(device: Namespace, ports: Sequence[str], rules: int) -> bool:
+    """Let every frame walk a list of rules that none matches, as in a device with an access list."""
+    commands: list[str] = []
+    for port in ports:
+        commands.append(f"qdisc add dev {port} clsact")
+        # 240.0.0.0/4 is reserved: no frame comes from there. A match would not change the frame's way either.
+        matches = (f"u32 match u32 {0xF0000000 + number:#x} 0xffffffff at 12" for number in range(rules))
+        commands += [f"filter add dev {port} ingress protocol all prio 1 {match} flowid 1:1" for match in matches]
+    done = device.attempt([tool("tc"), "-batch", "-"], text="\n".join(commands) + "\n")
+    return done.returncode == 0
+
+
+def _queue_is_safe(release: str) -> bool:
+    """Tell whether a queue in front of the ring can be used.
+
+    Linux 6.16 taught veth to stop a queue instead of dropping (commit dc82a33297fc), and its first versions could leave
+    the queue stopped; 6.18 is the oldest that was tried. Before 6.16 the ring drops in spite of the queue.
+    """
+    found = re.match(r"(\d+)\.(\d+)", release)
+    return found is not None and (int(found[1]), int(found[2])) >= (6, 18)

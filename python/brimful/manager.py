@@ -1,0 +1,224 @@
+"""The Manager (MLRsearch-15): sets the measurer up, begins or resumes the record, runs one search, keeps its result."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from brimful import __version__, units
+from brimful.errors import UsageError
+from brimful.measurers.base import Description, Measurer
+from brimful.records import SCHEMA, Goal, RecordWriter, Run, Warning
+from brimful.run_loop import FailurePolicy, Plan, Progress, SearchLoop, SearchResult
+from brimful.runs import RECORD_NAME, find_run, fingerprint, host_facts, new_run_directory, now
+
+NEAR_CEILING = 0.9
+"""A result above this share of the tester's own ceiling may be the tester's, not the device's."""
+_MIN_LOAD_SHARE = 1000
+"""Without `--min-load` the search goes down to the max load divided by this."""
+
+
+class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user asked for; loads still as text, because a share of the max load needs the measurer."""
+
+    measurer: str
+    goals: list[Goal]
+    strategy: str
+    preset: str | None = None
+    min_load: str | None = None
+    max_load: str | None = None
+    hint: str | None = None
+    budget_s: float | None = None
+    early_termination: bool = False
+    warm_up_s: float = 0.0
+    on_invalid: str = "retry:10"
+    on_error: str = "fail"
+    calibrate: bool = True
+    traffic: dict[str, Any] = {}
+    labels: dict[str, str] = {}
+
+    def fingerprint(self) -> str:
+        """Digest what makes two runs the same search; what may change when a run is resumed is left out."""
+        changeable = {"budget_s", "on_invalid", "on_error", "labels", "calibrate", "hint"}
+        facts = msgspec.to_builtins(self)
+        return fingerprint(**{key: value for key, value in facts.items() if key not in changeable})
+
+
+class SearchOutcome(msgspec.Struct, frozen=True):
+    """A finished search and where its record is."""
+
+    path: Path
+    run: Run
+    result: SearchResult
+    warnings: list[Warning]
+
+
+def run_search(
+    request: SearchRequest,
+    measurer: Measurer,
+    *,
+    out: Path | None = None,
+    resume: bool = False,
+    progress: Callable[[Run, Progress], None] = lambda run, progress: None,
+    note: Callable[[str], None] = lambda text: None,
+) -> SearchOutcome:
+    """Run one search, or go on with one that was interrupted, every trial on disk before the next begins.
+
+    Raises
+    ------
+    UsageError
+        When the request cannot be carried out; nothing has been measured then.
+    """
+    saved = find_run(out, request.fingerprint()) if resume else None
+    if resume and saved is None:
+        note("nothing to resume: no run of this search yet, so this is its first")
+    if saved is not None and saved.ends and saved.ends[-1].reason == "done":
+        note(f"{saved.path}: this run is complete; its result is shown again")
+        result = SearchResult(goal_results=saved.goal_results, trials=saved.trials, end=saved.ends[-1])
+        return SearchOutcome(saved.path, saved.run, result, saved.warnings)
+
+    description = measurer.describe()
+    run = saved.run if saved is not None else _begin(request, measurer, description, note)
+    plan = _plan(request, run)
+    _check_resolution(plan, description)
+    plan.controller()  # refuses goals that cannot be searched for before anything is written
+    path = saved.path if saved is not None else new_run_directory(out) / RECORD_NAME
+    with RecordWriter(path) as writer:
+        if saved is None:
+            writer.write(run)
+        loop = SearchLoop(plan, measurer, sink=writer.write, progress=lambda state: progress(run, state))
+        if saved is not None:
+            note(f"{path}: going on after {len(saved.trials)} saved trials")
+            loop.resume(saved.trials)
+        result = loop.run()
+        warnings = _warnings(run, result)
+        for warning in warnings:
+            writer.write(warning)
+    return SearchOutcome(path, run, result, warnings)
+
+
+def _begin(request: SearchRequest, measurer: Measurer, description: Description, note: Callable[[str], None]) -> Run:
+    ceiling = None
+    if description.can_calibrate and request.calibrate:
+        note("measuring the tester's own ceiling, ports back to back")
+        ceiling = measurer.calibrate()  # type: ignore[attr-defined]
+        note(f"the tester alone reaches {units.format_load(ceiling, description.load_unit)}")
+    max_load = _max_load(request, description, ceiling)
+    shortest_s = min(goal.initial_trial_duration_s for goal in request.goals)
+    least = max(max_load / _MIN_LOAD_SHARE, 1 / shortest_s)
+    min_load = least if request.min_load is None else _load(request.min_load, description, max_load)
+    deviations = list(_deviations(request, description))
+    return Run(
+        schema=SCHEMA,
+        run_id=f"{now():%Y%m%dT%H%M%S%fZ}",
+        started=now().isoformat(timespec="seconds"),
+        tool={"name": "brimful", "version": __version__},
+        command=sys.argv,
+        host=host_facts(),
+        measurer={
+            "spec": request.measurer,
+            "name": description.name,
+            "contract": description.contract,
+            "ceiling": ceiling,
+            "can_stop_early": description.can_stop_early,
+            "virtual_time": description.virtual_time,
+        },
+        goals=request.goals,
+        min_load=min_load,
+        max_load=max_load,
+        strategy=request.strategy,
+        load_unit=description.load_unit,
+        load_scope=description.load_scope,
+        conversion_factor=description.conversion_factor,
+        traffic=description.traffic,
+        device=description.device,
+        preset=request.preset,
+        hint=None if request.hint is None else _load(request.hint, description, max_load),
+        budget_s=request.budget_s,
+        early_termination=request.early_termination and description.can_stop_early,
+        warm_up_s=request.warm_up_s,
+        on_invalid=request.on_invalid,
+        on_error=request.on_error,
+        deviations=deviations,
+        labels=request.labels,
+        fingerprint=request.fingerprint(),
+    )
+
+
+def _max_load(request: SearchRequest, description: Description, ceiling: float | None) -> float:
+    limits = [limit for limit in (description.max_load, ceiling) if limit is not None]
+    if request.max_load is not None:
+        return _load(request.max_load, description, min(limits) if limits else None)
+    if not limits:
+        message = f"measurer {request.measurer!r} does not say how much it can offer; give --max-load"
+        raise UsageError(message)
+    return min(limits)
+
+
+def _load(text: str, description: Description, max_load: float | None) -> float:
+    size = str(description.traffic.get("frame_size"))
+    return units.parse_load(text, frame_size=int(size) if size.isdecimal() else None, max_load=max_load)
+
+
+def _plan(request: SearchRequest, run: Run) -> Plan:
+    return Plan(
+        goals=run.goals,
+        min_load=run.min_load,
+        max_load=run.max_load,
+        strategy=run.strategy,
+        hint=run.hint,
+        budget_s=request.budget_s,
+        early_termination=run.early_termination,
+        warm_up_s=run.warm_up_s,
+        on_invalid=FailurePolicy.parse(request.on_invalid),
+        on_error=FailurePolicy.parse(request.on_error),
+    )
+
+
+def _check_resolution(plan: Plan, description: Description) -> None:
+    """Refuse what the measurer cannot resolve: trials too short for it."""
+    least_s = description.min_duration_s
+    for goal in plan.goals:
+        if least_s is not None and goal.initial_trial_duration_s < least_s:
+            message = (
+                f"goal {goal.name!r}: the measurer makes no trial shorter than {least_s:g} s,"
+                f" but the initial trial duration is {goal.initial_trial_duration_s:g} s"
+            )
+            raise UsageError(message)
+
+
+def _deviations(request: SearchRequest, description: Description) -> list[str]:
+    """Say what is not as in RFC 2544 section 23 (MLRsearch-15 Trial: every deviation must be in the report)."""
+    said = description.traffic.get("deviations", [])
+    found = [str(text) for text in said] if isinstance(said, list) else []
+    if request.early_termination and description.can_stop_early:
+        found.append("a trial stops, and counts in full, once its loss is certain to exceed every goal that matters")
+    if request.on_invalid == "loss" or request.on_error == "loss":
+        found.append("trials without a usable result count as loss")
+    return found
+
+
+def _warnings(run: Run, result: SearchResult) -> list[Warning]:
+    """Say what a reader of the result should know beyond the numbers."""
+    warnings = []
+    ceiling = run.measurer.get("ceiling")
+    for goal in result.goal_results:
+        found = goal.upper_bound or goal.lower_bound
+        if isinstance(ceiling, float) and found is not None and found > NEAR_CEILING * ceiling:
+            text = (
+                f"goal {goal.goal}: the result is above {NEAR_CEILING:.0%} of what the tester itself can do"
+                f" ({units.format_load(ceiling, run.load_unit)}): it may be the tester's limit, not the device's"
+            )
+            warnings.append(Warning(code="near-tester-ceiling", text=text))
+    spoiled = sum(trial.invalid not in (None, "warm-up") for trial in result.trials)
+    if spoiled:
+        warnings.append(
+            Warning(
+                code="invalid-trials", text=f"{spoiled} of {len(result.trials)} trials were invalid and not counted"
+            )
+        )
+    return warnings

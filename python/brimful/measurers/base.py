@@ -1,0 +1,101 @@
+"""The one seam to the outside world: whatever can offer a load and count what was lost."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import msgspec
+
+from brimful.errors import MeasureError
+
+
+class TrialOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened in one trial (MLRsearch-15 Trial Output). Counts are sums over all interfaces."""
+
+    sent: int
+    lost: int
+    intended: int | None = None
+    """Units that the whole trial should have offered; ``intended - sent`` counts as loss. Default: ``sent``."""
+    effective_duration_s: float | None = None
+    """What the trial weighs in the sums of the search. Default: its intended duration."""
+    stopped_early: bool = False
+    duplicated: int | None = None
+    reordered: int | None = None
+    late: int | None = None
+    directions: list[dict[str, Any]] = []
+    warnings: list[dict[str, Any]] = []
+    extra: dict[str, Any] = {}
+
+
+class Description(msgspec.Struct, frozen=True, kw_only=True):
+    """What a measurer says of itself; see ``docs/reference/measurer-protocol.md``."""
+
+    name: str = "measurer"
+    load_unit: str = "frames/s"
+    load_scope: str = "per interface and direction"
+    conversion_factor: float = 1.0
+    contract: str = ""
+    max_load: float | None = None
+    min_duration_s: float | None = None
+    can_stop_early: bool = False
+    can_calibrate: bool = False
+    virtual_time: bool = False
+    """Trials take no time of anybody's: the clock of the measurer is not the wall's."""
+    traffic: dict[str, Any] = {}
+    device: dict[str, Any] = {}
+
+
+class Measurer(Protocol):
+    """Anything that can offer a load and count what was lost."""
+
+    def describe(self) -> Description:
+        """Say what it is."""
+        ...
+
+    def measure(self, load: float, duration_s: float, *, stop_above: float | None = None) -> TrialOutput:
+        """Perform one trial.
+
+        Parameters
+        ----------
+        load
+            Units per second to offer.
+        duration_s
+            Length of the sending phase.
+        stop_above
+            Once more than this share of the trial's intended units is lost the outcome is certain, and a measurer
+            that can stop early may stop.
+
+        Raises
+        ------
+        InvalidTrialError
+            The tester spoiled the trial.
+        TrialFailedError
+            The trial gave no usable reply.
+        MeasureError
+            Nothing more can be measured.
+        """
+        ...
+
+    def now(self) -> float:
+        """Give the time in seconds that trials take place in; only differences mean something."""
+        ...
+
+    def resume_at(self, elapsed_s: float) -> None:
+        """Be told that a resumed run had got this far."""
+        ...
+
+    def close(self) -> None:
+        """Give back what it holds."""
+        ...
+
+
+class InvalidTrialError(MeasureError):
+    """The tester spoiled one trial: it counts neither as success nor as loss, and repeating it may help."""
+
+    def __init__(self, message: str, reply: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.reply = reply or {}
+
+
+class TrialFailedError(MeasureError):
+    """One trial gave no usable reply: a time-out, a crash, a malformed or impossible answer."""

@@ -1,0 +1,245 @@
+"""Any program that speaks the measurer protocol (``docs/reference/measurer-protocol.md``)."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import json
+import os
+import selectors
+import shlex
+import signal
+import subprocess
+import threading
+import time
+from typing import IO, Any
+
+import msgspec
+
+from brimful.errors import MeasureError, UsageError
+from brimful.measurers.base import Description, InvalidTrialError, TrialFailedError, TrialOutput
+
+DEFAULT_TIMEOUT_S = 30.0
+"""How much longer than a trial its reply may take."""
+_CALIBRATION_TIMEOUT_S = 60.0
+_STDERR_LINES = 3
+_LONGEST_REPLY = 1 << 22
+_KNOWN_FIELDS = frozenset(TrialOutput.__struct_fields__) - {"extra"}
+
+
+class CommandMeasurer:
+    """Runs a program and asks it for trials, one line each way.
+
+    The program is started for the first request, and again after one that failed.
+    """
+
+    def __init__(self, command: list[str], *, timeout_s: float = DEFAULT_TIMEOUT_S, name: str | None = None) -> None:
+        self._command = command
+        self._timeout_s = timeout_s
+        self._name = name or shlex.join(command)
+        self._process: _Program | None = None
+        self._next_id = 1
+        self._description: Description | None = None
+
+    def describe(self) -> Description:
+        """Ask the program what it is, once."""
+        if self._description is None:
+            self._description = self._ask_description()
+        return self._description
+
+    def _ask_description(self) -> Description:
+        reply = self._ask({"op": "describe"}, self._timeout_s)
+        if "error" in reply:
+            message = f"{self._name}: {_one_line(reply['error'])}"
+            raise MeasureError(message)
+        try:
+            return msgspec.convert({"name": self._name, **reply}, Description)
+        except msgspec.ValidationError as error:
+            message = f"{self._name}: reply to describe: {error}"
+            raise MeasureError(message) from error
+
+    def calibrate(self) -> float:
+        """Ask for the highest load that the program itself can send and receive, its ports joined back to back."""
+        reply = self._ask({"op": "calibrate"}, _CALIBRATION_TIMEOUT_S)
+        ceiling = reply.get("ceiling")
+        if not isinstance(ceiling, int | float) or not 0 < ceiling < 1e15:
+            message = f"{self._name}: reply to calibrate: {_one_line(reply.get('error', reply))}"
+            raise MeasureError(message)
+        return float(ceiling)
+
+    def measure(self, load: float, duration_s: float, *, stop_above: float | None = None) -> TrialOutput:
+        """Ask for one trial and check the reply."""
+        request: dict[str, Any] = {"op": "measure", "id": self._next_id, "load": load, "duration_s": duration_s}
+        if stop_above is not None:
+            request["stop_above_loss_ratio"] = stop_above
+        self._next_id += 1
+        reply = self._ask(request, duration_s + self._timeout_s)
+        where = f"{self._name}: trial at {load:g}/s"
+        if reply.get("id") != request["id"]:
+            self.close()
+            message = f"{where}: the reply has id {reply.get('id')!r}, not {request['id']}"
+            raise TrialFailedError(message)
+        if "error" in reply:
+            message = f"{where}: {_one_line(reply['error'])}"
+            raise MeasureError(message)
+        if "invalid" in reply:
+            raise InvalidTrialError(_one_line(reply["invalid"]), reply)
+        return trial_output(reply, where=where)
+
+    def now(self) -> float:
+        """Give the time of the wall clock."""
+        return time.monotonic()
+
+    def resume_at(self, elapsed_s: float) -> None:
+        """Nothing to do: the past is past."""
+
+    def close(self) -> None:
+        """End the program: first by closing its input, then by force."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.end()
+
+    def _ask(self, request: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+        if self._process is None:
+            self._process = _Program(self._command, self._name)
+        try:
+            line = self._process.ask(json.dumps(request).encode() + b"\n", timeout_s)
+        except BaseException:
+            self.close()
+            raise
+        try:
+            reply = json.loads(line)
+        except ValueError:
+            reply = None
+        if not isinstance(reply, dict):
+            self.close()
+            message = f"{self._name}: reply to {request['op']} is no JSON object: {line[:80]!r}"
+            raise TrialFailedError(message)
+        return reply
+
+
+def trial_output(reply: dict[str, Any], *, where: str) -> TrialOutput:
+    """Check the reply to ``measure`` and give it as a trial output.
+
+    Raises
+    ------
+    TrialFailedError
+        Naming the field that cannot be.
+    """
+    known = {key: value for key, value in reply.items() if key in _KNOWN_FIELDS}
+    extra = {key: value for key, value in reply.items() if key not in _KNOWN_FIELDS and key != "id"}
+    try:
+        output = msgspec.convert({**known, "extra": extra}, TrialOutput)
+    except msgspec.ValidationError as error:
+        message = f"{where}: {error}"
+        raise TrialFailedError(message) from error
+    for field in ("sent", "lost", "intended", "duplicated", "reordered", "late"):
+        count = getattr(output, field)
+        if count is not None and not 0 <= count < 2**63:
+            message = f"{where}: {field} is {count}; a count is 0 or more"
+            raise TrialFailedError(message)
+    if output.lost > output.sent:
+        message = f"{where}: lost {output.lost} is above sent {output.sent}"
+        raise TrialFailedError(message)
+    effective = output.effective_duration_s
+    if effective is not None and not 0 < effective <= 1e9:
+        message = f"{where}: effective_duration_s is {effective}; it must be above 0"
+        raise TrialFailedError(message)
+    return output
+
+
+class _Program:
+    """A running program with a line in and a line out."""
+
+    def __init__(self, command: list[str], name: str) -> None:
+        self._name = name
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                # Ctrl-C is for brimful, which then ends the program in an orderly way.
+                start_new_session=True,
+            )
+        except OSError as error:
+            message = f"measurer {name!r} cannot be started: {error.strerror}; check the program's path and permissions"
+            raise UsageError(message) from error
+        self._complaints: collections.deque[str] = collections.deque(maxlen=_STDERR_LINES)
+        self._listener = threading.Thread(target=self._listen, args=(_pipe(self._process.stderr),), daemon=True)
+        self._listener.start()
+        self._buffer = b""
+
+    def ask(self, request: bytes, timeout_s: float) -> bytes:
+        """Send one line and wait for one line."""
+        try:
+            stdin = _pipe(self._process.stdin)
+            stdin.write(request)
+            stdin.flush()
+        except OSError:
+            raise self._ended() from None
+        deadline = time.monotonic() + timeout_s
+        descriptor = _pipe(self._process.stdout).fileno()
+        with selectors.DefaultSelector() as selector:
+            selector.register(descriptor, selectors.EVENT_READ)
+            while b"\n" not in self._buffer:
+                remaining = deadline - time.monotonic()
+                if remaining <= 0 or not selector.select(remaining):
+                    message = f"{self._name}: no reply within {timeout_s:g} s"
+                    raise TrialFailedError(message)
+                chunk = os.read(descriptor, 65536)
+                if not chunk:
+                    raise self._ended()
+                self._buffer += chunk
+                if len(self._buffer) > _LONGEST_REPLY:
+                    message = f"{self._name}: a reply is longer than {_LONGEST_REPLY} bytes"
+                    raise TrialFailedError(message)
+        line, self._buffer = self._buffer.split(b"\n", 1)
+        return line
+
+    def end(self) -> None:
+        """Close its input, and be firm if that is not enough. The whole process group goes."""
+        # Closing flushes, and a program that has ended makes that fail.
+        with contextlib.suppress(OSError):
+            _pipe(self._process.stdin).close()
+        for ask, patience_s in ((None, 1.0), (signal.SIGTERM, 1.0), (signal.SIGKILL, 5.0)):
+            if ask is not None:
+                self._signal(ask)
+            try:
+                self._process.wait(patience_s)
+                break
+            except subprocess.TimeoutExpired:
+                continue
+        self._signal(signal.SIGKILL)
+        self._listener.join(1.0)
+        _pipe(self._process.stdout).close()
+
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
+
+    def _listen(self, stderr: IO[bytes]) -> None:
+        with stderr:
+            for line in stderr:
+                self._complaints.append(line.decode(errors="replace").strip())
+
+    def _ended(self) -> TrialFailedError:
+        try:
+            code: int | None = self._process.wait(2.0)
+        except subprocess.TimeoutExpired:
+            code = None
+        self._listener.join(1.0)
+        how = "closed its output" if code is None else f"ended with exit code {code}"
+        said = "; it said: " + " / ".join(self._complaints) if self._complaints else ""
+        return TrialFailedError(f"{self._name}: the program {how}{said}")
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    if pipe is None:
+        message = "a pipe that was asked for is missing"
+        raise AssertionError(message)
+    return pipe
+
+
+def _one_line(text: object) -> str:
+    return " ".join(str(text).split())

@@ -1,0 +1,86 @@
+"""From the text of ``--measurer`` to a measurer."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+from brimful.errors import UsageError
+from brimful.measurers.base import Measurer
+
+FORMS = "sim:KIND[,key=value...], lab:DEVICE[,rules=N], tester:PORT,PORT, cmd:PROGRAM ARGUMENTS or replay:RUN"
+"""What can be written after ``--measurer``."""
+
+
+def open_measurer(spec: str, *, timeout_s: float, tester_arguments: list[str], ip: int = 4) -> Measurer:
+    """Open what ``spec`` names.
+
+    Parameters
+    ----------
+    spec
+        See `FORMS`.
+    timeout_s
+        How much longer than a trial a program's reply may take.
+    tester_arguments
+        Traffic options for our own tester.
+    ip
+        Internet protocol version of the test traffic: what a lab's router routes.
+
+    Raises
+    ------
+    UsageError
+        When the text names nothing that can be opened.
+    """
+    kind, colon, rest = spec.partition(":")
+    if not colon or not rest:
+        message = f"measurer {spec!r} is not one of {FORMS}"
+        raise UsageError(message)
+    own: dict[str, Any] = {"timeout_s": timeout_s}
+    if kind == "sim":
+        from brimful.measurers.simulated import SimulatedMeasurer
+
+        return SimulatedMeasurer(rest)
+    if kind == "cmd":
+        from brimful.measurers.command import CommandMeasurer
+
+        return CommandMeasurer(_split(rest), **own)
+    if kind == "replay":
+        from brimful.measurers.replay import ReplayMeasurer
+
+        return ReplayMeasurer(Path(rest))
+    if kind == "lab":
+        from brimful.measurers.tester import LabMeasurer
+
+        device, rules = _lab_device(rest)
+        return LabMeasurer(device, tester_arguments, ip=ip, rules=rules, **own)
+    if kind == "tester":
+        from brimful.measurers.tester import tester_on_ports
+
+        return tester_on_ports(rest.split(","), tester_arguments, **own)
+    message = f"measurer {spec!r}: {kind!r} is unknown; write {FORMS}"
+    raise UsageError(message)
+
+
+def _lab_device(text: str) -> tuple[str, int | None]:
+    """Read ``bridge`` or ``bridge,rules=200``."""
+    device, comma, option = text.partition(",")
+    if not comma:
+        return device, None
+    key, _, number = option.partition("=")
+    if key != "rules" or not number.isdecimal():
+        message = f"measurer 'lab:{text}': {option!r} is not rules=NUMBER"
+        raise UsageError(message)
+    return device, int(number)
+
+
+def _split(command: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        message = f"measurer 'cmd:{command}': {str(error).lower()}; check the quotes"
+        raise UsageError(message) from error
+    if not words:
+        message = "measurer 'cmd:' names no program"
+        raise UsageError(message)
+    return words

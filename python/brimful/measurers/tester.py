@@ -1,0 +1,134 @@
+"""Our own tester, on ports of this machine or within a lab."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from brimful.errors import MeasureError, UsageError
+from brimful.lab import Lab, open_lab
+from brimful.measurers.base import Description, InvalidTrialError, TrialOutput
+from brimful.measurers.command import CommandMeasurer
+
+
+def tester_program() -> str:
+    """Find the tester that was installed with this package.
+
+    Raises
+    ------
+    UsageError
+        When it is not there.
+    """
+    beside = Path(sys.executable).with_name("brimful-tester")
+    found = str(beside) if beside.exists() else shutil.which("brimful-tester")
+    if found is None:
+        message = "brimful-tester is not installed beside this Python and not on the PATH; reinstall brimful"
+        raise UsageError(message)
+    return found
+
+
+def tester_on_ports(ports: list[str], arguments: list[str], *, timeout_s: float) -> CommandMeasurer:
+    """Drive the tester on two ports of this machine, cabled to the device under test."""
+    if len(ports) != 2 or not all(ports):
+        message = f"measurer 'tester:{','.join(ports)}': name two ports, like tester:eth1,eth2"
+        raise UsageError(message)
+    command = [tester_program(), *(word for port in ports for word in ("--port", port)), *arguments]
+    return CommandMeasurer(command, timeout_s=timeout_s, name="brimful-tester")
+
+
+_OFFER_STEP = 0.8
+_OFFER_ATTEMPTS = 20
+_OFFER_TRIALS = 5
+_OFFER_TRIAL_S = 0.5
+"""A load can be offered when one of so many short trials at it is on schedule; else the next one is a fifth lower."""
+
+
+class LabMeasurer:
+    """Our own tester in a lab with a device under test between its ports."""
+
+    def __init__(self, device: str, arguments: list[str], *, ip: int, rules: int | None, timeout_s: float) -> None:
+        self._arguments = [*arguments, f"--ip={ip}"]
+        self._ip = ip
+        self._timeout_s = timeout_s
+        self._lab = open_lab(device, ip=ip) if rules is None else open_lab(device, ip=ip, rules=rules)
+        try:
+            self._tester = self._tester_in(self._lab)
+        except BaseException:
+            self._lab.close()
+            raise
+
+    def describe(self) -> Description:
+        """Say what tester and device are. Ceilings are measured in a lab without a device."""
+        description = self._tester.describe()
+        return msgspec.structs.replace(description, device=self._lab.describe(), can_calibrate=True)
+
+    def calibrate(self) -> float:
+        """Measure the tester's own ceiling: what it sends and receives with its ports joined directly, in a second lab.
+
+        Where part of the device's work is done within the sender's system call, the tester reaches less with the
+        device in place; the ceiling is then what it still sends on schedule.
+        """
+        with open_lab("wire", ip=self._ip) as wire:
+            tester = self._tester_in(wire)
+            try:
+                ceiling = tester.calibrate()
+            finally:
+                tester.close()
+        for attempt in range(_OFFER_ATTEMPTS):
+            load = ceiling * _OFFER_STEP**attempt
+            if self._can_offer(load):
+                return load
+        message = f"the tester cannot even send {load:.0f} frames/s on schedule through the lab; is the machine busy?"
+        raise MeasureError(message)
+
+    def _can_offer(self, load: float) -> bool:
+        """Say whether the load can be sent at all: other work of the machine may spoil some of the trials."""
+        for _ in range(_OFFER_TRIALS):
+            with contextlib.suppress(InvalidTrialError):
+                self._tester.measure(load, _OFFER_TRIAL_S)
+                return True
+        return False
+
+    def measure(self, load: float, duration_s: float, *, stop_above: float | None = None) -> TrialOutput:
+        """Perform one trial, and note which counters of the device moved."""
+        before = self._lab.counters()
+        output = self._tester.measure(load, duration_s, stop_above=stop_above)
+        moved = _difference(before, self._lab.counters())
+        return msgspec.structs.replace(output, extra={**output.extra, "device_counters": moved})
+
+    def now(self) -> float:
+        """Give the time of the wall clock."""
+        return self._tester.now()
+
+    def resume_at(self, elapsed_s: float) -> None:
+        """Nothing to do: the lab is a new one."""
+
+    def close(self) -> None:
+        """End the tester, then take the lab down."""
+        try:
+            self._tester.close()
+        finally:
+            self._lab.close()
+
+    def _tester_in(self, lab: Lab) -> CommandMeasurer:
+        command = [tester_program(), *lab.tester_arguments(), "--priority=high", *self._arguments]
+        return CommandMeasurer(lab.command(command), timeout_s=self._timeout_s, name="brimful-tester")
+
+
+def _difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """Subtract counters, nested by interface, and leave out those that did not move."""
+    moved: dict[str, Any] = {}
+    for name, value in after.items():
+        earlier = before.get(name)
+        if isinstance(value, dict):
+            inner = _difference(earlier if isinstance(earlier, dict) else {}, value)
+            if inner:
+                moved[name] = inner
+        elif isinstance(value, int) and isinstance(earlier, int) and value != earlier:
+            moved[name] = value - earlier
+    return moved

@@ -1,0 +1,309 @@
+"""The record of a run: append-only JSON Lines, one object a line, told apart by ``kind``.
+
+Values are in SI base units, counts are whole numbers, ratios lie between 0 and 1. A file starts with a `Run`.
+Files are only ever appended to, so fields that a reader does not know stay in them; what a measurer says beyond the
+known fields is kept under ``extra``. A field never changes its meaning: `SCHEMA` goes up instead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+
+from brimful.errors import RecordError
+
+SCHEMA = 1
+"""Version of the record format."""
+
+
+class Goal(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A search goal (MLRsearch-15 Search Goal)."""
+
+    name: str
+    loss_ratio: float
+    exceed_ratio: float
+    final_trial_duration_s: float
+    duration_sum_s: float
+    initial_trial_duration_s: float
+    width: float | None = None
+
+
+class Run(msgspec.Struct, frozen=True, omit_defaults=True, tag="run", tag_field="kind"):
+    """First line of a file: what was run, where, with what."""
+
+    schema: int
+    run_id: str
+    started: str
+    tool: dict[str, str]
+    command: list[str]
+    host: dict[str, Any]
+    measurer: dict[str, Any]
+    goals: list[Goal]
+    min_load: float
+    max_load: float
+    strategy: str
+    load_unit: str = "frames/s"
+    load_scope: str = "per interface and direction"
+    conversion_factor: float = 1.0
+    traffic: dict[str, Any] = {}
+    device: dict[str, Any] = {}
+    preset: str | None = None
+    seed: int | None = None
+    hint: float | None = None
+    budget_s: float | None = None
+    early_termination: bool = False
+    warm_up_s: float = 0.0
+    on_invalid: str = "retry:10"
+    on_error: str = "fail"
+    deviations: list[str] = []
+    labels: dict[str, str] = {}
+    fingerprint: str = ""
+    """Equal for runs of the same search: what ``--resume`` looks for."""
+
+
+class Trial(msgspec.Struct, frozen=True, omit_defaults=True, tag="trial", tag_field="kind"):
+    """One trial. ``invalid`` trials are kept and never counted."""
+
+    seq: int
+    load: float
+    duration_s: float
+    intended: int
+    sent: int
+    lost: int
+    effective_duration_s: float | None = None
+    start_s: float = 0.0
+    """Since the start of the run."""
+    elapsed_s: float = 0.0
+    """Wall time of the whole trial, waits included."""
+    stopped_early: bool = False
+    phase: int | None = None
+    """Phase or target of the strategy, where it has such."""
+    invalid: str | None = None
+    duplicated: int | None = None
+    reordered: int | None = None
+    late: int | None = None
+    directions: list[dict[str, Any]] = []
+    warnings: list[dict[str, Any]] = []
+    extra: dict[str, Any] = {}
+
+
+class Sums(msgspec.Struct, frozen=True):
+    """Effective durations at one load for one goal, in seconds."""
+
+    full_low_s: float
+    full_high_s: float
+    short_low_s: float
+    short_high_s: float
+
+
+class Bound(msgspec.Struct, frozen=True, omit_defaults=True, tag="bound", tag_field="kind"):
+    """A relevant bound moved (or went away: ``load`` is null) with the trial ``seq``."""
+
+    goal: str
+    side: str
+    """``lower`` or ``upper``."""
+    load: float | None
+    seq: int
+
+
+class GoalResult(msgspec.Struct, frozen=True, omit_defaults=True, tag="goal_result", tag_field="kind"):
+    """The answer for one goal; one of them a goal, in the order of the goals."""
+
+    goal: str
+    regular: bool
+    reason: str
+    lower_bound: float | None = None
+    """Relevant lower bound as a load; for an irregular result the best that exists."""
+    upper_bound: float | None = None
+    """Relevant upper bound as a load."""
+    conditional_throughput: float | None = None
+    """At the lower bound, as a load."""
+    lower_bound_sums: Sums | None = None
+    upper_bound_sums: Sums | None = None
+
+
+class Warning(msgspec.Struct, frozen=True, omit_defaults=True, tag="warning", tag_field="kind"):
+    """Something the reader of a result should know; ``code`` is stable."""
+
+    code: str
+    text: str
+    seq: int | None = None
+
+
+class End(msgspec.Struct, frozen=True, omit_defaults=True, tag="end", tag_field="kind"):
+    """The run ended: how, and what it took. A resumed run has one for each time it ended."""
+
+    reason: str
+    """``done``, ``time-budget``, ``interrupted`` or ``measurement-failed``."""
+    trials: int
+    search_s: float
+    text: str = ""
+
+
+Record = Run | Trial | Bound | GoalResult | Warning | End
+
+
+class RunFile(msgspec.Struct, frozen=True):
+    """All records of one file."""
+
+    path: Path
+    run: Run
+    trials: list[Trial]
+    bounds: list[Bound]
+    goal_results: list[GoalResult]
+    warnings: list[Warning]
+    ends: list[End]
+
+    def counted(self) -> list[Trial]:
+        """Give the trials that count: all but the invalid ones."""
+        return [trial for trial in self.trials if trial.invalid is None]
+
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Record)
+
+
+def encode(record: Record) -> bytes:
+    """Encode one record as one line, newline included."""
+    return _encoder.encode(record) + b"\n"
+
+
+def json_schema() -> bytes:
+    """Give the JSON Schema of one record, as in ``schemas/record-v1.json``."""
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"brimful record, schema {SCHEMA}: one line of a record file",
+        **msgspec.json.schema(Record),
+    }
+    return msgspec.json.format(msgspec.json.encode(schema), indent=2) + b"\n"
+
+
+def decode_line(line: bytes, *, where: str) -> Record:
+    """Decode one line; ``where`` names it in an error."""
+    try:
+        record: Record = _decoder.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        message = f"{where}: {error}"
+        raise RecordError(message) from error
+    return record
+
+
+class RecordWriter:
+    """Appends records to a file; each line is on disk before `write` returns."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        # Unbuffered: a line that failed must not be tried again when the file is closed.
+        self._file = path.open("ab", buffering=0)
+
+    def write(self, record: Record) -> None:
+        """Append one record and sync it.
+
+        Raises
+        ------
+        RecordError
+            When the line cannot be written whole; what was written of it is taken back.
+        """
+        before = self._file.tell()
+        try:
+            line = encode(record)
+            while line:
+                line = line[self._file.write(line) :]
+            self._sync()
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self._file.truncate(before)
+            message = f"{self.path}: cannot write: {error.strerror}; make room and continue with --resume"
+            raise RecordError(message) from error
+
+    def _sync(self) -> None:
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            # Pipes and some devices cannot be synced, and need not be.
+            if error.errno not in (errno.EINVAL, errno.EROFS):
+                raise
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def __enter__(self) -> RecordWriter:
+        """Give the writer itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the file."""
+        self.close()
+
+
+def cut_torn_line(path: Path) -> None:
+    """Cut off a last line that a killed run left without its end."""
+    content = path.read_bytes()
+    whole = content.rfind(b"\n") + 1
+    if whole < len(content):
+        with path.open("r+b") as file:
+            file.truncate(whole)
+
+
+def iterate_records(path: Path) -> Iterator[Record]:
+    """Give the records of a file in order; a torn last line is left out.
+
+    Raises
+    ------
+    RecordError
+        When the file cannot be read, or a line is no record.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        message = f"{path}: cannot read: {error.strerror}"
+        raise RecordError(message) from error
+    lines = content.split(b"\n")
+    for number, line in enumerate(lines[:-1], start=1):
+        if line.strip():
+            yield decode_line(line, where=f"{path}:{number}")
+
+
+def read_run(path: Path) -> RunFile:
+    """Read a whole file (or the ``run.jsonl`` of a run directory).
+
+    Raises
+    ------
+    RecordError
+        When it is not a file of records that starts with a run of a known schema.
+    """
+    if path.is_dir():
+        path = path / "run.jsonl"
+    records = list(iterate_records(path))
+    if not records or not isinstance(records[0], Run):
+        message = f'{path}:1: a record file starts with a line of kind "run"; is this a trial log of another tool?'
+        raise RecordError(message)
+    run = records[0]
+    if run.schema > SCHEMA:
+        message = f"{path}:1: schema {run.schema} is newer than this brimful knows ({SCHEMA}); update brimful"
+        raise RecordError(message)
+    return RunFile(
+        path=path,
+        run=run,
+        trials=[record for record in records if isinstance(record, Trial)],
+        bounds=[record for record in records if isinstance(record, Bound)],
+        goal_results=_latest_results(run, [record for record in records if isinstance(record, GoalResult)]),
+        warnings=[record for record in records if isinstance(record, Warning)],
+        ends=[record for record in records if isinstance(record, End)],
+    )
+
+
+def _latest_results(run: Run, results: list[GoalResult]) -> list[GoalResult]:
+    """Keep the last result of each goal (a resumed run has more than one), in the order of the goals."""
+    latest = {result.goal: result for result in results}
+    return [latest[goal.name] for goal in run.goals if goal.name in latest]

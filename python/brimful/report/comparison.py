@@ -1,0 +1,237 @@
+"""Two sets of runs side by side: what can be compared, and what it says, goal by goal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from brimful.compare import (
+    IMPROVEMENT,
+    REGRESSION,
+    SAME,
+    Comparison,
+    Sample,
+    compare,
+)
+from brimful.errors import UsageError
+from brimful.records import Goal, GoalResult, Run, RunFile
+from brimful.report import facts, words
+from brimful.units import format_ratio
+
+PLACES = {"ports"}
+"""Parts of a traffic profile that say where the tester stood, not what it sent: they may differ."""
+
+
+class RunValue(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of one run for one goal."""
+
+    run_id: str
+    path: str
+    started: str
+    least: float
+    """Conditional throughput; 0 where none is known."""
+    most: float | None
+    """Upper bound; null where none is known."""
+    regular: bool
+    reason: str
+
+
+class GoalComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """One goal of both sides."""
+
+    goal: Goal
+    new: list[RunValue]
+    baseline: list[RunValue]
+    comparison: Comparison
+    sentence: str
+
+
+class ComparisonReport(msgspec.Struct, frozen=True, kw_only=True):
+    """All goals of two sets of runs."""
+
+    tolerance: float
+    load_unit: str
+    load_scope: str
+    new_title: str
+    baseline_title: str
+    goals: list[GoalComparison]
+
+    @property
+    def regressed(self) -> bool:
+        """Whether a goal has a regression beyond the tolerance."""
+        return any(goal.comparison.verdict == REGRESSION for goal in self.goals)
+
+
+def build(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: float = 0.01) -> ComparisonReport:
+    """Compare runs with a baseline.
+
+    Parameters
+    ----------
+    new, baseline
+        At least one run each.
+    tolerance
+        Relative difference that does not matter.
+
+    Raises
+    ------
+    UsageError
+        When the runs did not ask the same of the same traffic, and which difference it is.
+    """
+    if not new or not baseline:
+        message = "nothing to compare: give at least one run before --against and one after it"
+        raise UsageError(message)
+    first = baseline[0]
+    for other in [*baseline[1:], *new]:
+        found = differences(first.run, other.run)
+        if found:
+            message = f"{other.path} cannot be compared with {first.path}: {'; '.join(found)}"
+            raise UsageError(message)
+    return ComparisonReport(
+        tolerance=tolerance,
+        load_unit=first.run.load_unit,
+        load_scope=first.run.load_scope,
+        new_title=_title(new),
+        baseline_title=_title(baseline),
+        goals=[_goal(goal, new, baseline, tolerance) for goal in first.run.goals],
+    )
+
+
+def differences(one: Run, other: Run) -> list[str]:
+    """Say in what two runs differ that makes their results incomparable; nothing: they can be compared."""
+    found = [
+        f"{name} is {facts.text(first)} in one and {facts.text(second)} in the other"
+        for name, first, second in (
+            ("load unit", one.load_unit, other.load_unit),
+            ("load scope", one.load_scope, other.load_scope),
+            ("conversion factor", one.conversion_factor, other.conversion_factor),
+            ("measurer", _measurer_kind(one), _measurer_kind(other)),
+        )
+        if first != second
+    ]
+    goals, other_goals = ({goal.name: goal for goal in run.goals} for run in (one, other))
+    for name in dict.fromkeys([*goals, *other_goals]):
+        if name not in goals or name not in other_goals:
+            found.append(f"goal {name} is in one only")
+            continue
+        found += _attribute_differences(f"goal {name}: ", msgspec.structs.asdict(goals[name]), other_goals[name])
+    for key in dict.fromkeys([*one.traffic, *other.traffic]):
+        if key in PLACES:
+            continue
+        first, second = one.traffic.get(key), other.traffic.get(key)
+        if first != second:
+            found.append(f"traffic.{key} is {facts.text(first)} in one and {facts.text(second)} in the other")
+    return found
+
+
+def _attribute_differences(prefix: str, attributes: dict[str, object], other: Goal) -> list[str]:
+    others = msgspec.structs.asdict(other)
+    return [
+        f"{prefix}{name.removesuffix('_s').replace('_', ' ')} is {facts.text(value)} in one and "
+        f"{facts.text(others[name])} in the other"
+        for name, value in attributes.items()
+        if value != others[name]
+    ]
+
+
+def _measurer_kind(run: Run) -> str:
+    kind = run.measurer.get("kind") or str(run.measurer.get("name", "")).partition(":")[0]
+    return str(kind)
+
+
+def _title(runs: Sequence[RunFile]) -> str:
+    ids = [file.run.run_id for file in runs]
+    return ids[0] if len(ids) == 1 else f"{len(ids)} runs"
+
+
+def _goal(goal: Goal, new: Sequence[RunFile], baseline: Sequence[RunFile], tolerance: float) -> GoalComparison:
+    values, base_values = ([_value(file, goal) for file in side] for side in (new, baseline))
+    comparison = compare(_sample(values), _sample(base_values), tolerance=tolerance)
+    return GoalComparison(
+        goal=goal,
+        new=values,
+        baseline=base_values,
+        comparison=comparison,
+        sentence=sentence(comparison, tolerance),
+    )
+
+
+def _value(file: RunFile, goal: Goal) -> RunValue:
+    missing = GoalResult(goal=goal.name, regular=False, reason="no-result")
+    result = next((result for result in file.goal_results if result.goal == goal.name), missing)
+    upper = None if result.reason == "max-load-is-lower-bound" else result.upper_bound
+    return RunValue(
+        run_id=file.run.run_id,
+        path=str(file.path),
+        started=file.run.started,
+        least=result.conditional_throughput or 0.0,
+        most=upper,
+        regular=result.regular,
+        reason=result.reason,
+    )
+
+
+def _sample(values: Sequence[RunValue]) -> Sample:
+    return Sample(
+        tuple(value.least for value in values),
+        tuple(math.inf if value.most is None else max(value.most, value.least) for value in values),
+    )
+
+
+def sentence(comparison: Comparison, tolerance: float) -> str:
+    """Say the verdict on one goal.
+
+    Parameters
+    ----------
+    comparison
+        Statistics of the goal.
+    tolerance
+        Relative difference that does not matter.
+    """
+    where = _span(comparison)
+    caveat = _caveat(comparison)
+    if comparison.verdict == SAME:
+        return f"The same. {where}, within the tolerance of {format_ratio(tolerance)}.{caveat}"
+    if comparison.verdict in {REGRESSION, IMPROVEMENT}:
+        kind = "A regression" if comparison.verdict == REGRESSION else "An improvement"
+        return f"{kind}. {_change(comparison)}. {where}.{caveat}"
+    could = ""
+    if comparison.detectable is not None:
+        loss = words.share(comparison.detectable)
+        could = f" About four of five comparisons like this one show a loss of {loss} or more."
+    return f"The runs do not tell. {where}.{could}{caveat}"
+
+
+def _change(comparison: Comparison) -> str:
+    if comparison.ratio is None:
+        return "It forwards less" if comparison.verdict == REGRESSION else "It forwards more"
+    return f"It forwards {words.share(abs(comparison.ratio - 1))} {'less' if comparison.ratio < 1 else 'more'}"
+
+
+def _span(comparison: Comparison) -> str:
+    if comparison.ratio_most is None:
+        if comparison.ratio_least == 0:
+            return "Nothing is known of the difference"
+        return f"The difference is at least {signed(comparison.ratio_least)}"
+    if comparison.ratio_least == 0:
+        return f"The difference is at most {signed(comparison.ratio_most)}"
+    return f"The difference is between {signed(comparison.ratio_least)} and {signed(comparison.ratio_most)}"
+
+
+def signed(ratio: float) -> str:
+    """Write a ratio as the change it stands for.
+
+    >>> signed(0.97), signed(1.0123), signed(1.000001)
+    ('-3.00 %', '+1.23 %', '0.00 %')
+    """
+    percent = round((ratio - 1) * 100, 2)
+    return f"{percent:+.2f} %" if percent else "0.00 %"
+
+
+def _caveat(comparison: Comparison) -> str:
+    if comparison.spread is not None:
+        return ""
+    if comparison.runs == comparison.baseline_runs == 1:
+        return " With one run a side only the bounds speak: how much runs differ by themselves is not known."
+    return " Some runs have no lower bound, so only the bounds speak."

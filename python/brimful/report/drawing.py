@@ -1,0 +1,248 @@
+"""The parts that figures of a run are made of: trials, bounds, marks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from brimful.report import palette, scales
+from brimful.report.model import BoundTrace, Report
+from brimful.report.trials import TrialView
+from brimful.units import format_duration
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MARKERS = {"clean": "o", "between": "D", "above": "X", "invalid": "+", "warm-up": "1"}
+MARKER_SIZES = {"o": 4.4, "D": 4.4, "X": 5.6, "+": 7.0, "1": 7.5}
+DOTTED, DASHED, LONG_DASHED = (0, (1, 1.8)), (0, (4, 2)), (0, (6, 3))
+
+
+def level_label(level: str, goals: int) -> str:
+    """Say what the mark of a trial means.
+
+    >>> level_label("above", 1), level_label("above", 2)
+    ('trial with too much loss', 'trial with too much loss for every goal')
+    """
+    if level in {"invalid", "warm-up"}:
+        return {"invalid": "invalid trial, not counted", "warm-up": "warm-up trial, not counted"}[level]
+    if level == "between":
+        return "trial with too much loss for some goals"
+    if level == "clean":
+        return "trial within the loss ratio" + ("" if goals == 1 else " of every goal")
+    return "trial with too much loss" + ("" if goals == 1 else " for every goal")
+
+
+def draw_trials(axes: Axes, report: Report, low: float, high: float) -> None:
+    """Draw each trial as a line at its load, a mark at its end; triangles on the border for those beyond it."""
+    for level, _marker in MARKERS.items():
+        group = [trial for trial in report.trials if trial.level == level]
+        if not group:
+            continue
+        colour = palette.LEVELS[level]
+        xs = [x for trial in group for x in (trial.start_s, trial.end_s, float("nan"))]
+        ys = [trial.load for trial in group for _ in range(3)]
+        counted = level not in {"invalid", "warm-up"}
+        axes.plot(xs, ys, color=colour, linewidth=2.2, linestyle="-" if counted else DASHED, zorder=4)
+        inside = [(trial.end_s, trial.load) for trial in group if low <= trial.load <= high]
+        draw_points(axes, inside, level, level_label(level, len(report.goals)))
+        _draw_beyond(axes, [trial.end_s for trial in group if trial.load > high], high, "^", colour)
+        _draw_beyond(axes, [trial.end_s for trial in group if trial.load < low], low, "v", colour)
+    stopped = [trial for trial in report.trials if trial.stopped_early and low <= trial.load <= high]
+    if stopped:
+        xs, ys = [trial.end_s for trial in stopped], [trial.load for trial in stopped]
+        axes.plot(xs, ys, "|", color=palette.INK, markersize=10, markeredgewidth=1.0, zorder=4.5, label="stopped early")
+
+
+def _draw_beyond(axes: Axes, times: Sequence[float], edge: float, marker: str, colour: str) -> None:
+    axes.plot(
+        times, [edge] * len(times), marker, color=colour, markersize=5, markeredgewidth=0, clip_on=False, zorder=6
+    )
+
+
+def draw_points(axes: Axes, points: Sequence[tuple[float, float]], level: str, label: str) -> None:
+    """Draw the marks of trials of one level."""
+    marker = MARKERS[level]
+    filled = marker not in {"+", "1"}
+    axes.plot(
+        [x for x, _ in points],
+        [y for _, y in points],
+        marker,
+        linestyle="none",
+        label=label,
+        zorder=5,
+        color=palette.LEVELS[level],
+        markersize=MARKER_SIZES[marker],
+        markeredgecolor=palette.SURFACE if filled else palette.LEVELS[level],
+        markeredgewidth=0.5 if filled else 1.3,
+    )
+
+
+def draw_bounds(axes: Axes, report: Report) -> None:
+    """Draw the relevant bounds of each goal as steps, and the unknown between them as an area."""
+    traces = {(trace.goal, trace.side): trace for trace in report.traces}
+    for number, view in enumerate(report.goals):
+        colour = palette.goal_colour(number)
+        lower = _stairs(traces[view.goal.name, "lower"], report.axis_end_s)
+        upper = _stairs(traces[view.goal.name, "upper"], report.axis_end_s)
+        # Bounds of several goals often coincide: the earlier ones are wider and show behind the later.
+        width = 1.4 + min(0.9, 1.8 / len(report.goals)) * (len(report.goals) - 1 - number)
+        axes.plot(
+            *lower, color=colour, linewidth=width, zorder=3, label=f"{view.goal.name}: lower bound (upper: dashed)"
+        )
+        axes.plot(*upper, color=colour, linewidth=0.85 * width, linestyle=DASHED, zorder=3)
+        shade = min(0.11, 0.26 / len(report.goals))
+        for left, right, bottom, top in _rectangles(lower, upper):
+            axes.fill_between([left, right], bottom, top, color=colour, alpha=shade, linewidth=0, zorder=1)
+
+
+_Stairs = tuple[list[float], list[float]]
+
+
+def _stairs(trace: BoundTrace, end: float) -> _Stairs:
+    """Give the corners of a stepped line; not-a-number where there is no bound."""
+    xs: list[float] = []
+    ys: list[float] = []
+    for step, following in zip(trace.steps, [*trace.steps, None][1:], strict=True):
+        load = float("nan") if step.load is None else step.load
+        xs += [step.at_s, following.at_s if following else max(end, step.at_s)]
+        ys += [load, load]
+    return xs, ys
+
+
+def _rectangles(lower: _Stairs, upper: _Stairs) -> Iterator[tuple[float, float, float, float]]:
+    """Give the stretches of time in which both bounds are known and still."""
+    times = sorted({*lower[0], *upper[0]})
+    for left, right in itertools.pairwise(times):
+        bottom, top = _load_at(lower, left), _load_at(upper, left)
+        if bottom is not None and top is not None and bottom < top:
+            yield left, right, bottom, top
+
+
+def _load_at(stairs: _Stairs, at: float) -> float | None:
+    xs, ys = stairs
+    for index in range(0, len(xs), 2):
+        if xs[index] <= at < xs[index + 1]:
+            return ys[index] if ys[index] == ys[index] else None
+    return None
+
+
+def draw_overview(axes: Axes, report: Report, low: float, high: float) -> None:
+    """Draw all trials small, over all loads."""
+    for level, marker in MARKERS.items():
+        group = [trial for trial in report.trials if trial.level == level]
+        edge = 0.6 if marker in {"+", "1"} else 0.0
+        axes.plot(
+            [trial.end_s for trial in group],
+            [trial.load for trial in group],
+            marker,
+            color=palette.LEVELS[level],
+            markersize=3.0,
+            markeredgewidth=edge,
+            zorder=3,
+        )
+    axes.axhspan(low, high, color=palette.MUTED, alpha=0.15, linewidth=0, zorder=1)
+    axes.set_ylim(0, max(trial.load for trial in report.trials) * 1.15)
+    axes.locator_params(axis="y", nbins=3)
+    axes.tick_params(labelbottom=False)
+    axes.set_title(
+        "all loads; the grey band is enlarged below", fontsize="small", color=palette.MUTED, loc="right", pad=3
+    )
+
+
+def mark_times(places: Sequence[Axes], report: Report, *, apart_s: float) -> None:
+    """Mark where phases begin and where pauses were cut out; the last of the axes has the words, where they fit."""
+    marks = [(mark.at_s, mark.label, DOTTED, palette.GOALS[0]) for mark in report.phases]
+    marks = marks if len(marks) > 1 else []
+    for pause in report.pauses:
+        words = f"pause of {format_duration(pause.length_s)}" if pause.length_s else "pause"
+        marks.append((pause.at_s, words, LONG_DASHED, palette.MUTED))
+    last_words = -apart_s
+    for at, words, style, colour in sorted(marks, key=lambda mark: mark[0]):
+        for place in places:
+            place.axvline(at, color=colour, linestyle=style, linewidth=0.9, alpha=0.8, zorder=2)
+        if at - last_words < apart_s:
+            continue
+        last_words = at
+        places[-1].annotate(
+            words,
+            (at, 0),
+            xycoords=("data", "axes fraction"),
+            xytext=(3, 4),
+            textcoords="offset points",
+            rotation=90,
+            ha="left",
+            va="bottom",
+            color=palette.MUTED,
+            fontsize="x-small",
+            zorder=8,
+        )
+
+
+def label_goals(axes: Axes, report: Report, low: float, high: float) -> None:
+    """Write the result of each goal beside where its bounds end."""
+    placed: list[float] = []
+    lines = max((goal_label(view.goal.name, view.headline).count("\n") + 1 for view in report.goals), default=1)
+    apart = (high - low) * 0.045 * lines
+    for number, view in enumerate(report.goals):
+        ends = [bound.load for bound in (view.lower, view.upper) if bound is not None]
+        if not ends:
+            continue
+        at = min(max(sum(ends) / len(ends), low), high)
+        while any(abs(at - other) < apart for other in placed):
+            at += apart / 4
+        placed.append(at)
+        axes.annotate(
+            goal_label(view.goal.name, view.headline),
+            (1, at),
+            xycoords=("axes fraction", "data"),
+            xytext=(6, 0),
+            textcoords="offset points",
+            va="center",
+            ha="left",
+            color=palette.goal_colour(number),
+            fontsize="small",
+            fontweight="bold",
+            annotation_clip=False,
+        )
+
+
+def goal_label(name: str, headline: str) -> str:
+    """Write a goal and its value in short lines."""
+    return f"{name}\n{headline.replace(' … ', ' …' + chr(10))}"
+
+
+def draw_losses(axes: Axes, report: Report, trials: Sequence[TrialView]) -> None:
+    """Draw the loss ratio of trials against their load, with bounds, allowed loss and conditional throughput."""
+    floor_decade = scales.least_decade(trials)
+    for number, view in enumerate(report.goals):
+        colour = palette.goal_colour(number)
+        if view.lower is not None and view.upper is not None:
+            axes.axvspan(view.lower.load, view.upper.load, color=colour, alpha=0.16, linewidth=0, zorder=1)
+        for bound, style in ((view.lower, "-"), (view.upper, DASHED)):
+            if bound is not None:
+                axes.axvline(bound.load, color=colour, linestyle=style, linewidth=1.1, zorder=2)
+        if view.goal.loss_ratio > 0:
+            allowed = scales.loss_decade(view.goal.loss_ratio, floor_decade)
+            axes.axhline(allowed, color=colour, linestyle=DOTTED, linewidth=1.1, zorder=2)
+        if view.conditional_throughput is not None:
+            axes.plot(
+                [view.conditional_throughput],
+                [0.4],
+                "v",
+                color=colour,
+                markersize=7,
+                zorder=6,
+                markeredgecolor=palette.SURFACE,
+                markeredgewidth=0.6,
+                label=f"{view.goal.name}: conditional throughput",
+            )
+    for level in ("clean", "between", "above"):
+        group = [trial for trial in trials if trial.level == level]
+        if group:
+            points = [(trial.load, scales.loss_decade(trial.loss_ratio, floor_decade)) for trial in group]
+            draw_points(axes, points, level, level_label(level, len(report.goals)))
+    axes.set_ylim(floor_decade - scales.NO_LOSS_GAP - 0.45, 0.75)
+    axes.set_yticks(*scales.loss_ticks(floor_decade))
+    axes.axhline(floor_decade - scales.NO_LOSS_GAP / 2, color=palette.MUTED, linewidth=0.7, linestyle=DOTTED, zorder=1)

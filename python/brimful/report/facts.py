@@ -1,0 +1,146 @@
+"""Facts that reports look up in the free-form parts of a `Run`: traffic, device, measurer, host, labels.
+
+The well-known keys are listed in `docs/reference/record.md`; whatever else is there is shown as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from brimful.records import Run
+from brimful.units import ETHERNET_OVERHEAD_BYTES
+
+LINK_KEYS = ("link_bps", "link_rate_bps", "link_speed_bps")
+FRAME_SIZE_KEYS = ("frame_size", "frame_size_bytes", "frame_bytes")
+DIRECTION_KEYS = ("direction", "directions", "bidirectional")
+WARM_UP_KEYS = ("warm_up", "warmup", "warm_up_s")
+ISOLATION_KEYS = ("isolation", "isolated")
+REACTION_KEYS = ("load_reaction", "pacing", "burst", "bursts")
+PROTOCOL_KEYS = ("protocol", "protocols")
+STREAM_KEYS = ("flows", "streams", "flow_count")
+MEDIUM_KEYS = ("medium", "media", "link", "driver")
+MESH_KEYS = ("mesh", "topology")
+MODIFIER_KEYS = ("modifiers", "modifier")
+CEILING_KEYS = ("ceiling", "measured_ceiling")
+DUPLICATE_KEYS = ("duplicates", "duplicate_handling")
+REORDER_KEYS = ("reordering", "reorder_handling")
+EFFECTIVE_KEYS = ("effective_duration",)
+
+
+def lookup(run: Run, keys: tuple[str, ...]) -> object:
+    """Give the first value under a key: in the traffic, the device, the measurer, the host or the labels; or none."""
+    for place in (run.traffic, run.device, run.measurer, run.host, run.labels):
+        for key in keys:
+            value = place.get(key)
+            if value is not None and value != "":
+                return value
+    return None
+
+
+def number(value: object) -> float | None:
+    """Give a value as a finite number above zero, or nothing.
+
+    >>> number("64"), number("imix"), number(True), number(0)
+    (64.0, None, None, None)
+    """
+    if isinstance(value, str) and value.isdecimal():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 < value < 1e300 else None
+
+
+def frame_size(run: Run) -> float | None:
+    """Give the frame size in bytes, FCS included, where all frames have one size."""
+    return number(lookup(run, FRAME_SIZE_KEYS))
+
+
+def link_bps(run: Run) -> float | None:
+    """Give the bit rate of the link."""
+    return number(lookup(run, LINK_KEYS))
+
+
+def theoretical_rate(run: Run) -> float | None:
+    """Give the most frames a second that the link carries in one direction at the frame size."""
+    size, rate = frame_size(run), link_bps(run)
+    return rate / (8 * (size + ETHERNET_OVERHEAD_BYTES)) if size is not None and rate is not None else None
+
+
+def counts_frames(run: Run) -> bool:
+    """Say whether a load counts frames, so that RFC 2544 has something to say about it."""
+    return run.load_unit in {"frames/s", "packets/s", "pps", "fps"}
+
+
+def directions(run: Run) -> str | None:
+    """Give the directions of the traffic in words."""
+    value = lookup(run, DIRECTION_KEYS)
+    if value is None:
+        return None
+    if value is True or value in ("bi", 2):
+        return "both directions at once"
+    if value is False or value in ("uni", 1):
+        return "one direction"
+    return text(value)
+
+
+def protocol(run: Run) -> str | None:
+    """Give the protocols of the traffic in words."""
+    said = lookup(run, PROTOCOL_KEYS)
+    if said is not None:
+        return text(said)
+    layers = [
+        str(run.traffic["transport"]).upper() if run.traffic.get("transport") else "",
+        f"IPv{text(run.traffic['ip_version'])}" if run.traffic.get("ip_version") else "",
+        f"VLAN {text(run.traffic['vlan'])}" if run.traffic.get("vlan") else "",
+    ]
+    return " over ".join(layer for layer in layers if layer) or None
+
+
+def is_own_tester(run: Run) -> bool:
+    """Say whether the traffic came from the tester of this package."""
+    return run.measurer.get("name") == "brimful-tester"
+
+
+def is_lab(run: Run) -> bool:
+    """Say whether the device stood in a lab of this package."""
+    return str(run.measurer.get("spec", "")).startswith("lab:")
+
+
+def is_simulated(run: Run) -> bool:
+    """Say whether nothing real was measured."""
+    if run.traffic.get("simulated") or run.device.get("simulated"):
+        return True
+    return str(run.measurer.get("name", "")).startswith("sim:")
+
+
+def text(value: object) -> str:
+    """Write any value of a record for people.
+
+    >>> text({"a": [1, 2], "b": True})
+    'a: 1, 2; b: yes'
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return "; ".join(f"{key}: {text(part)}" for key, part in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(text(part) for part in value) or "none"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return "none" if value is None else str(value)
+
+
+def table(mapping: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Give a nested mapping as rows of path and value.
+
+    >>> table({"nic": {"driver": "veth"}, "cores": 4})
+    [('nic.driver', 'veth'), ('cores', '4')]
+    """
+    rows: list[tuple[str, str]] = []
+    for key, value in mapping.items():
+        if isinstance(value, Mapping) and value:
+            rows += [(f"{key}.{path}", shown) for path, shown in table(value)]
+        else:
+            rows.append((str(key), text(value)))
+    return rows

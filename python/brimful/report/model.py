@@ -1,0 +1,269 @@
+"""Everything that a report of one run shows, computed once from its records."""
+
+from __future__ import annotations
+
+import msgspec
+
+from brimful.records import Bound, Goal, GoalResult, Run, RunFile, Sums
+from brimful.report import facts, words
+from brimful.report.trials import Pause, TrialStatistics, TrialView, total, view_trials
+from brimful.units import format_duration
+
+WIDTH_DEFINITION = "(upper bound - lower bound) / upper bound"
+RFC2544_TRIAL_S = 60.0
+"""RFC 2544 section 24: trials behind a result last at least this long."""
+RFC2544_WAIT_S = 7.0
+"""RFC 2544 section 23: 2 s for the last frames to arrive, 5 s before the next trial."""
+
+
+class BoundView(msgspec.Struct, frozen=True, kw_only=True):
+    """A relevant bound with what it rests on."""
+
+    load: float
+    aggregate_load: float
+    sums: Sums | None
+
+
+class GoalView(msgspec.Struct, frozen=True, kw_only=True):
+    """A goal with its result."""
+
+    goal: Goal
+    regular: bool
+    reason: str
+    explanation: str
+    headline: str
+    sentence: str
+    lower: BoundView | None
+    upper: BoundView | None
+    conditional_throughput: float | None
+    aggregate_throughput: float | None
+    reached_width: float | None
+    """(upper - lower) / upper; null without both bounds."""
+    theoretical_share: float | None
+    """Conditional throughput as a share of the theoretical rate of the link."""
+    bits_per_second: float | None
+    """Conditional throughput in bits of frames a second."""
+    rfc2544: str
+    """What RFC 2544 says of a result of this goal."""
+
+
+class Step(msgspec.Struct, frozen=True):
+    """From a time on, a bound is at a load; null: there is none."""
+
+    at_s: float
+    load: float | None
+
+
+class BoundTrace(msgspec.Struct, frozen=True, kw_only=True):
+    """How a bound of a goal moved."""
+
+    goal: str
+    side: str
+    steps: list[Step]
+
+
+class PhaseMark(msgspec.Struct, frozen=True):
+    """When the search first reached a phase, or trials of a greater length where phases are not recorded."""
+
+    at_s: float
+    label: str
+
+
+class Note(msgspec.Struct, frozen=True):
+    """A warning, once, however often it came."""
+
+    code: str
+    text: str
+    times: int
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is shown about a run."""
+
+    run: Run
+    title: str
+    outcome: str
+    """How the run ended, in a sentence."""
+    complete: bool
+    goals: list[GoalView]
+    trials: list[TrialView]
+    pauses: list[Pause]
+    phases: list[PhaseMark]
+    traces: list[BoundTrace]
+    statistics: TrialStatistics
+    search_s: float
+    axis_end_s: float
+    frame_size: float | None
+    link_bps: float | None
+    theoretical_rate: float | None
+    deviations: list[str]
+    warnings: list[Note]
+
+
+def build(file: RunFile) -> Report:
+    """Compute what a report shows.
+
+    Parameters
+    ----------
+    file
+        The records of a run, complete or not.
+    """
+    run = file.run
+    trials, pauses = view_trials(file.trials, run.goals)
+    statistics = total(file.trials)
+    results = {result.goal: result for result in file.goal_results}
+    goals = [_goal(run, goal, results.get(goal.name)) for goal in run.goals]
+    axis_end = max((trial.end_s for trial in trials), default=0.0)
+    return Report(
+        run=run,
+        title=_title(run),
+        outcome=_outcome(file),
+        complete=bool(file.ends) and file.ends[-1].reason == "done",
+        goals=goals,
+        trials=trials,
+        pauses=pauses,
+        phases=_phases(trials),
+        traces=_traces(file.bounds, run.goals, trials),
+        statistics=statistics,
+        search_s=max((end.search_s for end in file.ends), default=statistics.elapsed_s),
+        axis_end_s=axis_end,
+        frame_size=facts.frame_size(run),
+        link_bps=facts.link_bps(run),
+        theoretical_rate=facts.theoretical_rate(run) if facts.counts_frames(run) else None,
+        deviations=_deviations(run, statistics),
+        warnings=_warnings(file),
+    )
+
+
+def _title(run: Run) -> str:
+    for place in (run.device, run.labels):
+        name = place.get("name") or place.get("title")
+        if name:
+            return str(name)
+    if run.device.get("simulated"):
+        return f"Simulated: {str(run.device['simulated']).partition(',')[0]}"
+    if run.device.get("device"):
+        return f"{str(run.device['device']).capitalize()} in a lab"
+    return str(run.measurer.get("name") or run.run_id)
+
+
+def _outcome(file: RunFile) -> str:
+    if not file.ends:
+        return "The run has not ended: it is still going on, or it was killed. Everything up to then is shown."
+    last = file.ends[-1]
+    how = words.CLOCK_WORDS.get(last.reason, f"ended ({last.reason})")
+    parts = [f"The search {how} after {words.count(last.trials, 'trial')} in {format_duration(last.search_s)}."]
+    if len(file.ends) > 1:
+        parts.append(f"It was resumed {words.count(len(file.ends) - 1, 'time')}.")
+    if last.text:
+        parts.append(_as_sentence(last.text))
+    return " ".join(parts)
+
+
+def _goal(run: Run, goal: Goal, result: GoalResult | None) -> GoalView:
+    lower = _bound(run, result.lower_bound, result.lower_bound_sums) if result else None
+    upper = _bound(run, result.upper_bound, result.upper_bound_sums) if result else None
+    throughput = result.conditional_throughput if result else None
+    reason = result.reason if result else "no-result"
+    limit = facts.theoretical_rate(run) if facts.counts_frames(run) else None
+    size = facts.frame_size(run) if facts.counts_frames(run) else None
+    return GoalView(
+        goal=goal,
+        regular=result.regular if result else False,
+        reason=reason,
+        explanation=words.explain(reason),
+        headline=words.headline(result, run.load_unit),
+        sentence=words.sentence(goal, result, run.load_unit),
+        lower=lower,
+        upper=upper,
+        conditional_throughput=throughput,
+        aggregate_throughput=None if throughput is None else throughput * run.conversion_factor,
+        reached_width=(upper.load - lower.load) / upper.load if lower and upper and upper.load > 0 else None,
+        theoretical_share=throughput / limit if throughput is not None and limit else None,
+        bits_per_second=throughput * size * 8 if throughput is not None and size else None,
+        rfc2544=_rfc2544(goal),
+    )
+
+
+def _bound(run: Run, load: float | None, sums: Sums | None) -> BoundView | None:
+    if load is None:
+        return None
+    return BoundView(load=load, aggregate_load=load * run.conversion_factor, sums=sums)
+
+
+def _rfc2544(goal: Goal) -> str:
+    if goal.loss_ratio > 0:
+        return "no throughput in the sense of RFC 2544: some loss is allowed"
+    if goal.exceed_ratio > 0:
+        return "no throughput in the sense of RFC 2544: some of the trials may lose frames"
+    if goal.final_trial_duration_s < RFC2544_TRIAL_S:
+        return "throughput, conditionally compliant: trials are shorter than 60 s"
+    return "throughput, unconditionally compliant"
+
+
+def _phases(trials: list[TrialView]) -> list[PhaseMark]:
+    counted = [trial for trial in trials if trial.invalid is None]
+    numbered = any(trial.phase is not None for trial in counted)
+    marks: list[PhaseMark] = []
+    furthest = -1.0
+    for trial in counted:
+        stage = float(trial.phase if trial.phase is not None else -1) if numbered else trial.duration_s
+        if stage > furthest:
+            furthest = stage
+            label = f"phase {trial.phase}" if numbered else f"{format_duration(trial.duration_s)} trials"
+            marks.append(PhaseMark(trial.start_s, label))
+    return marks
+
+
+def _traces(bounds: list[Bound], goals: list[Goal], trials: list[TrialView]) -> list[BoundTrace]:
+    ends = {trial.seq: trial.end_s for trial in trials}
+    return [
+        BoundTrace(
+            goal=goal.name,
+            side=side,
+            steps=[
+                Step(ends[bound.seq], bound.load)
+                for bound in bounds
+                if bound.goal == goal.name and bound.side == side and bound.seq in ends
+            ],
+        )
+        for goal in goals
+        for side in ("lower", "upper")
+    ]
+
+
+def _deviations(run: Run, statistics: TrialStatistics) -> list[str]:
+    found = [_as_sentence(text) for text in run.deviations]
+    finals = [goal.final_trial_duration_s for goal in run.goals]
+    if finals and min(finals) < RFC2544_TRIAL_S:
+        lengths = [words.exact_seconds(length) for length in sorted(set(finals))]
+        found.append(f"The trials behind a result last {' and '.join(lengths)}; RFC 2544 asks for at least 60 s.")
+    if statistics.stopped_early:
+        found.append(
+            f"{words.count(statistics.stopped_early, 'trial was', 'trials were')} stopped early; "
+            "what such a trial did not send any more is not counted as loss."
+        )
+    elif run.early_termination:
+        found.append("Trials could be stopped early; none was.")
+    waits = None if facts.is_simulated(run) else statistics.wait_per_trial_s
+    if waits is not None and waits < RFC2544_WAIT_S:
+        found.append(
+            f"A trial takes {format_duration(waits)} beyond its sending time (median), all waits "
+            "included; RFC 2544 waits 2 s for the last frames and 5 s before the next trial."
+        )
+    return list(dict.fromkeys(found))
+
+
+def _as_sentence(text: str) -> str:
+    sentence = text[:1].upper() + text[1:]
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
+
+
+def _warnings(file: RunFile) -> list[Note]:
+    said = [(warning.code, warning.text) for warning in file.warnings]
+    for trial in file.trials:
+        said += [(str(note.get("code", "warning")), str(note.get("text", ""))) for note in trial.warnings]
+    times: dict[tuple[str, str], int] = {}
+    for entry in said:
+        times[entry] = times.get(entry, 0) + 1
+    return [Note(code, text, number) for (code, text), number in times.items()]

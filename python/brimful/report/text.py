@@ -1,0 +1,229 @@
+"""The report of a run for a terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from brimful.report import facts, words
+from brimful.report.model import GoalView, Report
+from brimful.report.statements import MISSING, make_statements
+from brimful.units import format_duration, format_load, format_ratio
+
+Style = Callable[[str, str], str]
+"""Gives a text in a role: ``title``, ``good``, ``bad``, ``faint``."""
+
+WIDTH = 100
+
+
+def plain(text: str, role: str) -> str:
+    """Give the text as it is."""
+    return text
+
+
+def coloured(text: str, role: str) -> str:
+    """Give the text in the colours of a terminal."""
+    import click
+
+    looks: dict[str, Any] = {
+        "title": {"bold": True},
+        "good": {"fg": "green"},
+        "bad": {"fg": "red", "bold": True},
+        "faint": {"dim": True},
+    }
+    return click.style(text, **looks[role])
+
+
+def render(report: Report, *, style: Style = plain) -> str:
+    """Write the report as lines for a terminal.
+
+    Parameters
+    ----------
+    report
+        From `brimful.report.model.build`.
+    style
+        How roles look; the default leaves text plain.
+    """
+    blocks = [
+        _head(report, style),
+        _results(report, style),
+        _bounds(report, style),
+        _trials(report, style),
+        _list("Deviations from the RFC 2544 trial procedure", report.deviations, style),
+        _list("Warnings", [_note(note.code, note.text, note.times) for note in report.warnings], style),
+        _set_up(report, style),
+        _statements(report, style),
+    ]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def summary(report: Report, *, style: Style = plain) -> str:
+    """Write the result alone: what a search prints when it ends."""
+    blocks = [
+        _head(report, style),
+        _results(report, style),
+        _bounds(report, style),
+        _list("Warnings", [_note(note.code, note.text, note.times) for note in report.warnings], style),
+    ]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), indent: int = 2) -> str:
+    """Align rows in columns two spaces apart; the columns of ``right`` at their right edge.
+
+    >>> print(table([["goal", "load"], ["ndr", "9.5 Mpps"]], right=[1], indent=0))
+    goal      load
+    ndr   9.5 Mpps
+    """
+    if not rows:
+        return ""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.rjust(width) if column in right else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append((" " * indent + "  ".join(cells)).rstrip())
+    return "\n".join(lines)
+
+
+def _head(report: Report, style: Style) -> str:
+    run = report.run
+    tool = " ".join(part for part in (run.tool.get("name", ""), run.tool.get("version", "")) if part)
+    how = f"strategy {run.strategy}" + (f", preset {run.preset}" if run.preset else "")
+    lines = [
+        style(report.title, "title"),
+        _wrap(report.outcome, 0),
+        style(f"run {run.run_id}, started {run.started}, {tool or 'unknown tool'}, {how}", "faint"),
+    ]
+    return "\n".join(lines)
+
+
+def _results(report: Report, style: Style) -> str:
+    lines = []
+    name_width = max((len(view.goal.name) for view in report.goals), default=0)
+    value_width = max((len(view.headline) for view in report.goals), default=0)
+    for view in report.goals:
+        kind = style("regular", "good") if view.regular else style(f"IRREGULAR ({view.reason})", "bad")
+        name = style(view.goal.name.ljust(name_width), "title")
+        lines.append(f"  {name}  {view.headline.rjust(value_width)}  {kind}")
+        lines.append(_wrap(view.sentence if view.regular else f"{view.sentence} {view.explanation}", 4 + name_width))
+    head = style(f"Conditional throughput, {report.run.load_scope}", "title")
+    return "\n".join([head, *lines])
+
+
+def _bounds(report: Report, style: Style) -> str:
+    run = report.run
+    rows = [["goal", "lower bound", "upper bound", "width", "asked", "loss", "exceed", "trial", "sum"]]
+    rows += [_bound_row(report, view) for view in report.goals]
+    parts = [style("Bounds and goals", "title"), table(rows, right=range(1, 9))]
+    if run.conversion_factor != 1:
+        aggregates = [
+            f"{view.goal.name} {format_load(view.aggregate_throughput, run.load_unit)}"
+            for view in report.goals
+            if view.aggregate_throughput is not None
+        ]
+        if aggregates:
+            factor = facts.text(run.conversion_factor)
+            parts.append(f"  In total over all interfaces and directions (factor {factor}): {', '.join(aggregates)}.")
+    limits = f"{format_load(run.min_load, run.load_unit)} to {format_load(run.max_load, run.load_unit)}"
+    parts.append(f"  Loads searched: {limits}.")
+    if report.theoretical_rate is not None:
+        shares = [
+            f"{view.goal.name} {words.share(view.theoretical_share)}"
+            for view in report.goals
+            if view.theoretical_share is not None
+        ]
+        limit = format_load(report.theoretical_rate, run.load_unit)
+        parts.append(f"  The link carries {limit} of this size" + (f": {', '.join(shares)}." if shares else "."))
+    return "\n".join(parts)
+
+
+def _bound_row(report: Report, view: GoalView) -> list[str]:
+    unit = report.run.load_unit
+    goal = view.goal
+    return [
+        goal.name,
+        format_load(view.lower.load, unit) if view.lower else "none",
+        format_load(view.upper.load, unit) if view.upper else "none",
+        format_ratio(view.reached_width) if view.reached_width is not None else "-",
+        format_ratio(goal.width) if goal.width is not None else "free",
+        format_ratio(goal.loss_ratio),
+        format_ratio(goal.exceed_ratio),
+        words.exact_seconds(goal.final_trial_duration_s),
+        words.exact_seconds(goal.duration_sum_s),
+    ]
+
+
+def _trials(report: Report, style: Style) -> str:
+    totals = report.statistics
+    if not totals.total:
+        return "\n".join([style("Trials", "title"), "  None."])
+    warm_up = f"{totals.warm_up} for warm-up, " if totals.warm_up else ""
+    lines = [
+        f"{words.count(totals.total, 'trial')}: {totals.counted} counted, {totals.invalid} invalid, {warm_up}"
+        f"{totals.stopped_early} stopped early; {_lengths(totals.shortest_s, totals.longest_s)} each; "
+        f"{format_duration(totals.sending_s)} of sending in {format_duration(totals.elapsed_s)}.",
+        f"{words.group(totals.sent)} sent, {words.group(totals.lost)} lost, {words.group(totals.unsent)} unsent.",
+    ]
+    lines += [f"Invalid: {reason} ({words.count(n, 'time')})." for reason, n in totals.invalid_reasons.items()]
+    return "\n".join([style("Trials", "title"), *(_wrap(line, 2) for line in lines)])
+
+
+def _lengths(shortest: float | None, longest: float | None) -> str:
+    if shortest is None or longest is None or shortest == longest:
+        return words.seconds(longest)
+    return f"{format_duration(shortest)} to {format_duration(longest)}"
+
+
+def _note(code: str, text: str, times: int) -> str:
+    repeated = f" ({words.count(times, 'time')})" if times > 1 else ""
+    return f"{code}: {text}{repeated}" if text else f"{code}{repeated}"
+
+
+def _list(title: str, entries: Sequence[str], style: Style) -> str:
+    if not entries:
+        return ""
+    return "\n".join([style(title, "title"), *(_wrap(f"- {entry}", 2, hang=2) for entry in entries)])
+
+
+def _set_up(report: Report, style: Style) -> str:
+    run = report.run
+    rows = [
+        [name, path, value]
+        for name, mapping in (
+            ("device", run.device),
+            ("traffic", run.traffic),
+            ("measurer", run.measurer),
+            ("host", run.host),
+        )
+        for path, value in facts.table(mapping)
+    ]
+    names = [""] + [row[0] for row in rows]
+    rows = [["" if row[0] == before else row[0], *row[1:]] for row, before in zip(rows, names, strict=False)]
+    command = f"  {' '.join(run.command)}" if run.command else ""
+    return "\n".join(part for part in (style("Set-up", "title"), table(rows), command) if part)
+
+
+def _statements(report: Report, style: Style) -> str:
+    lines = [style("What the specification asks a report to state", "title")]
+    for statement in make_statements(report):
+        missing = statement.state == MISSING
+        text = _wrap(f"{statement.item.id}: {'MISSING. ' if missing else ''}{statement.text}", 2, hang=2)
+        lines.append(text.replace("MISSING.", style("MISSING.", "bad"), 1) if missing else text)
+    return "\n".join(lines)
+
+
+def _wrap(text: str, indent: int, *, hang: int = 0) -> str:
+    """Fill lines without parting a number from its unit."""
+    filled = textwrap.fill(
+        words.keep_units(text),
+        WIDTH,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + hang),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return filled.replace("\N{NO-BREAK SPACE}", " ")

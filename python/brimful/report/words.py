@@ -1,0 +1,137 @@
+"""Results and reasons in words."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from brimful.records import Goal, GoalResult
+from brimful.units import format_duration, format_load, format_ratio
+
+REASONS = {
+    "regular": "Both relevant bounds are there and close enough.",
+    "max-load-is-lower-bound": "Even the max load met the goal, so only a least value is known.",
+    "min-load-is-upper-bound": "Even the min load missed the goal, so only a greatest value is known.",
+    "no-progress": "A load was measured many times over and still has no verdict: its trials weigh too little.",
+    "width-not-reached": "The bounds stayed further apart than the width that the goal asks for.",
+    "time-budget": "The time budget was spent before the goal was reached; the bounds are what was known by then.",
+    "interrupted": "The search was interrupted before the goal was reached; the bounds are what was known by then.",
+    "measurement-failed": "The measurer failed before the goal was reached; the bounds are what was known by then.",
+    "no-result": "The record has no result for this goal: the run is still going on, or was killed.",
+}
+"""What each reason code of a goal result means."""
+
+CLOCK_WORDS = {
+    "done": "finished",
+    "time-budget": "stopped when its time budget was spent",
+    "interrupted": "was interrupted",
+    "measurement-failed": "ended because the measurer failed",
+}
+"""How a run ended, by the reason of its `End` record."""
+
+
+def explain(reason: str) -> str:
+    """Give a reason code in a sentence."""
+    return REASONS.get(reason, f"The record gives the reason {reason!r}, which this version does not know.")
+
+
+def headline(result: GoalResult | None, unit: str) -> str:
+    """Give the one value of a goal that a reader takes away, with its sign where it is no exact answer.
+
+    >>> headline(GoalResult("ndr", False, "max-load-is-lower-bound", conditional_throughput=14.88e6), "frames/s")
+    '≥ 14.88 Mpps'
+    """
+    if result is None:
+        return "no result"
+    throughput = result.conditional_throughput
+    if result.regular and throughput is not None:
+        return format_load(throughput, unit)
+    if throughput is not None and (result.upper_bound is None or result.reason == "max-load-is-lower-bound"):
+        return f"≥ {format_load(throughput, unit)}"
+    if throughput is not None and result.upper_bound is not None:
+        return f"{format_load(throughput, unit)} … {format_load(result.upper_bound, unit)}"
+    if result.upper_bound is not None:
+        return f"< {format_load(result.upper_bound, unit)}"
+    return "no bounds"
+
+
+def sentence(goal: Goal, result: GoalResult | None, unit: str) -> str:
+    """Say the result of a goal in one sentence for people who see no symbols."""
+    asked = f"with at most {format_ratio(goal.loss_ratio)} loss" if goal.loss_ratio else "without loss"
+    if result is None or (result.lower_bound is None and result.upper_bound is None):
+        return f"How much it forwards {asked} is not known."
+    throughput = result.conditional_throughput
+    if throughput is None:
+        upper = format_load(result.upper_bound, unit) if result.upper_bound is not None else "?"
+        return f"It forwards less than {upper} {asked}."
+    if result.upper_bound is None:
+        return f"It forwards at least {format_load(throughput, unit)} {asked}."
+    if result.regular:
+        return f"It forwards {format_load(throughput, unit)} {asked}."
+    return f"It forwards between {format_load(throughput, unit)} and {format_load(result.upper_bound, unit)} {asked}."
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """Write a number with its noun.
+
+    >>> count(1, "trial"), count(1200, "trial"), count(0, "is", "are")
+    ('1 trial', '1\u202f200 trials', '0 are')
+    """
+    return f"{group(number)} {one if number == 1 else many or one + 's'}"
+
+
+def group(number: int) -> str:
+    """Write a whole number in groups of three digits, held together by narrow spaces.
+
+    >>> group(1234567)
+    '1\u202f234\u202f567'
+    """
+    return f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def share(value: float) -> str:
+    """Write a share in per cent with three digits that matter.
+
+    >>> share(0.98765), share(0.0)
+    ('98.8 %', '0 %')
+    """
+    if value == 0:
+        return "0 %"
+    percent = value * 100
+    digits = max(0, 2 - math.floor(math.log10(abs(percent))))
+    return f"{percent:.{min(digits, 9)}f} %"
+
+
+def bits(per_second: float) -> str:
+    """Write a rate of bits.
+
+    >>> bits(9.5e9)
+    '9.500 Gbps'
+    """
+    return format_load(per_second, "bps")
+
+
+def exact_seconds(value: float) -> str:
+    """Write a time as it was asked for, not rounded.
+
+    >>> exact_seconds(21.0), exact_seconds(1.25), exact_seconds(5.477)
+    ('21 s', '1.25 s', '5.477 s')
+    """
+    return f"{value:.9g} s"
+
+
+def seconds(value: float | None) -> str:
+    """Write a time, or that it is not known."""
+    return "not recorded" if value is None else format_duration(value)
+
+
+def keep_units(text: str) -> str:
+    r"""Hold numbers and their units together, so that no line breaks between them.
+
+    >>> keep_units("9.5 Mpps in 2 min 3 s")
+    '9.5\xa0Mpps in 2\xa0min 3\xa0s'
+    """
+    return _NUMBER_AND_UNIT.sub("\\1\N{NO-BREAK SPACE}", text)
+
+
+_NUMBER_AND_UNIT = re.compile(r"([\d.]|≥|<) (?=[\d%]|ms\b|s\b|min\b|h\b|[kMG]?pps\b|bytes\b)")

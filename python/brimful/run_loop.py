@@ -1,0 +1,404 @@
+"""The run loop: a Controller that selects trials, a Measurer that performs them, records that keep them.
+
+The loop owns what the engine must not know: the clock, the time budget, failures, and the file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from brimful import _core
+from brimful.errors import MeasureError, UsageError
+from brimful.goals import SearchGoal, named_goals, problem_json
+from brimful.measurers.base import Description, InvalidTrialError, Measurer, TrialFailedError, TrialOutput
+from brimful.measurers.function import FunctionMeasurer, MeasureFunction
+from brimful.records import Bound, End, Goal, GoalResult, Record, Trial, Warning
+
+
+class FailurePolicy(msgspec.Struct, frozen=True):
+    """What to do about a trial that gave nothing to count: fail, repeat it, or count it as total loss."""
+
+    retries: int = 0
+    count_as_loss: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> FailurePolicy:
+        """Read ``fail``, ``retry:N`` or ``loss``.
+
+        >>> FailurePolicy.parse("retry:3").retries
+        3
+        """
+        if text == "fail":
+            return cls()
+        if text == "loss":
+            return cls(count_as_loss=True)
+        kind, _, number = text.partition(":")
+        if kind == "retry" and number.isdecimal() and 1 <= int(number) <= 1000:
+            return cls(retries=int(number))
+        message = f"policy {text!r} is not fail, retry:N (N from 1 to 1000) or loss"
+        raise UsageError(message)
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a search is told."""
+
+    goals: list[Goal]
+    min_load: float
+    max_load: float
+    strategy: str = "straddle"
+    hint: float | None = None
+    budget_s: float | None = None
+    early_termination: bool = False
+    warm_up_s: float = 0.0
+    on_invalid: FailurePolicy = FailurePolicy(retries=3)
+    on_error: FailurePolicy = FailurePolicy()
+
+    def controller(self) -> _core.Controller:
+        """Begin the search.
+
+        Raises
+        ------
+        UsageError
+            When goals or limits cannot be searched for.
+        """
+        problem = problem_json(
+            self.goals,
+            self.min_load,
+            self.max_load,
+            hint=self.hint,
+            early_termination=self.early_termination,
+        )
+        try:
+            return _core.Controller(problem, self.strategy)
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """Where a search stands, for whoever shows it."""
+
+    bounds: list[tuple[float | None, float | None]]
+    next_trial: tuple[float, float] | None
+    elapsed_s: float
+    remaining_s: float | None
+    trials: int
+
+
+class SearchResult(msgspec.Struct, frozen=True):
+    """What a search found."""
+
+    goal_results: list[GoalResult]
+    """One a goal, in the order of the goals."""
+    trials: list[Trial]
+    """In the order they were made, invalid ones included."""
+    end: End
+
+    @property
+    def regular(self) -> bool:
+        """Whether every goal was reached."""
+        return all(result.regular for result in self.goal_results)
+
+
+class _BudgetSpentError(Exception):
+    """The time budget ended within a trial."""
+
+
+class SearchLoop:
+    """One search from the first trial (or the saved ones) to the results.
+
+    Parameters
+    ----------
+    plan
+        What to search for.
+    measurer
+        Whoever performs the trials.
+    sink
+        Is given every record the moment it exists; returns when it is safe.
+    progress
+        Is told where the search stands before each trial.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        measurer: Measurer,
+        *,
+        sink: Callable[[Record], None] = lambda record: None,
+        progress: Callable[[Progress], None] = lambda progress: None,
+    ) -> None:
+        self._plan = plan
+        self._measurer = measurer
+        self._description: Description = measurer.describe()
+        self._sink = sink
+        self._progress = progress
+        self._controller = plan.controller()
+        self._bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(plan.goals)
+        self._trials: list[Trial] = []
+        self._elapsed_before_s = 0.0
+        self._start_s = measurer.now()
+        self._longest_wait_s = 0.0
+
+    def resume(self, saved: Sequence[Trial]) -> None:
+        """Take over the trials of a run that was interrupted."""
+        for trial in saved:
+            self._trials.append(trial)
+            self._note_wait(trial)
+            if trial.invalid is None:
+                self._feed(trial)
+        if saved:
+            self._elapsed_before_s = max(trial.start_s + trial.elapsed_s for trial in saved)
+            self._measurer.resume_at(self._elapsed_before_s)
+            self._start_s = self._measurer.now()
+        self._bounds = self._controller.bounds()
+
+    def run(self) -> SearchResult:
+        """Search until done, out of time, interrupted or failed; the results are what the trials support."""
+        reason, text = "done", ""
+        try:
+            with self._alarm():
+                self._warm_up()
+                while (trial := self._controller.next()) is not None:
+                    if self._is_out_of_time(trial[1]):
+                        reason = "time-budget"
+                        break
+                    self._show(trial)
+                    self._count(*trial)
+        except _BudgetSpentError:
+            reason = "time-budget"
+        except KeyboardInterrupt:
+            reason = "interrupted"
+        except MeasureError as error:
+            reason, text = "measurement-failed", str(error)
+        if reason != "done":
+            self._controller.stop(reason)
+        return self._finish(reason, text)
+
+    def _elapsed_s(self) -> float:
+        return self._elapsed_before_s + self._measurer.now() - self._start_s
+
+    def _is_out_of_time(self, duration_s: float) -> bool:
+        budget_s = self._plan.budget_s
+        return budget_s is not None and self._elapsed_s() + duration_s + self._longest_wait_s > budget_s
+
+    @contextlib.contextmanager
+    def _alarm(self) -> Iterator[None]:
+        """End a trial that hangs past the budget. Virtual clocks need none, and only the main thread can have one."""
+        budget_s = self._plan.budget_s
+        if (
+            budget_s is None
+            or self._description.virtual_time
+            or threading.current_thread() is not threading.main_thread()
+        ):
+            yield
+            return
+
+        def ring(_number: int, _frame: object) -> None:
+            raise _BudgetSpentError
+
+        previous = signal.signal(signal.SIGALRM, ring)
+        signal.setitimer(signal.ITIMER_REAL, max(0.001, budget_s - self._elapsed_s()))
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, previous)
+
+    def _warm_up(self) -> None:
+        """Let tester and device reach their working temperature: a trial at max load that is never counted."""
+        if self._plan.warm_up_s > 0 and not self._trials:
+            self._show((self._plan.max_load, self._plan.warm_up_s))
+            self._attempt(self._plan.max_load, self._plan.warm_up_s, None, purpose="warm-up")
+
+    def _count(self, load: float, duration_s: float) -> None:
+        """Perform one trial, as often as the policy allows, and count it."""
+        stop_above = None
+        if self._plan.early_termination and self._description.can_stop_early:
+            stop_above = self._controller.stop_above(load)
+        failures = 0
+        while True:
+            trial, policy, problem = self._attempt(load, duration_s, stop_above)
+            if policy is None:
+                break
+            if policy.count_as_loss:
+                break
+            failures += 1
+            if failures > policy.retries:
+                again = f" ({failures} times in a row)" if failures > 1 else ""
+                message = f"{problem}{again}"
+                raise MeasureError(message)
+        self._feed(trial)
+        self._record_bounds(trial.seq)
+
+    def _attempt(
+        self, load: float, duration_s: float, stop_above: float | None, purpose: str | None = None
+    ) -> tuple[Trial, FailurePolicy | None, str]:
+        """Perform one trial and save it, whatever became of it."""
+        start_s = self._elapsed_s()
+        policy, problem = None, ""
+        try:
+            output = self._measurer.measure(load, duration_s, stop_above=stop_above)
+        except InvalidTrialError as error:
+            policy, problem = self._plan.on_invalid, f"invalid trial at {load:g}/s: {error}"
+            output = self._output_of_failure(load, duration_s, error.reply)
+        except TrialFailedError as error:
+            policy, problem = self._plan.on_error, str(error)
+            output = self._output_of_failure(load, duration_s, {})
+        counted_as_loss = policy is not None and policy.count_as_loss
+        invalid = purpose if policy is None else None if counted_as_loss else problem
+        warnings = [{"code": "counted-as-loss", "text": problem}] if counted_as_loss else []
+        trial = Trial(
+            seq=len(self._trials),
+            load=load,
+            duration_s=duration_s,
+            intended=output.sent if output.intended is None else output.intended,
+            sent=output.sent,
+            lost=output.lost,
+            effective_duration_s=output.effective_duration_s,
+            start_s=round(start_s, 6),
+            elapsed_s=round(self._elapsed_s() - start_s, 6),
+            stopped_early=output.stopped_early,
+            phase=self._controller.phase(),
+            invalid=invalid,
+            duplicated=output.duplicated,
+            reordered=output.reordered,
+            late=output.late,
+            directions=output.directions,
+            warnings=output.warnings + warnings,
+            extra=output.extra,
+        )
+        self._sink(trial)
+        self._trials.append(trial)
+        self._note_wait(trial)
+        return trial, policy, problem
+
+    def _output_of_failure(self, load: float, duration_s: float, reply: dict[str, Any]) -> TrialOutput:
+        """Give what a spoiled trial counted, or total loss where it counted nothing that can be."""
+        counts = [reply.get(field) for field in ("intended", "sent", "lost")]
+        if all(isinstance(count, int) and count >= 0 for count in counts) and counts[2] <= counts[1]:  # type: ignore[operator]
+            return TrialOutput(intended=counts[0], sent=counts[1], lost=counts[2], extra=reply)  # type: ignore[arg-type]
+        intended = round(load * duration_s * self._description.conversion_factor)
+        return TrialOutput(intended=max(1, intended), sent=0, lost=0, extra=reply)
+
+    def _note_wait(self, trial: Trial) -> None:
+        self._longest_wait_s = max(self._longest_wait_s, trial.elapsed_s - trial.duration_s)
+
+    def _feed(self, trial: Trial) -> None:
+        self._controller.record(
+            trial.load,
+            trial.duration_s,
+            trial.intended,
+            trial.sent,
+            trial.lost,
+            trial.effective_duration_s,
+            trial.stopped_early,
+        )
+
+    def _record_bounds(self, seq: int) -> None:
+        bounds = self._controller.bounds()
+        for goal, before, after in zip(self._plan.goals, self._bounds, bounds, strict=True):
+            for side, old, new in zip(("lower", "upper"), before, after, strict=True):
+                if old != new:
+                    self._sink(Bound(goal=goal.name, side=side, load=new, seq=seq))
+        self._bounds = bounds
+
+    def _show(self, trial: tuple[float, float] | None) -> None:
+        self._progress(
+            Progress(
+                bounds=self._bounds,
+                next_trial=trial,
+                elapsed_s=self._elapsed_s(),
+                remaining_s=self._controller.forecast(),
+                trials=len(self._trials),
+            )
+        )
+
+    def _finish(self, reason: str, text: str) -> SearchResult:
+        results = [
+            msgspec.convert({"kind": "goal_result", "goal": goal.name, **result}, GoalResult)
+            for goal, result in zip(self._plan.goals, json.loads(self._controller.results_json()), strict=True)
+        ]
+        for result in results:
+            self._sink(result)
+        end = End(reason=reason, trials=len(self._trials), search_s=round(self._elapsed_s(), 6), text=text)
+        if text:
+            self._sink(Warning(code=reason, text=text))
+        self._sink(end)
+        return SearchResult(goal_results=results, trials=self._trials, end=end)
+
+
+def search(
+    measure: Measurer | MeasureFunction,
+    *,
+    goals: Sequence[SearchGoal],
+    min_load: float,
+    max_load: float,
+    strategy: str = "straddle",
+    hint: float | None = None,
+    budget_s: float | None = None,
+    early_termination: bool = False,
+) -> SearchResult:
+    """Find how much load something takes.
+
+    Parameters
+    ----------
+    measure
+        A measurer, or a function ``measure(load, duration) -> (sent, lost)`` or ``(sent, lost, effective_duration)``.
+    goals
+        What to find.
+    min_load, max_load
+        Limits that no trial leaves, in units per second.
+    strategy
+        ``straddle``, ``classic`` or ``bisect``.
+    hint
+        A load near which the answer is expected; affects load selection only.
+    budget_s
+        Seconds after which the search ends with the bounds it has.
+    early_termination
+        Whether trials whose outcome is certain may be cut short.
+
+    Returns
+    -------
+    SearchResult
+        ``goal_results`` in the order of the goals, and all ``trials``.
+
+    Raises
+    ------
+    UsageError
+        When goals or limits cannot be searched for.
+    MeasureError
+        When a trial gave nothing that can be counted.
+
+    Examples
+    --------
+    >>> def measure(load, duration):
+    ...     sent = round(load * duration)
+    ...     return sent, max(0, sent - round(1e6 * duration))
+    >>> result = search(measure, goals=[SearchGoal(loss_ratio=0)], min_load=1e3, max_load=1e7)
+    >>> result.goal_results[0].regular
+    True
+    >>> 0.995e6 < result.goal_results[0].lower_bound <= 1e6
+    True
+    """
+    measurer = measure if hasattr(measure, "describe") else FunctionMeasurer(getattr(measure, "measure", measure))
+    plan = Plan(
+        goals=named_goals(goals),
+        min_load=min_load,
+        max_load=max_load,
+        strategy=strategy,
+        hint=hint,
+        budget_s=budget_s,
+        early_termination=early_termination and measurer.describe().can_stop_early,
+    )
+    result = SearchLoop(plan, measurer).run()  # type: ignore[arg-type]
+    if result.end.reason == "measurement-failed":
+        raise MeasureError(result.end.text)
+    if result.end.reason == "interrupted":
+        raise KeyboardInterrupt
+    return result

@@ -1,0 +1,108 @@
+"""Where runs are kept, and how an interrupted one is found again."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import os
+import platform
+import secrets
+from pathlib import Path
+from typing import Any
+
+from brimful.errors import RecordError, UsageError
+from brimful.records import Run, RunFile, cut_torn_line, iterate_records, read_run
+
+RECORD_NAME = "run.jsonl"
+"""The record file within a run directory."""
+
+
+def fingerprint(**facts: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Digest what makes two runs the same search."""
+    text = json.dumps(facts, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def new_run_directory(out: Path | None) -> Path:
+    """Make the directory of a new run: the one asked for, or a fresh one under ``runs/``.
+
+    Raises
+    ------
+    UsageError
+        When it cannot be made, or already has a run in it.
+    """
+    directory = out or Path("runs") / f"{now():%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"--out {directory}: cannot make the directory: {error.strerror}"
+        raise UsageError(message) from error
+    if (directory / RECORD_NAME).exists():
+        message = f"--out {directory}: there is a run already; continue it with --resume or choose another directory"
+        raise UsageError(message)
+    return directory
+
+
+def find_run(out: Path | None, wanted: str) -> RunFile | None:
+    """Find the newest run of the same search, in ``out`` or under ``runs/``; its torn last line is cut off.
+
+    Raises
+    ------
+    UsageError
+        When ``out`` has a run of another search.
+    """
+    if out is not None:
+        if not (out / RECORD_NAME).exists():
+            return None
+        found = _begun_run(out)
+        if found is not None and found.fingerprint != wanted:
+            message = f"--out {out}: the run there is of another search; give the options that it was started with"
+            raise UsageError(message)
+        return _whole_run(out) if found else None
+    for directory in sorted(Path("runs").glob("*/"), reverse=True):
+        found = _begun_run(directory)
+        if found is not None and found.fingerprint == wanted:
+            return _whole_run(directory)
+    return None
+
+
+def now() -> datetime.datetime:
+    """Give the time of day in UTC."""
+    return datetime.datetime.now(datetime.UTC)
+
+
+def host_facts() -> dict[str, Any]:
+    """Describe this machine: what a reader of a result has to know of it."""
+    return {
+        "system": platform.platform(),
+        "kernel": platform.release(),
+        "machine": platform.machine(),
+        "cpu_model": _cpu_model(),
+        "cpus": os.cpu_count() or 0,
+        "load_average": round(os.getloadavg()[0], 2),
+        "python": platform.python_version(),
+    }
+
+
+def _begun_run(directory: Path) -> Run | None:
+    """Give the first record of a run directory, if it is one."""
+    try:
+        first = next(iterate_records(directory / RECORD_NAME), None)
+    except RecordError:
+        return None
+    return first if isinstance(first, Run) else None
+
+
+def _whole_run(directory: Path) -> RunFile:
+    cut_torn_line(directory / RECORD_NAME)
+    return read_run(directory)
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(models, platform.processor())

@@ -1,0 +1,160 @@
+"""Numbers with units, as people write them: ``10Mpps``, ``9.5Gbps``, ``500ms``, ``0.5%`` to numbers and back.
+
+One place reads them and one place writes them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from brimful.errors import UsageError
+
+_PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+_DURATIONS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0, "": 1.0}
+_RATIOS = {"": 1.0, "%": 1e-2, "ppm": 1e-6}
+_NUMBER = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?)\s*(.*?)\s*")
+
+ETHERNET_OVERHEAD_BYTES = 20
+"""Preamble, start delimiter and gap between frames: what a frame takes on the wire beyond its own bytes."""
+
+
+def _split(text: str, what: str, example: str) -> tuple[float, str]:
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        message = f"{what} {text!r} is not a number with a unit; write it like {example}"
+        raise UsageError(message)
+    value = float(match[1])
+    if not math.isfinite(value):
+        message = f"{what} {text!r} is too large"
+        raise UsageError(message)
+    return value, match[2]
+
+
+def parse_load(text: str, *, frame_size: int | None = None, max_load: float | None = None) -> float:
+    """Read a load in units per second.
+
+    ``1Mpps``, ``1M`` and ``1e6`` are rates of frames; ``9.5Gbps`` is a rate of bits on the wire (gaps included) and
+    ``9.5GbpsL2`` of bits of frames, both only where the frame size in bytes is known; ``50%`` is of the max load.
+
+    >>> parse_load("1.5Mpps")
+    1500000.0
+    >>> parse_load("10Gbps", frame_size=64)
+    14880952.38095238
+    """
+    value, unit = _split(text, "load", "1.2Mpps, 9.5Gbps or 50%")
+    if unit == "%":
+        if max_load is None:
+            message = f"load {text!r} is a share of the max load, which is not known here; give a rate like 1.2Mpps"
+            raise UsageError(message)
+        return value / 100 * max_load
+    match = re.fullmatch(r"([kKMGT]?)(pps|fps|/s|bps|bpsL1|bpsL2|)", unit)
+    if match is None:
+        message = f"load {text!r} has the unknown unit {unit!r}; use pps, bps or % with k, M or G before it"
+        raise UsageError(message)
+    per_second = value * _PREFIXES[match[1]]
+    if match[2].startswith("bps"):
+        if frame_size is None:
+            message = f"load {text!r} is in bits per second, but the frame size is not fixed; give it in pps"
+            raise UsageError(message)
+        overhead = 0 if match[2].endswith("L2") else ETHERNET_OVERHEAD_BYTES
+        per_second /= 8 * (frame_size + overhead)
+    if per_second <= 0:
+        message = f"load {text!r} is not above 0"
+        raise UsageError(message)
+    return per_second
+
+
+def parse_duration(text: str) -> float:
+    """Read a time in seconds.
+
+    >>> parse_duration("500ms"), parse_duration("5m"), parse_duration("21")
+    (0.5, 300.0, 21.0)
+    """
+    value, unit = _split(text, "duration", "500ms, 60s or 5m")
+    if unit not in _DURATIONS:
+        message = f"duration {text!r} has the unknown unit {unit!r}; use ms, s, m or h"
+        raise UsageError(message)
+    seconds = value * _DURATIONS[unit]
+    if seconds <= 0:
+        message = f"duration {text!r} is not above 0"
+        raise UsageError(message)
+    return round(seconds, 9)
+
+
+def parse_ratio(text: str) -> float:
+    """Read a ratio between 0 and 1.
+
+    >>> parse_ratio("0.5%"), parse_ratio("0.005"), parse_ratio("100ppm"), parse_ratio("1/3")
+    (0.005, 0.005, 0.0001, 0.3333333333333333)
+    """
+    fraction = re.fullmatch(r"\s*([0-9]+)\s*/\s*([1-9][0-9]*)\s*", text)
+    if fraction is not None:
+        ratio = int(fraction[1]) / int(fraction[2])
+    else:
+        value, unit = _split(text, "ratio", "0.5% or 0.005")
+        if unit not in _RATIOS:
+            message = f"ratio {text!r} has the unknown unit {unit!r}; use %, ppm or none"
+            raise UsageError(message)
+        # Decimal digits are kept: 0.5 % is 0.005, not 0.5 x 0.01.
+        ratio = {"%": value / 100, "ppm": value / 1e6}.get(unit, value)
+    if not 0 <= ratio <= 1:
+        message = f"ratio {text!r} is not between 0 and 1 (0 % and 100 %)"
+        raise UsageError(message)
+    return ratio
+
+
+def format_load(per_second: float, unit: str = "frames/s", *, digits: int = 4) -> str:
+    """Write a load with a prefix and the digits that matter.
+
+    >>> format_load(1234567.0), format_load(950.0, "IO/s")
+    ('1.235 Mpps', '950.0 IO/s')
+    """
+    name = "pps" if unit in {"frames/s", "packets/s", "pps"} else unit
+    for prefix, factor in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if per_second >= factor * (1 - 0.5 * 10**-digits):
+            return f"{_significant(per_second / factor, digits)} {prefix}{name}"
+    return f"{_significant(per_second, digits)} {name}"
+
+
+def format_duration(seconds: float) -> str:
+    """Write a time for people.
+
+    >>> format_duration(0.0123), format_duration(61.0), format_duration(21.0), format_duration(7260.0)
+    ('12 ms', '1 min 1 s', '21 s', '2 h 1 min')
+    >>> format_duration(0.0), format_duration(0.0003)
+    ('0 s', '0.3 ms')
+    """
+    if seconds == 0:
+        return "0 s"
+    if seconds < 0.0095:
+        return f"{seconds * 1000:.2g} ms"
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 10 and abs(seconds - round(seconds)) > 0.05:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
+    minutes = round(seconds / 60)
+    return f"{minutes // 60} h {minutes % 60} min" if minutes % 60 else f"{minutes // 60} h"
+
+
+def format_ratio(ratio: float) -> str:
+    """Write a ratio in per cent.
+
+    >>> format_ratio(0.005), format_ratio(0.0), format_ratio(1 / 3), format_ratio(1e-7), format_ratio(1e-10)
+    ('0.5 %', '0 %', '33.33 %', '0.00001 %', '1.0e-08 %')
+    """
+    percent = ratio * 100
+    if 0 < percent < 1e-6:
+        return f"{percent:.1e} %"
+    text = f"{percent:.2f}" if percent >= 0.01 or percent == 0 else f"{percent:.7f}"
+    return f"{text.rstrip('0').rstrip('.')} %"
+
+
+def _significant(value: float, digits: int) -> str:
+    whole_digits = len(str(int(abs(value)))) if abs(value) >= 1 else 1
+    return f"{value:.{max(0, digits - whole_digits)}f}"

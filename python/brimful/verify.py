@@ -1,0 +1,292 @@
+"""Recompute what a trial log says, and check it against what was claimed. Also for logs of other tools."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from brimful import _core
+from brimful.errors import RecordError, UsageError
+from brimful.goals import problem_json
+from brimful.records import Goal, GoalResult, Run, RunFile, Sums, Trial, read_run
+
+_STOPPING_REASONS = frozenset({"time-budget", "interrupted", "measurement-failed"})
+_TOLERANCE = 1e-9
+
+
+class Assessment(msgspec.Struct, frozen=True, kw_only=True):
+    """What the trials at one load say for one goal (MLRsearch-15 Load Classification)."""
+
+    verdict: str
+    """``lower-bound``, ``upper-bound`` or ``undecided``."""
+    trials: int
+    sums: Sums
+    effective_high_loss_s: float
+    missing_s: float
+    optimistic_exceed_ratio: float
+    pessimistic_exceed_ratio: float
+    conditional_throughput: float | None = None
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Something that does not hold."""
+
+    code: str
+    text: str
+
+
+class Verification(msgspec.Struct, frozen=True):
+    """Everything recomputed from a log."""
+
+    goals: list[Goal]
+    trials: int
+    loads: list[float]
+    assessments: dict[str, list[Assessment]]
+    """For each goal, one assessment a load, ascending."""
+    goal_results: list[GoalResult]
+    findings: list[Finding]
+
+
+class TrialLog:
+    """The trials of a finished search, classified."""
+
+    def __init__(self, goals: list[Goal], trials: list[Trial], limits: tuple[float, float]) -> None:
+        try:
+            # Any strategy will do: none is asked for a trial.
+            self._controller = _core.Controller(problem_json(goals, *limits), "bisect")
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+        self.goals = goals
+        for trial in trials:
+            try:
+                self._controller.record(
+                    trial.load,
+                    trial.duration_s,
+                    trial.intended,
+                    trial.sent,
+                    trial.lost,
+                    trial.effective_duration_s,
+                    trial.stopped_early,
+                )
+            except (ValueError, OverflowError) as error:
+                message = f"trial {trial.seq}: {error}"
+                raise RecordError(message) from error
+
+    def loads(self) -> list[float]:
+        """Give every load that was measured, ascending."""
+        return self._controller.loads()
+
+    def assess(self, load: float, goal: int) -> Assessment:
+        """Classify one load for the goal with this index."""
+        return msgspec.json.decode(self._controller.assess_json(load, goal), type=Assessment)
+
+    def results(self, stopped: str | None = None) -> list[GoalResult]:
+        """Give the goal results that the trials support; ``stopped`` says why the search ended early, if it did."""
+        if stopped is not None:
+            self._controller.stop(stopped)
+        return [
+            msgspec.convert({"kind": "goal_result", "goal": goal.name, **result}, GoalResult)
+            for goal, result in zip(self.goals, json.loads(self._controller.results_json()), strict=True)
+        ]
+
+
+class OpenLog(msgspec.Struct, frozen=True):
+    """A log that was read: a record of brimful with its claims, or one of another tool that claims nothing."""
+
+    log: TrialLog
+    trials: list[Trial]
+    file: RunFile | None
+
+
+def open_log(path: Path, goals: list[Goal] | None) -> OpenLog:
+    """Open a record, or a log of another tool together with the goals to judge it by.
+
+    Given goals replace those of a record; it then claims nothing.
+
+    Raises
+    ------
+    UsageError
+        When a log of another tool comes without goals.
+    """
+    if is_run(path):
+        file = read_run(path)
+        trials, limits = file.counted(), (file.run.min_load, file.run.max_load)
+        return OpenLog(TrialLog(goals or file.run.goals, trials, limits), trials, None if goals else file)
+    if goals is None:
+        message = f"{path}: a log of another tool names no goals; give --preset or --goal"
+        raise UsageError(message)
+    trials = read_foreign_log(path)
+    loads = [trial.load for trial in trials]
+    return OpenLog(TrialLog(goals, trials, (min(loads), max(loads))), trials, None)
+
+
+def verify(opened: OpenLog) -> Verification:
+    """Recompute every verdict of a log, and check the claims and the compliance of a record."""
+    log, file = opened.log, opened.file
+    reason = file.ends[-1].reason if file is not None and file.ends else None
+    results = log.results(reason if reason in _STOPPING_REASONS else None)
+    findings = [] if file is None else [*_limit_findings(file.run, file.trials), *_claim_findings(file, results)]
+    loads = log.loads()
+    return Verification(
+        goals=log.goals,
+        trials=len(opened.trials),
+        loads=loads,
+        assessments={goal.name: [log.assess(load, index) for load in loads] for index, goal in enumerate(log.goals)},
+        goal_results=results,
+        findings=findings,
+    )
+
+
+def _limit_findings(run: Run, trials: list[Trial]) -> list[Finding]:
+    """MLRsearch-15 Max Load and Min Load: neither may be crossed."""
+    return [
+        Finding(
+            "load-outside-limits",
+            f"trial {trial.seq}: load {trial.load!r} is outside {run.min_load!r} to {run.max_load!r}",
+        )
+        for trial in trials
+        if not run.min_load <= trial.load <= run.max_load
+    ]
+
+
+def _claim_findings(file: RunFile, results: list[GoalResult]) -> list[Finding]:
+    claimed = {result.goal: result for result in file.goal_results}
+    findings = []
+    for result in results:
+        claim = claimed.get(result.goal)
+        if claim is None:
+            if file.ends:
+                findings.append(Finding("missing-result", f"goal {result.goal!r}: the record has no result"))
+            continue
+        for field in ("regular", "reason", "lower_bound", "upper_bound", "conditional_throughput"):
+            said, found = getattr(claim, field), getattr(result, field)
+            if not _equal(said, found):
+                text = f"goal {result.goal!r}: {field} is recorded as {said!r}, but the trials give {found!r}"
+                findings.append(Finding("result-differs", text))
+    return findings
+
+
+def _equal(said: Any, found: Any) -> bool:  # noqa: ANN401 - any field of a result
+    if isinstance(said, float) and isinstance(found, float):
+        return math.isclose(said, found, rel_tol=_TOLERANCE)
+    return bool(said == found)
+
+
+_NUMBERS = {
+    "load": ("load", "trial_load", "intended_load"),
+    "duration_s": ("duration", "duration_s", "trial_duration"),
+    "sent": ("sent", "offered", "tx"),
+    "lost": ("lost", "loss", "loss_count"),
+    "intended": ("intended", "intended_count"),
+    "effective_duration_s": ("effective_duration_s", "effective_duration"),
+}
+_REQUIRED = ("load", "duration_s", "sent", "lost")
+
+
+def read_foreign_log(path: Path) -> list[Trial]:
+    """Read a trial log of another tool: CSV with a header, or JSON Lines, told apart by content.
+
+    Each row has ``load`` (units/s), ``duration`` (s), ``sent`` and ``lost`` (counts); ``intended`` and
+    ``effective_duration`` may follow. Other columns are ignored.
+
+    Raises
+    ------
+    RecordError
+        Naming the line and the field.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"{path}: cannot read: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}"
+        raise RecordError(message) from error
+    rows = _json_rows(path, text) if text.lstrip().startswith("{") else _csv_rows(path, text)
+    trials = [_foreign_trial(row, seq, f"{path}:{line}") for seq, (line, row) in enumerate(rows)]
+    if not trials:
+        message = f"{path}: there is no trial in it"
+        raise RecordError(message)
+    return trials
+
+
+def _json_rows(path: Path, text: str) -> list[tuple[int, dict[str, Any]]]:
+    rows = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError:
+            row = None
+        if not isinstance(row, dict):
+            message = f"{path}:{number}: is no JSON object"
+            raise RecordError(message)
+        rows.append((number, row))
+    return rows
+
+
+def _csv_rows(path: Path, text: str) -> list[tuple[int, dict[str, Any]]]:
+    reader = csv.DictReader(io.StringIO(text), skipinitialspace=True)
+    try:
+        return [(number, dict(row)) for number, row in enumerate(reader, start=2)]
+    except csv.Error as error:
+        message = f"{path}:{reader.line_num}: {error}"
+        raise RecordError(message) from error
+
+
+def _foreign_trial(row: dict[str, Any], seq: int, where: str) -> Trial:
+    values: dict[str, float] = {}
+    for field, names in _NUMBERS.items():
+        given = next((row[name] for name in names if row.get(name) not in (None, "")), None)
+        if given is not None:
+            values[field] = _number(given, field, where)
+        elif field in _REQUIRED:
+            message = f"{where}: {names[0]!r} is missing; a trial has load, duration, sent and lost"
+            raise RecordError(message)
+    for field in ("sent", "lost", "intended"):
+        if field in values and (not values[field].is_integer() or not 0 <= values[field] < 2**53):
+            message = f"{where}: {field} is {values[field]:g}; a count is a whole number, 0 or more"
+            raise RecordError(message)
+    for field in ("load", "duration_s", "effective_duration_s"):
+        if field in values and values[field] <= 0:
+            message = f"{where}: {field} is {values[field]:g}; it must be above 0"
+            raise RecordError(message)
+    if values["lost"] > values["sent"]:
+        message = f"{where}: lost {values['lost']:g} is above sent {values['sent']:g}"
+        raise RecordError(message)
+    return Trial(
+        seq=seq,
+        load=values["load"],
+        duration_s=values["duration_s"],
+        intended=int(values.get("intended", values["sent"])),
+        sent=int(values["sent"]),
+        lost=int(values["lost"]),
+        effective_duration_s=values.get("effective_duration_s"),
+    )
+
+
+def _number(given: object, field: str, where: str) -> float:
+    try:
+        number = float(given)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number) or isinstance(given, bool):
+        message = f"{where}: {field} is {given!r}; it must be a number"
+        raise RecordError(message)
+    return number
+
+
+def is_run(path: Path) -> bool:
+    """Whether a file (or directory) is a record of brimful."""
+    if path.is_dir():
+        return True
+    try:
+        with path.open("rb") as file:
+            first = file.readline()
+        return bool(json.loads(first).get("kind") == "run")
+    except (OSError, ValueError, AttributeError):
+        return False

@@ -1,0 +1,100 @@
+"""Two sets of runs: what is refused, what is said, and the exit code."""
+
+import json
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from brimful.errors import UsageError
+from brimful.records import encode
+from brimful.report import comparison, comparison_text
+from support import brimful
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "report"))
+from cases import SCHEMAS, example, with_run
+
+
+def scaled(factor, run_id="scaled", name="regular"):
+    """The example with all of its results moved."""
+    file = example(name)
+    results = [
+        msgspec.structs.replace(
+            result,
+            lower_bound=result.lower_bound * factor,
+            upper_bound=None if result.upper_bound is None else result.upper_bound * factor,
+            conditional_throughput=result.conditional_throughput * factor,
+        )
+        for result in file.goal_results
+    ]
+    return msgspec.structs.replace(with_run(file, run_id=run_id), goal_results=results)
+
+
+def write(path, file):
+    records = [file.run, *file.trials, *file.bounds, *file.goal_results, *file.ends]
+    path.write_bytes(b"".join(encode(record) for record in records))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "new", "baseline"),
+    [
+        ("regression", (0.9, 0.901, 0.899), (1.0, 1.001, 0.999)),
+        ("same", (1.0, 1.0005), (1.0, 0.9995)),
+        ("one run a side", (1.0,), (1.0,)),
+    ],
+)
+def test_text(name, new, baseline, snapshot):
+    report = comparison.build([scaled(part) for part in new], [scaled(part) for part in baseline], tolerance=0.05)
+    assert comparison_text.render(report) == snapshot
+    assert report.regressed == (name == "regression")
+
+
+def test_a_least_value_against_a_value(snapshot):
+    irregular = with_run(example("irregular"), max_load=2e6)
+    assert comparison_text.render(comparison.build([irregular], [example("regular")])) == snapshot
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"load_unit": "IO/s"}, "load unit is frames/s in one and IO/s in the other"),
+        ({"load_scope": "total"}, "load scope"),
+        ({"conversion_factor": 2.0}, "conversion factor is 1 in one and 2 in the other"),
+        ({"measurer": {"name": "brimful-tester"}}, "measurer is sim in one and brimful-tester in the other"),
+        ({"traffic": {"frame_size": 64}}, "traffic.frame_size"),
+        ({"goals": example("regular").run.goals[:1]}, "goal pdr is in one only"),
+        (
+            {"goals": [msgspec.structs.replace(goal, duration_sum_s=4.0) for goal in example("regular").run.goals]},
+            "goal ndr: duration sum is 3 in one and 4 in the other",
+        ),
+    ],
+)
+def test_runs_that_asked_something_else_are_refused(changes, words):
+    with pytest.raises(UsageError, match="cannot be compared") as refusal:
+        comparison.build([with_run(example("regular"), **changes)], [example("regular")])
+    assert words in str(refusal.value)
+
+
+def test_where_the_tester_stood_does_not_matter():
+    one, other = ({"frame_size": 64, "ports": [{"interface": name}]} for name in ("eth1", "eth2"))
+    runs = [with_run(example("regular"), traffic=traffic) for traffic in (one, other)]
+    assert comparison.build([runs[0]], [runs[1]])
+
+
+def test_the_command(tmp_path):
+    regular = SCHEMAS / "examples" / "regular.jsonl"
+    worse = write(tmp_path / "worse.jsonl", scaled(0.9))
+    same = brimful(
+        "compare", regular, regular, "--against", regular, regular, "--tolerance", "5%", cwd=tmp_path, check=0
+    )
+    assert "The same." in same.stdout
+    bad = brimful("compare", worse, worse, "--against", regular, regular, "--html", "c.html", cwd=tmp_path, check=1)
+    assert "A regression." in bad.stdout
+    assert (tmp_path / "c.html").read_text().endswith("</html>\n")
+    facts = json.loads(brimful("compare", worse, "--against", regular, "--json", cwd=tmp_path, check=1).stdout)
+    assert facts["regressed"]
+    brimful("compare", regular, cwd=tmp_path, check=2)
+    brimful("compare", regular, "--against", regular, "--tolerance", "x", cwd=tmp_path, check=2)
+    other = write(tmp_path / "other.jsonl", with_run(example("regular"), load_unit="IO/s"))
+    assert "load unit" in brimful("compare", other, "--against", regular, cwd=tmp_path, check=2).stderr

@@ -1,0 +1,255 @@
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import brimful.lab
+import pytest
+from brimful.errors import UsageError
+from brimful.lab import Device, Input, Lab, devices, losses, open_lab, state
+from brimful.lab.devices import _queue_is_safe
+from lab_support import PYTHON, wait_until
+
+CROSS = str(Path(__file__).with_name("cross.py"))
+TA, TB = "02:62:66:00:00:1a", "02:62:66:00:00:1b"
+FRAMES = 50
+
+
+def cross(lab: Lab, ip: int = 4) -> dict:
+    next_hops = lab.router_macs or (TB, TA)
+    done = subprocess.run(lab.command([*PYTHON, CROSS, str(FRAMES), str(ip), *next_hops]), capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    return json.loads(done.stdout)
+
+
+def namespace_of(pid: int) -> str:
+    return str(Path(f"/proc/{pid}/ns/net").readlink())
+
+
+def all_namespaces() -> set[str]:
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            found.add(str((process / "ns/net").readlink()))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize(("device", "ip"), [("wire", 4), ("bridge", 4), ("bridge", 6), ("router", 4), ("router", 6)])
+def test_frames_cross_both_ways_and_nothing_else_does(own_interfaces, device, ip):
+    with open_lab(device, ip=ip) as lab:
+        before = lab.counters()
+        hops = [63] if device == "router" else [64]
+        assert cross(lab, ip) == {"ta": {"in_order": True, "hops": hops}, "tb": {"in_order": True, "hops": hops}}
+        after = lab.counters()
+    for port in ("ta", "tb"):
+        assert after[port]["rx_packets"] - before[port]["rx_packets"] == FRAMES
+        assert after[port]["tx_packets"] - before[port]["tx_packets"] == FRAMES
+    assert losses(before, after) == {}
+
+
+@pytest.mark.parametrize(
+    ("missing", "expected"),
+    [(["_find_classifier"], {Input.THREAD, Input.INLINE}), (["_find_classifier", "threads"], {Input.INLINE})],
+)
+def test_a_kernel_with_less_still_gives_a_lab_that_says_so(own_interfaces, monkeypatch, missing, expected):
+    if "threads" in missing:
+        monkeypatch.setattr(devices.links, "give_threads", lambda device, ports: False)
+    monkeypatch.setattr(devices, "_find_classifier", lambda device: None)
+    for device in ("bridge", "router"):
+        with open_lab(device) as lab:
+            assert lab.input in expected
+            assert lab.describe()["input"] == lab.input.value
+            cross(lab)
+
+
+FLOOD = """
+import socket, sys
+port = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+port.bind(("ta", 0))
+frame = bytes.fromhex(sys.argv[2].replace(":", "") + "02626600001a" + "88b5") + bytes(46)
+for number in range(int(sys.argv[1])):
+    port.send(frame)
+"""
+
+
+def test_an_overloaded_device_drops_and_every_frame_is_accounted_for(own_interfaces):
+    with open_lab("bridge", rules=2000) as lab:
+        if lab.input is not Input.QUEUE:
+            pytest.skip(f"this kernel gives the device no queue of its own, only input {lab.input.value}")
+        before, sent = lab.counters(), 0
+        # How fast this machine sends and forwards is unknown: flood until it spills.
+        while not losses(before, lab.counters()) and sent < 2_000_000:
+            # An error of `send` would end the program: the sender must not learn of the loss.
+            subprocess.run(lab.command([*PYTHON, "-c", FLOOD, "50000", TB]), check=True)
+            sent += 50000
+
+        def accounted() -> bool:
+            after = lab.counters()
+            arrived = after["tb"]["rx_packets"] - before["tb"]["rx_packets"]
+            return arrived + sum(losses(before, after).values()) == sent
+
+        wait_until(accounted, "every frame either arrived or was counted as dropped")
+        lost = losses(before, lab.counters())
+    assert set(lost) <= {"qa.queue_dropped", "qa.tx_dropped"}
+    assert sum(lost.values()) > 0
+
+
+def test_two_labs_at_once_do_not_collide(own_interfaces):
+    with open_lab("bridge") as first, open_lab("bridge") as second:
+        assert first.id != second.id
+        assert namespace_of(first.tester.keeper.pid) != namespace_of(second.tester.keeper.pid)
+        idle = second.counters()
+        cross(first)
+        assert second.counters() == idle
+        cross(second)
+
+
+def test_closing_leaves_nothing(own_interfaces, state_directory):
+    with open_lab("router") as lab:
+        keepers = [keeper.namespace for keeper in lab._keepers]
+        spaces = {namespace_of(namespace.keeper.pid) for namespace in keepers}
+        assert len(list(state_directory.iterdir())) == 1
+    assert not any(namespace.keeper.is_alive() for namespace in keepers)
+    assert not spaces & all_namespaces()
+    assert list(state_directory.iterdir()) == []
+    lab.close()
+
+
+OWNER = """
+import json, sys
+from brimful.lab import open_lab
+lab = open_lab("bridge")
+print(json.dumps([keeper.namespace.keeper.pid for keeper in lab._keepers]), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_killed_owner_leaves_no_namespace_and_no_process(own_interfaces):
+    owner = subprocess.Popen([sys.executable, "-c", OWNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert owner.stdout is not None
+    with owner:
+        pids = json.loads(owner.stdout.readline())
+        spaces = {namespace_of(pid) for pid in pids}
+        assert spaces <= all_namespaces()
+        (entry,) = state.read_all()
+        assert entry.life is state.Life.ALIVE
+        owner.send_signal(signal.SIGKILL)
+    wait_until(lambda: not spaces & all_namespaces(), "the namespaces are gone")
+    assert entry.life is state.Life.STALE
+    assert [gone.lab_id for gone in state.clean_stale()] == [entry.lab_id]
+    assert state.read_all() == []
+
+
+def test_a_failure_while_building_leaves_nothing(own_interfaces, monkeypatch):
+    namespaces = []
+
+    def fail(device, kept, ip, rules):
+        namespaces.extend(kept)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(brimful.lab, "_build", fail)
+    with pytest.raises(KeyboardInterrupt):
+        open_lab("bridge")
+    assert len(namespaces) == 2
+    assert not any(namespace.keeper.is_alive() for namespace in namespaces)
+    assert state.read_all() == []
+
+
+def own_cpu():
+    cpu = devices.tester_cpu()
+    return [] if cpu is None else ["--cpu", str(cpu)]
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or len(os.sched_getaffinity(0)) < 2, reason="needs root and two CPUs")
+def test_the_device_runs_on_other_cpus_than_the_tester():
+    before = devices._receiving_threads(["pa", "pb"])
+    with open_lab("bridge") as lab:
+        threads = devices._receiving_threads(["pa", "pb"]) - before
+        if lab.input is not Input.QUEUE:
+            pytest.skip("the device has no threads of its own on this kernel")
+        assert len(threads) == 2
+        assert all(devices.tester_cpu() not in os.sched_getaffinity(thread) for thread in threads)
+
+
+def test_tester_arguments(own_interfaces):
+    with open_lab("bridge") as lab:
+        assert lab.tester_arguments() == ["--port", "ta", "--port", "tb", *own_cpu()]
+    with open_lab("router", ip=6) as lab:
+        assert " ".join(lab.tester_arguments()) == (
+            f"--port ta --port tb {' '.join([*own_cpu(), ''])}"
+            "--next-hop-mac 02:62:66:00:00:0a --next-hop-mac 02:62:66:00:00:0b --ip 6 "
+            "--source-ip 2001:2::2 --destination-ip 2001:2:0:8000::2 "
+            "--source-ip 2001:2:0:8000::2 --destination-ip 2001:2::2"
+        )
+        assert json.loads(json.dumps(lab.describe()))["device"] == "router"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"device": "hub"}, "there is no device 'hub': use one of bridge, router, wire"),
+        ({"device": Device.ROUTER, "ip": 5}, "ip is 5: use 4 or 6"),
+        ({"device": "bridge", "rules": 2001}, "rules is 2001: use 0 to 2000"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, message):
+    with pytest.raises(UsageError, match=f"^{message}$"):
+        open_lab(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("release", "safe"),
+    [("6.1.0-18-amd64", False), ("6.17.9", False), ("6.18.44-x", True), ("7.0-rc1", True), ("strange", False)],
+)
+def test_the_queue_is_only_used_with_kernels_that_restart_it(release, safe):
+    assert _queue_is_safe(release) is safe
+
+
+def test_a_user_without_root_gets_the_same_lab(own_interfaces):
+    if os.geteuid() != 0:
+        pytest.skip("the other tests already run without root")
+    python = shutil.which("python3", path="/usr/bin:/bin")
+    nobody = [shutil.which("setpriv") or "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
+    if python is None:
+        pytest.skip("there is no /usr/bin/python3 that another user may run")
+    with tempfile.TemporaryDirectory() as place:
+        # A copy, because the source and the virtual environment may be in a directory that only root may enter.
+        source = Path(brimful.lab.__file__).parent
+        shutil.copytree(source, Path(place) / "brimful/lab", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(source.parent / "errors.py", Path(place) / "brimful/errors.py")
+        shutil.copy(CROSS, place)
+        runtime = Path(place) / "runtime"
+        runtime.mkdir()
+        os.chown(runtime, 65534, 65534)
+        Path(place).chmod(0o755)
+        environment = {"PYTHONPATH": place, "XDG_RUNTIME_DIR": str(runtime), "PATH": "/usr/bin:/bin", "PLACE": place}
+        done = subprocess.run([*nobody, python, "-c", ROOTLESS], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    if "refused" in result:
+        pytest.skip(result["refused"])
+    good = {"in_order": True, "hops": [63]}
+    assert result["found"] == {"ta": good, "tb": good}
+    assert result["description"]["privilege"] == "user namespace"
+    assert result["left"] == []
+
+
+ROOTLESS = """
+import json, os, subprocess, sys
+from brimful.lab import open_lab, permitted, state
+refused = permitted()
+if refused is not None:
+    print(json.dumps({"refused": refused}))
+    raise SystemExit
+with open_lab("router") as lab:
+    program = [sys.executable, os.environ["PLACE"] + "/cross.py", "50", "4", *lab.router_macs]
+    found = json.loads(subprocess.run(lab.command(program), check=True, stdout=subprocess.PIPE).stdout)
+    description = lab.describe()
+print(json.dumps({"found": found, "description": description, "left": [e.lab_id for e in state.read_all()]}))
+"""

@@ -1,0 +1,60 @@
+"""The pages as people see them: no network, no errors, nothing beyond the edge of a telephone."""
+
+import re
+
+import pytest
+from brimful.report import comparison, comparison_html, html, model
+from browser import needs_browser, show
+from cases import EXAMPLES, example
+
+
+def pages():
+    found = {name: html.render(model.build(example(name))) for name in EXAMPLES}
+    found["comparison"] = comparison_html.render(comparison.build([example("regular")], [example("regular")]))
+    return found
+
+
+PAGES = pages()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_refers_to_nothing_outside_of_it(name):
+    page = PAGES[name]
+    assert "://" not in page
+    assert not re.search(r"<(script|link(?! rel=\"icon\" href=\"data:,\")|img|iframe|object|embed|base)\b", page)
+    assert not re.search(r"@import|url\((?!#)", page)
+    references = re.findall(r'\b(?:href|src)="([^"]*)"', page)
+    assert references
+    assert all(reference.startswith("#") or reference == "data:," for reference in references)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_anchor_is_there(name):
+    page = PAGES[name]
+    anchors = re.findall(r'\bid="([^"]+)"', page)
+    assert set(re.findall(r'href="#([^"]+)"', page)) <= set(anchors)
+    assert len(anchors) == len(set(anchors))
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_fits_and_is_quiet(name, width):
+    seen = show(PAGES[name], width)
+    assert seen.scroll_width <= width, seen.widest
+    assert not seen.widest
+    assert not seen.console
+    assert not seen.requests
+    kind = "wide" if width == 1280 else "narrow"
+    assert all(figure.endswith(kind) for figure in seen.shown_figures)
+    assert len(seen.shown_figures) in {1, 2}
+
+
+@needs_browser
+def test_the_browser_would_have_noticed():
+    bad = '<p style="width:700px">x</p><svg data-figure="a"></svg><script>fail()</script><img src="http://a.invalid/x.png">'
+    seen = show(bad, 390)
+    assert seen.scroll_width > 390
+    assert seen.widest
+    assert any("fail is not defined" in line for line in seen.console)
+    assert seen.requests

@@ -1,0 +1,177 @@
+"""What a report says about the examples and about small changes to them."""
+
+import json
+import re
+
+import msgspec
+import pytest
+from brimful.records import GoalResult, Trial
+from brimful.report import export, figures, html, items, model, scales, text, trials, words
+from brimful.report.statements import MISSING, make_statements
+from cases import EXAMPLES, SCHEMAS, example, with_run
+from support import brimful
+
+MLRSEARCH_ROWS = {1, 2, 6, 7, 10, 12, 14, 20, 27, 28, 29, 30, 31, 32, 33, 34, 35}
+
+
+def trial(seq=0, load=1000.0, **fields):
+    return Trial(seq=seq, load=load, duration_s=1.0, **{"intended": 1000, "sent": 1000, "lost": 0, **fields})
+
+
+def said(report, item_id):
+    return next(statement for statement in make_statements(report) if statement.item.id == item_id)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_text(name, snapshot):
+    assert text.render(model.build(example(name))) == snapshot
+
+
+def test_summary(snapshot):
+    assert text.summary(model.build(example("irregular"))) == snapshot
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_json_has_the_results_and_every_statement(name):
+    report = json.loads(export.to_json(model.build(example(name))))
+    assert report["kind"] == "report"
+    assert [goal["goal"]["name"] for goal in report["goals"]] == ["ndr", "pdr"]
+    assert [statement["id"] for statement in report["statements"]] == [item.id for item in items.ITEMS]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_html_states_every_item(name):
+    page = html.render(model.build(example(name)))
+    assert all(f'id="item-{item.id}"' in page for item in items.ITEMS)
+    assert "What the specification asks for, and where it is in this report" in page
+
+
+def test_every_row_that_a_report_must_state_has_an_item():
+    assert {item.row for item in items.ITEMS if item.row is not None} == MLRSEARCH_ROWS
+    assert len({item.id for item in items.ITEMS}) == len(items.ITEMS)
+    assert items.item("units").row == 1
+    with pytest.raises(KeyError):
+        items.item("nothing")
+
+
+def test_figures_are_the_same_every_time():
+    report = model.build(example("regular"))
+    for draw in (figures.draw_search_time, figures.draw_load_loss):
+        for size in (figures.WIDE, figures.NARROW):
+            first = draw(report, size)
+            assert first == draw(report, size)
+            assert "viewBox" in first
+            assert "http" not in first
+
+
+@pytest.mark.parametrize("reason", words.REASONS)
+def test_irregular_results_are_marked_and_explained(reason):
+    file = example("regular")
+    results = [
+        msgspec.structs.replace(result, regular=reason == "regular", reason=reason) for result in file.goal_results
+    ]
+    report = model.build(msgspec.structs.replace(file, goal_results=results))
+    shown, page = text.render(report), html.render(report)
+    irregular = reason != "regular"
+    assert ("IRREGULAR" in shown) == irregular
+    assert ("irregular ·" in page) == irregular
+    assert (words.REASONS[reason] in page) == irregular
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        (GoalResult("g", True, "regular", 1e6, 1.005e6, 0.999e6), "999.0 kpps"),
+        (GoalResult("g", False, "max-load-is-lower-bound", 14.88e6, None, 14.88e6), "≥ 14.88 Mpps"),
+        (GoalResult("g", False, "min-load-is-upper-bound", None, 1e4), "< 10.00 kpps"),
+        (GoalResult("g", False, "time-budget", 1e6, 2e6, 1e6), "1.000 Mpps … 2.000 Mpps"),
+        (GoalResult("g", False, "interrupted", 1e6, None, 1e6), "≥ 1.000 Mpps"),
+        (GoalResult("g", False, "measurement-failed"), "no bounds"),
+        (None, "no result"),
+    ],
+)
+def test_headline(result, expected):
+    assert words.headline(result, "frames/s") == expected
+
+
+def test_loss_is_compared_by_whole_numbers():
+    assert not trials.exceeds(trial(lost=5), 0.005)
+    assert trials.exceeds(trial(lost=6), 0.005)
+    assert trials.exceeds(trial(sent=990, lost=0), 0.005)
+    assert not trials.exceeds(trial(intended=10**18, sent=10**18, lost=3 * 10**17), 0.3)
+    assert trials.exceeds(trial(intended=10**18, sent=10**18, lost=3 * 10**17 + 1), 0.3)
+
+
+def test_what_a_stopped_trial_did_not_send_is_no_loss():
+    assert trials.loss_counts(trial(sent=100, lost=6, stopped_early=True)) == (6, 1000)
+    assert trials.loss_counts(trial(sent=100, lost=6)) == (906, 1000)
+
+
+def test_long_pauses_are_cut_out_of_the_time_axis():
+    made = [trial(seq, start_s=start, elapsed_s=1.5) for seq, start in enumerate((10.0, 11.5, 7211.5, 7213.0))]
+    views, pauses = trials.view_trials(made, [])
+    assert [view.start_s for view in views] == pytest.approx([0.0, 1.5, 3.0, 4.5])
+    assert [(pause.at_s, pause.length_s) for pause in pauses] == [(3.0, pytest.approx(7198.5))]
+
+
+def test_a_clock_that_starts_afresh_goes_on():
+    made = [trial(seq, start_s=start, elapsed_s=1.0) for seq, start in enumerate((100.0, 101.0, 0.0, 1.0))]
+    views, pauses = trials.view_trials(made, [])
+    assert [view.start_s for view in views] == pytest.approx([0.0, 1.0, 2.0, 3.0])
+    assert len(pauses) == 1
+
+
+def test_invalid_and_warm_up_trials_are_told_apart():
+    report = model.build(example("invalid"))
+    assert (report.statistics.invalid, report.statistics.warm_up) == (3, 1)
+    assert report.statistics.invalid_reasons == {"fell 12 ms behind schedule": 3}
+    assert said(report, "warm-up").text.startswith("2 s at max load")
+
+
+def test_phases_begin_where_trials_get_longer():
+    file = example("regular")
+    longer = [msgspec.structs.replace(made, duration_s=1.0 if made.seq < 9 else 4.0) for made in file.trials]
+    report = model.build(msgspec.structs.replace(file, trials=longer))
+    assert [mark.label for mark in report.phases] == ["1 s trials", "4 s trials"]
+
+
+def test_frame_size_link_and_aggregate():
+    file = with_run(
+        example("regular"),
+        traffic={"frame_size": "64", "direction": "bi", "transport": "udp", "ip_version": 4},
+        device={"name": "br0", "link_bps": 10e9, "isolated": True},
+        measurer={"name": "a tester"},
+        conversion_factor=2.0,
+    )
+    report = model.build(file)
+    assert report.theoretical_rate == pytest.approx(14_880_952.38)
+    assert report.goals[0].aggregate_throughput == pytest.approx(2 * report.goals[0].conditional_throughput)
+    assert said(report, "directions").text == "Traffic ran in both directions at once."
+    assert said(report, "protocol").text.startswith("protocol: UDP over IPv4")
+    assert said(report, "isolation").text == "Isolated."
+    assert "2 times" in said(report, "load-scope").text
+
+
+def test_what_the_record_does_not_say_is_missing():
+    report = model.build(with_run(example("regular"), traffic={}, device={}, measurer={}))
+    missing = {statement.item.id for statement in make_statements(report) if statement.state == MISSING}
+    assert {"traffic-profile", "configuration", "isolation", "frame-size"} <= missing
+
+
+def test_the_lossy_sides_of_a_loss_axis():
+    assert scales.loss_ticks(-3) == ([-3.8, 0, -1, -2, -3], ["0", "100 %", "10 %", "1 %", "0.1 %"])
+    assert scales.loss_decade(0.01, -3) == pytest.approx(-2)
+
+
+def test_the_command(tmp_path):
+    run = SCHEMAS / "examples" / "irregular.jsonl"
+    shown = brimful("report", run, cwd=tmp_path, check=0)
+    assert "IRREGULAR" in shown.stdout
+    assert "\x1b" not in shown.stdout
+    written = brimful("report", run, "--html", "r.html", cwd=tmp_path, check=0)
+    assert not written.stdout
+    assert (tmp_path / "r.html").read_text().endswith("</html>\n")
+    assert json.loads(brimful("report", run, "--json", cwd=tmp_path, check=0).stdout)["kind"] == "report"
+    assert re.search("give one of them", brimful("report", run, "--json", "--text", cwd=tmp_path, check=2).stderr)
+    (tmp_path / "other.jsonl").write_text("{}\n")
+    brimful("report", "other.jsonl", cwd=tmp_path, check=2)

@@ -1,0 +1,93 @@
+"""What several tests share: small systems under test and the command as a process."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from brimful.errors import MeasureError
+from brimful.measurers.base import Description, InvalidTrialError, TrialFailedError, TrialOutput
+from brimful.measurers.simulated import SimulatedMeasurer
+from brimful.records import Goal
+
+BRIMFUL = [sys.executable, "-m", "brimful"]
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def goal(name="ndr", loss=0.0, exceed=0.5, trial=1.0, duration_sum=21.0, initial=None, width=0.005):
+    return Goal(
+        name=name,
+        loss_ratio=loss,
+        exceed_ratio=exceed,
+        final_trial_duration_s=trial,
+        duration_sum_s=duration_sum,
+        initial_trial_duration_s=trial if initial is None else initial,
+        width=width,
+    )
+
+
+NDR_AND_PDR = [goal(), goal("pdr", 0.005)]
+
+
+def sharp(capacity):
+    """A function that forwards a capacity and no more."""
+
+    def measure(load, duration):
+        sent = round(load * duration)
+        return sent, max(0, sent - round(capacity * duration))
+
+    return measure
+
+
+class Troubled:
+    """A simulated system whose measurer has trouble with chosen trials.
+
+    ``troubles`` maps the number of a call to the exception that it raises.
+    """
+
+    def __init__(self, troubles, spec="sharp,capacity=1Mpps"):
+        self._inner = SimulatedMeasurer(spec)
+        self._troubles = troubles
+        self.calls = 0
+
+    def measure(self, load, duration_s, *, stop_above=None):
+        self.calls += 1
+        if self.calls - 1 in self._troubles:
+            raise self._troubles[self.calls - 1]
+        return self._inner.measure(load, duration_s, stop_above=stop_above)
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+
+def brimful(*arguments, cwd, check=None, **options):
+    """Run the command; ``check`` is the exit code that it must have."""
+    finished = subprocess.run(
+        [*BRIMFUL, *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env=os.environ,
+        **options,
+    )
+    assert "Traceback" not in finished.stderr
+    if check is not None:
+        assert finished.returncode == check, finished.stderr + finished.stdout
+    return finished
+
+
+__all__ = [
+    "BRIMFUL",
+    "NDR_AND_PDR",
+    "ROOT",
+    "Description",
+    "InvalidTrialError",
+    "MeasureError",
+    "TrialFailedError",
+    "TrialOutput",
+    "Troubled",
+    "brimful",
+    "goal",
+    "sharp",
+]

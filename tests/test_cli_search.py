@@ -1,0 +1,262 @@
+"""The command as people use it: results, exit codes, bad input, interruptions, resuming."""
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from brimful.errors import RecordError
+from brimful.records import End, RecordWriter, read_run
+from support import BRIMFUL, ROOT, brimful
+
+SIM = "sim:soft-knee,capacity=1Mpps,seed=7"
+SLOW = """
+while read -r request; do
+    case $request in *describe*) echo '{"max_load": 1e6}'; continue ;; esac
+    sleep 0.05
+    id=$(printf '%s' "$request" | sed 's/.*"id": \\([0-9]*\\).*/\\1/')
+    echo "{\\"id\\": $id, \\"sent\\": 1000, \\"lost\\": 0}"
+done
+"""
+
+
+def records(tmp_path):
+    (found,) = (tmp_path / "runs").glob("*/run.jsonl")
+    return found
+
+
+def test_a_search_prints_its_result_and_keeps_its_record(tmp_path):
+    finished = brimful("search", "-m", SIM, cwd=tmp_path, check=0)
+    file = read_run(records(tmp_path))
+    assert "regular" in finished.stdout
+    assert str(records(tmp_path).relative_to(tmp_path)) in finished.stdout
+    assert len(finished.stderr.splitlines()) == len(file.trials)
+    assert "\x1b" not in finished.stdout + finished.stderr
+    assert file.run.command[1:] == ["search", "-m", SIM]
+
+
+def test_json_is_the_result_and_nothing_else(tmp_path):
+    facts = json.loads(brimful("search", "-m", SIM, "--json", cwd=tmp_path, check=0).stdout)
+    assert [result["goal"] for result in facts["goal_results"]] == ["ndr", "pdr"]
+    assert facts["regular"] is True
+    assert facts["goal_results"][0]["lower_bound"] < facts["goal_results"][0]["upper_bound"]
+
+
+@pytest.mark.parametrize("preset", ["csit", "rfc2544", "tst009", "ndrpdr-2018", "quick"])
+def test_every_preset_searches_and_verifies(tmp_path, preset):
+    brimful("search", "-m", SIM, "--preset", preset, "--early-termination", "--quiet", cwd=tmp_path, check=0)
+    finished = brimful("verify", records(tmp_path), cwd=tmp_path, check=0)
+    assert "every verdict recomputed" in finished.stdout
+
+
+def test_an_irregular_result_exits_with_1(tmp_path):
+    finished = brimful("search", "-m", SIM, "--max-load", "500kpps", cwd=tmp_path, check=1)
+    assert "max-load-is-lower-bound" in finished.stdout
+
+
+@pytest.mark.parametrize(("condition", "code"), [("ndr >= 0.9Mpps", 0), ("ndr >= 1.2Mpps", 1), ("pdr.upper<1.1M", 0)])
+def test_asserted_thresholds_decide_the_exit_code(tmp_path, condition, code):
+    finished = brimful("search", "-m", SIM, "--assert", condition, "--quiet", cwd=tmp_path, check=code)
+    assert ("Missed: ndr >= 1.2Mpps" in finished.stdout) == (code == 1)
+
+
+def test_a_budget_ends_in_time_with_an_irregular_result(tmp_path):
+    finished = brimful("search", "-m", SIM, "--budget", "10s", cwd=tmp_path, check=1)
+    file = read_run(records(tmp_path))
+    assert file.ends[-1].reason == "time-budget"
+    assert file.ends[-1].search_s <= 10
+    assert "time-budget" in finished.stdout
+
+
+def test_a_hint_affects_the_selection_only(tmp_path):
+    for hint in ("955kpps", "100kpps", "14Mpps"):
+        out = tmp_path / hint
+        brimful("search", "-m", SIM, "--hint", hint, "--out", out, "--quiet", cwd=tmp_path, check=0)
+        ndr = read_run(out).goal_results[0]
+        assert 0.93e6 < ndr.lower_bound < 0.98e6
+
+
+def test_a_hint_can_be_an_earlier_run(tmp_path):
+    brimful("search", "-m", SIM, "--out", "first", "--quiet", cwd=tmp_path, check=0)
+    brimful("search", "-m", SIM, "--out", "second", "--hint", "first", "--quiet", cwd=tmp_path, check=0)
+    assert read_run(tmp_path / "second").run.hint == read_run(tmp_path / "first").goal_results[0].lower_bound
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "--measurer"),
+        (["-m", "nothing"], "'nothing' is not one of sim:KIND"),
+        (["-m", "warp:9"], "'warp' is unknown"),
+        (["-m", "sim:round"], "round"),
+        (["-m", "sim:sharp,capacity=lots"], "capacity"),
+        (["-m", SIM, "--max-load", "5 furlongs"], "furlongs"),
+        (["-m", SIM, "--max-load", "1Gbps"], "frame size is not fixed"),
+        (["-m", SIM, "--min-load", "2Mpps", "--max-load", "1Mpps"], "min load 2000000 is above max load 1000000"),
+        (["-m", SIM, "--goal", "loss=2"], "loss"),
+        (["-m", SIM, "--goal", "name=x"], "loss ratio is missing"),
+        (["-m", SIM, "--goal", "loss=0,loss=1%"], "loss is given twice"),
+        (["-m", SIM, "--goal", "name=a,loss=0", "--goal", "name=a,loss=1%"], "given twice"),
+        (["-m", SIM, "--goal", "loss=0,trial=1us", "--min-load", "9001"], "less than one frame"),
+        (["-m", SIM, "--budget", "soon"], "soon"),
+        (["-m", SIM, "--on-invalid", "shrug"], "shrug"),
+        (["-m", SIM, "--assert", "ndr is great"], "is no condition"),
+        (["-m", SIM, "--assert", "xdr >= 1Mpps"], "no goal 'xdr'"),
+        (["-m", SIM, "--label", "novalue"], "KEY=VALUE"),
+        (["-m", "cmd:/nonexistent/tester"], "cannot be started"),
+        (["-m", "cmd:true"], "the program"),
+        (["-m", "cmd:'unclosed"], "quot"),
+        (["-m", "replay:nothing"], "nothing"),
+        (["-m", "lab:toaster"], "toaster"),
+        (["-m", "tester:eth0"], "two ports"),
+        (["-m", SIM, "--strategy", "guess"], "guess"),
+    ],
+)
+def test_bad_input_is_one_line_and_nothing_is_written(tmp_path, arguments, complaint):
+    finished = brimful("search", *arguments, cwd=tmp_path)
+    assert finished.returncode in ((2, 3) if arguments == ["-m", "cmd:true"] else (2,))
+    assert complaint in finished.stderr
+    assert finished.stdout == ""
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_run_is_never_written_over(tmp_path):
+    brimful("search", "-m", SIM, "--out", "run", "--quiet", cwd=tmp_path, check=0)
+    before = (tmp_path / "run" / "run.jsonl").read_bytes()
+    finished = brimful("search", "-m", SIM, "--out", "run", "--quiet", cwd=tmp_path, check=2)
+    assert "--resume" in finished.stderr
+    assert (tmp_path / "run" / "run.jsonl").read_bytes() == before
+
+
+def test_a_measurer_that_dies_exits_with_3_and_keeps_the_record(tmp_path):
+    (tmp_path / "dies.sh").write_text(
+        """read d; echo '{"max_load": 1e6}'; read m; echo '{"id": 1, "sent": 5, "lost": 0}'; read m; exit 9"""
+    )
+    finished = brimful("search", "-m", "cmd:sh dies.sh", cwd=tmp_path, check=3)
+    assert "exit code 9" in finished.stderr
+    file = read_run(records(tmp_path))
+    assert file.trials[0].sent == 5
+    assert file.ends[-1].reason == "measurement-failed"
+
+
+def started(tmp_path, *arguments):
+    (tmp_path / "slow.sh").write_text(SLOW)
+    command = [*BRIMFUL, "search", "-m", "cmd:sh slow.sh", "--goal", "loss=0,trial=0.05s,sum=1s", *arguments]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        files = list((tmp_path / "runs").glob("*/run.jsonl"))
+        if files and files[0].read_bytes().count(b'"kind":"trial"') >= 3:
+            return process, files[0]
+        time.sleep(0.01)
+    process.kill()
+    raise AssertionError(process.communicate())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_search_prints_its_honest_bounds(tmp_path, number):
+    process, path = started(tmp_path)
+    process.send_signal(number)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "Traceback" not in errors
+    assert "interrupted" in output
+    assert read_run(path).ends[-1].reason == "interrupted"
+
+
+def test_a_killed_search_goes_on_where_it_was(tmp_path):
+    process, path = started(tmp_path)
+    process.kill()
+    process.communicate()
+    with path.open("ab") as file:
+        file.write(b'{"kind":"trial","seq":99,"load"')
+    saved = [trial.seq for trial in read_run(path).trials]
+    finished = brimful(
+        "search", "-m", "cmd:sh slow.sh", "--goal", "loss=0,trial=0.05s,sum=1s", "--resume", cwd=tmp_path, check=1
+    )
+    trials = read_run(path).trials
+    assert f"going on after {len(saved)} saved trials" in finished.stderr
+    assert [trial.seq for trial in trials] == list(range(len(trials)))
+    assert sum(trial.duration_s for trial in trials) == pytest.approx(0.5)
+    assert len(list((tmp_path / "runs").iterdir())) == 1
+
+
+def test_resuming_equals_not_having_been_interrupted(tmp_path):
+    brimful("search", "-m", SIM, "--out", "whole", "--quiet", cwd=tmp_path, check=0)
+    lines = (tmp_path / "whole" / "run.jsonl").read_bytes().splitlines(keepends=True)
+    for kept in (1, 2, len(lines) // 2, len(lines) - 4):
+        cut = tmp_path / f"cut-{kept}"
+        cut.mkdir()
+        (cut / "run.jsonl").write_bytes(b"".join(lines[:kept]))
+        brimful("search", "-m", SIM, "--out", cut, "--resume", "--quiet", cwd=tmp_path, check=0)
+        whole, resumed = read_run(tmp_path / "whole"), read_run(cut)
+        assert resumed.trials == whole.trials
+        assert resumed.goal_results == whole.goal_results
+
+
+def test_resuming_a_complete_run_shows_it_again(tmp_path):
+    first = brimful("search", "-m", SIM, "--out", "run", "--quiet", cwd=tmp_path, check=0)
+    before = (tmp_path / "run" / "run.jsonl").read_bytes()
+    again = brimful("search", "-m", SIM, "--out", "run", "--resume", "--quiet", cwd=tmp_path, check=0)
+    assert again.stdout == first.stdout
+    assert (tmp_path / "run" / "run.jsonl").read_bytes() == before
+
+
+def test_resuming_another_search_is_refused(tmp_path):
+    brimful("search", "-m", SIM, "--out", "run", "--quiet", cwd=tmp_path, check=0)
+    finished = brimful("search", "-m", "sim:sharp", "--out", "run", "--resume", cwd=tmp_path, check=2)
+    assert "another search" in finished.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full to stand for a full disk")
+def test_a_full_disk_is_one_line(tmp_path):
+    with pytest.raises(RecordError, match="No space left on device"), RecordWriter(Path("/dev/full")) as writer:
+        writer.write(End(reason="done", trials=0, search_s=0.0))
+    with Path("/dev/full").open("w") as full:
+        command = [*BRIMFUL, "search", "-m", SIM, "--quiet", "--json"]
+        finished = subprocess.run(command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert finished.returncode == 3
+    assert "No space left" in finished.stderr
+    assert len(finished.stderr.splitlines()) == 1
+
+
+def test_a_replayed_run_gives_the_same_result(tmp_path):
+    brimful("search", "-m", SIM, "--out", "first", "--quiet", cwd=tmp_path, check=0)
+    minimum = repr(read_run(tmp_path / "first").run.min_load)
+    brimful("search", "-m", "replay:first", "--min-load", minimum, "--out", "again", "--quiet", cwd=tmp_path, check=0)
+    assert read_run(tmp_path / "again").goal_results == read_run(tmp_path / "first").goal_results
+
+
+def test_a_shell_measurer_is_searched(tmp_path):
+    measurer = f"cmd:{ROOT / 'examples' / 'measurer.sh'}"
+    finished = brimful("search", "-m", measurer, "--max-load", "2Mpps", "--preset", "quick", cwd=tmp_path, check=0)
+    assert "regular" in finished.stdout
+
+
+@pytest.mark.parametrize(
+    "command", ["", "search", "report", "compare", "verify", "explain", "lab", "presets", "compare-strategies"]
+)
+def test_every_command_has_help(tmp_path, command):
+    finished = brimful(*([command] if command else []), "--help", cwd=tmp_path, check=0)
+    assert finished.stdout.startswith("Usage: ")
+
+
+def test_help_imports_nothing_heavy(tmp_path):
+    finished = subprocess.run(
+        [BRIMFUL[0], "-X", "importtime", "-m", "brimful", "--help"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for module in ("msgspec", "numpy", "rich", "matplotlib", "brimful._core", "brimful.records"):
+        assert f" {module}\n" not in finished.stderr
+
+
+def test_examples_run(tmp_path):
+    finished = subprocess.run(
+        [BRIMFUL[0], ROOT / "examples" / "simulated.py"], capture_output=True, text=True, check=True
+    )
+    assert finished.stdout.splitlines()[0].startswith("ndr: ")

@@ -1,0 +1,218 @@
+"""The run loop: what becomes of trials, failures, time and interruptions."""
+
+import brimful
+import pytest
+from brimful.errors import UsageError
+from brimful.measurers.simulated import SimulatedMeasurer
+from brimful.records import Bound, End, GoalResult, Trial
+from brimful.run_loop import FailurePolicy, Plan, SearchLoop
+from support import NDR_AND_PDR, InvalidTrialError, MeasureError, TrialFailedError, TrialOutput, Troubled, goal, sharp
+
+
+def plan(**changes):
+    return Plan(**{"goals": NDR_AND_PDR, "min_load": 9001.0, "max_load": 14.88e6, **changes})
+
+
+def run(measurer, **changes):
+    records = []
+    result = SearchLoop(plan(**changes), measurer, sink=records.append).run()
+    return result, records
+
+
+@pytest.mark.parametrize("strategy", brimful._core.strategies())
+def test_a_search_of_a_sharp_system_is_regular_and_right(strategy):
+    result, records = run(SimulatedMeasurer("sharp,capacity=1Mpps"), strategy=strategy)
+    ndr, pdr = result.goal_results
+    assert result.regular
+    assert ndr.lower_bound <= 1e6 < ndr.upper_bound
+    assert pdr.lower_bound <= 1e6 / 0.995 < pdr.upper_bound
+    assert [record for record in records if isinstance(record, Trial)] == result.trials
+    assert isinstance(records[-1], End)
+
+
+def test_records_tell_every_move_of_the_bounds():
+    result, records = run(SimulatedMeasurer("soft-knee,seed=3"))
+    last = {}
+    for record in records:
+        if isinstance(record, Bound):
+            last[record.goal, record.side] = record.load
+    for found in result.goal_results:
+        assert last[found.goal, "lower"] == found.lower_bound
+        assert last[found.goal, "upper"] == found.upper_bound
+
+
+def test_a_spoiled_trial_is_repeated_and_not_counted():
+    measurer = Troubled({0: InvalidTrialError("link flapped"), 5: InvalidTrialError("late")})
+    result, _ = run(measurer)
+    assert result.regular
+    assert [trial.invalid is None for trial in result.trials[:2]] == [False, True]
+    assert "link flapped" in result.trials[0].invalid
+
+
+def test_a_trial_spoiled_too_often_ends_the_run_with_what_it_has():
+    measurer = Troubled({number: InvalidTrialError("off schedule") for number in range(10, 100)})
+    result, records = run(measurer)
+    assert result.end.reason == "measurement-failed"
+    assert "off schedule (4 times in a row)" in result.end.text
+    assert len(result.trials) == 14
+    assert {found.reason for found in result.goal_results} <= {"measurement-failed", "regular"}
+    assert sum(isinstance(record, GoalResult) for record in records) == 2
+
+
+def test_failures_end_the_run_unless_the_policy_says_otherwise():
+    crash = {3: TrialFailedError("the program ended")}
+    assert run(Troubled(crash))[0].end.reason == "measurement-failed"
+    retried, _ = run(Troubled(crash), on_error=FailurePolicy(retries=1))
+    assert retried.regular
+    assert [trial.seq for trial in retried.trials if trial.invalid] == [3]
+
+
+def test_a_failure_counted_as_loss_is_total_loss():
+    result, _ = run(Troubled({2: TrialFailedError("no reply")}), on_error=FailurePolicy(count_as_loss=True))
+    trial = result.trials[2]
+    assert trial.invalid is None
+    assert (trial.sent, trial.lost) == (0, 0)
+    assert trial.intended == round(trial.load)
+    assert trial.warnings[0]["code"] == "counted-as-loss"
+
+
+def test_a_spoiled_trial_counted_as_loss_keeps_its_counts():
+    trouble = InvalidTrialError("slow", {"intended": 1000, "sent": 900, "lost": 5, "id": 1})
+    result, _ = run(Troubled({0: trouble}), on_invalid=FailurePolicy(count_as_loss=True))
+    assert (result.trials[0].intended, result.trials[0].sent, result.trials[0].lost) == (1000, 900, 5)
+
+
+def test_the_budget_ends_the_search_in_time_with_honest_bounds():
+    measurer = SimulatedMeasurer("soft-knee,seed=3,overhead=0.5s")
+    result, _ = run(measurer, budget_s=30.0)
+    assert measurer.now() <= 30.0
+    assert result.end.reason == "time-budget"
+    assert not result.regular
+    whole, _ = run(SimulatedMeasurer("soft-knee,seed=3,overhead=0.5s"))
+    assert result.trials == whole.trials[: len(result.trials)]
+
+
+def test_a_trial_that_hangs_is_ended_by_the_budget():
+    import time
+
+    result = brimful.search(
+        lambda load, duration: time.sleep(60),
+        goals=[brimful.SearchGoal(loss_ratio=0, final_trial_duration=0.1)],
+        min_load=1000,
+        max_load=1e6,
+        budget_s=0.3,
+    )
+    assert result.end.reason == "time-budget"
+    assert result.trials == []
+
+
+def test_an_interruption_keeps_the_bounds():
+    result, _ = run(Troubled({20: KeyboardInterrupt()}))
+    assert result.end.reason == "interrupted"
+    assert len(result.trials) == 20
+
+
+@pytest.mark.parametrize("strategy", brimful._core.strategies())
+@pytest.mark.parametrize("cut", [0, 1, 7, 19])
+def test_a_resumed_search_equals_an_uninterrupted_one(strategy, cut):
+    spec = "noisy,seed=11"
+    whole, _ = run(SimulatedMeasurer(spec), strategy=strategy)
+    loop = SearchLoop(plan(strategy=strategy), SimulatedMeasurer(spec))
+    loop.resume(whole.trials[:cut])
+    resumed = loop.run()
+    assert resumed.trials == whole.trials
+    assert resumed.goal_results == whole.goal_results
+
+
+def test_warm_up_is_recorded_and_not_counted():
+    result, _ = run(SimulatedMeasurer("sharp,capacity=1Mpps"), warm_up_s=2.0)
+    assert result.trials[0].invalid == "warm-up"
+    assert result.trials[0].load == 14.88e6
+    assert result.regular
+
+
+def test_early_termination_saves_time_and_changes_no_verdict():
+    goals = [goal(exceed=0.0, trial=60.0, duration_sum=60.0, initial=1.0)]
+    plain, _ = run(SimulatedMeasurer("sharp,capacity=1Mpps"), goals=goals, strategy="bisect")
+    early, _ = run(SimulatedMeasurer("sharp,capacity=1Mpps"), goals=goals, strategy="bisect", early_termination=True)
+    assert early.goal_results[0].lower_bound == plain.goal_results[0].lower_bound
+    assert any(trial.stopped_early for trial in early.trials)
+    assert early.end.search_s < plain.end.search_s
+
+
+@pytest.mark.parametrize(
+    ("answer", "complaint"),
+    [
+        ((10, 11), "lost 11 above sent 10"),
+        ((10.5, 0), "sent = 10.5"),
+        ((-1, 0), "sent = -1"),
+        ((float("nan"), 0), "sent = nan"),
+        ((10,), "return"),
+        (None, "return"),
+        ((10, 0, 0), "effective duration 0"),
+        (("ten", 0), "sent = 'ten'"),
+    ],
+)
+def test_a_function_that_returns_nonsense_is_told_so(answer, complaint):
+    with pytest.raises(MeasureError, match=complaint):
+        brimful.search(
+            lambda load, duration: answer, goals=[brimful.SearchGoal(loss_ratio=0)], min_load=1, max_load=1000
+        )
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"min_load": 2e6, "max_load": 1e6}, "min load 2000000 is above max load 1000000"),
+        ({"goals": []}, "no search goal"),
+        ({"goals": [brimful.SearchGoal(loss_ratio=1.0)]}, "loss ratio must be below 1"),
+        ({"goals": [brimful.SearchGoal(loss_ratio=-0.1)]}, "loss ratio"),
+        ({"goals": [brimful.SearchGoal(loss_ratio=0, exceed_ratio=1.0)]}, "exceed ratio must be below 1"),
+        ({"goals": [brimful.SearchGoal(loss_ratio=0, width=0.0)]}, "width"),
+        ({"goals": [brimful.SearchGoal(loss_ratio=0, final_trial_duration=0.0)]}, "duration"),
+        ({"goals": [brimful.SearchGoal(loss_ratio=0, final_trial_duration=float("nan"))]}, "duration"),
+        ({"goals": [brimful.SearchGoal(loss_ratio=0, initial_trial_duration=5.0)]}, "initial trial duration"),
+        ({"min_load": 0.5}, "less than one frame"),
+        ({"min_load": -1.0}, "min load"),
+        ({"strategy": "guess"}, "unknown strategy"),
+    ],
+)
+def test_what_cannot_be_searched_for_is_refused_before_the_first_trial(changes, complaint):
+    def measure(load, duration):
+        raise AssertionError
+
+    options = {"goals": [brimful.SearchGoal(loss_ratio=0)], "min_load": 1000.0, "max_load": 1e6, **changes}
+    with pytest.raises(UsageError, match=complaint):
+        brimful.search(measure, **options)
+
+
+def test_effective_durations_of_a_function_are_used():
+    def measure(load, duration):
+        sent = round(load * duration)
+        return sent, max(0, sent - 1_000_000), duration * 3
+
+    result = brimful.search(
+        measure,
+        goals=[brimful.SearchGoal(loss_ratio=0, duration_sum=21.0)],
+        min_load=1e4,
+        max_load=1e7,
+    )
+    assert result.regular
+    assert result.goal_results[0].lower_bound_sums.full_low_s == pytest.approx(12.0)
+
+
+def test_a_measurer_object_needs_no_more_than_measure():
+    class Mine:
+        def measure(self, load, duration):
+            return TrialOutput(sent=round(load), lost=0)
+
+    result = brimful.search(Mine(), goals=[brimful.SearchGoal(loss_ratio=0)], min_load=1e4, max_load=1e6)
+    assert result.goal_results[0].reason == "max-load-is-lower-bound"
+    assert result.goal_results[0].lower_bound == 1e6
+
+
+def test_a_sharp_function_is_found():
+    goals = [brimful.SearchGoal(loss_ratio=0), brimful.SearchGoal(loss_ratio=0.005)]
+    result = brimful.search(sharp(1e6), goals=goals, min_load=1e4, max_load=14.88e6)
+    assert [found.goal for found in result.goal_results] == ["ndr", "pdr"]
+    assert result.goal_results[0].conditional_throughput == pytest.approx(1e6, rel=0.006)

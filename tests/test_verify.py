@@ -1,0 +1,166 @@
+"""Verdicts recomputed: from our records, from logs of other tools, and against a naive twin."""
+
+from fractions import Fraction
+
+import pytest
+from brimful.explain import explanation
+from brimful.records import RecordWriter, Trial, read_run
+from brimful.verify import TrialLog
+from hypothesis import given
+from hypothesis import strategies as st
+from support import brimful, goal
+
+CSV = "load,duration,sent,lost\n1000000,60,60000000,0\n1000000,1,1000000,1\n2000000,60,120000000,1000\n"
+JSONL = """{"load": 1e6, "duration": 60, "sent": 60000000, "lost": 0}
+
+{"load": 2e6, "duration": 60, "sent": 120000000, "lost": 9}
+"""
+
+
+def trial(seq, load, duration, lost, sent=1000, effective=None):
+    return Trial(
+        seq=seq, load=load, duration_s=duration, intended=sent, sent=sent, lost=lost, effective_duration_s=effective
+    )
+
+
+def naive_verdict(goal, trials):
+    """MLRsearch-15 Load Classification with fractions, word for word."""
+    full_low = full_high = short_low = short_high = Fraction(0)
+    for one in trials:
+        weight = Fraction(str(one.effective_duration_s if one.effective_duration_s is not None else one.duration_s))
+        high = Fraction(one.lost, one.sent) > Fraction(str(goal.loss_ratio))
+        if one.duration_s >= goal.final_trial_duration_s:
+            full_low, full_high = full_low + (not high) * weight, full_high + high * weight
+        else:
+            short_low, short_high = short_low + (not high) * weight, short_high + high * weight
+    exceed = Fraction(str(goal.exceed_ratio))
+    excess = max(Fraction(0), short_high - exceed / (1 - exceed) * short_low)
+    high_sum = full_high + excess
+    full_sum = full_low + high_sum
+    whole = max(full_sum, Fraction(str(goal.duration_sum_s)))
+    if (high_sum + whole - full_sum) / whole <= exceed:
+        return "lower-bound"
+    return "upper-bound" if high_sum / whole > exceed else "undecided"
+
+
+durations = st.sampled_from([0.1, 0.3, 0.7, 1.0, 1.5, 60.0])
+trials_at_one_load = st.lists(
+    st.tuples(durations, st.sampled_from([0, 1, 5, 6, 1000]), st.none() | durations), min_size=1, max_size=30
+)
+
+
+@given(
+    trials_at_one_load,
+    st.sampled_from([0.0, 0.005, 0.006]),
+    st.sampled_from([0.0, 0.2, 0.5, 0.75]),
+    st.sampled_from([0.1, 1.0, 60.0]),
+    st.sampled_from([1.0, 2.1, 21.0, 120.0]),
+)
+def test_verdicts_equal_the_naive_twin(rows, loss, exceed, final, duration_sum):
+    wanted = goal(loss=loss, exceed=exceed, trial=final, duration_sum=duration_sum, initial=0.1)
+    trials = [
+        trial(seq, 1e6, duration, lost, effective=effective) for seq, (duration, lost, effective) in enumerate(rows)
+    ]
+    found = TrialLog([wanted], trials, (1e6, 1e6)).assess(1e6, 0)
+    assert found.verdict == naive_verdict(wanted, trials)
+
+
+@pytest.mark.parametrize("text", [CSV, JSONL, CSV.replace("duration", "duration_s"), "\ufeff" + CSV])
+def test_logs_of_other_tools_are_judged(tmp_path, text):
+    (tmp_path / "log").write_text(text)
+    finished = brimful("verify", "log", "--preset", "rfc2544", cwd=tmp_path, check=0)
+    assert "2.00000 Mpps  upper" in finished.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "no trial"),
+        ("load,duration,sent,lost\n", "no trial"),
+        ("load,sent,lost\n1,1,0\n", "log:2: 'duration' is missing"),
+        ("load,duration,sent,lost\n1,1,-5,0\n", "log:2: sent is -5"),
+        ("load,duration,sent,lost\n1,1,5,6\n", "log:2: lost 6 is above sent 5"),
+        ("load,duration,sent,lost\n1,1,5.5,0\n", "log:2: sent is 5.5"),
+        ("load,duration,sent,lost\n1,0,5,0\n", "log:2: duration_s is 0"),
+        ("load,duration,sent,lost\n-1,1,5,0\n", "log:2: load is -1"),
+        ("load,duration,sent,lost\nfast,1,5,0\n", "log:2: load is 'fast'"),
+        ("load,duration,sent,lost\nnan,1,5,0\n", "log:2: load is 'nan'"),
+        ('{"load": 1\n', "log:1: is no JSON object"),
+        ('{"load": 1, "duration": true, "sent": 1, "lost": 0}\n', "duration_s is True"),
+        ('{"kind": "run"}\n', "log:1"),
+        ('{"kind":"trial","seq":0}\n', "load"),
+    ],
+)
+def test_bad_logs_are_one_line_with_the_place(tmp_path, text, complaint):
+    (tmp_path / "log").write_text(text)
+    finished = brimful("verify", "log", "--preset", "csit", cwd=tmp_path, check=2)
+    assert complaint in finished.stderr
+    assert len(finished.stderr.splitlines()) == 1
+
+
+def test_a_log_without_goals_asks_for_them(tmp_path):
+    (tmp_path / "log").write_text(CSV)
+    assert "--preset" in brimful("verify", "log", cwd=tmp_path, check=2).stderr
+
+
+def test_a_missing_or_binary_log_is_one_line(tmp_path):
+    (tmp_path / "binary").write_bytes(b"\x80\x81\xff\x00")
+    for name in ("absent", "binary"):
+        assert len(brimful("verify", name, "--preset", "csit", cwd=tmp_path, check=2).stderr.splitlines()) == 1
+
+
+def test_a_false_claim_is_found(tmp_path):
+    brimful("search", "-m", "sim:sharp,capacity=1Mpps", "--out", "run", "--quiet", cwd=tmp_path, check=0)
+    path = tmp_path / "run" / "run.jsonl"
+    path.write_text(path.read_text().replace('"reason":"regular"', '"reason":"time-budget"', 1))
+    finished = brimful("verify", "run", cwd=tmp_path, check=1)
+    assert "does not hold: goal 'ndr': reason is recorded as 'time-budget'" in finished.stdout
+
+
+def test_a_load_outside_the_limits_is_found(tmp_path):
+    brimful("search", "-m", "sim:sharp,capacity=1Mpps", "--out", "run", "--quiet", cwd=tmp_path, check=0)
+    file = read_run(tmp_path / "run")
+    with RecordWriter(file.path) as writer:
+        writer.write(trial(99, file.run.max_load * 2, 1.0, 900))
+    assert "is outside" in brimful("verify", "run", cwd=tmp_path, check=1).stdout
+
+
+SENTENCES = {
+    "upper": (
+        [trial(seq, 1e6, 1.0, 10) for seq in range(11)],
+        "1.00000 Mpps is an upper bound for ndr: 11 s of 21 s were high-loss; even if all missing time turned out clean"
+        " that is 52.38 %, above 50 % (high-loss means a loss ratio above 0 %; full-length trials: 0 s low-loss, 11 s"
+        " high-loss; 11 trials).",
+    ),
+    "lower": (
+        [trial(seq, 1e6, 1.0, 0) for seq in range(11)],
+        "1.00000 Mpps is a lower bound for ndr: 0 s of 21 s were high-loss; even if all missing time turned out lossy"
+        " that is 47.62 %, at most 50 % (high-loss means a loss ratio above 0 %; full-length trials: 11 s low-loss, 0 s"
+        " high-loss; 11 trials).",
+    ),
+    "undecided": (
+        [trial(0, 1e6, 1.0, 0), trial(1, 1e6, 0.5, 7)],
+        "1.00000 Mpps is undecided for ndr: 0.5 s of 21 s were high-loss and 19.5 s are missing; that may end anywhere"
+        " from 2.38 % to 95.24 %, and 50 % is allowed (high-loss means a loss ratio above 0 %; full-length trials: 1 s"
+        " low-loss, 0 s high-loss; short ones: 0 s low-loss, 0.5 s high-loss; 2 trials).",
+    ),
+    "never": ([], "1.00000 Mpps is undecided for ndr: it was never measured."),
+}
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_explanations_give_the_sums(name):
+    trials, sentence = SENTENCES[name]
+    log = TrialLog([goal(initial=0.5)], trials, (1e6, 1e6))
+    assert explanation(log.goals[0], 1e6, log.assess(1e6, 0)) == sentence
+
+
+def test_explain_finds_the_nearest_load(tmp_path):
+    (tmp_path / "log").write_text(CSV)
+    finished = brimful("explain", "log", "1.1Mpps", "--preset", "rfc2544", cwd=tmp_path, check=0)
+    assert finished.stdout.startswith("1.00000 Mpps is an upper bound for throughput")
+
+
+def test_requirements_are_listed(tmp_path):
+    finished = brimful("verify", "--requirements", cwd=tmp_path, check=0)
+    assert "MUST" in finished.stdout

@@ -14,7 +14,9 @@ const PER_STEP: i64 = 4;
 /// Beyond the fine reach, gaps grow by this factor.
 const SPREAD: f64 = 1.16;
 /// Points below this share of the largest are dropped: they come back when the curve is drawn anew.
-const NEGLIGIBLE: f64 = 1e-6;
+const NEGLIGIBLE: f64 = 1e-5;
+/// Points that weigh less have no say in what is foretold.
+const TELLING: f64 = 5e-5;
 /// Chance that a trial is clean although the curve says otherwise.
 const FLUKE: f64 = 0.001;
 /// Density of a stray loss, by logarithm of the overload.
@@ -212,8 +214,16 @@ impl Curve {
         let clean: f64 = self
             .points
             .iter()
+            .filter(|point| point.weight > TELLING)
             .map(|point| point.weight / (1.0 + self.odds(point, plan)))
             .sum();
+        let told: f64 = self
+            .points
+            .iter()
+            .map(|point| point.weight)
+            .filter(|&weight| weight > TELLING)
+            .sum();
+        let clean = clean / told.max(f64::MIN_POSITIVE);
         1.0 - clean * (1.0 - stray)
     }
 

@@ -23,6 +23,8 @@ use crate::grid::LoadGrid;
 use crate::strategy::Strategy;
 use crate::{Problem, StopReason, TrialLog};
 
+/// Drawing the curve anew costs as much as all trials so far: it has to wait for this share of new ones.
+const REDRAW_SHARE: usize = 8;
 /// How far beyond the limits the curve may lie, in steps.
 const MARGIN: f64 = 40.0;
 /// Belief that a hint is right, and how far off in steps it then is.
@@ -40,6 +42,8 @@ pub(crate) struct Straddle {
     /// Loads that lost something.
     lossy: BTreeSet<Load>,
     curve: Option<Curve>,
+    /// How many trials the curve was last drawn anew from.
+    drawn_at: usize,
     overhead: f64,
     remaining: Option<f64>,
 }
@@ -60,6 +64,7 @@ impl Straddle {
             seen: Vec::new(),
             lossy: BTreeSet::new(),
             curve: None,
+            drawn_at: 0,
             overhead: 0.0,
             remaining: None,
         };
@@ -106,6 +111,7 @@ impl Straddle {
             curve.observe(seen);
         }
         self.curve = Some(curve);
+        self.drawn_at = self.seen.len();
     }
 
     fn follow(&mut self, problem: &Problem, seen: Observation) {
@@ -117,11 +123,10 @@ impl Straddle {
                 curve.observe(&seen);
             }
         }
-        for _ in 0..2 {
-            if let Some(curve) = self.curve.as_ref().filter(|curve| curve.is_off_centre()) {
-                let around = curve.median();
-                self.draw_curve(problem, around);
-            }
+        let is_due = self.seen.len() >= self.drawn_at + self.seen.len() / REDRAW_SHARE;
+        if let Some(curve) = self.curve.as_ref().filter(|curve| is_due && curve.is_off_centre()) {
+            let around = curve.median();
+            self.draw_curve(problem, around);
         }
     }
 

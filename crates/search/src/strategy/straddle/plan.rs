@@ -1,6 +1,7 @@
 //! Which trial is next: the cheapest way for every goal, with loads shared between goals where that helps.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use brimful_trial::{Nanoseconds, TrialInput};
 
@@ -16,6 +17,8 @@ const HOPEFUL_STRICT: f64 = 0.7;
 /// Candidates lie this many widths from the likeliest load: close ones to make pairs of, far ones in case of surprise.
 const OFFSETS: [i64; 6] = [1, 2, 3, 6, 16, 50];
 
+/// Beyond a load with this chance of its verdict, others need not be considered.
+const CERTAIN: f32 = 0.98;
 /// How often every goal plans again with what the others plan.
 const SHARING_PASSES: usize = 2;
 
@@ -104,22 +107,12 @@ impl Plan {
         let upper = target.upper_index.unwrap_or(top + 1);
         let (lowest, highest) = allowed(target, watch, lower, upper);
         let middle = balanced.clamp(lowest, highest);
-        let mut indices = BTreeSet::from([middle, lower + target.steps, upper - target.steps]);
-        for offset in OFFSETS {
-            indices.insert(middle - offset * target.steps);
-            indices.insert(middle + offset * target.steps);
-        }
-        let reach = OFFSETS[OFFSETS.len() - 1] * target.steps;
-        for limit in [0, top] {
-            if (limit - middle).abs() < reach {
-                indices.insert(limit);
-            }
-        }
-        indices.retain(|&index| index >= lowest && index <= highest);
-        let prospects: Vec<Prospect> = indices
-            .into_iter()
-            .filter_map(|index| outlooker.prospect(target, index))
-            .collect();
+        let candidates = Candidates {
+            outlooker,
+            target,
+            allowed: lowest..=highest,
+        };
+        let prospects = candidates.around(middle, lower + target.steps, upper - target.steps);
         // Below min load and above max load nothing need be known.
         let ends_known = (
             target.lower_index.is_some() || prospects.first().is_some_and(|first| first.index == 0),
@@ -152,6 +145,48 @@ impl Plan {
         let spent: Vec<f64> = spent.iter().zip(&self.begun).map(|(a, b)| a + b).collect();
         self.policy = self.brackets.solve(&spent);
         self.spending = self.policy.spending();
+    }
+}
+
+struct Candidates<'a> {
+    outlooker: &'a Outlooker<'a>,
+    target: &'a Target,
+    allowed: RangeInclusive<i64>,
+}
+
+impl Candidates<'_> {
+    /// Candidates on both sides as far as their verdicts are in doubt; `low` and `high` would make pairs with the
+    /// bounds that are known.
+    fn around(&self, middle: i64, low: i64, high: i64) -> Vec<Prospect> {
+        let mut found: Vec<Prospect> = self.prospect(middle).into_iter().collect();
+        for (direction, bound, limit) in [(-1, low, 0), (1, high, self.outlooker.grid.top())] {
+            let mut indices: BTreeSet<i64> = OFFSETS.map(|offset| offset * self.target.steps).into_iter().collect();
+            let farthest = OFFSETS[OFFSETS.len() - 1] * self.target.steps;
+            indices.extend([bound, limit].map(|index| (index - middle) * direction));
+            for offset in indices.range(1..=farthest) {
+                let Some(prospect) = self.prospect(middle + direction * offset) else {
+                    continue;
+                };
+                let hoped_for = if direction < 0 {
+                    prospect.mean_lower()
+                } else {
+                    1.0 - prospect.mean_lower()
+                };
+                found.push(prospect);
+                if hoped_for > CERTAIN {
+                    break;
+                }
+            }
+        }
+        found.sort_by_key(|prospect| prospect.index);
+        found
+    }
+
+    fn prospect(&self, index: i64) -> Option<Prospect> {
+        let is_allowed = self.allowed.contains(&index) && (0..=self.outlooker.grid.top()).contains(&index);
+        is_allowed
+            .then(|| self.outlooker.prospect(self.target, index))
+            .flatten()
     }
 }
 

@@ -28,6 +28,13 @@ pub(super) struct Prospect {
     pub(super) begins_short: bool,
 }
 
+impl Prospect {
+    /// Chance to become a lower bound.
+    pub(super) fn mean_lower(&self) -> f32 {
+        self.lower.iter().sum::<f32>() / self.lower.len() as f32
+    }
+}
+
 /// What is known, and where to read it.
 pub(super) struct Outlooker<'a> {
     pub(super) problem: &'a Problem,
@@ -195,6 +202,8 @@ fn representatives(points: &[Point]) -> Vec<Point> {
             drawn.push(*point);
         }
     }
+    // Rounding may have left one out.
+    drawn.extend(points.last().filter(|_| drawn.len() < REPRESENTATIVES));
     drawn
 }
 

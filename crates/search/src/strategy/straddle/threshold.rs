@@ -7,7 +7,7 @@ use super::stray::GOLDEN_RATIO;
 /// How far from the threshold outcomes are mixed, in steps.
 const DEVIATIONS: [f64; 3] = [0.3, 1.5, 6.0];
 /// Positions are one step apart this far from the centre.
-const FINE_REACH: i64 = 100;
+const FINE_REACH: i64 = 60;
 /// Chance between two trials that the threshold is somewhere else.
 const MOVES: f64 = 0.004;
 /// How far it moves, in steps.
@@ -29,6 +29,8 @@ pub(super) struct Threshold {
     /// Logarithm of how much better than the curve it has foretold.
     score: f64,
     records: Vec<(f64, Outcome)>,
+    /// How many trials the points were last laid out for.
+    laid_out_at: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +45,8 @@ struct Weighted {
     drawn: At,
     prior: f64,
     weight: f64,
+    /// Chance of high loss in the trial that is learnt from.
+    high: f64,
 }
 
 /// A threshold that stands for its share of the posterior.
@@ -61,6 +65,7 @@ impl Threshold {
             points: Vec::new(),
             score: 0.0,
             records: Vec::new(),
+            laid_out_at: 0,
         };
         threshold.lay_out(centre);
         threshold
@@ -85,6 +90,7 @@ impl Threshold {
                     drawn: At { position, deviation },
                     prior,
                     weight: cell,
+                    high: 0.0,
                 });
             }
         }
@@ -113,30 +119,35 @@ impl Threshold {
     pub(super) fn observe(&mut self, seen: &Observation, curve_high: f64) {
         let (position, is_high) = (seen.position, seen.overload > self.limit.overload);
         if !is_high && seen.duration < self.limit.full_s {
-            self.learn(position, Outcome::ShortLow);
+            self.foretell(position);
+            self.learn(Outcome::ShortLow);
             self.records.push((position, Outcome::ShortLow));
             return;
         }
         let outcome = if is_high { Outcome::High } else { Outcome::Low };
         let chance = |high: f64| if is_high { high } else { 1.0 - high }.max(1e-3);
-        let vote = chance(self.high(position)).ln() - chance(curve_high).ln();
+        let vote = chance(self.foretell(position)).ln() - chance(curve_high).ln();
         self.score = MEMORY * self.score + vote.clamp(-LARGEST_VOTE, LARGEST_VOTE);
         self.records.push((position, outcome));
-        self.learn(position, outcome);
+        self.learn(outcome);
         let median = self.median();
-        if (median - self.centre).abs() > 0.7 * FINE_REACH as f64 {
+        let is_due = self.records.len() >= self.laid_out_at + self.records.len() / 8;
+        if is_due && (median - self.centre).abs() > 0.7 * FINE_REACH as f64 {
             self.lay_out(median);
+            self.laid_out_at = self.records.len();
             for index in 0..self.records.len() {
                 let (position, outcome) = self.records[index];
-                self.learn(position, outcome);
+                self.foretell(position);
+                self.learn(outcome);
             }
         }
     }
 
-    fn learn(&mut self, position: f64, outcome: Outcome) {
+    /// Learns from a trial at a position that was foretold.
+    fn learn(&mut self, outcome: Outcome) {
         let mut total = 0.0;
         for point in &mut self.points {
-            let high = point.drawn.high(position);
+            let high = point.high;
             point.weight *= match outcome {
                 Outcome::High => tempered(high),
                 Outcome::Low => tempered(1.0 - high),
@@ -150,11 +161,14 @@ impl Threshold {
         }
     }
 
-    fn high(&self, position: f64) -> f64 {
-        self.points
-            .iter()
-            .map(|point| point.weight * point.drawn.high(position))
-            .sum()
+    /// Chance of high loss at a position.
+    fn foretell(&mut self, position: f64) -> f64 {
+        let mut sum = 0.0;
+        for point in &mut self.points {
+            point.high = point.drawn.high(position);
+            sum += point.weight * point.high;
+        }
+        sum
     }
 
     fn median(&self) -> f64 {

@@ -2,6 +2,8 @@
 //!
 //! `BRIMFUL_UPDATE=1 cargo test -p brimful-search --test search_table` writes it anew.
 
+#![allow(clippy::unwrap_used, clippy::type_complexity)]
+
 use std::fmt::Write as _;
 use std::path::Path;
 

@@ -2,11 +2,28 @@
 
 from typing import final
 
-__all__ = ["Controller", "Simulator", "simulate", "simulator_kinds", "strategies"]
+__all__ = ["Controller", "Lines", "Simulator", "fit_series", "simulate", "simulator_kinds", "strategies"]
 
 def strategies() -> list[str]: ...
 def simulator_kinds() -> list[tuple[str, str, list[tuple[str, str, str]]]]: ...
 def simulate(problem_json: str, strategy: str, spec: str, seeds: list[int]) -> str: ...
+
+def fit_series(
+    data: list[tuple[float, float]],
+    shape: str,
+    method: str,
+    cut: float | None = None,
+    reject_outliers: bool = False,
+) -> tuple[Lines, list[tuple[float, float]], list[tuple[float, float]], float]: ...
+@final
+class Lines:
+    def __new__(cls, vertices: list[tuple[float, float]]) -> Lines: ...
+    @property
+    def vertices(self) -> list[tuple[float, float]]: ...
+    @property
+    def range(self) -> tuple[float, float]: ...
+    def evaluate(self, x: float) -> float: ...
+    def clamped(self, low: float, high: float) -> Lines | None: ...
 
 @final
 class Controller:

@@ -44,16 +44,20 @@ class Run(msgspec.Struct, frozen=True, omit_defaults=True, tag="run", tag_field=
     tool: dict[str, str]
     command: list[str]
     host: dict[str, Any]
-    measurer: dict[str, Any]
-    goals: list[Goal]
-    min_load: float
-    max_load: float
-    strategy: str
+    subject: str = "search"
+    """``search``: a search for throughput. ``block-device``: QoS parameters of a block device."""
+    measurer: dict[str, Any] = {}
+    goals: list[Goal] = []
+    min_load: float = 0.0
+    max_load: float = 0.0
+    strategy: str = ""
     load_unit: str = "frames/s"
     load_scope: str = "per interface and direction"
     conversion_factor: float = 1.0
     traffic: dict[str, Any] = {}
     device: dict[str, Any] = {}
+    source: dict[str, Any] = {}
+    """What was analysed, where nothing was measured: files, versions, settings."""
     preset: str | None = None
     seed: int | None = None
     hint: float | None = None
@@ -147,7 +151,63 @@ class End(msgspec.Struct, frozen=True, omit_defaults=True, tag="end", tag_field=
     text: str = ""
 
 
-Record = Run | Trial | Bound | GoalResult | Warning | End
+class Series(msgspec.Struct, frozen=True, omit_defaults=True, tag="series", tag_field="kind"):
+    """Values of one metric against what was set, as measured."""
+
+    name: str
+    points: list[tuple[float, float]]
+    """(x, y), sorted."""
+    x_name: str = "vrate"
+    x_unit: str = "%"
+    y_unit: str = ""
+    """``s`` for times; empty for factors and ratios."""
+
+
+class Fit(msgspec.Struct, frozen=True, omit_defaults=True, tag="fit", tag_field="kind"):
+    """A line through a series."""
+
+    series: str
+    method: str
+    shape: str
+    vertices: list[tuple[float, float]]
+    """(x, y) from left to right; between them the line is straight. Empty: there is no line."""
+    error: float
+    """Root of the sum of the squared distances of all points, divided by their number; in the unit of y."""
+    rejected: list[tuple[float, float]] = []
+    """The points of the series that the line does not rest on."""
+
+
+class Solution(msgspec.Struct, frozen=True, omit_defaults=True, tag="solution", tag_field="kind"):
+    """Parameters to set, or why there are none."""
+
+    name: str
+    target: str
+    """The rule that it answers, as text."""
+    scale_factor: float | None = None
+    """Of the base model; 1 is as measured. Null: unsolved."""
+    interval: tuple[float, float] | None = None
+    """In which the scale factor lies with 95 % confidence."""
+    model: dict[str, int] = {}
+    """rbps, rseqiops, rrandiops, wbps, wseqiops, wrandiops: bytes/s and IO/s."""
+    qos: dict[str, float] = {}
+    """rpct, rlat, wpct, wlat, min, max: per cent and microseconds, as the kernel takes them."""
+    info: dict[str, Any] = {}
+    """What is expected under it: MOF, aMOF, isol, latencies in seconds."""
+    unsolved: str | None = None
+    """The reason why there is no solution."""
+
+
+class Finding(msgspec.Struct, frozen=True, omit_defaults=True, tag="finding", tag_field="kind"):
+    """Something that the analysis says; ``code`` is stable."""
+
+    code: str
+    text: str
+    subject: str | None = None
+    """The solution or series that it is about."""
+    data: dict[str, Any] = {}
+
+
+Record = Run | Trial | Bound | GoalResult | Warning | End | Series | Fit | Solution | Finding
 
 
 class RunFile(msgspec.Struct, frozen=True):
@@ -160,6 +220,10 @@ class RunFile(msgspec.Struct, frozen=True):
     goal_results: list[GoalResult]
     warnings: list[Warning]
     ends: list[End]
+    series: list[Series] = []
+    fits: list[Fit] = []
+    solutions: list[Solution] = []
+    findings: list[Finding] = []
 
     def counted(self) -> list[Trial]:
         """Give the trials that count: all but the invalid ones."""
@@ -300,6 +364,10 @@ def read_run(path: Path) -> RunFile:
         goal_results=_latest_results(run, [record for record in records if isinstance(record, GoalResult)]),
         warnings=[record for record in records if isinstance(record, Warning)],
         ends=[record for record in records if isinstance(record, End)],
+        series=[record for record in records if isinstance(record, Series)],
+        fits=[record for record in records if isinstance(record, Fit)],
+        solutions=[record for record in records if isinstance(record, Solution)],
+        findings=[record for record in records if isinstance(record, Finding)],
     )
 
 

@@ -1,8 +1,9 @@
-//! Extension module `brimful._core`: the engine for Python. Numbers and JSON text cross the boundary, no live objects;
-//! there is no logic here.
+//! Extension module `brimful._core`: the engine for Python. Numbers and JSON text cross the boundary; there is no
+//! logic here.
 
 mod controller;
 mod exchange;
+mod fit;
 mod simulator;
 
 use pyo3::prelude::*;
@@ -11,6 +12,8 @@ use pyo3::prelude::*;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<controller::PyController>()?;
     module.add_class::<simulator::PySimulator>()?;
+    module.add_class::<fit::PyLines>()?;
+    module.add_function(wrap_pyfunction!(fit::fit_series, module)?)?;
     module.add_function(wrap_pyfunction!(controller::strategies, module)?)?;
     module.add_function(wrap_pyfunction!(simulator::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(simulator::simulator_kinds, module)?)?;

@@ -3,7 +3,7 @@
 //! The order of the candidates and of every sum is part of the answer: scores tie, and the first of equals wins.
 
 use crate::lines::{Lines, Point, evaluate};
-use crate::{MIN_SEGMENT_WIDTH, Shape, VERTEX_PENALTY, mean, peak};
+use crate::{MIN_SEGMENT_WIDTH, Shape, mean, peak};
 
 /// Break points nearer to the one tried before are not tried.
 pub(crate) const MIN_STEP: f64 = 0.25;
@@ -69,7 +69,7 @@ impl<'a> Search<'a> {
         if vertices.iter().any(|vertex| vertex.y <= 0.0) || !self.has_shape(vertices) {
             return;
         }
-        let penalty = VERTEX_PENALTY.powi(vertices.len() as i32 - 1);
+        let penalty = crate::penalty(vertices.len());
         let score = root_of_squares(self.points, vertices, self.best_score / penalty) * penalty;
         if score < self.best_score {
             self.best_score = score;

@@ -49,7 +49,7 @@ pub enum Method {
 pub const LATTICE_STEP: f64 = 0.25;
 
 /// Each vertex beyond the first makes the score worse by this factor, so that a bend must earn its place.
-pub(crate) const VERTEX_PENALTY: f64 = 1.025;
+const VERTEX_PENALTY: f64 = 1.025;
 
 /// No segment is narrower than this, in units of x, or it would follow the noise.
 pub(crate) const MIN_SEGMENT_WIDTH: f64 = 10.0;
@@ -74,4 +74,9 @@ pub fn fit(points: &[Point], shape: Shape, method: Method) -> Lines {
 /// Sum from left to right: the order of a sum decides its last bit, and the last bit decides between equal fits.
 pub(crate) fn mean(points: &[Point]) -> f64 {
     points.iter().map(|point| point.y).sum::<f64>() / points.len() as f64
+}
+
+/// What the score of a line with so many vertices is multiplied with.
+pub(crate) fn penalty(vertices: usize) -> f64 {
+    VERTEX_PENALTY.powi(i32::try_from(vertices).unwrap_or(i32::MAX) - 1)
 }

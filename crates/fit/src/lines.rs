@@ -26,7 +26,7 @@ impl Lines {
     /// Make a line through vertices, which must be sorted by x.
     pub fn new(vertices: Vec<Point>) -> Self {
         debug_assert!(
-            vertices.windows(2).all(|pair| !(pair[0].x > pair[1].x)),
+            !vertices.windows(2).any(|pair| pair[0].x > pair[1].x),
             "vertices must be sorted by x"
         );
         Self { vertices }

@@ -1,0 +1,1 @@
+"""Runs on block devices as text, HTML, PDF and tables."""

@@ -1,0 +1,1 @@
+"""Reports of QoS parameters of block devices."""

@@ -40,11 +40,13 @@ RULES = {
 }
 
 
+ABSENT = pytest.mark.skip(reason="the published results are not there: set BRIMFUL_SHARED")
+
+
 def sample_names():
-    """Names of the published results; one that says why, where they are absent."""
+    """Names of the published results; one that is skipped, where they are absent."""
     names = sorted(path.stem for path in (SHARED / "expected").glob("2.*.json"))
-    reason = "the published results are not there: set BRIMFUL_SHARED"
-    return names or [pytest.param("absent", marks=pytest.mark.skip(reason=reason))]
+    return names or [pytest.param("absent", marks=ABSENT)]
 
 
 def expected(name):
@@ -75,7 +77,10 @@ def published(name):
     job = next(job for job in jobs if job["spec"]["kind"] == "iocost-tune")
     series, fits = [], []
     for series_name in SERIES:
-        one_series, fit = _fitted(series_name, facts["resolved_fit"][series_name], job["result"]["data"][series_name])
+        stored = job["result"]["data"][series_name]
+        # The key is "points" before version 2.2.
+        points = [(point["x"], point["y"]) for key in ("data", "points", "outliers") for point in stored.get(key, [])]
+        one_series, fit = _fitted(series_name, facts["resolved_fit"][series_name], points)
         series.append(one_series)
         fits.append(fit)
     return record(
@@ -87,6 +92,41 @@ def published(name):
     )
 
 
+def merged_names():
+    """Names of the published results that are merged from others, with those that they are merged from."""
+    merged = {
+        "2.2_KXG50ZNV256G_TOSHIBA": ["4313a9cd", "a8a758ea"],
+        "2.2_Samsung_SSD_870": ["3599c212", "8c1e0635", "dba43f9c"],
+    }
+    if not SHARED.exists():
+        return [pytest.param("absent", [], marks=ABSENT)]
+    return [pytest.param(name, [f"{name}_{part}" for part in parts], id=name) for name, parts in merged.items()]
+
+
+def merged(name, parts):
+    """Make the record that the reference's merge of published results comes to."""
+    path = SHARED / "expected" / "merged" / f"{name}.json"
+    result = json.loads(path.read_text(), parse_float=_read_as_reference)["results"][0]
+    sources = [published(part) for part in parts]
+    series, fits = [], []
+    for number, series_name in enumerate(SERIES):
+        points = [point for source in sources for point in source.series[number].points]
+        one_series, fit = _fitted(series_name, result["fit"][series_name], points)
+        series.append(one_series)
+        fits.append(fit)
+    return record(
+        run=sources[0].run,
+        series=series,
+        fits=fits,
+        solutions=[_solution(rule, target, result["solutions"].get(rule)) for rule, target in RULES.items()],
+        findings=[Finding(code="remark", text=text) for text in result["remarks"]],
+    )
+
+
+def merged_text(name):
+    return gzip.decompress((SHARED / "expected" / "merged" / f"{name}.format.txt.gz").read_bytes()).decode()
+
+
 def record(run, **records):
     return RunFile(
         path=Path("run.jsonl"),
@@ -95,8 +135,8 @@ def record(run, **records):
     )
 
 
-def _fitted(name, fit, stored):
-    points = sorted((point["x"], point["y"]) for key in ("data", "points", "outliers") for point in stored.get(key, []))
+def _fitted(name, fit, points):
+    points = sorted(points)
     # The expected points are rounded; rejected ones are told by being equal to measured ones.
     rejected = [
         min(points, key=lambda point: abs(point[0] - wanted[0]) + abs(point[1] - wanted[1]))

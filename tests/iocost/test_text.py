@@ -4,9 +4,23 @@ import pytest
 from brimful.records import Finding, Series
 from brimful.report.iocost import text
 from brimful.report.iocost.table import render_table
-from samples import expected, expected_text, invented, invented_run, published, record, sample_names, solution, unsolved
+from samples import (
+    expected,
+    expected_text,
+    invented,
+    invented_run,
+    merged,
+    merged_names,
+    merged_text,
+    published,
+    record,
+    sample_names,
+    solution,
+    unsolved,
+)
 
 NAMES = sample_names()
+GRAPHS = "Graphs (square: fitted line, circle: data points, cross: rejected)"
 
 
 def lines_of(written):
@@ -21,8 +35,13 @@ def test_solutions_equal_those_of_the_reference(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_whole_text_equals_that_of_the_reference_from_the_graphs_on(name):
     ours, reference = (lines_of(written) for written in (text.render(published(name)), expected_text(name)))
-    begin = "Graphs (square: fitted line, circle: data points, cross: rejected)"
-    assert ours[ours.index(begin) :] == reference[reference.index(begin) :]
+    assert ours[ours.index(GRAPHS) :] == reference[reference.index(GRAPHS) :]
+
+
+@pytest.mark.parametrize(("name", "parts"), merged_names())
+def test_merged_results_equal_those_of_the_reference(name, parts):
+    ours, reference = (lines_of(written) for written in (text.render(merged(name, parts)), merged_text(name)))
+    assert ours[ours.index(GRAPHS) :] == reference[reference.index(GRAPHS) :]
 
 
 @pytest.mark.parametrize("name", NAMES)

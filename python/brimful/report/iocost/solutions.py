@@ -11,6 +11,9 @@ from brimful.report.iocost.header import model_parameters, qos_parameters
 from brimful.report.iocost.numbers import duration, percent
 from brimful.report.iocost.styles import Style
 
+COMMON_RULES = ("naive", "bandwidth", "isolated-bandwidth", "isolation")
+"""The rules that every device is asked, in the order of the published results."""
+
 _LATENCIES = (("50", "mean"), ("50", "99"), ("50", "100"), ("99", "mean"), ("99", "99"), ("100", "100"))
 """Percentile over requests, then over time."""
 _DURATION_WIDTH = 5

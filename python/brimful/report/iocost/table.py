@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from brimful.records import RunFile
+from brimful.report.iocost.solutions import COMMON_RULES
 from brimful.report.iocost.styles import Style, plain
 
-_RULES = ("naive", "bandwidth", "isolated-bandwidth", "isolation")
 _HEAD = (
     ("", "", "", "", "", "", "isolated", "", ""),
     ("file", "model", "firmware", "runs", "naive", "bandwidth", "bandwidth", "isolation", "remarks"),
@@ -59,7 +59,7 @@ def _cells(row: RunFile) -> tuple[str, ...]:
         _cut(str(run.device.get("model") or "-").strip(), _MODEL_COLUMNS),
         str(run.device.get("firmware") or "-").strip(),
         str(run.source.get("runs", "-")),
-        *(_scale(scales.get(rule)) for rule in _RULES),
+        *(_scale(scales.get(rule)) for rule in COMMON_RULES),
         str(sum(finding.code == "remark" for finding in row.findings)),
     )
 

@@ -14,9 +14,6 @@ from brimful.report.iocost.header import MODEL_KEYS
 from brimful.report.iocost.numbers import percent, rate, size
 from brimful.report.iocost.styles import Style, plain
 
-_SHARED_RULES = ("naive", "bandwidth", "isolated-bandwidth", "isolation")
-"""The rules that every device is asked, in the order of the published results."""
-
 _GRAPHS_TITLE = "Graphs (square: fitted line, circle: data points, cross: rejected)"
 _LABEL_COLUMNS = 12
 """Room for the labels beside a graph; with 80 columns of graph the text is at most 92 wide."""
@@ -74,8 +71,8 @@ def render_summary(run_file: RunFile, *, style: Style = plain) -> str:
         for solution in run_file.solutions
         if solution.scale_factor is not None
     ]
-    shared = " ".join(text for name, text in scales if name in _SHARED_RULES)
-    others = " ".join(text for name, text in scales if name not in _SHARED_RULES)
+    shared = " ".join(text for name, text in scales if name in solutions.COMMON_RULES)
+    others = " ".join(text for name, text in scales if name not in solutions.COMMON_RULES)
     lines.append(f"solutions : {shared or others or 'none'}")
     if shared and others:
         lines.append(" " * 12 + others)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from brimful.iocost import solve
@@ -28,10 +30,25 @@ class Analysis(msgspec.Struct, frozen=True):
     settings: dict[str, tuple[Target, Setting]]
     unsolved: dict[str, str]
     """Name of a rule: why it has no solution."""
+    merge: dict[str, Any] | None
+    """What was merged, of a merge."""
+
+    @property
+    def files(self) -> list[str]:
+        """The results that it rests on."""
+        if self.merge is None:
+            return [self.result.path]
+        return [source["file"] for source in self.merge["sources"] if source["rejected"] is None]
 
 
 def analyse(
-    result: Result, task: Task, *, method: str, basis: str = "result", base_model: Model | None = None
+    result: Result,
+    task: Task,
+    *,
+    method: str,
+    basis: str = "result",
+    base_model: Model | None = None,
+    merge: dict[str, Any] | None = None,
 ) -> Analysis:
     """Fit all series of a result and solve all rules of a task."""
     found = ((selector, result.points(selector)) for selector in task.wanted)
@@ -44,4 +61,5 @@ def analyse(
             settings[rule.name] = rule.target, solve.solve(rule.target, fits, task)
         except UnsolvedError as reason:
             unsolved[rule.name] = str(reason)
-    return Analysis(result, task, method, basis, base_model or result.base_model, points, fits, settings, unsolved)
+    base_model = base_model or result.base_model
+    return Analysis(result, task, method, basis, base_model, points, fits, settings, unsolved, merge)

@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from brimful.errors import RecordError
-from brimful.iocost import layout
+from brimful.iocost import layout, selectors
 from brimful.iocost.selectors import Selector
 
 QOS, TUNE, MERGE = "iocost-qos", "iocost-tune", "merge-info"
@@ -60,6 +60,11 @@ class Result(msgspec.Struct, frozen=True):
     def machine(self) -> layout.Machine:
         """The machine and the device."""
         return self.system.sysreqs_report or layout.Machine()
+
+    @property
+    def selectors(self) -> list[Selector]:
+        """The series that are worth keeping: those of a merged result, else what is always analysed."""
+        return [selectors.parse(name) for name in self.stored] or list(selectors.DEFAULT)
 
     def points(self, selector: Selector) -> Points | None:
         """Give the points of a series, sorted; nothing where a merged result does not hold it."""

@@ -13,6 +13,7 @@ from brimful.iocost import remarks, solve, uncertainty
 from brimful.iocost.analysis import Analysis
 from brimful.iocost.read import Result
 from brimful.iocost.rules import Rule
+from brimful.iocost.selectors import MOF
 from brimful.iocost.uncertainty import Uncertainty
 
 
@@ -116,7 +117,7 @@ def source_facts(analysis: Analysis) -> dict[str, Any]:
     """Give the ``source`` of a `Run`."""
     result, system, machine = analysis.result, analysis.result.system, analysis.result.machine
     facts: dict[str, Any] = {
-        "files": [result.path],
+        "files": analysis.files,
         "period_s": list(result.period),
         "bench_version": system.bench_version,
         "system": {
@@ -140,8 +141,10 @@ def source_facts(analysis: Analysis) -> dict[str, Any]:
         "isolation_threshold": result.isolation_threshold,
         "scale_min": analysis.task.scale_min,
         "scale_max": analysis.task.scale_max,
-        "runs": len(result.runs),
+        "runs": len(analysis.points[MOF]),
     }
+    if analysis.merge is not None:
+        facts["merge"] = analysis.merge
     if result.id is not None:
         facts["id"] = result.id
     if system.iocost is not None:

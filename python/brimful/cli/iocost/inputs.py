@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 RESAMPLES = 200
-PATH = click.Path(path_type=Path)
 SUFFIXES = (".json", ".json.gz")
 
 
-def task_options(function: _Command) -> _Command:
-    """Add the options that say what to solve, and how."""
-    options = (
+def rule_options(function: _Command) -> _Command:
+    """Add the options that say what to solve."""
+    return _with_options(
+        function,
         click.option(
             "--rule", "rules", multiple=True, metavar="RULE", help="Solve this: name=NAME,TARGET; see solve -h."
         ),
@@ -35,6 +35,13 @@ def task_options(function: _Command) -> _Command:
         ),
         click.option("--scale-min", metavar="FRACTION", help="No solution scales below.  [default: 1%]"),
         click.option("--scale-max", metavar="FRACTION", help="No solution scales above.  [default: 100%]"),
+    )
+
+
+def method_options(function: _Command) -> _Command:
+    """Add the options that say how to solve."""
+    return _with_options(
+        function,
         click.option(
             "--fit",
             "method",
@@ -51,6 +58,9 @@ def task_options(function: _Command) -> _Command:
             help="Of the bootstrap behind the intervals; 0 leaves them out.",
         ),
     )
+
+
+def _with_options(function: _Command, *options: Callable[[_Command], _Command]) -> _Command:
     for option in reversed(options):
         function = option(function)
     return function
@@ -143,6 +153,11 @@ class Batch:
         yield from track(self.files, description="results", console=Console(stderr=True), transient=True)
 
 
+def started() -> str:
+    """Give the time of this command for its records."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
 def to_run(result: Result, task: Task, *, method: str, resamples: int) -> RunFile:
     """Analyse a result and give its records."""
     from brimful.iocost import analysis, record
@@ -150,6 +165,6 @@ def to_run(result: Result, task: Task, *, method: str, resamples: int) -> RunFil
     return record.to_run(
         analysis.analyse(result, task, method=method),
         command=["brimful", *sys.argv[1:]],
-        started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        started=started(),
         resamples=resamples,
     )

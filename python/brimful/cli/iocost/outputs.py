@@ -28,9 +28,9 @@ class Outputs(msgspec.Struct, frozen=True):
     record: Path | None = None
     series: Path | None = None
 
-    def check(self, inputs: list[Path]) -> None:
-        """Refuse to write over an input."""
-        for path in filter(None, (self.html, self.pdf, self.record, self.series)):
+    def check(self, inputs: list[Path], *more: Path | None) -> None:
+        """Refuse to write over an input, these files or more."""
+        for path in filter(None, (self.html, self.pdf, self.record, self.series, *more)):
             if any(path.resolve() == given.resolve() for given in inputs):
                 message = f"{path}: is a result that is read here; choose another name for what is written"
                 raise UsageError(message)
@@ -47,7 +47,7 @@ class Outputs(msgspec.Struct, frozen=True):
         if self.html is not None:
             from brimful.report.iocost import html
 
-            _write(self.html, html.render(run).encode())
+            write(self.html, html.render(run).encode())
         if self.pdf is not None:
             from brimful.report.iocost import pdf
 
@@ -56,9 +56,9 @@ class Outputs(msgspec.Struct, frozen=True):
         if self.record is not None:
             from brimful.records import encode
 
-            _write(self.record, b"".join(encode(line) for line in run.lines()))
+            write(self.record, b"".join(encode(line) for line in run.lines()))
         if self.series is not None:
-            _write(self.series, _series_table(run, self.series))
+            write(self.series, _series_table(run, self.series))
 
 
 def output_options(function: _Command) -> _Command:
@@ -87,17 +87,27 @@ def show(runs: list[RunFile], *, as_json: bool, summary: bool, graphs: bool) -> 
         click.echo(export.to_json(runs))
         return
     from brimful.report.iocost import text
-    from brimful.report.text import coloured, plain
+    from brimful.report.iocost.styles import plain
 
-    style = coloured if sys.stdout.isatty() else plain
-    if summary:
-        click.echo(text.render_summary(runs[0]) if len(runs) == 1 else text.render_table(runs), nl=False)
-        return
-    columns = terminal_columns()
-    click.echo("\n".join(text.render(run, style=style, columns=columns, graphs=graphs) for run in runs), nl=False)
+    style = plain
+    if sys.stdout.isatty():
+        from brimful.report.text import coloured
+
+        style = coloured
+    if summary and len(runs) > 1:
+        from brimful.report.iocost.table import render_table
+
+        shown = render_table(runs, style=style, columns=terminal_columns() or 100)
+    elif summary:
+        shown = text.render_summary(runs[0], style=style)
+    else:
+        columns = terminal_columns()
+        shown = "\n".join(text.render(run, style=style, columns=columns, graphs=graphs) for run in runs)
+    click.echo(shown, nl=False)
 
 
-def _write(path: Path, content: bytes) -> None:
+def write(path: Path, content: bytes) -> None:
+    """Write a file and say so."""
     from brimful.files import write_atomically
 
     write_atomically(path, content)

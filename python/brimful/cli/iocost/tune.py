@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
-from brimful.cli.iocost.inputs import Batch, find_files, make_task, split_job_spec, task_options, to_run
+from brimful.cli.iocost.inputs import Batch, find_files, make_task, method_options, rule_options, split_job_spec, to_run
 from brimful.cli.iocost.outputs import Outputs, output_options, show
 
 
 @click.command()
 @click.argument("results", nargs=-1, required=True, metavar="RESULT...")
-@task_options
+@rule_options
+@method_options
 @output_options
 @click.option("--summary", is_flag=True, help="A line a result; of a single one, the numbers that matter.")
 @click.option("--json", "as_json", is_flag=True, help="Print solutions, series, lines and remarks as JSON.")
@@ -41,14 +42,15 @@ def tune(
     batch = Batch(inputs)
     runs = [to_run(result, task, method=method, resamples=0 if summary else resamples) for result in batch.results()]
     if runs:
-        show(runs, as_json=as_json, summary=summary, graphs=True)
         outputs.write(runs)
+        show(runs, as_json=as_json, summary=summary, graphs=True)
     return batch.finish()
 
 
 @click.command()
 @click.argument("results", nargs=-1, required=True, metavar="RESULT... [JOB-SPEC]")
-@task_options
+@rule_options
+@method_options
 @output_options
 @click.option("--json", "as_json", is_flag=True, help="Print solutions, series, lines and remarks as JSON.")
 def solve(
@@ -86,7 +88,7 @@ def solve(
     batch = Batch(inputs)
     runs = [to_run(result, task, method=method, resamples=resamples) for result in batch.results()]
     if runs:
-        show(runs, as_json=as_json, summary=False, graphs=False)
         outputs.write(runs)
+        show(runs, as_json=as_json, summary=False, graphs=False)
     unsolved = any(solution.unsolved is not None for run in runs for solution in run.solutions)
     return batch.finish() or int(unsolved)

@@ -81,10 +81,10 @@ def split_job_spec(arguments: tuple[str, ...]) -> tuple[list[Path], str | None]:
 
 def make_task(
     spec: str | None,
-    rules: tuple[str, ...],
-    metrics: tuple[str, ...],
-    scale_min: str | None,
-    scale_max: str | None,
+    rules: tuple[str, ...] = (),
+    metrics: tuple[str, ...] = (),
+    scale_min: str | None = None,
+    scale_max: str | None = None,
 ) -> Task:
     """Put together what a job spec and options ask for; options win."""
     import msgspec
@@ -135,6 +135,27 @@ class Batch:
             except BrimfulError as error:
                 self.failures.append(str(error))
 
+    def runs(self, task: Task, *, method: str, resamples: int) -> Iterator[RunFile]:
+        """Give the records of every result of every file; a file of records is taken as it is."""
+        from brimful.iocost import analysis, record
+        from brimful.iocost.read import read_results
+        from brimful.records import read_run
+
+        for file in self._with_progress():
+            try:
+                if file.suffix == ".jsonl":
+                    yield _device_run(read_run(file))
+                    continue
+                for result in read_results(file):
+                    yield record.to_run(
+                        analysis.analyse(result, task, method=method),
+                        command=["brimful", *sys.argv[1:]],
+                        started=started(),
+                        resamples=resamples,
+                    )
+            except BrimfulError as error:
+                self.failures.append(str(error))
+
     def finish(self) -> int:
         """Tell the failures; give the exit code."""
         for failure in self.failures:
@@ -153,18 +174,13 @@ class Batch:
         yield from track(self.files, description="results", console=Console(stderr=True), transient=True)
 
 
+def _device_run(run: RunFile) -> RunFile:
+    if run.run.subject != "block-device":
+        message = f"{run.path}: is the record of a {run.run.subject}, not of a block device"
+        raise UsageError(message)
+    return run
+
+
 def started() -> str:
     """Give the time of this command for its records."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-
-
-def to_run(result: Result, task: Task, *, method: str, resamples: int) -> RunFile:
-    """Analyse a result and give its records."""
-    from brimful.iocost import analysis, record
-
-    return record.to_run(
-        analysis.analyse(result, task, method=method),
-        command=["brimful", *sys.argv[1:]],
-        started=started(),
-        resamples=resamples,
-    )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from brimful.cli.iocost.inputs import Batch, find_files, make_task, method_options, rule_options, split_job_spec, to_run
+from brimful.cli.iocost.inputs import Batch, find_files, make_task, method_options, rule_options, split_job_spec
 from brimful.cli.iocost.outputs import Outputs, output_options, show
 
 
@@ -40,7 +40,7 @@ def tune(
     outputs.check(inputs)
     task = make_task(spec, rules, metrics, scale_min, scale_max)
     batch = Batch(inputs)
-    runs = [to_run(result, task, method=method, resamples=0 if summary else resamples) for result in batch.results()]
+    runs = list(batch.runs(task, method=method, resamples=0 if summary else resamples))
     if runs:
         outputs.write(runs)
         show(runs, as_json=as_json, summary=summary, graphs=True)
@@ -86,7 +86,7 @@ def solve(
     outputs.check(inputs)
     task = make_task(spec, rules, metrics, scale_min, scale_max)
     batch = Batch(inputs)
-    runs = [to_run(result, task, method=method, resamples=resamples) for result in batch.results()]
+    runs = list(batch.runs(task, method=method, resamples=resamples))
     if runs:
         outputs.write(runs)
         show(runs, as_json=as_json, summary=False, graphs=False)

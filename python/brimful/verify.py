@@ -116,6 +116,9 @@ def open_log(path: Path, goals: list[Goal] | None) -> OpenLog:
     """
     if is_run(path):
         file = read_run(path)
+        if file.run.subject != "search":
+            message = f"{path}: the subject of this run is a {file.run.subject}: it has no trials to judge"
+            raise UsageError(message)
         trials, limits = file.counted(), (file.run.min_load, file.run.max_load)
         return OpenLog(TrialLog(goals or file.run.goals, trials, limits), trials, None if goals else file)
     if goals is None:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from brimful.records import RunFile
 
 RUN = click.Path(exists=True, path_type=Path)
 
@@ -38,7 +42,7 @@ class _AgainstCommand(click.Command):
 def compare(
     runs: tuple[Path, ...], against: tuple[Path, ...], tolerance: str, html_file: Path | None, as_json: bool
 ) -> int:
-    """Say whether RUNS forward as much as the runs of a baseline.
+    """Say whether RUNS take as much as the runs of a baseline: searches, or block devices.
 
     Exit code 1: a goal got worse beyond the tolerance. That is when the ratio of the means is below 1 - tolerance and
     its whole 95 % interval below 1. The interval takes in the spread between runs and the distance between the bounds
@@ -48,9 +52,10 @@ def compare(
     from brimful.report import comparison, comparison_text, export, text
     from brimful.units import parse_ratio
 
-    result = comparison.build(
-        [read_run(path) for path in runs], [read_run(path) for path in against], tolerance=parse_ratio(tolerance)
-    )
+    ours, theirs = [read_run(path) for path in runs], [read_run(path) for path in against]
+    if all(file.run.subject == "block-device" for file in (*ours, *theirs)):
+        return _compare_devices(ours, theirs, parse_ratio(tolerance), html_file, as_json)
+    result = comparison.build(ours, theirs, tolerance=parse_ratio(tolerance))
     if html_file is not None:
         from brimful.report import comparison_html
 
@@ -61,4 +66,22 @@ def compare(
     else:
         style = text.coloured if sys.stdout.isatty() else text.plain
         click.echo(comparison_text.render(result, style=style), nl=False)
+    return 1 if result.regressed else 0
+
+
+def _compare_devices(
+    ours: list[RunFile], theirs: list[RunFile], tolerance: float, html_file: Path | None, as_json: bool
+) -> int:
+    from brimful.errors import UsageError
+    from brimful.report import text
+    from brimful.report.iocost import comparison
+
+    if html_file is not None:
+        message = f"--html {html_file}: comparisons of block devices are text or JSON"
+        raise UsageError(message)
+    result = comparison.build(ours, theirs, tolerance=tolerance)
+    if as_json:
+        click.echo(comparison.to_json(result))
+    else:
+        click.echo(comparison.render(result, style=text.coloured if sys.stdout.isatty() else text.plain), nl=False)
     return 1 if result.regressed else 0

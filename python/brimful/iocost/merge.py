@@ -170,7 +170,7 @@ def _controller_model(result: Result) -> Model:
 def _reason(result: Result, outlier: str | None, first: Result | None, rules: Rules) -> str | None:
     missed = result.system.sysreqs_missed
     if missed and not rules.ignore_requirements:
-        return f"{len(missed)} requirements of the benchmark were missed: {', '.join(missed)}"
+        return f"the benchmark missed requirements: {', '.join(missed)}"
     if result.unfinished:
         return "the benchmark is not finished"
     if outlier is not None:

@@ -156,6 +156,7 @@ def _nearest(text: str) -> str:
         for percentile in LATENCY_PERCENTILES
         for time in TIME_PERCENTILES
     ]
+    names += [f"{direction}lat-{percentile}" for direction in "rw" for percentile in LATENCY_PERCENTILES]
     lower = {name.lower(): name for name in names}
     close = difflib.get_close_matches(text.lower(), lower, n=1, cutoff=0.5)
     return f"did you mean {lower[close[0]]}?" if close else "try MOF, isol-01 or rlat-99-mean"

@@ -103,6 +103,7 @@ def differences(one: Run, other: Run) -> list[str]:
     found = [
         f"{name} is {facts.text(first)} in one and {facts.text(second)} in the other"
         for name, first, second in (
+            ("subject", one.subject, other.subject),
             ("load unit", one.load_unit, other.load_unit),
             ("load scope", one.load_scope, other.load_scope),
             ("conversion factor", one.conversion_factor, other.conversion_factor),

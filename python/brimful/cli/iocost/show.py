@@ -87,7 +87,7 @@ def _text(result: Result) -> str:
     lines += [f"warning: {text}" for text in result.warnings]
     missed = result.system.sysreqs_missed
     if missed:
-        lines.append(f"warning: the benchmark missed {len(missed)} requirements: {', '.join(missed)}")
+        lines.append(f"warning: the benchmark missed requirements: {', '.join(missed)}")
     return "\n".join(lines)
 
 

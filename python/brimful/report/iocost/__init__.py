@@ -1,0 +1,1 @@
+"""Reports of runs on block devices: what `brimful iocost` made of benchmark results."""

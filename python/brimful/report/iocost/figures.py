@@ -56,6 +56,11 @@ class Panel(msgspec.Struct, frozen=True, kw_only=True):
     x_end: float
     """Where the x axis ends: at the same place in all panels."""
 
+    @property
+    def has_data(self) -> bool:
+        """Whether there is anything to draw."""
+        return bool(self.series.points)
+
 
 class Group(msgspec.Struct, frozen=True):
     """Panels that belong together."""

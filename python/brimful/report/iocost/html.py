@@ -81,15 +81,21 @@ def render(run_file: RunFile) -> str:
         unsolved=unsolved(run_file),
         device=device_number(run_file),
         has_number=device_number(run_file) != "MAJ:MIN",
-        latency_heads=[f"p{requests}, {_over_time(time)}" for requests, time in LATENCY_CELLS],
+        latency_heads=[f"p{requests}, {over_time(time)}" for requests, time in LATENCY_CELLS],
         model_heads=list(zip(MODEL_WORDS, MODEL_KEYS, strict=True)),
         qos_heads=QOS_KEYS,
         remarks=[finding for finding in run_file.findings if finding.code != "measure-next"],
         next_steps=next_steps(run_file.findings),
         sections=[
-            (f"graphs-{number}", group.title, [(panel.title, figures.draw(panel)) for panel in group.panels])
+            (
+                f"graphs-{number}",
+                group.title,
+                [(panel.title, figures.draw(panel)) for panel in group.panels if panel.has_data],
+                [panel.title for panel in group.panels if not panel.has_data],
+            )
             for number, group in enumerate(figures.sections(panels))
         ],
+        has_data=any(panel.has_data for panel in panels),
         has_threshold=any(panel.threshold is not None for panel in panels),
         method=method(run_file),
         warnings=run_file.warnings,
@@ -216,20 +222,16 @@ def method(run_file: RunFile) -> list[tuple[str, str]]:
     for key, name in _PARTS.items():
         part = source.get(key)
         if isinstance(part, Mapping):
-            rows += [(f"{name}: {words_of(path)}", shown) for path, shown in _part(part)]
+            rows += [(f"{name}: {path.removesuffix('_bytes').replace('_', ' ')}", shown) for path, shown in _part(part)]
         else:
             rows.append((name, _text(part)))
     rows += [(str(key), _text(value)) for key, value in source.items() if key not in _KNOWN]
     return [(name, shown) for name, shown in rows if shown]
 
 
-def words_of(path: str) -> str:
-    """Give the key of a fact as words.
-
-    >>> words_of("available_bytes")
-    'available'
-    """
-    return path.removesuffix("_bytes").replace("_", " ")
+def over_time(percentile: str) -> str:
+    """Say in a word how a latency is taken over time."""
+    return {"mean": "mean", "100": "worst"}.get(percentile, f"p{percentile}")
 
 
 _FITS = {
@@ -307,10 +309,6 @@ def _seconds_kept(percentile: str) -> str:
         return " on average"
     number = _finite(float(percentile)) if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,6})?", percentile, re.ASCII) else None
     return f" or more in {100 - number:g} % of all seconds" if number is not None and number <= 100 else ""
-
-
-def _over_time(time: str) -> str:
-    return {"mean": "mean", "100": "worst"}.get(time, f"p{time}")
 
 
 def _finite(value: object) -> float | None:

@@ -68,7 +68,7 @@ def render(run_file: RunFile) -> bytes:
         # No dates, or each writing would differ.
         metadata = {"Title": title, "Creator": "brimful", "Producer": None, "CreationDate": None}
     texts = paginate(_blocks(run_file))
-    graphs = figures.pages(panels, per_page=ROWS_OF_PANELS * COLUMNS_OF_PANELS)
+    graphs = figures.pages([panel for panel in panels if panel.has_data], per_page=ROWS_OF_PANELS * COLUMNS_OF_PANELS)
     draw_pages: list[Callable[[Figure], None]] = []
     draw_pages += [lambda figure, lines=lines: _draw_text(figure, lines) for lines in texts]  # type: ignore[misc]
     draw_pages += [lambda figure, page=page: _draw_panels(figure, page, run_file) for page in graphs]  # type: ignore[misc]
@@ -119,6 +119,8 @@ def _blocks(run_file: RunFile) -> list[list[_Line]]:
     blocks.append(_list("Rules without a solution", [_unsolved(*entry) for entry in html.unsolved(run_file)]))
     blocks.append(_list("Remarks", remarks))
     blocks.append(_list("What to measure next", steps))
+    empty = [panel.title for panel in figures.make_panels(run_file) if not panel.has_data]
+    blocks.append(_list("Series without data", empty))
     rows = [f"{name}: {shown}" for name, shown in html.method(run_file)]
     blocks.append(_list("Method", rows))
     blocks.append(_list("Warnings", [f"{warning.code}: {warning.text}" for warning in run_file.warnings]))
@@ -132,7 +134,7 @@ def _solution(view: html.SolutionView, *, first: bool) -> list[_Line]:
     interval = f", {view.interval} with 95 % confidence" if view.interval else ""
     lines += _lines(f"scale {view.scale}{interval}", indent=2)
     lines += _lines(", ".join(f"{name} {shown}" for name, shown in view.expected[:4]), indent=2)
-    heads = [f"p{requests} {'worst' if time == '100' else time}" for requests, time in html.LATENCY_CELLS]
+    heads = [f"p{requests} {html.over_time(time)}" for requests, time in html.LATENCY_CELLS]
     cells = [["latency", *heads], *([direction, *values] for direction, values in view.latencies)]
     model = [["model", *html.MODEL_KEYS], ["", *view.model]]
     qos = [["QoS", *html.QOS_KEYS], ["", *view.qos]]
@@ -228,9 +230,11 @@ def _draw_key(figure: Figure, panels: Sequence[figures.Panel], run_file: RunFile
     )
     # A letter stays with its name.
     names = "   ".join(
-        f"{rule.letter}\N{NO-BREAK SPACE}{rule.name}" for view in html.view_solutions(run_file) for rule in view.rules
+        f"{rule.letter}\N{NO-BREAK SPACE}{figures.drawable(rule.name)}"
+        for view in html.view_solutions(run_file)
+        for rule in view.rules
     )
-    for row, line in enumerate(textwrap.wrap(figures.drawable(names), 110)[:2] if marked else []):
+    for row, line in enumerate(textwrap.wrap(names, 140)[:2] if marked else []):
         figure.text(
             MARGIN_IN / PAGE.width_in, 0.058 - 0.0125 * row, line, fontsize=PAGE.font_pt, color=palette.MUTED, va="top"
         )

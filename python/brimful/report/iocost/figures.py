@@ -226,7 +226,7 @@ def draw_panel(axes: Axes, panel: Panel, *, font_pt: float) -> None:
         Size of its text.
     """
     axes.annotate(
-        drawable(panel.title),
+        drawable(panel.title, longest=60),
         xy=(0, 1),
         xycoords="axes fraction",
         xytext=(-5.5 * font_pt, 2.3 * font_pt),
@@ -235,7 +235,7 @@ def draw_panel(axes: Axes, panel: Panel, *, font_pt: float) -> None:
         color=palette.INK,
         annotation_clip=False,
     )
-    axes.set_xlabel(drawable(f"{panel.series.x_name} ({panel.series.x_unit})"), labelpad=2)
+    axes.set_xlabel(drawable(f"{panel.series.x_name} ({panel.series.x_unit})", longest=40), labelpad=2)
     axes.set_ylabel(panel.quantity + (f" ({panel.unit})" if panel.unit else ""))
     axes.yaxis.set_label_coords(-4.6 * font_pt / _size_pt(axes)[0], 0.5)
     rejected = list(_scaled(panel.fit.rejected, panel.factor)) if panel.fit else []
@@ -254,27 +254,33 @@ def draw_panel(axes: Axes, panel: Panel, *, font_pt: float) -> None:
     axes.locator_params(axis="x", nbins=6)
     if panel.threshold is not None:
         axes.axhline(panel.threshold, color=palette.GOALS[1], linewidth=1.1, linestyle=DASHED, zorder=2)
-    axes.plot(*_columns(kept), "o", color=POINTS, markersize=4, markeredgecolor=palette.SURFACE, markeredgewidth=0.5)
+    axes.plot(
+        *_columns(kept), "o", color=POINTS, markersize=4, markeredgecolor=palette.SURFACE, markeredgewidth=0.5, zorder=4
+    )
     inside, above = [p for p in rejected if p[1] <= high], [p for p in rejected if p[1] > high]
-    axes.plot(*_columns(inside), "x", color=REJECTED, markersize=4.6, markeredgewidth=1.3, zorder=3)
+    axes.plot(*_columns(inside), "x", color=REJECTED, markersize=4.6, markeredgewidth=1.3, zorder=4)
     axes.plot([x for x, _ in above], [high] * len(above), "^", color=REJECTED, markersize=4.6, clip_on=False, zorder=5)
-    axes.plot(*_columns(line), "s" if len(line) == 1 else "-", color=LINE, linewidth=1.6, markersize=3, zorder=4)
+    axes.plot(*_columns(line), "s" if len(line) == 1 else "-", color=LINE, linewidth=1.6, markersize=3, zorder=3)
     _draw_marks(axes, panel.marks, font_pt * 0.92)
 
 
-def drawable(text: str, *, family: str = "sans-serif") -> str:
+def drawable(text: str, *, longest: int | None = None, family: str = "sans-serif") -> str:
     """Give a text of a record without what the font cannot draw on one line.
 
     Parameters
     ----------
     text
         Any text.
+    longest
+        Cut it after so many characters.
     family
         Of the font.
     """
     from matplotlib import font_manager
 
     font = font_manager.get_font(font_manager.findfont(font_manager.FontProperties(family=[family])))
+    if longest is not None and len(text) > longest:
+        text = f"{text[: longest - 1]}…"
     return "".join(
         character if character.isprintable() and font.get_char_index(ord(character)) else "\N{REPLACEMENT CHARACTER}"
         for character in text
@@ -299,12 +305,14 @@ def _limits(panel: Panel, kept: Sequence[_Point], rejected: Sequence[_Point]) ->
 
 
 def _draw_marks(axes: Axes, marks: Sequence[Mark], font_pt: float) -> None:
-    """Draw a dotted line at each vrate, its letters above the panel and apart from each other."""
-    if not marks:
-        return
+    """Draw a dotted line at each vrate, its letters above the panel and apart from each other, if there is room."""
+    for mark in marks:
+        axes.axvline(mark.x, color=palette.MUTED, linewidth=0.8, linestyle=DOTTED, zorder=1)
     width, height = _size_pt(axes)
     end = axes.get_xlim()[1]
     widths = [len(mark.label) * font_pt * 0.5 + 5 for mark in marks]
+    if not marks or sum(widths) > width:
+        return
     places = [mark.x / end * width for mark in marks]
     for left, right in itertools.pairwise(range(len(marks))):
         places[right] = max(places[right], places[left] + (widths[left] + widths[right]) / 2)
@@ -314,7 +322,6 @@ def _draw_marks(axes: Axes, marks: Sequence[Mark], font_pt: float) -> None:
         if index:
             border = places[index] - (widths[index] + widths[index - 1]) / 2
     for mark, place in zip(marks, places, strict=True):
-        axes.axvline(mark.x, color=palette.MUTED, linewidth=0.8, linestyle=DOTTED, zorder=1)
         axes.annotate(
             mark.label,
             xy=(mark.x, 1),
@@ -350,7 +357,7 @@ def _quantity(series: Series) -> tuple[str, str, float]:
         return "latency", "ms", 1e3
     if series.name in {"lat-imp", "work-csv", "missing"} or series.name.startswith("isol"):
         return "increase" if series.name == "lat-imp" else "share", "%", 100.0
-    return "factor" if "MOF" in series.name else "value", drawable(series.y_unit), 1.0
+    return "factor" if "MOF" in series.name else "value", drawable(series.y_unit, longest=12), 1.0
 
 
 def _section(name: str) -> str:

@@ -67,7 +67,7 @@ def render(run_file: RunFile) -> bytes:
 
         # No dates, or each writing would differ.
         metadata = {"Title": title, "Creator": "brimful", "Producer": None, "CreationDate": None}
-    texts = paginate(_blocks(run_file))
+    texts = paginate(lay_out(run_file))
     graphs = figures.pages([panel for panel in panels if panel.has_data], per_page=ROWS_OF_PANELS * COLUMNS_OF_PANELS)
     draw_pages: list[Callable[[Figure], None]] = []
     draw_pages += [lambda figure, lines=lines: _draw_text(figure, lines) for lines in texts]  # type: ignore[misc]
@@ -85,8 +85,8 @@ def render(run_file: RunFile) -> bytes:
 def paginate(blocks: Sequence[Sequence[_Line]]) -> list[list[_Line]]:
     """Lay blocks of lines on pages: a block that fits on one page is not parted.
 
-    >>> [len(page) for page in paginate([[("a", False)] * 60, [("b", False)] * 10])]
-    [60, 10]
+    >>> [len(page) for page in paginate([[("a", False)] * 70, [("b", False)] * 10])]
+    [70, 10]
     """
     pages: list[list[_Line]] = [[]]
     for block in blocks:
@@ -101,7 +101,7 @@ def paginate(blocks: Sequence[Sequence[_Line]]) -> list[list[_Line]]:
     return pages
 
 
-def _blocks(run_file: RunFile) -> list[list[_Line]]:
+def lay_out(run_file: RunFile) -> list[list[_Line]]:
     """Give what the report says as blocks of lines, none of them wider than a page."""
     run = run_file.run
     solutions = html.view_solutions(run_file)
@@ -230,7 +230,7 @@ def _draw_key(figure: Figure, panels: Sequence[figures.Panel], run_file: RunFile
     )
     # A letter stays with its name.
     names = "   ".join(
-        f"{rule.letter}\N{NO-BREAK SPACE}{figures.drawable(rule.name)}"
+        f"{rule.letter}\N{NO-BREAK SPACE}{figures.drawable(rule.name, longest=30)}"
         for view in html.view_solutions(run_file)
         for rule in view.rules
     )
@@ -242,6 +242,5 @@ def _draw_key(figure: Figure, panels: Sequence[figures.Panel], run_file: RunFile
 
 def _draw_footer(figure: Figure, left: str, right: str) -> None:
     looks: dict[str, Any] = {"fontsize": 7.0, "color": palette.MUTED, "va": "bottom"}
-    text = figures.drawable(left)
-    figure.text(MARGIN_IN / PAGE.width_in, 0.018, text if len(text) <= 100 else f"{text[:99]}…", **looks)
+    figure.text(MARGIN_IN / PAGE.width_in, 0.018, figures.drawable(left, longest=110), **looks)
     figure.text(1 - MARGIN_IN / PAGE.width_in, 0.018, right, ha="right", **looks)

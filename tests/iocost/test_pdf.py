@@ -37,9 +37,11 @@ def test_no_line_runs_off_the_page(name):
     assert all(len(page) <= pdf.LINES for page in pdf.paginate(blocks))
 
 
-def test_blocks_are_not_parted_unless_they_must_be():
-    pages = pdf.paginate([[("a", False)] * 3, [("b", False)] * (pdf.LINES - 3), [("c", False)] * (2 * pdf.LINES)])
-    assert ["".join(dict.fromkeys(line for line, _ in page)) for page in pages] == ["a", "b", "c", "c"]
+def test_short_blocks_are_not_parted_and_long_ones_fill_pages():
+    lengths = {"a": 3, "b": pdf.LINES - 4, "c": pdf.KEPT, "d": 2 * pdf.LINES}
+    pages = pdf.paginate([[(name, False)] * length for name, length in lengths.items()])
+    assert ["".join(dict.fromkeys(line for line, _ in page)) for page in pages] == ["ab", "cd", "d", "d"]
+    assert [len(page) for page in pages] == [pdf.LINES] * 3 + [pdf.KEPT + 1]
 
 
 def test_the_same_run_gives_the_same_bytes_in_any_process(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -86,7 +86,6 @@ def make_panels(file: RunFile) -> list[Panel]:
     panels = []
     for number, series in enumerate(sorted(file.series, key=lambda series: canonical(series.name))):
         quantity, unit, factor = _quantity(series)
-        is_isolation = series.name == "isol" and isinstance(threshold, int | float)
         panels.append(
             Panel(
                 number=number,
@@ -96,7 +95,7 @@ def make_panels(file: RunFile) -> list[Panel]:
                 quantity=quantity,
                 unit=unit,
                 factor=factor,
-                threshold=threshold * factor if is_isolation and threshold is not None else None,
+                threshold=threshold * factor if series.name == "isol" and isinstance(threshold, int | float) else None,
                 marks=marks if series.name in MARKED else [],
                 x_end=x_end,
             )
@@ -193,7 +192,8 @@ def title(name: str, *, percentile: str = "") -> str:
         direction, of_requests, over_time = latency
         rank = _rank(of_requests)
         rank = rank if rank.startswith("p") else rank.capitalize()
-        words = f"{rank} {direction} latency, {_rank(over_time)} over time"
+        when = "at its worst" if over_time == "100" else f"{_rank(over_time)} over time"
+        words = f"{rank} {direction} latency, {when}"
     elif words is None and name.startswith("isol-"):
         words = f"Isolation, {_ordinal(name.removeprefix('isol-'))}"
     return f"{words} ({name})" if words else name
@@ -231,7 +231,6 @@ def draw_panel(axes: Axes, panel: Panel, *, font_pt: float) -> None:
         xycoords="axes fraction",
         xytext=(-5.5 * font_pt, 2.3 * font_pt),
         textcoords="offset points",
-        fontsize=1.04 * font_pt,
         color=palette.INK,
         annotation_clip=False,
     )
@@ -244,8 +243,6 @@ def draw_panel(axes: Axes, panel: Panel, *, font_pt: float) -> None:
     axes.set_xlim(0, panel.x_end)
     if not kept and not rejected:
         axes.text(0.5, 0.5, "no data", transform=axes.transAxes, ha="center", va="center", color=palette.MUTED)
-        axes.set_xticks([])
-        axes.set_yticks([])
         return
     low, high = _limits(panel, kept + line, rejected)
     axes.set_ylim(low, high)
@@ -254,13 +251,20 @@ def draw_panel(axes: Axes, panel: Panel, *, font_pt: float) -> None:
     axes.locator_params(axis="x", nbins=6)
     if panel.threshold is not None:
         axes.axhline(panel.threshold, color=palette.GOALS[1], linewidth=1.1, linestyle=DASHED, zorder=2)
-    axes.plot(
-        *_columns(kept), "o", color=POINTS, markersize=4, markeredgecolor=palette.SURFACE, markeredgewidth=0.5, zorder=4
-    )
-    inside, above = [p for p in rejected if p[1] <= high], [p for p in rejected if p[1] > high]
-    axes.plot(*_columns(inside), "x", color=REJECTED, markersize=4.6, markeredgewidth=1.3, zorder=4)
-    axes.plot([x for x, _ in above], [high] * len(above), "^", color=REJECTED, markersize=4.6, clip_on=False, zorder=5)
-    axes.plot(*_columns(line), "s" if len(line) == 1 else "-", color=LINE, linewidth=1.6, markersize=3, zorder=3)
+    # Nothing is clipped: half of a point on the border would be lost, and all lie within the limits.
+    dots: dict[str, Any] = {
+        "markersize": 4.4,
+        "markeredgecolor": palette.SURFACE,
+        "markeredgewidth": 0.4,
+        "clip_on": False,
+    }
+    axes.plot(*_columns(kept), "o", color=POINTS, zorder=3, **dots)
+    inside = [(x, y) for x, y in rejected if y <= high]
+    above = [(x, high) for x, y in rejected if y > high]
+    crosses: dict[str, Any] = {"color": REJECTED, "markersize": 4.6, "clip_on": False, "zorder": 5}
+    axes.plot(*_columns(inside), "x", markeredgewidth=1.3, **crosses)
+    axes.plot(*_columns(above), "^", **crosses)
+    axes.plot(*_columns(line), "s" if len(line) == 1 else "-", color=LINE, linewidth=1.35, markersize=3, zorder=4)
     _draw_marks(axes, panel.marks, font_pt * 0.92)
 
 
@@ -344,7 +348,7 @@ def _size_pt(axes: Axes) -> tuple[float, float]:
 
 
 def _scaled(points: Sequence[_Point], factor: float) -> Iterator[_Point]:
-    return ((x, y * factor) for x, y in points if abs(x) < LARGEST and abs(y) < LARGEST)
+    return ((x, y * factor) for x, y in points if 0 <= x < LARGEST and abs(y) < LARGEST)
 
 
 def _columns(points: Sequence[_Point]) -> tuple[list[float], list[float]]:
@@ -389,8 +393,8 @@ def _rank(text: str) -> str:
 
 
 def _ordinal(text: str) -> str:
-    if text in {"00", "50", "100", "mean"} or not text.replace(".", "").isdigit():
-        return _rank(text) if text in {"00", "50", "100", "mean"} else text
+    if not _rank(text).startswith("p") or not text.replace(".", "").isdigit():
+        return _rank(text).removeprefix("p")
     number = text.lstrip("0") or "0"
     ending = "th" if number[-2:-1] == "1" or "." in number else {"1": "st", "2": "nd", "3": "rd"}.get(number[-1], "th")
     return f"{number}{ending} percentile"

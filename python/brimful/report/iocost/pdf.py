@@ -26,6 +26,8 @@ TEXT_PT, LINE_PT = 7.0, 9.4
 COLUMNS, LINES = 128, 76
 """What a page of text holds within its margins at that size."""
 PROSE_COLUMNS = 108
+KEPT = 18
+"""So many lines of a block stay together."""
 ROWS_OF_PANELS, COLUMNS_OF_PANELS = 3, 2
 
 _Line = tuple[str, bool]
@@ -83,7 +85,7 @@ def render(run_file: RunFile) -> bytes:
 
 
 def paginate(blocks: Sequence[Sequence[_Line]]) -> list[list[_Line]]:
-    """Lay blocks of lines on pages: a block that fits on one page is not parted.
+    """Lay blocks of lines on pages: the first `KEPT` lines of a block are not parted.
 
     >>> [len(page) for page in paginate([[("a", False)] * 70, [("b", False)] * 10])]
     [70, 10]
@@ -91,7 +93,7 @@ def paginate(blocks: Sequence[Sequence[_Line]]) -> list[list[_Line]]:
     pages: list[list[_Line]] = [[]]
     for block in blocks:
         gap: list[_Line] = [("", False)] if pages[-1] else []
-        if pages[-1] and len(pages[-1]) + len(gap) + min(len(block), LINES) > LINES:
+        if pages[-1] and len(pages[-1]) + len(gap) + min(len(block), KEPT) > LINES:
             pages.append([])
             gap = []
         for line in [*gap, *block]:
@@ -121,8 +123,11 @@ def lay_out(run_file: RunFile) -> list[list[_Line]]:
     blocks.append(_list("What to measure next", steps))
     empty = [panel.title for panel in figures.make_panels(run_file) if not panel.has_data]
     blocks.append(_list("Series without data", empty))
-    rows = [f"{name}: {shown}" for name, shown in html.method(run_file)]
-    blocks.append(_list("Method", rows))
+    method: dict[str, list[str]] = {}
+    for name, shown in html.method(run_file):
+        part, _, key = name.partition(": ")
+        method.setdefault(part, []).append(f"{key} {shown}".lstrip())
+    blocks.append(_list("Method", [f"{name}: {', '.join(shown)}" for name, shown in method.items()]))
     blocks.append(_list("Warnings", [f"{warning.code}: {warning.text}" for warning in run_file.warnings]))
     return [block for block in blocks if block]
 
@@ -212,7 +217,7 @@ def _draw_key(figure: Figure, panels: Sequence[figures.Panel], run_file: RunFile
         Line2D([], [], marker="o", linestyle="none", color=figures.POINTS, markersize=4, label="measured"),
         Line2D([], [], marker="x", linestyle="none", color=figures.REJECTED, markersize=4.6, label="rejected"),
         Line2D([], [], marker="^", linestyle="none", color=figures.REJECTED, markersize=4.6, label="rejected, beyond"),
-        Line2D([], [], color=figures.LINE, linewidth=1.6, label="fitted line"),
+        Line2D([], [], color=figures.LINE, linewidth=1.35, label="fitted line"),
     ]
     if any(panel.threshold is not None for panel in panels):
         label = "isolation threshold"

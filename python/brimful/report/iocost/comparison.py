@@ -6,7 +6,7 @@ import itertools
 import math
 import statistics
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -193,18 +193,10 @@ def _refuse(first: RunFile, other: RunFile, *, any_device: bool) -> None:
 
 def _notes(first: RunFile, others: Sequence[RunFile]) -> list[str]:
     """Say in what the runs differ that bears on their results, each thing once."""
-    looks: list[tuple[str, Callable[[RunFile], object]]] = [
-        ("device", lambda file: str(file.run.device.get("model", "")).strip()),
-        ("firmware", lambda file: str(file.run.device.get("firmware", "")).strip()),
-        ("size in bytes", lambda file: file.run.device.get("size_bytes")),
-        ("memory", lambda file: _within(file, "memory", "profile")),
-        ("kernel", lambda file: _within(file, "system", "kernel")),
-    ]
-    keys = ("bench_version", "fit", "scale_basis", "isolation_percentile", "isolation_threshold")
-    looks += [(key.replace("_", " "), lambda file, key=key: file.run.source.get(key)) for key in keys]  # type: ignore[misc]
+    facts_of = [_facts(file) for file in [first, *others]]
     notes = []
-    for name, look in looks:
-        seen = list(dict.fromkeys(facts.text(look(file)) for file in [first, *others]))
+    for name in facts_of[0]:
+        seen = list(dict.fromkeys(facts.text(each[name]) for each in facts_of))
         if len(seen) > 1:
             notes.append(f"{name} differs: {' | '.join(seen)}")
     models = [file.run.source.get("base_model") for file in [first, *others]]
@@ -213,9 +205,19 @@ def _notes(first: RunFile, others: Sequence[RunFile]) -> list[str]:
     return notes
 
 
-def _within(file: RunFile, key: str, inner: str) -> object:
-    part = file.run.source.get(key)
-    return part.get(inner) if isinstance(part, dict) else None
+def _facts(file: RunFile) -> dict[str, object]:
+    """Give what runs that are compared should have in common."""
+    device, source = file.run.device, file.run.source
+    memory, system = (part if isinstance(part, dict) else {} for part in (source.get("memory"), source.get("system")))
+    keys = ("bench_version", "fit", "scale_basis", "isolation_percentile", "isolation_threshold")
+    return {
+        "device": str(device.get("model", "")).strip(),
+        "firmware": str(device.get("firmware", "")).strip(),
+        "size in bytes": device.get("size_bytes"),
+        "memory profile": memory.get("profile"),
+        "kernel": system.get("kernel"),
+        **{key.replace("_", " "): source.get(key) for key in keys},
+    }
 
 
 def _solution(name: str, ours: Sequence[RunFile], against: Sequence[RunFile], tolerance: float) -> SolutionComparison:

@@ -283,8 +283,7 @@ def drawable(text: str, *, longest: int | None = None, family: str = "sans-serif
     from matplotlib import font_manager
 
     font = font_manager.get_font(font_manager.findfont(font_manager.FontProperties(family=[family])))
-    if longest is not None and len(text) > longest:
-        text = f"{text[: longest - 1]}…"
+    text = text if longest is None or len(text) <= longest else f"{text[: longest - 1]}…"
     return "".join(
         character if character.isprintable() and font.get_char_index(ord(character)) else "\N{REPLACEMENT CHARACTER}"
         for character in text

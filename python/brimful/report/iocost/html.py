@@ -387,8 +387,8 @@ def _disk_size(number: float) -> str:
 
 def _period(period: object) -> str:
     try:
-        ends = [datetime.fromtimestamp(float(end), UTC) for end in period]  # type: ignore[attr-defined]
+        ends = [datetime.fromtimestamp(float(end), UTC) for end in (period if isinstance(period, list) else [])]
     except (TypeError, ValueError, OverflowError, OSError):
         return _text(period)
     shown = list(dict.fromkeys(f"{end:%Y-%m-%d %H:%M}" for end in ends))
-    return " to ".join(shown) + " UTC" if shown else ""
+    return " to ".join(shown) + " UTC" if shown else _text(period)

@@ -6,6 +6,7 @@ import io
 import os
 import textwrap
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,8 +73,8 @@ def render(run_file: RunFile) -> bytes:
     texts = paginate(lay_out(run_file))
     graphs = figures.pages([panel for panel in panels if panel.has_data], per_page=ROWS_OF_PANELS * COLUMNS_OF_PANELS)
     draw_pages: list[Callable[[Figure], None]] = []
-    draw_pages += [lambda figure, lines=lines: _draw_text(figure, lines) for lines in texts]  # type: ignore[misc]
-    draw_pages += [lambda figure, page=page: _draw_panels(figure, page, run_file) for page in graphs]  # type: ignore[misc]
+    draw_pages += [partial(_draw_text, lines=lines) for lines in texts]
+    draw_pages += [partial(_draw_panels, panels=page, run_file=run_file) for page in graphs]
     target = io.BytesIO()
     with PdfPages(target, metadata=metadata) as pdf:
         for number, draw in enumerate(draw_pages, start=1):

@@ -1,1 +1,1 @@
-"""Reports of runs on block devices: what `brimful iocost` made of benchmark results."""
+"""Runs on block devices as text, HTML, PDF and tables."""

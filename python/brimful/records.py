@@ -225,6 +225,19 @@ class RunFile(msgspec.Struct, frozen=True):
     solutions: list[Solution] = []
     findings: list[Finding] = []
 
+    def lines(self) -> Iterator[Record]:
+        """Give all records of the analysis of a device, in the order of the format."""
+        yield self.run
+        fits = {fit.series: fit for fit in self.fits}
+        for series in self.series:
+            yield series
+            if series.name in fits:
+                yield fits[series.name]
+        yield from self.solutions
+        yield from self.findings
+        yield from self.warnings
+        yield from self.ends
+
     def counted(self) -> list[Trial]:
         """Give the trials that count: all but the invalid ones."""
         return [trial for trial in self.trials if trial.invalid is None]
@@ -348,7 +361,17 @@ def read_run(path: Path) -> RunFile:
     """
     if path.is_dir():
         path = path / "run.jsonl"
-    records = list(iterate_records(path))
+    return collect(path, list(iterate_records(path)))
+
+
+def collect(path: Path, records: list[Record]) -> RunFile:
+    """Sort the records of a run; ``path`` is named in errors.
+
+    Raises
+    ------
+    RecordError
+        When they do not start with a run of a known schema.
+    """
     if not records or not isinstance(records[0], Run):
         message = f'{path}:1: a record file starts with a line of kind "run"; is this a trial log of another tool?'
         raise RecordError(message)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 
 import click
 
+from brimful.cli.lazy import LazyGroup
 from brimful.errors import BrimfulError
 
 _COMMANDS = {
@@ -16,6 +16,7 @@ _COMMANDS = {
     "compare": ("brimful.cli.compare:compare", "Are two sets of runs the same or different?"),
     "verify": ("brimful.cli.verify:verify_command", "Recompute every verdict from a trial log."),
     "explain": ("brimful.cli.explain:explain", "Say why a load is an upper bound, a lower bound or undecided."),
+    "iocost": ("brimful.cli.iocost:iocost", "QoS parameters of block devices from benchmark results."),
     "lab": ("brimful.cli.lab:lab", "Throw-away test beds in network namespaces."),
     "presets": ("brimful.cli.presets:presets", "List goals by name, strategies and simulated systems."),
     "compare-strategies": (
@@ -26,24 +27,6 @@ _COMMANDS = {
 """Name of a command: where it is, and the line that `brimful --help` shows without importing it."""
 
 
-class _Commands(click.Group):
-    """Imports a command's module when the command is called."""
-
-    def list_commands(self, context: click.Context) -> list[str]:
-        return list(_COMMANDS)
-
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in _COMMANDS:
-            return None
-        module, _, attribute = _COMMANDS[name][0].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
-        return command
-
-    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
-
-
 _EXAMPLES = """\b
 Examples:
   brimful search --measurer sim:soft-knee,capacity=1Mpps,seed=7
@@ -52,7 +35,8 @@ Examples:
 
 
 @click.group(
-    cls=_Commands,
+    cls=LazyGroup,
+    places=_COMMANDS,
     epilog=_EXAMPLES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

@@ -1,0 +1,186 @@
+"""What the sub-commands share: their options, their input files, and what to do about bad ones."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from brimful.errors import BrimfulError, UsageError
+
+if TYPE_CHECKING:
+    from brimful.iocost.read import Result
+    from brimful.iocost.rules import Task
+    from brimful.records import RunFile
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+RESAMPLES = 200
+SUFFIXES = (".json", ".json.gz")
+
+
+def rule_options(function: _Command) -> _Command:
+    """Add the options that say what to solve."""
+    return _with_options(
+        function,
+        click.option(
+            "--rule", "rules", multiple=True, metavar="RULE", help="Solve this: name=NAME,TARGET; see solve -h."
+        ),
+        click.option(
+            "--metric", "metrics", multiple=True, metavar="NAME", help="Analyse this too: rlat-99.9, isol-01, ..."
+        ),
+        click.option("--scale-min", metavar="FRACTION", help="No solution scales below.  [default: 1%]"),
+        click.option("--scale-max", metavar="FRACTION", help="No solution scales above.  [default: 100%]"),
+    )
+
+
+def method_options(function: _Command) -> _Command:
+    """Add the options that say how to solve."""
+    return _with_options(
+        function,
+        click.option(
+            "--fit",
+            "method",
+            type=click.Choice(["compatible", "exact"]),
+            default="compatible",
+            show_default=True,
+            help="Lines as published results have them, or the best of each shape.",
+        ),
+        click.option(
+            "--resamples",
+            type=click.IntRange(0, 100_000),
+            default=RESAMPLES,
+            show_default=True,
+            help="Of the bootstrap behind the intervals; 0 leaves them out.",
+        ),
+    )
+
+
+def _with_options(function: _Command, *options: Callable[[_Command], _Command]) -> _Command:
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def split_job_spec(arguments: tuple[str, ...]) -> tuple[list[Path], str | None]:
+    """Tell files from a job spec, which may stand anywhere among them."""
+    specs = [text for text in arguments if text.partition(":")[0] == "iocost-tune" and not Path(text).exists()]
+    if len(specs) > 1:
+        message = f"{len(specs)} job specs were given; put all rules into one, parted by colons"
+        raise UsageError(message)
+    files = [Path(text) for text in arguments if text not in specs]
+    if not files:
+        message = "no result file was given"
+        raise UsageError(message)
+    return files, specs[0] if specs else None
+
+
+def make_task(
+    spec: str | None,
+    rules: tuple[str, ...] = (),
+    metrics: tuple[str, ...] = (),
+    scale_min: str | None = None,
+    scale_max: str | None = None,
+) -> Task:
+    """Put together what a job spec and options ask for; options win."""
+    import msgspec
+
+    from brimful.iocost import rules as rules_module
+    from brimful.iocost import selectors
+
+    task = rules_module.parse_job_spec(spec) if spec else rules_module.Task()
+    changes: dict[str, Any] = {"selectors": (*task.selectors, *map(selectors.parse, metrics))}
+    if rules:
+        given = task.rules if task.rules is not rules_module.DEFAULT else ()
+        changes["rules"] = (*given, *map(rules_module.parse_rule, rules))
+    for name, text in (("scale_min", scale_min), ("scale_max", scale_max)):
+        if text is not None:
+            changes[name] = rules_module.parse_fraction(text, f"--{name.replace('_', '-')}")
+    return rules_module.check(msgspec.structs.replace(task, **changes))
+
+
+def find_files(paths: list[Path]) -> list[Path]:
+    """Give the files that are named, and the results in the directories that are."""
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(file for file in path.rglob("*") if file.name.endswith(SUFFIXES) and file.is_file())
+            if not inside:
+                message = f"{path}: no file in it ends in {' or '.join(SUFFIXES)}"
+                raise UsageError(message)
+            found += inside
+        else:
+            found.append(path)
+    return found
+
+
+class Batch:
+    """Goes through files; one that cannot be used is told at the end and does not stop the others."""
+
+    def __init__(self, files: list[Path]) -> None:
+        self.files = files
+        self.failures: list[str] = []
+
+    def results(self) -> Iterator[Result]:
+        """Give every result of every file."""
+        from brimful.iocost.read import read_results
+
+        for file in self._with_progress():
+            try:
+                yield from read_results(file)
+            except BrimfulError as error:
+                self.failures.append(str(error))
+
+    def runs(self, task: Task, *, method: str, resamples: int) -> Iterator[RunFile]:
+        """Give the records of every result of every file; a file of records is taken as it is."""
+        from brimful.iocost import analysis, record
+        from brimful.iocost.read import read_results
+        from brimful.records import read_run
+
+        for file in self._with_progress():
+            try:
+                if file.suffix == ".jsonl":
+                    yield _device_run(read_run(file))
+                    continue
+                for result in read_results(file):
+                    yield record.to_run(
+                        analysis.analyse(result, task, method=method),
+                        command=["brimful", *sys.argv[1:]],
+                        started=started(),
+                        resamples=resamples,
+                    )
+            except BrimfulError as error:
+                self.failures.append(str(error))
+
+    def finish(self) -> int:
+        """Tell the failures; give the exit code."""
+        for failure in self.failures:
+            click.echo(f"brimful: error: {failure}", err=True)
+        if self.failures and len(self.files) > 1:
+            click.echo(f"brimful: {len(self.failures)} of {len(self.files)} files could not be used", err=True)
+        return 2 if self.failures else 0
+
+    def _with_progress(self) -> Iterator[Path]:
+        if len(self.files) < 3 or not sys.stderr.isatty():
+            yield from self.files
+            return
+        from rich.console import Console
+        from rich.progress import track
+
+        yield from track(self.files, description="results", console=Console(stderr=True), transient=True)
+
+
+def _device_run(run: RunFile) -> RunFile:
+    if run.run.subject != "block-device":
+        message = f"{run.path}: is the record of a {run.run.subject}, not of a block device"
+        raise UsageError(message)
+    return run
+
+
+def started() -> str:
+    """Give the time of this command for its records."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -1,0 +1,94 @@
+"""``brimful iocost tune`` and ``solve``: analyse results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from brimful.cli.iocost.inputs import Batch, find_files, make_task, method_options, rule_options, split_job_spec
+from brimful.cli.iocost.outputs import Outputs, output_options, show
+
+
+@click.command()
+@click.argument("results", nargs=-1, required=True, metavar="RESULT...")
+@rule_options
+@method_options
+@output_options
+@click.option("--summary", is_flag=True, help="A line a result; of a single one, the numbers that matter.")
+@click.option("--json", "as_json", is_flag=True, help="Print solutions, series, lines and remarks as JSON.")
+def tune(
+    results: tuple[str, ...],
+    rules: tuple[str, ...],
+    metrics: tuple[str, ...],
+    scale_min: str | None,
+    scale_max: str | None,
+    method: str,
+    resamples: int,
+    summary: bool,
+    as_json: bool,
+    **files: Path | None,
+) -> int:
+    """Show graphs, solutions and remarks of RESULTs: files, or directories of them.
+
+    A job spec among them, as the benchmark takes it, says what to solve: iocost-tune::name=test,vrate=75-100,rpct=50.
+    Exit code 2: some files could not be used; the others are shown all the same.
+    """
+    paths, spec = split_job_spec(results)
+    inputs = find_files(paths)
+    outputs = Outputs(**files)
+    outputs.check(inputs)
+    task = make_task(spec, rules, metrics, scale_min, scale_max)
+    batch = Batch(inputs)
+    runs = list(batch.runs(task, method=method, resamples=0 if summary else resamples))
+    if runs:
+        outputs.write(runs)
+        show(runs, as_json=as_json, summary=summary, graphs=True)
+    return batch.finish()
+
+
+@click.command()
+@click.argument("results", nargs=-1, required=True, metavar="RESULT... [JOB-SPEC]")
+@rule_options
+@method_options
+@output_options
+@click.option("--json", "as_json", is_flag=True, help="Print solutions, series, lines and remarks as JSON.")
+def solve(
+    results: tuple[str, ...],
+    rules: tuple[str, ...],
+    metrics: tuple[str, ...],
+    scale_min: str | None,
+    scale_max: str | None,
+    method: str,
+    resamples: int,
+    as_json: bool,
+    **files: Path | None,
+) -> int:
+    r"""Solve rules on RESULTs: your own, or those of the benchmark.
+
+    \b
+    A rule is name=NAME and one target (none: naive), parted by commas:
+      vrate=LOW-HIGH[,rpct=P][,wpct=P]   a vrate range, throttled by latency
+                                         percentiles (0: not throttled)
+      mof=max, amof=max                  least vrate with the greatest offloading
+      amof=max-vrate                     bandwidth
+      amof-delta=min, isolation          isolation
+      isolated-bandwidth                 between the two
+      rlat-P=LOW-HIGH, wlat-P=q1..q4     a part of a latency's slope
+    The benchmark's own spelling works too, as one argument:
+      iocost-tune:scale-max=0.8,isol-mean:name=a,rlat-99=q2:name=b,amof=max
+
+    Exit code 1: a rule has no solution. 2: something that was given is wrong.
+    """
+    paths, spec = split_job_spec(results)
+    inputs = find_files(paths)
+    outputs = Outputs(**files)
+    outputs.check(inputs)
+    task = make_task(spec, rules, metrics, scale_min, scale_max)
+    batch = Batch(inputs)
+    runs = list(batch.runs(task, method=method, resamples=resamples))
+    if runs:
+        outputs.write(runs)
+        show(runs, as_json=as_json, summary=False, graphs=False)
+    unsolved = any(solution.unsolved is not None for run in runs for solution in run.solutions)
+    return batch.finish() or int(unsolved)

@@ -1,0 +1,184 @@
+"""How far a scale factor would move if the benchmark were run again: a bootstrap over the runs.
+
+A run gives one point to every series, so runs are drawn, not points: what is correlated stays so. A merged result has
+no runs; there, the points at one vrate are drawn together.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import msgspec
+
+from brimful.iocost import selectors, solve
+from brimful.iocost.analysis import Analysis
+from brimful.iocost.read import Points
+from brimful.iocost.rules import Rule, VrateRange
+from brimful.iocost.selectors import Selector
+from brimful.iocost.solve import Fits, UnsolvedError
+
+RESAMPLES = 200
+CONFIDENCE = 0.95
+FEWEST_SOLVED = 0.5
+"""Where fewer of the resamples have a solution, no interval is given."""
+FEWEST_RUNS = 4
+"""With fewer runs, resamples say nothing."""
+ADDED_RUNS = (2, 4, 8)
+WORTH_SAYING = 0.02
+"""An interval narrower than this share of the base model needs no further runs."""
+
+_Sample = dict[Selector, Points]
+
+
+class Uncertainty(msgspec.Struct, frozen=True):
+    """What the resamples of one rule came to."""
+
+    interval: tuple[float, float] | None
+    """In which the scale factor lies with 95 % confidence."""
+    solved_share: float
+    """Of the resamples that have a solution at all."""
+
+    @property
+    def width(self) -> float:
+        """Width of the interval, 0 where there is none."""
+        return self.interval[1] - self.interval[0] if self.interval else 0.0
+
+
+class Advice(msgspec.Struct, frozen=True):
+    """Further runs that would narrow the interval of a solution."""
+
+    name: str
+    vrates: list[float]
+    width_now: float
+    width_then: float
+    """As a simulation of the further runs says."""
+
+
+def intervals(analysis: Analysis, *, resamples: int = RESAMPLES, seed: int = 1) -> dict[str, Uncertainty]:
+    """Give the uncertainty of every solved rule whose vrate depends on the data.
+
+    Parameters
+    ----------
+    analysis
+        Fitted and solved.
+    resamples
+        How many; 0 for none.
+    seed
+        Of the draws: the same seed gives the same intervals.
+    """
+    points = _deciding(analysis)
+    rules = [rule for rule in analysis.task.rules if rule.name in analysis.settings and _depends_on_data(rule)]
+    return _bootstrap(analysis, rules, points, resamples, random.Random(seed))
+
+
+def advise(
+    analysis: Analysis, known: dict[str, Uncertainty], *, resamples: int = RESAMPLES // 2, seed: int = 2
+) -> Advice | None:
+    """Say where a few further runs would narrow the widest interval most; nothing where none is wide.
+
+    Runs are simulated on the fitted lines, with the scatter that the measured ones have.
+    """
+    name = max(known, key=lambda name: known[name].width, default=None)
+    if name is None or known[name].interval is None or known[name].width < WORTH_SAYING:
+        return None
+    rule = next(rule for rule in analysis.task.rules if rule.name == name)
+    low, high = (scale * 100 for scale in known[name].interval or (0.0, 0.0))
+    generator = random.Random(seed)
+    measured = _deciding(analysis)
+    best: Advice | None = None
+    for count in ADDED_RUNS:
+        vrates = [round(low + (high - low) * (number + 0.5) / count, 2) for number in range(count)]
+        more = {
+            selector: sorted(series + _simulated(analysis.fits, selector, series, vrates, generator))
+            for selector, series in measured.items()
+        }
+        width = _bootstrap(analysis, [rule], more, resamples, generator)[name].width
+        if best is None or width < best.width_then:
+            best = Advice(name, vrates, known[name].width, width)
+        if width <= known[name].width / 2:
+            break
+    return best
+
+
+def in_words(advice: Advice) -> str:
+    """Say what further runs would do.
+
+    >>> in_words(Advice("isolation", [50.0, 55.0], 0.2, 0.1))
+    '2 more intervals between vrate 50 and 55 would narrow the interval of isolation from 20.0 to about 10.0 points.'
+    """
+    low, high = min(advice.vrates), max(advice.vrates)
+    return (
+        f"{len(advice.vrates)} more intervals between vrate {low:.0f} and {high:.0f} would narrow the interval of "
+        f"{advice.name} from {advice.width_now:.1%} to about {advice.width_then:.1%} points."
+    ).replace("%", "")
+
+
+def job_spec(advice: Advice) -> str:
+    """Give the advice as the benchmark takes it."""
+    return "iocost-qos:" + "".join(f":vrate={vrate:g}" for vrate in advice.vrates)
+
+
+def _depends_on_data(rule: Rule) -> bool:
+    return not isinstance(rule.target, VrateRange)
+
+
+def _deciding(analysis: Analysis) -> _Sample:
+    """Give the series that decide vrates; the others only say what to expect there."""
+    wanted = {selectors.MOF, selectors.ISOLATION, selectors.AMOF, selectors.AMOF_DELTA}
+    wanted |= {need for rule in analysis.task.rules if _depends_on_data(rule) for need in rule.target.needs}
+    return {selector: points for selector, points in analysis.points.items() if selector in wanted and points}
+
+
+def _bootstrap(
+    analysis: Analysis, rules: list[Rule], points: _Sample, resamples: int, generator: random.Random
+) -> dict[str, Uncertainty]:
+    vrates = sorted({vrate for series in points.values() for vrate, _ in series})
+    if resamples == 0 or len(vrates) < FEWEST_RUNS:
+        return {rule.name: Uncertainty(None, 0.0) for rule in rules}
+    found: dict[str, list[float]] = {rule.name: [] for rule in rules}
+    for sample in _draw(points, vrates, resamples, generator):
+        refitted = solve.fit_all(
+            sample, isolation_threshold=analysis.result.isolation_threshold, method=analysis.method
+        )
+        fits = Fits({**analysis.fits.fitted, **refitted.fitted})
+        for rule in rules:
+            try:
+                found[rule.name].append(solve.solve(rule.target, fits, analysis.task).vrate / 100)
+            except UnsolvedError:
+                continue
+    return {name: _summarise(scales, resamples) for name, scales in found.items()}
+
+
+def _draw(points: _Sample, vrates: list[float], resamples: int, generator: random.Random) -> Iterator[_Sample]:
+    at: dict[Selector, dict[float, Points]] = {selector: {} for selector in points}
+    for selector, series in points.items():
+        for point in series:
+            at[selector].setdefault(point[0], []).append(point)
+    for _ in range(resamples):
+        drawn = sorted(generator.choices(vrates, k=len(vrates)))
+        yield {
+            selector: [point for vrate in drawn for point in groups.get(vrate, ())] for selector, groups in at.items()
+        }
+
+
+def _summarise(scales: list[float], resamples: int) -> Uncertainty:
+    share = len(scales) / resamples
+    if share < FEWEST_SOLVED:
+        return Uncertainty(None, share)
+    scales.sort()
+    outside = (1 - CONFIDENCE) / 2
+    return Uncertainty((_quantile(scales, outside), _quantile(scales, 1 - outside)), share)
+
+
+def _quantile(values: list[float], share: float) -> float:
+    place = share * (len(values) - 1)
+    below = int(place)
+    above = min(below + 1, len(values) - 1)
+    return values[below] + (values[above] - values[below]) * (place - below)
+
+
+def _simulated(fits: Fits, selector: Selector, series: Points, vrates: list[float], generator: random.Random) -> Points:
+    lines = fits[selector].lines
+    scatter = [value - lines.evaluate(vrate) for vrate, value in series]
+    return [(vrate, lines.evaluate(vrate) + generator.choice(scatter)) for vrate in vrates]

@@ -1,0 +1,394 @@
+"""The report of a run on a block device as one HTML file that needs nothing else: no scripts, no network."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from brimful.records import Finding, RunFile, Solution
+from brimful.report import facts, words
+from brimful.report.html import render_page
+from brimful.report.iocost import figures
+from brimful.units import format_duration, format_load
+
+MODEL_KEYS = ("rbps", "rseqiops", "rrandiops", "wbps", "wseqiops", "wrandiops")
+MODEL_WORDS = ("Read", "Sequential reads", "Random reads", "Write", "Sequential writes", "Random writes")
+QOS_KEYS = ("rpct", "rlat", "wpct", "wlat", "min", "max")
+LATENCY_CELLS = (("50", "mean"), ("50", "99"), ("50", "100"), ("99", "mean"), ("99", "99"), ("100", "100"))
+RECOMMENDED = ("isolated-bandwidth", "isolation", "bandwidth", "naive")
+"""Which solution the summary is about: the first of them that there is."""
+SHOWN_CARDS = 4
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """What a solution answers, with the letter it has in figures."""
+
+    letter: str
+    name: str
+    target: str
+
+
+class SolutionView(msgspec.Struct, frozen=True, kw_only=True):
+    """Neighbouring rules with the same solution."""
+
+    rules: list[Rule]
+    scale: str
+    interval: str
+    """Empty: there is none."""
+    expected: list[tuple[str, str]]
+    """Name and value."""
+    latencies: list[tuple[str, list[str]]]
+    """Direction, a value for each of `LATENCY_CELLS`."""
+    model: list[str]
+    qos: list[str]
+    kernel_lines: list[str]
+
+    @property
+    def names(self) -> str:
+        """The names of its rules."""
+        return ", ".join(rule.name for rule in self.rules)
+
+    @property
+    def letters(self) -> str:
+        """The letters of its rules."""
+        return ",".join(rule.letter for rule in self.rules)
+
+
+def render(run_file: RunFile) -> str:
+    """Write the report as a page.
+
+    Parameters
+    ----------
+    run_file
+        A run on a block device.
+    """
+    solutions = view_solutions(run_file)
+    panels = figures.make_panels(run_file)
+    return render_page(
+        "block_device.html",
+        run=run_file.run,
+        title=device_title(run_file),
+        about=device_facts(run_file),
+        summary=summarise(run_file),
+        solutions=solutions,
+        shown_cards=SHOWN_CARDS,
+        has_intervals=any(view.interval for view in solutions),
+        unsolved=unsolved(run_file),
+        device=device_number(run_file),
+        has_number=device_number(run_file) != "MAJ:MIN",
+        latency_heads=[f"p{requests}, {over_time(time)}" for requests, time in LATENCY_CELLS],
+        model_heads=list(zip(MODEL_WORDS, MODEL_KEYS, strict=True)),
+        qos_heads=QOS_KEYS,
+        remarks=[finding for finding in run_file.findings if finding.code != "measure-next"],
+        next_steps=next_steps(run_file.findings),
+        sections=[
+            (
+                f"graphs-{number}",
+                group.title,
+                [(panel.title, figures.draw(panel)) for panel in group.panels if panel.has_data],
+                [panel.title for panel in group.panels if not panel.has_data],
+            )
+            for number, group in enumerate(figures.sections(panels))
+        ],
+        has_data=any(panel.has_data for panel in panels),
+        has_threshold=any(panel.threshold is not None for panel in panels),
+        method=method(run_file),
+        warnings=run_file.warnings,
+    )
+
+
+def device_title(run_file: RunFile) -> str:
+    """Give what the device is called."""
+    device = run_file.run.device
+    return str(device.get("model") or device.get("name") or "").strip() or "Block device"
+
+
+def device_facts(run_file: RunFile) -> str:
+    """Say which device it is, in one line."""
+    device = run_file.run.device
+    size = facts.number(device.get("size_bytes"))
+    parts = [
+        f"firmware {str(device['firmware']).strip()}" if device.get("firmware") else "firmware not recorded",
+        _disk_size(size) if size is not None else "size not recorded",
+        f"measured as {device['name']}" if device.get("name") else "",
+        f"scheduler {device['scheduler']}" if device.get("scheduler") else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def device_number(run_file: RunFile) -> str:
+    """Give the number of the device as the kernel takes it; ``MAJ:MIN`` where the record has none."""
+    number = str(run_file.run.device.get("device_number", ""))
+    # It goes into a command that people copy, so nothing but a number will do.
+    return number if re.fullmatch(r"[0-9]{1,9}:[0-9]{1,9}", number, re.ASCII) else "MAJ:MIN"
+
+
+def summarise(run_file: RunFile) -> str:
+    """Say what came out, in words."""
+    solved = [solution for solution in run_file.solutions if solution.scale_factor is not None]
+    if not run_file.solutions:
+        return "No rule was asked for, so there are no solutions."
+    total = len(run_file.solutions)
+    if not solved:
+        return f"{'None of the ' + str(total) + ' rules has' if total > 1 else 'The rule does not have'} a solution."
+    chosen = min(solved, key=lambda each: RECOMMENDED.index(each.name) if each.name in RECOMMENDED else 99)
+    counted = (
+        "The rule has a solution."
+        if total == 1
+        else f"{len(solved)} of {total} rules {'has' if len(solved) == 1 else 'have'} a solution."
+    )
+    return f"{counted} With {chosen.name}, {_sentence(run_file, chosen)}"
+
+
+def view_solutions(run_file: RunFile) -> list[SolutionView]:
+    """Give the solutions; neighbours that differ in nothing but their rule are one."""
+    views: list[SolutionView] = []
+    before: Solution | None = None
+    for number, solution in enumerate(run_file.solutions):
+        if solution.scale_factor is None:
+            continue
+        rule = Rule(figures.letter(number), solution.name, solution.target)
+        same = msgspec.structs.replace(solution, name="", target="")
+        if views and same == before:
+            views[-1] = msgspec.structs.replace(views[-1], rules=[*views[-1].rules, rule])
+        else:
+            views.append(_view(run_file, solution, solution.scale_factor, rule))
+        before = same
+    return views
+
+
+def unsolved(run_file: RunFile) -> list[tuple[str, list[Rule]]]:
+    """Give the rules without a solution by the reason why there is none."""
+    reasons: dict[str, list[Rule]] = {}
+    for number, solution in enumerate(run_file.solutions):
+        if solution.scale_factor is None:
+            reason = solution.unsolved or "no reason is recorded"
+            reasons.setdefault(reason, []).append(Rule(figures.letter(number), solution.name, solution.target))
+    return list(reasons.items())
+
+
+def next_steps(findings: Sequence[Finding]) -> list[tuple[str, str]]:
+    """Give what is worth measuring, each with what to tell the benchmark (or nothing)."""
+    return [
+        (
+            f"{finding.subject}: {finding.text}" if finding.subject else finding.text,
+            str(finding.data.get("job_spec", "")),
+        )
+        for finding in findings
+        if finding.code == "measure-next"
+    ]
+
+
+def kernel_lines(run_file: RunFile, solution: Solution) -> list[str]:
+    """Give the commands that set a solution."""
+    qos = {key: _finite(solution.qos.get(key)) or 0.0 for key in QOS_KEYS}
+    shown = " ".join(
+        f"{key}={round(value)}" if key in {"rlat", "wlat"} else f"{key}={value:.2f}" for key, value in qos.items()
+    )
+    model = " ".join(f"{key}={int(solution.model.get(key, 0))}" for key in MODEL_KEYS)
+    device = device_number(run_file)
+    return [
+        f"echo '{device} enable=1 ctrl=user {shown}' > /sys/fs/cgroup/io.cost.qos",
+        f"echo '{device} model=linear ctrl=user {model}' > /sys/fs/cgroup/io.cost.model",
+    ]
+
+
+def method(run_file: RunFile) -> list[tuple[str, str]]:
+    """Give how the numbers came about, as rows of name and value."""
+    source = run_file.run.source
+    percentile, threshold = source.get("isolation_percentile"), _finite(source.get("isolation_threshold"))
+    rows = [
+        ("Fit", _FITS.get(str(source.get("fit")), _text(source.get("fit")))),
+        ("Scale factors", _BASES.get(str(source.get("scale_basis")), _text(source.get("scale_basis")))),
+        ("Limits of scale factors", _limits(source)),
+        (
+            "Protected",
+            f"{figures.title('isol', percentile=str(percentile))} of at least {words.share(threshold)}"
+            if percentile is not None and threshold is not None
+            else "",
+        ),
+        ("Runs with data", _text(source.get("runs"))),
+        ("Benchmark", _text(source.get("bench_version"))),
+        ("Measured", _period(source.get("period_s"))),
+        ("Files", _text(source.get("files"))),
+        ("Base model", _numbers(source.get("base_model"))),
+        ("Base QoS", _numbers(source.get("base_qos"))),
+    ]
+    for key, name in _PARTS.items():
+        part = source.get(key)
+        if isinstance(part, Mapping):
+            rows += [(f"{name}: {path.removesuffix('_bytes').replace('_', ' ')}", shown) for path, shown in _part(part)]
+        else:
+            rows.append((name, _text(part)))
+    rows += [(str(key), _text(value)) for key, value in source.items() if key not in _KNOWN]
+    return [(name, shown) for name, shown in rows if shown]
+
+
+def over_time(percentile: str) -> str:
+    """Say in a word how a latency is taken over time."""
+    return {"mean": "mean", "100": "worst"}.get(percentile, f"p{percentile}")
+
+
+_FITS = {
+    "compatible": "compatible: lines as published results have them",
+    "exact": "exact: the best line of each shape",
+}
+_BASES = {
+    "result": "of the base model of the result",
+    "first": "of the base model of the first result",
+    "median": "of the median base model of the results",
+}
+_PARTS = {
+    "system": "System",
+    "memory": "Memory",
+    "controller": "Controller during the benchmark",
+    "benchmark": "Workload",
+    "missed_requirements": "Missed requirements",
+    "merge": "Merge",
+}
+_KNOWN = {
+    *_PARTS,
+    *("fit", "scale_basis", "scale_min", "scale_max", "isolation_percentile", "isolation_threshold", "runs"),
+    *("bench_version", "period_s", "files", "base_model", "base_qos"),
+}
+
+
+def _view(run_file: RunFile, solution: Solution, scale: float, rule: Rule) -> SolutionView:
+    info = solution.info
+    isolation = _finite(info.get("isol"))
+    return SolutionView(
+        rules=[rule],
+        scale=words.share(scale),
+        interval=f"{words.share(solution.interval[0])} to {words.share(solution.interval[1])}"
+        if solution.interval
+        else "",
+        expected=[
+            ("MOF", _factor(info.get("MOF"))),
+            ("aMOF", _factor(info.get("aMOF"))),
+            ("aMOF-delta", _factor(info.get("aMOF_delta"))),
+            ("Isolation", words.share(isolation) if isolation is not None else "–"),
+            ("p99 read, mean", _latency(info, "rlat", "99", "mean")),
+            ("p99 write, mean", _latency(info, "wlat", "99", "mean")),
+        ],
+        latencies=[
+            (direction, [_latency(info, key, *cell) for cell in LATENCY_CELLS])
+            for direction, key in (("read", "rlat"), ("write", "wlat"))
+        ],
+        model=[_model_number(key, solution.model.get(key)) for key in MODEL_KEYS],
+        qos=[_qos_number(key, solution.qos) for key in QOS_KEYS],
+        kernel_lines=kernel_lines(run_file, solution),
+    )
+
+
+def _sentence(run_file: RunFile, solution: Solution) -> str:
+    """Say what a solution means; the beginning of it goes on from another sentence."""
+    text = f"the device runs at {words.share(solution.scale_factor or 0.0)} of its measured speed"
+    if solution.interval:
+        low, high = (words.share(end) for end in solution.interval)
+        text += f" ({low} to {high} with 95 % confidence)"
+    larger, protected = _finite(solution.info.get("MOF")), _finite(solution.info.get("aMOF"))
+    isolation = _finite(solution.info.get("isol"))
+    sentences = [text + "."]
+    if larger:
+        part = f"A workload can be {larger:.2f} times as large as the memory it has"
+        part += f", {protected:.2f} times if it is to stay protected from a memory hog" if protected else ""
+        sentences.append(part + ".")
+    if larger and isolation is not None:
+        seconds = _seconds_kept(str(run_file.run.source.get("isolation_percentile", "")))
+        sentences.append(f"Beside the hog it keeps {words.share(isolation)} of its rate{seconds}.")
+    return " ".join(sentences)
+
+
+def _seconds_kept(percentile: str) -> str:
+    if percentile == "mean":
+        return " on average"
+    number = _finite(float(percentile)) if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,6})?", percentile, re.ASCII) else None
+    return f" or more in {100 - number:g} % of all seconds" if number is not None and number <= 100 else ""
+
+
+def _finite(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) < figures.LARGEST and math.isfinite(value) else None
+
+
+def _factor(value: object) -> str:
+    number = _finite(value)
+    return f"{number:.3f}" if number is not None else "–"
+
+
+def _latency(info: Mapping[str, Any], direction: str, requests: str, time: str) -> str:
+    table = info.get(direction)
+    row = table.get(requests) if isinstance(table, Mapping) else None
+    seconds = _finite(row.get(time)) if isinstance(row, Mapping) else None
+    return format_duration(seconds) if seconds is not None and seconds >= 0 else "–"
+
+
+def _model_number(key: str, value: int | None) -> str:
+    if value is None:
+        return "–"
+    return format_load(value, "B/s") if key.endswith("bps") else f"{words.group(value)} IO/s"
+
+
+def _qos_number(key: str, qos: Mapping[str, float]) -> str:
+    value = _finite(qos.get(key))
+    if value is None:
+        return "–"
+    if key in {"rlat", "wlat"}:
+        return format_duration(value / 1e6)
+    return "off" if key in {"rpct", "wpct"} and value == 0 else f"{value:g} %"
+
+
+def _text(value: object) -> str:
+    return "" if value is None else facts.text(value)
+
+
+def _numbers(value: object) -> str:
+    if not isinstance(value, Mapping):
+        return _text(value)
+    known = [key for key in (*MODEL_KEYS, *QOS_KEYS) if key in value]
+    keys = known + [key for key in value if key not in known]
+    return ", ".join(f"{key} {facts.text(value[key])}" for key in keys)
+
+
+def _limits(source: Mapping[str, Any]) -> str:
+    low, high = _finite(source.get("scale_min")), _finite(source.get("scale_max"))
+    return f"{words.share(low)} to {words.share(high)}" if low is not None and high is not None else ""
+
+
+def _part(part: Mapping[str, Any]) -> list[tuple[str, str]]:
+    rows = []
+    for key, value in part.items():
+        number = _finite(value)
+        if number is not None and str(key).endswith("_bytes"):
+            rows.append((str(key), _memory_size(number)))
+        elif number is not None and key == "profile":
+            rows.append((str(key), f"{number:g} GiB"))
+        else:
+            rows.append((str(key), _numbers(value)))
+    return rows
+
+
+def _memory_size(number: float) -> str:
+    for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if number >= factor:
+            return f"{number / factor:.1f} {unit}"
+    return f"{number:g} bytes"
+
+
+def _disk_size(number: float) -> str:
+    return f"{number / 1e12:.3g} TB" if number >= 0.9995e12 else f"{number / 1e9:.3g} GB"
+
+
+def _period(period: object) -> str:
+    try:
+        ends = [datetime.fromtimestamp(float(end), UTC) for end in (period if isinstance(period, list) else [])]
+    except (TypeError, ValueError, OverflowError, OSError):
+        return _text(period)
+    shown = list(dict.fromkeys(f"{end:%Y-%m-%d %H:%M}" for end in ends))
+    return " to ".join(shown) + " UTC" if shown else _text(period)

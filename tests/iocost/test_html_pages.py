@@ -1,0 +1,130 @@
+"""The page of a block device: what it says, and that a browser shows it without network, errors or overflow."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from brimful.report.iocost import figures, html
+from report.browser import needs_browser, show
+from test_html_runs import EDGES, made_run, made_solution
+
+PAGES = {name: html.render(file) for name, file in EDGES.items()}
+
+
+class Texts(HTMLParser):
+    """What a page has in its `pre` elements, and the names of its elements."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks, self.tags = [], set()
+        self._inside = False
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        self._inside = tag == "pre"
+        if self._inside:
+            self.blocks.append("")
+
+    def handle_endtag(self, tag):
+        self._inside = False
+
+    def handle_data(self, data):
+        if self._inside:
+            self.blocks[-1] += data
+
+
+def parsed(page):
+    texts = Texts()
+    texts.feed(page)
+    return texts
+
+
+def test_commands_can_be_copied_as_they_are():
+    blocks = parsed(PAGES["made"]).blocks
+    assert blocks == [
+        "echo '259:0 enable=1 ctrl=user rpct=0.00 rlat=3000 wpct=99.00 wlat=4567 min=75.00 max=100.00'"
+        " > /sys/fs/cgroup/io.cost.qos\n"
+        f"echo '259:0 model=linear ctrl=user rbps={rbps} rseqiops={rseqiops} rrandiops={rrandiops}"
+        f" wbps={wbps} wseqiops={wseqiops} wrandiops={wrandiops}' > /sys/fs/cgroup/io.cost.model"
+        for rbps, rseqiops, rrandiops, wbps, wseqiops, wrandiops in (
+            (1000000000, 90000, 80000, 500000000, 9000, 8000),
+            (700000000, 63000, 56000, 350000000, 6300, 5600),
+        )
+    ]
+
+
+def test_nothing_of_a_record_becomes_markup_or_a_command():
+    texts = parsed(PAGES["hostile"])
+    assert "script" not in texts.tags
+    assert all(line.startswith("echo 'MAJ:MIN ") and "reboot" not in line for line in texts.blocks[0].split("\n"))
+    assert len(texts.blocks) == 1
+
+
+def test_page_says_what_came_out():
+    page = PAGES["made"].replace("\N{NO-BREAK SPACE}", " ")
+    assert "3 of 4 rules have a solution. With isolation, the device runs at 70.0 % of its measured speed" in page
+    assert "65.0 % to 75.0 %" in page
+    assert "bandwidth, isolation" in page
+    assert "aMOF has no data" in page
+    assert "iocost-qos:vrate-max=9" in page
+    assert "Without data: Adjusted memory offloading factor (aMOF)." in page
+    assert "Isolation, 5th percentile (isol) of at least 90.0 %" in page
+
+
+@pytest.mark.parametrize(
+    ("scales", "said"),
+    [
+        ([], "No rule was asked for"),
+        ([None], "The rule does not have a solution."),
+        ([None, None], "None of the 2 rules has a solution."),
+        ([0.5], "The rule has a solution."),
+        ([0.5, None], "1 of 2 rules has a solution."),
+    ],
+)
+def test_summary_counts_rules(scales, said):
+    file = made_run(solutions=[made_solution(f"r{number}", scale) for number, scale in enumerate(scales)])
+    assert html.summarise(file).startswith(said)
+
+
+def test_panels_are_in_canonical_order_and_in_groups():
+    panels = figures.make_panels(EDGES["made"])
+    assert [panel.series.name for panel in panels] == ["MOF", "isol", "aMOF", "rlat-99-mean"]
+    assert [group.title for group in figures.sections(panels)] == ["Memory offloading", "Protection", "Read latency"]
+    assert [[mark.label for mark in panel.marks] for panel in panels] == [["B,C", "A"]] * 3 + [[]]
+    assert [panel.threshold for panel in panels] == [None, 90.0, None, None]
+
+
+def test_groups_that_fit_stay_on_one_page():
+    names = ["MOF", "isol", "aMOF", "rlat-50-mean", "rlat-99-mean", "rlat-50-99", "rlat-99-99", "rlat-1-mean"]
+    series = [(EDGES["made"].series[0], EDGES["made"].fits[0])] * len(names)
+    named = [(type(each)(name=name, points=each.points), fit) for name, (each, fit) in zip(names, series, strict=True)]
+    pages = figures.pages(figures.make_panels(made_run(series=named)))
+    assert [[panel.series.name for panel in page] for page in pages] == [
+        ["MOF", "isol", "aMOF", "rlat-1-mean", "rlat-50-mean", "rlat-99-mean"],
+        ["rlat-50-99", "rlat-99-99"],
+    ]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_refers_to_nothing_outside_of_it(name):
+    page = PAGES[name]
+    assert "://" not in page
+    assert not re.search(r"<(script|link(?! rel=\"icon\" href=\"data:,\")|img|iframe|object|embed|base)\b", page)
+    assert not re.search(r"@import|url\((?!#)", page)
+    references = re.findall(r'\b(?:href|src)="([^"]*)"', page)
+    assert all(reference.startswith("#") or reference == "data:," for reference in references)
+    anchors = re.findall(r'\bid="([^"]+)"', page)
+    assert {reference[1:] for reference in references if reference.startswith("#")} <= set(anchors)
+    assert len(anchors) == len(set(anchors))
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", ["made", "no-series", "one-point", "hostile"])
+def test_a_page_fits_and_is_quiet(name, width):
+    seen = show(PAGES[name], width)
+    assert seen.scroll_width <= width, seen.widest
+    assert not seen.widest
+    assert not seen.console
+    assert not seen.requests
+    assert len(seen.shown_figures) == sum(panel.has_data for panel in figures.make_panels(EDGES[name]))

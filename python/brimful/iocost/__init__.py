@@ -1,0 +1,1 @@
+"""QoS parameters of block devices from benchmark results."""

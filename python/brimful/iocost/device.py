@@ -109,12 +109,8 @@ def apply(
             _write_line(model_path, model_line)
             qos_after = _check(qos_path, qos_line)
             model_after = _check(model_path, model_line)
-        except BrimfulError:
-            # The error that counts is the first one; what the kernel refuses now it never had.
-            with contextlib.suppress(BrimfulError):
-                _write_line(model_path, model_restoring)
-            with contextlib.suppress(BrimfulError):
-                _write_line(qos_path, qos_restoring)
+        except BrimfulError as error:
+            _take_back(error, [(model_path, model_restoring), (qos_path, qos_restoring)])
             raise
     shown = "/" + str(directory.relative_to(root))
     return Applied(
@@ -139,9 +135,10 @@ def apply(
 def render_applied(applied: Applied) -> str:
     """Write for people what was set, what was set before, and how to take it back."""
     disk = applied.disk
-    about = ", ".join(part for part in (disk.model, f"firmware {disk.firmware}" if disk.firmware else "") if part)
+    named = [" ".join(disk.model.split()), f"firmware {disk.firmware.strip()}" if disk.firmware.strip() else ""]
+    about = ", ".join([disk.device_number, *filter(None, named)])
     verb = "would set" if applied.dry_run else "set"
-    lines = [f"{disk.name} ({disk.device_number}{', ' if about else ''}{about}): {verb} {applied.solution}"]
+    lines = [f"{disk.name} ({about}): {verb} {applied.solution}"]
     lines += [f"  despite: {difference}" for difference in applied.differences]
     lines += [
         f"  {QOS_FILE}:   {applied.qos_after or applied.qos_line}",
@@ -274,10 +271,21 @@ def _write_line(path: Path, line: str) -> None:
         raise _failure(path, f"write {line!r} to", error) from error
 
 
+def _take_back(error: BrimfulError, lines: list[tuple[Path, str]]) -> None:
+    """Write what was set before; where that fails too, say so along with the first error."""
+    left = []
+    for path, line in lines:
+        try:
+            _write_line(path, line)
+        except BrimfulError:
+            left.append(echo_line(line, str(path)))
+    if left:
+        message = f"{error}; taking it back failed too, run: {'; '.join(left)}"
+        raise BrimfulError(message) from error
+
+
 def _failure(path: Path, what: str, error: OSError) -> BrimfulError:
-    hint = {
-        "PermissionError": "run it as root",
-    }.get(type(error).__name__, "the kernel did not take it; dmesg may say why")
+    hint = "run it as root" if isinstance(error, PermissionError) else "the kernel refuses the values, or this disk"
     return BrimfulError(f"cannot {what} {path}: {error.strerror}; {hint}")
 
 
@@ -292,7 +300,7 @@ def _check(path: Path, line: str) -> str:
     wrong = [key for key, value in wanted.items() if not _same(key, value, values.get(key))]
     if wrong:
         listed = ", ".join(f"{key}={values.get(key)} instead of {wanted[key]}" for key in wrong)
-        message = f"{path}: the kernel has {listed}; what was set before is back"
+        message = f"{path}: the kernel has {listed}; another program may set it too"
         raise BrimfulError(message)
     return found
 

@@ -10,8 +10,8 @@ EXPECTED = sorted((SHARED / "expected").glob("*.json"))
 MERGES = sorted((SHARED / "expected" / "merged").glob("*.json"))
 needs_shared = pytest.mark.skipif(not EXPECTED, reason="the published results are not here; set BRIMFUL_SHARED")
 
-LATENCY_PERCENTILES = "00 01 05 10 25 50 75 90 95 99 99.9 99.99 99.999 100".split()
-TIME_PERCENTILES = "00 01 05 10 25 50 75 90 95 99 99.9 100 mean stdev cum".split()
+LATENCY_PERCENTILES = ["00", "01", "05", "10", "25", "50", "75", "90", "95", "99", "99.9", "99.99", "99.999", "100"]
+TIME_PERCENTILES = ["00", "01", "05", "10", "25", "50", "75", "90", "95", "99", "99.9", "100", "mean", "stdev", "cum"]
 
 
 def raw_path(expected, name=None):

@@ -117,7 +117,7 @@ def test_files_beside_the_terminal(tmp_path, result):
     assert brimful("report", "r.jsonl", "--html", "again.html", cwd=tmp_path, check=0)
     assert (tmp_path / "again.html").read_text() == (tmp_path / "r.html").read_text()
     assert (tmp_path / "r.pdf").read_bytes().startswith(b"%PDF")
-    rows = list(csv.DictReader((tmp_path / "s.csv").open()))
+    rows = list(csv.DictReader((tmp_path / "s.csv").read_text().splitlines()))
     assert {row["series"] for row in rows} >= {"MOF", "rlat-99-mean"}
     same = brimful("compare", "r.jsonl", "--against", "r.jsonl", cwd=tmp_path, check=0)
     assert "isolated-bandwidth" in same.stdout

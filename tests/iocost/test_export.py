@@ -1,4 +1,3 @@
-import json
 import subprocess
 
 import pytest
@@ -95,26 +94,22 @@ def test_a_search_has_no_solutions(run_file):
 
 
 def test_sysfs_text_names_each_solution(run_file):
-    text = export.render_sysfs(run_file(NAIVE, BANDWIDTH), [NAIVE, BANDWIDTH])
+    text = export.render_sysfs(run_file(NAIVE, BANDWIDTH, UNSOLVED))
     lines = text.splitlines()
     assert lines[0] == "# nvme0n1 SSD One naive"
     assert tuple(lines[1:3]) == export.echo_lines("259:0", NAIVE)
     assert lines[3:5] == ["", "# nvme0n1 SSD One bandwidth"]
-    assert export.render_sysfs(run_file(), []) == ""
+    assert export.render_sysfs(run_file()) == ""
 
 
 def test_sysfs_text_needs_the_device_number(run_file):
     with pytest.raises(UsageError, match="does not say the device number"):
-        export.render_sysfs(run_file(NAIVE, device={}), [NAIVE])
+        export.render_sysfs(run_file(NAIVE, device={}))
 
 
-def test_json_has_the_records_and_the_kernel_lines(run_file):
-    content = json.loads(export.render_json(run_file(NAIVE, UNSOLVED), [NAIVE, UNSOLVED]))
-    assert content["device"] == DEVICE
-    assert content["unsolved"] == {"isolation": "aMOF has no data"}
-    (naive,) = content["solutions"]
-    assert naive["name"] == "naive"
-    assert naive["model"] == MODEL
-    assert list(naive["model"]) == list(export.MODEL_KEYS)
-    assert naive["info"] == {"MOF": 1.5}
-    assert naive["kernel"] == {"qos": export.qos_parameters(NAIVE), "model": export.model_parameters(NAIVE)}
+def test_some_solutions_by_name(run_file):
+    run = run_file(NAIVE, BANDWIDTH, UNSOLVED)
+    assert export.with_solutions(run, ["bandwidth"]).solutions == [BANDWIDTH]
+    assert export.with_solutions(run, []) == run
+    with pytest.raises(UsageError, match="is unsolved"):
+        export.with_solutions(run, ["isolation"])

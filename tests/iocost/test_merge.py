@@ -3,12 +3,11 @@
 import json
 
 import pytest
-from iocost import results
-from support import brimful
-
 from brimful.errors import RecordError
 from brimful.iocost import merge, read
 from brimful.iocost.selectors import MOF
+from iocost import results
+from support import brimful
 
 
 def source(tmp_path, name, vrates=results.VRATES, *, base=None, **system):

@@ -3,11 +3,10 @@
 import math
 
 import pytest
-from iocost.results import EXPECTED, MERGES, needs_shared, raw_path, read_expected
-
 from brimful.iocost import merge, read, record
 from brimful.iocost.analysis import analyse
 from brimful.iocost.rules import Task
+from iocost.results import EXPECTED, MERGES, needs_shared, raw_path, read_expected
 
 pytestmark = needs_shared
 

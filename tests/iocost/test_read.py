@@ -6,16 +6,15 @@ import json
 import random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from iocost import results
-
 from brimful.errors import BrimfulError, RecordError
 from brimful.iocost import read, record
 from brimful.iocost.analysis import analyse
 from brimful.iocost.rules import Task
 from brimful.iocost.selectors import MOF, parse
 from brimful.report.iocost import export, text
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from iocost import results
 
 BAD_VALUES = [None, "x", [], {}, True, -1.0, -7, 0, 1e308, 1e-320, 10**30, float("nan"), float("inf"), 0.5]
 
@@ -96,11 +95,13 @@ def test_a_cut_off_file_is_told(folder, share):
 
 
 def check(path):
+    problem = ""
     try:
         answer(path)
     except BrimfulError as error:
-        assert str(error).startswith(str(path))
-        assert "\n" not in str(error)
+        problem = str(error)
+    assert not problem or problem.startswith(str(path))
+    assert "\n" not in problem
 
 
 def test_compression_is_told_by_content(tmp_path):

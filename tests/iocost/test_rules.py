@@ -1,7 +1,6 @@
 """Job specs and rules: what the benchmark accepts, and what is refused."""
 
 import pytest
-
 from brimful.errors import UsageError
 from brimful.iocost import rules, selectors
 from brimful.iocost.rules import DEFAULT, parse_job_spec, parse_rule

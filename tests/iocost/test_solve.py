@@ -1,13 +1,12 @@
 """Rules on lines that can be checked by hand, and how certain the answers are."""
 
 import pytest
-from iocost import results
-
 from brimful._core import Lines
 from brimful.iocost import read, rules, solve, uncertainty
 from brimful.iocost.analysis import analyse
 from brimful.iocost.rules import Task, parse_job_spec
 from brimful.iocost.selectors import AMOF, AMOF_DELTA, ISOLATION, LATENCY_IMPACT, MOF, latency
+from iocost import results
 
 STEP = Lines([(10.0, 1.0), (40.0, 1.0), (60.0, 2.0), (100.0, 2.0)])
 FLAT = Lines([(10.0, 1.0), (100.0, 1.0)])
@@ -70,7 +69,7 @@ def test_parts_of_a_latency_slope():
 
 
 def test_a_rule_without_solution_says_why():
-    with pytest.raises(solve.UnsolvedError, match="aMOF has no data: no run .* could be protected"):
+    with pytest.raises(solve.UnsolvedError, match=r"aMOF has no data: no run .* could be protected"):
         solved(rules.BANDWIDTH, amof=Lines([]))
     with pytest.raises(solve.UnsolvedError, match="rlat-90-mean"):
         solved(rules.VrateRange(75.0, 100.0, "90", None))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -138,8 +138,21 @@ def choose_solution(run_file: RunFile, name: str | None = None) -> Solution:
     return by_name[name]
 
 
-def render_sysfs(run_file: RunFile, solutions: Iterable[Solution]) -> str:
-    """Write the shell commands of solutions, each set under a comment that names it.
+def with_solutions(run_file: RunFile, names: Sequence[str]) -> RunFile:
+    """Keep the solutions of these names; without names, all.
+
+    Raises
+    ------
+    UsageError
+        When there is none of a name, or it is unsolved.
+    """
+    if not names:
+        return run_file
+    return msgspec.structs.replace(run_file, solutions=[choose_solution(run_file, name) for name in names])
+
+
+def render_sysfs(run_file: RunFile) -> str:
+    """Write the shell commands of every solution, each set under a comment that names it.
 
     Raises
     ------
@@ -154,30 +167,10 @@ def render_sysfs(run_file: RunFile, solutions: Iterable[Solution]) -> str:
     named = " ".join(str(device[key]) for key in ("name", "model") if device.get(key)).split()
     blocks = [
         "\n".join([f"# {' '.join([*named, solution.name])}", *echo_lines(str(number), solution)])
-        for solution in solutions
+        for solution in run_file.solutions
+        if is_solved(solution)
     ]
     return "\n\n".join(blocks) + "\n" if blocks else ""
-
-
-def render_json(run_file: RunFile, solutions: Iterable[Solution]) -> str:
-    """Write solutions as one JSON object: ``device``, ``solutions``, and why others have none under ``unsolved``.
-
-    A solution has the fields of its record, and under ``kernel`` the lines for the kernel without a device number.
-    """
-    solved: list[dict[str, Any]] = []
-    unsolved: dict[str, str] = {}
-    for solution in solutions:
-        if not is_solved(solution):
-            unsolved[solution.name] = solution.unsolved or "no parameters"
-            continue
-        fields = msgspec.to_builtins(solution)
-        del fields["kind"]
-        fields["model"] = {key: solution.model[key] for key in MODEL_KEYS if key in solution.model}
-        fields["qos"] = {key: solution.qos[key] for key in QOS_KEYS if key in solution.qos}
-        fields["kernel"] = {"qos": qos_parameters(solution), "model": model_parameters(solution)}
-        solved.append(fields)
-    content = {"device": run_file.run.device, "solutions": solved, "unsolved": unsolved}
-    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
 
 
 def _number(solution: Solution, key: str, parameters: dict[str, Any]) -> float:

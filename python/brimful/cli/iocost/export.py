@@ -54,10 +54,7 @@ def export(
         text = hwdb.render(runs, with_firmware=firmware)
     else:
         chosen = [exporting.with_solutions(run, names) for run in runs]
-        if format_ == "json":
-            text = to_json(chosen) + "\n"
-        else:
-            text = "\n".join(exporting.render_sysfs(run, exporting.solved(run)) for run in chosen)
+        text = to_json(chosen) + "\n" if format_ == "json" else "\n".join(map(exporting.render_sysfs, chosen))
     if out is None:
         click.echo(text, nl=False)
     else:

@@ -86,5 +86,5 @@ def merge(
         from brimful.report.iocost import merge_info
 
         click.echo(merge_info.render(runs))
-    show(runs, as_json=as_json, summary=False, graphs=False)
+    show(runs, as_json=as_json)
     return batch.finish()

@@ -79,8 +79,10 @@ def terminal_columns() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def show(runs: list[RunFile], *, as_json: bool, summary: bool, graphs: bool) -> None:
-    """Print analyses."""
+def show(
+    runs: list[RunFile], *, as_json: bool = False, summary: bool = False, table: bool = False, graphs: bool = False
+) -> None:
+    """Print analyses: whole, in short, or in a table with a line each."""
     if as_json:
         from brimful.report.iocost import export
 
@@ -94,7 +96,7 @@ def show(runs: list[RunFile], *, as_json: bool, summary: bool, graphs: bool) -> 
         from brimful.report.text import coloured
 
         style = coloured
-    if summary and len(runs) > 1:
+    if table:
         from brimful.report.iocost.table import render_table
 
         shown = render_table(runs, style=style, columns=terminal_columns() or 100)

@@ -43,7 +43,7 @@ def tune(
     runs = list(batch.runs(task, method=method, resamples=0 if summary else resamples))
     if runs:
         outputs.write(runs)
-        show(runs, as_json=as_json, summary=summary, graphs=True)
+        show(runs, as_json=as_json, summary=summary, table=summary and len(inputs) > 1, graphs=True)
     return batch.finish()
 
 
@@ -89,6 +89,6 @@ def solve(
     runs = list(batch.runs(task, method=method, resamples=resamples))
     if runs:
         outputs.write(runs)
-        show(runs, as_json=as_json, summary=False, graphs=False)
+        show(runs, as_json=as_json)
     unsolved = any(solution.unsolved is not None for run in runs for solution in run.solutions)
     return batch.finish() or int(unsolved)

@@ -1,4 +1,3 @@
-import json
 import subprocess
 
 import pytest
@@ -108,13 +107,10 @@ def test_sysfs_text_needs_the_device_number(run_file):
         export.render_sysfs(run_file(NAIVE, device={}), [NAIVE])
 
 
-def test_json_has_the_records_and_the_kernel_lines(run_file):
-    content = json.loads(export.render_json(run_file(NAIVE, UNSOLVED), [NAIVE, UNSOLVED]))
-    assert content["device"] == DEVICE
-    assert content["unsolved"] == {"isolation": "aMOF has no data"}
-    (naive,) = content["solutions"]
-    assert naive["name"] == "naive"
-    assert naive["model"] == MODEL
-    assert list(naive["model"]) == list(export.MODEL_KEYS)
-    assert naive["info"] == {"MOF": 1.5}
-    assert naive["kernel"] == {"qos": export.qos_parameters(NAIVE), "model": export.model_parameters(NAIVE)}
+def test_names_keep_their_solutions_once_and_in_their_order(run_file):
+    given = run_file(NAIVE, BANDWIDTH, UNSOLVED)
+    assert export.with_solutions(given, ["bandwidth", "naive", "bandwidth"]).solutions == [BANDWIDTH, NAIVE]
+    assert export.with_solutions(given, ()) == given
+    assert export.solved(given) == [NAIVE, BANDWIDTH]
+    with pytest.raises(UsageError, match="isolation is unsolved"):
+        export.with_solutions(given, ["naive", "isolation"])

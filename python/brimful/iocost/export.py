@@ -1,4 +1,4 @@
-"""Solutions as the kernel and other programs take them: lines for ``io.cost.*``, shell commands, JSON."""
+"""Solutions as the kernel takes them: lines for ``io.cost.*``, and shell commands that write those."""
 
 from __future__ import annotations
 
@@ -120,22 +120,39 @@ def choose_solution(run_file: RunFile, name: str | None = None) -> Solution:
         message = f"{run_file.path}: no result of a block device; make one with brimful iocost tune"
         raise UsageError(message)
     by_name = {solution.name: solution for solution in run_file.solutions}
-    solved = [solution.name for solution in run_file.solutions if is_solved(solution)]
+    names = [solution.name for solution in solved(run_file)]
     if name is None:
-        name = next((preferred for preferred in (*PREFERENCE, *solved) if preferred in solved), None)
+        name = next((preferred for preferred in (*PREFERENCE, *names) if preferred in names), None)
         if name is None:
             message = f"{run_file.path}: has no solution; brimful iocost tune says why"
             raise UsageError(message)
     if name not in by_name:
-        nearest = difflib.get_close_matches(name, solved, n=1, cutoff=0.4)
-        hint = f"did you mean {nearest[0]}?" if nearest else f"it has {', '.join(solved) or 'none'}"
+        nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+        hint = f"did you mean {nearest[0]}?" if nearest else f"it has {', '.join(names) or 'none'}"
         message = f"{run_file.path}: no solution {name!r}; {hint}"
         raise UsageError(message)
-    if name not in solved:
+    if name not in names:
         reason = by_name[name].unsolved or "it has no parameters"
-        message = f"{run_file.path}: {name} is unsolved: {reason}; solved are {', '.join(solved) or 'none'}"
+        message = f"{run_file.path}: {name} is unsolved: {reason}; solved are {', '.join(names) or 'none'}"
         raise UsageError(message)
     return by_name[name]
+
+
+def solved(run_file: RunFile) -> list[Solution]:
+    """Give the solutions that have parameters, in the order of the result."""
+    return [solution for solution in run_file.solutions if is_solved(solution)]
+
+
+def with_solutions(run_file: RunFile, names: Iterable[str]) -> RunFile:
+    """Keep only the solutions of these names, in their order; without names keep all.
+
+    Raises
+    ------
+    UsageError
+        When one of them is not in the result, or is unsolved.
+    """
+    chosen = [choose_solution(run_file, name) for name in dict.fromkeys(names)]
+    return msgspec.structs.replace(run_file, solutions=chosen) if chosen else run_file
 
 
 def render_sysfs(run_file: RunFile, solutions: Iterable[Solution]) -> str:
@@ -157,27 +174,6 @@ def render_sysfs(run_file: RunFile, solutions: Iterable[Solution]) -> str:
         for solution in solutions
     ]
     return "\n\n".join(blocks) + "\n" if blocks else ""
-
-
-def render_json(run_file: RunFile, solutions: Iterable[Solution]) -> str:
-    """Write solutions as one JSON object: ``device``, ``solutions``, and why others have none under ``unsolved``.
-
-    A solution has the fields of its record, and under ``kernel`` the lines for the kernel without a device number.
-    """
-    solved: list[dict[str, Any]] = []
-    unsolved: dict[str, str] = {}
-    for solution in solutions:
-        if not is_solved(solution):
-            unsolved[solution.name] = solution.unsolved or "no parameters"
-            continue
-        fields = msgspec.to_builtins(solution)
-        del fields["kind"]
-        fields["model"] = {key: solution.model[key] for key in MODEL_KEYS if key in solution.model}
-        fields["qos"] = {key: solution.qos[key] for key in QOS_KEYS if key in solution.qos}
-        fields["kernel"] = {"qos": qos_parameters(solution), "model": model_parameters(solution)}
-        solved.append(fields)
-    content = {"device": run_file.run.device, "solutions": solved, "unsolved": unsolved}
-    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
 
 
 def _number(solution: Solution, key: str, parameters: dict[str, Any]) -> float:

@@ -1,4 +1,4 @@
-"""Solutions as the kernel and other programs take them: lines for ``io.cost.*``, shell commands, JSON."""
+"""Solutions as the kernel takes them: lines for ``io.cost.*``, and shell commands that write those."""
 
 from __future__ import annotations
 
@@ -120,20 +120,20 @@ def choose_solution(run_file: RunFile, name: str | None = None) -> Solution:
         message = f"{run_file.path}: no result of a block device; make one with brimful iocost tune"
         raise UsageError(message)
     by_name = {solution.name: solution for solution in run_file.solutions}
-    solved = [solution.name for solution in run_file.solutions if is_solved(solution)]
+    names = [solution.name for solution in solved(run_file)]
     if name is None:
-        name = next((preferred for preferred in (*PREFERENCE, *solved) if preferred in solved), None)
+        name = next((preferred for preferred in (*PREFERENCE, *names) if preferred in names), None)
         if name is None:
             message = f"{run_file.path}: has no solution; brimful iocost tune says why"
             raise UsageError(message)
     if name not in by_name:
-        nearest = difflib.get_close_matches(name, solved, n=1, cutoff=0.4)
-        hint = f"did you mean {nearest[0]}?" if nearest else f"it has {', '.join(solved) or 'none'}"
+        nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+        hint = f"did you mean {nearest[0]}?" if nearest else f"it has {', '.join(names) or 'none'}"
         message = f"{run_file.path}: no solution {name!r}; {hint}"
         raise UsageError(message)
-    if name not in solved:
+    if name not in names:
         reason = by_name[name].unsolved or "it has no parameters"
-        message = f"{run_file.path}: {name} is unsolved: {reason}; solved are {', '.join(solved) or 'none'}"
+        message = f"{run_file.path}: {name} is unsolved: {reason}; solved are {', '.join(names) or 'none'}"
         raise UsageError(message)
     return by_name[name]
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 
 from brimful.errors import UsageError
-from brimful.iocost.export import PREFERENCE, is_solved, model_parameters, qos_parameters
+from brimful.iocost.export import PREFERENCE, model_parameters, qos_parameters, solved
 from brimful.records import RunFile, Solution
 
 _SCSI_MODEL_BYTES = 16
@@ -121,13 +121,13 @@ def _block(candidates: list[RunFile], *, with_firmware: bool) -> str:
     ranked = sorted(candidates, key=_rank)
     best, rest = ranked[0], ranked[1:]
     model, device_name = _text(best, "model"), _text(best, "name")
-    solved = [solution for solution in best.solutions if is_solved(solution)]
-    lines = [_summary(best, solved)]
+    usable = solved(best)
+    lines = [_summary(best, usable)]
     lines += [f"# from {_comment(best.path.name)}"] if rest else []
     lines += [f"# not taken: {_comment(entry.path.name)} ({_counts(entry)})" for entry in rest]
     if device_name.startswith("sd") and len(model.rstrip()) >= _SCSI_MODEL_BYTES - 1:
         lines.append(f"# {_comment(model.strip())}: perhaps cut at 16 characters; compare with ID_MODEL")
-    emitted, skipped = _properties(solved)
+    emitted, skipped = _properties(usable)
     lines += [f"# left out: {_comment(name)} ({reason})" for name, reason in skipped]
     if not emitted:
         return "\n".join([*lines, f"# {_comment(model.strip())}: no solution", ""])
@@ -135,15 +135,15 @@ def _block(candidates: list[RunFile], *, with_firmware: bool) -> str:
     return "\n".join([*lines, *(f"  {line}" for line in emitted), ""])
 
 
-def _properties(solved: list[Solution]) -> tuple[list[str], list[tuple[str, str]]]:
+def _properties(usable: list[Solution]) -> tuple[list[str], list[tuple[str, str]]]:
     """Give the properties and which solutions are not among them, and why."""
     order = {name: rank for rank, name in enumerate(PREFERENCE)}
-    names = {solution.name for solution in solved}
+    names = {solution.name for solution in usable}
     listed = [name for name in PREFERENCE if name in names]
     lines = [f"IOCOST_SOLUTIONS={' '.join(listed)}"] if listed else []
     skipped = []
     taken: set[str] = set()
-    for solution in sorted(solved, key=lambda solution: order.get(solution.name, len(order))):
+    for solution in sorted(usable, key=lambda solution: order.get(solution.name, len(order))):
         suffix = solution.name.upper().replace("-", "_")
         if re.fullmatch(r"[0-9A-Z_]+", suffix) is None:
             skipped.append((solution.name, "no name for a property; use letters, digits, - and _"))
@@ -156,10 +156,10 @@ def _properties(solved: list[Solution]) -> tuple[list[str], list[tuple[str, str]
     return lines, skipped
 
 
-def _summary(entry: RunFile, solved: list[Solution]) -> str:
+def _summary(entry: RunFile, usable: list[Solution]) -> str:
     parts = [_plural(_point_count(entry), "point")]
     for metric in ("MOF", "aMOF"):
-        values = [solution.info[metric] for solution in solved if solution.info.get(metric) is not None]
+        values = [solution.info[metric] for solution in usable if solution.info.get(metric) is not None]
         if values:
             parts.append(f"{metric}=[{min(values):.3f},{max(values):.3f}]")
     return f"# {', '.join(parts)}"
@@ -182,7 +182,7 @@ def _point_count(entry: RunFile) -> int:
 
 
 def _solution_count(entry: RunFile) -> int:
-    return sum(map(is_solved, entry.solutions))
+    return len(solved(entry))
 
 
 def _name(entry: RunFile) -> str:

@@ -108,6 +108,11 @@ def is_solved(solution: Solution) -> bool:
     return solution.unsolved is None and bool(solution.model) and bool(solution.qos)
 
 
+def solved(run_file: RunFile) -> list[Solution]:
+    """Give the solutions that can be set."""
+    return [solution for solution in run_file.solutions if is_solved(solution)]
+
+
 def choose_solution(run_file: RunFile, name: str | None = None) -> Solution:
     """Give the solution of a name; without a name the most isolating one that there is.
 
@@ -167,8 +172,7 @@ def render_sysfs(run_file: RunFile) -> str:
     named = " ".join(str(device[key]) for key in ("name", "model") if device.get(key)).split()
     blocks = [
         "\n".join([f"# {' '.join([*named, solution.name])}", *echo_lines(str(number), solution)])
-        for solution in run_file.solutions
-        if is_solved(solution)
+        for solution in solved(run_file)
     ]
     return "\n\n".join(blocks) + "\n" if blocks else ""
 

@@ -9,7 +9,7 @@ use crate::{MIN_SEGMENT_WIDTH, Shape, mean, peak};
 pub(crate) const MIN_STEP: f64 = 0.25;
 
 /// A single-peak line needs more points than this; with fewer, the other families are used.
-const FEW_POINTS: usize = 3;
+pub(crate) const FEW_POINTS: usize = 3;
 
 pub(crate) fn fit(points: &[Point], shape: Shape) -> Lines {
     let mut search = Search::new(points, shape);
@@ -86,6 +86,11 @@ impl<'a> Search<'a> {
             Shape::NonIncreasing => !vertices.windows(2).any(|pair| pair[1].y > pair[0].y),
         }
     }
+}
+
+/// Half-way places between neighbours.
+pub(crate) fn midpoints(points: &[Point]) -> impl Iterator<Item = f64> {
+    points.windows(2).map(|pair| f64::midpoint(pair[0].x, pair[1].x))
 }
 
 /// Root of the sum of squared distances, divided by their number; infinite once it is certain to exceed `limit`.
@@ -184,6 +189,12 @@ impl Straight {
     fn through(hinge: Point, points: &[Point]) -> Option<Self> {
         let slope = slope_through(hinge, points);
         (slope != 0.0).then_some(Self { through: hinge, slope })
+    }
+
+    /// Where two lines cross.
+    pub(crate) fn meet(self, other: Self) -> f64 {
+        let offset = |line: Self| line.through.y - line.slope * line.through.x;
+        (offset(other) - offset(self)) / (self.slope - other.slope)
     }
 
     pub(crate) fn at(self, x: f64) -> Point {

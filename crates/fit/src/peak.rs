@@ -139,8 +139,7 @@ fn try_two_slopes(search: &mut Search, index: usize) {
         Straight::least_squares(&points[..index]),
         Straight::least_squares(&points[index..]),
     );
-    let offset = |line: Straight| line.through.y - line.slope * line.through.x;
-    let meet = (offset(fall) - offset(rise)) / (rise.slope - fall.slope);
+    let meet = rise.meet(fall);
     if meet > start && meet < end {
         search.offer(&[rise.at(start), rise.at(meet), fall.at(end)]);
     }

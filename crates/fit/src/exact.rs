@@ -25,6 +25,9 @@ const FLOOR: f64 = 1e-9;
 /// Sums of squares closer than this are equal: what rounding leaves of sums over values between -1 and 1.
 const ROUNDING: f64 = 1e-12;
 
+/// How much coarser the first lattice is, measured to be fast.
+const COARSER: f64 = 8.0;
+
 pub(crate) fn fit(points: &[Point], shape: Shape, step: f64) -> Lines {
     let level = mean(points);
     let Some(data) = Data::new(points, level) else {
@@ -35,6 +38,8 @@ pub(crate) fn fit(points: &[Point], shape: Shape, step: f64) -> Lines {
     let mut search = Search::new(&data, shape);
     slopes::try_all(&mut search, &places);
     if shape == Shape::SinglePeak && points.len() > FEW_POINTS {
+        // A good line is found soon on a coarse lattice, and with it most others need not be looked at.
+        peaks::try_all(&mut search, &Places::new(points, &data, COARSER * step));
         peaks::try_all(&mut search, &places);
     }
     search.into_lines()

@@ -30,9 +30,9 @@ impl Places {
             start + MIN_SEGMENT_WIDTH - WIDTH_SLACK,
             end - MIN_SEGMENT_WIDTH + WIDTH_SLACK,
         );
-        let mut places: Vec<f64> = (1..)
+        let most = MOST_LATTICE_PLACES as u32;
+        let mut places: Vec<f64> = (1..=most)
             .map(|index| start + step * f64::from(index))
-            .take_while(|&at| at <= last)
             .chain(compatible::midpoints(points))
             .filter(|at| (first..=last).contains(at))
             .collect();
@@ -122,13 +122,13 @@ impl Side {
     /// Give the first place far enough behind another for a segment between them.
     pub(super) fn next_after(&self, index: usize) -> usize {
         let least = self.place[index] + MIN_SEGMENT_WIDTH - WIDTH_SLACK;
-        self.place.partition_point(|&place| place < least)
+        self.place.partition_point(|&place| place < least).max(index + 1)
     }
 
     /// Give the places far enough before another for a segment between them and one before them.
     pub(super) fn feet(&self, top: usize) -> Range<usize> {
         let most = self.place[top] - MIN_SEGMENT_WIDTH + WIDTH_SLACK;
-        1..self.place.partition_point(|&place| place <= most).max(1)
+        1..self.place.partition_point(|&place| place <= most).clamp(1, top.max(1))
     }
 }
 

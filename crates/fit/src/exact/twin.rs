@@ -181,9 +181,11 @@ fn least_squares(points: &[Point], candidate: &Candidate, count: usize, held: us
         }
         for other in (0..count).filter(|&other| other != pivot) {
             let factor = rows[other][pivot] / rows[pivot][pivot];
-            for column in 0..=count {
-                rows[other][column] -= factor * rows[pivot][column];
-            }
+            let pivot = rows[pivot].clone();
+            rows[other]
+                .iter_mut()
+                .zip(pivot)
+                .for_each(|(value, of)| *value -= factor * of);
         }
     }
     let mut heights: Vec<f64> = (0..count).map(|i| rows[i][count] / rows[i][i]).collect();

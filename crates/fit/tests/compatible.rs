@@ -115,7 +115,8 @@ impl Twin<'_> {
         if !has_shape || vertices.iter().any(|vertex| vertex.y <= 0.0) {
             return;
         }
-        let score = error(self.points, vertices) * PENALTY.powi(i32::try_from(vertices.len()).unwrap() - 1);
+        let bends = i32::try_from(vertices.len() - 1).expect("a few vertices");
+        let score = error(self.points, vertices) * PENALTY.powi(bends);
         if score < self.score {
             self.score = score;
             self.best = vertices.to_vec();

@@ -250,7 +250,7 @@ fn series() -> impl Strategy<Value = Vec<Point>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn no_candidate_is_better_than_the_line_found(points in series(), step in prop_oneof![Just(5.0), Just(6.5), Just(11.0)]) {

@@ -74,17 +74,50 @@ fn stepped_wings(search: &Search, places: &Places) -> [Wings; 2] {
         let rest = costs_of_rest(places, side, &costs[1 - side]);
         let side = sides[side];
         let wings = (0..side.at.len()).map(|top| {
-            let mut envelope = Envelope::default();
-            for foot in side.feet(top) {
+            let wings = side.feet(top).filter_map(|foot| {
                 let wing = Wing::new(side, foot, top);
-                if let Some(window) = wing.window(side.sums[top], limit - rest[top]) {
-                    wing.add_to(&mut envelope, search.data.floor, window);
-                }
-            }
-            envelope.arcs().to_vec()
+                wing.window(side.sums[top], limit - rest[top])
+                    .map(|window| (wing, window))
+            });
+            greatest(wings.collect(), search.data.floor)
         });
         wings.collect()
     })
+}
+
+/// The envelope of what wings gain, each within a window of heights of the top.
+fn greatest(mut wings: Vec<(Wing, [f64; 2])>, floor: f64) -> Vec<Arc> {
+    if wings.iter().any(|(wing, window)| wing.held_above(floor) < window[1]) {
+        let mut envelope = Envelope::default();
+        wings
+            .iter()
+            .for_each(|(wing, window)| wing.add_to(&mut envelope, floor, *window));
+        return envelope.arcs().to_vec();
+    }
+    // With the floor out of reach, the roots of what wings gain are straight lines: the steeper one wins in the end.
+    wings.sort_unstable_by(|(a, _), (b, _)| a.gain.total_cmp(&b.gain));
+    let mut hull: Vec<(f64, f64, usize)> = Vec::new();
+    for (index, (wing, _)) in wings.iter().enumerate() {
+        let root = wing.gain.sqrt();
+        let mut from = f64::MIN;
+        while let Some(&(last_from, last_root, last)) = hull.last() {
+            from = (root * wing.level - last_root * wings[last].0.level) / (root - last_root);
+            if from > last_from || from.is_nan() {
+                break;
+            }
+            hull.pop();
+            from = f64::MIN;
+        }
+        if from < FARTHEST {
+            hull.push((from, root, index));
+        }
+    }
+    let ends = hull.iter().skip(1).map(|next| next.0).chain([FARTHEST]);
+    let arcs = hull.iter().zip(ends).map(|(&(from, _, index), to)| {
+        let (wing, [least, most]) = wings[index];
+        wing.arc(from.max(wing.level).max(least), to.min(most), wing.gain())
+    });
+    arcs.filter(|arc| arc.low < arc.high).collect()
 }
 
 /// What the points before each place cost at least.
@@ -250,7 +283,10 @@ impl Wing {
             return (most > 0.0).then_some([f64::MIN, FARTHEST]);
         }
         let discriminant = b * b - a * (c - most);
-        (discriminant > 0.0).then(|| [(b - discriminant.sqrt()) / a, (b + discriminant.sqrt()) / a])
+        (discriminant > 0.0).then(|| {
+            let root = discriminant.sqrt();
+            [(b - root) / a, ((b + root) / a).min(FARTHEST)]
+        })
     }
 
     /// Cost with the top at t: a t² - 2 b t + c.
@@ -263,29 +299,37 @@ impl Wing {
         )
     }
 
+    /// The height of the top above which the other end is held at the floor.
+    fn held_above(&self, floor: f64) -> f64 {
+        let slack = self.product - floor * self.squares;
+        if self.cross > SINGULAR {
+            slack / self.cross
+        } else {
+            FARTHEST.copysign(slack)
+        }
+    }
+
+    fn arc(&self, low: f64, high: f64, factors: [f64; 3]) -> Arc {
+        let (foot, top) = (self.foot, self.top);
+        Arc {
+            low,
+            high,
+            factors,
+            foot,
+            top,
+        }
+    }
+
     /// Add what the wing gains, within a window of heights.
     fn add_to(&self, envelope: &mut Envelope, floor: f64, [least, most]: [f64; 2]) {
-        let arc = |low: f64, high: f64, factors| Arc {
-            low: low.max(least),
-            high: high.min(most).min(FARTHEST),
-            factors,
-            foot: self.foot,
-            top: self.top,
-        };
-        // Above this height of the top, the other end is held at the floor.
-        let held = self.product - floor * self.squares;
-        let held = if self.cross > SINGULAR {
-            held / self.cross
-        } else {
-            FARTHEST.copysign(held)
-        };
-        envelope.insert(arc(self.level, held, self.gain()));
+        let held = self.held_above(floor);
+        envelope.insert(self.arc(self.level.max(least), held.min(most), self.gain()));
         if held < most {
             // 2 (t - f) (reach (t - level)) - (t - f)² squares, with the floor f.
             let reach = self.squares + self.cross;
             let (square, linear) = (2.0 * reach - self.squares, 2.0 * reach * (floor - self.level));
             let factors = [square, linear - 2.0 * square * floor, (square * floor - linear) * floor];
-            envelope.insert(arc(held.max(floor), FARTHEST, factors));
+            envelope.insert(self.arc(held.max(floor).max(least), most, factors));
         }
     }
 }

@@ -8,8 +8,13 @@ use crate::{MIN_SEGMENT_WIDTH, Shape, mean, peak};
 /// Break points nearer to the one tried before are not tried.
 pub(crate) const MIN_STEP: f64 = 0.25;
 
+/// Share of the greatest value that rounding may change in the distance of a point from a line.
+const ROUNDING: f64 = 1e-10;
+
+const MOST_VERTICES: usize = 6;
+
 /// A single-peak line needs more points than this; with fewer, the other families are used.
-const FEW_POINTS: usize = 3;
+pub(crate) const FEW_POINTS: usize = 3;
 
 pub(crate) fn fit(points: &[Point], shape: Shape) -> Lines {
     let mut search = Search::new(points, shape);
@@ -29,6 +34,9 @@ pub(crate) struct Search<'a> {
     shape: Shape,
     best: Vec<Point>,
     best_score: f64,
+    /// By how much the rounding of lines through the points may lessen the root of their sum of squares.
+    rounding: f64,
+    hopeless: [f64; MOST_VERTICES + 1],
 }
 
 impl<'a> Search<'a> {
@@ -39,11 +47,29 @@ impl<'a> Search<'a> {
             Point::new(points[points.len() - 1].x, level),
         ];
         let best_score = root_of_squares(points, &best, f64::INFINITY);
-        Self {
+        let greatest = points.iter().map(|point| point.y.abs()).fold(0.0, f64::max);
+        let mut search = Self {
             points,
             shape,
             best,
             best_score,
+            rounding: ROUNDING * greatest * (points.len() as f64).sqrt(),
+            hopeless: [0.0; MOST_VERTICES + 1],
+        };
+        search.set_hopeless();
+        search
+    }
+
+    /// A sum of squares with which a line of at least so many vertices is certainly no better than the best so far.
+    pub(crate) fn hopeless(&self, vertices: usize) -> f64 {
+        self.hopeless[vertices]
+    }
+
+    fn set_hopeless(&mut self) {
+        let count = self.points.len() as f64;
+        for (vertices, hopeless) in self.hopeless.iter_mut().enumerate() {
+            let root = self.best_score / crate::penalty(vertices.max(2)) * count;
+            *hopeless = (root + self.rounding).powi(2) * (1.0 + 1e-6);
         }
     }
 
@@ -75,6 +101,7 @@ impl<'a> Search<'a> {
             self.best_score = score;
             self.best.clear();
             self.best.extend_from_slice(vertices);
+            self.set_hopeless();
         }
     }
 
@@ -86,6 +113,11 @@ impl<'a> Search<'a> {
             Shape::NonIncreasing => !vertices.windows(2).any(|pair| pair[1].y > pair[0].y),
         }
     }
+}
+
+/// Half-way places between neighbours.
+pub(crate) fn midpoints(points: &[Point]) -> impl Iterator<Item = f64> {
+    points.windows(2).map(|pair| f64::midpoint(pair[0].x, pair[1].x))
 }
 
 /// Root of the sum of squared distances, divided by their number; infinite once it is certain to exceed `limit`.
@@ -184,6 +216,12 @@ impl Straight {
     fn through(hinge: Point, points: &[Point]) -> Option<Self> {
         let slope = slope_through(hinge, points);
         (slope != 0.0).then_some(Self { through: hinge, slope })
+    }
+
+    /// Where two lines cross.
+    pub(crate) fn meet(self, other: Self) -> f64 {
+        let offset = |line: Self| line.through.y - line.slope * line.through.x;
+        (offset(other) - offset(self)) / (self.slope - other.slope)
     }
 
     pub(crate) fn at(self, x: f64) -> Point {

@@ -3,7 +3,6 @@
 use crate::MIN_SEGMENT_WIDTH;
 use crate::compatible::{MIN_STEP, Search, Straight, slope_through};
 use crate::lines::Point;
-use crate::mean;
 
 /// Indices of the data where the four corners stand.
 type Corners = [usize; 4];
@@ -11,6 +10,7 @@ type Corners = [usize; 4];
 pub(crate) fn try_all(search: &mut Search) {
     let count = search.points.len();
     let (start, end) = (search.start(), search.end());
+    let ranges = Ranges::new(search.points);
     let mut last_foot = f64::NEG_INFINITY;
     for foot in 0..=count {
         let foot_at = search.divide(foot);
@@ -25,6 +25,13 @@ pub(crate) fn try_all(search: &mut Search) {
                 continue;
             }
             last_left = left_at;
+            let so_far = ranges.level_cost(0, foot) + ranges.slope_cost(foot, left);
+            let corners = usize::from(foot > 0) + 1 + usize::from(left > foot);
+            // Without a level part the line bends where two slopes meet, which may be far from the index.
+            let may_meet = foot == 0;
+            if !may_meet && so_far + ranges.cost_from_left[left] > search.hopeless(corners) {
+                continue;
+            }
             let mut last_right = f64::NEG_INFINITY;
             for right in left..=count {
                 let right_at = search.divide(right);
@@ -32,6 +39,12 @@ pub(crate) fn try_all(search: &mut Search) {
                     continue;
                 }
                 last_right = right_at;
+                let so_far = so_far + ranges.level_cost(left, right);
+                let corners = corners + usize::from(right > left);
+                let may_meet = may_meet && left == right;
+                if !may_meet && so_far + ranges.cost_from_right[right] > search.hopeless(corners) {
+                    continue;
+                }
                 let mut last_end = f64::NEG_INFINITY;
                 for far in right..=count {
                     let far_at = search.divide(far);
@@ -44,15 +57,99 @@ pub(crate) fn try_all(search: &mut Search) {
                         }
                     }
                     last_end = far_at;
-                    try_corners(search, [foot, left, right, far]);
+                    let corners = corners + usize::from(far > right) + usize::from(far_at < end);
+                    let cost = so_far + ranges.slope_cost(right, far) + ranges.level_cost(far, count);
+                    if !(may_meet && far == count) && cost > search.hopeless(corners) {
+                        continue;
+                    }
+                    try_corners(search, &ranges, [foot, left, right, far]);
                 }
             }
         }
     }
 }
 
-fn try_corners(search: &mut Search, corners: Corners) {
-    let levels = levels(search, corners);
+/// What is known of the points from one index to another, for all pairs.
+struct Ranges {
+    count: usize,
+    mean: Vec<f64>,
+    level_cost: Vec<f64>,
+    slope_cost: Vec<f64>,
+    /// What the points from an index on cost at least, with a level top or a slope beginning there.
+    cost_from_left: Vec<f64>,
+    cost_from_right: Vec<f64>,
+}
+
+impl Ranges {
+    fn new(points: &[Point]) -> Self {
+        let (count, middle) = (points.len(), Straight::least_squares(points).through);
+        let mut ranges = Self {
+            count,
+            mean: vec![0.0; (count + 1).pow(2)],
+            level_cost: vec![0.0; (count + 1).pow(2)],
+            slope_cost: vec![0.0; (count + 1).pow(2)],
+            cost_from_left: Vec::new(),
+            cost_from_right: Vec::new(),
+        };
+        for from in 0..count {
+            let mut sum = -0.0;
+            let [mut x, mut xx, mut y, mut xy, mut yy] = [0.0; 5];
+            for to in from + 1..=count {
+                let point = points[to - 1];
+                sum += point.y;
+                let (dx, dy) = (point.x - middle.x, point.y - middle.y);
+                x += dx;
+                xx += dx * dx;
+                y += dy;
+                xy += dx * dy;
+                yy += dy * dy;
+                let number = (to - from) as f64;
+                let (products, squares) = (xy - x * y / number, xx - x * x / number);
+                let level_cost = yy - y * y / number;
+                let index = ranges.index(from, to);
+                ranges.mean[index] = sum / number;
+                ranges.level_cost[index] = level_cost;
+                // Points at the same place have no slope, and nearly so a slope that means nothing.
+                if squares > 1e-9 * xx {
+                    ranges.slope_cost[index] = level_cost - products * products / squares;
+                }
+            }
+        }
+        let least = |costs: &mut dyn Iterator<Item = f64>| costs.fold(f64::INFINITY, f64::min);
+        ranges.cost_from_right = (0..=count)
+            .map(|right| {
+                least(&mut (right..=count).map(|far| ranges.slope_cost(right, far) + ranges.level_cost(far, count)))
+            })
+            .collect();
+        ranges.cost_from_left = (0..=count)
+            .map(|left| {
+                least(&mut (left..=count).map(|right| ranges.level_cost(left, right) + ranges.cost_from_right[right]))
+            })
+            .collect();
+        ranges
+    }
+
+    fn index(&self, from: usize, to: usize) -> usize {
+        from * (self.count + 1) + to
+    }
+
+    fn mean(&self, from: usize, to: usize) -> f64 {
+        self.mean[self.index(from, to)]
+    }
+
+    /// Sum of squared distances from the best level line.
+    fn level_cost(&self, from: usize, to: usize) -> f64 {
+        self.level_cost[self.index(from, to)]
+    }
+
+    /// Sum of squared distances from the best line, or less.
+    fn slope_cost(&self, from: usize, to: usize) -> f64 {
+        self.slope_cost[self.index(from, to)]
+    }
+}
+
+fn try_corners(search: &mut Search, ranges: &Ranges, corners: Corners) {
+    let levels = levels(search, ranges, corners);
     if levels == [None; 4] {
         try_two_slopes(search, corners[1]);
         return;
@@ -88,7 +185,7 @@ fn try_corners(search: &mut Search, corners: Corners) {
 }
 
 /// Give the height of each corner as far as the data say one.
-fn levels(search: &Search, corners: Corners) -> [Option<f64>; 4] {
+fn levels(search: &Search, ranges: &Ranges, corners: Corners) -> [Option<f64>; 4] {
     let points = search.points;
     let [foot, left, right, far] = corners;
     let mut levels = [None; 4];
@@ -101,13 +198,13 @@ fn levels(search: &Search, corners: Corners) -> [Option<f64>; 4] {
         }
     };
     if foot > 0 {
-        set(&mut levels, foot, mean(&points[..foot]));
+        set(&mut levels, foot, ranges.mean(0, foot));
     }
     if far < points.len() {
-        set(&mut levels, far, mean(&points[far..]));
+        set(&mut levels, far, ranges.mean(far, points.len()));
     }
     if left < right {
-        let height = mean(&points[left..right]);
+        let height = ranges.mean(left, right);
         set(&mut levels, left, height);
         set(&mut levels, right, height);
     }
@@ -139,8 +236,7 @@ fn try_two_slopes(search: &mut Search, index: usize) {
         Straight::least_squares(&points[..index]),
         Straight::least_squares(&points[index..]),
     );
-    let offset = |line: Straight| line.through.y - line.slope * line.through.x;
-    let meet = (offset(fall) - offset(rise)) / (rise.slope - fall.slope);
+    let meet = rise.meet(fall);
     if meet > start && meet < end {
         search.offer(&[rise.at(start), rise.at(meet), fall.at(end)]);
     }

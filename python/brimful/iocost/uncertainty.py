@@ -7,7 +7,7 @@ no runs; there, the points at one vrate are drawn together.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -27,6 +27,9 @@ FEWEST_RUNS = 4
 ADDED_RUNS = (2, 4, 8)
 WORTH_SAYING = 0.02
 """An interval narrower than this share of the base model needs no further runs."""
+
+HALVED, NARROWED = 0.55, 0.8
+"""Shares of its width to which an interval is called about halved, or narrowed at all."""
 
 _Sample = dict[Selector, Points]
 
@@ -69,49 +72,55 @@ def intervals(analysis: Analysis, *, resamples: int = RESAMPLES, seed: int = 1) 
     """
     points = _deciding(analysis)
     rules = [rule for rule in analysis.task.rules if rule.name in analysis.settings and _depends_on_data(rule)]
-    return _bootstrap(analysis, rules, points, resamples, random.Random(seed))
+    return _bootstrap(analysis, rules, _draw(points, resamples, random.Random(seed)), resamples)
 
 
 def advise(
-    analysis: Analysis, known: dict[str, Uncertainty], *, resamples: int = RESAMPLES // 2, seed: int = 2
+    analysis: Analysis, known: dict[str, Uncertainty], *, resamples: int = RESAMPLES // 4, seed: int = 2
 ) -> Advice | None:
-    """Say where a few further runs would narrow the widest interval most; nothing where none is wide.
+    """Say what a few further runs would do to the widest interval; nothing where none is wide.
 
-    Runs are simulated on the fitted lines, with the scatter that the measured ones have.
+    Each resample has its own further runs, simulated on the fitted lines with the scatter that the measured ones have.
     """
     name = max(known, key=lambda name: known[name].width, default=None)
     if name is None or known[name].interval is None or known[name].width < WORTH_SAYING:
         return None
     rule = next(rule for rule in analysis.task.rules if rule.name == name)
     low, high = (scale * 100 for scale in known[name].interval or (0.0, 0.0))
-    generator = random.Random(seed)
     measured = _deciding(analysis)
-    best: Advice | None = None
+    advice = None
     for count in ADDED_RUNS:
-        vrates = [round(low + (high - low) * (number + 0.5) / count, 2) for number in range(count)]
-        more = {
-            selector: sorted(series + _simulated(analysis.fits, selector, series, vrates, generator))
-            for selector, series in measured.items()
-        }
-        width = _bootstrap(analysis, [rule], more, resamples, generator)[name].width
-        if best is None or width < best.width_then:
-            best = Advice(name, vrates, known[name].width, width)
-        if width <= known[name].width / 2:
+        vrates = [round(low + (high - low) * (number + 0.5) / count, 1) for number in range(count)]
+        generator = random.Random(seed)
+        samples = (
+            {
+                selector: sorted(drawn + _simulated(analysis.fits, selector, measured[selector], vrates, generator))
+                for selector, drawn in sample.items()
+            }
+            for sample in _draw(measured, resamples, generator)
+        )
+        width = _bootstrap(analysis, [rule], samples, resamples)[name].width
+        advice = Advice(name, vrates, known[name].width, width)
+        if width <= HALVED * known[name].width:
             break
-    return best
+    return advice
 
 
 def in_words(advice: Advice) -> str:
     """Say what further runs would do.
 
     >>> in_words(Advice("isolation", [50.0, 55.0], 0.2, 0.1))
-    '2 more intervals between vrate 50 and 55 would narrow the interval of isolation from 20.0 to about 10.0 points.'
+    '2 more intervals around vrate 50-55 would about halve the interval of isolation, from 20 to 10 points.'
+    >>> in_words(Advice("isolation", [50.0, 55.0], 0.2, 0.19))
+    'Even 2 more intervals around vrate 50-55 would hardly narrow the interval of isolation, from 20 to 19 points.'
     """
+    share = advice.width_then / advice.width_now
+    verb = "about halve" if share <= HALVED else "narrow" if share <= NARROWED else "hardly narrow"
     low, high = min(advice.vrates), max(advice.vrates)
     return (
-        f"{len(advice.vrates)} more intervals between vrate {low:.0f} and {high:.0f} would narrow the interval of "
-        f"{advice.name} from {advice.width_now:.1%} to about {advice.width_then:.1%} points."
-    ).replace("%", "")
+        f"{'' if share <= NARROWED else 'Even '}{len(advice.vrates)} more intervals around vrate {low:.0f}-{high:.0f} "
+        f"would {verb} the interval of {advice.name}, from {advice.width_now * 100:.0f} to {advice.width_then * 100:.0f} points."
+    )
 
 
 def job_spec(advice: Advice) -> str:
@@ -131,13 +140,10 @@ def _deciding(analysis: Analysis) -> _Sample:
 
 
 def _bootstrap(
-    analysis: Analysis, rules: list[Rule], points: _Sample, resamples: int, generator: random.Random
+    analysis: Analysis, rules: list[Rule], samples: Iterable[_Sample], resamples: int
 ) -> dict[str, Uncertainty]:
-    vrates = sorted({vrate for series in points.values() for vrate, _ in series})
-    if resamples == 0 or len(vrates) < FEWEST_RUNS:
-        return {rule.name: Uncertainty(None, 0.0) for rule in rules}
     found: dict[str, list[float]] = {rule.name: [] for rule in rules}
-    for sample in _draw(points, vrates, resamples, generator):
+    for sample in samples:
         refitted = solve.fit_all(
             sample, isolation_threshold=analysis.result.isolation_threshold, method=analysis.method
         )
@@ -150,7 +156,11 @@ def _bootstrap(
     return {name: _summarise(scales, resamples) for name, scales in found.items()}
 
 
-def _draw(points: _Sample, vrates: list[float], resamples: int, generator: random.Random) -> Iterator[_Sample]:
+def _draw(points: _Sample, resamples: int, generator: random.Random) -> Iterator[_Sample]:
+    """Draw runs with replacement, as many as there are; nothing where there are too few to tell anything."""
+    vrates = sorted({vrate for series in points.values() for vrate, _ in series})
+    if len(vrates) < FEWEST_RUNS:
+        return
     at: dict[Selector, dict[float, Points]] = {selector: {} for selector in points}
     for selector, series in points.items():
         for point in series:
@@ -163,8 +173,8 @@ def _draw(points: _Sample, vrates: list[float], resamples: int, generator: rando
 
 
 def _summarise(scales: list[float], resamples: int) -> Uncertainty:
-    share = len(scales) / resamples
-    if share < FEWEST_SOLVED:
+    share = len(scales) / resamples if resamples else 0.0
+    if not scales or share < FEWEST_SOLVED:
         return Uncertainty(None, share)
     scales.sort()
     outside = (1 - CONFIDENCE) / 2

@@ -174,14 +174,13 @@ def unsolved(run_file: RunFile) -> list[tuple[str, list[Rule]]]:
 
 def next_steps(findings: Sequence[Finding]) -> list[tuple[str, str]]:
     """Give what is worth measuring, each with what to tell the benchmark (or nothing)."""
-    return [
-        (
-            f"{finding.subject}: {finding.text}" if finding.subject else finding.text,
-            str(finding.data.get("job_spec", "")),
-        )
-        for finding in findings
-        if finding.code == "measure-next"
-    ]
+    steps = []
+    for finding in findings:
+        if finding.code == "measure-next":
+            said = finding.subject is None or finding.subject in finding.text
+            text = finding.text if said else f"{finding.subject}: {finding.text}"
+            steps.append((text, str(finding.data.get("job_spec", ""))))
+    return steps
 
 
 def kernel_lines(run_file: RunFile, solution: Solution) -> list[str]:

@@ -33,15 +33,16 @@ def test_text_comes_first_and_then_graphs(name, pages):
 @pytest.mark.parametrize("name", EDGES)
 def test_no_line_runs_off_the_page(name):
     blocks = pdf.lay_out(EDGES[name])
-    assert max(len(line) for block in blocks for line, _ in block) <= pdf.COLUMNS
+    assert max(len(line) for block in blocks for line, _ in block.lines) <= pdf.COLUMNS
     assert all(len(page) <= pdf.LINES for page in pdf.paginate(blocks))
 
 
-def test_short_blocks_are_not_parted_and_long_ones_fill_pages():
-    lengths = {"a": 3, "b": pdf.LINES - 4, "c": pdf.KEPT, "d": 2 * pdf.LINES}
-    pages = pdf.paginate([[(name, False)] * length for name, length in lengths.items()])
-    assert ["".join(dict.fromkeys(line for line, _ in page)) for page in pages] == ["ab", "cd", "d", "d"]
-    assert [len(page) for page in pages] == [pdf.LINES] * 3 + [pdf.KEPT + 1]
+def test_kept_lines_are_not_parted_and_others_fill_pages():
+    lengths = {"a": (3, 3), "b": (pdf.LINES - 4, 4), "c": (18, 18), "d": (pdf.LINES, 4), "e": (pdf.LINES, pdf.LINES)}
+    blocks = [pdf.Block([(name, False)] * length, kept) for name, (length, kept) in lengths.items()]
+    pages = pdf.paginate(blocks)
+    assert ["".join(dict.fromkeys(line for line, _ in page)) for page in pages] == ["ab", "cd", "d", "e"]
+    assert [len(page) for page in pages] == [pdf.LINES, pdf.LINES, 19, pdf.LINES]
 
 
 def test_the_same_run_gives_the_same_bytes_in_any_process(tmp_path):

@@ -358,6 +358,8 @@ def _series_row(series: SeriesComparison) -> list[str]:
     factor, unit = (1e3, " ms") if series.y_unit == "s" else (1.0, f" {series.y_unit}" if series.y_unit else "")
     relative = f"{series.difference / series.against * 100:+.1f} %" if series.against > 0 else ""
     shown = [f"{value * factor:.4g}{unit}" for value in (series.ours, series.against)]
+    if series.difference == 0:
+        return [series.name, "-", *shown, "none", "", f"{series.low:.2f}", f"{series.high:.2f}"]
     change = f"{series.difference * factor:+.4g}{unit}"
     return [series.name, f"{series.at:.2f}", *shown, change, relative, f"{series.low:.2f}", f"{series.high:.2f}"]
 

@@ -174,14 +174,13 @@ def unsolved(run_file: RunFile) -> list[tuple[str, list[Rule]]]:
 
 def next_steps(findings: Sequence[Finding]) -> list[tuple[str, str]]:
     """Give what is worth measuring, each with what to tell the benchmark (or nothing)."""
-    return [
-        (
-            f"{finding.subject}: {finding.text}" if finding.subject else finding.text,
-            str(finding.data.get("job_spec", "")),
-        )
-        for finding in findings
-        if finding.code == "measure-next"
-    ]
+    steps = []
+    for finding in findings:
+        if finding.code == "measure-next":
+            said = finding.subject is None or finding.subject in finding.text
+            text = finding.text if said else f"{finding.subject}: {finding.text}"
+            steps.append((text, str(finding.data.get("job_spec", ""))))
+    return steps
 
 
 def kernel_lines(run_file: RunFile, solution: Solution) -> list[str]:
@@ -352,8 +351,8 @@ def _numbers(value: object) -> str:
     if not isinstance(value, Mapping):
         return _text(value)
     known = [key for key in (*MODEL_KEYS, *QOS_KEYS) if key in value]
-    keys = known + [key for key in value if key not in known]
-    return ", ".join(f"{key} {facts.text(value[key])}" for key in keys)
+    keys = known + [key for key in value if key not in known and value[key] not in (None, "", [])]
+    return ", ".join(f"{str(key).replace('_', ' ')} {facts.text(value[key])}" for key in keys)
 
 
 def _limits(source: Mapping[str, Any]) -> str:
@@ -362,14 +361,18 @@ def _limits(source: Mapping[str, Any]) -> str:
 
 
 def _part(part: Mapping[str, Any]) -> list[tuple[str, str]]:
-    rows = []
+    rows: list[tuple[str, str]] = []
     for key, value in part.items():
         number = _finite(value)
         if number is not None and str(key).endswith("_bytes"):
             rows.append((str(key), _memory_size(number)))
+        elif number is not None and not isinstance(value, int):
+            rows.append((str(key), f"{number:.4g}"))
         elif number is not None and key == "profile":
             rows.append((str(key), f"{number:g} GiB"))
-        else:
+        elif isinstance(value, list) and value and all(isinstance(each, Mapping) for each in value):
+            rows += [(f"{str(key).removesuffix('s')} {number}", _numbers(each)) for number, each in enumerate(value, 1)]
+        elif value not in (None, "", [], {}):
             rows.append((str(key), _numbers(value)))
     return rows
 

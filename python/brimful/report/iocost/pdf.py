@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from brimful.errors import UsageError
 from brimful.records import RunFile
 from brimful.report import palette, words
@@ -27,12 +29,18 @@ TEXT_PT, LINE_PT = 7.0, 9.4
 COLUMNS, LINES = 128, 76
 """What a page of text holds within its margins at that size."""
 PROSE_COLUMNS = 108
-KEPT = 18
-"""So many lines of a block stay together."""
 ROWS_OF_PANELS, COLUMNS_OF_PANELS = 3, 2
 
 _Line = tuple[str, bool]
 """A line of text, and whether it is a title."""
+
+
+class Block(msgspec.Struct, frozen=True):
+    """Lines that belong together."""
+
+    lines: list[_Line]
+    kept: int
+    """So many of them are never parted."""
 
 
 def write(run_file: RunFile, path: Path) -> None:
@@ -85,26 +93,26 @@ def render(run_file: RunFile) -> bytes:
     return target.getvalue()
 
 
-def paginate(blocks: Sequence[Sequence[_Line]]) -> list[list[_Line]]:
-    """Lay blocks of lines on pages: the first `KEPT` lines of a block are not parted.
+def paginate(blocks: Sequence[Block]) -> list[list[_Line]]:
+    """Lay blocks of lines on pages, an empty line between two.
 
-    >>> [len(page) for page in paginate([[("a", False)] * 70, [("b", False)] * 10])]
-    [70, 10]
+    >>> [len(page) for page in paginate([Block([("a", False)] * 70, 70), Block([("b", False)] * 10, 4)])]
+    [76, 5]
     """
     pages: list[list[_Line]] = [[]]
     for block in blocks:
         gap: list[_Line] = [("", False)] if pages[-1] else []
-        if pages[-1] and len(pages[-1]) + len(gap) + min(len(block), KEPT) > LINES:
+        if gap and len(pages[-1]) + len(gap) + min(block.kept, len(block.lines)) > LINES:
             pages.append([])
             gap = []
-        for line in [*gap, *block]:
+        for line in [*gap, *block.lines]:
             if len(pages[-1]) == LINES:
                 pages.append([])
             pages[-1].append(line)
     return pages
 
 
-def lay_out(run_file: RunFile) -> list[list[_Line]]:
+def lay_out(run_file: RunFile) -> list[Block]:
     """Give what the report says as blocks of lines, none of them wider than a page."""
     run = run_file.run
     solutions = html.view_solutions(run_file)
@@ -117,7 +125,7 @@ def lay_out(run_file: RunFile) -> list[list[_Line]]:
         ("", False),
         *_lines(html.summarise(run_file)),
     ]
-    blocks = [head]
+    blocks = [Block(head, len(head))]
     blocks += [_solution(view, first=number == 0) for number, view in enumerate(solutions)]
     blocks.append(_list("Rules without a solution", [_unsolved(*entry) for entry in html.unsolved(run_file)]))
     blocks.append(_list("Remarks", remarks))
@@ -128,12 +136,12 @@ def lay_out(run_file: RunFile) -> list[list[_Line]]:
     for name, shown in html.method(run_file):
         part, _, key = name.partition(": ")
         method.setdefault(part, []).append(f"{key} {shown}".lstrip())
-    blocks.append(_list("Method", [f"{name}: {', '.join(shown)}" for name, shown in method.items()]))
+    blocks.append(_list("Method", [f"{name}: {'; '.join(shown)}" for name, shown in method.items()]))
     blocks.append(_list("Warnings", [f"{warning.code}: {warning.text}" for warning in run_file.warnings]))
-    return [block for block in blocks if block]
+    return [block for block in blocks if block.lines]
 
 
-def _solution(view: html.SolutionView, *, first: bool) -> list[_Line]:
+def _solution(view: html.SolutionView, *, first: bool) -> Block:
     lines: list[_Line] = [*_lines("Solutions", title=True), ("", False)] if first else []
     for rule in view.rules:
         lines += _lines(f"{rule.letter}  {rule.name}: {rule.target}", title=True)
@@ -150,20 +158,18 @@ def _solution(view: html.SolutionView, *, first: bool) -> list[_Line]:
         lines += [(line, False) for line in _cut(table(rows, right=range(1, 7), indent=2))]
     for line in view.kernel_lines:
         lines += _lines(line, indent=2, hang=4, columns=COLUMNS)
-    return lines
+    return Block(lines, len(lines))
 
 
 def _unsolved(reason: str, rules: Sequence[html.Rule]) -> str:
     return f"{', '.join(f'{rule.letter} {rule.name}' for rule in rules)}: {reason}"
 
 
-def _list(title: str, entries: Sequence[str]) -> list[_Line]:
-    if not entries:
-        return []
-    lines = _lines(title, title=True)
+def _list(title: str, entries: Sequence[str]) -> Block:
+    lines = _lines(title, title=True) if entries else []
     for entry in entries:
         lines += _lines(f"- {entry}", indent=2, hang=2)
-    return lines
+    return Block(lines, 4)
 
 
 def _lines(

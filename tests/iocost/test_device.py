@@ -7,7 +7,7 @@ import pytest
 from brimful.errors import BrimfulError, UsageError
 from brimful.iocost import device
 from brimful.iocost.device import apply, find_control_group, find_disk, render_applied
-from brimful.iocost.export import sysfs_lines
+from brimful.kernel import sysfs_lines
 from brimful.records import Run, RunFile, Solution
 
 MODEL = {"rbps": 6, "rseqiops": 5, "rrandiops": 4, "wbps": 3, "wseqiops": 2, "wrandiops": 1}

@@ -1,6 +1,7 @@
 import subprocess
 
 import pytest
+from brimful import kernel
 from brimful.errors import UsageError
 from brimful.iocost import export
 from brimful.records import Run, RunFile, Solution
@@ -23,7 +24,7 @@ def run_file(tmp_path):
 
 
 def test_lines_have_the_order_and_the_digits_of_the_kernel():
-    assert export.sysfs_lines("259:0", NAIVE) == (
+    assert kernel.sysfs_lines("259:0", NAIVE) == (
         "259:0 enable=1 ctrl=user rpct=99.00 rlat=5767 wpct=0.00 wlat=20774 min=75.12 max=100.00",
         "259:0 ctrl=user model=linear"
         " rbps=2903088180 rseqiops=345470 rrandiops=233041 wbps=9 wseqiops=8 wrandiops=98255",
@@ -33,7 +34,7 @@ def test_lines_have_the_order_and_the_digits_of_the_kernel():
 @pytest.mark.parametrize("number", ["", "nvme0n1", "259", "259:0 ", "259:0\n", "259:0'; reboot '"])
 def test_a_device_number_is_two_numbers(number):
     with pytest.raises(UsageError, match="not MAJOR:MINOR"):
-        export.sysfs_lines(number, NAIVE)
+        kernel.sysfs_lines(number, NAIVE)
 
 
 @pytest.mark.parametrize(
@@ -48,18 +49,18 @@ def test_a_device_number_is_two_numbers(number):
 )
 def test_what_the_kernel_would_not_take_is_not_written(solution, message):
     with pytest.raises(UsageError, match=message):
-        export.sysfs_lines("8:0", solution)
+        kernel.sysfs_lines("8:0", solution)
 
 
 def test_echo_lines_write_the_lines(tmp_path):
-    for command in export.echo_lines("259:0", NAIVE, control_group=str(tmp_path)):
+    for command in kernel.echo_lines("259:0", NAIVE, control_group=str(tmp_path)):
         subprocess.run(["sh", "-c", command], check=True)
     written = tuple((tmp_path / name).read_text() for name in ("io.cost.qos", "io.cost.model"))
-    assert written == tuple(line + "\n" for line in export.sysfs_lines("259:0", NAIVE))
+    assert written == tuple(line + "\n" for line in kernel.sysfs_lines("259:0", NAIVE))
 
 
 def test_echo_lines_name_the_usual_place():
-    assert export.echo_lines("259:0", NAIVE)[0].endswith("' > /sys/fs/cgroup/io.cost.qos")
+    assert kernel.echo_lines("259:0", NAIVE)[0].endswith("' > /sys/fs/cgroup/io.cost.qos")
 
 
 def test_without_a_name_the_most_isolating_solved_one_is_chosen(run_file):
@@ -97,7 +98,7 @@ def test_sysfs_text_names_each_solution(run_file):
     text = export.render_sysfs(run_file(NAIVE, BANDWIDTH, UNSOLVED))
     lines = text.splitlines()
     assert lines[0] == "# nvme0n1 SSD One naive"
-    assert tuple(lines[1:3]) == export.echo_lines("259:0", NAIVE)
+    assert tuple(lines[1:3]) == kernel.echo_lines("259:0", NAIVE)
     assert lines[3:5] == ["", "# nvme0n1 SSD One bandwidth"]
     assert export.render_sysfs(run_file()) == ""
 

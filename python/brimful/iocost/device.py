@@ -12,7 +12,8 @@ from pathlib import Path
 import msgspec
 
 from brimful.errors import BrimfulError, UsageError
-from brimful.iocost.export import choose_solution, echo_line, sysfs_lines
+from brimful.iocost.export import choose_solution
+from brimful.kernel import echo_line, sysfs_lines
 from brimful.records import RunFile
 
 QOS_FILE = "io.cost.qos"

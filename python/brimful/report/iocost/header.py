@@ -9,11 +9,9 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from brimful.kernel import MODEL_KEYS, QOS_KEYS
 from brimful.records import Run
 from brimful.report.iocost.numbers import percent, size
-
-MODEL_KEYS = ("rbps", "rseqiops", "rrandiops", "wbps", "wseqiops", "wrandiops")
-QOS_KEYS = ("rpct", "rlat", "wpct", "wlat", "min", "max")
 
 
 def title(run: Run) -> str:

@@ -10,15 +10,16 @@ from typing import Any
 
 import msgspec
 
+from brimful import kernel
+from brimful.errors import UsageError
+from brimful.kernel import MODEL_KEYS, PLACEHOLDER, QOS_KEYS
 from brimful.records import Finding, RunFile, Solution
 from brimful.report import facts, words
 from brimful.report.html import render_page
 from brimful.report.iocost import figures
 from brimful.units import format_duration, format_load
 
-MODEL_KEYS = ("rbps", "rseqiops", "rrandiops", "wbps", "wseqiops", "wrandiops")
 MODEL_WORDS = ("Read", "Sequential reads", "Random reads", "Write", "Sequential writes", "Random writes")
-QOS_KEYS = ("rpct", "rlat", "wpct", "wlat", "min", "max")
 LATENCY_CELLS = (("50", "mean"), ("50", "99"), ("50", "100"), ("99", "mean"), ("99", "99"), ("100", "100"))
 RECOMMENDED = ("isolated-bandwidth", "isolation", "bandwidth", "naive")
 """Which solution the summary is about: the first of them that there is."""
@@ -80,7 +81,7 @@ def render(run_file: RunFile) -> str:
         has_intervals=any(view.interval for view in solutions),
         unsolved=unsolved(run_file),
         device=device_number(run_file),
-        has_number=device_number(run_file) != "MAJ:MIN",
+        has_number=device_number(run_file) != PLACEHOLDER,
         latency_heads=[f"p{requests}, {over_time(time)}" for requests, time in LATENCY_CELLS],
         model_heads=list(zip(MODEL_WORDS, MODEL_KEYS, strict=True)),
         qos_heads=QOS_KEYS,
@@ -122,10 +123,10 @@ def device_facts(run_file: RunFile) -> str:
 
 
 def device_number(run_file: RunFile) -> str:
-    """Give the number of the device as the kernel takes it; ``MAJ:MIN`` where the record has none."""
+    """Give the number of the device as the kernel takes it, or the placeholder where the record has none."""
     number = str(run_file.run.device.get("device_number", ""))
     # It goes into a command that people copy, so nothing but a number will do.
-    return number if re.fullmatch(r"[0-9]{1,9}:[0-9]{1,9}", number, re.ASCII) else "MAJ:MIN"
+    return number if re.fullmatch(r"[0-9]{1,9}:[0-9]{1,9}", number, re.ASCII) else PLACEHOLDER
 
 
 def summarise(run_file: RunFile) -> str:
@@ -184,17 +185,11 @@ def next_steps(findings: Sequence[Finding]) -> list[tuple[str, str]]:
 
 
 def kernel_lines(run_file: RunFile, solution: Solution) -> list[str]:
-    """Give the commands that set a solution."""
-    qos = {key: _finite(solution.qos.get(key)) or 0.0 for key in QOS_KEYS}
-    shown = " ".join(
-        f"{key}={round(value)}" if key in {"rlat", "wlat"} else f"{key}={value:.2f}" for key, value in qos.items()
-    )
-    model = " ".join(f"{key}={int(solution.model.get(key, 0))}" for key in MODEL_KEYS)
-    device = device_number(run_file)
-    return [
-        f"echo '{device} enable=1 ctrl=user {shown}' > /sys/fs/cgroup/io.cost.qos",
-        f"echo '{device} model=linear ctrl=user {model}' > /sys/fs/cgroup/io.cost.model",
-    ]
+    """Give the commands that set a solution; none where the record has numbers that the kernel would not take."""
+    try:
+        return list(kernel.echo_lines(device_number(run_file), solution))
+    except UsageError:
+        return []
 
 
 def method(run_file: RunFile) -> list[tuple[str, str]]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from brimful.errors import UsageError
+from brimful.kernel import MODEL_KEYS, QOS_KEYS
 from brimful.records import RunFile
 from brimful.report import palette, words
 from brimful.report.drawing import DASHED, DOTTED
@@ -150,8 +151,8 @@ def _solution(view: html.SolutionView, *, first: bool) -> Block:
     lines += _lines(", ".join(f"{name} {shown}" for name, shown in view.expected[:4]), indent=2)
     heads = [f"p{requests} {html.over_time(time)}" for requests, time in html.LATENCY_CELLS]
     cells = [["latency", *heads], *([direction, *values] for direction, values in view.latencies)]
-    model = [["model", *html.MODEL_KEYS], ["", *view.model]]
-    qos = [["QoS", *html.QOS_KEYS], ["", *view.qos]]
+    model = [["model", *MODEL_KEYS], ["", *view.model]]
+    qos = [["QoS", *QOS_KEYS], ["", *view.qos]]
     for rows in (cells, model, qos):
         # One width for the first column, so that the tables of a solution stand below each other.
         rows = [[row[0].ljust(7), *(cell.rjust(12) for cell in row[1:])] for row in rows]

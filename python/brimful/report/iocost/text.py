@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from brimful.kernel import MODEL_KEYS
 from brimful.records import Finding, RunFile, Solution
 from brimful.report.iocost import graph, header, solutions
-from brimful.report.iocost.header import MODEL_KEYS
 from brimful.report.iocost.numbers import percent, rate, size
 from brimful.report.iocost.styles import Style, plain
 

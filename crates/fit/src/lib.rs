@@ -41,11 +41,12 @@ pub enum Shape {
 pub enum Method {
     /// As the published results were fitted.
     Compatible,
-    /// The line with the lowest score of all whose break points lie on a lattice of [`LATTICE_STEP`].
+    /// The line with the lowest score of all whose break points lie on a lattice of [`LATTICE_STEP`], or half-way
+    /// between two points.
     Exact,
 }
 
-/// Distance between the break points that [`Method::Exact`] tries, in units of x.
+/// Distance between the break points that [`Method::Exact`] tries, in units of x; doubled until there are at most 1024.
 pub const LATTICE_STEP: f64 = 0.25;
 
 /// Each vertex beyond the first makes the score worse by this factor, so that a bend must earn its place.

@@ -29,7 +29,9 @@ pub(crate) fn try_all(search: &mut Search) {
             let corners = usize::from(foot > 0) + 1 + usize::from(left > foot);
             // Without a level part the line bends where two slopes meet, which may be far from the index.
             let may_meet = foot == 0;
-            if !may_meet && so_far + ranges.cost_from_left[left] > search.hopeless(corners) {
+            if left > foot && ranges.is_low(0, foot)
+                || !may_meet && so_far + ranges.cost_from_left[left] > search.hopeless(corners)
+            {
                 continue;
             }
             let mut last_right = f64::NEG_INFINITY;
@@ -42,7 +44,9 @@ pub(crate) fn try_all(search: &mut Search) {
                 let so_far = so_far + ranges.level_cost(left, right);
                 let corners = corners + usize::from(right > left);
                 let may_meet = may_meet && left == right;
-                if !may_meet && so_far + ranges.cost_from_right[right] > search.hopeless(corners) {
+                if ranges.is_low(left, right)
+                    || !may_meet && so_far + ranges.cost_from_right[right] > search.hopeless(corners)
+                {
                     continue;
                 }
                 let mut last_end = f64::NEG_INFINITY;
@@ -59,7 +63,9 @@ pub(crate) fn try_all(search: &mut Search) {
                     last_end = far_at;
                     let corners = corners + usize::from(far > right) + usize::from(far_at < end);
                     let cost = so_far + ranges.slope_cost(right, far) + ranges.level_cost(far, count);
-                    if !(may_meet && far == count) && cost > search.hopeless(corners) {
+                    if far > right && ranges.is_low(far, count)
+                        || !(may_meet && far == count) && cost > search.hopeless(corners)
+                    {
                         continue;
                     }
                     try_corners(search, &ranges, [foot, left, right, far]);
@@ -135,6 +141,11 @@ impl Ranges {
 
     fn mean(&self, from: usize, to: usize) -> f64 {
         self.mean[self.index(from, to)]
+    }
+
+    /// Whether a level part there would not be positive.
+    fn is_low(&self, from: usize, to: usize) -> bool {
+        from < to && self.mean(from, to) <= 0.0
     }
 
     /// Sum of squared distances from the best level line.

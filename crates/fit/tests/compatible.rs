@@ -344,11 +344,24 @@ fn series(most: usize) -> impl Strategy<Value = Vec<Point>> {
     })
 }
 
+/// A pointed peak, with points so far apart that the slopes may meet beyond the next one.
+fn peak() -> impl Strategy<Value = Vec<Point>> {
+    let gaps_and_noise = prop::collection::vec((3.0..25.0_f64, -0.05..0.05_f64), 5..9);
+    (gaps_and_noise, 20.0..60.0_f64).prop_map(|(steps, at)| {
+        let mut x = 0.0;
+        let point = |(gap, noise): (f64, f64)| {
+            x += gap;
+            Point::new(x, 3.0 - (x - at).abs() / 40.0 + noise)
+        };
+        steps.into_iter().map(point).collect()
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(192))]
 
     #[test]
-    fn the_vertices_are_those_of_the_plain_fit(points in series(16)) {
+    fn the_vertices_are_those_of_the_plain_fit(points in prop_oneof![series(16), peak()]) {
         check(&points)?;
     }
 }

@@ -89,9 +89,9 @@ fn stepped_wings(search: &Search, places: &Places) -> [Wings; 2] {
 fn greatest(mut wings: Vec<(Wing, [f64; 2])>, floor: f64) -> Vec<Arc> {
     if wings.iter().any(|(wing, window)| wing.held_above(floor) < window[1]) {
         let mut envelope = Envelope::default();
-        wings
-            .iter()
-            .for_each(|(wing, window)| wing.add_to(&mut envelope, floor, *window));
+        for (wing, window) in &wings {
+            wing.add_to(&mut envelope, floor, *window);
+        }
         return envelope.arcs().to_vec();
     }
     // With the floor out of reach, the roots of what wings gain are straight lines: the steeper one wins in the end.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from brimful.errors import BrimfulError
 from brimful.iocost.device import apply, render_applied
-from brimful.iocost.export import sysfs_lines
+from brimful.kernel import sysfs_lines
 from brimful.records import RecordWriter, Run, Solution, read_run
 
 RESULT = Path("/tmp/run.jsonl")

@@ -44,7 +44,7 @@ def test_commands_can_be_copied_as_they_are():
     assert blocks == [
         "echo '259:0 enable=1 ctrl=user rpct=0.00 rlat=3000 wpct=99.00 wlat=4567 min=75.00 max=100.00'"
         " > /sys/fs/cgroup/io.cost.qos\n"
-        f"echo '259:0 model=linear ctrl=user rbps={rbps} rseqiops={rseqiops} rrandiops={rrandiops}"
+        f"echo '259:0 ctrl=user model=linear rbps={rbps} rseqiops={rseqiops} rrandiops={rrandiops}"
         f" wbps={wbps} wseqiops={wseqiops} wrandiops={wrandiops}' > /sys/fs/cgroup/io.cost.model"
         for rbps, rseqiops, rrandiops, wbps, wseqiops, wrandiops in (
             (1000000000, 90000, 80000, 500000000, 9000, 8000),

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from brimful.errors import UsageError
+from brimful.errors import BrimfulError
 from brimful.report.iocost import figures, pdf
 from test_html_runs import EDGES, made_run
 
@@ -82,8 +82,8 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
 
 def test_a_file_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "r.pdf").mkdir()
-    with pytest.raises(UsageError, match=r"r\.pdf: cannot write: "):
+    with pytest.raises(BrimfulError, match=r"r\.pdf: cannot write: "):
         pdf.write(made_run(), tmp_path / "r.pdf")
     assert [each.name for each in tmp_path.iterdir()] == ["r.pdf"]
-    with pytest.raises(UsageError, match=r"r\.pdf: cannot write: "):
+    with pytest.raises(BrimfulError, match=r"r\.pdf: cannot write: "):
         pdf.write(made_run(), tmp_path / "missing" / "r.pdf")

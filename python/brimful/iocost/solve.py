@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable
 
@@ -94,6 +95,7 @@ class Fits:
         """Give the value of a line at a vrate; 0 for a series without points."""
         return self[selector].lines.evaluate(vrate)
 
+    @functools.cached_property
     def vrate_margin(self) -> float:
         """Give the share by which a vrate keeps off the edge of a slope: more for a steep and noisy MOF."""
         series = self[MOF]
@@ -119,7 +121,11 @@ def solve(target: Target, fits: Fits, task: Task) -> Setting:
     if isinstance(target, LatencyRange):
         return _on_latency_slope(target, fits, low, high)
     solver = _offload_maximum if isinstance(target, OffloadMaximum) else _NAMED[target.text]
-    return _fixed(fits, solver(target, fits, low, high))
+    vrate = solver(target, fits, low, high)
+    if not math.isfinite(vrate):
+        message = "the values are too large to compute with"
+        raise UnsolvedError(message)
+    return _fixed(fits, vrate)
 
 
 def _isolation_cut(lines: Lines, threshold: float) -> float | None:
@@ -141,57 +147,52 @@ def _isolation_cut(lines: Lines, threshold: float) -> float | None:
 
 def leftmost_max(lines: Lines, margin: float, *, flat: float | None = None) -> float:
     """Give the least vrate where the line is highest."""
+    found = _find(lines, margin, max, last=False)
+    if found is not None:
+        return found
     low, high = lines.range
-    if _is_flat(lines):
-        return low if flat is None else min(max(flat, low), high)
-    return _with_margin(lines, _first(lines, max), margin)
+    return low if flat is None else min(max(flat, low), high)
 
 
 def rightmost_max(lines: Lines, margin: float) -> float:
     """Give the greatest vrate where the line is highest."""
-    return lines.range[1] if _is_flat(lines) else _with_margin(lines, _last(lines, max), margin)
+    found = _find(lines, margin, max, last=True)
+    return lines.range[1] if found is None else found
 
 
 def leftmost_min(lines: Lines, margin: float) -> float:
     """Give the least vrate where the line is lowest."""
-    return lines.range[1] if _is_flat(lines) else _with_margin(lines, _first(lines, min), margin)
+    found = _find(lines, margin, min, last=False)
+    return lines.range[1] if found is None else found
 
 
 def rightmost_min(lines: Lines, margin: float) -> float:
     """Give the greatest vrate where the line is lowest."""
-    return lines.range[1] if _is_flat(lines) else _with_margin(lines, _last(lines, min), margin)
+    found = _find(lines, margin, min, last=True)
+    return lines.range[1] if found is None else found
 
 
-_Extreme = Callable[[Iterable[float]], float]
-
-
-def _is_flat(lines: Lines) -> bool:
-    heights = [y for _, y in lines.vertices]
-    return not heights or min(heights) == max(heights)
-
-
-def _first(lines: Lines, extreme: _Extreme) -> int:
-    heights = [y for _, y in lines.vertices]
-    return heights.index(extreme(heights))
-
-
-def _last(lines: Lines, extreme: _Extreme) -> int:
-    heights = [y for _, y in lines.vertices]
-    return len(heights) - 1 - heights[::-1].index(extreme(heights))
-
-
-def _with_margin(lines: Lines, index: int, margin: float) -> float:
-    """Move from a vertex into the flat part beside it, where there is one on one side only."""
+def _find(lines: Lines, margin: float, extreme: Callable[[Iterable[float]], float], *, last: bool) -> float | None:
+    """Give where the line has its first or last extreme; nothing where it is flat."""
     vertices = lines.vertices
+    heights = [y for _, y in vertices]
+    if not heights or min(heights) == max(heights):
+        return None
+    best = extreme(heights)
+    index = len(heights) - 1 - heights[::-1].index(best) if last else heights.index(best)
+    return _with_margin(vertices, index, margin)
+
+
+def _with_margin(vertices: Points, index: int, margin: float) -> float:
+    """Move from a vertex into the flat part beside it, where there is one on one side only."""
     vrate = vertices[index][0]
     if index in (0, len(vertices) - 1):
         return vrate
     (_, before), (_, height), (_, after) = vertices[index - 1 : index + 2]
-    low, high = lines.range
     if before != height and height == after:
-        return min(vrate * (1 + margin), high)
+        return min(vrate * (1 + margin), vertices[-1][0])
     if before == height and height != after:
-        return max(vrate * (1 - margin), low)
+        return max(vrate * (1 - margin), vertices[0][0])
     return vrate
 
 
@@ -214,17 +215,17 @@ def _amof_right_end(target: Target, fits: Fits, low: float, high: float) -> floa
 
 
 def _least_delta(target: Target, fits: Fits, low: float, high: float) -> float:
-    return rightmost_min(_clamped(fits, AMOF_DELTA, low, high), fits.vrate_margin())
+    return rightmost_min(_clamped(fits, AMOF_DELTA, low, high), fits.vrate_margin)
 
 
 def _greatest_amof(target: Target, fits: Fits, low: float, high: float) -> float:
-    best = rightmost_max(_clamped(fits, AMOF, low, high), fits.vrate_margin())
+    best = rightmost_max(_clamped(fits, AMOF, low, high), fits.vrate_margin)
     return min(max(best, _least_delta(target, fits, low, high)), _amof_right_end(target, fits, low, high))
 
 
 def _offload_maximum(target: Target, fits: Fits, low: float, high: float) -> float:
     assert isinstance(target, OffloadMaximum)
-    lines, margin = _clamped(fits, target.selector, low, high), fits.vrate_margin()
+    lines, margin = _clamped(fits, target.selector, low, high), fits.vrate_margin
     impact = fits[LATENCY_IMPACT].lines.clamped(low, high)
     return leftmost_max(lines, margin, flat=None if impact is None else rightmost_min(impact, margin))
 
@@ -268,6 +269,9 @@ def _on_latency_slope(target: LatencyRange, fits: Fits, low: float, high: float)
 
 def microseconds(seconds: float) -> int:
     """Round to whole microseconds."""
+    if not math.isfinite(seconds * 1e6):
+        message = "its latency is too large to be one"
+        raise UnsolvedError(message)
     return round_half_up(seconds * 1e6)
 
 

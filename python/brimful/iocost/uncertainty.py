@@ -76,7 +76,7 @@ def intervals(analysis: Analysis, *, resamples: int = RESAMPLES, seed: int = 1) 
 
 
 def advise(
-    analysis: Analysis, known: dict[str, Uncertainty], *, resamples: int = RESAMPLES // 4, seed: int = 2
+    analysis: Analysis, known: dict[str, Uncertainty], *, resamples: int = RESAMPLES // 5, seed: int = 2
 ) -> Advice | None:
     """Say what a few further runs would do to the widest interval; nothing where none is wide.
 

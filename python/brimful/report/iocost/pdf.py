@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import textwrap
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from brimful.errors import UsageError
+from brimful.files import write_atomically
 from brimful.kernel import MODEL_KEYS, QOS_KEYS
 from brimful.records import RunFile
 from brimful.report import palette, words
@@ -57,17 +56,11 @@ def write(run_file: RunFile, path: Path) -> None:
     Raises
     ------
     UsageError
-        When a package is missing or the file cannot be written.
+        When a package is missing.
+    BrimfulError
+        When the file cannot be written.
     """
-    content = render(run_file)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_bytes(content)
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        message = f"{path}: cannot write: {error.strerror}"
-        raise UsageError(message) from error
+    write_atomically(path, render(run_file))
 
 
 def render(run_file: RunFile) -> bytes:

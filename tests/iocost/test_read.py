@@ -15,6 +15,7 @@ from brimful.report.iocost import export, text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from iocost import results
+from support import ROOT
 
 BAD_VALUES = [None, "x", [], {}, True, -1.0, -7, 0, 1e308, 1e-320, 10**30, float("nan"), float("inf"), 0.5]
 
@@ -165,3 +166,8 @@ def test_a_wrong_type_names_job_and_field(tmp_path):
     job["record"]["runs"][2]["ovr"]["min"] = "fast"
     with pytest.raises(RecordError, match=r"job 0 \(iocost-qos\), record: .*got `str` - at `\$\.runs\[2\]\.ovr\.min`"):
         read.read_results(results.write(tmp_path / "r.json", [job]))
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "fuzz/corpus/result").iterdir()), ids=lambda path: path.name)
+def test_the_corpus_of_the_fuzzer(path):
+    check(path)

@@ -68,9 +68,9 @@ class Result(msgspec.Struct, frozen=True):
         return [selectors.parse(name) for name in self.stored] or list(selectors.DEFAULT)
 
     def points(self, selector: Selector) -> Points | None:
-        """Give the points of a series, sorted; nothing where a merged result does not hold it."""
+        """Give the points of a series, sorted; nothing where a merged result was not asked for it."""
         if self.stored:
-            return self.stored.get(selector.name)
+            return self.stored.get(selector.name, [] if selector in selectors.DEFAULT else None)
         values = ((run.vrate, _value(run, selector, self.isolation_percentile)) for run in self.runs)
         return sorted((vrate, value) for vrate, value in values if value is not None)
 
@@ -83,7 +83,13 @@ def read_results(path: Path) -> list[Result]:
     RecordError
         In one line: the file, the job and the field that are not what they should be.
     """
-    jobs = read_jobs(path)
+    return parse_results(read_bytes(path), path)
+
+
+def parse_results(content: bytes, path: Path) -> list[Result]:
+    """Read the results in the content of a file; ``path`` names it in results and errors."""
+    jobs = _decode(content, list[layout.Job], str(path))
+    _check_versions(jobs, path)
     numbered = {kind: [(n, job) for n, job in enumerate(jobs) if job.spec.kind == kind] for kind in (QOS, TUNE)}
     if not numbered[QOS] and not numbered[TUNE]:
         kinds = ", ".join(sorted({job.spec.kind for job in jobs})) or "nothing"
@@ -100,9 +106,7 @@ def read_results(path: Path) -> list[Result]:
     return [_from_analysis(path, job, *analysis) for (_, job), analysis in zip(numbered[TUNE], analyses, strict=True)]
 
 
-def read_jobs(path: Path) -> list[layout.Job]:
-    """Read the jobs of a file and check that their version can be read."""
-    jobs = _decode(read_bytes(path), list[layout.Job], str(path))
+def _check_versions(jobs: list[layout.Job], path: Path) -> None:
     for number, job in enumerate(jobs):
         version = version_of(job.sysinfo.bench_version)
         if version is not None and version < OLDEST:
@@ -111,7 +115,6 @@ def read_jobs(path: Path) -> list[layout.Job]:
                 f"results are read from version {OLDEST[0]}.{OLDEST[1]} on"
             )
             raise RecordError(message)
-    return jobs
 
 
 def read_bytes(path: Path) -> bytes:

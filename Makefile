@@ -28,8 +28,9 @@ fuzz:
 
 docs:
 	@tools/setup test
+	@mkdir -p build
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet --document-private-items
-	.venv/bin/python tools/reference.py
+	.venv/bin/python tools/reference.py > build/command.md && mv build/command.md docs/reference/command.md
 
 lock:
 	rm -rf build/lock && python3 -m venv build/lock

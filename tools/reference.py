@@ -1,13 +1,10 @@
-"""Writes docs/reference/command.md: the help of every command, as it prints it."""
+"""Prints docs/reference/command.md: the help of every command, as it prints it."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import click
 from brimful.cli import group
 
-TARGET = Path(__file__).resolve().parent.parent / "docs" / "reference" / "command.md"
 HEAD = "# The command\n\nWhat `--help` prints, of every command. Written by `make docs`.\n"
 
 
@@ -30,4 +27,4 @@ def render() -> str:
 
 
 if __name__ == "__main__":
-    TARGET.write_text(render())
+    click.echo(render(), nl=False)

@@ -51,6 +51,18 @@ def test_every_preset_searches_and_verifies(tmp_path, preset):
     assert "every verdict recomputed" in finished.stdout
 
 
+def test_options_of_a_strategy_decide_the_search_and_stay_in_its_record(tmp_path):
+    trials = {}
+    for strategy in ("classic,phases=0,timeout=600", "classic,phases=3"):
+        arguments = ("--preset", "ndrpdr-2018", "--strategy", strategy, "--out", strategy, "--quiet")
+        brimful("search", "-m", SIM, *arguments, cwd=tmp_path, check=0)
+        brimful("verify", strategy, cwd=tmp_path, check=0)
+        record = read_run(tmp_path / strategy)
+        assert record.run.strategy == strategy
+        trials[strategy] = len(record.trials)
+    assert len(set(trials.values())) == 2, trials
+
+
 def test_an_irregular_result_exits_with_1(tmp_path):
     finished = brimful("search", "-m", SIM, "--max-load", "500kpps", cwd=tmp_path, check=1)
     assert "max-load-is-lower-bound" in finished.stdout
@@ -111,7 +123,9 @@ def test_a_hint_can_be_an_earlier_run(tmp_path):
         (["-m", "replay:nothing"], "nothing"),
         (["-m", "lab:toaster"], "toaster"),
         (["-m", "tester:eth0"], "two ports"),
-        (["-m", SIM, "--strategy", "guess"], "guess"),
+        (["-m", SIM, "--strategy", "guess"], 'unknown strategy "guess"; there are straddle, classic and bisect'),
+        (["-m", SIM, "--strategy", "classic,phases=many"], '"phases=many" is no option; classic takes phases=0..9'),
+        (["-m", SIM, "--strategy", "bisect,phases=1"], 'strategy bisect: "phases=1" is no option'),
     ],
 )
 def test_bad_input_is_one_line_and_nothing_is_written(tmp_path, arguments, complaint):

@@ -2,8 +2,18 @@
 
 from typing import final
 
-__all__ = ["Controller", "Lines", "Simulator", "fit_series", "simulate", "simulator_kinds", "strategies"]
+__all__ = [
+    "Controller",
+    "Lines",
+    "Simulator",
+    "check_strategy",
+    "fit_series",
+    "simulate",
+    "simulator_kinds",
+    "strategies",
+]
 
+def check_strategy(text: str) -> None: ...
 def strategies() -> list[str]: ...
 def simulator_kinds() -> list[tuple[str, str, list[tuple[str, str, str]]]]: ...
 def simulate(problem_json: str, strategy: str, spec: str, seeds: list[int]) -> str: ...

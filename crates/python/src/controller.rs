@@ -10,6 +10,12 @@ pub(crate) fn strategies() -> Vec<&'static str> {
     StrategyKind::ALL.iter().map(|kind| kind.name()).collect()
 }
 
+/// Check the name of a strategy with its options; an error says what is wrong.
+#[pyfunction]
+pub(crate) fn check_strategy(text: &str) -> PyResult<()> {
+    named_strategy(text).map(drop)
+}
+
 /// A search in progress.
 #[pyclass(name = "Controller", module = "brimful._core")]
 pub(crate) struct PyController {
@@ -132,11 +138,5 @@ impl PyController {
 }
 
 pub(crate) fn named_strategy(name: &str) -> PyResult<StrategyKind> {
-    let found = StrategyKind::ALL.into_iter().find(|kind| kind.name() == name);
-    found.ok_or_else(|| {
-        value_error(format!(
-            "unknown strategy {name:?}; there are {}",
-            strategies().join(", ")
-        ))
-    })
+    name.parse().map_err(value_error)
 }

@@ -14,6 +14,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<simulator::PySimulator>()?;
     module.add_class::<fit::PyLines>()?;
     module.add_function(wrap_pyfunction!(fit::fit_series, module)?)?;
+    module.add_function(wrap_pyfunction!(controller::check_strategy, module)?)?;
     module.add_function(wrap_pyfunction!(controller::strategies, module)?)?;
     module.add_function(wrap_pyfunction!(simulator::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(simulator::simulator_kinds, module)?)?;

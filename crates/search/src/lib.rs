@@ -43,5 +43,5 @@ pub use classification::{Assessment, Sums, Verdict};
 pub use controller::{Controller, Step};
 pub use problem::{Problem, ProblemError, SearchGoal};
 pub use result::{Bound, GoalResult, Reason, StopReason};
-pub use strategy::{ClassicOptions, StrategyKind};
+pub use strategy::{ClassicOptions, StrategyKind, UnknownStrategy};
 pub use trial_log::{RelevantBounds, TrialLog};

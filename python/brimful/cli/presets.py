@@ -23,7 +23,9 @@ def presets() -> None:
                 f"  duration sum {units.format_duration(goal.duration_sum_s)}"
                 f"  width {units.format_ratio(goal.width or 0)}"
             )
-    click.echo(f"\nStrategies (--strategy): {', '.join(_core.strategies())}")
+    click.echo(
+        f"\nStrategies (--strategy): {', '.join(_core.strategies())}; classic takes ,phases=N and ,timeout=SECONDS"
+    )
     click.echo("\nSimulated systems (--measurer sim:KIND,parameter=value,...):")
     for kind, description, parameters in _core.simulator_kinds():
         click.echo(f"\n  {kind}: {description}")

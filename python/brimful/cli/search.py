@@ -22,6 +22,19 @@ from brimful.measurers.opening import FORMS, open_measurer
 _TESTER_OPTIONS = ("frame_size", "flows", "direction", "vlan")
 
 
+def _checked_strategy(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    if text is None:
+        return None
+    from brimful import _core
+
+    try:
+        _core.check_strategy(text)
+    except ValueError as error:
+        message = f"--strategy: {error}"
+        raise UsageError(message) from error
+    return text
+
+
 @click.command("search")
 @click.option("--measurer", "-m", required=True, metavar="SPEC", help=f"What to measure with: {FORMS}.")
 @click.option("--preset", type=click.Choice(list(PRESETS)), default="csit", show_default=True, help="Goals by name.")
@@ -33,7 +46,12 @@ _TESTER_OPTIONS = ("frame_size", "flows", "direction", "vlan")
     help="A goal instead of a preset's, like name=pdr,loss=0.5%,exceed=50%,trial=1s,sum=21s,initial=1s,width=0.5%."
     " Repeat it for several.",
 )
-@click.option("--strategy", type=click.Choice(["straddle", "classic", "bisect"]), help="Default: the preset's.")
+@click.option(
+    "--strategy",
+    metavar="NAME[,OPTION...]",
+    callback=_checked_strategy,
+    help="straddle, bisect, or classic[,phases=N][,timeout=SECONDS]. Default: the preset's.",
+)
 @click.option("--min-load", metavar="LOAD", help="Never below this. Default: max load / 1000.")
 @click.option("--max-load", metavar="LOAD", help="Never above this. Default: what the measurer can offer.")
 @click.option("--hint", metavar="LOAD|RUN", help="Begin near this load, or near the result of this run.")

@@ -4,13 +4,25 @@ mod bisect;
 mod classic;
 mod straddle;
 
+use std::str::FromStr;
+
 use brimful_trial::{Nanoseconds, TrialInput, TrialResult};
+use thiserror::Error;
 
 use crate::{Problem, SearchGoal, StopReason, TrialLog};
 
 pub use classic::ClassicOptions;
 
 /// A way to select loads.
+///
+/// ```
+/// use brimful_search::StrategyKind;
+///
+/// let kind: StrategyKind = "classic,phases=3,timeout=600".parse()?;
+/// assert_eq!(kind.name(), "classic");
+/// assert!("classic,phases=many".parse::<StrategyKind>().is_err());
+/// # Ok::<(), brimful_search::UnknownStrategy>(())
+/// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum StrategyKind {
     /// Plain bisection, one goal after the other (RFC 2544, TST009).
@@ -19,6 +31,43 @@ pub enum StrategyKind {
     Straddle,
     /// The two-rate search of 2018 for any number of goals: phases of growing trial duration and shrinking width.
     Classic(ClassicOptions),
+}
+
+/// A text that names no strategy.
+#[derive(Clone, Debug, Eq, Error, PartialEq)]
+pub enum UnknownStrategy {
+    /// There is none of that name.
+    #[error("unknown strategy {0:?}; there are straddle, classic and bisect")]
+    Name(String),
+    /// It has no such option, or the option no such value.
+    #[error("strategy {strategy}: {option:?} is no option; classic takes phases=0..9 and timeout=SECONDS")]
+    Option {
+        /// Name of the strategy.
+        strategy: &'static str,
+        /// The option as it was given.
+        option: String,
+    },
+}
+
+impl FromStr for StrategyKind {
+    type Err = UnknownStrategy;
+
+    /// Read a name with options: `straddle`, `classic,phases=3,timeout=600`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut parts = text.split(',');
+        let name = parts.next().unwrap_or_default();
+        let mut kind = Self::ALL
+            .into_iter()
+            .find(|kind| kind.name() == name)
+            .ok_or_else(|| UnknownStrategy::Name(name.to_owned()))?;
+        for option in parts {
+            kind = kind.with_option(option).ok_or_else(|| UnknownStrategy::Option {
+                strategy: kind.name(),
+                option: option.to_owned(),
+            })?;
+        }
+        Ok(kind)
+    }
 }
 
 /// Selects trials. It sees every trial of the log, also those it did not ask for.
@@ -54,6 +103,20 @@ impl StrategyKind {
             Self::Straddle => "straddle",
             Self::Classic(_) => "classic",
         }
+    }
+
+    fn with_option(self, option: &str) -> Option<Self> {
+        let Self::Classic(mut options) = self else {
+            return None;
+        };
+        match option.split_once('=')? {
+            ("phases", phases) => options.intermediate_phases = phases.parse().ok().filter(|phases| *phases <= 9)?,
+            ("timeout", seconds) => {
+                options.timeout = Some(Nanoseconds::from_seconds(seconds.parse().ok()?).ok()?);
+            }
+            _ => return None,
+        }
+        Some(Self::Classic(options))
     }
 
     pub(crate) fn start(self, problem: &Problem) -> Box<dyn Strategy> {

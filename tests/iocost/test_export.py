@@ -74,7 +74,7 @@ def test_without_a_name_the_most_isolating_solved_one_is_chosen(run_file):
     [
         ("bandwith", r"no solution 'bandwith'; did you mean bandwidth\?"),
         ("zzz", "it has naive, bandwidth"),
-        ("isolation", "isolation is unsolved: aMOF has no data; solved are naive, bandwidth"),
+        ("isolation", "isolation cannot be set, it is unsolved: aMOF has no data; what can be set: naive, bandwidth"),
     ],
 )
 def test_a_solution_that_is_not_there_is_an_error_with_a_hint(run_file, name, message):
@@ -112,5 +112,5 @@ def test_some_solutions_by_name(run_file):
     run = run_file(NAIVE, BANDWIDTH, UNSOLVED)
     assert export.with_solutions(run, ["bandwidth"]).solutions == [BANDWIDTH]
     assert export.with_solutions(run, []) == run
-    with pytest.raises(UsageError, match="is unsolved"):
+    with pytest.raises(UsageError, match="it is unsolved"):
         export.with_solutions(run, ["isolation"])

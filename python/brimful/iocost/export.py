@@ -15,14 +15,22 @@ PREFERENCE = ("isolation", "isolated-bandwidth", "bandwidth", "naive")
 """Solutions that stand for a device, the most isolating first."""
 
 
-def is_solved(solution: Solution) -> bool:
-    """Tell whether there are parameters to set."""
-    return solution.unsolved is None and bool(solution.model) and bool(solution.qos)
+def obstacle(solution: Solution) -> str | None:
+    """Say why a solution cannot be set; nothing: it can."""
+    if solution.unsolved is not None:
+        return f"unsolved: {solution.unsolved}"
+    if not solution.model or not solution.qos:
+        return "without parameters"
+    for side, word in (("r", "read"), ("w", "write")):
+        if solution.qos.get(f"{side}pct") and not solution.qos.get(f"{side}lat"):
+            # Published results of devices without data have such: under them the kernel would only ever throttle.
+            return f"throttled by a {word} latency of 0, as none was measured"
+    return None
 
 
 def solved(run_file: RunFile) -> list[Solution]:
     """Give the solutions that can be set."""
-    return [solution for solution in run_file.solutions if is_solved(solution)]
+    return [solution for solution in run_file.solutions if obstacle(solution) is None]
 
 
 def choose_solution(run_file: RunFile, name: str | None = None) -> Solution:
@@ -49,8 +57,10 @@ def choose_solution(run_file: RunFile, name: str | None = None) -> Solution:
         message = f"{run_file.path}: no solution {name!r}; {hint}"
         raise UsageError(message)
     if name not in names:
-        reason = by_name[name].unsolved or "it has no parameters"
-        message = f"{run_file.path}: {name} is unsolved: {reason}; solved are {', '.join(names) or 'none'}"
+        message = (
+            f"{run_file.path}: {name} cannot be set, it is {obstacle(by_name[name])}; what can be set: "
+            f"{', '.join(names) or 'none'}"
+        )
         raise UsageError(message)
     return by_name[name]
 

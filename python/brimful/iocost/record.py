@@ -87,7 +87,8 @@ def _findings(analysis: Analysis, known: dict[str, Uncertainty], resamples: int)
     task = analysis.task
     for text in remarks.of_latencies(analysis.fits, task.scale_min, task.scale_max):
         yield records.Finding(code="remark", text=text)
-    for name, text in remarks.of_sizing(analysis.fits, analysis.settings):
+    about_solutions = (*remarks.of_settings(analysis.settings), *remarks.of_sizing(analysis.fits, analysis.settings))
+    for name, text in about_solutions:
         yield records.Finding(code="remark", text=text, subject=name)
     advice = uncertainty.advise(analysis, known) if resamples else None
     if advice is not None:

@@ -36,6 +36,18 @@ def of_latencies(fits: Fits, scale_min: float, scale_max: float) -> Iterator[str
             yield f"The greatest {word} latency stays at {greatest_s:.1f} s or more at any vrate."
 
 
+def of_settings(settings: dict[str, tuple[Target, Setting]]) -> Iterator[tuple[str, str]]:
+    """Say which solutions throttle by a latency that was never measured."""
+    for name in sorted(settings):
+        _, setting = settings[name]
+        for word, percentile, latency_us in (
+            ("read", setting.rpct, setting.rlat_us),
+            ("write", setting.wpct, setting.wlat_us),
+        ):
+            if percentile and not latency_us:
+                yield name, f"{name}: throttles by a {word} latency of 0, as none was measured: do not set it."
+
+
 def of_sizing(fits: Fits, settings: dict[str, tuple[Target, Setting]]) -> Iterator[tuple[str, str]]:
     """Say of each solution that promises protection how far the protected size is from the supportable one."""
     for name in sorted(settings):

@@ -33,6 +33,7 @@ MODULES = {
     "verify": {"_core", "errors", "goals", "records"},
     "explain": {"records", "units", "verify"},
     "compare": set(),
+    "discards": {"", "errors", "files", "records"},
     "files": {"errors"},
     "iocost": {"", "_core", "errors", "kernel", "records"},
     "kernel": {"errors", "records"},

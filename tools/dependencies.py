@@ -1,4 +1,4 @@
-"""Print the requirements of the package and its extras, for `make lock`."""
+"""Print the requirements of the package and its extras, for `make lock`: all but the engines for many machines."""
 
 from __future__ import annotations
 
@@ -6,5 +6,10 @@ import tomllib
 from pathlib import Path
 
 project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
-extras = [line for lines in project["optional-dependencies"].values() for line in lines]
+extras = [
+    line
+    for name, lines in project["optional-dependencies"].items()
+    if name not in ("spark", "bigquery")
+    for line in lines
+]
 print(*project["dependencies"], *extras)

@@ -1,0 +1,1 @@
+"""What a switch dropped, and whom it hurt: from telemetry and speed tests to findings."""

@@ -55,3 +55,29 @@ pub trait Port {
     /// When the interface is gone.
     fn link_is_up(&mut self) -> io::Result<bool>;
 }
+
+impl<P: Port + ?Sized> Port for Box<P> {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
+        (**self).send_burst(count, fill)
+    }
+
+    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
+        (**self).receive_burst(limit, take)
+    }
+
+    fn flush(&mut self) -> io::Result<usize> {
+        (**self).flush()
+    }
+
+    fn statistics(&mut self) -> io::Result<Statistics> {
+        (**self).statistics()
+    }
+
+    fn link_is_up(&mut self) -> io::Result<bool> {
+        (**self).link_is_up()
+    }
+}

@@ -164,8 +164,9 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
         let mut lanes = Lane::all(pairs, start, plan.load, plan.duration);
         let mut end = self.send(&mut lanes, plan)?;
         let end_of_sending = self.clock.now();
+        let mut left_behind = [0; 2];
         if end != End::Interrupted {
-            self.flush()?;
+            left_behind = self.flush()?;
             let refused = self.statistics()?.map(|port| port.sent_into_full_queue);
             for lane in &mut lanes {
                 // Answers to ARP went the same way; taking them all for refused errs towards waiting longer.
@@ -181,6 +182,11 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
         }
         let dropped_after = self.statistics()?.map(|port| port.receive_dropped);
         let dropped = [0, 1].map(|port| dropped_after[port] - dropped_before[port]);
+        if let Some(port) = (0..2).find(|&port| left_behind[port] > 0) {
+            let (count, name) = (left_behind[port], self.ports[port].name());
+            let reason = format!("{count} frames had not left {name} {FLUSH_WAIT} after the end of sending");
+            return Ok(self.invalid(reason, &lanes));
+        }
         Ok(self.outcome(&lanes, plan, end, dropped))
     }
 
@@ -300,12 +306,17 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
         Ok(certain.then_some(End::Loss))
     }
 
-    fn flush(&mut self) -> io::Result<()> {
+    /// Waits until all frames have left and gives how many have not, of each port.
+    fn flush(&mut self) -> io::Result<[usize; 2]> {
         let deadline = self.clock.now() + FLUSH_WAIT;
-        for port in &mut self.ports {
-            while port.flush()? > 0 && self.clock.now() < deadline {}
+        let mut left_behind = [0; 2];
+        for (port, left) in self.ports.iter_mut().zip(&mut left_behind) {
+            *left = port.flush()?;
+            while *left > 0 && self.clock.now() < deadline {
+                *left = port.flush()?;
+            }
         }
-        Ok(())
+        Ok(left_behind)
     }
 
     /// Waits until everything has arrived or the contract is over.

@@ -1,10 +1,11 @@
 use std::ffi::{CStr, CString};
+use std::fs;
 use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use crate::OpenError;
 use crate::system::check;
+use crate::{InterfaceCounters, OpenError};
 
 /// Bytes of Ethernet header that an interface's MTU does not count.
 const ETHERNET_HEADER_LEN: usize = 14;
@@ -117,6 +118,12 @@ impl Interface {
         Ok(name.to_string_lossy().into_owned())
     }
 
+    /// What the kernel has counted on it.
+    pub(crate) fn counters(&self) -> io::Result<InterfaceCounters> {
+        let table = fs::read_to_string("/proc/thread-self/net/dev")?;
+        find_counters(&table, &self.name).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
     /// How many queues frames arrive on; 1 where the driver does not tell.
     pub(crate) fn receive_queues(&self) -> u32 {
         let mut channels = Channels {
@@ -151,9 +158,36 @@ impl Interface {
     }
 }
 
+/// Reads the line of an interface in `/proc/net/dev`: eight columns of what arrived, then eight of what was sent.
+fn find_counters(table: &str, name: &str) -> Option<InterfaceCounters> {
+    let line = table
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(':'))?;
+    let columns: Vec<u64> = line.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+    Some(InterfaceCounters {
+        received: *columns.get(1)?,
+        receive_dropped: *columns.get(3)?,
+        sent: *columns.get(9)?,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counters_are_those_of_the_interface_and_no_other() {
+        let table = "Inter-|   Receive                            |  Transmit\n \
+            face |bytes    packets errs drop fifo frame compressed multicast|bytes packets errs drop\n\
+            eth10: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n  eth1: 101 102 0 104 0 0 0 0 109 110 0 0 0 0 0 0\n";
+        let expected = InterfaceCounters {
+            received: 102,
+            receive_dropped: 104,
+            sent: 110,
+        };
+        assert_eq!(find_counters(table, "eth1"), Some(expected));
+        assert_eq!(find_counters(table, "eth"), None);
+    }
 
     #[test]
     fn the_driver_answer_has_the_size_of_the_kernel_structure() {

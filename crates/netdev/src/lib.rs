@@ -28,6 +28,6 @@ pub use fault::{Faults, FaultyPort, InjectedFaults};
 pub use memory::{MemoryPort, memory_wire};
 pub use open::BackEnd;
 pub use packet::{PacketPort, PacketPortOptions};
-pub use port::{MAX_BURST, Port, Statistics};
+pub use port::{InterfaceCounters, MAX_BURST, Port, Statistics};
 pub use random::SplitMix64;
 pub use xdp::{Attachment, XdpPort};

@@ -17,6 +17,17 @@ pub struct Statistics {
     pub receive_dropped: u64,
 }
 
+/// What an interface has counted, whoever sent and received, since it was made.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct InterfaceCounters {
+    /// Frames that arrived.
+    pub received: u64,
+    /// Frames that arrived and were thrown away before anyone could see them.
+    pub receive_dropped: u64,
+    /// Frames that left.
+    pub sent: u64,
+}
+
 /// One interface. Calls never block.
 pub trait Port {
     /// Its name, for messages.
@@ -49,6 +60,12 @@ pub trait Port {
     /// When the operating system does not tell.
     fn statistics(&mut self) -> io::Result<Statistics>;
 
+    /// What the interface itself has counted; nothing where there is no such count.
+    ///
+    /// # Errors
+    /// When the interface is gone.
+    fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>>;
+
     /// Whether the interface is up and has a carrier.
     ///
     /// # Errors
@@ -75,6 +92,10 @@ impl<P: Port + ?Sized> Port for Box<P> {
 
     fn statistics(&mut self) -> io::Result<Statistics> {
         (**self).statistics()
+    }
+
+    fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
+        (**self).interface_counters()
     }
 
     fn link_is_up(&mut self) -> io::Result<bool> {

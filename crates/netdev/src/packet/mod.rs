@@ -10,7 +10,7 @@ mod socket;
 use std::io;
 
 use crate::interface::Interface;
-use crate::{MAX_BURST, OpenError, Port, Statistics};
+use crate::{InterfaceCounters, MAX_BURST, OpenError, Port, Statistics};
 use ring::ReceiveRing;
 use socket::PacketSocket;
 
@@ -123,6 +123,10 @@ impl Port for PacketPort {
     fn statistics(&mut self) -> io::Result<Statistics> {
         self.statistics.receive_dropped += u64::from(self.socket.take_drops()?);
         Ok(self.statistics)
+    }
+
+    fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
+        self.interface.counters().map(Some)
     }
 
     fn link_is_up(&mut self) -> io::Result<bool> {

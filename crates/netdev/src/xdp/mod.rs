@@ -13,7 +13,7 @@ use std::io;
 
 use crate::interface::Interface;
 use crate::ring::{Consumer, Producer};
-use crate::{MAX_BURST, OpenError, PacketPortOptions, Port, Statistics};
+use crate::{InterfaceCounters, MAX_BURST, OpenError, PacketPortOptions, Port, Statistics};
 use memory::{Frames, Ring};
 use program::Program;
 use socket::{Sizes, XdpSocket};
@@ -43,6 +43,7 @@ pub struct XdpPort {
     budget: u32,
     refusal_is_at_the_peer: bool,
     statistics: Statistics,
+    interface_dropped_before: u64,
     _program: Program,
     socket: XdpSocket,
     frames: Frames,
@@ -85,6 +86,8 @@ impl XdpPort {
         program
             .redirect_to(&socket)
             .map_err(system("redirect its frames to the socket"))?;
+        let counters = interface.counters().map_err(system("read its counters"))?;
+        let interface_dropped_before = counters.receive_dropped;
         let address = |chunk: u32| u64::from(chunk) * chunk_len as u64;
         let mut port = Self {
             interface,
@@ -96,6 +99,7 @@ impl XdpPort {
             budget,
             refusal_is_at_the_peer,
             statistics: Statistics::default(),
+            interface_dropped_before,
             _program: program,
             socket,
             frames,
@@ -185,8 +189,14 @@ impl Port for XdpPort {
 
     fn statistics(&mut self) -> io::Result<Statistics> {
         self.reap();
-        self.statistics.receive_dropped = self.socket.receive_dropped()?;
+        // The queue before a native program is the interface's; it counts what the socket dropped as well.
+        let by_interface = self.interface.counters()?.receive_dropped - self.interface_dropped_before;
+        self.statistics.receive_dropped = self.socket.receive_dropped()?.max(by_interface);
         Ok(self.statistics)
+    }
+
+    fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
+        self.interface.counters().map(Some)
     }
 
     fn link_is_up(&mut self) -> io::Result<bool> {

@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 use std::io;
 
-use crate::{MAX_BURST, Port, SplitMix64, Statistics};
+use crate::{InterfaceCounters, MAX_BURST, Port, SplitMix64, Statistics};
 
 /// Room for the largest frame that passes.
 const BUFFER_LEN: usize = 16 * 1024;
@@ -164,6 +164,10 @@ impl<P: Port> Port for FaultyPort<P> {
             sent: self.accepted,
             ..self.inner.statistics()?
         })
+    }
+
+    fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
+        self.inner.interface_counters()
     }
 
     fn link_is_up(&mut self) -> io::Result<bool> {

@@ -1,23 +1,33 @@
 //! Packet ports: how frames enter and leave this machine, one interface each.
 //!
-//! [`PacketPort`] is a kernel interface through `AF_PACKET`, [`memory_wire`] two ports joined in memory, and
-//! [`FaultyPort`] a wrapper that loses, duplicates and reorders on purpose. Code above sees [`Port`] only.
+//! [`PacketPort`] is a kernel interface through `AF_PACKET`, [`XdpPort`] one through `AF_XDP`, [`memory_wire`] two
+//! ports joined in memory, and [`FaultyPort`] a wrapper that loses, duplicates and reorders on purpose. Code above sees
+//! [`Port`] only.
 //!
 //! # Safety
 //!
-//! All `unsafe` of the packet path is in the module `packet`: system calls whose pointers live for the call, and the
-//! receive ring, a memory area shared with the kernel in which each slot belongs to exactly one side, told by its
-//! status word. Every block says what it relies on.
+//! All `unsafe` of the packet path is in the back ends of the kernel and their system calls: pointers that live for
+//! the call, and memory shared with the kernel in which each part belongs to exactly one side, told by a status word
+//! (`packet`) or by the rings (`xdp`, `ring`). Every block says what it relies on.
 #![allow(unsafe_code)]
 
+mod error;
 mod fault;
+mod interface;
 mod memory;
+mod open;
 mod packet;
 mod port;
 mod random;
+mod ring;
+mod system;
+mod xdp;
 
+pub use error::OpenError;
 pub use fault::{Faults, FaultyPort, InjectedFaults};
 pub use memory::{MemoryPort, memory_wire};
-pub use packet::{OpenError, PacketPort, PacketPortOptions};
-pub use port::{MAX_BURST, Port, Statistics};
+pub use open::BackEnd;
+pub use packet::{PacketPort, PacketPortOptions};
+pub use port::{InterfaceCounters, MAX_BURST, Port, Statistics};
 pub use random::SplitMix64;
+pub use xdp::{Attachment, XdpPort};

@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::{MAX_BURST, Port, Statistics};
+use crate::{InterfaceCounters, MAX_BURST, Port, Statistics};
 
 /// Room for the largest frame that a memory port carries.
 const BUFFER_LEN: usize = 16 * 1024;
@@ -110,6 +110,10 @@ impl Port for MemoryPort {
             received: self.received,
             receive_dropped: with(&self.incoming, |queue| queue.dropped),
         })
+    }
+
+    fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
+        Ok(None)
     }
 
     fn link_is_up(&mut self) -> io::Result<bool> {

@@ -17,6 +17,17 @@ pub struct Statistics {
     pub receive_dropped: u64,
 }
 
+/// What an interface has counted, whoever sent and received, since it was made.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct InterfaceCounters {
+    /// Frames that arrived.
+    pub received: u64,
+    /// Frames that arrived and were thrown away before anyone could see them.
+    pub receive_dropped: u64,
+    /// Frames that left.
+    pub sent: u64,
+}
+
 /// One interface. Calls never block.
 pub trait Port {
     /// Its name, for messages.
@@ -49,9 +60,45 @@ pub trait Port {
     /// When the operating system does not tell.
     fn statistics(&mut self) -> io::Result<Statistics>;
 
+    /// What the interface itself has counted; nothing where there is no such count.
+    ///
+    /// # Errors
+    /// When the interface is gone.
+    fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>>;
+
     /// Whether the interface is up and has a carrier.
     ///
     /// # Errors
     /// When the interface is gone.
     fn link_is_up(&mut self) -> io::Result<bool>;
+}
+
+impl<P: Port + ?Sized> Port for Box<P> {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
+        (**self).send_burst(count, fill)
+    }
+
+    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
+        (**self).receive_burst(limit, take)
+    }
+
+    fn flush(&mut self) -> io::Result<usize> {
+        (**self).flush()
+    }
+
+    fn statistics(&mut self) -> io::Result<Statistics> {
+        (**self).statistics()
+    }
+
+    fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
+        (**self).interface_counters()
+    }
+
+    fn link_is_up(&mut self) -> io::Result<bool> {
+        (**self).link_is_up()
+    }
 }

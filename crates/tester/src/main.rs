@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use brimful_netdev::{PacketPort, PacketPortOptions};
+use brimful_netdev::{Attachment, BackEnd, OpenError, PacketPortOptions, Port};
 use brimful_tester::{MonotonicClock, Tester, serve};
 use clap::Parser;
 
@@ -18,6 +18,9 @@ use options::{Options, Settings};
 const EXIT_USAGE: u8 = 2;
 /// The arguments make sense, but nothing can be measured.
 const EXIT_FAILED: u8 = 3;
+/// 1.4 times `AF_PACKET` on veth. Generic attachment is a little faster there, but sees no frame that the kernel has
+/// assigned to another queue, as it does on the way through a bridge.
+const FASTEST: BackEnd = BackEnd::Xdp(Attachment::Native);
 
 fn main() -> ExitCode {
     let settings = match Options::parse().settings() {
@@ -34,7 +37,7 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     let stop = Arc::new(AtomicBool::new(false));
     process::die_with_parent()?;
     process::stop_on_signals(&stop)?;
-    let ports = open_ports(settings)?;
+    let (ports, back_end) = open_ports(settings)?;
     if settings.raise_priority {
         process::raise_priority();
     }
@@ -51,20 +54,34 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     )?;
     let input = BufReader::new(io::stdin());
     let mut output = io::stdout().lock();
-    match serve(&mut tester, &settings.description(), input, &mut output, &stop) {
+    match serve(&mut tester, &settings.description(back_end), input, &mut output, &stop) {
         // Whoever listened is gone: the same as the end of the input.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => Ok(result?),
     }
 }
 
-fn open_ports(settings: &Settings) -> Result<[PacketPort; 2], Box<dyn std::error::Error>> {
+/// Both ports, and the way into the kernel that they take.
+type Opened = ([Box<dyn Port>; 2], BackEnd);
+
+fn open_ports(settings: &Settings) -> Result<Opened, Box<dyn std::error::Error>> {
     let options = PacketPortOptions {
         has_vlan_tag: settings.profile.vlan.is_some(),
         ..PacketPortOptions::new(settings.profile.max_frame_len()?)
     };
     let [first, second] = &settings.port_names;
-    Ok([PacketPort::open(first, options)?, PacketPort::open(second, options)?])
+    let open = |back_end: BackEnd| -> Result<Opened, OpenError> {
+        Ok((
+            [back_end.open(first, options)?, back_end.open(second, options)?],
+            back_end,
+        ))
+    };
+    match settings.back_end {
+        Some(back_end) => Ok(open(back_end)?),
+        // The faster one, unless these interfaces or this user cannot; what AF_PACKET says then is the better advice.
+        None if settings.profile.vlan.is_none() => Ok(open(FASTEST).or_else(|_| open(BackEnd::Packet))?),
+        None => Ok(open(BackEnd::Packet)?),
+    }
 }
 
 #[expect(clippy::print_stderr, reason = "where the protocol puts what is no reply")]

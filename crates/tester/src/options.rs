@@ -1,6 +1,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use brimful_frame::{MacAddress, VlanTag};
+use brimful_netdev::BackEnd;
 use brimful_tester::{
     Addressing, Description, Directions, Endpoint, FrameSizes, MAX_FLOWS, PacingBounds, Pair, Profile, Timing,
 };
@@ -77,6 +78,9 @@ pub(crate) struct Options {
     /// The largest load to promise, in frames/s of each direction.
     #[arg(long, value_name = "LOAD")]
     max_load: Option<f64>,
+    /// The way into the kernel: packet, xdp-native or xdp-generic. Default: the fastest that these interfaces take.
+    #[arg(long, value_name = "NAME")]
+    back_end: Option<BackEnd>,
     /// Stay on this processor.
     #[arg(long, value_name = "NUMBER")]
     cpu: Option<usize>,
@@ -111,6 +115,7 @@ pub(crate) struct Settings {
     pub(crate) port_names: [String; 2],
     pub(crate) profile: Profile,
     pub(crate) timing: Timing,
+    pub(crate) back_end: Option<BackEnd>,
     pub(crate) processor: Option<usize>,
     pub(crate) raise_priority: bool,
     max_load: Option<Load>,
@@ -150,6 +155,7 @@ impl Options {
                     ..PacingBounds::default()
                 },
             },
+            back_end: self.back_end,
             processor: self.cpu,
             raise_priority: self.priority == Priority::High,
             max_load: max_load.map_err(|error| format!("--max-load: {error}"))?,
@@ -227,7 +233,7 @@ impl Options {
 }
 
 impl Settings {
-    pub(crate) fn description(&self) -> Description {
+    pub(crate) fn description(&self, back_end: BackEnd) -> Description {
         let wait = self.timing.straggler_wait;
         Description {
             name: "brimful-tester",
@@ -239,11 +245,11 @@ impl Settings {
             min_duration_s: MIN_DURATION_S,
             can_stop_early: true,
             can_calibrate: true,
-            traffic: self.traffic(),
+            traffic: self.traffic(back_end),
         }
     }
 
-    fn traffic(&self) -> Map<String, Value> {
+    fn traffic(&self, back_end: BackEnd) -> Map<String, Value> {
         let profile = &self.profile;
         let port = |index: usize| {
             let endpoint = profile.endpoints[index];
@@ -269,6 +275,7 @@ impl Settings {
                 Addressing::V6(_) => 6,
             },
             "transport": "udp",
+            "back_end": back_end.name(),
             "ports": [port(0), port(1)],
             "straggler_wait_s": self.timing.straggler_wait.as_seconds(),
             "stop_grace_s": self.timing.stop_grace.as_seconds(),
@@ -328,7 +335,7 @@ mod tests {
     #[test]
     fn defaults_describe_themselves() {
         let settings = settings(&["--port", "a", "--port", "b"]).unwrap();
-        let description = settings.description();
+        let description = settings.description(BackEnd::Packet);
         assert_eq!(description.conversion_factor, 2);
         assert_eq!(description.traffic["ports"][1]["source_ip"], "198.19.0.2");
         assert_eq!(description.traffic["frame_sizes"], json!([64]));
@@ -340,7 +347,7 @@ mod tests {
         let text = "--port a --port b --ip 6 --ip=4 --source-ip 10.0.0.1 --destination-ip 10.1.0.1 \
                     --source-ip 10.1.0.1 --destination-ip 10.0.0.9";
         let arguments: Vec<_> = text.split_whitespace().collect();
-        let ports = settings(&arguments).unwrap().description().traffic["ports"].clone();
+        let ports = settings(&arguments).unwrap().description(BackEnd::Packet).traffic["ports"].clone();
         assert_eq!(
             (&ports[0]["source_ip"], &ports[0]["destination_ip"]),
             (&json!("10.0.0.1"), &json!("10.1.0.1"))

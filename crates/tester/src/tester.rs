@@ -2,7 +2,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use brimful_frame::{ArpPacket, TemplateError};
-use brimful_netdev::{MAX_BURST, Port, Statistics};
+use brimful_netdev::{InterfaceCounters, MAX_BURST, Port, Statistics};
 use brimful_trial::{Counts, Load, Nanoseconds, Ratio};
 
 use crate::lane::{Identity, Lane};
@@ -102,6 +102,19 @@ pub struct Tester<'a, P, C> {
     answers: [u64; 2],
 }
 
+/// What has arrived on a port, as the port and as the interface below it counts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Arrivals {
+    port: Statistics,
+    interface: Option<InterfaceCounters>,
+}
+
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum ReadFirst {
+    Port,
+    Interface,
+}
+
 /// Why the sending phase ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum End {
@@ -155,7 +168,7 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
         if let Some(port) = self.port_without_link()? {
             return Ok(self.invalid(self.link_reason(port), &[]));
         }
-        let dropped_before = self.statistics()?.map(|port| port.receive_dropped);
+        let before = self.arrivals(ReadFirst::Port)?;
         self.learn()?;
         let refused_before = self.statistics()?.map(|port| port.sent_into_full_queue);
         self.answers = [0; 2];
@@ -164,8 +177,9 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
         let mut lanes = Lane::all(pairs, start, plan.load, plan.duration);
         let mut end = self.send(&mut lanes, plan)?;
         let end_of_sending = self.clock.now();
+        let mut left_behind = [0; 2];
         if end != End::Interrupted {
-            self.flush()?;
+            left_behind = self.flush()?;
             let refused = self.statistics()?.map(|port| port.sent_into_full_queue);
             for lane in &mut lanes {
                 // Answers to ARP went the same way; taking them all for refused errs towards waiting longer.
@@ -179,9 +193,9 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
             let over = end_of_sending + self.timing.rest_after_stop;
             end = self.rest(over)?.unwrap_or(end);
         }
-        let dropped_after = self.statistics()?.map(|port| port.receive_dropped);
-        let dropped = [0, 1].map(|port| dropped_after[port] - dropped_before[port]);
-        Ok(self.outcome(&lanes, plan, end, dropped))
+        let after = self.arrivals(ReadFirst::Interface)?;
+        let spoiled = self.unseen(before, after).or_else(|| self.unsent(left_behind));
+        Ok(self.outcome(&lanes, plan, end, spoiled))
     }
 
     /// The ports, for whoever lent them.
@@ -300,12 +314,17 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
         Ok(certain.then_some(End::Loss))
     }
 
-    fn flush(&mut self) -> io::Result<()> {
+    /// Waits until all frames have left and gives how many have not, of each port.
+    fn flush(&mut self) -> io::Result<[usize; 2]> {
         let deadline = self.clock.now() + FLUSH_WAIT;
-        for port in &mut self.ports {
-            while port.flush()? > 0 && self.clock.now() < deadline {}
+        let mut left_behind = [0; 2];
+        for (port, left) in self.ports.iter_mut().zip(&mut left_behind) {
+            *left = port.flush()?;
+            while *left > 0 && self.clock.now() < deadline {
+                *left = port.flush()?;
+            }
         }
-        Ok(())
+        Ok(left_behind)
     }
 
     /// Waits until everything has arrived or the contract is over.
@@ -386,18 +405,13 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
         Ok(total)
     }
 
-    fn outcome(&self, lanes: &[Lane], plan: &TrialPlan, end: End, dropped: [u64; 2]) -> Outcome {
+    fn outcome(&self, lanes: &[Lane], plan: &TrialPlan, end: End, spoiled: Option<String>) -> Outcome {
         match end {
             End::Interrupted => return Outcome::Interrupted,
             End::LinkDown(port) => return self.invalid(self.link_reason(port), lanes),
             End::Schedule | End::Loss => {}
         }
-        if let Some(port) = (0..2).find(|&port| dropped[port] > 0) {
-            let name = self.ports[port].name();
-            let reason = format!(
-                "the tester itself dropped {} frames that arrived on {name}",
-                dropped[port]
-            );
+        if let Some(reason) = spoiled {
             return self.invalid(reason, lanes);
         }
         for lane in lanes {
@@ -446,6 +460,51 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
             }
         }
         Ok(None)
+    }
+
+    /// What has arrived so far on each port. A frame may arrive between the two readings; which is read first decides
+    /// that it is never taken for unseen.
+    fn arrivals(&mut self, first: ReadFirst) -> io::Result<[Arrivals; 2]> {
+        let mut arrivals = [Arrivals::default(); 2];
+        if first == ReadFirst::Interface {
+            arrivals[0].interface = self.ports[0].interface_counters()?;
+            arrivals[1].interface = self.ports[1].interface_counters()?;
+            self.drain()?;
+        }
+        let statistics = self.statistics()?;
+        for (port, arrivals) in arrivals.iter_mut().enumerate() {
+            arrivals.port = statistics[port];
+            if first == ReadFirst::Port {
+                arrivals.interface = self.ports[port].interface_counters()?;
+            }
+        }
+        Ok(arrivals)
+    }
+
+    /// Why what the tester has received is not all that there was to receive.
+    fn unseen(&self, before: [Arrivals; 2], after: [Arrivals; 2]) -> Option<String> {
+        (0..2).find_map(|port| {
+            let name = self.ports[port].name();
+            let dropped = after[port].port.receive_dropped - before[port].port.receive_dropped;
+            if dropped > 0 {
+                return Some(format!(
+                    "the tester itself dropped {dropped} frames that arrived on {name}"
+                ));
+            }
+            let arrived = after[port].interface?.received - before[port].interface?.received;
+            let seen = after[port].port.received - before[port].port.received;
+            let unseen = arrived.saturating_sub(seen);
+            (unseen > 0).then(|| format!("{unseen} frames arrived on {name} that the tester was not given"))
+        })
+    }
+
+    /// Why what the tester has sent is not all that it took for sent.
+    fn unsent(&self, left_behind: [usize; 2]) -> Option<String> {
+        let port = (0..2).find(|&port| left_behind[port] > 0)?;
+        let (count, name) = (left_behind[port], self.ports[port].name());
+        Some(format!(
+            "{count} frames had not left {name} {FLUSH_WAIT} after the end of sending"
+        ))
     }
 
     fn statistics(&mut self) -> io::Result<[Statistics; 2]> {

@@ -5,7 +5,9 @@ use std::io;
 use std::sync::atomic::AtomicBool;
 
 use brimful_frame::{MacAddress, Stamp, TestFrame};
-use brimful_netdev::{Faults, FaultyPort, InjectedFaults, MemoryPort, Port, Statistics, memory_wire};
+use brimful_netdev::{
+    Faults, FaultyPort, InjectedFaults, InterfaceCounters, MemoryPort, Port, Statistics, memory_wire,
+};
 use brimful_tester::{
     Addressing, Clock, Directions, Endpoint, FrameSizes, Outcome, PacingBounds, Pair, Profile, Tester, Timing,
     TrialPlan, TrialReport,
@@ -270,6 +272,10 @@ impl Port for Babbling {
 
     fn statistics(&mut self) -> io::Result<Statistics> {
         self.inner.statistics()
+    }
+
+    fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
+        self.inner.interface_counters()
     }
 
     fn link_is_up(&mut self) -> io::Result<bool> {

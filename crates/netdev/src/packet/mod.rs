@@ -4,22 +4,17 @@
 //! the driver took it before the call returns, and a ring retries a frame that a veth peer has thrown away, which
 //! would make a full device look like a slow tester.
 
-mod interface;
 mod ring;
 mod socket;
 
 use std::io;
 
-use thiserror::Error;
-
-use crate::{MAX_BURST, Port, Statistics};
-use interface::Interface;
+use crate::interface::Interface;
+use crate::{InterfaceCounters, MAX_BURST, OpenError, Port, Statistics};
 use ring::ReceiveRing;
 use socket::PacketSocket;
 
-/// Bytes of Ethernet header that an interface's MTU does not count.
-const ETHERNET_HEADER_LEN: usize = 14;
-/// Bytes of an 802.1Q tag, which drivers allow on top of the MTU.
+/// Bytes of an 802.1Q tag.
 const VLAN_TAG_LEN: usize = 4;
 /// Memory of a receive ring: at 64-byte frames it rides out a stall of 0.1 s at 600 000 frames/s.
 const DEFAULT_RING_BYTES: usize = 32 << 20;
@@ -44,37 +39,12 @@ impl PacketPortOptions {
             ring_bytes: DEFAULT_RING_BYTES,
         }
     }
-}
 
-/// Why a port could not be opened.
-#[derive(Debug, Error)]
-pub enum OpenError {
-    /// There is none of that name in this network namespace.
-    #[error("there is no interface `{0}` in this network namespace; `ip link` lists them")]
-    NoSuchInterface(String),
-    /// Packet sockets need a privilege.
-    #[error("no permission to open a packet socket on `{0}`: run as root, or give the program CAP_NET_RAW")]
-    NotPermitted(String),
-    /// The interface does not carry frames of the length asked for.
-    #[error("interface `{name}` has MTU {mtu}, too small for these frames: `ip link set {name} mtu {needed}`")]
-    MtuTooSmall {
-        /// The interface.
-        name: String,
-        /// What it has.
-        mtu: usize,
-        /// What it would need.
-        needed: usize,
-    },
-    /// A system call failed.
-    #[error("interface `{name}`: {step}: {source}")]
-    System {
-        /// The interface.
-        name: String,
-        /// What was being done.
-        step: &'static str,
-        /// Why it failed.
-        source: io::Error,
-    },
+    /// What counts against the MTU, Ethernet header included: drivers allow a tag on top.
+    pub(crate) fn untagged_len(&self) -> usize {
+        let tag = if self.has_vlan_tag { VLAN_TAG_LEN } else { 0 };
+        self.max_frame_len.saturating_sub(tag)
+    }
 }
 
 /// A kernel interface, promiscuous while it is open.
@@ -95,28 +65,11 @@ impl PacketPort {
     /// # Errors
     /// When there is none, privilege is missing, or it cannot carry the frames.
     pub fn open(name: &str, options: PacketPortOptions) -> Result<Self, OpenError> {
-        let system = |step| {
-            move |source: io::Error| match source.kind() {
-                io::ErrorKind::PermissionDenied => OpenError::NotPermitted(name.to_owned()),
-                _ => OpenError::System {
-                    name: name.to_owned(),
-                    step,
-                    source,
-                },
-            }
-        };
+        let system = |step| move |source| OpenError::system(name, step, source);
         let interface = Interface::find(name).ok_or_else(|| OpenError::NoSuchInterface(name.to_owned()))?;
         let mut socket = PacketSocket::new(options.max_frame_len).map_err(system("open a packet socket"))?;
-        let mtu = interface.mtu(&socket).map_err(system("read the MTU"))?;
-        let needed = needed_mtu(&options);
-        if mtu < needed {
-            return Err(OpenError::MtuTooSmall {
-                name: name.to_owned(),
-                mtu,
-                needed,
-            });
-        }
-        let refusal_is_at_the_peer = interface.driver(&socket).is_ok_and(|name| name == "veth");
+        interface.check_mtu(options.untagged_len())?;
+        let refusal_is_at_the_peer = interface.driver().is_ok_and(|name| name == "veth");
         let ring = ReceiveRing::new(&socket, options.max_frame_len, options.ring_bytes)
             .map_err(system("set up the receive ring"))?;
         socket.start(interface.index()).map_err(system("bind to it"))?;
@@ -128,11 +81,6 @@ impl PacketPort {
             statistics: Statistics::default(),
         })
     }
-}
-
-fn needed_mtu(options: &PacketPortOptions) -> usize {
-    let tag = if options.has_vlan_tag { VLAN_TAG_LEN } else { 0 };
-    options.max_frame_len.saturating_sub(ETHERNET_HEADER_LEN + tag)
 }
 
 impl Port for PacketPort {
@@ -177,7 +125,11 @@ impl Port for PacketPort {
         Ok(self.statistics)
     }
 
+    fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
+        self.interface.counters().map(Some)
+    }
+
     fn link_is_up(&mut self) -> io::Result<bool> {
-        self.interface.is_up(&self.socket)
+        self.interface.is_up()
     }
 }

@@ -6,6 +6,7 @@ use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::socket::PacketSocket;
+use crate::system::set_option;
 
 /// Blocks are the unit in which the kernel allocates; every slot length divides it.
 const BLOCK_LEN: usize = 256 << 10;
@@ -40,9 +41,9 @@ impl ReceiveRing {
             tp_frame_nr: (area_len / slot_len) as libc::c_uint,
         };
         let version = libc::tpacket_versions::TPACKET_V2 as libc::c_int;
-        socket.set(libc::SOL_PACKET, libc::PACKET_VERSION, &version)?;
-        socket.set(libc::SOL_PACKET, libc::PACKET_RESERVE, &RESERVE)?;
-        socket.set(libc::SOL_PACKET, libc::PACKET_RX_RING, &request)?;
+        set_option(socket, libc::SOL_PACKET, libc::PACKET_VERSION, &version)?;
+        set_option(socket, libc::SOL_PACKET, libc::PACKET_RESERVE, &RESERVE)?;
+        set_option(socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)?;
         // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists.
         let area = unsafe {
             libc::mmap(

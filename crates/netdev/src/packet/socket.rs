@@ -1,9 +1,9 @@
 use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::ptr;
 
 use crate::MAX_BURST;
+use crate::system::{check, get_option, set_option};
 
 /// Bytes of sent frames that may wait in a driver: enough for the longest hardware queue, so that the socket's own
 /// limit (about 270 small frames by default) never refuses.
@@ -40,14 +40,11 @@ impl PacketSocket {
 
     /// Binds to an interface, promiscuous, past the queueing discipline, blind to what this machine sends.
     pub(super) fn start(&mut self, index: i32) -> io::Result<()> {
-        self.set(libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1_i32)?;
-        self.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1_i32)?;
+        set_option(self, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1_i32)?;
+        set_option(self, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1_i32)?;
         // The forced form needs CAP_NET_ADMIN; without it the system's limit holds.
-        if self
-            .set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SEND_BUFFER_BYTES)
-            .is_err()
-        {
-            self.set(libc::SOL_SOCKET, libc::SO_SNDBUF, &SEND_BUFFER_BYTES)?;
+        if set_option(self, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SEND_BUFFER_BYTES).is_err() {
+            set_option(self, libc::SOL_SOCKET, libc::SO_SNDBUF, &SEND_BUFFER_BYTES)?;
         }
         self.bind(index)?;
         let membership = libc::packet_mreq {
@@ -56,7 +53,7 @@ impl PacketSocket {
             mr_alen: 0,
             mr_address: [0; 8],
         };
-        self.set(libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)
+        set_option(self, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)
     }
 
     /// Writes a burst into the buffers.
@@ -98,37 +95,12 @@ impl PacketSocket {
 
     /// Frames dropped for want of room in the ring since the last call.
     pub(super) fn take_drops(&self) -> io::Result<u32> {
-        let mut statistics = libc::tpacket_stats {
+        let none = libc::tpacket_stats {
             tp_packets: 0,
             tp_drops: 0,
         };
-        let mut len = mem::size_of_val(&statistics) as libc::socklen_t;
-        // SAFETY: `statistics` and `len` live for the call, and `len` is the size of the former.
-        check(unsafe {
-            libc::getsockopt(
-                self.as_raw_fd(),
-                libc::SOL_PACKET,
-                libc::PACKET_STATISTICS,
-                (&raw mut statistics).cast(),
-                &raw mut len,
-            )
-        })?;
+        let statistics = get_option(self, libc::SOL_PACKET, libc::PACKET_STATISTICS, none)?;
         Ok(statistics.tp_drops)
-    }
-
-    /// Sets an option whose kernel type is `T`.
-    pub(super) fn set<T>(&self, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
-        // SAFETY: `value` lives for the call, and the length is its size.
-        check(unsafe {
-            libc::setsockopt(
-                self.as_raw_fd(),
-                level,
-                option,
-                ptr::from_ref(value).cast(),
-                mem::size_of::<T>() as libc::socklen_t,
-            )
-        })?;
-        Ok(())
     }
 
     fn bind(&self, index: i32) -> io::Result<()> {
@@ -152,13 +124,5 @@ impl PacketSocket {
 impl AsRawFd for PacketSocket {
     fn as_raw_fd(&self) -> RawFd {
         self.descriptor.as_raw_fd()
-    }
-}
-
-fn check(result: libc::c_int) -> io::Result<libc::c_int> {
-    if result < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(result)
     }
 }

@@ -1,0 +1,63 @@
+use std::io;
+
+use thiserror::Error;
+
+/// Why a port could not be opened.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// There is none of that name in this network namespace.
+    #[error("there is no interface `{0}` in this network namespace; `ip link` lists them")]
+    NoSuchInterface(String),
+    /// Packet sockets need a privilege.
+    #[error("no permission to send and receive on `{0}`: run as root, or give the program CAP_NET_RAW")]
+    NotPermitted(String),
+    /// The back end does not carry frames of the length asked for.
+    #[error("interface `{name}`: AF_XDP carries frames of {most} bytes at most here; use the back end packet")]
+    FrameTooLong {
+        /// The interface.
+        name: String,
+        /// The longest frame.
+        most: usize,
+    },
+    /// Frames would arrive on queues that nobody looks at.
+    #[error("interface `{name}` has {queues} receive queues, AF_XDP needs one: `ethtool -L {name} combined 1`")]
+    SeveralQueues {
+        /// The interface.
+        name: String,
+        /// Its queues.
+        queues: u32,
+    },
+    /// The interface does not carry frames of the length asked for.
+    #[error("interface `{name}` has MTU {mtu}, too small for these frames: `ip link set {name} mtu {needed}`")]
+    MtuTooSmall {
+        /// The interface.
+        name: String,
+        /// What it has.
+        mtu: usize,
+        /// What it would need.
+        needed: usize,
+    },
+    /// A system call failed.
+    #[error("interface `{name}`: {step}: {source}")]
+    System {
+        /// The interface.
+        name: String,
+        /// What was being done.
+        step: &'static str,
+        /// Why it failed.
+        source: io::Error,
+    },
+}
+
+impl OpenError {
+    pub(crate) fn system(name: &str, step: &'static str, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::PermissionDenied => Self::NotPermitted(name.to_owned()),
+            _ => Self::System {
+                name: name.to_owned(),
+                step,
+                source,
+            },
+        }
+    }
+}

@@ -1,0 +1,209 @@
+use std::ffi::{CStr, CString};
+use std::fs;
+use std::io;
+use std::mem;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use crate::system::check;
+use crate::{InterfaceCounters, OpenError};
+
+/// Bytes of Ethernet header that an interface's MTU does not count.
+const ETHERNET_HEADER_LEN: usize = 14;
+/// `ETHTOOL_GDRVINFO` and the layout of its answer: linux/ethtool.h.
+const ETHTOOL_GET_DRIVER_INFO: u32 = 3;
+const ETHTOOL_GET_CHANNELS: u32 = 0x3c;
+const SIOCETHTOOL: libc::Ioctl = 0x8946;
+
+#[repr(C)]
+struct DriverInfo {
+    command: u32,
+    driver: [u8; 32],
+    rest: [u8; 160],
+}
+
+#[repr(C)]
+struct Channels {
+    command: u32,
+    most: [u32; 4],
+    receiving: u32,
+    sending: u32,
+    other: u32,
+    combined: u32,
+}
+
+/// A network interface of this namespace.
+#[derive(Debug)]
+pub(crate) struct Interface {
+    name: String,
+    request_name: [libc::c_char; libc::IFNAMSIZ],
+    index: i32,
+    /// Any socket of the namespace answers questions about its interfaces; XDP sockets do not.
+    control: OwnedFd,
+}
+
+impl Interface {
+    pub(crate) fn find(name: &str) -> Option<Self> {
+        let text = CString::new(name).ok()?;
+        let bytes = text.as_bytes_with_nul();
+        let mut request_name = [0; libc::IFNAMSIZ];
+        if bytes.len() > request_name.len() {
+            return None;
+        }
+        for (to, from) in request_name.iter_mut().zip(bytes) {
+            *to = libc::c_char::from_ne_bytes([*from]);
+        }
+        // SAFETY: `text` is a C string that lives for the call.
+        let index = unsafe { libc::if_nametoindex(text.as_ptr()) };
+        let index = i32::try_from(index).ok().filter(|&index| index > 0)?;
+        // SAFETY: takes no pointers.
+        let control = check(unsafe { libc::socket(libc::AF_UNIX, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) }).ok()?;
+        Some(Self {
+            name: name.to_owned(),
+            request_name,
+            index,
+            // SAFETY: the descriptor is new and nobody else's.
+            control: unsafe { OwnedFd::from_raw_fd(control) },
+        })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn index(&self) -> i32 {
+        self.index
+    }
+
+    /// Checks that it carries frames of this length, without frame check sequence and 802.1Q tag.
+    pub(crate) fn check_mtu(&self, frame_len: usize) -> Result<(), OpenError> {
+        let mtu = self
+            .mtu()
+            .map_err(|source| OpenError::system(&self.name, "read the MTU", source))?;
+        let needed = frame_len.saturating_sub(ETHERNET_HEADER_LEN);
+        if mtu < needed {
+            return Err(OpenError::MtuTooSmall {
+                name: self.name.clone(),
+                mtu,
+                needed,
+            });
+        }
+        Ok(())
+    }
+
+    fn mtu(&self) -> io::Result<usize> {
+        let answer = self.ask(libc::SIOCGIFMTU, self.request())?;
+        // SAFETY: the kernel has answered SIOCGIFMTU, which fills this member of the union.
+        let mtu = unsafe { answer.ifr_ifru.ifru_mtu };
+        Ok(usize::try_from(mtu).unwrap_or(0))
+    }
+
+    pub(crate) fn is_up(&self) -> io::Result<bool> {
+        let answer = self.ask(libc::SIOCGIFFLAGS, self.request())?;
+        // SAFETY: the kernel has answered SIOCGIFFLAGS, which fills this member of the union.
+        let flags = libc::c_int::from(unsafe { answer.ifr_ifru.ifru_flags });
+        let needed = libc::IFF_UP | libc::IFF_RUNNING;
+        Ok(flags & needed == needed)
+    }
+
+    pub(crate) fn driver(&self) -> io::Result<String> {
+        let mut info = DriverInfo {
+            command: ETHTOOL_GET_DRIVER_INFO,
+            driver: [0; 32],
+            rest: [0; 160],
+        };
+        let mut request = self.request();
+        request.ifr_ifru.ifru_data = (&raw mut info).cast();
+        self.ask(SIOCETHTOOL, request)?;
+        let name = CStr::from_bytes_until_nul(&info.driver).unwrap_or_default();
+        Ok(name.to_string_lossy().into_owned())
+    }
+
+    /// What the kernel has counted on it.
+    pub(crate) fn counters(&self) -> io::Result<InterfaceCounters> {
+        let table = fs::read_to_string("/proc/thread-self/net/dev")?;
+        find_counters(&table, &self.name).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// How many queues frames arrive on; 1 where the driver does not tell.
+    pub(crate) fn receive_queues(&self) -> u32 {
+        let mut channels = Channels {
+            command: ETHTOOL_GET_CHANNELS,
+            most: [0; 4],
+            receiving: 0,
+            sending: 0,
+            other: 0,
+            combined: 0,
+        };
+        let mut request = self.request();
+        request.ifr_ifru.ifru_data = (&raw mut channels).cast();
+        match self.ask(SIOCETHTOOL, request) {
+            Ok(_) => (channels.receiving + channels.combined).max(1),
+            Err(_) => 1,
+        }
+    }
+
+    /// `request` must hold what `command` reads; all callers above keep what it points to alive.
+    fn ask(&self, command: libc::Ioctl, mut request: libc::ifreq) -> io::Result<libc::ifreq> {
+        // SAFETY: `request` is a whole ifreq and lives for the call; for SIOCETHTOOL its data pointer is to a
+        // structure of the kernel's size for its command that the caller holds.
+        check(unsafe { libc::ioctl(self.control.as_raw_fd(), command, &raw mut request) })?;
+        Ok(request)
+    }
+
+    fn request(&self) -> libc::ifreq {
+        // SAFETY: all members of ifreq are plain data for which zero bytes are a value.
+        let mut request: libc::ifreq = unsafe { mem::zeroed() };
+        request.ifr_name = self.request_name;
+        request
+    }
+}
+
+/// Reads the line of an interface in `/proc/net/dev`: eight columns of what arrived, then eight of what was sent.
+fn find_counters(table: &str, name: &str) -> Option<InterfaceCounters> {
+    let line = table
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(':'))?;
+    let columns: Vec<u64> = line.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+    Some(InterfaceCounters {
+        received: *columns.get(1)?,
+        receive_dropped: *columns.get(3)?,
+        sent: *columns.get(9)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_those_of_the_interface_and_no_other() {
+        let table = "Inter-|   Receive                            |  Transmit\n \
+            face |bytes    packets errs drop fifo frame compressed multicast|bytes packets errs drop\n\
+            eth10: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n  eth1: 101 102 0 104 0 0 0 0 109 110 0 0 0 0 0 0\n";
+        let expected = InterfaceCounters {
+            received: 102,
+            receive_dropped: 104,
+            sent: 110,
+        };
+        assert_eq!(find_counters(table, "eth1"), Some(expected));
+        assert_eq!(find_counters(table, "eth"), None);
+    }
+
+    #[test]
+    fn the_driver_answer_has_the_size_of_the_kernel_structure() {
+        assert_eq!(mem::size_of::<DriverInfo>(), 196);
+        assert_eq!(mem::size_of::<Channels>(), 36);
+    }
+
+    #[test]
+    fn names_that_cannot_be() {
+        for name in ["", "no-such-interface-name-at-all", "nul\0inside", "brimful-absent"] {
+            assert!(Interface::find(name).is_none(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn loopback_is_there() {
+        assert!(Interface::find("lo").unwrap().index() > 0);
+    }
+}

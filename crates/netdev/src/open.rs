@@ -1,0 +1,57 @@
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{Attachment, OpenError, PacketPort, PacketPortOptions, Port, XdpPort};
+
+/// A way into the kernel.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum BackEnd {
+    /// `AF_PACKET`: a `TPACKET_V2` receive ring and `sendmmsg`.
+    Packet,
+    /// `AF_XDP` in copy mode, with its program here.
+    Xdp(Attachment),
+}
+
+impl BackEnd {
+    /// All there are.
+    pub const ALL: [Self; 3] = [
+        Self::Packet,
+        Self::Xdp(Attachment::Native),
+        Self::Xdp(Attachment::Generic),
+    ];
+
+    /// Its name, as it is given and shown.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Packet => "packet",
+            Self::Xdp(Attachment::Native) => "xdp-native",
+            Self::Xdp(Attachment::Generic) => "xdp-generic",
+        }
+    }
+
+    /// Opens an interface of this network namespace.
+    ///
+    /// # Errors
+    /// When there is none, privilege is missing, or it cannot carry the frames this way.
+    pub fn open(self, name: &str, options: PacketPortOptions) -> Result<Box<dyn Port>, OpenError> {
+        Ok(match self {
+            Self::Packet => Box::new(PacketPort::open(name, options)?),
+            Self::Xdp(attachment) => Box::new(XdpPort::open(name, options, attachment)?),
+        })
+    }
+}
+
+impl fmt::Display for BackEnd {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+impl FromStr for BackEnd {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|back_end| back_end.name() == text);
+        found.ok_or_else(|| format!("there are {}", Self::ALL.map(Self::name).join(", ")))
+    }
+}

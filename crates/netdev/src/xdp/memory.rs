@@ -1,0 +1,166 @@
+//! Memory shared with the kernel: the frames, and the four rings that say whose each frame is.
+
+use std::io;
+use std::marker::PhantomData;
+use std::mem;
+use std::os::fd::{AsRawFd, RawFd};
+use std::ptr::{self, NonNull};
+use std::slice;
+use std::sync::atomic::AtomicU32;
+
+use crate::ring::RingMemory;
+
+/// A mapping, unmapped when dropped.
+#[derive(Debug)]
+struct Mapping {
+    area: NonNull<u8>,
+    len: usize,
+}
+
+impl Mapping {
+    fn new(len: usize, flags: libc::c_int, descriptor: RawFd, offset: libc::off_t) -> io::Result<Self> {
+        // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists.
+        let area = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                len,
+                libc::PROT_READ | libc::PROT_WRITE,
+                flags | libc::MAP_POPULATE,
+                descriptor,
+                offset,
+            )
+        };
+        if area == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let area = NonNull::new(area.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self { area, len })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the area was mapped with this length by `new`, and no reference into it outlives its owner.
+        unsafe { libc::munmap(self.area.as_ptr().cast(), self.len) };
+    }
+}
+
+/// The frames of one socket: chunks of equal length, each of which belongs to the kernel or to us, as the rings say.
+#[derive(Debug)]
+pub(super) struct Frames {
+    mapping: Mapping,
+    chunk_len: usize,
+}
+
+impl Frames {
+    /// Maps `count` chunks; `chunk_len` is a power of two.
+    pub(super) fn new(count: u32, chunk_len: usize) -> io::Result<Self> {
+        let len = count as usize * chunk_len;
+        Ok(Self {
+            mapping: Mapping::new(len, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)?,
+            chunk_len,
+        })
+    }
+
+    pub(super) fn registration(&self) -> libc::xdp_umem_reg_v1 {
+        libc::xdp_umem_reg_v1 {
+            addr: self.mapping.area.as_ptr() as u64,
+            len: self.mapping.len as u64,
+            chunk_size: self.chunk_len as u32,
+            headroom: 0,
+        }
+    }
+
+    /// The whole chunk at an address of ours.
+    pub(super) fn chunk_mut(&mut self, address: u64) -> &mut [u8] {
+        let start = self.checked(address & !(self.chunk_len as u64 - 1), self.chunk_len);
+        // SAFETY: `checked` keeps the range inside the mapping, which lives as long as `self`. The chunk is ours until
+        // it is published on a ring, and the mutable borrow allows one such slice at a time.
+        unsafe { slice::from_raw_parts_mut(start, self.chunk_len) }
+    }
+
+    /// The frame that the kernel has put at an address.
+    pub(super) fn frame(&self, address: u64, len: u32) -> &[u8] {
+        let start = self.checked(address, len as usize);
+        // SAFETY: `checked` keeps the range inside the mapping, which lives as long as `self`. The kernel gave the
+        // chunk to us through the receive ring; it is ours until we put it on the fill ring.
+        unsafe { slice::from_raw_parts(start, len as usize) }
+    }
+
+    fn checked(&self, address: u64, len: usize) -> *mut u8 {
+        let start = address as usize;
+        assert!(
+            start <= self.mapping.len && len <= self.mapping.len - start,
+            "the kernel only gives addresses inside the frames"
+        );
+        // SAFETY: just checked to be inside the mapping.
+        unsafe { self.mapping.area.as_ptr().add(start) }
+    }
+}
+
+/// One of the four rings of a socket.
+#[derive(Debug)]
+pub(super) struct Ring<T> {
+    mapping: Mapping,
+    offsets: libc::xdp_ring_offset,
+    entry: PhantomData<T>,
+}
+
+/// The rings, and frames between them, are this side's alone; the kernel's side is in the kernel.
+impl<T: Copy> Ring<T> {
+    pub(super) fn new(
+        socket: &impl AsRawFd,
+        offsets: libc::xdp_ring_offset,
+        size: u32,
+        page_offset: libc::off_t,
+    ) -> io::Result<Self> {
+        let len = offsets.desc as usize + size as usize * mem::size_of::<T>();
+        Ok(Self {
+            mapping: Mapping::new(len, libc::MAP_SHARED, socket.as_raw_fd(), page_offset)?,
+            offsets,
+            entry: PhantomData,
+        })
+    }
+
+    fn word(&self, offset: u64) -> &AtomicU32 {
+        // SAFETY: the offset is the kernel's own for this mapping, aligned and inside it; both sides access the word
+        // atomically only.
+        unsafe { AtomicU32::from_ptr(self.mapping.area.as_ptr().add(offset as usize).cast()) }
+    }
+
+    fn entry(&self, slot: u32) -> *mut T {
+        // SAFETY: slots are below the size that the mapping was made for.
+        unsafe {
+            self.mapping
+                .area
+                .as_ptr()
+                .add(self.offsets.desc as usize)
+                .cast::<T>()
+                .add(slot as usize)
+        }
+    }
+}
+
+impl<T: Copy> RingMemory for Ring<T> {
+    type Entry = T;
+    type Position = AtomicU32;
+
+    fn produced(&self) -> &AtomicU32 {
+        self.word(self.offsets.producer)
+    }
+
+    fn consumed(&self) -> &AtomicU32 {
+        self.word(self.offsets.consumer)
+    }
+
+    fn get(&self, slot: u32) -> T {
+        // SAFETY: the slot is inside the mapping and ours, so that the kernel does not write it; it is aligned as the
+        // kernel's own structure, and any bytes are a value of these plain integers.
+        unsafe { self.entry(slot).read() }
+    }
+
+    fn put(&mut self, slot: u32, entry: T) {
+        // SAFETY: the slot is inside the mapping and ours, so that the kernel does not read it.
+        unsafe { self.entry(slot).write(entry) }
+    }
+}

@@ -51,8 +51,11 @@ class ChangePoint:
     """... this one with 95 % confidence, given the levels."""
     evidence: float
     """Log likelihood ratio: two levels against one for the days from the change before to the next."""
+    until: date
+    """First day of the next change, or the day after the last one."""
     bins_after: int
     """Bins with telemetry from this change to the next."""
+    bins_with_discards_after: int
     log10_chance: float | None = None
     """For a stop: of no discards for so long if the level had stayed."""
 
@@ -212,7 +215,9 @@ def _change_point(
         first_day=calendar.day(previous + first),
         last_day=calendar.day(previous + last),
         evidence=float(apart - span.sum(axis=0).max()),
+        until=calendar.day(following),
         bins_after=int(calendar.bins[start:following].sum()),
+        bins_with_discards_after=int(calendar.hits[start:following].sum()),
         log10_chance=_chance_of_none(calendar, path[start - 1], levels, start, following) if new_level == 0 else None,
     )
 

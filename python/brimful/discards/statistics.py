@@ -63,8 +63,10 @@ class Comparison:
     detectable_80: float | None = None
     """Least relative change, up or down, that the test finds with a power of 80 %; null: none."""
     detectable_95: float | None = None
-    level: float = SIGNIFICANCE
-    """For which that holds."""
+    significance: float = SIGNIFICANCE
+    """A test rejects below this p value, corrected."""
+    detectable_level: float = SIGNIFICANCE
+    """The least of the p values corrected together has to be below this, as it is, to be below the significance."""
     reason: str | None = None
     """Why there are no results."""
 
@@ -91,7 +93,8 @@ class PairedComparison:
     equivalent: bool = False
     detectable_80: float | None = None
     detectable_95: float | None = None
-    level: float = SIGNIFICANCE
+    significance: float = SIGNIFICANCE
+    detectable_level: float = SIGNIFICANCE
     reason: str | None = None
 
 
@@ -156,7 +159,8 @@ def compare_samples(
         excluded_before=np.size(before) - first.size,
         excluded_after=np.size(after) - second.size,
         margin=margin,
-        level=significance / max(1, family_size),
+        significance=significance,
+        detectable_level=significance / max(1, family_size),
     )
     if min(first.size, second.size) < LEAST_VALUES:
         return replace(sizes, reason=f"fewer than {LEAST_VALUES} values in one of the periods")
@@ -170,7 +174,7 @@ def compare_samples(
     )
     shift, interval = rank_intervals.shift(first, second)
     equivalence_p = _equivalence_p(first, second, math.log10(1 + margin))
-    detectable = power.detectable_shift(first, second, level=sizes.level, powers=POWERS, seed=seed)
+    detectable = power.detectable_shift(first, second, level=sizes.detectable_level, powers=POWERS, seed=seed)
     medians = float(np.median(first)), float(np.median(second))
     return replace(
         sizes,
@@ -211,35 +215,31 @@ def compare_paired(
     first, second = (np.asarray(values, dtype=np.float64).ravel() for values in (before, after))
     usable = np.isfinite(first) & np.isfinite(second) & (first > 0) & (second > 0)
     differences = np.log10(second[usable]) - np.log10(first[usable])
-    excluded = int(first.size - differences.size)
-    level = significance / max(1, family_size)
+    sizes = PairedComparison(
+        pairs=differences.size,
+        excluded=int(first.size - differences.size),
+        zeros=int(np.sum(differences == 0)),
+        margin=margin,
+        significance=significance,
+        detectable_level=significance / max(1, family_size),
+    )
     if differences.size < LEAST_PAIRS:
-        return PairedComparison(
-            pairs=differences.size,
-            excluded=excluded,
-            margin=margin,
-            level=level,
-            reason=f"fewer than {LEAST_PAIRS} clients in both periods",
-        )
+        return replace(sizes, reason=f"fewer than {LEAST_PAIRS} clients in both periods")
     shift, interval = rank_intervals.pseudomedian(differences)
     reach = math.log10(1 + margin)
     equivalence_p = max(_signed_rank_p(differences + reach, "greater"), _signed_rank_p(differences - reach, "less"))
-    detectable = power.detectable_paired_shift(differences, level=level, powers=POWERS, seed=seed)
-    return PairedComparison(
-        pairs=differences.size,
-        excluded=excluded,
-        zeros=int(np.sum(differences == 0)),
+    detectable = power.detectable_paired_shift(differences, level=sizes.detectable_level, powers=POWERS, seed=seed)
+    return replace(
+        sizes,
         p_value=_signed_rank_p(differences, "two-sided"),
         median_ratio=_ratio(float(np.median(differences))),
         median_interval=_ratios(rank_intervals.median_interval(differences)),
         shift_ratio=_ratio(shift),
         shift_interval=_ratios(interval),
-        margin=margin,
         equivalence_p=equivalence_p,
         equivalent=equivalence_p < EQUIVALENCE,
         detectable_80=_change(detectable[0]),
         detectable_95=_change(detectable[1]),
-        level=level,
     )
 
 

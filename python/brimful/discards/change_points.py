@@ -28,8 +28,10 @@ SCATTERS = (1 / 3, 0.8, 2.0, 5.0, 15.0, 50.0, 1e6)
 FALSE_DAYS = 1e-3
 """Share of days whose number of bins with discards can be anything."""
 PENALTY = 4.0
-"""Log likelihood that a change point costs, times the logarithm of the number of days. To begin with a level costs half of it:
-otherwise one false day would be one."""
+"""Log likelihood that a change point costs, times the logarithm of the number of days.
+
+To begin with discards costs half of it: otherwise one false day among days with none would be a level of its own.
+"""
 CONFIDENCE = 0.95
 
 

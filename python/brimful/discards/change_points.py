@@ -3,7 +3,8 @@
 The days are cut into segments. Each has a level (expected share of bins with discards) of a grid, or none at all, and
 a scatter from day to day; the numbers of bins are negative binomial about it. A share of days is false: their number
 tells nothing. The segmentation is the best one of all there are, found by dynamic programming over days, levels and
-scatters: the greatest likelihood, less a penalty for every change.
+scatters: the greatest likelihood, less a penalty for every change. Where days resemble the days before, a change of
+level costs more.
 """
 
 from __future__ import annotations
@@ -27,11 +28,14 @@ SCATTERS = (1 / 3, 0.8, 2.0, 5.0, 15.0, 50.0, 1e6)
 """Sizes of the negative binomial distribution: the variance from day to day is mean + mean^2 / size."""
 FALSE_DAYS = 1e-3
 """Share of days whose number of bins with discards can be anything."""
+FALSE_DAY_WORTH = 10.0
+"""Log likelihood, at least, that a false day without discards costs."""
 PENALTY = 4.0
 """Log likelihood that a change point costs, times the logarithm of the number of days.
 
 To begin with discards costs half of it: otherwise one false day among days with none would be a level of its own.
 """
+LARGEST_INFLATION = 4.0
 CONFIDENCE = 0.95
 
 
@@ -88,7 +92,14 @@ def change_points(
         return []
     levels = _levels(calendar)
     likelihoods = _likelihoods(calendar, levels)
-    path = _segment(likelihoods, levels, penalty * math.log(calendar.seen))
+    cost = penalty * math.log(calendar.seen)
+    path = _segment(calendar, likelihoods, levels, cost, cost)
+    inflation = _inflation(calendar, path, levels)
+    if inflation > 1:
+        # A stop and a begin around one day without discards must not be the cheaper way to another level.
+        path = _segment(
+            calendar, likelihoods, levels, max(cost, cost * inflation / 2 + FALSE_DAY_WORTH), cost * inflation
+        )
     states = likelihoods.reshape(len(likelihoods), -1)
     starts = np.flatnonzero(np.diff(path)) + 1
     bounds = [0, *starts.tolist(), len(path)]
@@ -155,8 +166,11 @@ def _likelihoods(calendar: _Calendar, levels: Numbers) -> Numbers:
     return np.where(bins > 0, mixed, 0.0)
 
 
-def _segment(likelihoods: Numbers, levels: Numbers, cost: float) -> Counts:
-    """Give the state (level and scatter, as one number) of each day in the best of all segmentations."""
+def _segment(calendar: _Calendar, likelihoods: Numbers, levels: Numbers, cost: float, level_cost: float) -> Counts:
+    """Give the state (level and scatter, as one number) of each day in the best of all segmentations.
+
+    ``cost`` is that of a begin or a stop, ``level_cost`` of a change between two levels.
+    """
     days, rows, columns = likelihoods.shape
     nearest = round(math.log2(LEAST_FACTOR) * LEVELS_PER_OCTAVE)
     came_from = np.zeros((days, rows * columns), dtype=np.int32)
@@ -166,8 +180,9 @@ def _segment(likelihoods: Numbers, levels: Numbers, cost: float) -> Counts:
         table = best.reshape(rows, columns)
         column = table.argmax(axis=1)
         heights = table[np.arange(rows), column]
-        source = _best_elsewhere(heights, nearest)
-        entered = heights[source] - cost
+        source, entered = _best_elsewhere(heights, nearest, cost, level_cost)
+        if calendar.hits[day]:
+            entered[0] = -np.inf  # Discards do not stop on a day that has some.
         origin = (source * columns + column[source]).astype(np.int32)
         change = np.repeat(entered, columns) > best
         came_from[day] = np.where(change, np.repeat(origin, columns), stay)
@@ -179,20 +194,49 @@ def _segment(likelihoods: Numbers, levels: Numbers, cost: float) -> Counts:
     return path
 
 
-def _best_elsewhere(heights: Numbers, nearest: int) -> Counts:
-    """Give for each level the best one that is far enough from it; no discards at all is far from any level."""
+def _inflation(calendar: _Calendar, path: Counts, levels: Numbers) -> float:
+    """Give by how much days that resemble the day before make chance look like a change of level.
+
+    (1 + r) / (1 - r), where r is the correlation of a day with the next one, within segments: so many correlated days
+    tell as much as one independent day.
+    """
+    means = calendar.bins * levels[path // len(SCATTERS)]
+    sizes = np.array(SCATTERS)[path % len(SCATTERS)]
+    usable = means > 0
+    residuals = np.zeros(len(path))
+    residuals[usable] = (calendar.hits - means)[usable] / np.sqrt(means + means**2 / sizes)[usable]
+    for state in np.unique(path):
+        within = usable & (path == state)
+        residuals[within] -= residuals[within].mean() if within.any() else 0.0
+    residuals = np.clip(residuals, -3, 3)
+    pairs = usable[:-1] & usable[1:] & (path[:-1] == path[1:])
+    spread = float(residuals[usable] @ residuals[usable])
+    if pairs.sum() < 10 or spread == 0:
+        return 1.0
+    correlation = float(residuals[:-1][pairs] @ residuals[1:][pairs]) / spread * usable.sum() / pairs.sum()
+    correlation = min(max(correlation, 0.0), 0.99)
+    return float(min((1 + correlation) / (1 - correlation), LARGEST_INFLATION))
+
+
+def _best_elsewhere(heights: Numbers, nearest: int, cost: float, level_cost: float) -> tuple[Counts, Numbers]:
+    """Give for each level the best one to come from and the likelihood then, less the cost of the change.
+
+    Levels that are too near do not count; no discards at all is far from any level.
+    """
     rows = heights.size
     positions = np.arange(rows)
-    found = np.zeros(rows, dtype=np.int64)
-    found[0] = 1 + heights[1:].argmax() if rows > 1 else 0
+    source = np.zeros(rows, dtype=np.int64)
+    source[0] = 1 + heights[1:].argmax()
+    entered = heights[source] - cost
     below = _running_best(heights[1:]) + 1
     above = rows - 1 - _running_best(heights[1:][::-1])[::-1]
     for candidates, neighbours in ((below, positions - nearest), (above, positions + nearest)):
         reachable = (positions >= 1) & (neighbours >= 1) & (neighbours < rows)
-        candidate = np.where(reachable, candidates[np.clip(neighbours - 1, 0, rows - 2)], found)
-        better = reachable & (heights[candidate] > heights[found])
-        found = np.where(better, candidate, found)
-    return found
+        candidate = np.where(reachable, candidates[np.clip(neighbours - 1, 0, rows - 2)], source)
+        better = reachable & (heights[candidate] - level_cost > entered)
+        source = np.where(better, candidate, source)
+        entered = np.where(better, heights[candidate] - level_cost, entered)
+    return source, entered
 
 
 def _running_best(heights: Numbers) -> Counts:

@@ -16,6 +16,8 @@ EXACT_SIZE = 1000
 CELLS = 1024
 """Quantiles at which simulated distribution functions are compared."""
 SIMULATIONS = 400
+LEAST_SHIFT = 1e-6
+"""Decades. Less is not told apart from it."""
 LARGEST_SHIFT = 4.0
 """Decades. What is not found then is not found at all."""
 PAIRED_SIZE = 500
@@ -133,7 +135,7 @@ def _least(power: Callable[[float], float], wanted: float) -> float | None:
         low, high = high, 2 * high
         if high > LARGEST_SHIFT:
             return None
-    while high - low > 0.005 * high:
+    while high - low > 0.005 * high + LEAST_SHIFT:
         middle = (low + high) / 2
         if power(middle) >= wanted:
             high = middle

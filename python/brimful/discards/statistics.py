@@ -288,7 +288,7 @@ def dose_response(
     )
     usable = np.isfinite(first) & np.isfinite(second) & (n_with >= 1) & (n_without >= 1)
     usable &= np.isfinite(n_with) & np.isfinite(n_without)
-    differences = (first - second)[usable]
+    differences = first[usable] - second[usable]
     n_with, n_without = n_with[usable], n_without[usable]
     counts = DoseResponse(
         clients=differences.size,

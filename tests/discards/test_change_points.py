@@ -10,11 +10,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from brimful.discards import change_points as module
 from brimful.discards.change_points import change_points
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 BENCH = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[2] / "bench" / "discards_power.py")))
 FIRST = date(2018, 1, 1)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from brimful.discards import rank_intervals
 from brimful.discards.rank_intervals import Values
 
 EXACT_SIZE = 1000
@@ -109,7 +110,8 @@ def detectable_paired_shift(
     if np.ptp(differences) == 0:
         return [None for _ in powers]
     size = min(differences.size, PAIRED_SIZE)
-    drawn = np.random.default_rng(seed).choice(differences - np.median(differences), size=(SIMULATIONS, size))
+    centre, _ = rank_intervals.pseudomedian(differences)
+    drawn = np.random.default_rng(seed).choice(differences - centre, size=(SIMULATIONS, size))
     deviation = math.sqrt(size * (size + 1) * (2 * size + 1) / 24)
     critical = float(stats.norm.isf(level / 2)) * deviation
     # Nothing but full agreement of the signs can be below a very small level.

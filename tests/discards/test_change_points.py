@@ -37,7 +37,7 @@ def score(path, hits, likelihoods, cost, level_cost):
             too_near = before and after and abs(before - after) < 4
             if too_near or (after == 0 and hits[day]):
                 return -math.inf
-            total -= level_cost if before and after else cost
+            total -= level_cost if before and after else cost if after else cost / 2
         start = day
     return total
 
@@ -105,6 +105,12 @@ def test_single_false_days_change_nothing(false):
     for day, number in false:
         hits[day] = number
     assert change_points(days(300), hits, [8640] * 300) == []
+
+
+def test_a_false_day_after_a_stop_changes_nothing():
+    hits = [700] * 40 + [0] * 20 + [3] + [0] * 20
+    (stop,) = change_points(days(81), hits, [8640] * 81)
+    assert (stop.kind, stop.day, stop.bins_with_discards_after) == ("stop", FIRST + timedelta(40), 3)
 
 
 def test_a_single_day_without_discards_is_no_stop():

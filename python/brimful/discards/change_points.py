@@ -31,9 +31,10 @@ FALSE_DAYS = 1e-3
 FALSE_DAY_WORTH = 10.0
 """Log likelihood, at least, that a false day without discards costs."""
 PENALTY = 4.0
-"""Log likelihood that a change point costs, times the logarithm of the number of days.
+"""Log likelihood that a begin or a change of level costs, times the logarithm of the number of days.
 
-To begin with discards costs half of it: otherwise one false day among days with none would be a level of its own.
+A stop costs half of it, and so does a series that begins with discards: no discards is the simpler thing to say, and
+otherwise one false day among days with none would be a level of its own.
 """
 LARGEST_INFLATION = 4.0
 CONFIDENCE = 0.95
@@ -97,9 +98,8 @@ def change_points(
     inflation = _inflation(calendar, path, levels)
     if inflation > 1:
         # A stop and a begin around one day without discards must not be the cheaper way to another level.
-        path = _segment(
-            calendar, likelihoods, levels, max(cost, cost * inflation / 2 + FALSE_DAY_WORTH), cost * inflation
-        )
+        begin_cost = max(cost, (cost * inflation + FALSE_DAY_WORTH) / 1.5)
+        path = _segment(calendar, likelihoods, levels, begin_cost, cost * inflation)
     states = likelihoods.reshape(len(likelihoods), -1)
     starts = np.flatnonzero(np.diff(path)) + 1
     bounds = [0, *starts.tolist(), len(path)]
@@ -166,21 +166,23 @@ def _likelihoods(calendar: _Calendar, levels: Numbers) -> Numbers:
     return np.where(bins > 0, mixed, 0.0)
 
 
-def _segment(calendar: _Calendar, likelihoods: Numbers, levels: Numbers, cost: float, level_cost: float) -> Counts:
+def _segment(
+    calendar: _Calendar, likelihoods: Numbers, levels: Numbers, begin_cost: float, level_cost: float
+) -> Counts:
     """Give the state (level and scatter, as one number) of each day in the best of all segmentations.
 
-    ``cost`` is that of a begin or a stop, ``level_cost`` of a change between two levels.
+    A stop, and to begin with discards, cost half of ``begin_cost``; a change between two levels ``level_cost``.
     """
     days, rows, columns = likelihoods.shape
     nearest = round(math.log2(LEAST_FACTOR) * LEVELS_PER_OCTAVE)
     came_from = np.zeros((days, rows * columns), dtype=np.int32)
-    best = (likelihoods[0] - np.where(levels > 0, cost / 2, 0.0)[:, None]).ravel()
+    best = (likelihoods[0] - np.where(levels > 0, begin_cost / 2, 0.0)[:, None]).ravel()
     stay = np.arange(rows * columns, dtype=np.int32)
     for day in range(1, days):
         table = best.reshape(rows, columns)
         column = table.argmax(axis=1)
         heights = table[np.arange(rows), column]
-        source, entered = _best_elsewhere(heights, nearest, cost, level_cost)
+        source, entered = _best_elsewhere(heights, nearest, begin_cost, level_cost)
         if calendar.hits[day]:
             entered[0] = -np.inf  # Discards do not stop on a day that has some.
         origin = (source * columns + column[source]).astype(np.int32)
@@ -218,7 +220,7 @@ def _inflation(calendar: _Calendar, path: Counts, levels: Numbers) -> float:
     return float(min((1 + correlation) / (1 - correlation), LARGEST_INFLATION))
 
 
-def _best_elsewhere(heights: Numbers, nearest: int, cost: float, level_cost: float) -> tuple[Counts, Numbers]:
+def _best_elsewhere(heights: Numbers, nearest: int, begin_cost: float, level_cost: float) -> tuple[Counts, Numbers]:
     """Give for each level the best one to come from and the likelihood then, less the cost of the change.
 
     Levels that are too near do not count; no discards at all is far from any level.
@@ -227,7 +229,7 @@ def _best_elsewhere(heights: Numbers, nearest: int, cost: float, level_cost: flo
     positions = np.arange(rows)
     source = np.zeros(rows, dtype=np.int64)
     source[0] = 1 + heights[1:].argmax()
-    entered = heights[source] - cost
+    entered = heights[source] - np.where(positions == 0, begin_cost / 2, begin_cost)
     below = _running_best(heights[1:]) + 1
     above = rows - 1 - _running_best(heights[1:][::-1])[::-1]
     for candidates, neighbours in ((below, positions - nearest), (above, positions + nearest)):

@@ -64,7 +64,7 @@ class ChangePoint:
     """Bins with telemetry from this change to the next."""
     bins_with_discards_after: int
     log10_chance: float | None = None
-    """For a stop: of no discards for so long if the level had stayed."""
+    """For a stop with no discards at all since: of that, if the level had stayed."""
 
 
 def change_points(
@@ -255,6 +255,7 @@ def _change_point(
     first, last = _interval(states[previous:following, path[start - 1]], states[previous:following, path[start]])
     span = states[previous:following]
     apart = span[: start - previous, path[start - 1]].sum() + span[start - previous :, path[start]].sum()
+    hits_after = int(calendar.hits[start:following].sum())
     return ChangePoint(
         day=calendar.day(start),
         kind="begin" if level == 0 else "stop" if new_level == 0 else "level",
@@ -265,8 +266,12 @@ def _change_point(
         evidence=float(apart - span.sum(axis=0).max()),
         until=calendar.day(following),
         bins_after=int(calendar.bins[start:following].sum()),
-        bins_with_discards_after=int(calendar.hits[start:following].sum()),
-        log10_chance=_chance_of_none(calendar, path[start - 1], levels, start, following) if new_level == 0 else None,
+        bins_with_discards_after=hits_after,
+        log10_chance=(
+            _chance_of_none(calendar, path[start - 1], levels, start, following)
+            if new_level == 0 and not hits_after
+            else None
+        ),
     )
 
 

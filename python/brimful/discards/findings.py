@@ -73,8 +73,8 @@ def _of_change_point(site: str, point: ChangePoint) -> Finding:
             f"Discards stop on {when}; before, {percent(point.before)} of the bins had discards, "
             f"from then to {point.until} {some} of {point.bins_after:,}"
         )
-        if point.log10_chance is not None and point.log10_chance < 0:
-            text += f" (had they gone on, so long without any would have a chance of {_chance(point.log10_chance)})"
+        if point.log10_chance is not None:
+            text += f" (had they gone on, the chance of so long without any would be {_chance(point.log10_chance)})"
         text += "."
     else:
         direction = "rise" if point.after > point.before else "fall"

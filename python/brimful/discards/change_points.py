@@ -89,7 +89,7 @@ def change_points(
     ['begin', 'stop']
     """
     calendar = _Calendar.of(days, bins_with_discards, bins)
-    if calendar.seen < 2:
+    if calendar.seen < 2 or not calendar.hits.any():
         return []
     levels = _levels(calendar)
     likelihoods = _likelihoods(calendar, levels)
@@ -141,9 +141,10 @@ class _Calendar:
 
 
 def _levels(calendar: _Calendar) -> Numbers:
-    """Give the grid: none, then from one bin in the whole series to every bin."""
-    octaves = math.log2(max(2, int(calendar.bins.sum())))
-    return np.concatenate([[0.0], np.exp2(-np.arange(math.ceil(octaves * LEVELS_PER_OCTAVE), -1, -1) / 4)])
+    """Give the grid: none, then from one bin in the whole series to the greatest share of a day."""
+    greatest = float(np.max(calendar.hits / np.maximum(calendar.bins, 1)))
+    octaves = math.log2(greatest * max(1, int(calendar.bins.sum())))
+    return np.concatenate([[0.0], greatest * np.exp2(-np.arange(math.ceil(octaves * LEVELS_PER_OCTAVE), -1, -1) / 4)])
 
 
 def _likelihoods(calendar: _Calendar, levels: Numbers) -> Numbers:

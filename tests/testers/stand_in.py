@@ -1,8 +1,8 @@
 """A stand-in for a TRex server in stateless mode, with a device under test between its ports.
 
-It speaks what TRex documents (the JSON-RPC 2.0 interface of the "TRex RPC server" manual, over ZeroMQ, with its compressed
-messages and its API handshake) and what the public client expects of the answers. Time is real, frames are arithmetic:
-what was sent and received follows from when traffic was started, for how long, and from the faults.
+It speaks what TRex documents (the JSON-RPC 2.0 interface of the "TRex RPC server" manual, over ZeroMQ, with its
+compressed messages and its API handshake) and what the public client expects of the answers. Time is real, frames are
+arithmetic: what was sent and received follows from when traffic was started, for how long, and from the faults.
 """
 
 import dataclasses
@@ -201,7 +201,9 @@ class StandIn:
             hook(self)
 
     def _count_groups(self, port: Port, receiver: int, sent: int, forwarded: int) -> None:
-        groups = [stream["flow_stats"]["stream_id"] for stream in port.streams.values() if stream["flow_stats"]["enabled"]]
+        groups = [
+            stream["flow_stats"]["stream_id"] for stream in port.streams.values() if stream["flow_stats"]["enabled"]
+        ]
         for number, group in enumerate(groups):
             counts = self.groups.setdefault(group, {"tp": {}, "rp": {}})
             share = _share(sent, number, len(groups))

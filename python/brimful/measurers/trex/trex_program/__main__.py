@@ -77,32 +77,42 @@ class _Ended(BaseException):
 
 
 class _Requests:
-    """Lines of the standard input, whose end is noticed while a trial runs as well."""
+    """Lines of the standard input. Its end, or a signal, is noticed while a trial runs as well.
+
+    A signal never interrupts the client: it would take that for a lost connection, and keep the ports.
+    """
 
     def __init__(self) -> None:
         self._buffer = b""
-        self._ended = False
+        self._signalled, wake = os.pipe()
+        os.set_blocking(wake, False)
+        signal.set_wakeup_fd(wake)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: None)
 
     def next(self) -> dict[str, Any]:
         """Give the next request, and wait for it."""
         while b"\n" not in self._buffer:
-            self._read()
+            self._read(None)
         line, self._buffer = self._buffer.split(b"\n", 1)
         request: dict[str, Any] = json.loads(line)
         return request
 
     def wait(self, seconds: float) -> None:
-        """Sleep, unless the standard input ends."""
+        """Sleep, unless somebody ends the program."""
         deadline = time.monotonic() + seconds
         while (remaining := deadline - time.monotonic()) > 0:
-            if select.select([0], [], [], remaining)[0]:
-                self._read()
+            self._read(remaining)
 
-    def _read(self) -> None:
-        chunk = os.read(0, 65536)
-        if not chunk:
+    def _read(self, timeout_s: float | None) -> None:
+        ready = select.select([0, self._signalled], [], [], timeout_s)[0]
+        if self._signalled in ready:
             raise _Ended
-        self._buffer += chunk
+        if ready:
+            chunk = os.read(0, 65536)
+            if not chunk:
+                raise _Ended
+            self._buffer += chunk
 
 
 class _Program:
@@ -145,8 +155,6 @@ def main() -> int:
     # The client prints what it does; the standard output is for replies alone.
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
     options = parse(sys.argv[1:])
     requests = _Requests()
     program: _Program | None = None
@@ -161,11 +169,9 @@ def main() -> int:
                 reply = {"error": str(error), **({"id": request["id"]} if "id" in request else {})}
             replies.write(json.dumps(reply) + "\n")
             replies.flush()
-    except (_Ended, KeyboardInterrupt, BrokenPipeError):
+    except (_Ended, BrokenPipeError):
         return 0
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_IGN)
         if program is not None:
             program.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import os
@@ -9,7 +10,7 @@ import re
 import sys
 import time
 from pathlib import Path
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any
 
 from . import frames
 from .errors import CannotMeasureError, LostSessionError, SpoiledError
@@ -21,8 +22,11 @@ _API_MISMATCH = re.compile(r"\bAPI\b|version|mismatch", re.IGNORECASE)
 _POLL_S = 0.01
 _PREAMBLE_AND_GAP_BYTES = 20
 _IDLE = "IDLE"
-Wait = Callable[[float], None]
-"""Sleeps, and fails as soon as the standard input ends."""
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Wait = Callable[[float], None]
+    """Sleeps, and fails as soon as somebody ends the program."""
 
 
 def load_api(path: str | None) -> Any:  # noqa: ANN401 - a module of an unknown version
@@ -39,7 +43,7 @@ def load_api(path: str | None) -> Any:  # noqa: ANN401 - a module of an unknown 
         _add_package()
     try:
         api = importlib.import_module("trex.stl.api")
-    except Exception as error:  # noqa: BLE001 - other people's modules raise whatever they like
+    except Exception as error:
         python = f"Python {sys.version_info[0]}.{sys.version_info[1]}"
         message = (
             f"the TRex client in {path or 'this Python'} does not load with {python} ({_one_line(error)});"
@@ -48,7 +52,9 @@ def load_api(path: str | None) -> Any:  # noqa: ANN401 - a module of an unknown 
         raise CannotMeasureError(message) from error
     missing = [name for name in ("STLClient", "STLStream", "STLPktBuilder", "STLTXCont") if not hasattr(api, name)]
     if missing:
-        message = f"the TRex client in {path or 'this Python'} has no {', '.join(missing)}: use one of TRex 2.80 or later"
+        message = (
+            f"the TRex client in {path or 'this Python'} has no {', '.join(missing)}: use one of TRex 2.80 or later"
+        )
         raise CannotMeasureError(message)
     return api
 
@@ -117,7 +123,9 @@ class Session:
                     " point trex-path to the client of the server's version"
                 )
             else:
-                message = f"no TRex server answers at {where} ({said}); start it with `./t-rex-64 -i`, check the address"
+                message = (
+                    f"no TRex server answers at {where} ({said}); start it with `./t-rex-64 -i`, check the address"
+                )
             raise CannotMeasureError(message) from error
 
     def _acquire(self) -> None:
@@ -225,7 +233,11 @@ class Session:
                 "counted_by": options.count,
                 "cores_per_port": info.get("dp_core_count_per_port"),
                 "ports": [
-                    {"port": port, "driver": self._info(port).get("driver"), "speed_gbps": self._info(port).get("speed")}
+                    {
+                        "port": port,
+                        "driver": self._info(port).get("driver"),
+                        "speed_gbps": self._info(port).get("speed"),
+                    }
                     for port in self._ports
                 ],
             },
@@ -252,7 +264,7 @@ class Session:
     def _measure(self, load: float, duration_s: float, wait: Wait) -> dict[str, Any]:
         options, client = self._options, self._client
         sending = [port for port, _ in self._directions()]
-        self._check_links()
+        self._check_ports()
         client.clear_stats(ports=self._ports)
         client.start(
             ports=sending,
@@ -265,12 +277,14 @@ class Session:
             watched = self._watch(sending, duration_s, wait)
             check_stretch(watched, duration_s, options.max_stretch)
             wait(options.settle)
-        finally:
-            # Always before reading: counters of ports that still send are not of one moment.
-            client.stop(ports=sending, rx_delay_ms=0)
+        except BaseException:
+            with contextlib.suppress(self._api.TRexError):
+                client.stop(ports=sending)
+            raise
+        # Always before reading: counters of ports that still send are not of one moment.
+        client.stop(ports=sending, rx_delay_ms=0)
         statistics = client.get_stats(ports=self._ports, sync_now=True)
-        self._check_links()
-        self._assert_owned()
+        self._check_ports()
         reply = judge(
             [self._counted(statistics, *direction) for direction in self._directions()],
             load,
@@ -303,17 +317,21 @@ class Session:
                 return Watched(still_sending_s, time.monotonic() - begin)
             still_sending_s = asked_s
             if still_sending_s > duration_s + self._options.max_stretch:
+                # The client repeats the last state it knows when the server gives none: this fails then.
+                self._assert_owned()
                 return Watched(still_sending_s, still_sending_s)
             wait(_POLL_S)
 
-    def _check_links(self) -> None:
+    def _check_ports(self) -> None:
+        self._assert_owned()
         down = [port for port in self._ports if self._info(port).get("link") == "DOWN"]
         if down:
             message = f"the link of TRex port {_listed(down)} is down"
             raise SpoiledError(message)
 
     def _counted(self, statistics: dict[Any, Any], sending: int, receiving: int) -> Counted:
-        flows, misrouted = [], 0
+        flows: list[dict[str, int]] = []
+        misrouted = 0
         if self._options.count == "flow":
             for groups in self._groups[sending]:
                 counts = [statistics["flow_stats"].get(group) for group in groups]
@@ -359,11 +377,12 @@ class Session:
         for step in (self._client.stop, self._client.remove_all_streams):
             try:
                 step(ports=[port for port in self._ports if port in self._client.get_acquired_ports()])
-            except Exception as error:  # noqa: BLE001 - what else can be given back still must be
+            # Whatever went wrong here, the rest must still be given back.
+            except Exception as error:
                 sys.stderr.write(f"while giving back the ports: {_one_line(error)}\n")
         try:
             self._client.disconnect()
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             sys.stderr.write(f"while disconnecting: {_one_line(error)}\n")
 
 

@@ -8,7 +8,7 @@ class CannotMeasureError(Exception):
 
 
 class SpoiledError(Exception):
-    """This trial says nothing about the device under test; another one may."""
+    """A trial that says nothing about the device under test; another one may."""
 
 
 class LostSessionError(SpoiledError):

@@ -52,8 +52,8 @@ def source_port_offset(ip: int, vlan: int | None) -> int:
 def frame(size: int, *, ip: int, vlan: int | None, source: str, destination: str, flow: int, checksum: bool) -> bytes:
     """Build a frame of ``size`` bytes (counting the check sequence, which is left to the NIC).
 
-    The MAC addresses are left empty: the server fills in those that its configuration gives to the port. ``checksum`` is
-    whether the datagram gets one; without, over IPv4, its sender says that there is none (RFC 768).
+    The MAC addresses are left empty: the server fills in those that its configuration gives to the port. ``checksum``
+    is whether the datagram gets one; without, over IPv4, its sender says that there is none (RFC 768).
     """
     ether_type = struct.pack("!H", 0x86DD if ip == 6 else 0x0800)
     tag = struct.pack("!HH", 0x8100, vlan) if vlan else b""

@@ -47,8 +47,8 @@ class Watched:
 def check_stretch(watched: Watched, duration_s: float, bound_s: float) -> None:
     """Fail unless the server stopped sending when it should.
 
-    TRex limits the time of its own schedule: where its queues are full that schedule, and with it the trial, takes longer,
-    at a load that nobody asked for.
+    TRex limits the time of its own schedule: where its queues are full that schedule, and with it the trial, takes
+    longer, at a load that nobody asked for.
 
     Raises
     ------
@@ -86,7 +86,9 @@ def judge(
         _check_counters(counted)
         _check_sent(counted, load, duration_s, unsent_allowed)
         if trust_receive_errors and counted.receive_errors:
-            message = f"port {counted.receiving_port} counted {counted.receive_errors} receive errors: lost by the tester"
+            message = (
+                f"port {counted.receiving_port} counted {counted.receive_errors} receive errors: lost by the tester"
+            )
             raise SpoiledError(message)
         _check_surplus(counted, duration_s)
     return {
@@ -104,7 +106,9 @@ def _check_counters(counted: Counted) -> None:
             message = f"{counted.name}: the server gives no counter of frames {name}, but {value!r}"
             raise SpoiledError(message)
         if value < 0:
-            message = f"{counted.name}: the counter of frames {name} went backwards by {-value}: was the server restarted?"
+            message = (
+                f"{counted.name}: the counter of frames {name} went backwards by {-value}: was the server restarted?"
+            )
             raise SpoiledError(message)
 
 
@@ -114,7 +118,9 @@ def _check_sent(counted: Counted, load: float, duration_s: float, unsent_allowed
         raise SpoiledError(message)
     intended = math.ceil((duration_s - _START_UP_S) * load)
     if counted.sent < intended - unsent_allowed:
-        message = f"{counted.name}: {intended - counted.sent} of {intended} frames were not sent: the tester is too slow"
+        message = (
+            f"{counted.name}: {intended - counted.sent} of {intended} frames were not sent: the tester is too slow"
+        )
         raise SpoiledError(message)
     if counted.sent > (1 + _SURPLUS) * load * duration_s + 1 + unsent_allowed:
         message = f"{counted.name}: {counted.sent} frames were sent where {intended} were due"

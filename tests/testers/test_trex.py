@@ -302,6 +302,12 @@ def test_a_search_finds_the_capacity(server, tmp_path):
     assert release_is_complete(server)
 
 
+@pytest.mark.skipif(importlib.util.find_spec("lbr_trex_client") is None, reason="lbr-trex-client is not installed")
+def test_an_installation_is_found_by_its_path(connect):
+    place = importlib.util.find_spec("lbr_trex_client").submodule_search_locations[0]
+    assert connect(f"trex-path={place}").measure(LOAD, DURATION_S).sent == 2 * SENT
+
+
 def test_no_server_is_said_in_one_line():
     measurer = open_trex("127.0.0.1,sync-port=1,async-port=2,rpc-timeout=1", [], ip=4, timeout_s=20.0)
     with pytest.raises(MeasureError, match=r"no TRex server answers at 127.0.0.1:1 .*start it with") as caught:

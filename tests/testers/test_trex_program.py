@@ -188,12 +188,22 @@ def test_what_was_seen_of_the_end_of_sending(still_sending_s, stopped_s, complai
             check_stretch(watched, 1.0, 0.05)
 
 
+def test_a_python_that_is_not_there():
+    with pytest.raises(UsageError, match="'TRex at lab1' cannot be started: No such file"):
+        open_trex("lab1,python=/nonexistent/python", [], ip=4, timeout_s=1.0).describe()
+
+
 @pytest.mark.parametrize(
     ("module", "complaint"),
     [
         (None, r"there is no TRex client in .*: give the directory that TRex was unpacked to"),
         ("import imp_of_old", r"does not load with Python 3.* \(No module named 'imp_of_old'\); choose another"),
-        ("STLClient = 1", r"has no STLStream, STLPktBuilder, STLTXCont: use one of TRex"),
+        ("STLClient = STLStream = 1", r"has no STLPktBuilder, STLTXCont, STLFlowStats, STLScVmRaw, TRexError: use one"),
+        (
+            "class STLClient: pass\nSTLStream = STLPktBuilder = STLTXCont = STLFlowStats = STLScVmRaw = None\n"
+            "TRexError = ValueError",
+            r"the TRex client is not used as it wants to be, or answers strangely: TypeError\('STLClient\(\) takes no",
+        ),
         ("print('noise on the output'); raise OSError('two\\nlines')", r"\(two lines\)"),
     ],
 )

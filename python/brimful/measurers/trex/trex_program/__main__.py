@@ -166,7 +166,10 @@ def main() -> int:
                     program = _Program(load_api(options.trex_path), options, requests)
                 reply = program.answer(request)
             except CannotMeasureError as error:
-                reply = {"error": str(error), **({"id": request["id"]} if "id" in request else {})}
+                reply = {"error": str(error), "id": request.get("id")}
+            except (AttributeError, KeyError, TypeError) as error:
+                text = f"the TRex client is not used as it wants to be, or answers strangely: {error!r}"
+                reply = {"error": text, "id": request.get("id")}
             replies.write(json.dumps(reply) + "\n")
             replies.flush()
     except (_Ended, BrokenPipeError):

@@ -50,7 +50,8 @@ def load_api(path: str | None) -> Any:  # noqa: ANN401 - a module of an unknown 
             " choose another with trex-path=DIRECTORY, or the Python it needs with python=PROGRAM"
         )
         raise CannotMeasureError(message) from error
-    missing = [name for name in ("STLClient", "STLStream", "STLPktBuilder", "STLTXCont") if not hasattr(api, name)]
+    needed = ("STLClient", "STLStream", "STLPktBuilder", "STLTXCont", "STLFlowStats", "STLScVmRaw", "TRexError")
+    missing = [name for name in needed if not hasattr(api, name)]
     if missing:
         message = (
             f"the TRex client in {path or 'this Python'} has no {', '.join(missing)}: use one of TRex 2.80 or later"

@@ -375,9 +375,10 @@ class Session:
 
     def close(self) -> None:
         """Stop the traffic, take the streams away, give back the ports. The server may be gone: nothing fails here."""
-        for step in (self._client.stop, self._client.remove_all_streams):
+        held = [port for port in self._ports if port in self._client.get_acquired_ports()]
+        for step in (self._client.stop, self._client.remove_all_streams) if held else ():
             try:
-                step(ports=[port for port in self._ports if port in self._client.get_acquired_ports()])
+                step(ports=held)
             # Whatever went wrong here, the rest must still be given back.
             except Exception as error:
                 sys.stderr.write(f"while giving back the ports: {_one_line(error)}\n")

@@ -138,7 +138,7 @@ def test_flows_are_counted_apart(server, connect):
 
 
 def test_the_field_engine_varies_the_source_port(server, connect):
-    connect(traffic=["--frame-size=64", "--flows=1000", "--direction=uni", "--vlan=7"]).describe()
+    connect(traffic=["--frame-size=64", "--flows=1000", "--direction=uni", "--vlan=7"]).measure(LOAD, DURATION_S)
     (added,) = server.called("add_stream")
     variable, write = added["stream"]["vm"]["instructions"]
     assert (variable["min_value"], variable["max_value"], variable["op"]) == (1024, 2023, "inc")

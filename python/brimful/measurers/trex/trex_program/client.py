@@ -103,7 +103,7 @@ class Session:
         self._connect()
         try:
             self._acquire()
-            self._add_streams()
+            self._streams = {sending: self._streams_of(sending) for sending, _ in self._directions()}
         except api.TRexError as error:
             self.close()
             message = f"TRex at {options.server}: {_one_line(error)}"
@@ -152,25 +152,22 @@ class Session:
                 message = f"TRex port {_listed(busy)} is sending already; stop that, or take it away with force"
                 raise CannotMeasureError(message)
             self._client.remove_all_streams(ports=self._ports)
-        self._assert_owned()
-
-    def _assert_owned(self) -> None:
-        """Do what the server allows to the owner alone, and what a port needs to count frames to any address."""
         for port in self._ports:
+            # Frames may be for any address; a NIC would drop, uncounted, what is not for its own.
             if self._info(port).get("prom_supported") == "yes":
                 self._client.set_port_attr(ports=[port], promiscuous=True)
 
-    def _add_streams(self) -> None:
-        group = self._options.first_group
-        for sending, _ in self._directions():
-            streams = []
-            self._groups[sending] = [[] for _ in range(self._stream_flows())]
-            for flow in range(self._stream_flows()):
-                for size, share in self._sizes:
-                    streams.append(self._stream(sending, size, share, flow, group))
-                    self._groups[sending][flow].append(group)
-                    group += 1
-            self._client.add_streams(streams, ports=[sending])
+    def _streams_of(self, sending: int) -> list[Any]:
+        streams = []
+        self._groups[sending] = [[] for _ in range(self._stream_flows())]
+        for flow in range(self._stream_flows()):
+            for size, share in self._sizes:
+                group = self._options.first_group + sum(
+                    len(groups) for flows in self._groups.values() for groups in flows
+                )
+                streams.append(self._stream(sending, size, share, flow, group))
+                self._groups[sending][flow].append(group)
+        return streams
 
     def _stream_flows(self) -> int:
         """Say how many flows have streams of their own: all where each is counted, else the field engine makes them."""
@@ -264,28 +261,33 @@ class Session:
 
     def _measure(self, load: float, duration_s: float, wait: Wait) -> dict[str, Any]:
         options, client = self._options, self._client
-        sending = [port for port, _ in self._directions()]
-        self._check_ports()
-        client.clear_stats(ports=self._ports)
-        client.start(
-            ports=sending,
-            mult=f"{load:.6f}pps",
-            duration=duration_s,
-            force=False,
-            core_mask=client.CORE_MASK_PIN if options.cores == "pin" else client.CORE_MASK_SPLIT,
-        )
+        sending = list(self._streams)
+        # New streams for each trial: the server takes and removes them for the owner alone, which nothing else asks.
+        for port, streams in self._streams.items():
+            client.add_streams(streams, ports=[port])
         try:
+            self._check_links()
+            client.clear_stats(ports=self._ports)
+            client.start(
+                ports=sending,
+                mult=f"{load:.6f}pps",
+                duration=duration_s,
+                force=False,
+                core_mask=client.CORE_MASK_PIN if options.cores == "pin" else client.CORE_MASK_SPLIT,
+            )
             watched = self._watch(sending, duration_s, wait)
             check_stretch(watched, duration_s, options.max_stretch)
             wait(options.settle)
+            # Always before reading: counters of ports that still send are not of one moment.
+            client.stop(ports=sending, rx_delay_ms=0)
+            statistics = client.get_stats(ports=self._ports, sync_now=True)
         except BaseException:
             with contextlib.suppress(self._api.TRexError):
                 client.stop(ports=sending)
+                client.remove_all_streams(ports=sending)
             raise
-        # Always before reading: counters of ports that still send are not of one moment.
-        client.stop(ports=sending, rx_delay_ms=0)
-        statistics = client.get_stats(ports=self._ports, sync_now=True)
-        self._check_ports()
+        client.remove_all_streams(ports=sending)
+        self._check_links()
         reply = judge(
             [self._counted(statistics, *direction) for direction in self._directions()],
             load,
@@ -319,12 +321,11 @@ class Session:
             still_sending_s = asked_s
             if still_sending_s > duration_s + self._options.max_stretch:
                 # The client repeats the last state it knows when the server gives none: this fails then.
-                self._assert_owned()
+                self._client.get_active_pgids()
                 return Watched(still_sending_s, still_sending_s)
             wait(_POLL_S)
 
-    def _check_ports(self) -> None:
-        self._assert_owned()
+    def _check_links(self) -> None:
         down = [port for port in self._ports if self._info(port).get("link") == "DOWN"]
         if down:
             message = f"the link of TRex port {_listed(down)} is down"

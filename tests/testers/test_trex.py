@@ -68,6 +68,7 @@ def good(shared):
     for port in server.ports:
         if port.owner == "bob":
             port.owner = ""
+            port.streams.clear()
 
 
 def release_is_complete(server):

@@ -10,10 +10,8 @@ import time
 
 import pytest
 from brimful.measurers.trex import open_trex
-from support import InvalidTrialError, MeasureError, brimful
-
-pytest.importorskip("zmq", reason="the stand-in for a TRex server needs pyzmq")
 from stand_in import Faults, Port, StandIn
+from support import InvalidTrialError, MeasureError, brimful
 
 CLIENT = "BRIMFUL_TREX_PATH" in os.environ or importlib.util.find_spec("lbr_trex_client") is not None
 pytestmark = pytest.mark.skipif(not CLIENT, reason="no TRex client: install lbr-trex-client or set BRIMFUL_TREX_PATH")

@@ -332,7 +332,7 @@ class StandIn:
         if port.burst or not port.streams:
             raise RpcError("the port is active, or has no streams")
         assert (factor["type"], factor["op"]) == ("pps", "abs")
-        if factor["value"] > SPEED_GBPS * 1e9 / 8 / 84 * 1.0001 and not parameters["force"]:
+        if factor["value"] > SPEED_GBPS * 1e9 / 8 / 84 and not parameters["force"]:
             raise RpcError("required bandwidth is above what the port supports")
         port.burst = Burst(time.monotonic(), parameters["duration"], factor["value"])
         return {"multiplier": 1.0}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
+import math
 import os
 import re
 import sys
@@ -220,7 +221,7 @@ class Session:
                 if options.count == "port"
                 else "lost: sent in a flow and not received in it by the other port"
             ),
-            **({"max_load": slowest_bps / 8 / wire_bytes} if slowest_bps else {}),
+            **({"max_load": math.floor(slowest_bps / 8 / wire_bytes)} if slowest_bps else {}),
             "traffic": {
                 "frame_size": options.frame_size,
                 "flows": options.flows,

@@ -9,7 +9,10 @@ from typing import Any
 from brimful.errors import UsageError
 from brimful.measurers.base import Measurer
 
-FORMS = "sim:KIND[,key=value...], lab:DEVICE[,rules=N], tester:PORT,PORT, cmd:PROGRAM ARGUMENTS or replay:RUN"
+FORMS = (
+    "sim:KIND[,key=value...], lab:DEVICE[,rules=N], tester:PORT,PORT, trex:HOST[,key=value...],"
+    " iperf3:SERVER[,key=value...], cmd:PROGRAM ARGUMENTS or replay:RUN"
+)
 """What can be written after ``--measurer``."""
 
 
@@ -58,6 +61,14 @@ def open_measurer(spec: str, *, timeout_s: float, tester_arguments: list[str], i
         from brimful.measurers.tester import tester_on_ports
 
         return tester_on_ports(rest.split(","), tester_arguments, **own)
+    if kind == "trex":
+        from brimful.measurers.trex import open_trex
+
+        return open_trex(rest, tester_arguments, ip=ip, **own)
+    if kind == "iperf3":
+        from brimful.measurers.iperf3 import open_iperf3
+
+        return open_iperf3(rest, tester_arguments, ip=ip, **own)
     message = f"measurer {spec!r}: {kind!r} is unknown; write {FORMS}"
     raise UsageError(message)
 

@@ -1,0 +1,244 @@
+"""iperf3 in UDP mode as a tester, for those who have nothing else (``docs/how-to/iperf3.md``)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from brimful.errors import MeasureError, UsageError
+from brimful.measurers.base import Description, InvalidTrialError, TrialFailedError, TrialOutput
+
+_ETHERNET_BYTES = 18
+"""With the frame check sequence."""
+_HEADER_BYTES = {4: _ETHERNET_BYTES + 20 + 8, 6: _ETHERNET_BYTES + 40 + 8}
+_SMALLEST_DATAGRAM = 16
+_LARGEST_DATAGRAM = 65507
+_MOST_STREAMS = 128
+_RATE_TOLERANCE = 0.02
+"""Its timers tick every millisecond: over a fifth of a second the rate is off by so much at most."""
+_UNSEEN_S = 0.02
+"""The receiver stops listening when it hears, on another connection, that sending is over: the last frames may be
+missing from its counters without being lost."""
+_TICK_FRAMES = 10
+_SET_UP_S = 5.0
+"""How long connecting to the server and fetching its counters may take."""
+
+
+@dataclass(frozen=True)
+class Iperf3Options:
+    """What stays the same in all trials."""
+
+    server: str
+    datagram_bytes: int
+    streams: int = 1
+    both_ways: bool = False
+    ip: int = 4
+    port: int = 5201
+    max_stretch_s: float = 0.05
+    window_bytes: int | None = None
+    prefix: tuple[str, ...] = ()
+    """What to run iperf3 through: a command that enters a network namespace."""
+
+
+def open_iperf3(spec: str, tester_arguments: list[str], *, ip: int, timeout_s: float) -> Iperf3Measurer:
+    """Drive iperf3 against the server that ``HOST[,key=value...]`` names.
+
+    Raises
+    ------
+    UsageError
+        When an option is unknown, iperf3 is not installed or cannot send such traffic.
+    """
+    server, *words = spec.split(",")
+    given = dict(word.partition("=")[::2] for word in words)
+    unknown = sorted(given.keys() - {"port", "max-stretch", "window", "netns"})
+    if unknown:
+        message = f"measurer 'iperf3:{spec}': {unknown[0]!r} is none of port=, max-stretch=, window=, netns="
+        raise UsageError(message)
+    traffic = dict(argument.removeprefix("--").partition("=")[::2] for argument in tester_arguments)
+    unknown = sorted(traffic.keys() - {"frame-size", "flows", "direction"})
+    if unknown:
+        message = f"--{unknown[0]}: iperf3 cannot send such traffic; leave it out"
+        raise UsageError(message)
+    try:
+        options = Iperf3Options(
+            server=server,
+            datagram_bytes=_datagram_bytes(traffic.get("frame-size", "64"), ip),
+            streams=int(traffic.get("flows", "1")),
+            both_ways=traffic.get("direction", "bi") == "bi",
+            ip=ip,
+            port=int(given.get("port", "5201")),
+            max_stretch_s=float(given.get("max-stretch", "0.05")),
+            window_bytes=int(given["window"]) if "window" in given else None,
+            prefix=("ip", "netns", "exec", given["netns"]) if "netns" in given else (),
+        )
+    except ValueError as error:
+        message = f"measurer 'iperf3:{spec}': {error}; write numbers, seconds and bytes"
+        raise UsageError(message) from error
+    if options.streams > _MOST_STREAMS:
+        message = f"--flows {options.streams}: iperf3 has at most {_MOST_STREAMS} streams"
+        raise UsageError(message)
+    return Iperf3Measurer(options, timeout_s=timeout_s)
+
+
+def _datagram_bytes(frame_size: str, ip: int) -> int:
+    headers = _HEADER_BYTES[ip]
+    least, most = headers + _SMALLEST_DATAGRAM, headers + _LARGEST_DATAGRAM
+    if not frame_size.isdecimal() or not least <= int(frame_size) <= most:
+        message = f"--frame-size {frame_size}: over IPv{ip} iperf3 can send frames of {least} to {most} bytes"
+        raise UsageError(message)
+    return int(frame_size) - headers
+
+
+class Iperf3Measurer:
+    """Runs iperf3 once for each trial and reads its JSON."""
+
+    def __init__(self, options: Iperf3Options, *, timeout_s: float) -> None:
+        self._options = options
+        self._timeout_s = min(timeout_s, _SET_UP_S)
+        if shutil.which("iperf3") is None:
+            message = "iperf3 is not installed here: install the Debian package iperf3, or choose another measurer"
+            raise UsageError(message)
+        self._process: subprocess.Popen[str] | None = None
+
+    def describe(self) -> Description:
+        """Say what is sent. There is no highest load: iperf3 does not know its own."""
+        options = self._options
+        return Description(
+            name=f"iperf3 to {options.server}",
+            conversion_factor=2.0 if options.both_ways else 1.0,
+            contract="lost: missing among the datagrams up to the last one that the iperf3 receiver counted",
+            traffic={
+                "datagram_bytes": options.datagram_bytes,
+                "frame_size": options.datagram_bytes + _HEADER_BYTES[options.ip],
+                "flows": options.streams,
+                "direction": "bi" if options.both_ways else "uni",
+                "ip": options.ip,
+            },
+        )
+
+    def measure(self, load: float, duration_s: float, *, stop_above: float | None = None) -> TrialOutput:
+        """Send the frames of one trial and fetch both counts."""
+        frames = max(1, round(load * duration_s))
+        report = self._run(load, frames, duration_s)
+        where = f"iperf3 to {self._options.server}: trial at {load:g}/s"
+        if "error" in report:
+            said = f"{where}: {' '.join(str(report['error']).split())}"
+            if "unable to connect" in said:
+                message = f"{said}; start `iperf3 -s` there"
+                raise MeasureError(message)
+            raise InvalidTrialError(said)
+        ways = [("forward", "sum_sent", "sum_received")]
+        if self._options.both_ways:
+            ways.append(("backward", "sum_sent_bidir_reverse", "sum_received_bidir_reverse"))
+        try:
+            end = report["end"]
+            directions = [
+                direction(
+                    name, end[sent], end[received], self._options, load=load, frames=frames, duration_s=duration_s
+                )
+                for name, sent, received in ways
+            ]
+        except (KeyError, TypeError) as error:
+            message = f"{where}: the report of iperf3 lacks {error}; use iperf3 3.10 or later at both ends"
+            raise TrialFailedError(message) from error
+        return TrialOutput(
+            sent=sum(way["sent"] for way in directions),
+            lost=sum(way["lost"] for way in directions),
+            directions=directions,
+            extra={"cpu_utilization_percent": end.get("cpu_utilization_percent")},
+        )
+
+    def _run(self, load: float, frames: int, duration_s: float) -> dict[str, Any]:
+        options = self._options
+        bits_per_second = max(1, round(load * options.datagram_bytes * 8 / options.streams))
+        command = [*options.prefix, "iperf3", "--json", "--udp", f"-{options.ip}", "--client", options.server]
+        # A count, not a time: iperf3 knows whole seconds only.
+        command += [f"--port={options.port}", f"--blockcount={frames}", f"--bitrate={bits_per_second}"]
+        command += [f"--length={options.datagram_bytes}", f"--parallel={options.streams}"]
+        command += ["--bidir"] if options.both_ways else []
+        command += [f"--window={options.window_bytes}"] if options.window_bytes else []
+        patience_s = duration_s + options.max_stretch_s + self._timeout_s
+        begin = time.monotonic()
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
+        try:
+            said, complaint = self._process.communicate(timeout=patience_s)
+        except subprocess.TimeoutExpired:
+            elapsed_s = time.monotonic() - begin
+            message = f"stretched: iperf3 had not finished the {duration_s:g} s of the trial after {elapsed_s:.1f} s"
+            raise InvalidTrialError(message) from None
+        finally:
+            self.close()
+        try:
+            report: dict[str, Any] = json.loads(said)
+        except ValueError as error:
+            message = f"iperf3: no JSON came back; it said: {' '.join((complaint or said).split())[:200]}"
+            raise TrialFailedError(message) from error
+        return report
+
+    def now(self) -> float:
+        """Give the time of the wall clock."""
+        return time.monotonic()
+
+    def resume_at(self, elapsed_s: float) -> None:
+        """Nothing to do: the past is past."""
+
+    def close(self) -> None:
+        """End a trial that runs."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def direction(
+    name: str,
+    sender: dict[str, Any],
+    receiver: dict[str, Any],
+    options: Iperf3Options,
+    *,
+    load: float,
+    frames: int,
+    duration_s: float,
+) -> dict[str, Any]:
+    """Give what was sent and lost in one direction.
+
+    Raises
+    ------
+    InvalidTrialError
+        When the sender was not as fast as asked, or sent for longer or less.
+    """
+    offered, seconds, seen = int(sender["packets"]), float(sender["seconds"]), int(receiver["packets"])
+    arrived = int(receiver["bytes"]) // options.datagram_bytes
+    if seconds > duration_s + options.max_stretch_s:
+        message = f"{name}: stretched: sent for {seconds:.3f} s instead of {duration_s:g} s: the sender is too slow"
+        raise InvalidTrialError(message)
+    due = frames - max(load * options.max_stretch_s, _TICK_FRAMES)
+    if offered < due * (1 - _RATE_TOLERANCE):
+        message = f"{name}: {frames - offered} of {frames} frames were not sent: the sender is too slow"
+        raise InvalidTrialError(message)
+    if arrived > offered:
+        message = (
+            f"{name}: {arrived} frames arrived of {offered} that were sent: duplicates, or a server of another age"
+        )
+        raise InvalidTrialError(message)
+    unseen = offered - seen
+    population = seen if 0 <= unseen <= load * _UNSEEN_S + _TICK_FRAMES and seen else offered
+    return {
+        "name": name,
+        "sent": population,
+        "lost": max(0, population - arrived),
+        "offered": offered,
+        "arrived": arrived,
+        "unseen_at_end": unseen,
+        "seconds": seconds,
+    }

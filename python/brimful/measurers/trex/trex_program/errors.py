@@ -1,0 +1,15 @@
+"""The two ways in which a trial can fail."""
+
+from __future__ import annotations
+
+
+class CannotMeasureError(Exception):
+    """Nothing can be measured before somebody changes something."""
+
+
+class SpoiledError(Exception):
+    """A trial that says nothing about the device under test; another one may."""
+
+
+class LostSessionError(SpoiledError):
+    """The server does not know this client any more, or is gone: the next trial needs a new session."""

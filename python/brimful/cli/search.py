@@ -80,24 +80,22 @@ def _checked_strategy(context: click.Context, parameter: click.Parameter, text: 
     help="How much longer than a trial its reply may take.",
 )
 @click.option("--no-calibrate", is_flag=True, help="Do not measure the tester's own ceiling first.")
-@click.option(
-    "--frame-size", metavar="BYTES|imix", default="64", show_default=True, help="Frames of our own tester, with FCS."
-)
-@click.option("--flows", type=click.IntRange(1, 1 << 20), default=1, show_default=True, help="Flows of our own tester.")
+@click.option("--frame-size", metavar="BYTES|imix", default="64", show_default=True, help="Bytes of a frame, with FCS.")
+@click.option("--flows", type=click.IntRange(1, 1 << 20), default=1, show_default=True, help="Flows of each direction.")
 @click.option(
     "--direction",
     type=click.Choice(["bi", "uni"]),
     default="bi",
     show_default=True,
-    help="Directions of our own tester.",
+    help="Both ways at once, or one.",
 )
-@click.option("--vlan", type=click.IntRange(1, 4094), help="VLAN of our own tester's frames.")
+@click.option("--vlan", type=click.IntRange(1, 4094), help="VLAN of all frames.")
 @click.option(
     "--ip",
     type=click.Choice(["4", "6"]),
     default="4",
     show_default=True,
-    help="Internet protocol of our own tester's frames.",
+    help="Internet protocol of all frames.",
 )
 @click.option(
     "--tester-option", "tester_extra", multiple=True, metavar="OPTION", help="Any further option of brimful-tester."

@@ -64,7 +64,7 @@ def solve(
     as_json: bool,
     **files: Path | None,
 ) -> int:
-    r"""Solve rules on RESULTs: your own, or those of the benchmark.
+    """Solve rules on RESULTs: your own, or those of the benchmark.
 
     \b
     A rule is name=NAME and one target (none: naive), parted by commas:

@@ -1,0 +1,211 @@
+"""From sources of results to the tests of a store."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from brimful.discards.archives import DAMAGED, Member, members
+from brimful.discards.speed_tests.clients import name_clients, settle_clients
+from brimful.discards.speed_tests.documents import read_documents
+from brimful.discards.speed_tests.merging import Collector, Merged
+from brimful.discards.speed_tests.pseudonyms import Pseudonyms
+from brimful.discards.speed_tests.rows import Server, Tally, Test, find_server, to_table
+from brimful.discards.store import Store
+from brimful.errors import UsageError
+
+DOCUMENTS = (".json", ".jsonl")
+TABLES = (".csv", ".parquet")
+COMPRESSED = (".tar", ".tgz", ".tar.gz", *(f"{ending}.gz" for ending in (*DOCUMENTS, *TABLES)))
+BATCH_TESTS = 20_000
+MERGE_ROWS = 10_000_000
+"""Rows are put aside on disk until there are so many; then they are merged into their partitions."""
+
+Progress = Callable[[int, int], None]
+"""Is told the bytes of sources that are done, and the tests found so far."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the sources do not say themselves."""
+
+    server: Server | None = None
+    """Of results that do not name theirs."""
+    pseudonyms: Pseudonyms | None = None
+
+    def digest(self, path: Path) -> str:
+        """Give the digest of a source: other settings make other rows of the same content."""
+        digest = hashlib.blake2b(digest_size=20)
+        with path.open("rb") as file:
+            while chunk := file.read(1 << 20):
+                digest.update(chunk)
+        key = self.pseudonyms.fingerprint if self.pseudonyms else None
+        digest.update(repr((self.server, key)).encode())
+        return digest.hexdigest()
+
+
+@dataclass
+class Summary:
+    """What a load came to."""
+
+    sources: int = 0
+    known_sources: int = 0
+    """Are in the store already: they were not read again."""
+    results: int = 0
+    tests: int = 0
+    empty: int = 0
+    without_transfer: int = 0
+    other_members: int = 0
+    kinds: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Tests by protocol and direction."""
+    sites: set[str] = field(default_factory=set)
+    first: datetime.datetime | None = None
+    """Earliest and latest start of a test."""
+    last: datetime.datetime | None = None
+    bad: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Results that could not be read, by source and reason."""
+    merged: Merged = field(default_factory=Merged)
+
+    @property
+    def bad_share(self) -> float:
+        """How many of the results could not be read."""
+        return self.bad.total() / self.results if self.results else 0.0
+
+    def _add_rows(self, rows: pa.Table) -> None:
+        counts = rows.group_by(["protocol", "direction"]).aggregate([([], "count_all")])
+        for row in counts.to_pylist():
+            self.kinds[row["protocol"], row["direction"]] += row["count_all"]
+        self.sites |= set(pc.unique(rows["site"]).to_pylist())
+        bounds = pc.min_max(rows["start"]).as_py()
+        self.first = min(filter(None, (self.first, bounds["min"])))
+        self.last = max(filter(None, (self.last, bounds["max"])))
+
+    def _add_tally(self, tally: Tally) -> None:
+        for name in ("results", "tests", "empty", "without_transfer", "other_members"):
+            setattr(self, name, getattr(self, name) + getattr(tally, name))
+        for reason, count in tally.bad.items():
+            self.bad[tally.source, reason] += count
+
+
+def find_sources(paths: list[Path]) -> list[Path]:
+    """Give the files that are named, and those with known endings in the directories that are.
+
+    Raises
+    ------
+    UsageError
+        When one is not there, or a directory has none.
+    """
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            endings = (*DOCUMENTS, *TABLES, *COMPRESSED)
+            inside = sorted(file for file in path.rglob("*") if file.name.lower().endswith(endings) and file.is_file())
+            if not inside:
+                message = f"{path}: no file in it ends in {', '.join(endings)}"
+                raise UsageError(message)
+            found += inside
+        elif not path.exists():
+            message = f"{path}: is not there"
+            raise UsageError(message)
+        else:
+            found.append(path)
+    return found
+
+
+def load(store: Store, sources: list[Path], settings: Settings, *, progress: Progress) -> Summary:
+    """Put the tests in sources into a store.
+
+    A source is noted once all its tests are in; one that is noted is not read again.
+
+    Raises
+    ------
+    UsageError
+        When a source is not there, or the store holds clients under other pseudonyms.
+    BrimfulError
+        When the store cannot be written.
+    """
+    paths = find_sources(sources)
+    with store.writing():
+        settle_clients(store, settings.pseudonyms)
+        return _Load(store, settings, progress).run(paths)
+
+
+class _Load:
+    def __init__(self, store: Store, settings: Settings, progress: Progress) -> None:
+        self._store = store
+        self._settings = settings
+        self._progress = progress
+        self._collector = Collector(store)
+        self._summary = Summary()
+        self._read: dict[str, Tally] = {}
+        """Sources that were read whole and whose rows are not merged yet, by digest."""
+
+    def run(self, paths: list[Path]) -> Summary:
+        known = set(self._store.ingested())
+        done = 0
+        for path in paths:
+            self._summary.sources += 1
+            digest = self._settings.digest(path)
+            if digest in known:
+                self._summary.known_sources += 1
+            else:
+                known.add(digest)
+                self._read_source(path, digest, done)
+            done += path.stat().st_size
+            self._progress(done, self._summary.tests)
+        self._merge()
+        return self._summary
+
+    def _read_source(self, path: Path, digest: str, done: int) -> None:
+        tally = Tally(str(path))
+        for rows in read_source(path, self._settings, tally):
+            if not rows.num_rows:
+                continue
+            tally.tests += rows.num_rows
+            self._summary._add_rows(rows)
+            self._collector.add(rows)
+            self._progress(done, self._summary.tests + tally.tests)
+            if self._collector.rows >= MERGE_ROWS:
+                self._merge()
+        self._summary._add_tally(tally)
+        self._read[digest] = tally
+
+    def _merge(self) -> None:
+        self._collector.merge(self._summary.merged)
+        for digest, tally in self._read.items():
+            self._store.note_unread(tally.unread)
+            self._store.note_ingested({"digest": digest, "table": "tests", **tally.counts()})
+        self._read = {}
+
+
+def read_source(path: Path, settings: Settings, tally: Tally) -> Iterator[pa.Table]:
+    """Give the tests of a source as tables of `rows.ROWS`; what cannot be read goes to the tally."""
+    tests = _documents(path, settings, tally)
+    while batch := list(islice(tests, BATCH_TESTS)):
+        yield name_clients(to_table(batch), settings.pseudonyms)
+
+
+def _documents(path: Path, settings: Settings, tally: Tally) -> Iterator[Test]:
+    for member in _members(path, tally):
+        if member.name.lower().endswith(DOCUMENTS):
+            server = find_server(member.name) or settings.server
+            yield from read_documents(member.file, member.name, server, tally)
+        else:
+            tally.other_members += 1
+
+
+def _members(path: Path, tally: Tally) -> Iterator[Member]:
+    """Give what an archive holds, as far as it can be read."""
+    try:
+        yield from members(path)
+    except DAMAGED:
+        tally.results += 1
+        tally.reject("the archive is damaged or ends early")

@@ -1,0 +1,151 @@
+"""Puts rows of tests into their partitions, with a bounded amount of memory, in whatever order they come."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from brimful.discards.schema import TESTS
+from brimful.discards.speed_tests.rows import ROWS
+from brimful.discards.store import Partition, Store
+
+RUN_ROWS = 400_000
+"""So many rows are held in memory; more are sorted and put aside."""
+PARTITION_NAME = "tests"
+
+Key = tuple[str, datetime.date]
+"""Site and day."""
+
+
+@dataclass
+class Merged:
+    """What was new among rows that were merged into a store."""
+
+    added: int = 0
+    repeated: int = 0
+    """Were there already, the same."""
+    conflicts: int = 0
+    """Were there already, with other content: the latest is kept."""
+    partitions: int = 0
+    """Files that were written."""
+
+
+class Collector:
+    """Takes rows in any order and merges them into a store: an external merge sort by site and day."""
+
+    def __init__(self, store: Store, *, run_rows: int = RUN_ROWS) -> None:
+        self._store = store
+        self._run_rows = run_rows
+        self._pending: list[pa.Table] = []
+        self._runs: list[_Run] = []
+        self.rows = 0
+        """Not merged yet."""
+        self._remove_runs()
+
+    def add(self, rows: pa.Table) -> None:
+        """Take rows of `ROWS`."""
+        if not rows.num_rows:
+            return
+        self._pending.append(rows)
+        self.rows += rows.num_rows
+        if sum(table.num_rows for table in self._pending) >= self._run_rows:
+            self._put_aside()
+
+    def merge(self, merged: Merged) -> None:
+        """Put all rows taken so far into the store, and count what was new."""
+        runs = [*self._runs, *([_Run(self._sorted_pending())] if self._pending else [])]
+        for key in sorted({key for run in runs for key in run.places}):
+            _merge_partition(self._store, key, pa.concat_tables([run.rows_of(key) for run in runs]), merged)
+        self._pending, self._runs, self.rows = [], [], 0
+        self._remove_runs()
+
+    def _put_aside(self) -> None:
+        rows = self._sorted_pending()
+        path = self._directory / f"{len(self._runs)}.arrow"
+        path.parent.mkdir(exist_ok=True)
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, rows.schema) as writer:
+            writer.write_table(rows)
+        with pa.memory_map(str(path)) as file:
+            self._runs.append(_Run(pa.ipc.open_file(file).read_all()))
+        self._pending = []
+
+    def _sorted_pending(self) -> pa.Table:
+        rows = pa.concat_tables(self._pending)
+        rows = rows.append_column("day", pc.cast(rows["start"], pa.date32(), safe=False))
+        # The sort is stable: of two rows with one id, the one that came last stays last.
+        return rows.take(pc.sort_indices(rows, [("site", "ascending"), ("day", "ascending")])).combine_chunks()
+
+    @property
+    def _directory(self) -> Path:
+        return self._store.path / ".runs"
+
+    def _remove_runs(self) -> None:
+        """Remove what was put aside, also by a program that was killed."""
+        for path in self._directory.glob("*.arrow"):
+            path.unlink()
+        with contextlib.suppress(FileNotFoundError):
+            self._directory.rmdir()
+
+
+class _Run:
+    """Rows sorted by site and day, and where those of each lie."""
+
+    def __init__(self, rows: pa.Table) -> None:
+        self._rows = rows
+        self.places = dict(_places(rows))
+
+    def rows_of(self, key: Key) -> pa.Table:
+        first, after = self.places.get(key, (0, 0))
+        return self._rows.slice(first, after - first).select(ROWS.names)
+
+
+def _places(rows: pa.Table) -> Iterator[tuple[Key, tuple[int, int]]]:
+    sites = pc.rank(rows["site"], tiebreaker="dense").to_numpy()
+    days = rows["day"].cast(pa.int32()).to_numpy()
+    edges = np.flatnonzero((np.diff(sites) != 0) | (np.diff(days) != 0)) + 1
+    bounds = [0, *edges.tolist(), rows.num_rows]
+    for first, after in zip(bounds[:-1], bounds[1:], strict=True):
+        yield (rows["site"][first].as_py(), rows["day"][first].as_py()), (first, after)
+
+
+def _merge_partition(store: Store, key: Key, rows: pa.Table, merged: Merged) -> None:
+    site, day = key
+    partition = Partition("tests", site, day, PARTITION_NAME)
+    rows = rows.drop_columns(["site"])
+    stored = store.read(partition, TESTS)
+    if stored is not None:
+        rows = pa.concat_tables([stored.cast(rows.schema), rows])
+    kept, conflicts = keep_latest(rows)
+    dropped = rows.num_rows - kept.num_rows
+    added = kept.num_rows - (stored.num_rows if stored is not None else 0)
+    merged.added += added
+    merged.conflicts += conflicts
+    merged.repeated += dropped - conflicts
+    if added or conflicts:
+        merged.partitions += 1
+        store.write(partition, kept.sort_by([("start", "ascending"), ("test_id", "ascending")]).cast(TESTS))
+
+
+def keep_latest(rows: pa.Table) -> tuple[pa.Table, int]:
+    """Keep the last row of each id; say how many of the others differ from it."""
+    ids = pc.dictionary_encode(rows["test_id"].combine_chunks()).indices.to_numpy()
+    places = np.arange(len(ids))
+    last = np.zeros(len(ids), dtype=np.int64)
+    np.maximum.at(last, ids, places)
+    keepers = last[ids]
+    dropped = np.flatnonzero(keepers != places)
+    if not len(dropped):
+        return rows, 0
+    old, new = rows.take(dropped), rows.take(keepers[dropped])
+    differ = np.zeros(len(dropped), dtype=bool)
+    for one, other in zip(old.columns, new.columns, strict=True):
+        same = pc.or_kleene(pc.equal(one, other), pc.and_(pc.is_null(one), pc.is_null(other)))
+        differ |= ~pc.fill_null(same, False).to_numpy()
+    return rows.filter(pa.array(keepers == places)), int(differ.sum())

@@ -30,6 +30,13 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Replace clients by pseudonyms under the key in this file; made if it is not there.",
 )
+@click.option(
+    "--columns",
+    "columns_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Say in TOML which columns of a table tell what: for tables that are not known.",
+)
 @click.option("--max-bad", default="1%", show_default=True, metavar="RATIO", help="Of results that cannot be read.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def tests(
@@ -37,6 +44,7 @@ def tests(
     store: Path,
     server: str | None,
     key_file: Path | None,
+    columns_file: Path | None,
     max_bad: str,
     as_json: bool,
 ) -> int:
@@ -44,20 +52,24 @@ def tests(
 
     \b
     ndt5, ndt7       result files, archives of them, archives of archives
+    web100           tables (CSV, Parquet) with the columns of M-Lab's first years
     M-Lab's tables   JSON Lines of ndt.ndt5, ndt.ndt7 or unified views
     iperf3           what iperf3 --json prints
+    others           tables whose columns --columns names
 
     Sources that are in already are not read again; the same tests in other sources change nothing.
 
     Exit code 1: more than --max-bad of the results could not be read; the others are in.
     """
     from brimful.discards.speed_tests.loading import Settings, load
+    from brimful.discards.speed_tests.mapping import read_mappings
     from brimful.discards.speed_tests.pseudonyms import Pseudonyms
     from brimful.discards.store import Store
 
     limit = units.parse_ratio(max_bad)
     settings = Settings(
         server=_server(server),
+        mappings=read_mappings(columns_file) if columns_file else None,
         pseudonyms=Pseudonyms.from_file(key_file) if key_file else None,
     )
     with _progress(list(sources)) as progress:

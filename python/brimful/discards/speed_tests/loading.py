@@ -13,12 +13,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from brimful.discards.archives import DAMAGED, Member, members
+from brimful.discards.speed_tests.archives import DAMAGED, Member, members
 from brimful.discards.speed_tests.clients import name_clients, settle_clients
 from brimful.discards.speed_tests.documents import read_documents
+from brimful.discards.speed_tests.mapping import Mapping
 from brimful.discards.speed_tests.merging import Collector, Merged
 from brimful.discards.speed_tests.pseudonyms import Pseudonyms
-from brimful.discards.speed_tests.rows import Server, Tally, Test, find_server, to_table
+from brimful.discards.speed_tests.rows import Server, Tally, find_server, to_table
+from brimful.discards.speed_tests.table_files import read_csv, read_parquet
 from brimful.discards.store import Store
 from brimful.errors import UsageError
 
@@ -39,6 +41,8 @@ class Settings:
 
     server: Server | None = None
     """Of results that do not name theirs."""
+    mappings: tuple[Mapping, ...] | None = None
+    """Of the columns of tables that are not known."""
     pseudonyms: Pseudonyms | None = None
 
     def digest(self, path: Path) -> str:
@@ -48,7 +52,7 @@ class Settings:
             while chunk := file.read(1 << 20):
                 digest.update(chunk)
         key = self.pseudonyms.fingerprint if self.pseudonyms else None
-        digest.update(repr((self.server, key)).encode())
+        digest.update(repr((self.server, self.mappings, key)).encode())
         return digest.hexdigest()
 
 
@@ -165,7 +169,7 @@ class _Load:
         return self._summary
 
     def _read_source(self, path: Path, digest: str, done: int) -> None:
-        tally = Tally(str(path))
+        tally = Tally(str(path), keeps_text=self._settings.pseudonyms is None)
         for rows in read_source(path, self._settings, tally):
             if not rows.num_rows:
                 continue
@@ -188,18 +192,27 @@ class _Load:
 
 def read_source(path: Path, settings: Settings, tally: Tally) -> Iterator[pa.Table]:
     """Give the tests of a source as tables of `rows.ROWS`; what cannot be read goes to the tally."""
-    tests = _documents(path, settings, tally)
-    while batch := list(islice(tests, BATCH_TESTS)):
-        yield name_clients(to_table(batch), settings.pseudonyms)
-
-
-def _documents(path: Path, settings: Settings, tally: Tally) -> Iterator[Test]:
     for member in _members(path, tally):
-        if member.name.lower().endswith(DOCUMENTS):
-            server = find_server(member.name) or settings.server
-            yield from read_documents(member.file, member.name, server, tally)
-        else:
-            tally.other_members += 1
+        try:
+            for rows in _read_member(member, settings, tally):
+                yield name_clients(rows, settings.pseudonyms)
+        except (*DAMAGED, pa.ArrowException):
+            tally.results += 1
+            tally.reject("is damaged or ends early", member=member.name)
+
+
+def _read_member(member: Member, settings: Settings, tally: Tally) -> Iterator[pa.Table]:
+    server = find_server(member.name) or settings.server
+    name = member.name.lower()
+    if name.endswith(DOCUMENTS):
+        tests = read_documents(member.file, member.name, server, tally)
+        while batch := list(islice(tests, BATCH_TESTS)):
+            yield to_table(batch)
+    elif name.endswith(TABLES):
+        read = read_csv if name.endswith(".csv") else read_parquet
+        yield from read(member.file, settings.mappings, server, tally, member=member.name)
+    else:
+        tally.other_members += 1
 
 
 def _members(path: Path, tally: Tally) -> Iterator[Member]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import itertools
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from brimful.discards.store import Partition, Store
 
 RUN_ROWS = 400_000
 """So many rows are held in memory; more are sorted and put aside."""
+WRITERS = 8
 PARTITION_NAME = "tests"
 
 Key = tuple[str, datetime.date]
@@ -35,6 +38,13 @@ class Merged:
     """Were there already, with other content: the latest is kept."""
     partitions: int = 0
     """Files that were written."""
+
+    def add(self, other: Merged) -> None:
+        """Count what another merge came to as well."""
+        self.added += other.added
+        self.repeated += other.repeated
+        self.conflicts += other.conflicts
+        self.partitions += other.partitions
 
 
 class Collector:
@@ -61,8 +71,14 @@ class Collector:
     def merge(self, merged: Merged) -> None:
         """Put all rows taken so far into the store, and count what was new."""
         runs = [*self._runs, *([_Run(self._sorted_pending())] if self._pending else [])]
-        for key in sorted({key for run in runs for key in run.places}):
-            _merge_partition(self._store, key, pa.concat_tables([run.rows_of(key) for run in runs]), merged)
+
+        def merge_partition(key: Key) -> Merged:
+            return _merge_partition(self._store, key, pa.concat_tables([run.rows_of(key) for run in runs]))
+
+        # A write waits for the disk most of the time.
+        with ThreadPoolExecutor(WRITERS) as pool:
+            for part in pool.map(merge_partition, sorted({key for run in runs for key in run.places})):
+                merged.add(part)
         self._pending, self._runs, self.rows = [], [], 0
         self._remove_runs()
 
@@ -111,11 +127,11 @@ def _places(rows: pa.Table) -> Iterator[tuple[Key, tuple[int, int]]]:
     days = rows["day"].cast(pa.int32()).to_numpy()
     edges = np.flatnonzero((np.diff(sites) != 0) | (np.diff(days) != 0)) + 1
     bounds = [0, *edges.tolist(), rows.num_rows]
-    for first, after in zip(bounds[:-1], bounds[1:], strict=True):
+    for first, after in itertools.pairwise(bounds):
         yield (rows["site"][first].as_py(), rows["day"][first].as_py()), (first, after)
 
 
-def _merge_partition(store: Store, key: Key, rows: pa.Table, merged: Merged) -> None:
+def _merge_partition(store: Store, key: Key, rows: pa.Table) -> Merged:
     site, day = key
     partition = Partition("tests", site, day, PARTITION_NAME)
     rows = rows.drop_columns(["site"])
@@ -125,12 +141,9 @@ def _merge_partition(store: Store, key: Key, rows: pa.Table, merged: Merged) -> 
     kept, conflicts = keep_latest(rows)
     dropped = rows.num_rows - kept.num_rows
     added = kept.num_rows - (stored.num_rows if stored is not None else 0)
-    merged.added += added
-    merged.conflicts += conflicts
-    merged.repeated += dropped - conflicts
     if added or conflicts:
-        merged.partitions += 1
         store.write(partition, kept.sort_by([("start", "ascending"), ("test_id", "ascending")]).cast(TESTS))
+    return Merged(added, dropped - conflicts, conflicts, int(bool(added or conflicts)))
 
 
 def keep_latest(rows: pa.Table) -> tuple[pa.Table, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -97,6 +97,11 @@ def tests_of(result: Result, server: Server | None) -> list[Test]:
     ]
 
 
+def stripped_id(uuid: str) -> str:
+    """Give an id as M-Lab's tables have it: without the mark of hosts whose clock may have been set back."""
+    return uuid.replace("_unsafe", "")
+
+
 def _test(protocol: str, direction: str, transfer: Transfer, result: Result, server: Server | None) -> Test:
     if server is None:
         message = "the server is not known: give it with --server"
@@ -110,8 +115,7 @@ def _test(protocol: str, direction: str, transfer: Transfer, result: Result, ser
     measured = (_of_ndt5 if protocol == "ndt5" else _of_ndt7)(direction, transfer, (end - start) / 1e6)
     return Test(
         site=server.site,
-        # "_unsafe" marks ids made by a host that may have started twice with the same clock; M-Lab's tables leave it out.
-        test_id=(transfer.UUID or "").replace("_unsafe", ""),
+        test_id=stripped_id(transfer.UUID or ""),
         protocol=protocol,
         direction=direction,
         machine=server.machine,
@@ -127,19 +131,19 @@ def _test(protocol: str, direction: str, transfer: Transfer, result: Result, ser
     )
 
 
-def _of_ndt5(direction: str, transfer: Transfer, duration_s: float) -> dict[str, int | float | str | None]:
-    said = transfer.TCPInfo or TcpInfo()
+def _of_ndt5(direction: str, transfer: Transfer, duration_s: float) -> dict[str, Any]:
+    said = (transfer.TCPInfo if direction == "download" else None) or TcpInfo()
     mean_mbps = transfer.MeanThroughputMbps
     return {
-        "bytes": said.BytesAcked if direction == "download" else None,
-        "sending_s": said.BusyTime / 1e6 if said.BusyTime and direction == "download" else duration_s,
+        "bytes": said.BytesAcked,
+        "sending_s": said.BusyTime / 1e6 if said.BusyTime else duration_s,
         "rate_bps": None if mean_mbps is None else mean_mbps * 1e6,
         **_retransmissions(said),
         "congestion_control": "cubic",
     }
 
 
-def _of_ndt7(direction: str, transfer: Transfer, duration_s: float) -> dict[str, int | float | str | None]:
+def _of_ndt7(direction: str, transfer: Transfer, duration_s: float) -> dict[str, Any]:
     measured = [one.TCPInfo for one in transfer.ServerMeasurements or [] if one.TCPInfo is not None]
     said = measured[-1] if measured else TcpInfo()
     octets = said.BytesAcked if direction == "download" else said.BytesReceived
@@ -222,7 +226,7 @@ def _analysed_test(analysed: Analysed, host: Host, client: Host, server: Server 
         raise ResultError(trouble)
     return Test(
         site=server.site,
-        test_id=analysed.UUID.replace("_unsafe", ""),
+        test_id=stripped_id(analysed.UUID),
         protocol={"reno": "web100", "cubic": "ndt5", "bbr": "ndt7"}.get(analysed.CongestionControl or "", "ndt"),
         direction="download",
         machine=server.machine,

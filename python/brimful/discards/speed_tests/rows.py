@@ -48,7 +48,7 @@ class Server(NamedTuple):
     """As it was delivered."""
 
 
-_MLAB = re.compile(r"(mlab[1-4])[.-]([a-z]{3}[0-9][0-9t])(?![a-z0-9])")
+_MLAB = re.compile(r"((mlab[1-4])[.-]([a-z]{3}[0-9][0-9t]))(?![a-z0-9])")
 _MACHINE_AND_SITE = re.compile(r"([^-./\s]+)-([^/\s]+)")
 
 
@@ -60,10 +60,8 @@ def find_server(text: str) -> Server | None:
     >>> find_server("ndt.iupui.mlab2.dfw02.measurement-lab.org").site
     'dfw02'
     """
-    found = None
-    for found in _MLAB.finditer(text):
-        pass
-    return Server(found[1], found[2], found[0]) if found else None
+    found = _MLAB.findall(text)
+    return Server(found[-1][1], found[-1][2], found[-1][0]) if found else None
 
 
 def parse_server(text: str) -> Server | None:
@@ -98,13 +96,13 @@ def parse_time(text: str) -> int:
     return (time - EPOCH) // _MICROSECOND
 
 
-_FIRST_US = (FIRST_TIME - EPOCH) // _MICROSECOND
-_LAST_US = (LAST_TIME - EPOCH) // _MICROSECOND
+FIRST_US = (FIRST_TIME - EPOCH) // _MICROSECOND
+LAST_US = (LAST_TIME - EPOCH) // _MICROSECOND
 
 
 def time_trouble(start_us: int, end_us: int) -> str | None:
     """Say what is wrong with the times of a test, if anything."""
-    if not _FIRST_US <= start_us < _LAST_US:
+    if not FIRST_US <= start_us < LAST_US:
         return OUT_OF_YEARS
     if end_us < start_us:
         return ENDS_BEFORE_START
@@ -157,6 +155,8 @@ class Tally:
     """What became of the results of one source."""
 
     source: str
+    keeps_text: bool = True
+    """What cannot be read may name clients: it is not kept where they must not be known."""
     results: int = 0
     """Files, lines or rows that are results of speed tests, or should be."""
     tests: int = 0
@@ -181,6 +181,7 @@ class Tally:
         """Count results that cannot be read, and keep the first ones."""
         self.bad[reason] += count
         if self.bad[reason] <= KEPT_PER_REASON:
+            kept = text[:KEPT_TEXT] if self.keeps_text else ""
             self.unread.append(
-                {"source": self.source, "member": member, "line": line, "reason": reason, "text": text[:KEPT_TEXT]}
+                {"source": self.source, "member": member, "line": line, "reason": reason, "text": kept}
             )

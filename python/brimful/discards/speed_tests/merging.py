@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +18,18 @@ from brimful.discards.schema import TESTS
 from brimful.discards.speed_tests.rows import ROWS
 from brimful.discards.store import Partition, Store
 
-RUN_ROWS = 400_000
+RUN_ROWS = 300_000
 """So many rows are held in memory; more are sorted and put aside."""
+BLOCK_ROWS = 4_000
+"""So many rows that were put aside are read at a time."""
 WRITERS = 8
+MERGED_TOGETHER = 64
 PARTITION_NAME = "tests"
 
 Key = tuple[str, datetime.date]
 """Site and day."""
+_Place = tuple[int, int, int]
+"""Block, first row in it, and the one after the last."""
 
 
 @dataclass
@@ -54,6 +59,7 @@ class Collector:
         self._store = store
         self._run_rows = run_rows
         self._pending: list[pa.Table] = []
+        self._pending_rows = 0
         self._runs: list[_Run] = []
         self.rows = 0
         """Not merged yet."""
@@ -61,36 +67,37 @@ class Collector:
 
     def add(self, rows: pa.Table) -> None:
         """Take rows of `ROWS`."""
-        if not rows.num_rows:
-            return
         self._pending.append(rows)
+        self._pending_rows += rows.num_rows
         self.rows += rows.num_rows
-        if sum(table.num_rows for table in self._pending) >= self._run_rows:
+        if self._pending_rows >= self._run_rows:
             self._put_aside()
 
     def merge(self, merged: Merged) -> None:
         """Put all rows taken so far into the store, and count what was new."""
-        runs = [*self._runs, *([_Run(self._sorted_pending())] if self._pending else [])]
-
-        def merge_partition(key: Key) -> Merged:
-            return _merge_partition(self._store, key, pa.concat_tables([run.rows_of(key) for run in runs]))
-
+        if self._runs:
+            self._put_aside()
+        runs = self._runs or [_Run.in_memory(self._sorted_pending())] if self.rows else []
+        keys = sorted({key for run in runs for key in run.places})
         # A write waits for the disk most of the time.
         with ThreadPoolExecutor(WRITERS) as pool:
-            for part in pool.map(merge_partition, sorted({key for run in runs for key in run.places})):
-                merged.add(part)
-        self._pending, self._runs, self.rows = [], [], 0
+            for first in range(0, len(keys), MERGED_TOGETHER):
+                together = keys[first : first + MERGED_TOGETHER]
+                rows = [pa.concat_tables([run.rows_of(key) for run in runs if key in run.places]) for key in together]
+                for part in pool.map(self._merge_partition, together, rows):
+                    merged.add(part)
+        self._pending, self._pending_rows, self._runs, self.rows = [], 0, [], 0
         self._remove_runs()
 
+    def _merge_partition(self, key: Key, rows: pa.Table) -> Merged:
+        return _merge_partition(self._store, key, rows)
+
     def _put_aside(self) -> None:
-        rows = self._sorted_pending()
-        path = self._directory / f"{len(self._runs)}.arrow"
-        path.parent.mkdir(exist_ok=True)
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, rows.schema) as writer:
-            writer.write_table(rows)
-        with pa.memory_map(str(path)) as file:
-            self._runs.append(_Run(pa.ipc.open_file(file).read_all()))
-        self._pending = []
+        if not self._pending_rows:
+            return
+        self._directory.mkdir(exist_ok=True)
+        self._runs.append(_Run.on_disk(self._sorted_pending(), self._directory / f"{len(self._runs)}.arrow"))
+        self._pending, self._pending_rows = [], 0
 
     def _sorted_pending(self) -> pa.Table:
         rows = pa.concat_tables(self._pending)
@@ -110,25 +117,47 @@ class Collector:
             self._directory.rmdir()
 
 
+@dataclass
 class _Run:
-    """Rows sorted by site and day, and where those of each lie."""
+    """Rows sorted by site and day, in blocks of which one at a time is in memory."""
 
-    def __init__(self, rows: pa.Table) -> None:
-        self._rows = rows
-        self.places = dict(_places(rows))
+    places: dict[Key, _Place]
+    read: Callable[[int], pa.Table]
+    number: int = -1
+    block: pa.Table | None = None
+
+    @classmethod
+    def in_memory(cls, rows: pa.Table) -> _Run:
+        return cls({key: (0, first, after) for key, first, after in _edges(rows)}, lambda _number: rows)
+
+    @classmethod
+    def on_disk(cls, rows: pa.Table, path: Path) -> _Run:
+        """Write rows to a file, so that those of a site and day lie in one block."""
+        places = {}
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, rows.schema) as writer:
+            number = begin = 0
+            for key, first, after in _edges(rows):
+                places[key] = (number, first - begin, after - begin)
+                if after - begin >= BLOCK_ROWS or after == rows.num_rows:
+                    writer.write_table(rows.slice(begin, after - begin))
+                    number, begin = number + 1, after
+        reader = pa.ipc.open_file(pa.OSFile(str(path)))
+        return cls(places, lambda number: pa.Table.from_batches([reader.get_batch(number)]))
 
     def rows_of(self, key: Key) -> pa.Table:
-        first, after = self.places.get(key, (0, 0))
-        return self._rows.slice(first, after - first).select(ROWS.names)
+        number, first, after = self.places[key]
+        if number != self.number or self.block is None:
+            self.number, self.block = number, self.read(number)
+        return self.block.slice(first, after - first).select(ROWS.names)
 
 
-def _places(rows: pa.Table) -> Iterator[tuple[Key, tuple[int, int]]]:
+def _edges(rows: pa.Table) -> Iterator[tuple[Key, int, int]]:
+    """Give each site and day of sorted rows, its first row and the one after its last."""
     sites = pc.rank(rows["site"], tiebreaker="dense").to_numpy()
     days = rows["day"].cast(pa.int32()).to_numpy()
     edges = np.flatnonzero((np.diff(sites) != 0) | (np.diff(days) != 0)) + 1
-    bounds = [0, *edges.tolist(), rows.num_rows]
-    for first, after in itertools.pairwise(bounds):
-        yield (rows["site"][first].as_py(), rows["day"][first].as_py()), (first, after)
+    for first, after in itertools.pairwise([0, *edges.tolist(), rows.num_rows]):
+        yield (rows["site"][first].as_py(), rows["day"][first].as_py()), first, after
 
 
 def _merge_partition(store: Store, key: Key, rows: pa.Table) -> Merged:

@@ -182,6 +182,4 @@ class Tally:
         self.bad[reason] += count
         if self.bad[reason] <= KEPT_PER_REASON:
             kept = text[:KEPT_TEXT] if self.keeps_text else ""
-            self.unread.append(
-                {"source": self.source, "member": member, "line": line, "reason": reason, "text": kept}
-            )
+            self.unread.append({"source": self.source, "member": member, "line": line, "reason": reason, "text": kept})

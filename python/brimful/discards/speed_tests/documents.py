@@ -8,7 +8,7 @@ from typing import BinaryIO
 import msgspec
 
 from brimful.discards.speed_tests import iperf3, ndt
-from brimful.discards.speed_tests.rows import Server, Tally, Test
+from brimful.discards.speed_tests.rows import Server, SpeedTest, Tally
 
 MAX_BYTES = 1 << 26
 """No result is nearly as large; what is larger is something else."""
@@ -30,7 +30,7 @@ class Document(ndt.Result):
 _DECODER = msgspec.json.Decoder(Document | list[Document], strict=False)
 
 
-def read_documents(file: BinaryIO, member: str, server: Server | None, tally: Tally) -> Iterator[Test]:
+def read_documents(file: BinaryIO, member: str, server: Server | None, tally: Tally) -> Iterator[SpeedTest]:
     """Give the tests in a file of JSON."""
     first = file.readline(MAX_BYTES)
     if not first.strip() and not file.read(1):
@@ -53,12 +53,12 @@ def read_documents(file: BinaryIO, member: str, server: Server | None, tally: Ta
 def _is_whole(line: bytes) -> bool:
     try:
         msgspec.json.decode(line, type=msgspec.Raw)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return False
     return True
 
 
-def _read_line(line: bytes, member: str, number: int, server: Server | None, tally: Tally) -> Iterator[Test]:
+def _read_line(line: bytes, member: str, number: int, server: Server | None, tally: Tally) -> Iterator[SpeedTest]:
     if not line.strip():
         return
     try:
@@ -82,7 +82,7 @@ def _read_line(line: bytes, member: str, number: int, server: Server | None, tal
     tally.reject(problem, member=member, line=number, text=line.decode(errors="replace"))
 
 
-def _tests_of(document: Document, server: Server | None) -> list[Test]:
+def _tests_of(document: Document, server: Server | None) -> list[SpeedTest]:
     if document.start is not None:
         return iperf3.tests_of(document.start, document.end, document.error, server)
     if document.a is not None or document.raw is not None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 
 from brimful.discards.speed_tests.ndt import Count, Port, Rate, ResultError
-from brimful.discards.speed_tests.rows import Server, Test, time_trouble
+from brimful.discards.speed_tests.rows import Server, SpeedTest, time_trouble
 
 
 class Time(msgspec.Struct):
@@ -64,7 +64,7 @@ class End(msgspec.Struct):
     sender_tcp_congestion: str | None = None
 
 
-def tests_of(start: Start, end: End | None, error: str | None, server: Server | None) -> list[Test]:
+def tests_of(start: Start, end: End | None, error: str | None, server: Server | None) -> list[SpeedTest]:
     """Give the transfer of a result; none where it failed before it began.
 
     Raises
@@ -87,7 +87,7 @@ def tests_of(start: Start, end: End | None, error: str | None, server: Server | 
     return [_test(start, start.timestamp, plan, end, server)]
 
 
-def _test(start: Start, time: Time, plan: Plan, end: End, server: Server) -> Test:
+def _test(start: Start, time: Time, plan: Plan, end: End, server: Server) -> SpeedTest:
     sent = end.sum_sent or Sum()
     arrived = end.sum_received if end.sum_received is not None and end.sum_received.seconds else sent
     first_us = _microseconds(time)
@@ -101,7 +101,7 @@ def _test(start: Start, time: Time, plan: Plan, end: End, server: Server) -> Tes
     client, own = (far, near) if start.accepted_connection is not None else (near, far)
     segment_bytes = start.tcp_mss or start.tcp_mss_default
     counted = sent.retransmits is not None and bool(segment_bytes) and sent.bytes is not None
-    return Test(
+    return SpeedTest(
         site=server.site,
         test_id=f"iperf3-{start.cookie}" if start.cookie else "",
         protocol="iperf3",

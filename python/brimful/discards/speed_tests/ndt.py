@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from brimful.discards.speed_tests.rows import Server, Test, parse_time, time_trouble
+from brimful.discards.speed_tests.rows import Server, SpeedTest, parse_time, time_trouble
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 Port = Annotated[int, msgspec.Meta(ge=0, lt=2**16)]
@@ -73,7 +73,7 @@ class ResultError(ValueError):
     """A result that cannot be used; the message is the reason, without anything of the result itself in it."""
 
 
-def tests_of(result: Result, server: Server | None) -> list[Test]:
+def tests_of(result: Result, server: Server | None) -> list[SpeedTest]:
     """Give the transfers of a result; none where none took place.
 
     Raises
@@ -102,7 +102,7 @@ def stripped_id(uuid: str) -> str:
     return uuid.replace("_unsafe", "")
 
 
-def _test(protocol: str, direction: str, transfer: Transfer, result: Result, server: Server | None) -> Test:
+def _test(protocol: str, direction: str, transfer: Transfer, result: Result, server: Server | None) -> SpeedTest:
     if server is None:
         message = "the server is not known: give it with --server"
         raise ResultError(message)
@@ -113,7 +113,7 @@ def _test(protocol: str, direction: str, transfer: Transfer, result: Result, ser
     # ndt5 uses a connection of its own for each direction, ndt7 one for all.
     addresses = transfer if transfer.ClientIP is not None else result
     measured = (_of_ndt5 if protocol == "ndt5" else _of_ndt7)(direction, transfer, (end - start) / 1e6)
-    return Test(
+    return SpeedTest(
         site=server.site,
         test_id=stripped_id(transfer.UUID or ""),
         protocol=protocol,
@@ -196,7 +196,7 @@ class Host(msgspec.Struct):
 
 def tests_of_row(
     analysed: Analysed | None, raw: Result | None, host: Host | None, client: Host | None, server: Server | None
-) -> list[Test]:
+) -> list[SpeedTest]:
     """Give the transfers of a row of ``ndt.ndt5``, ``ndt.ndt7`` or a unified view, as ``bq`` exports it in JSON.
 
     Raises
@@ -211,7 +211,7 @@ def tests_of_row(
     return tests_of(raw, server)
 
 
-def _analysed_test(analysed: Analysed, host: Host, client: Host, server: Server | None) -> Test:
+def _analysed_test(analysed: Analysed, host: Host, client: Host, server: Server | None) -> SpeedTest:
     """Read a row of a unified view of downloads: it tells neither the end of a test nor its bytes."""
     if not analysed.UUID:
         message = "is no result of a known speed test"
@@ -224,7 +224,7 @@ def _analysed_test(analysed: Analysed, host: Host, client: Host, server: Server 
     trouble = time_trouble(start, end)
     if trouble:
         raise ResultError(trouble)
-    return Test(
+    return SpeedTest(
         site=server.site,
         test_id=stripped_id(analysed.UUID),
         protocol={"reno": "web100", "cubic": "ndt5", "bbr": "ndt7"}.get(analysed.CongestionControl or "", "ndt"),

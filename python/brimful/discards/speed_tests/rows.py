@@ -116,7 +116,7 @@ ENDS_BEFORE_START = "ends before it starts"
 TOO_LONG = "lasts longer than an hour: a clock in another unit"
 
 
-class Test(NamedTuple):
+class SpeedTest(NamedTuple):
     """A row of `ROWS`; times in microseconds since 1970."""
 
     site: str
@@ -141,7 +141,7 @@ class Test(NamedTuple):
     congestion_control: str | None = None
 
 
-def to_table(tests: list[Test]) -> pa.Table:
+def to_table(tests: list[SpeedTest]) -> pa.Table:
     """Turn rows into columns."""
     columns = zip(*tests, strict=True) if tests else [()] * len(ROWS)
     return pa.table(

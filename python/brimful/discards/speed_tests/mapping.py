@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+import zoneinfo
 from pathlib import Path
 from typing import Any, Literal
 
@@ -136,6 +137,9 @@ def _check(name: str, source: Source, place: str) -> None:
         raise UsageError(message)
     if (source.format is not None or source.zone is not None) and (KINDS[name] != "time" or source.unit is not None):
         message = f"{place}: {name}: format and zone are for times in words"
+        raise UsageError(message)
+    if source.zone is not None and source.zone not in zoneinfo.available_timezones():
+        message = f"{place}: {name}: there is no time zone {source.zone!r}; write it like Europe/Berlin"
         raise UsageError(message)
 
 

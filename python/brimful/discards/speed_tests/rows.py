@@ -179,6 +179,8 @@ class Tally:
 
     def reject(self, reason: str, *, member: str = "", line: int | None = None, text: str = "", count: int = 1) -> None:
         """Count results that cannot be read, and keep the first ones."""
+        if not count:
+            return
         self.bad[reason] += count
         if self.bad[reason] <= KEPT_PER_REASON:
             kept = text[:KEPT_TEXT] if self.keeps_text else ""

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -101,11 +102,18 @@ def _translated(words: pa.Array, values: dict[str, str] | None) -> pa.Array:
 
 
 def read_table(
-    table: pa.Table, mappings: tuple[Mapping, ...], server: Server | None, tally: Tally, *, member: str, first_row: int
+    table: pa.Table,
+    numbers: npt.NDArray[np.int64],
+    mappings: tuple[Mapping, ...],
+    server: Server | None,
+    tally: Tally,
+    *,
+    member: str,
 ) -> list[pa.Table]:
     """Give the tests in rows of a table, for each mapping; rows that cannot be read go to the tally.
 
-    A row is one result, however many tests it tells; it is bad when one of them is.
+    ``numbers`` are those of the rows in their file. A row is one result, however many tests it tells; it is bad when
+    one of them is.
     """
     tally.results += table.num_rows
     read = [_tests(_Columns(table, mapping), server) for mapping in mappings]
@@ -114,18 +122,18 @@ def read_table(
         for number, reason in enumerate(columns.reasons, start=1):
             first.reject(columns.trouble == number, reason)
     good = pa.array(first.trouble == 0)
-    _reject_rows(table, first, tally, member=member, first_row=first_row)
+    _reject_rows(table, numbers, first, tally, member)
     return [tests.filter(good).cast(ROWS) for _, tests in read]
 
 
-def _reject_rows(table: pa.Table, columns: _Columns, tally: Tally, *, member: str, first_row: int) -> None:
-    for number, reason in enumerate(columns.reasons, start=1):
-        hit = np.flatnonzero(columns.trouble == number)
+def _reject_rows(table: pa.Table, numbers: npt.NDArray[np.int64], columns: _Columns, tally: Tally, member: str) -> None:
+    for code, reason in enumerate(columns.reasons, start=1):
+        hit = np.flatnonzero(columns.trouble == code)
         kept = hit[: row_module.KEPT_PER_REASON]
-        for index, row in zip(kept.tolist(), table.take(kept).to_pylist(), strict=True):
-            tally.reject(reason, member=member, line=first_row + index, text=json.dumps(row, default=str))
+        for number, row in zip(numbers[kept].tolist(), table.take(kept).to_pylist(), strict=True):
+            tally.reject(reason, member=member, line=number, text=json.dumps(row, default=str))
         if len(hit) > len(kept):
-            tally.reject(reason, count=len(hit) - len(kept))
+            tally.reject(reason, member=member, count=len(hit) - len(kept))
 
 
 def _tests(columns: _Columns, server: Server | None) -> tuple[_Columns, pa.Table]:

@@ -17,7 +17,6 @@ from brimful.discards.speed_tests.rows import ROWS, Server, Tally, find_server
 from brimful.discards.speed_tests.values import Values
 
 _LONGEST_US = int(row_module.LONGEST_S * 1e6)
-_UNTOLD = pa.array([], pa.null())
 
 
 class _Columns:

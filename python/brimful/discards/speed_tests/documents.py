@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -32,22 +33,21 @@ _DECODER = msgspec.json.Decoder(Document | list[Document], strict=False)
 
 def read_documents(file: BinaryIO, member: str, server: Server | None, tally: Tally) -> Iterator[SpeedTest]:
     """Give the tests in a file of JSON."""
-    first = file.readline(MAX_BYTES)
-    if not first.strip() and not file.read(1):
+    first, second = file.readline(MAX_BYTES), file.readline(MAX_BYTES)
+    if not first.strip() and not second.strip():
         tally.results += 1
         tally.empty += 1
-        return
-    if _is_whole(first) or member.endswith(".jsonl"):
-        yield from _read_line(first, member, 1, server, tally)
-        for number, line in enumerate(iter(lambda: file.readline(MAX_BYTES), b""), start=2):
+    elif not second or member.endswith(".jsonl") or _is_whole(first):
+        lines = itertools.chain([first, second], iter(lambda: file.readline(MAX_BYTES), b""))
+        for number, line in enumerate(lines, start=1):
             yield from _read_line(line, member, number, server, tally)
-        return
-    content = first + file.read(MAX_BYTES)
-    if len(content) > MAX_BYTES:
-        tally.results += 1
-        tally.reject("is too large for one result; write one a line", member=member)
-        return
-    yield from _read_line(content, member, 1, server, tally)
+    else:
+        content = first + second + file.read(MAX_BYTES)
+        if len(content) > MAX_BYTES:
+            tally.results += 1
+            tally.reject("is too large for one result; write one a line", member=member)
+            return
+        yield from _read_line(content, member, 1, server, tally)
 
 
 def _is_whole(line: bytes) -> bool:

@@ -7,7 +7,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,7 +18,7 @@ from brimful.discards.speed_tests.documents import read_documents
 from brimful.discards.speed_tests.mapping import Mapping
 from brimful.discards.speed_tests.merging import Collector, Merged
 from brimful.discards.speed_tests.pseudonyms import Pseudonyms
-from brimful.discards.speed_tests.rows import Server, Tally, find_server, to_table
+from brimful.discards.speed_tests.rows import Server, SpeedTest, Tally, find_server, to_table
 from brimful.discards.speed_tests.table_files import read_csv, read_parquet
 from brimful.discards.store import Store
 from brimful.errors import UsageError
@@ -151,6 +150,7 @@ class _Load:
         self._summary = Summary()
         self._read: dict[str, Tally] = {}
         """Sources that were read whole and whose rows are not merged yet, by digest."""
+        self._waiting: list[SpeedTest] = []
 
     def run(self, paths: list[Path]) -> Summary:
         known = set(self._store.ingested())
@@ -170,19 +170,35 @@ class _Load:
 
     def _read_source(self, path: Path, digest: str, done: int) -> None:
         tally = Tally(str(path), keeps_text=self._settings.pseudonyms is None)
-        for rows in read_source(path, self._settings, tally):
-            if not rows.num_rows:
-                continue
-            tally.tests += rows.num_rows
-            self._summary._add_rows(rows)
-            self._collector.add(rows)
+        for found in read_source(path, self._settings, tally):
+            if isinstance(found, SpeedTest):
+                tally.tests += 1
+                self._waiting.append(found)
+                if len(self._waiting) < BATCH_TESTS:
+                    continue
+                self._add_waiting()
+            else:
+                tally.tests += found.num_rows
+                self._add_waiting()
+                self._add(found)
             self._progress(done, self._summary.tests + tally.tests)
             if self._collector.rows >= MERGE_ROWS:
                 self._merge()
         self._summary._add_tally(tally)
         self._read[digest] = tally
 
+    def _add_waiting(self) -> None:
+        """Make a table of tests that came one by one, of however many sources."""
+        self._add(to_table(self._waiting))
+        self._waiting = []
+
+    def _add(self, rows: pa.Table) -> None:
+        if rows.num_rows:
+            self._summary._add_rows(rows)
+            self._collector.add(name_clients(rows, self._settings.pseudonyms))
+
     def _merge(self) -> None:
+        self._add_waiting()
         self._collector.merge(self._summary.merged)
         for digest, tally in self._read.items():
             self._store.note_unread(tally.unread)
@@ -190,24 +206,21 @@ class _Load:
         self._read = {}
 
 
-def read_source(path: Path, settings: Settings, tally: Tally) -> Iterator[pa.Table]:
-    """Give the tests of a source as tables of `rows.ROWS`; what cannot be read goes to the tally."""
+def read_source(path: Path, settings: Settings, tally: Tally) -> Iterator[SpeedTest | pa.Table]:
+    """Give the tests of a source, one by one or as tables of `rows.ROWS`; what cannot be read goes to the tally."""
     for member in _members(path, tally):
         try:
-            for rows in _read_member(member, settings, tally):
-                yield name_clients(rows, settings.pseudonyms)
+            yield from _read_member(member, settings, tally)
         except (*DAMAGED, pa.ArrowException):
             tally.results += 1
             tally.reject("is damaged or ends early", member=member.name)
 
 
-def _read_member(member: Member, settings: Settings, tally: Tally) -> Iterator[pa.Table]:
+def _read_member(member: Member, settings: Settings, tally: Tally) -> Iterator[SpeedTest | pa.Table]:
     server = find_server(member.name) or settings.server
     name = member.name.lower()
     if name.endswith(DOCUMENTS):
-        tests = read_documents(member.file, member.name, server, tally)
-        while batch := list(islice(tests, BATCH_TESTS)):
-            yield to_table(batch)
+        yield from read_documents(member.file, member.name, server, tally)
     elif name.endswith(TABLES):
         read = read_csv if name.endswith(".csv") else read_parquet
         yield from read(member.file, settings.mappings, server, tally, member=member.name)

@@ -48,9 +48,23 @@ def tar(path, files):
     return path
 
 
-def loaded(tmp_path, *sources, store="store", progress=lambda done, tests: None, **settings):
+class Told:
+    """What a load says of its progress."""
+
+    def __init__(self):
+        self.read = []
+        self.written = []
+
+    def reading(self, done_bytes, tests):
+        self.read.append(done_bytes)
+
+    def writing(self, done, total):
+        self.written.append((done, total))
+
+
+def loaded(tmp_path, *sources, store="store", progress=None, **settings):
     opened = Store.create(tmp_path / store)
-    return opened, load(opened, list(sources), Settings(**settings), progress=progress)
+    return opened, load(opened, list(sources), Settings(**settings), progress=progress or Told())
 
 
 def stored(store):
@@ -390,12 +404,14 @@ def test_results_of_iperf3(tmp_path):
     assert (summary.kinds, summary.without_transfer) == ({("iperf3", "upload"): 1}, 1)
 
 
-def test_progress_ends_at_all_bytes(tmp_path):
-    sources = [tar(tmp_path / f"{number}-mlab1-bcn01.tar", {"a.json": b"{}"}) for number in range(3)]
-    told = []
-    loaded(tmp_path, *sources, progress=lambda done, tests: told.append(done))
-    assert told[-1] == sum(source.stat().st_size for source in sources)
-    assert told == sorted(told)
+def test_progress_ends_at_all_bytes_and_all_partitions(tmp_path):
+    content = json.dumps(ndt5()).encode()
+    sources = [tar(tmp_path / f"{number}-mlab1-bcn0{number}.tar", {"a.json": content}) for number in range(3)]
+    told = Told()
+    loaded(tmp_path, *sources, progress=told)
+    assert told.read[-1] == sum(source.stat().st_size for source in sources)
+    assert told.read == sorted(told.read)
+    assert told.written == [(3, 3)]
 
 
 def test_a_store_is_written_by_one_program(tmp_path):

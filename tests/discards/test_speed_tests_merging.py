@@ -37,6 +37,10 @@ ROWS_OF_TESTS = st.lists(
 )
 
 
+def quiet(done, total):
+    """Show nothing."""
+
+
 def twin(tests):
     """Keep the last row of each id, the slow and obvious way."""
     kept, conflicts = {}, 0
@@ -67,7 +71,7 @@ def test_what_is_put_aside_comes_back(tests, run_rows, batch):
         merged = Merged()
         for first in range(0, len(tests), batch):
             collector.add(to_table(tests[first : first + batch]))
-        collector.merge(merged)
+        collector.merge(merged, quiet)
         wanted, conflicts = twin(tests)
         assert (merged.added, merged.conflicts) == (len(wanted), conflicts)
         assert merged.added + merged.repeated + merged.conflicts == len(tests)
@@ -76,7 +80,7 @@ def test_what_is_put_aside_comes_back(tests, run_rows, batch):
         assert not (store.path / ".runs").exists()
         again = Merged()
         collector.add(to_table(list(wanted.values())))
-        collector.merge(again)
+        collector.merge(again, quiet)
         assert (again.added, again.conflicts, again.partitions) == (0, 0, 0)
 
 
@@ -85,7 +89,7 @@ def test_what_a_killed_program_put_aside_is_removed(tmp_path):
     first = Collector(store, run_rows=1)
     first.add(to_table([row_of(1, "dfw01", 0, 1.0)]))
     assert list((tmp_path / ".runs").iterdir())
-    Collector(store).merge(Merged())
+    Collector(store).merge(Merged(), quiet)
     assert not (tmp_path / ".runs").exists()
     assert store.sites("tests") == []
 

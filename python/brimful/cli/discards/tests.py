@@ -15,6 +15,8 @@ from brimful import units
 from brimful.errors import UsageError
 
 if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+
     from brimful.discards.speed_tests.loading import Progress, Summary
     from brimful.discards.speed_tests.rows import Server
 
@@ -91,19 +93,42 @@ def _server(text: str | None) -> Server | None:
 @contextlib.contextmanager
 def _progress(sources: list[Path]) -> Iterator[Progress]:
     """Show how far the load is, on terminals."""
-    from brimful.discards.speed_tests.loading import find_sources
-
     if not sys.stderr.isatty():
-        yield lambda _done, _tests: None
+        yield _Silent()
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+    from brimful.discards.speed_tests.loading import find_sources
+
     total = sum(path.stat().st_size for path in find_sources(sources))
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("tests", total=total)
-        yield lambda done, tests: bar.update(task, completed=done, description=f"{tests:,} tests")
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        yield _Bars(bars, total)
+
+
+class _Silent:
+    def reading(self, done_bytes: int, tests: int) -> None:
+        """Show nothing."""
+
+    def writing(self, done: int, total: int) -> None:
+        """Show nothing."""
+
+
+class _Bars:
+    def __init__(self, bars: Bars, total_bytes: int) -> None:
+        self._bars = bars
+        self._reading = bars.add_task("tests", total=total_bytes)
+        self._writing = bars.add_task("files", total=None, visible=False)
+
+    def reading(self, done_bytes: int, tests: int) -> None:
+        """Move the first bar."""
+        self._bars.update(self._reading, completed=done_bytes, description=f"{tests:,} tests")
+
+    def writing(self, done: int, total: int) -> None:
+        """Move the second bar."""
+        description = f"{total:,} files"
+        self._bars.update(self._writing, completed=done, total=total, description=description, visible=True)
 
 
 def _as_json(summary: Summary) -> dict[str, Any]:

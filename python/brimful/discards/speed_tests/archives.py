@@ -6,7 +6,6 @@ import gzip
 import tarfile
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 DAMAGED = (tarfile.TarError, EOFError, zlib.error, OSError)
@@ -21,19 +20,14 @@ class Member(NamedTuple):
     file: BinaryIO
 
 
-def members(path: Path) -> Iterator[Member]:
+def members(name: str, file: BinaryIO) -> Iterator[Member]:
     """Give the files in an archive, or a plain file itself."""
-    with path.open("rb") as file:
-        yield from _members(path.name, file)
-
-
-def _members(name: str, file: BinaryIO) -> Iterator[Member]:
     if name.lower().endswith((".tgz", ".tar.gz", ".tar")):
         with tarfile.open(fileobj=file, mode="r|*") as archive:
             for entry in archive:
                 inner = archive.extractfile(entry) if entry.isfile() else None
                 if inner is not None:
-                    yield from _members(f"{name}/{entry.name}", inner)  # type: ignore[arg-type]
+                    yield from members(f"{name}/{entry.name}", inner)  # type: ignore[arg-type]
     elif name.lower().endswith(".gz"):
         yield Member(name[:-3], gzip.GzipFile(fileobj=file))  # type: ignore[arg-type]
     else:

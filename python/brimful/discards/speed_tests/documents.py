@@ -33,21 +33,22 @@ _DECODER = msgspec.json.Decoder(Document | list[Document], strict=False)
 
 def read_documents(file: BinaryIO, member: str, server: Server | None, tally: Tally) -> Iterator[SpeedTest]:
     """Give the tests in a file of JSON."""
-    first, second = file.readline(MAX_BYTES), file.readline(MAX_BYTES)
-    if not first.strip() and not second.strip():
+    every = enumerate(iter(lambda: file.readline(MAX_BYTES), b""), start=1)
+    lines = ((number, line) for number, line in every if line.strip())
+    begin = list(itertools.islice(lines, 2))
+    if not begin:
         tally.results += 1
         tally.empty += 1
-    elif not second or member.endswith(".jsonl") or _is_whole(first):
-        lines = itertools.chain([first, second], iter(lambda: file.readline(MAX_BYTES), b""))
-        for number, line in enumerate(lines, start=1):
+    elif len(begin) == 1 or member.endswith(".jsonl") or _is_whole(begin[0][1]):
+        for number, line in itertools.chain(begin, lines):
             yield from _read_line(line, member, number, server, tally)
     else:
-        content = first + second + file.read(MAX_BYTES)
+        content = b"".join(line for _, line in begin) + file.read(MAX_BYTES)
         if len(content) > MAX_BYTES:
             tally.results += 1
             tally.reject("is too large for one result; write one a line", member=member)
             return
-        yield from _read_line(content, member, 1, server, tally)
+        yield from _read_line(content, member, begin[0][0], server, tally)
 
 
 def _is_whole(line: bytes) -> bool:
@@ -59,8 +60,6 @@ def _is_whole(line: bytes) -> bool:
 
 
 def _read_line(line: bytes, member: str, number: int, server: Server | None, tally: Tally) -> Iterator[SpeedTest]:
-    if not line.strip():
-        return
     try:
         decoded = _DECODER.decode(line)
     except msgspec.ValidationError as error:

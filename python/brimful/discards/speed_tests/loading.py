@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,8 +31,17 @@ BATCH_TESTS = 20_000
 MERGE_ROWS = 10_000_000
 """Rows are put aside on disk until there are so many; then they are merged into their partitions."""
 
-Progress = Callable[[int, int], None]
-"""Is told the bytes of sources that are done, and the tests found so far."""
+
+class Progress(Protocol):
+    """Whoever shows how far a load is."""
+
+    def reading(self, done_bytes: int, tests: int) -> None:
+        """Say how many bytes of the sources are read, and how many tests were found in them."""
+        ...
+
+    def writing(self, done: int, total: int) -> None:
+        """Say how many partitions of those that change are written."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -45,13 +55,14 @@ class Settings:
     pseudonyms: Pseudonyms | None = None
 
     def digest(self, path: Path) -> str:
-        """Give the digest of a source: other settings make other rows of the same content."""
+        """Give the digest of a source: another server or other settings make other rows of the same content."""
         digest = hashlib.blake2b(digest_size=20)
         with path.open("rb") as file:
             while chunk := file.read(1 << 20):
                 digest.update(chunk)
         key = self.pseudonyms.fingerprint if self.pseudonyms else None
-        digest.update(repr((self.server, self.mappings, key)).encode())
+        server = find_server(path.name) or self.server
+        digest.update(repr((server, self.mappings, key)).encode())
         return digest.hexdigest()
 
 
@@ -164,26 +175,27 @@ class _Load:
                 known.add(digest)
                 self._read_source(path, digest, done)
             done += path.stat().st_size
-            self._progress(done, self._summary.tests)
+            self._progress.reading(done, self._summary.tests)
         self._merge()
         return self._summary
 
     def _read_source(self, path: Path, digest: str, done: int) -> None:
         tally = Tally(str(path), keeps_text=self._settings.pseudonyms is None)
-        for found in read_source(path, self._settings, tally):
-            if isinstance(found, SpeedTest):
-                tally.tests += 1
-                self._waiting.append(found)
-                if len(self._waiting) < BATCH_TESTS:
-                    continue
-                self._add_waiting()
-            else:
-                tally.tests += found.num_rows
-                self._add_waiting()
-                self._add(found)
-            self._progress(done, self._summary.tests + tally.tests)
-            if self._collector.rows >= MERGE_ROWS:
-                self._merge()
+        with path.open("rb") as file:
+            for found in read_source(path.name, file, self._settings, tally):
+                if isinstance(found, SpeedTest):
+                    tally.tests += 1
+                    self._waiting.append(found)
+                    if len(self._waiting) < BATCH_TESTS:
+                        continue
+                    self._add_waiting()
+                else:
+                    tally.tests += found.num_rows
+                    self._add_waiting()
+                    self._add(found)
+                self._progress.reading(done + file.tell(), self._summary.tests + tally.tests)
+                if self._collector.rows >= MERGE_ROWS:
+                    self._merge()
         self._summary._add_tally(tally)
         self._read[digest] = tally
 
@@ -199,16 +211,16 @@ class _Load:
 
     def _merge(self) -> None:
         self._add_waiting()
-        self._collector.merge(self._summary.merged)
+        self._collector.merge(self._summary.merged, self._progress.writing)
         for digest, tally in self._read.items():
             self._store.note_unread(tally.unread)
             self._store.note_ingested({"digest": digest, "table": "tests", **tally.counts()})
         self._read = {}
 
 
-def read_source(path: Path, settings: Settings, tally: Tally) -> Iterator[SpeedTest | pa.Table]:
+def read_source(name: str, file: BinaryIO, settings: Settings, tally: Tally) -> Iterator[SpeedTest | pa.Table]:
     """Give the tests of a source, one by one or as tables of `rows.ROWS`; what cannot be read goes to the tally."""
-    for member in _members(path, tally):
+    for member in _members(name, file, tally):
         try:
             yield from _read_member(member, settings, tally)
         except (*DAMAGED, pa.ArrowException):
@@ -228,10 +240,10 @@ def _read_member(member: Member, settings: Settings, tally: Tally) -> Iterator[S
         tally.other_members += 1
 
 
-def _members(path: Path, tally: Tally) -> Iterator[Member]:
+def _members(name: str, file: BinaryIO, tally: Tally) -> Iterator[Member]:
     """Give what an archive holds, as far as it can be read."""
     try:
-        yield from members(path)
+        yield from members(name, file)
     except DAMAGED:
         tally.results += 1
         tally.reject("the archive is damaged or ends early")

@@ -73,8 +73,8 @@ class Collector:
         if self._pending_rows >= self._run_rows:
             self._put_aside()
 
-    def merge(self, merged: Merged) -> None:
-        """Put all rows taken so far into the store, and count what was new."""
+    def merge(self, merged: Merged, progress: Callable[[int, int], None]) -> None:
+        """Put all rows taken so far into the store, count what was new, and tell how many partitions are done."""
         if self._runs:
             self._put_aside()
         runs = self._runs or [_Run.in_memory(self._sorted_pending())] if self.rows else []
@@ -86,6 +86,7 @@ class Collector:
                 rows = [pa.concat_tables([run.rows_of(key) for run in runs if key in run.places]) for key in together]
                 for part in pool.map(self._merge_partition, together, rows):
                     merged.add(part)
+                progress(min(first + MERGED_TOGETHER, len(keys)), len(keys))
         self._pending, self._pending_rows, self._runs, self.rows = [], 0, [], 0
         self._remove_runs()
 

@@ -35,10 +35,14 @@ def read_csv(
 ) -> Iterator[pa.Table]:
     """Give the tests in a file of comma-separated values with a header line."""
     header = file.readline(MAX_LINE_BYTES)
-    names = next(csv.reader([header.decode("utf-8-sig", errors="replace")]), [])
-    if not names:
+    names = _fields(header.decode("utf-8-sig", errors="replace").rstrip("\r\n"))
+    if not header.strip():
         tally.results += 1
         tally.empty += 1
+        return
+    if not names or len(set(names)) < len(names):
+        tally.results += 1
+        tally.reject("has a header that names no columns, or one twice", member=member, line=1)
         return
     yield from _read_blocks(_csv_blocks(file, names, tally, member), mappings, server, tally, member=member)
 
@@ -101,10 +105,7 @@ def _parse_lines(content: bytes, names: list[str]) -> tuple[Block, list[int]]:
         text = line.decode(errors="replace").rstrip("\r")
         if not text:
             continue
-        try:
-            fields = next(csv.reader([text], strict=True))
-        except csv.Error:
-            fields = []
+        fields = _fields(text)
         if len(fields) == len(names):
             kept.append([one or None for one in fields])
             numbers.append(number)
@@ -113,6 +114,14 @@ def _parse_lines(content: bytes, names: list[str]) -> tuple[Block, list[int]]:
     columns = zip(*kept, strict=True) if kept else [()] * len(names)
     rows = pa.table([pa.array(column, pa.string()) for column in columns], names=names)
     return Block(rows, np.array(numbers, dtype=np.int64)), refused
+
+
+def _fields(line: str) -> list[str]:
+    """Take a line apart; there is nothing in one that is none."""
+    try:
+        return next(csv.reader([line], strict=True), [])
+    except csv.Error:
+        return []
 
 
 def _read_blocks(

@@ -325,6 +325,63 @@ def test_what_is_not_there_is_said(tmp_path):
         loaded(tmp_path, tmp_path / "empty")
 
 
+@NEEDS_SHARED
+def test_real_snapshot_logs_of_web100(tmp_path):
+    # The file is an archive that is not compressed, whatever its name says.
+    store, summary = loaded(
+        tmp_path, SHARED / "web100" / "web100-files.tar.gz", server=rows.parse_server("mlab3-vie01")
+    )
+    assert (summary.results, summary.other_members, summary.bad) == (2, 4, {})
+    found = by_id(store)
+    download = found["20170509T13:45:13.590210000Z_eb.measurementlab.net:44160.s2c_snaplog"]
+    assert download == {
+        "site": "vie01",
+        "test_id": "20170509T13:45:13.590210000Z_eb.measurementlab.net:44160.s2c_snaplog",
+        "protocol": "web100",
+        "direction": "download",
+        "machine": "mlab3",
+        "server_name": "mlab3-vie01",
+        "start": datetime(2017, 5, 9, 13, 45, 28, 77095),
+        "end": datetime(2017, 5, 9, 13, 45, 38, 946651),
+        "logged": datetime(2017, 5, 9, 13, 45, 13, 590210),
+        # The one that its .meta file names, and the port that its name has.
+        "client": "45.56.98.222",
+        "client_port": 44160,
+        "server": "213.208.152.37",
+        "server_port": 40105,
+        "bytes": 53734,
+        "sending_s": 10.869521,
+        "rate_bps": 8 * 53734 / 10.869521,
+        "retransmitted": 32,
+        "sent": 74,
+        "retransmission_unit": "segments",
+        "congestion_control": "reno",
+    }
+    upload = found["20170509T13:45:13.590210000Z_eb.measurementlab.net:48716.c2s_snaplog"]
+    assert (upload["bytes"], upload["sending_s"], upload["client_port"]) == (1_971_039, 13.348832, 48716)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"\0" * 100, "is no snapshot log"),
+        (
+            b"v\n\n/read\nX 0 4 4\n\n/tune\n----End-Of-Header---- -1 -1\n----Begin-Snap-Data----\n\0",
+            "is no snapshot log",
+        ),
+        (
+            b"v\n\n/read\nX 0 4 4\n\n/tune\n----End-Of-Header---- -1 -1\n----Begin-Snap-Data----\n\0\0\0\0",
+            "is a snapshot log without the variable StartTimeSec",
+        ),
+    ],
+)
+def test_snapshot_logs_that_are_none(tmp_path, content, reason):
+    files = {"a.s2c_snaplog": content, "b.c2s_snaplog.gz": gzip.compress(b"")}
+    store, summary = loaded(tmp_path, tar(tmp_path / "x-mlab1-bcn01.tgz", files))
+    assert (summary.results, summary.empty, summary.bad.total()) == (2, 1, 1)
+    assert quarantined(store)[0].startswith(reason)
+
+
 def bigquery(**changes):
     """A row as bq exports it: whole numbers are text, times have no T."""
     last = {"BytesAcked": "95049504", "ElapsedTime": "9919546", "TotalRetrans": "1455", "SegsOut": "67854"}

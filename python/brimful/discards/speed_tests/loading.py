@@ -20,13 +20,16 @@ from brimful.discards.speed_tests.mapping import Mapping
 from brimful.discards.speed_tests.merging import Collector, Merged
 from brimful.discards.speed_tests.pseudonyms import Pseudonyms
 from brimful.discards.speed_tests.rows import Server, SpeedTest, Tally, find_server, to_table
+from brimful.discards.speed_tests.snaplogs import ENDINGS, read_snaplog
 from brimful.discards.speed_tests.table_files import read_csv, read_parquet
 from brimful.discards.store import Store
 from brimful.errors import UsageError
 
 DOCUMENTS = (".json", ".jsonl")
 TABLES = (".csv", ".parquet")
-COMPRESSED = (".tar", ".tgz", ".tar.gz", *(f"{ending}.gz" for ending in (*DOCUMENTS, *TABLES)))
+SNAPLOGS = tuple(ENDINGS)
+PLAIN = (*DOCUMENTS, *TABLES, *SNAPLOGS)
+KNOWN = (*PLAIN, *(f"{ending}.gz" for ending in PLAIN), ".tar", ".tgz", ".tar.gz")
 BATCH_TESTS = 20_000
 MERGE_ROWS = 10_000_000
 """Rows are put aside on disk until there are so many; then they are merged into their partitions."""
@@ -120,10 +123,9 @@ def find_sources(paths: list[Path]) -> list[Path]:
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
-            endings = (*DOCUMENTS, *TABLES, *COMPRESSED)
-            inside = sorted(file for file in path.rglob("*") if file.name.lower().endswith(endings) and file.is_file())
+            inside = sorted(file for file in path.rglob("*") if file.name.lower().endswith(KNOWN) and file.is_file())
             if not inside:
-                message = f"{path}: no file in it ends in {', '.join(endings)}"
+                message = f"{path}: no file in it ends in {', '.join(KNOWN)}"
                 raise UsageError(message)
             found += inside
         elif not path.exists():
@@ -180,7 +182,7 @@ class _Load:
         return self._summary
 
     def _read_source(self, path: Path, digest: str, done: int) -> None:
-        tally = Tally(str(path), keeps_text=self._settings.pseudonyms is None)
+        tally = Tally(str(path), names_clients=self._settings.pseudonyms is None)
         with path.open("rb") as file:
             for found in read_source(path.name, file, self._settings, tally):
                 if isinstance(found, SpeedTest):
@@ -236,6 +238,8 @@ def _read_member(member: Member, settings: Settings, tally: Tally) -> Iterator[S
     elif name.endswith(TABLES):
         read = read_csv if name.endswith(".csv") else read_parquet
         yield from read(member.file, settings.mappings, server, tally, member=member.name)
+    elif name.endswith(SNAPLOGS):
+        yield from read_snaplog(member.file, member.name, server, tally)
     else:
         tally.other_members += 1
 

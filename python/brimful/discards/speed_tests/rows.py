@@ -155,8 +155,8 @@ class Tally:
     """What became of the results of one source."""
 
     source: str
-    keeps_text: bool = True
-    """What cannot be read may name clients: it is not kept where they must not be known."""
+    names_clients: bool = True
+    """What cannot be read may name clients, and so may names of members: neither is kept where they must not be known."""
     results: int = 0
     """Files, lines or rows that are results of speed tests, or should be."""
     tests: int = 0
@@ -183,5 +183,6 @@ class Tally:
             return
         self.bad[reason] += count
         if self.bad[reason] <= KEPT_PER_REASON:
-            kept = text[:KEPT_TEXT] if self.keeps_text else ""
-            self.unread.append({"source": self.source, "member": member, "line": line, "reason": reason, "text": kept})
+            said = {"member": member, "line": line, "reason": reason, "text": text[:KEPT_TEXT]}
+            hidden = {} if self.names_clients else {"member": "", "text": ""}
+            self.unread.append({"source": self.source} | said | hidden)

@@ -223,6 +223,12 @@ def test_no_more_than_a_thousand_of_a_reason_are_kept(tmp_path):
     assert len(quarantined(store)) == 1000
 
 
+def test_a_table_that_cannot_be_read_at_all_is_quarantined_in_a_line(tmp_path):
+    store, summary = load_rows(tmp_path, [{"a": n} for n in range(1500)])
+    assert summary.bad.total() == 1500
+    assert quarantined(store) == ["has the columns of no known table: name them with --columns"]
+
+
 def test_batches_are_numbered_on(tmp_path, monkeypatch):
     monkeypatch.setattr(table_files, "BATCH_ROWS", 10)
     rows = [web100(n, data_direction=1 if n != 25 else 3) for n in range(40)]

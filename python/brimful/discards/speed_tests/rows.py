@@ -156,7 +156,7 @@ class Tally:
 
     source: str
     names_clients: bool = True
-    """What cannot be read may name clients, and so may names of members: neither is kept where they must not be known."""
+    """What cannot be read may name clients, and so may members: neither is kept where they must not be known."""
     results: int = 0
     """Files, lines or rows that are results of speed tests, or should be."""
     tests: int = 0
@@ -181,8 +181,9 @@ class Tally:
         """Count results that cannot be read, and keep the first ones."""
         if not count:
             return
+        before = self.bad[reason]
         self.bad[reason] += count
-        if self.bad[reason] <= KEPT_PER_REASON:
+        if before < KEPT_PER_REASON:
             said = {"member": member, "line": line, "reason": reason, "text": text[:KEPT_TEXT]}
             hidden = {} if self.names_clients else {"member": "", "text": ""}
             self.unread.append({"source": self.source} | said | hidden)

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import tarfile
+from pathlib import Path
 
 import pyarrow as pa
 from brimful.discards.speed_tests.clients import name_clients
@@ -35,7 +36,7 @@ def changed(document, random):
 def read(name, content):
     """Read a source; its tests must fit the store."""
     tally = Tally(name)
-    found = list(read_source(name, io.BytesIO(content), Settings(server=parse_server("m-s")), tally))
+    found = list(read_source(Path(name), io.BytesIO(content), Settings(server=parse_server("m-s")), tally))
     single = to_table([item for item in found if not isinstance(item, pa.Table)])
     rows = name_clients(pa.concat_tables([single, *(item for item in found if isinstance(item, pa.Table))]), None)
     assert rows.schema == ROWS

@@ -212,7 +212,7 @@ def test_damaged_and_unknown_tables(tmp_path):
     assert sorted(quarantined(store)) == [
         "has the columns of no known table: name them with --columns",
         "is damaged or ends early",
-        "is damaged or ends early",
+        "the compressed data are cut off",
     ]
     assert summary.bad.total() == 4
 

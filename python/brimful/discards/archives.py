@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import Generic, NoReturn, Protocol, TypeVar
 
 GZIP = b"\x1f\x8b"
 """What compressed data begin with."""
 LEAVES = ("switch.json", "switch.jsonl")
 """How the names of files of telemetry end, compressed (``.gz``) or not."""
+EMPTY = "is empty"
+"""Reason against a file of no bytes."""
 ARCHIVES = (".tar", ".tgz", ".tar.gz")
 MAX_DEPTH = 8
 """Archives within archives; real ones have one of them."""
@@ -69,11 +71,11 @@ def holds_telemetry(name: str) -> bool:
 
 def pieces(path: Path, stream: Readable) -> Iterator[Piece | Unread]:
     """Give all lines of the telemetry in a file, in pieces, and what could not be read."""
-    yield from _walk(_Place(str(path), "", path.name, 0), stream)
+    yield from walk(path, stream, LEAVES, _lines)
 
 
 @dataclass(frozen=True)
-class _Place:
+class Place:
     """Where a file is: the source, the way within it, its own name, and how many archives it is in."""
 
     source: str
@@ -81,43 +83,65 @@ class _Place:
     name: str
     depth: int
 
-    def inside(self, name: str) -> _Place:
+    def inside(self, name: str) -> Place:
+        """Give the place of a file in this one."""
         member = f"{self.member}/{name}" if self.member else name
-        return _Place(self.source, member, name.rpartition("/")[2], self.depth + 1)
+        return Place(self.source, member, name.rpartition("/")[2], self.depth + 1)
 
     def unread(self, reason: str) -> Unread:
+        """Say that it could not be read to its end."""
         return Unread(self.source, self.member, reason)
 
 
-def _walk(place: _Place, stream: Readable) -> Iterator[Piece | Unread]:
-    """Go through one file, archive or not, whose content is given."""
-    start = _Peeked(stream)
-    content: Readable = _Gunzip(start) if start.head(2) == GZIP else start
-    own = {id(start), id(content)}
-    try:
-        if not start.head(1):
-            yield place.unread("is empty")
-        elif place.name.removesuffix(".gz").endswith(LEAVES):
-            yield from _lines(place, content)
-        else:
-            yield from _archive(place, content)
-    except _DamagedError as error:
-        if id(error.stream) not in own:
-            raise
-        yield place.unread(str(error))
+_Found = TypeVar("_Found")
 
 
-def _archive(place: _Place, stream: Readable) -> Iterator[Piece | Unread]:
-    if place.depth == MAX_DEPTH:
-        yield place.unread(f"is an archive in {MAX_DEPTH} others")
-        return
-    for name, member in _members(stream):
-        if holds_telemetry(name):
-            yield from _walk(place.inside(name), member)
-        member.skip()
-    # The checksum of compressed data is behind the last byte.
-    while stream.read(BLOCK_BYTES):
-        pass
+def walk(
+    path: Path,
+    stream: Readable,
+    leaves: tuple[str, ...],
+    read: Callable[[Place, Readable], Iterator[_Found]],
+) -> Iterator[_Found | Unread]:
+    """Read every file whose name ends so, compressed or not, wherever it is in a source; say what could not be read."""
+    yield from _Walk(leaves, read).file(Place(str(path), "", path.name, 0), stream)
+
+
+@dataclass(frozen=True)
+class _Walk(Generic[_Found]):
+    leaves: tuple[str, ...]
+    read: Callable[[Place, Readable], Iterator[_Found]]
+
+    def file(self, place: Place, stream: Readable) -> Iterator[_Found | Unread]:
+        """Go through one file, archive or not, whose content is given."""
+        start = _Peeked(stream)
+        content: Readable = _Gunzip(start) if start.head(2) == GZIP else start
+        own = {id(start), id(content)}
+        try:
+            if not start.head(1):
+                yield place.unread(EMPTY)
+            elif self.is_leaf(place.name):
+                yield from self.read(place, content)
+            else:
+                yield from self.archive(place, content)
+        except _DamagedError as error:
+            if id(error.stream) not in own:
+                raise
+            yield place.unread(str(error))
+
+    def archive(self, place: Place, stream: Readable) -> Iterator[_Found | Unread]:
+        if place.depth == MAX_DEPTH:
+            yield place.unread(f"is an archive in {MAX_DEPTH} others")
+            return
+        for name, member in _members(stream):
+            if self.is_leaf(name) or name.endswith(ARCHIVES):
+                yield from self.file(place.inside(name), member)
+            member.skip()
+        # The checksum of compressed data is behind the last byte.
+        while stream.read(BLOCK_BYTES):
+            pass
+
+    def is_leaf(self, name: str) -> bool:
+        return name.removesuffix(".gz").endswith(self.leaves)
 
 
 def _members(stream: Readable) -> Iterator[tuple[str, _Member]]:
@@ -176,7 +200,7 @@ def _exactly(stream: Readable, size: int) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _lines(place: _Place, stream: Readable) -> Iterator[Piece | Unread]:
+def _lines(place: Place, stream: Readable) -> Iterator[Piece | Unread]:
     """Give whole lines; the last may lack its end."""
     parts: list[bytes] = []
     size = 0
@@ -207,7 +231,7 @@ def _lines(place: _Place, stream: Readable) -> Iterator[Piece | Unread]:
         yield place.unread("is empty")
 
 
-def _piece(place: _Place, first_line: int, content: bytes) -> Piece:
+def _piece(place: Place, first_line: int, content: bytes) -> Piece:
     return Piece(place.source, place.member, place.name.removesuffix(".gz"), first_line, content)
 
 

@@ -139,7 +139,6 @@ def _as_json(summary: Summary) -> dict[str, Any]:
         "results": summary.results,
         "empty": summary.empty,
         "without_transfer": summary.without_transfer,
-        "other_members": summary.other_members,
         "tests": summary.tests,
         "kinds": [
             {"protocol": protocol, "direction": direction, "tests": count}
@@ -172,8 +171,6 @@ def _as_text(summary: Summary) -> str:
         )
         if count
     ]
-    if summary.other_members:
-        lines.append(("other files in archives", summary.other_members, ""))
     lines.append(("tests", summary.tests, _extent(summary)))
     lines += [
         (f"  {protocol} {direction}", count, "") for (protocol, direction), count in sorted(summary.kinds.items())

@@ -31,15 +31,17 @@ class Document(ndt.Result):
 _DECODER = msgspec.json.Decoder(Document | list[Document], strict=False)
 
 
-def read_documents(file: BinaryIO, member: str, server: Server | None, tally: Tally) -> Iterator[SpeedTest]:
-    """Give the tests in a file of JSON."""
+def read_documents(
+    file: BinaryIO, member: str, server: Server | None, tally: Tally, *, lines_alone: bool
+) -> Iterator[SpeedTest]:
+    """Give the tests in a file of JSON; ``lines_alone``: a document is never longer than a line."""
     every = enumerate(iter(lambda: file.readline(MAX_BYTES), b""), start=1)
     lines = ((number, line) for number, line in every if line.strip())
     begin = list(itertools.islice(lines, 2))
     if not begin:
         tally.results += 1
         tally.empty += 1
-    elif len(begin) == 1 or member.endswith(".jsonl") or _is_whole(begin[0][1]):
+    elif len(begin) == 1 or lines_alone or _is_whole(begin[0][1]):
         for number, line in itertools.chain(begin, lines):
             yield from _read_line(line, member, number, server, tally)
     else:

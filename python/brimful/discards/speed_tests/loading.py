@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import io
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from brimful.discards.speed_tests.archives import DAMAGED, Member, members
+from brimful.discards.archives import ARCHIVES, EMPTY, Place, Readable, Unread, walk
 from brimful.discards.speed_tests.clients import name_clients, settle_clients
 from brimful.discards.speed_tests.documents import read_documents
 from brimful.discards.speed_tests.mapping import Mapping
@@ -25,13 +26,17 @@ from brimful.discards.speed_tests.table_files import read_csv, read_parquet
 from brimful.discards.store import Store
 from brimful.errors import UsageError
 
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer as Buffer
+
 DOCUMENTS = (".json", ".jsonl")
 TABLES = (".csv", ".parquet")
 SNAPLOGS = tuple(ENDINGS)
-PLAIN = (*DOCUMENTS, *TABLES, *SNAPLOGS)
-KNOWN = (*PLAIN, *(f"{ending}.gz" for ending in PLAIN), ".tar", ".tgz", ".tar.gz")
+LEAVES = (*DOCUMENTS, *TABLES, *SNAPLOGS)
+KNOWN = (*LEAVES, *(f"{ending}.gz" for ending in LEAVES), *ARCHIVES)
+BUFFER_BYTES = 1 << 18
 BATCH_TESTS = 20_000
-MERGE_ROWS = 10_000_000
+MERGE_ROWS = 5_000_000
 """Rows are put aside on disk until there are so many; then they are merged into their partitions."""
 
 
@@ -80,7 +85,6 @@ class Summary:
     tests: int = 0
     empty: int = 0
     without_transfer: int = 0
-    other_members: int = 0
     kinds: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Tests by protocol and direction."""
     sites: set[str] = field(default_factory=set)
@@ -106,7 +110,7 @@ class Summary:
         self.last = max(filter(None, (self.last, bounds["max"])))
 
     def _add_tally(self, tally: Tally) -> None:
-        for name in ("results", "tests", "empty", "without_transfer", "other_members"):
+        for name in ("results", "tests", "empty", "without_transfer"):
             setattr(self, name, getattr(self, name) + getattr(tally, name))
         for reason, count in tally.bad.items():
             self.bad[tally.source, reason] += count
@@ -123,7 +127,7 @@ def find_sources(paths: list[Path]) -> list[Path]:
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(file for file in path.rglob("*") if file.name.lower().endswith(KNOWN) and file.is_file())
+            inside = sorted(file for file in path.rglob("*") if file.name.endswith(KNOWN) and file.is_file())
             if not inside:
                 message = f"{path}: no file in it ends in {', '.join(KNOWN)}"
                 raise UsageError(message)
@@ -184,7 +188,7 @@ class _Load:
     def _read_source(self, path: Path, digest: str, done: int) -> None:
         tally = Tally(str(path), names_clients=self._settings.pseudonyms is None)
         with path.open("rb") as file:
-            for found in read_source(path.name, file, self._settings, tally):
+            for found in read_source(path, file, self._settings, tally):
                 if isinstance(found, SpeedTest):
                     tally.tests += 1
                     self._waiting.append(found)
@@ -220,34 +224,55 @@ class _Load:
         self._read = {}
 
 
-def read_source(name: str, file: BinaryIO, settings: Settings, tally: Tally) -> Iterator[SpeedTest | pa.Table]:
+def read_source(path: Path, file: BinaryIO, settings: Settings, tally: Tally) -> Iterator[SpeedTest | pa.Table]:
     """Give the tests of a source, one by one or as tables of `rows.ROWS`; what cannot be read goes to the tally."""
-    for member in _members(name, file, tally):
-        try:
-            yield from _read_member(member, settings, tally)
-        except (*DAMAGED, pa.ArrowException):
-            tally.results += 1
-            tally.reject("is damaged or ends early", member=member.name)
 
+    def read_leaf(place: Place, stream: Readable) -> Iterator[SpeedTest | pa.Table]:
+        yield from _read_leaf(place, io.BufferedReader(_Stream(stream), BUFFER_BYTES), settings, tally)
 
-def _read_member(member: Member, settings: Settings, tally: Tally) -> Iterator[SpeedTest | pa.Table]:
-    server = find_server(member.name) or settings.server
-    name = member.name.lower()
-    if name.endswith(DOCUMENTS):
-        yield from read_documents(member.file, member.name, server, tally)
-    elif name.endswith(TABLES):
-        read = read_csv if name.endswith(".csv") else read_parquet
-        yield from read(member.file, settings.mappings, server, tally, member=member.name)
-    elif name.endswith(SNAPLOGS):
-        yield from read_snaplog(member.file, member.name, server, tally)
+    if path.name.endswith(".parquet"):
+        # Its description is at its end: it is not read in order.
+        found = _read_leaf(Place(str(path), "", path.name, 0), file, settings, tally)
     else:
-        tally.other_members += 1
+        found = walk(path, file, LEAVES, read_leaf)
+    for one in found:
+        if not isinstance(one, Unread):
+            yield one
+        elif one.reason == EMPTY:
+            tally.results += 1
+            tally.empty += 1
+        else:
+            tally.results += 1
+            tally.reject(one.reason, member=one.member)
 
 
-def _members(name: str, file: BinaryIO, tally: Tally) -> Iterator[Member]:
-    """Give what an archive holds, as far as it can be read."""
-    try:
-        yield from members(name, file)
-    except DAMAGED:
-        tally.results += 1
-        tally.reject("the archive is damaged or ends early")
+def _read_leaf(place: Place, file: BinaryIO, settings: Settings, tally: Tally) -> Iterator[SpeedTest | pa.Table]:
+    server = find_server(f"{Path(place.source).name}/{place.member}") or settings.server
+    name = place.name.removesuffix(".gz")
+    if name.endswith(DOCUMENTS):
+        lines_alone = name.endswith(".jsonl")
+        yield from read_documents(file, place.member, server, tally, lines_alone=lines_alone)
+    elif name.endswith(SNAPLOGS):
+        yield from read_snaplog(file, name, place.member, server, tally)
+    elif name.endswith(".csv"):
+        yield from read_csv(file, settings.mappings, server, tally, member=place.member)
+    else:
+        content = io.BytesIO(file.read()) if place.member else file
+        yield from read_parquet(content, settings.mappings, server, tally, member=place.member)
+
+
+class _Stream(io.RawIOBase):
+    """What an archive holds, as a file."""
+
+    def __init__(self, stream: Readable) -> None:
+        super().__init__()
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Buffer) -> int:
+        into = memoryview(buffer)
+        block = self._stream.read(len(into))
+        into[: len(block)] = block
+        return len(block)

@@ -165,8 +165,6 @@ class Tally:
     """Results without content: the program that wrote them was stopped."""
     without_transfer: int = 0
     """Results in which no transfer took place."""
-    other_members: int = 0
-    """Members of archives that are no results."""
     bad: Counter[str] = field(default_factory=Counter)
     """Results that could not be read, by reason."""
     unread: list[dict[str, Any]] = field(default_factory=list)

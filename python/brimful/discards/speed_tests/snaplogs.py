@@ -21,15 +21,15 @@ Layout = dict[str, tuple[int, int]]
 """Of each variable, where it begins in a snapshot and how many octets it has."""
 
 
-def read_snaplog(file: BinaryIO, member: str, server: Server | None, tally: Tally) -> list[SpeedTest]:
-    """Give the test that a log tells."""
+def read_snaplog(file: BinaryIO, name: str, member: str, server: Server | None, tally: Tally) -> list[SpeedTest]:
+    """Give the test that a log tells; its ``name`` is the test's, and tells the direction."""
     tally.results += 1
     content = file.read(MAX_BYTES)
     if not content:
         tally.empty += 1
         return []
     try:
-        return [_test(content, member.rpartition("/")[2], server)]
+        return [_test(content, name, server)]
     except ResultError as error:
         tally.reject(str(error), member=member)
         return []

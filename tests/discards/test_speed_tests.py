@@ -1,6 +1,7 @@
 """Results of ndt5, ndt7 and iperf3 into a store: real ones, damaged ones, the same ones again."""
 
 import contextlib
+import errno
 import gzip
 import io
 import json
@@ -262,6 +263,33 @@ def test_results_of_a_server_that_nobody_named(tmp_path):
     # With the server it is another source: what was missing is in.
     _, summary = loaded(tmp_path, source, server=SERVER)
     assert summary.merged.added == 1
+
+
+def test_sources_that_cannot_be_opened_do_not_cost_the_others(tmp_path, monkeypatch):
+    sources = [
+        tar(tmp_path / f"{n}-mlab1-bcn01.tar", {f"{n}.json": json.dumps(ndt5(f"u{n}")).encode()}) for n in (1, 2)
+    ]
+    opened = Path.open
+
+    def refuse(path, *arguments, **options):
+        if path == sources[0]:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return opened(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    store, summary = loaded(tmp_path, *sources)
+    assert set(by_id(store)) == {"u2"}
+    assert summary.bad == {(str(sources[0]), "cannot be opened: Permission denied"): 1}
+    monkeypatch.undo()
+    loaded(tmp_path, *sources)
+    assert set(by_id(store)) == {"u1", "u2"}
+
+
+def test_a_file_of_another_kind_is_bad(tmp_path):
+    (tmp_path / "notes.txt").write_text("Speed tests of Tuesday")
+    store, summary = loaded(tmp_path, tmp_path / "notes.txt")
+    assert summary.bad.total() == 1
+    assert quarantined(store)
 
 
 def test_empty_results_are_not_bad(tmp_path):

@@ -50,19 +50,20 @@ def tests(
     max_bad: str,
     as_json: bool,
 ) -> int:
-    r"""Put the results of speed tests in SOURCEs into a store: files, or directories of them.
+    """Put the results of speed tests in SOURCEs into a store: files, or directories of them.
 
     \b
     ndt5, ndt7       result files, archives of them, archives of archives
-    web100           tables (CSV, Parquet) with the columns of M-Lab's first years
-    M-Lab's tables   JSON Lines of ndt.ndt5, ndt.ndt7 or unified views
+    web100           tables (CSV, Parquet) with the columns of M-Lab's first
+                     years, and raw snapshot logs
+    M-Lab's tables   exports of ndt.ndt5, ndt.ndt7 and unified views
     iperf3           what iperf3 --json prints
     others           tables whose columns --columns names
 
     Sources that are in already are not read again; the same tests in other sources change nothing.
 
     Exit code 1: more than --max-bad of the results could not be read; the others are in.
-    """
+    """  # noqa: D301 -- click wants the character itself
     from brimful.discards.speed_tests.loading import Settings, load
     from brimful.discards.speed_tests.mapping import read_mappings
     from brimful.discards.speed_tests.pseudonyms import Pseudonyms

@@ -174,7 +174,11 @@ class _Load:
         done = 0
         for path in paths:
             self._summary.sources += 1
-            digest = self._settings.digest(path)
+            try:
+                digest = self._settings.digest(path)
+            except OSError as error:
+                self._refuse(path, f"cannot be opened: {error.strerror}")
+                continue
             if digest in known:
                 self._summary.known_sources += 1
             else:
@@ -184,6 +188,13 @@ class _Load:
             self._progress.reading(done, self._summary.tests)
         self._merge()
         return self._summary
+
+    def _refuse(self, path: Path, reason: str) -> None:
+        """Count a source that is read again the next time."""
+        tally = Tally(str(path), results=1)
+        tally.reject(reason)
+        self._store.note_unread(tally.unread)
+        self._summary._add_tally(tally)
 
     def _read_source(self, path: Path, digest: str, done: int) -> None:
         tally = Tally(str(path), names_clients=self._settings.pseudonyms is None)

@@ -8,12 +8,15 @@ import math
 import re
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from brimful.discards.speed_tests import table_files, values
+from brimful.discards.speed_tests.mapping import WEB100 as WEB100_MAPPING
 from brimful.discards.speed_tests.mapping import read_mappings
-from brimful.discards.speed_tests.rows import parse_server, parse_time
+from brimful.discards.speed_tests.rows import Tally, parse_server, parse_time
+from brimful.discards.speed_tests.tables import read_table
 from brimful.errors import UsageError
 from discards.test_speed_tests import by_id, loaded, quarantined, stored, tar
 from hypothesis import given
@@ -400,6 +403,18 @@ def test_parts_are_derived_from_what_there_is(tmp_path):
     assert (row["server_name"], row["direction"], row["retransmission_unit"]) == ("m1-fra", "download", None)
 
 
+@given(st.lists(st.integers(0, 10**9), min_size=3, max_size=3))
+def test_parts_of_the_sending_time_are_added_up_exactly(parts):
+    names = [f"SndLimTime{part}" for part in ("Rwin", "Cwnd", "Snd")]
+    row = web100(**dict(zip(names, parts, strict=True)))
+    table = pa.table({column: [str(value)] for column, value in row.items()})
+    tally = Tally("x")
+    (read,) = read_table(table, np.array([2]), (WEB100_MAPPING,), None, tally, member="")
+    assert read["sending_s"].to_pylist() == [sum(parts) / 1e6]
+    assert read["end"].cast(pa.int64()).to_pylist() == [START_US + sum(parts)]
+    assert read["rate_bps"].to_pylist() == [8 * row["HCThruOctetsAcked"] / (sum(parts) / 1e6) if sum(parts) else None]
+
+
 def test_a_mapped_table_without_the_column(tmp_path):
     source = tmp_path / "x.csv"
     source.write_text("a,b\n1,2\n")
@@ -417,6 +432,7 @@ def test_a_mapped_table_without_the_column(tmp_path):
         ("client = {column = 'a', unit = 's'}", "unit 's' must be left out here"),
         ("rate = {unit = 'bit/s'}", "give one of column, columns and value"),
         ("rate = {column = 'a', value = 1}", "give one of column, columns and value"),
+        ("client = {columns = ['a', 'b']}", "cannot be the sum of columns"),
         ("rate = {colum = 'a'}", "unknown field `colum`"),
         ("rate = 3", "rate: Expected"),
         ("rate = {column = 'a', format = '%Y'}", "format and zone are for times in words"),

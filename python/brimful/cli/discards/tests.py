@@ -186,8 +186,22 @@ def _as_text(summary: Summary) -> str:
     text = [f"{name:<{width}}  {count:>{digits},}  {remark}".rstrip() for name, count, remark in lines]
     if summary.bad:
         text += ["", f"Cannot be read, {units.format_ratio(summary.bad_share)} of the results (see quarantine.jsonl):"]
-        text += [f"  {source}: {count:,}: {reason}" for (source, reason), count in sorted(summary.bad.items())]
+        text += _reasons(summary)
     return "\n".join(text)
+
+
+def _reasons(summary: Summary) -> list[str]:
+    """Write what cannot be read, a line a reason: there may be as many bad sources as files."""
+    reasons: dict[str, dict[str, int]] = {}
+    for (source, reason), count in summary.bad.items():
+        reasons.setdefault(reason, {})[source] = count
+    digits = max(len(f"{sum(sources.values()):,}") for sources in reasons.values())
+    lines = []
+    for reason, sources in sorted(reasons.items()):
+        first = next(iter(sources))
+        where = first if len(sources) == 1 else f"{first} and {len(sources) - 1:,} more sources"
+        lines.append(f"  {sum(sources.values()):>{digits},}  {reason}: {where}")
+    return lines
 
 
 def _in_already(summary: Summary) -> str:

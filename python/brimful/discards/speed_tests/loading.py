@@ -100,7 +100,8 @@ class Summary:
         """How many of the results could not be read."""
         return self.bad.total() / self.results if self.results else 0.0
 
-    def _add_rows(self, rows: pa.Table) -> None:
+    def add_rows(self, rows: pa.Table) -> None:
+        """Count tests."""
         counts = rows.group_by(["protocol", "direction"]).aggregate([([], "count_all")])
         for row in counts.to_pylist():
             self.kinds[row["protocol"], row["direction"]] += row["count_all"]
@@ -109,7 +110,8 @@ class Summary:
         self.first = min(filter(None, (self.first, bounds["min"])))
         self.last = max(filter(None, (self.last, bounds["max"])))
 
-    def _add_tally(self, tally: Tally) -> None:
+    def add_tally(self, tally: Tally) -> None:
+        """Count the results of a source."""
         for name in ("results", "tests", "empty", "without_transfer"):
             setattr(self, name, getattr(self, name) + getattr(tally, name))
         for reason, count in tally.bad.items():
@@ -194,7 +196,7 @@ class _Load:
         tally = Tally(str(path), results=1)
         tally.reject(reason)
         self._store.note_unread(tally.unread)
-        self._summary._add_tally(tally)
+        self._summary.add_tally(tally)
 
     def _read_source(self, path: Path, digest: str, done: int) -> None:
         tally = Tally(str(path), names_clients=self._settings.pseudonyms is None)
@@ -213,7 +215,7 @@ class _Load:
                 self._progress.reading(done + file.tell(), self._summary.tests + tally.tests)
                 if self._collector.rows >= MERGE_ROWS:
                     self._merge()
-        self._summary._add_tally(tally)
+        self._summary.add_tally(tally)
         self._read[digest] = tally
 
     def _add_waiting(self) -> None:
@@ -223,7 +225,7 @@ class _Load:
 
     def _add(self, rows: pa.Table) -> None:
         if rows.num_rows:
-            self._summary._add_rows(rows)
+            self._summary.add_rows(rows)
             self._collector.add(name_clients(rows, self._settings.pseudonyms))
 
     def _merge(self) -> None:

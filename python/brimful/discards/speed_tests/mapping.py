@@ -130,6 +130,9 @@ def _check(name: str, source: Source, place: str) -> None:
     if sum((source.column is not None, bool(source.columns), source.value is not None)) != 1:
         message = f"{place}: {name}: give one of column, columns and value"
         raise UsageError(message)
+    if source.columns and KINDS[name] in ("text", "time"):
+        message = f"{place}: {name}: cannot be the sum of columns; name one"
+        raise UsageError(message)
     units = UNITS[KINDS[name]]
     if source.unit is not None and source.unit not in units:
         known = f"one of {', '.join(units)}" if units else "left out here"

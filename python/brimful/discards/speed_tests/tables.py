@@ -55,6 +55,12 @@ class _Columns:
         whole = parts[0].values
         for part in parts[1:]:
             whole = pc.add(whole, part.values)
+        factor = UNITS[KINDS[name]].get(source.unit or "", 1.0)
+        # Of sums as of single values: parts that are whole are added up exactly before they are scaled.
+        if KINDS[name] in ("seconds", "rate"):
+            whole = value_module.scaled(whole, factor)
+        elif KINDS[name] == "bytes" and factor != 1:
+            whole = pc.round(value_module.scaled(whole, factor)).cast(pa.int64(), safe=False)
         return whole
 
     def _find(self, name: str) -> tuple[Source, list[pa.Array]] | None:
@@ -89,8 +95,7 @@ def _read(name: str, source: Source, column: pa.Array) -> Values:
         return value_module.times(column, microseconds_per_unit=factor, form=source.format, zone=source.zone)
     if kind == "count" or (kind == "bytes" and factor in (None, 1.0)):
         return value_module.counts(column)
-    read = value_module.scaled(value_module.numbers(column), 1.0 if factor is None else factor)
-    return Values(pc.round(read.values).cast(pa.int64(), safe=False), read.bad) if kind == "bytes" else read
+    return value_module.numbers(column)
 
 
 def _translated(words: pa.Array, values: dict[str, str] | None) -> pa.Array:

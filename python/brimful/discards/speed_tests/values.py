@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -170,6 +169,7 @@ def _to_utc(values: pa.Array, zone: str | None) -> pa.Array:
     return values.cast(pa.timestamp("us"))
 
 
-def scaled(values: Values, factor: float) -> Values:
+def scaled(values: pa.Array, factor: float) -> pa.Array:
     """Give numbers in another unit."""
-    return values if math.isclose(factor, 1.0) else Values(pc.multiply(values.values, factor), values.bad)
+    # 1e6 is exact, 1e-6 is not: dividing by the one rounds once, multiplying by the other twice.
+    return pc.divide(values, round(1 / factor)) if factor < 1 else pc.multiply(values, factor)

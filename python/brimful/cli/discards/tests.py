@@ -176,7 +176,7 @@ def _as_text(summary: Summary) -> str:
     lines += [
         (f"  {protocol} {direction}", count, "") for (protocol, direction), count in sorted(summary.kinds.items())
     ]
-    lines.append(("added", merged.added, f"in {merged.partitions:,} files" if merged.partitions else ""))
+    lines.append(("added", merged.added, _files(merged.partitions)))
     if merged.repeated:
         lines.append(("there already", merged.repeated, ""))
     if merged.conflicts:
@@ -202,6 +202,10 @@ def _reasons(summary: Summary) -> list[str]:
         where = first if len(sources) == 1 else f"{first} and {len(sources) - 1:,} more sources"
         lines.append(f"  {sum(sources.values()):>{digits},}  {reason}: {where}")
     return lines
+
+
+def _files(count: int) -> str:
+    return f"in {count:,} file{'s' if count > 1 else ''}" if count else ""
 
 
 def _in_already(summary: Summary) -> str:

@@ -231,8 +231,9 @@ class _Load:
     def _merge(self) -> None:
         self._add_waiting()
         self._collector.merge(self._summary.merged, self._progress.writing)
+        if unread := [line for tally in self._read.values() for line in tally.unread]:
+            self._store.note_unread(unread)
         for digest, tally in self._read.items():
-            self._store.note_unread(tally.unread)
             self._store.note_ingested({"digest": digest, "table": "tests", **tally.counts()})
         self._read = {}
 

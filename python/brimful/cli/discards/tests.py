@@ -1,0 +1,221 @@
+"""``brimful discards tests``: results of speed tests into a store."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from brimful import units
+from brimful.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+
+    from brimful.discards.speed_tests.loading import Progress, Summary
+    from brimful.discards.speed_tests.rows import Server
+
+
+@click.command()
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...", type=click.Path(path_type=Path))
+@click.option("--store", required=True, metavar="DIR", type=click.Path(path_type=Path), help="Made if it is not there.")
+@click.option("--server", metavar="MACHINE-SITE", help="Of results that do not name theirs: mlab1-bcn01.")
+@click.option(
+    "--pseudonymise",
+    "key_file",
+    metavar="KEYFILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Replace clients by pseudonyms under the key in this file; made if it is not there.",
+)
+@click.option(
+    "--columns",
+    "columns_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Say in TOML which columns of a table tell what: for tables that are not known.",
+)
+@click.option("--max-bad", default="1%", show_default=True, metavar="RATIO", help="Of results that cannot be read.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+def tests(
+    sources: tuple[Path, ...],
+    store: Path,
+    server: str | None,
+    key_file: Path | None,
+    columns_file: Path | None,
+    max_bad: str,
+    as_json: bool,
+) -> int:
+    """Put the results of speed tests in SOURCEs into a store: files, or directories of them.
+
+    \b
+    ndt5, ndt7       result files, archives of them, archives of archives
+    web100           tables (CSV, Parquet) with the columns of M-Lab's first
+                     years, and raw snapshot logs
+    M-Lab's tables   exports of ndt.ndt5, ndt.ndt7 and unified views
+    iperf3           what iperf3 --json prints
+    others           tables whose columns --columns names
+
+    Sources that are in already are not read again; the same tests in other sources change nothing.
+
+    Exit code 1: more than --max-bad of the results could not be read; the others are in.
+    """  # noqa: D301 -- click wants the character itself
+    from brimful.discards.speed_tests.loading import Settings, load
+    from brimful.discards.speed_tests.mapping import read_mappings
+    from brimful.discards.speed_tests.pseudonyms import Pseudonyms
+    from brimful.discards.store import Store
+
+    limit = units.parse_ratio(max_bad)
+    settings = Settings(
+        server=_server(server),
+        mappings=read_mappings(columns_file) if columns_file else None,
+        pseudonyms=Pseudonyms.from_file(key_file) if key_file else None,
+    )
+    with _progress(list(sources)) as progress:
+        summary = load(Store.create(store), list(sources), settings, progress=progress)
+    click.echo(json.dumps(_as_json(summary), indent=2) if as_json else _as_text(summary))
+    return int(summary.bad_share > limit)
+
+
+def _server(text: str | None) -> Server | None:
+    from brimful.discards.speed_tests.rows import parse_server
+
+    server = parse_server(text) if text else None
+    if text and server is None:
+        message = f"--server {text}: is not MACHINE-SITE, such as mlab1-bcn01"
+        raise UsageError(message)
+    return server
+
+
+@contextlib.contextmanager
+def _progress(sources: list[Path]) -> Iterator[Progress]:
+    """Show how far the load is, on terminals."""
+    if not sys.stderr.isatty():
+        yield _Silent()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    from brimful.discards.speed_tests.loading import find_sources
+
+    total = sum(path.stat().st_size for path in find_sources(sources))
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        yield _Bars(bars, total)
+
+
+class _Silent:
+    def reading(self, done_bytes: int, tests: int) -> None:
+        """Show nothing."""
+
+    def writing(self, done: int, total: int) -> None:
+        """Show nothing."""
+
+
+class _Bars:
+    def __init__(self, bars: Bars, total_bytes: int) -> None:
+        self._bars = bars
+        self._reading = bars.add_task("tests", total=total_bytes)
+        self._writing = bars.add_task("files", total=None, visible=False)
+
+    def reading(self, done_bytes: int, tests: int) -> None:
+        """Move the first bar."""
+        self._bars.update(self._reading, completed=done_bytes, description=f"{tests:,} tests")
+
+    def writing(self, done: int, total: int) -> None:
+        """Move the second bar."""
+        description = f"{total:,} files"
+        self._bars.update(self._writing, completed=done, total=total, description=description, visible=True)
+
+
+def _as_json(summary: Summary) -> dict[str, Any]:
+    merged = summary.merged
+    return {
+        "sources": summary.sources,
+        "known_sources": summary.known_sources,
+        "results": summary.results,
+        "empty": summary.empty,
+        "without_transfer": summary.without_transfer,
+        "tests": summary.tests,
+        "kinds": [
+            {"protocol": protocol, "direction": direction, "tests": count}
+            for (protocol, direction), count in sorted(summary.kinds.items())
+        ],
+        "added": merged.added,
+        "repeated": merged.repeated,
+        "conflicts": merged.conflicts,
+        "partitions": merged.partitions,
+        "sites": sorted(summary.sites),
+        "first": summary.first.isoformat() if summary.first else None,
+        "last": summary.last.isoformat() if summary.last else None,
+        "bad": [
+            {"source": source, "reason": reason, "results": count} for (source, reason), count in summary.bad.items()
+        ],
+        "bad_share": summary.bad_share,
+    }
+
+
+def _as_text(summary: Summary) -> str:
+    merged = summary.merged
+    lines = [("sources", summary.sources, _in_already(summary))]
+    lines.append(("results", summary.results, ""))
+    lines += [
+        (f"  {name}", count, "")
+        for name, count in (
+            ("empty", summary.empty),
+            ("without a transfer", summary.without_transfer),
+            ("that cannot be read", summary.bad.total()),
+        )
+        if count
+    ]
+    lines.append(("tests", summary.tests, _extent(summary)))
+    lines += [
+        (f"  {protocol} {direction}", count, "") for (protocol, direction), count in sorted(summary.kinds.items())
+    ]
+    lines.append(("added", merged.added, _files(merged.partitions)))
+    if merged.repeated:
+        lines.append(("there already", merged.repeated, ""))
+    if merged.conflicts:
+        lines.append(("conflicts", merged.conflicts, "same id, other content: the latest is kept"))
+    width = max(len(name) for name, _, _ in lines)
+    digits = max(len(f"{count:,}") for _, count, _ in lines)
+    text = [f"{name:<{width}}  {count:>{digits},}  {remark}".rstrip() for name, count, remark in lines]
+    if summary.bad:
+        text += ["", f"Cannot be read, {units.format_ratio(summary.bad_share)} of the results (see quarantine.jsonl):"]
+        text += _reasons(summary)
+    return "\n".join(text)
+
+
+def _reasons(summary: Summary) -> list[str]:
+    """Write what cannot be read, a line a reason: there may be as many bad sources as files."""
+    reasons: dict[str, dict[str, int]] = {}
+    for (source, reason), count in summary.bad.items():
+        reasons.setdefault(reason, {})[source] = count
+    digits = max(len(f"{sum(sources.values()):,}") for sources in reasons.values())
+    lines = []
+    for reason, sources in sorted(reasons.items()):
+        first = next(iter(sources))
+        where = first if len(sources) == 1 else f"{first} and {len(sources) - 1:,} more sources"
+        lines.append(f"  {sum(sources.values()):>{digits},}  {reason}: {where}")
+    return lines
+
+
+def _files(count: int) -> str:
+    return f"in {count:,} file{'s' if count > 1 else ''}" if count else ""
+
+
+def _in_already(summary: Summary) -> str:
+    return f"{summary.known_sources:,} of them in already" if summary.known_sources else ""
+
+
+def _extent(summary: Summary) -> str:
+    if summary.first is None or summary.last is None:
+        return ""
+    days = sorted({summary.first.date().isoformat(), summary.last.date().isoformat()})
+    sites = sorted(summary.sites)
+    where = ", ".join(sites) if len(sites) <= 3 else f"{len(sites)} sites"
+    return f"of {where}, {' to '.join(days)}"

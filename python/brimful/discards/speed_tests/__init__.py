@@ -1,0 +1,1 @@
+"""Results of speed tests, whatever wrote them, as the table of tests of a store."""

@@ -1,0 +1,292 @@
+"""From sources of results to the tests of a store."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import io
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from brimful.discards.archives import ARCHIVES, EMPTY, Place, Readable, Unread, walk
+from brimful.discards.speed_tests.clients import name_clients, settle_clients
+from brimful.discards.speed_tests.documents import read_documents
+from brimful.discards.speed_tests.mapping import Mapping
+from brimful.discards.speed_tests.merging import Collector, Merged
+from brimful.discards.speed_tests.pseudonyms import Pseudonyms
+from brimful.discards.speed_tests.rows import Server, SpeedTest, Tally, find_server, to_table
+from brimful.discards.speed_tests.snaplogs import ENDINGS, read_snaplog
+from brimful.discards.speed_tests.table_files import read_csv, read_parquet
+from brimful.discards.store import Store
+from brimful.errors import UsageError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer as Buffer
+
+DOCUMENTS = (".json", ".jsonl")
+TABLES = (".csv", ".parquet")
+SNAPLOGS = tuple(ENDINGS)
+LEAVES = (*DOCUMENTS, *TABLES, *SNAPLOGS)
+KNOWN = (*LEAVES, *(f"{ending}.gz" for ending in LEAVES), *ARCHIVES)
+BUFFER_BYTES = 1 << 18
+BATCH_TESTS = 20_000
+MERGE_ROWS = 5_000_000
+"""Rows are put aside on disk until there are so many; then they are merged into their partitions."""
+
+
+class Progress(Protocol):
+    """Whoever shows how far a load is."""
+
+    def reading(self, done_bytes: int, tests: int) -> None:
+        """Say how many bytes of the sources are read, and how many tests were found in them."""
+        ...
+
+    def writing(self, done: int, total: int) -> None:
+        """Say how many partitions of those that change are written."""
+        ...
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the sources do not say themselves."""
+
+    server: Server | None = None
+    """Of results that do not name theirs."""
+    mappings: tuple[Mapping, ...] | None = None
+    """Of the columns of tables that are not known."""
+    pseudonyms: Pseudonyms | None = None
+
+    def digest(self, path: Path) -> str:
+        """Give the digest of a source: another server or other settings make other rows of the same content."""
+        digest = hashlib.blake2b(digest_size=20)
+        with path.open("rb") as file:
+            while chunk := file.read(1 << 20):
+                digest.update(chunk)
+        key = self.pseudonyms.fingerprint if self.pseudonyms else None
+        server = find_server(path.name) or self.server
+        digest.update(repr((server, self.mappings, key)).encode())
+        return digest.hexdigest()
+
+
+@dataclass
+class Summary:
+    """What a load came to."""
+
+    sources: int = 0
+    known_sources: int = 0
+    """Are in the store already: they were not read again."""
+    results: int = 0
+    tests: int = 0
+    empty: int = 0
+    without_transfer: int = 0
+    kinds: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Tests by protocol and direction."""
+    sites: set[str] = field(default_factory=set)
+    first: datetime.datetime | None = None
+    """Earliest and latest start of a test."""
+    last: datetime.datetime | None = None
+    bad: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Results that could not be read, by source and reason."""
+    merged: Merged = field(default_factory=Merged)
+
+    @property
+    def bad_share(self) -> float:
+        """How many of the results could not be read."""
+        return self.bad.total() / self.results if self.results else 0.0
+
+    def add_rows(self, rows: pa.Table) -> None:
+        """Count tests."""
+        counts = rows.group_by(["protocol", "direction"]).aggregate([([], "count_all")])
+        for row in counts.to_pylist():
+            self.kinds[row["protocol"], row["direction"]] += row["count_all"]
+        self.sites |= set(pc.unique(rows["site"]).to_pylist())
+        bounds = pc.min_max(rows["start"]).as_py()
+        self.first = min(filter(None, (self.first, bounds["min"])))
+        self.last = max(filter(None, (self.last, bounds["max"])))
+
+    def add_tally(self, tally: Tally) -> None:
+        """Count the results of a source."""
+        for name in ("results", "tests", "empty", "without_transfer"):
+            setattr(self, name, getattr(self, name) + getattr(tally, name))
+        for reason, count in tally.bad.items():
+            self.bad[tally.source, reason] += count
+
+
+def find_sources(paths: list[Path]) -> list[Path]:
+    """Give the files that are named, and those with known endings in the directories that are.
+
+    Raises
+    ------
+    UsageError
+        When one is not there, or a directory has none.
+    """
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(file for file in path.rglob("*") if file.name.endswith(KNOWN) and file.is_file())
+            if not inside:
+                message = f"{path}: no file in it ends in {', '.join(KNOWN)}"
+                raise UsageError(message)
+            found += inside
+        elif not path.exists():
+            message = f"{path}: is not there"
+            raise UsageError(message)
+        else:
+            found.append(path)
+    return found
+
+
+def load(store: Store, sources: list[Path], settings: Settings, *, progress: Progress) -> Summary:
+    """Put the tests in sources into a store.
+
+    A source is noted once all its tests are in; one that is noted is not read again.
+
+    Raises
+    ------
+    UsageError
+        When a source is not there, or the store holds clients under other pseudonyms.
+    BrimfulError
+        When the store cannot be written.
+    """
+    paths = find_sources(sources)
+    with store.writing():
+        settle_clients(store, settings.pseudonyms)
+        return _Load(store, settings, progress).run(paths)
+
+
+class _Load:
+    def __init__(self, store: Store, settings: Settings, progress: Progress) -> None:
+        self._store = store
+        self._settings = settings
+        self._progress = progress
+        self._collector = Collector(store)
+        self._summary = Summary()
+        self._read: dict[str, Tally] = {}
+        """Sources that were read whole and whose rows are not merged yet, by digest."""
+        self._waiting: list[SpeedTest] = []
+
+    def run(self, paths: list[Path]) -> Summary:
+        known = set(self._store.ingested())
+        done = 0
+        for path in paths:
+            self._summary.sources += 1
+            try:
+                digest = self._settings.digest(path)
+            except OSError as error:
+                self._refuse(path, f"cannot be opened: {error.strerror}")
+                continue
+            if digest in known:
+                self._summary.known_sources += 1
+            else:
+                known.add(digest)
+                self._read_source(path, digest, done)
+            done += path.stat().st_size
+            self._progress.reading(done, self._summary.tests)
+        self._merge()
+        return self._summary
+
+    def _refuse(self, path: Path, reason: str) -> None:
+        """Count a source that is read again the next time."""
+        tally = Tally(str(path), results=1)
+        tally.reject(reason)
+        self._store.note_unread(tally.unread)
+        self._summary.add_tally(tally)
+
+    def _read_source(self, path: Path, digest: str, done: int) -> None:
+        tally = Tally(str(path), names_clients=self._settings.pseudonyms is None)
+        with path.open("rb") as file:
+            for found in read_source(path, file, self._settings, tally):
+                if isinstance(found, SpeedTest):
+                    tally.tests += 1
+                    self._waiting.append(found)
+                    if len(self._waiting) < BATCH_TESTS:
+                        continue
+                    self._add_waiting()
+                else:
+                    tally.tests += found.num_rows
+                    self._add_waiting()
+                    self._add(found)
+                self._progress.reading(done + file.tell(), self._summary.tests + tally.tests)
+                if self._collector.rows >= MERGE_ROWS:
+                    self._merge()
+        self._summary.add_tally(tally)
+        self._read[digest] = tally
+
+    def _add_waiting(self) -> None:
+        """Make a table of tests that came one by one, of however many sources."""
+        self._add(to_table(self._waiting))
+        self._waiting = []
+
+    def _add(self, rows: pa.Table) -> None:
+        if rows.num_rows:
+            self._summary.add_rows(rows)
+            self._collector.add(name_clients(rows, self._settings.pseudonyms))
+
+    def _merge(self) -> None:
+        self._add_waiting()
+        self._collector.merge(self._summary.merged, self._progress.writing)
+        if unread := [line for tally in self._read.values() for line in tally.unread]:
+            self._store.note_unread(unread)
+        for digest, tally in self._read.items():
+            self._store.note_ingested({"digest": digest, "table": "tests", **tally.counts()})
+        self._read = {}
+
+
+def read_source(path: Path, file: BinaryIO, settings: Settings, tally: Tally) -> Iterator[SpeedTest | pa.Table]:
+    """Give the tests of a source, one by one or as tables of `rows.ROWS`; what cannot be read goes to the tally."""
+
+    def read_leaf(place: Place, stream: Readable) -> Iterator[SpeedTest | pa.Table]:
+        yield from _read_leaf(place, io.BufferedReader(_Stream(stream), BUFFER_BYTES), settings, tally)
+
+    if path.name.endswith(".parquet"):
+        # Its description is at its end: it is not read in order.
+        found = _read_leaf(Place(str(path), "", path.name, 0), file, settings, tally)
+    else:
+        found = walk(path, file, LEAVES, read_leaf)
+    for one in found:
+        if not isinstance(one, Unread):
+            yield one
+        elif one.reason == EMPTY:
+            tally.results += 1
+            tally.empty += 1
+        else:
+            tally.results += 1
+            tally.reject(one.reason, member=one.member)
+
+
+def _read_leaf(place: Place, file: BinaryIO, settings: Settings, tally: Tally) -> Iterator[SpeedTest | pa.Table]:
+    server = find_server(f"{Path(place.source).name}/{place.member}") or settings.server
+    name = place.name.removesuffix(".gz")
+    if name.endswith(DOCUMENTS):
+        lines_alone = name.endswith(".jsonl")
+        yield from read_documents(file, place.member, server, tally, lines_alone=lines_alone)
+    elif name.endswith(SNAPLOGS):
+        yield from read_snaplog(file, name, place.member, server, tally)
+    elif name.endswith(".csv"):
+        yield from read_csv(file, settings.mappings, server, tally, member=place.member)
+    else:
+        content = io.BytesIO(file.read()) if place.member else file
+        yield from read_parquet(content, settings.mappings, server, tally, member=place.member)
+
+
+class _Stream(io.RawIOBase):
+    """What an archive holds, as a file."""
+
+    def __init__(self, stream: Readable) -> None:
+        super().__init__()
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Buffer) -> int:
+        into = memoryview(buffer)
+        block = self._stream.read(len(into))
+        into[: len(block)] = block
+        return len(block)

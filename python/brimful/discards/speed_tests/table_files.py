@@ -1,0 +1,154 @@
+"""CSV and Parquet files as tables, a batch at a time."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from brimful.discards.speed_tests.mapping import Mapping, choose_mappings, missing_columns
+from brimful.discards.speed_tests.rows import Server, Tally
+from brimful.discards.speed_tests.tables import read_table
+
+BLOCK_BYTES = 1 << 23
+"""Of a CSV file that are parsed at a time."""
+BATCH_ROWS = 50_000
+MAX_LINE_BYTES = 1 << 20
+
+
+class Block(NamedTuple):
+    """Rows of a table, and the number of each in its file."""
+
+    rows: pa.Table
+    numbers: npt.NDArray[np.int64]
+
+
+def read_csv(
+    file: BinaryIO, mappings: tuple[Mapping, ...] | None, server: Server | None, tally: Tally, *, member: str
+) -> Iterator[pa.Table]:
+    """Give the tests in a file of comma-separated values with a header line."""
+    header = file.readline(MAX_LINE_BYTES)
+    names = _fields(header.decode("utf-8-sig", errors="replace").rstrip("\r\n"))
+    if not header.strip():
+        tally.results += 1
+        tally.empty += 1
+        return
+    if not names or len(set(names)) < len(names):
+        tally.results += 1
+        tally.reject("has a header that names no columns, or one twice", member=member, line=1)
+        return
+    yield from _read_blocks(_csv_blocks(file, names, tally, member), mappings, server, tally, member=member)
+
+
+def read_parquet(
+    file: BinaryIO, mappings: tuple[Mapping, ...] | None, server: Server | None, tally: Tally, *, member: str
+) -> Iterator[pa.Table]:
+    """Give the tests in a Parquet file, which can be sought in."""
+    try:
+        yield from _read_blocks(_parquet_blocks(pq.ParquetFile(file)), mappings, server, tally, member=member)
+    except (pa.ArrowException, OSError):
+        tally.results += 1
+        tally.reject("is damaged or ends early", member=member)
+
+
+def _parquet_blocks(parquet: pq.ParquetFile) -> Iterator[Block]:
+    first = 1
+    for batch in parquet.iter_batches(BATCH_ROWS):
+        yield Block(_flat(pa.Table.from_batches([batch])), np.arange(first, first + batch.num_rows))
+        first += batch.num_rows
+
+
+def _csv_blocks(file: BinaryIO, names: list[str], tally: Tally, member: str) -> Iterator[Block]:
+    first = 2
+    while content := file.read(BLOCK_BYTES):
+        content += file.readline(MAX_LINE_BYTES)
+        if not content.endswith(b"\n"):
+            content += b"\n"
+        block, refused = _parse(content, names)
+        for number in refused:
+            line = content.split(b"\n")[number].decode(errors="replace")
+            tally.results += 1
+            tally.reject("has another number of columns than the header", member=member, line=first + number, text=line)
+        yield Block(block.rows, block.numbers + first)
+        first += content.count(b"\n")
+
+
+def _parse(content: bytes, names: list[str]) -> tuple[Block, list[int]]:
+    """Give the rows in whole lines, and the numbers of the lines that are none."""
+    try:
+        rows = pa_csv.read_csv(
+            pa.BufferReader(content),
+            read_options=pa_csv.ReadOptions(column_names=names, block_size=2 * BLOCK_BYTES, use_threads=False),
+            # All as words: one that is no number must not cost the others.
+            convert_options=pa_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True, null_values=[""]
+            ),
+        )
+    except pa.ArrowInvalid:
+        return _parse_lines(content, names)
+    # A quote that is not closed swallows the lines after it.
+    if rows.num_rows != content.count(b"\n"):
+        return _parse_lines(content, names)
+    return Block(rows, np.arange(rows.num_rows)), []
+
+
+def _parse_lines(content: bytes, names: list[str]) -> tuple[Block, list[int]]:
+    """Parse each line by itself: none can cost another, whatever quotes and octets are in it."""
+    kept, numbers, refused = [], [], []
+    for number, line in enumerate(content.split(b"\n")[:-1]):
+        text = line.decode(errors="replace").rstrip("\r")
+        if not text:
+            continue
+        fields = _fields(text)
+        if len(fields) == len(names):
+            kept.append([one or None for one in fields])
+            numbers.append(number)
+        else:
+            refused.append(number)
+    columns = zip(*kept, strict=True) if kept else [()] * len(names)
+    rows = pa.table([pa.array(column, pa.string()) for column in columns], names=names)
+    return Block(rows, np.array(numbers, dtype=np.int64)), refused
+
+
+def _fields(line: str) -> list[str]:
+    """Take a line apart; there is nothing in one that is none."""
+    try:
+        return next(csv.reader([line], strict=True), [])
+    except csv.Error:
+        return []
+
+
+def _read_blocks(
+    blocks: Iterator[Block],
+    mappings: tuple[Mapping, ...] | None,
+    server: Server | None,
+    tally: Tally,
+    *,
+    member: str,
+) -> Iterator[pa.Table]:
+    for block in blocks:
+        count = block.rows.num_rows
+        columns = block.rows.column_names
+        chosen = mappings or choose_mappings(columns)
+        missing = sorted({name for mapping in chosen or () for name in missing_columns(mapping, columns)})
+        if chosen is None:
+            tally.results += count
+            tally.reject("has the columns of no known table: name them with --columns", member=member, count=count)
+        elif missing:
+            tally.results += count
+            tally.reject(f"has no column {', '.join(missing)}", member=member, count=count)
+        else:
+            yield from read_table(block.rows, block.numbers, chosen, server, tally, member=member)
+
+
+def _flat(table: pa.Table) -> pa.Table:
+    """Give columns within columns names with dots."""
+    while any(pa.types.is_struct(one.type) for one in table.schema):
+        table = table.flatten()
+    return table

@@ -7,7 +7,7 @@ import datetime
 import fnmatch
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -116,7 +116,7 @@ def _with_options(
     return msgspec.structs.replace(config, **_given(changes))
 
 
-def _given(options: dict[str, object]) -> dict[str, object]:
+def _given(options: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in options.items() if value is not None}
 
 

@@ -66,7 +66,8 @@ def _levels(numbers: np.random.Generator, model: Downloads, frequent: np.ndarray
         np.searchsorted(_shares(model.frequent_weights), chance),
         np.searchsorted(_shares(model.weights), chance),
     )
-    return np.log(model.peaks_bps)[peaks] + model.peak_sigma * numbers.standard_normal(len(frequent))
+    between = model.peak_sigma * numbers.standard_normal(len(frequent))
+    return np.asarray(np.log(model.peaks_bps)[peaks] + between)
 
 
 def _shares(weights: tuple[float, ...]) -> np.ndarray:

@@ -24,7 +24,7 @@ class Position:
     polled: int | None
     """At the last poll that there was; none before the first."""
     sample: tuple[int, int] | None = None
-    """Value and counter of the poll at that midnight, if it gave any: it belongs to the files of the day that begins."""
+    """Value and counter of the poll at that midnight, if it gave any; it is in the files of the day that begins."""
 
 
 @dataclass(frozen=True)

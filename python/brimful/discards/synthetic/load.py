@@ -61,7 +61,8 @@ def day_shape(model: Load, time_zone: str, day: datetime.date) -> np.ndarray:
     )
     weekend = np.repeat([local.weekday() >= 5 for local in starts], BINS_PER_HOUR)
     wave = 1 + model.diurnal_amplitude * np.cos(2 * np.pi * (hours - model.diurnal_peak_hour) / 24)
-    return wave * np.where(weekend, model.weekend_factor, 1.0)
+    factors: np.ndarray = wave * np.where(weekend, model.weekend_factor, 1.0)
+    return factors
 
 
 def _correlated(numbers: np.random.Generator, correlation: float) -> np.ndarray:
@@ -69,4 +70,4 @@ def _correlated(numbers: np.random.Generator, correlation: float) -> np.ndarray:
     fresh = np.sqrt(1 - correlation**2)
     steps = numbers.standard_normal(BINS_PER_DAY)
     steps[0] /= fresh
-    return scipy.signal.lfilter([fresh], [1, -correlation], steps)
+    return np.asarray(scipy.signal.lfilter([fresh], [1, -correlation], steps))

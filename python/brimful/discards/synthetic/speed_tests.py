@@ -60,7 +60,8 @@ def _starts(numbers: np.random.Generator, shape: np.ndarray, count: int) -> np.n
     """Give the points of a Poisson process whose rate has the shape of the day."""
     cumulative = np.concatenate([[0.0], np.cumsum(shape)])
     chance = np.sort(numbers.random(count)) * cumulative[-1]
-    return (np.interp(chance, cumulative, np.arange(BINS_PER_DAY + 1)) * BIN_US).astype(np.int64)
+    bins: np.ndarray = np.interp(chance, cumulative, np.arange(BINS_PER_DAY + 1))
+    return (bins * BIN_US).astype(np.int64)
 
 
 def _durations(numbers: np.random.Generator, model: Tests, count: int) -> np.ndarray:

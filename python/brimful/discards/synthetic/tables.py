@@ -17,20 +17,33 @@ from brimful.discards.synthetic.telemetry import deliver, first_delivery, increm
 from brimful.discards.synthetic.world import SiteDay
 
 SWITCH = pa.schema(
-    [("hostname", pa.string()), ("experiment", pa.string()), ("metric", pa.string())]
-    + [("timestamp", pa.int64()), ("value", pa.float64())]
+    [
+        ("hostname", pa.string()),
+        ("experiment", pa.string()),
+        ("metric", pa.string()),
+        ("timestamp", pa.int64()),
+        ("value", pa.float64()),
+    ]
 )
 """The unnested table of 2018; the timestamp is the start of a bin in Unix seconds."""
 
 FLAT_TESTS = pa.schema(
-    [("test_id", pa.string()), ("log_time", pa.timestamp("us", tz="UTC")), ("server_hostname", pa.string())]
-    + [("remote_ip", pa.string()), ("remote_port", pa.int64()), ("local_ip", pa.string()), ("local_port", pa.int64())]
-    + [
-        (name, pa.int64())
-        for name in (
-            *("data_direction", "StartTimeStamp", "HCThruOctetsAcked", "SndLimTimeRwin", "SndLimTimeCwnd"),
-            *("SndLimTimeSnd", "SegsRetrans", "SegsOut"),
-        )
+    [
+        ("test_id", pa.string()),
+        ("log_time", pa.timestamp("us", tz="UTC")),
+        ("server_hostname", pa.string()),
+        ("remote_ip", pa.string()),
+        ("remote_port", pa.int64()),
+        ("local_ip", pa.string()),
+        ("local_port", pa.int64()),
+        ("data_direction", pa.int64()),
+        ("StartTimeStamp", pa.int64()),
+        ("HCThruOctetsAcked", pa.int64()),
+        ("SndLimTimeRwin", pa.int64()),
+        ("SndLimTimeCwnd", pa.int64()),
+        ("SndLimTimeSnd", pa.int64()),
+        ("SegsRetrans", pa.int64()),
+        ("SegsOut", pa.int64()),
     ]
 )
 """The columns that the report reads; ``StartTimeStamp`` and ``SndLimTime*`` are in microseconds."""

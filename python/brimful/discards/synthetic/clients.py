@@ -72,7 +72,7 @@ def _levels(numbers: np.random.Generator, model: Downloads, frequent: np.ndarray
 
 def _shares(weights: tuple[float, ...]) -> np.ndarray:
     # The last one is left out so that no chance lies above it.
-    return (np.cumsum(weights) / np.sum(weights))[:-1]
+    return np.asarray(np.cumsum(weights) / np.sum(weights))[:-1]
 
 
 def draw_clients(

@@ -7,7 +7,6 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.special
 
 from brimful.discards.synthetic.config import BINS_PER_DAY, Config, at
 from brimful.discards.synthetic.load import Traffic, noise_sigma
@@ -35,12 +34,12 @@ def overflow(config: Config, site: str, day: datetime.date, traffic: Traffic, fa
         return Overflow(nothing, nothing)
     sigma = noise_sigma(config, site)
     headroom = round(float(np.log(traffic.most / traffic.median)), 1)
-    shares, weighted, intercepts = _logistic(sigma, model.load_slope, config.load.diurnal_amplitude, headroom)
+    shares, weighted, intercepts = _logistic_shares(sigma, model.load_slope, config.load.diurnal_amplitude, headroom)
     intercept = np.interp(np.log(share), shares, intercepts)
     push = model.fast_test_slope * fast
     # Fast tests move discards into their bins; they do not add to the share of bins.
     intercept -= np.log(np.mean(np.exp(push)))
-    chance = scipy.special.expit(intercept + model.load_slope * traffic.excess + push)
+    chance = _logistic(intercept + model.load_slope * traffic.excess + push)
     bins = np.flatnonzero(numbers.random(BINS_PER_DAY) < chance)
     median = loss_ratio / (np.exp(np.interp(np.log(share), shares, weighted)) * np.exp(model.sigma**2 / 2))
     ratio = median * np.exp(model.sigma * numbers.standard_normal(len(bins)))
@@ -65,7 +64,7 @@ def _level(config: Config, site: str, day: datetime.date, numbers: np.random.Gen
 
 
 @functools.lru_cache(maxsize=2048)
-def _logistic(
+def _logistic_shares(
     sigma: float, slope: float, amplitude: float, headroom: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Give what share of bins, and of packets, lies where a logistic of load with some intercept says.
@@ -78,5 +77,9 @@ def _logistic(
     bins = np.repeat(weights, len(hours))
     packets = bins * np.exp(np.minimum(sigma * excess, headroom))
     intercepts = np.arange(-30.0, 15.0, 0.25)
-    chance = scipy.special.expit(intercepts[:, np.newaxis] + slope * excess)
+    chance = _logistic(intercepts[:, np.newaxis] + slope * excess)
     return np.log(chance @ bins / bins.sum()), np.log(chance @ packets / packets.sum()), intercepts
+
+
+def _logistic(logit: np.ndarray) -> np.ndarray:
+    return np.asarray(1 / (1 + np.exp(-logit)))

@@ -8,7 +8,6 @@ import zoneinfo
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.signal
 
 from brimful.discards.synthetic.config import BIN_S, BINS_PER_DAY, BINS_PER_HOUR, Config, Load, at
 from brimful.discards.synthetic.streams import stream
@@ -34,7 +33,7 @@ def traffic(config: Config, site: str, day: datetime.date) -> Traffic:
     numbers = stream(config.seed, "load", site, day)
     sigma = noise_sigma(config, site)
     shape = np.log(day_shape(model, config.metro(site).time_zone, day))
-    excess = _correlated(numbers, model.correlation) + shape / sigma
+    excess = correlated_noise(numbers, model.correlation) + shape / sigma
     median = at(config.metro(site).uplink_bps, day) * at(config.sites[site].uplink_factor, day) * BIN_S / 8
     most = config.sites[site].capacity_bps * BIN_S / 8
     octets = np.minimum(median * np.exp(sigma * excess), most).astype(np.int64)
@@ -65,9 +64,13 @@ def day_shape(model: Load, time_zone: str, day: datetime.date) -> np.ndarray:
     return factors
 
 
-def _correlated(numbers: np.random.Generator, correlation: float) -> np.ndarray:
+def correlated_noise(numbers: np.random.Generator, correlation: float) -> np.ndarray:
     """Give AR(1) noise of unit variance; each day begins anew, so that it can be made alone."""
-    fresh = np.sqrt(1 - correlation**2)
-    steps = numbers.standard_normal(BINS_PER_DAY)
-    steps[0] /= fresh
-    return np.asarray(scipy.signal.lfilter([fresh], [1, -correlation], steps))
+    noise = numbers.standard_normal(BINS_PER_DAY)
+    noise[1:] *= np.sqrt(1 - correlation**2)
+    # Sums of 2, 4, 8, ... terms of the moving average that AR(1) is, until the next term is nothing to a double.
+    step = 1
+    while step < BINS_PER_DAY and (factor := correlation**step) > 1e-17:
+        noise[step:] += factor * noise[:-step].copy()
+        step *= 2
+    return noise

@@ -11,7 +11,7 @@ import numpy as np
 
 from brimful.discards.synthetic.archives import Member, write_archive
 from brimful.discards.synthetic.config import BIN_S, BINS_PER_DAY, BINS_PER_HOUR, Config
-from brimful.discards.synthetic.faults import Faults, faults
+from brimful.discards.synthetic.faults import CAN_CONFLICT, Faults, faults
 from brimful.discards.synthetic.telemetry import deliver, first_delivery, first_generation, increments
 from brimful.discards.synthetic.world import SiteDay
 
@@ -95,7 +95,7 @@ class _DaySeries:
         kept = slice(hour * BINS_PER_HOUR, (hour + 1) * BINS_PER_HOUR + 1)
         present = self._present[kept]
         for metric, texts in self._texts.items():
-            if not final and hour in self._found.conflicts:
+            if not final and hour in self._found.conflicts and metric in CAN_CONFLICT:
                 texts = self._text(metric, first_delivery(self._increments[metric], self._found, metric, hour))
             samples = (
                 texts[kept]

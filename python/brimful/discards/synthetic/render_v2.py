@@ -10,7 +10,7 @@ import numpy as np
 from brimful.discards.synthetic.archives import Member, write_archive
 from brimful.discards.synthetic.config import BIN_S, BINS_PER_DAY, BINS_PER_HOUR, Config
 from brimful.discards.synthetic.counters import Polls, Position, poll
-from brimful.discards.synthetic.faults import faults
+from brimful.discards.synthetic.faults import CAN_CONFLICT, faults
 from brimful.discards.synthetic.streams import stream
 from brimful.discards.synthetic.telemetry import SECOND_GENERATION, first_delivery, increments
 from brimful.discards.synthetic.world import SiteDay
@@ -38,7 +38,7 @@ def render_v2(config: Config, directory: Path, world: SiteDay, machine: str, beg
     samples = {metric: text.samples(series, begin[metric].sample) for metric, series in polls.items()}
     different = {hour: dict(samples) for hour in found.conflicts}
     for hour, changed in different.items():
-        for metric in SECOND_GENERATION:
+        for metric in CAN_CONFLICT:
             series = first_delivery(increments(config, world, machine, metric), found, metric, hour)
             changed[metric] = text.samples(
                 poll(config, world, machine, metric, begin[metric], series), begin[metric].sample

@@ -6,7 +6,6 @@ import datetime
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.special
 
 from brimful.discards.synthetic.clients import draw_clients
 from brimful.discards.synthetic.config import BIN_S, BINS_PER_DAY, Config, Tests, at
@@ -94,12 +93,12 @@ def retransmissions(
     numbers = stream(config.seed, "retransmissions", site, day)
     shape = config.downloads.retransmission_shape
     median = at(config.metro(site).retransmission_median, day)
-    ratio = numbers.gamma(shape, median / scipy.special.gammaincinv(shape, 0.5), len(tests.segments))
+    # The median of a Gamma distribution, to 1 % for shapes from 1 (Wilson and Hilferty 1931).
+    scale = median / (shape * (1 - 1 / (9 * shape)) ** 3)
+    ratio = numbers.gamma(shape, scale, len(tests.segments))
     first, last = tests.bins
     after = np.minimum(last + 1, BINS_PER_DAY)
-    dropped, sent = (
-        np.concatenate([[0], np.cumsum(series)])[after] - np.concatenate([[0], np.cumsum(series)])[first]
-        for series in (discards, traffic.packets)
-    )
+    sums = [np.concatenate([[0], np.cumsum(series)]) for series in (discards, traffic.packets)]
+    dropped, sent = (sum_before[after] - sum_before[first] for sum_before in sums)
     ratio += dropped / np.maximum(sent, 1)
     return numbers.poisson(tests.segments * np.minimum(ratio, 1.0))

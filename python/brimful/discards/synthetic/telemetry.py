@@ -110,7 +110,7 @@ def deliver(series: np.ndarray, faults: Faults, metric: str) -> Bins:
 
 
 def first_delivery(series: np.ndarray, faults: Faults, metric: str, hour: int) -> np.ndarray:
-    """Give increments as they are delivered at first where an hour is delivered twice.
+    """Give increments as they are delivered at first where an hour is delivered twice and differs.
 
     What differs are two bins, by what a poll between them would have put into the other one.
     """

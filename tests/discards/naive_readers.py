@@ -7,6 +7,7 @@ import re
 import tarfile
 
 import pyarrow.parquet as pq
+from brimful.discards.schema import Flag
 
 CEILING = {"octets": 12_500_000_000, "unicast": 12_500_000_000 // 64}
 OF_32_BITS = ("discards", "errors")
@@ -21,7 +22,7 @@ def members(directory):
                 yield member.name, opened.extractfile(member).read()
 
 
-def read_v1(directory):
+def read_v1(directory, conflicts=None):
     found = {}
     for name, content in members(directory):
         end = datetime.datetime.strptime(re.search(r"-to-(.*)-switch", name)[1], "%Y%m%dT%H:%M:%S")
@@ -31,6 +32,8 @@ def read_v1(directory):
             for sample in row["sample"]:
                 if sample["timestamp"] != end_s:
                     key = (row["hostname"].split(".")[0], row["metric"], sample["timestamp"])
+                    if conflicts is not None and found.get(key, sample["value"]) != sample["value"]:
+                        conflicts.add(key)
                     found[key] = sample["value"]
     return usable(found)
 
@@ -72,7 +75,7 @@ def read_flat(directory):
     return usable(found)
 
 
-def read_store(directory):
+def read_store(directory, conflicts=None):
     found = {}
     for file in directory.rglob("samples/**/*.parquet"):
         for row in pq.ParquetFile(file).read().to_pylist():
@@ -80,6 +83,8 @@ def read_store(directory):
                 start = row["bin_start"].replace(tzinfo=datetime.UTC).timestamp()
                 assert (row["bin_end"] - row["bin_start"]).total_seconds() == row["span_s"] == 10
                 found[row["machine"], row["metric"], int(start)] = row["value"]
+                if conflicts is not None and row["flags"] & Flag.CONFLICT:
+                    conflicts.add((row["machine"], row["metric"], int(start)))
     return found
 
 

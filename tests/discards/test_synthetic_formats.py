@@ -78,6 +78,14 @@ def test_the_world_has_all_kinds_of_trouble(tables):
     assert {value % 1 for value in halves} == {0.5}
 
 
+def test_stores_flag_what_was_delivered_with_other_values(world):
+    of_v1, of_store = set(), set()
+    naive_readers.read_v1(world / "v1", of_v1)
+    naive_readers.read_store(world / "store", of_store)
+    assert of_store == {key for key in of_v1 if key[1] in WORLD.metrics}
+    assert len(of_store) > 20
+
+
 def test_counters_wrap_at_32_bits_and_some_are_above_what_doubles_hold(world):
     counters = collections.defaultdict(list)
     for _, content in naive_readers.members(world / "v2"):

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from brimful.discards.schema import SAMPLES, TESTS, Flag
 from brimful.discards.synthetic.clients import addresses
 from brimful.discards.synthetic.config import BIN_S, BINS_PER_DAY, BINS_PER_HOUR, Config
-from brimful.discards.synthetic.faults import faults
+from brimful.discards.synthetic.faults import Faults, faults
 from brimful.discards.synthetic.streams import stream
-from brimful.discards.synthetic.telemetry import deliver, first_delivery, increments
+from brimful.discards.synthetic.telemetry import Bins, deliver, first_delivery, increments
 from brimful.discards.synthetic.world import SiteDay
 
 SWITCH = pa.schema(
@@ -63,11 +63,7 @@ def switch_table(config: Config, world: SiteDay) -> pa.Table:
         for metric in config.metrics:
             series = increments(config, world, machine, metric)
             bins = deliver(series, found, metric)
-            first = bins.values
-            for hour in found.conflicts:
-                here = slice(hour * BINS_PER_HOUR, (hour + 1) * BINS_PER_HOUR)
-                first = first.copy()
-                first[here] = deliver(first_delivery(series, found, metric, hour), found, metric).values[here]
+            first = _first_values(series, bins, found, metric)
             repeated = np.repeat(np.isin(np.arange(24), found.repeated), BINS_PER_HOUR)
             timestamp = np.concatenate([stamps[bins.present], stamps[repeated]])
             value = np.concatenate([first[bins.present], bins.values[repeated]])
@@ -78,17 +74,33 @@ def switch_table(config: Config, world: SiteDay) -> pa.Table:
     return pa.concat_tables(parts).unify_dictionaries()
 
 
+def _first_values(series: np.ndarray, bins: Bins, found: Faults, metric: str) -> np.ndarray:
+    """Give the values as they are delivered at first."""
+    if not found.conflicts:
+        return bins.values
+    first = bins.values.copy()
+    for hour in found.conflicts:
+        here = slice(hour * BINS_PER_HOUR, (hour + 1) * BINS_PER_HOUR)
+        first[here] = deliver(first_delivery(series, found, metric, hour), found, metric).values[here]
+    return first
+
+
 def samples_table(config: Config, world: SiteDay, machine: str) -> pa.Table:
     """Give the rows of a partition of a store: what is left of the first generation's telemetry once it is cleaned."""
     found = faults(config, world.site, machine, world.day)
     metrics = sorted(config.metrics)
-    delivered = [deliver(increments(config, world, machine, metric), found, metric) for metric in metrics]
+    series = [increments(config, world, machine, metric) for metric in metrics]
+    delivered = [deliver(one, found, metric) for one, metric in zip(series, metrics, strict=True)]
+    first = [
+        _first_values(one, bins, found, metric) for one, bins, metric in zip(series, delivered, metrics, strict=True)
+    ]
     present = found.present
     rows = int(present.sum())
     stamps = (midnight_s(world.day) + BIN_S * np.flatnonzero(present)) * 1_000_000
     start = np.tile(stamps, len(metrics))
     usable = np.concatenate([bins.usable[present] for bins in delivered])
     value = np.concatenate([bins.values[present] for bins in delivered])
+    conflict = np.concatenate([one[present] for one in first]) != value
     codes = np.repeat(np.arange(len(metrics), dtype=np.int16), rows)
     columns = [
         _constant(machine, len(start), pa.int16()),
@@ -99,7 +111,7 @@ def samples_table(config: Config, world: SiteDay, machine: str) -> pa.Table:
         value,
         pa.nulls(len(start), pa.uint64()),
         pa.nulls(len(start), pa.uint64()),
-        np.where(usable, 0, Flag.CEILING).astype(np.int16),
+        (Flag.CEILING * ~usable + Flag.CONFLICT * conflict).astype(np.int16),
         usable,
     ]
     return pa.Table.from_arrays([pa.array(column) for column in columns], schema=SAMPLES)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from brimful.discards.synthetic.clients import MONITORS
-from brimful.discards.synthetic.config import BINS_PER_DAY, Clients, Config, Delivery, Downloads, Tests, read_config
+from brimful.discards.synthetic.config import BINS_PER_DAY, Clients, Config, Delivery, Downloads, Tests, at, read_config
 from brimful.discards.synthetic.faults import faults
 from brimful.discards.synthetic.generate import estimate, generate
 from brimful.discards.synthetic.load import correlated_noise, day_shape
@@ -249,6 +249,12 @@ def test_correlated_noise_is_what_a_loop_gives():
             expected.append(correlation * expected[-1] + math.sqrt(1 - correlation**2) * value)
         found = correlated_noise(np.random.default_rng(1), correlation)
         assert found == pytest.approx(np.array(expected), abs=1e-12)
+
+
+@pytest.mark.parametrize("metro", DEFAULT.metros)
+def test_downloads_are_at_one_level_before_and_after_the_change(metro):
+    curve = DEFAULT.metros[metro].download_median_bps
+    assert len({round(at(curve, on("2018-02-01") + datetime.timedelta(index))) for index in range(68)}) == 1
 
 
 def test_effect_slows_downloads_after_the_change_and_changes_nothing_else():

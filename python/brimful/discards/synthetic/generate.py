@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-import concurrent.futures
+import concurrent.futures.process
 import contextlib
 import csv
 import datetime
@@ -11,6 +11,7 @@ import io
 import json
 import multiprocessing
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,10 +43,9 @@ _SAMPLES_ENCODING = {
 }
 _TESTS_ENCODING = {"use_dictionary": [field.name for field in TESTS if pa.types.is_dictionary(field.type)] + ["server"]}
 
-# Bytes a sample and a test take, measured on the default world.
-_SAMPLE_BYTES = {"v1": 3.8, "v2": 25.0, "flat": 3.0, "store": 4.5}
-_TRUTH_BYTES = 6
-_TEST_BYTES = {"v1": 45.0, "v2": 45.0, "flat": 45.0, "store": 70.0}
+# Bytes that a sample and a test take, measured on the default world.
+_SAMPLE_BYTES = {"v1": 3.5, "v2": 11.5, "flat": 4.5, "store": 3.0}
+_FLAT_TEST_BYTES, _STORED_TEST_BYTES, _TRUE_TEST_BYTES = 53, 52, 5
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,10 @@ def estimate(config: Config, renderings: frozenset[str]) -> Size:
     samples = {name: bins * metrics[name] for name in sorted(renderings & set(metrics))}
     expected = sum(at(config.metro(site).tests_per_day, day) for site in config.chosen_sites for day in config.days)
     tests = round(expected * config.tests.scale)
-    octets = sum(_SAMPLE_BYTES[name] * count + _TEST_BYTES[name] * tests for name, count in samples.items())
-    return Size(samples, tests, round(octets + _TRUTH_BYTES * tests))
+    octets = sum(_SAMPLE_BYTES[name] * count for name, count in samples.items())
+    octets += tests * (_TRUE_TEST_BYTES + _STORED_TEST_BYTES * ("store" in renderings))
+    octets += tests * _FLAT_TEST_BYTES * bool(renderings & {"v1", "v2", "flat"})
+    return Size(samples, tests, round(octets))
 
 
 def prepare(out: Path, *, again: bool) -> None:
@@ -145,6 +147,11 @@ def generate(
     except (OSError, pa.ArrowException) as error:
         message = f"{out}: cannot write: {str(error).splitlines()[0]}; make room and run it again with --force"
         raise BrimfulError(message) from error
+    except concurrent.futures.process.BrokenProcessPool as error:
+        message = (
+            f"{out}: a process was killed, maybe for want of memory; run it again with --force and fewer --workers"
+        )
+        raise BrimfulError(message) from error
     tests = counts.pop("tests")
     return Size(dict(counts), tests, octets)
 
@@ -161,7 +168,13 @@ def _run(chunks: list[_Chunk], workers: int) -> Iterator[dict[str, int]]:
         yield from map(_write_chunk, chunks)
         return
     context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(min(workers, len(chunks)), mp_context=context) as pool:
+    # An interrupt is for the one that started them: it lets them finish what they are at, and starts nothing more.
+    with concurrent.futures.ProcessPoolExecutor(
+        min(workers, len(chunks)),
+        mp_context=context,
+        initializer=signal.signal,
+        initargs=(signal.SIGINT, signal.SIG_IGN),
+    ) as pool:
         yield from pool.map(_write_chunk, chunks)
 
 

@@ -25,6 +25,8 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
     sigma: tuple[float, float] = (1.0, 1.2)
     """Of the logarithm; each site has one between these."""
+    day_sigma: float = 0.1
+    """Of the logarithm of the median, from day to day."""
     correlation: float = 0.6
     """Of the logarithm, from one bin to the next."""
     diurnal_amplitude: float = 0.6
@@ -86,6 +88,8 @@ class Tests(msgspec.Struct, frozen=True, kw_only=True):
 
     scale: float = 1.0
     """Of the number of tests."""
+    day_sigma: float = 0.05
+    """Of the logarithm of their number, from day to day, beside that of a Poisson process."""
     effect: float = 0.0
     """On the download rate, from the day on which a site has flow control; -0.1 makes it 10 % less."""
     spread_from: datetime.date = datetime.date(2018, 7, 15)

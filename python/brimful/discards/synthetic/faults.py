@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from brimful.discards.synthetic.config import BINS_PER_DAY, BINS_PER_HOUR, Config
+from brimful.discards.synthetic.config import BINS_PER_DAY, BINS_PER_HOUR, Config, Delivery
 from brimful.discards.synthetic.streams import stream
 
 CAN_BE_BAD = ("switch.octets.uplink.tx", "switch.unicast.uplink.tx")
@@ -56,23 +56,27 @@ class Faults:
 
 
 @functools.lru_cache(maxsize=256)
-def _lost_days(config_key: tuple[int, int, datetime.date, datetime.date], site: str) -> frozenset[int]:
-    seed, count, first, last = config_key
+def _lost_days(seed: int, model: Delivery, site: str) -> frozenset[int]:
+    first, last = model.missing_days_between
     span = (last - first).days + 1
-    chosen = stream(seed, "lost days", site).choice(span, min(count, span), replace=False)
+    chosen = stream(seed, "lost days", site).choice(span, min(model.missing_days, span), replace=False)
     return frozenset(first.toordinal() + int(offset) for offset in chosen)
 
 
 def faults(config: Config, site: str, machine: str, day: datetime.date) -> Faults:
     """Give what goes wrong at a machine of a site on a day."""
-    model = config.delivery
-    numbers = stream(config.seed, "faults", f"{site} {machine}", day)
+    return _faults(config.seed, config.delivery, site, machine, day)
+
+
+@functools.lru_cache(maxsize=64)
+def _faults(seed: int, model: Delivery, site: str, machine: str, day: datetime.date) -> Faults:
+    numbers = stream(seed, "faults", f"{site} {machine}", day)
     hours = numbers.random(24) >= model.missing_hours
     repeat, conflict = numbers.random(24), numbers.random(24)
     missed = np.unique(numbers.integers(0, BINS_PER_DAY - 1, size=numbers.poisson(model.missed_polls * BINS_PER_DAY)))
     places = numbers.integers(1, 11, size=24)
-    bad = {metric: _bad_sample(config, site, machine, day, metric) for metric in CAN_BE_BAD}
-    if day.toordinal() in _lost_days((config.seed, model.missing_days, *model.missing_days_between), site):
+    bad = {metric: _bad_sample(seed, model, site, machine, day, metric) for metric in CAN_BE_BAD}
+    if day.toordinal() in _lost_days(seed, model, site):
         hours[:] = False
     present = np.repeat(hours, BINS_PER_HOUR)
     missed = missed[present[missed] & present[missed + 1]]
@@ -99,14 +103,16 @@ def faults(config: Config, site: str, machine: str, day: datetime.date) -> Fault
     return Faults(hours, missed, tuple(repeated), conflicts, bad_here)
 
 
-def _bad_sample(config: Config, site: str, machine: str, day: datetime.date, metric: str) -> BadSample | None:
-    numbers = stream(config.seed, f"bad {metric}", f"{site} {machine}", day)
+def _bad_sample(
+    seed: int, model: Delivery, site: str, machine: str, day: datetime.date, metric: str
+) -> BadSample | None:
+    numbers = stream(seed, f"bad {metric}", f"{site} {machine}", day)
     # One a day at most, far from midnight: what is about it is then of the same day.
-    if numbers.random() >= config.delivery.bad_samples * BINS_PER_DAY:
+    if numbers.random() >= model.bad_samples * BINS_PER_DAY:
         return None
     kind = list(Bad)[numbers.integers(len(Bad))]
     index = int(numbers.integers(BINS_PER_HOUR, BINS_PER_DAY - BINS_PER_HOUR))
     if kind is Bad.STEPPED_BACK:
         return BadSample(index, kind, int(numbers.integers(1, 1_000_000)))
-    most = config.delivery.impossible_octets
+    most = model.impossible_octets
     return BadSample(index, kind, most if ".octets." in metric else most // 64)

@@ -35,6 +35,7 @@ def traffic(config: Config, site: str, day: datetime.date) -> Traffic:
     shape = np.log(day_shape(model, config.metro(site).time_zone, day))
     excess = correlated_noise(numbers, model.correlation) + shape / sigma
     median = at(config.metro(site).uplink_bps, day) * at(config.sites[site].uplink_factor, day) * BIN_S / 8
+    median *= float(np.exp(model.day_sigma * numbers.standard_normal()))
     most = config.sites[site].capacity_bps * BIN_S / 8
     octets = np.minimum(median * np.exp(sigma * excess), most).astype(np.int64)
     mean, deviation = model.packet_bytes

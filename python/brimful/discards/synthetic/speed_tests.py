@@ -39,7 +39,8 @@ class Downloads:
 def downloads(config: Config, site: str, day: datetime.date) -> Downloads:
     """Give the downloads that start at a site on a day."""
     numbers = stream(config.seed, "tests", site, day)
-    count = int(numbers.poisson(at(config.metro(site).tests_per_day, day) * config.tests.scale))
+    expected = at(config.metro(site).tests_per_day, day) * config.tests.scale
+    count = int(numbers.poisson(expected * np.exp(config.tests.day_sigma * numbers.standard_normal())))
     start_us = _starts(numbers, day_shape(config.load, config.metro(site).time_zone, day), count)
     duration_us = _durations(numbers, config.tests, count)
     machines = config.tests.spread_machines if day >= config.tests.spread_from else 1

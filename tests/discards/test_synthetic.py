@@ -10,7 +10,17 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from brimful.discards.synthetic.clients import MONITORS
-from brimful.discards.synthetic.config import BINS_PER_DAY, Clients, Config, Delivery, Downloads, Tests, at, read_config
+from brimful.discards.synthetic.config import (
+    BINS_PER_DAY,
+    Clients,
+    Config,
+    Delivery,
+    Downloads,
+    Tests,
+    at,
+    check,
+    read_config,
+)
 from brimful.discards.synthetic.faults import faults
 from brimful.discards.synthetic.generate import estimate, generate
 from brimful.discards.synthetic.load import correlated_noise, day_shape
@@ -319,13 +329,21 @@ def test_configuration_files_change_what_they_name(tmp_path):
         ("seed = 'x'", "Expected `int`, got `str` - at `$.seed`"),
         ("[sites.dfw02]\ncapacity = 1", "sites.dfw02.capacity: there is no such key; did you mean capacity_bps?"),
         ("seed = ", "is no TOML"),
+        ("[tests]\nlong_share = 2", "Expected `float` <= 1.0 - at `$.tests.long_share`"),
+        ("[sites.dfw02]\nuplink_factor = [[2018-01-01, 0]]", "Expected `float` > 0.0"),
+        ("[sites.dfw02]\nuplink_factor = []", "length >= 1"),
+        ("[metros.fra]\ntime_zone = 'Europe/Berlin'", "missing required field"),
+        ("[metros.dfw]\ntime_zone = 'Europe/Atlantis'", "there is no time zone Europe/Atlantis"),
+        ("[sites.fra01]", "sites.fra01: there is no metros.fra"),
+        ("metrics = ['discards']", "metrics: they are like switch.octets.local.rx"),
+        ("[downloads]\nweights = [1.0]", "not as many weights"),
     ],
 )
 def test_configuration_files_with_mistakes_are_refused(tmp_path, text, message):
     file = tmp_path / "world.toml"
     file.write_text(text)
     with pytest.raises(UsageError) as raised:
-        read_config(file)
+        check(read_config(file))
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 

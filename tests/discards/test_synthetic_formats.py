@@ -3,9 +3,11 @@
 import collections
 import datetime
 import gzip
+import itertools
 import json
 import os
 import re
+import tarfile
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -109,6 +111,16 @@ def test_hours_that_come_twice_come_in_a_later_archive(world):
         assert any(len(versions) == 2 for versions in contents.values())
 
 
+def test_v1_files_span_from_one_export_to_the_next(world):
+    spans = collections.defaultdict(set)
+    for name, _ in naive_readers.members(world / "v1"):
+        host, span = name.split("/")[-2:]
+        spans[host].add(tuple(re.findall(r"\d{8}T\d\d:\d\d:\d\d", span)))
+    for files in map(sorted, spans.values()):
+        assert all(end == start for (_, end), (start, _) in itertools.pairwise(files))
+        assert len(files) < 48
+
+
 @pytest.fixture
 def fixture(request):
     path = SHARED / request.param
@@ -162,8 +174,6 @@ def _skeleton(text):
 
 
 def test_archives_are_named_and_marked_as_by_the_uploader(world):
-    import tarfile
-
     for archive in (world / "v1").rglob("*.tgz"):
         assert re.fullmatch(r"201802\d\dT\d{6}\.\d{6}Z-switch-mlab[12]-dfw02-utilization\.tgz", archive.name)
         assert archive.parent.as_posix().endswith(f"utilization/switch/2018/02/{archive.name[6:8]}")

@@ -62,14 +62,11 @@ def synth(
     workers: int | None,
     force: bool,
 ) -> None:
-    r"""Make up telemetry and speed tests in the directory OUT, with the truth beside them.
+    """Make up telemetry and speed tests in the directory OUT, with the truth beside them.
 
-    \b
-    v1     archives of the first collectors (JSON an hour)     OUT/v1
-    v2     archives of the second (JSON lines, counters)       OUT/v2
-    flat   the tables that the report was made from            OUT/flat, OUT/tests
-    store  a store, as the other commands read it              OUT/store
-    truth  nothing else                                        OUT/truth
+    They are in the formats of both generations of collectors (v1: JSON an hour; v2: JSON lines with counters), in the
+    flat tables that the report of 2018 was made from, or in a store as the other commands read it. The truth alone is
+    written with --render truth.
 
     All of them are of one world: the same options and seed give the same data, and a part of it (fewer sites or days)
     is the same as in the whole.

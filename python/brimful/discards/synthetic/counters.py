@@ -9,8 +9,9 @@ import numpy as np
 
 from brimful.discards.synthetic.config import Config
 from brimful.discards.synthetic.faults import Bad, Faults, faults
+from brimful.discards.synthetic.platform import SECOND_GENERATION
 from brimful.discards.synthetic.streams import stream
-from brimful.discards.synthetic.telemetry import SECOND_GENERATION, increments
+from brimful.discards.synthetic.telemetry import increments
 from brimful.discards.synthetic.world import SiteDay, site_day
 
 _OF_32_BITS = ("errors", "discards")

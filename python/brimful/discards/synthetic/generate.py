@@ -26,9 +26,10 @@ from brimful.discards.store import Partition, Store
 from brimful.discards.synthetic import tables, truth
 from brimful.discards.synthetic.config import BINS_PER_DAY, Config, at
 from brimful.discards.synthetic.counters import position
+from brimful.discards.synthetic.platform import SECOND_GENERATION
 from brimful.discards.synthetic.render_v1 import render_v1
 from brimful.discards.synthetic.render_v2 import render_v2
-from brimful.discards.synthetic.telemetry import SECOND_GENERATION, first_generation
+from brimful.discards.synthetic.telemetry import first_generation
 from brimful.discards.synthetic.world import SiteDay, site_day
 from brimful.errors import BrimfulError, UsageError
 from brimful.files import write_atomically

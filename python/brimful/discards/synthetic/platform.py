@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import datetime
+import itertools
+from typing import Annotated
 
 import msgspec
 
 FIRST_DAY = datetime.date(2016, 6, 1)
 LAST_DAY = datetime.date(2018, 7, 31)
 
-Curve = tuple[tuple[datetime.date, float], ...]
-"""Values on days; exponential in between, level outside."""
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+Ratio = Annotated[float, msgspec.Meta(ge=0, le=1)]
+PositiveRatio = Annotated[float, msgspec.Meta(gt=0, lt=1)]
+Curve = Annotated[tuple[tuple[datetime.date, Positive], ...], msgspec.Meta(min_length=1)]
+"""Values on days, which are in order; exponential in between, level outside."""
+
+
+def _metrics(*types: str) -> tuple[str, ...]:
+    return tuple(f"switch.{'.'.join(parts)}" for parts in itertools.product(types, ("local", "uplink"), ("rx", "tx")))
+
+
+METRICS = _metrics("octets", "unicast", "multicast", "broadcast", "errors", "discards", "pause")
+WITHOUT_PAUSE = METRICS[:-4]
+SECOND_GENERATION = _metrics("octets", "unicast", "errors", "discards")
+"""What collectors of the second generation poll, before 2022-01-11."""
 
 
 class Metro(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -28,10 +43,10 @@ class Metro(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Site(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a site has of its own."""
 
-    capacity_bps: float = 1e9
+    capacity_bps: Annotated[float, msgspec.Meta(gt=0, le=1e13)] = 1e9
     uplink_factor: Curve = ((FIRST_DAY, 1.0),)
     """Of the rate of the metro."""
-    discards: tuple[tuple[datetime.date, float, float], ...] = ()
+    discards: tuple[tuple[datetime.date, PositiveRatio, PositiveRatio], ...] = ()
     """Day, loss ratio, share of bins with discards; none before the first day, none at all if empty."""
     sparse_from: datetime.date | None = None
     """Few discards on few days from then on, until the first day of ``discards``."""

@@ -11,8 +11,9 @@ from brimful.discards.synthetic.archives import Member, write_archive
 from brimful.discards.synthetic.config import BIN_S, BINS_PER_DAY, BINS_PER_HOUR, Config
 from brimful.discards.synthetic.counters import Polls, Position, poll
 from brimful.discards.synthetic.faults import CAN_CONFLICT, faults
+from brimful.discards.synthetic.platform import SECOND_GENERATION
 from brimful.discards.synthetic.streams import stream
-from brimful.discards.synthetic.telemetry import SECOND_GENERATION, first_delivery, increments
+from brimful.discards.synthetic.telemetry import first_delivery, increments
 from brimful.discards.synthetic.world import SiteDay
 
 _FILE_S = 300

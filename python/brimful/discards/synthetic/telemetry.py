@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
 
 from brimful.discards.synthetic.config import BINS_PER_DAY, Config
 from brimful.discards.synthetic.faults import CAN_CONFLICT, Bad, Faults
+from brimful.discards.synthetic.platform import METRICS, WITHOUT_PAUSE
 from brimful.discards.synthetic.streams import stream
 from brimful.discards.synthetic.world import SiteDay
 
@@ -21,23 +21,10 @@ ACKNOWLEDGEMENT_BYTES = 74
 # As RRD makes of a counter that went back: it takes it to have wrapped at 2**64.
 _WRAP = 2.0**64 - 2.0**44
 
-_FIRST_TYPES = ("octets", "unicast", "multicast", "broadcast", "errors", "discards")
-
-
-def _metrics(types: tuple[str, ...]) -> tuple[str, ...]:
-    parts = itertools.product(types, ("local", "uplink"), ("rx", "tx"))
-    return tuple(f"switch.{'.'.join(part)}" for part in parts)
-
-
-SECOND_GENERATION = _metrics(("octets", "unicast", "errors", "discards"))
-"""What collectors of the second generation poll, before 2022-01-11."""
-_WITHOUT_PAUSE = _metrics(_FIRST_TYPES)
-_WITH_PAUSE = _metrics((*_FIRST_TYPES, "pause"))
-
 
 def first_generation(config: Config, day: datetime.date) -> tuple[str, ...]:
     """Give what collectors of the first generation export of a day."""
-    return _WITH_PAUSE if day >= config.drops.pause_exported_from else _WITHOUT_PAUSE
+    return METRICS if day >= config.drops.pause_exported_from else WITHOUT_PAUSE
 
 
 def increments(config: Config, world: SiteDay, machine: str, metric: str) -> np.ndarray:

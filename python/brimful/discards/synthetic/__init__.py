@@ -1,0 +1,1 @@
+"""A made-up network whose truth is known: telemetry and speed tests in the formats of the real one."""

@@ -141,7 +141,9 @@ class Store:
         temporary = path.with_name(f".{path.name}.new")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            pq.write_table(rows, temporary, compression="zstd")
+            pq.write_table(
+                rows, temporary, compression="zstd", use_dictionary=_REPETITIVE, column_encoding=_encodings(rows.schema)
+            )
             with temporary.open("rb") as file:
                 os.fsync(file.fileno())
             temporary.replace(path)
@@ -187,6 +189,14 @@ class Store:
         except OSError as error:
             message = f"{path}: cannot write: {error.strerror}; make room and ingest again, what is in stays"
             raise BrimfulError(message) from error
+
+
+_REPETITIVE = ["machine", "metric", "span_s", "flags", "protocol", "direction", "server_name", "client", "server"]
+"""Columns worth a dictionary. Times are worth their differences: together a third of the size."""
+
+
+def _encodings(schema: pa.Schema) -> dict[str, str]:
+    return {field.name: "DELTA_BINARY_PACKED" for field in schema if pa.types.is_timestamp(field.type)}
 
 
 def _one_line(error: BaseException) -> str:

@@ -63,7 +63,7 @@ def tests(
     Sources that are in already are not read again; the same tests in other sources change nothing.
 
     Exit code 1: more than --max-bad of the results could not be read; the others are in.
-    """  # noqa: D301 -- click wants the character itself
+    """
     from brimful.discards.speed_tests.loading import Settings, load
     from brimful.discards.speed_tests.mapping import read_mappings
     from brimful.discards.speed_tests.pseudonyms import Pseudonyms

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,7 @@ LOOKS = (
 """Colour, shape and size of marks, which differ in both colour and shape."""
 LINES = ("-", DASHED)
 
-TITLE_IN, CAPTION_IN, LEGEND_IN = 0.45, 0.0, 0.26
+TITLE_IN, LEGEND_IN = 0.36, 0.24
 HEAD_IN, FOOT_IN, LEFT_IN = 0.42, 0.72, 0.72
 BETWEEN_IN = 0.62
 """Beside each other: room for the tick labels of the right panel."""
@@ -101,6 +102,7 @@ def draw(figure: Figure, page: Page, *, top_in: float, titled: bool) -> None:
         axes = figure.add_axes((left / width, bottom / height, wide / width, (each - HEAD_IN - foot) / height))
         is_last = place + page.columns >= len(page.panels)
         _draw_panel(axes, panel, page, labels_x=is_last, width_pt=wide * 72)
+        axes.set_ylabel(panel.axis.label if column == 0 else "")
     legend_at = 1 - (top_in - LEGEND_IN) / height
     if page.shares_legend:
         _draw_legend(figure, page, left=LEFT_IN / width, top=legend_at)
@@ -114,7 +116,6 @@ def _draw_panel(axes: Axes, panel: Panel, page: Page, *, labels_x: bool, width_p
     axes.text(0, 1.02, title, fontsize=FONT_PT * 1.1, fontweight="bold", **above)
     if panel.note:
         axes.text(1, 1.02, panel.note, ha="right", color=palette.MUTED, fontsize=FONT_PT * 0.85, **above)
-    axes.set_ylabel(panel.axis.label)
     if page.kind == "density":
         _draw_densities(axes, panel)
         return
@@ -173,7 +174,7 @@ def _scale_values(axes: Axes, axis: Axis) -> None:
     decades = [tick for tick in LogLocator(numticks=8).tick_values(axis.low, axis.high) if _within(tick, axis)]
     zero = [axis.low * 10 ** (-ZERO_DECADES / 2)] if axis.has_zeros else []
     axes.yaxis.set_major_locator(FixedLocator([*zero, *decades]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: "0" if value < axis.low * 0.99 else f"{value:.0e}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: "0" if value < axis.low * 0.99 else f"1e{math.log10(value):.0f}"))
     minor = [tick for tick in LogLocator(subs=range(2, 10), numticks=99).tick_values(axis.low, axis.high)]
     axes.yaxis.set_minor_locator(FixedLocator([tick for tick in minor if _within(tick, axis)]))
     axes.yaxis.set_minor_formatter(NullFormatter())
@@ -194,7 +195,8 @@ def _scale_days(axes: Axes, days: Point, *, labelled: bool) -> None:
     months = _month_starts(first - 1, last + 1)
     step = next((step for step in (1, 3, 6, 12, 24, 60, 120) if len(months) / step <= 16), 600)
     if len(months) >= 3:
-        ticks = [start for start, count in months if (count + 1) % step == 0]
+        # Quarters begin where the published figures have their ticks.
+        ticks = [start for start, month in months if (month - (step != 3)) % step == 0]
         labels = [format_day(tick * DAY_S)[:7] for tick in ticks]
         axes.xaxis.set_minor_locator(FixedLocator([float(start) for start, _ in months]))
     else:
@@ -205,7 +207,7 @@ def _scale_days(axes: Axes, days: Point, *, labelled: bool) -> None:
 
 
 def _month_starts(first: float, last: float) -> list[tuple[int, int]]:
-    """Give the first days of the months between two days, each with the number of the month since year 0."""
+    """Give the first days of the months between two days, each with its number: 12 times the year and the month."""
     epoch = datetime.date(1970, 1, 1)
     begin = epoch + datetime.timedelta(days=int(first))
     months = []
@@ -232,12 +234,13 @@ def _mark_changes(axes: Axes, changes: Sequence[tuple[int, Change]], width_pt: f
     left, right = axes.get_xlim()
     per_day = width_pt / (right - left)
     letter_pt = FONT_PT * 0.78 * 0.56
-    ends = [taken_pt, 0.0]
+    ends = [taken_pt, 0.0, 0.0]
     for label in _labels([change for _, change in changes], near=14 / per_day):
         half = len(label.text) * letter_pt / 2
-        at = min(max((label.at - left) * per_day, half), width_pt - half)
-        row = next((row for row, end in enumerate(ends) if at - half >= end), 1)
-        at = max(at, ends[row] + half)
+        wanted = min((label.at - left) * per_day, width_pt - half)
+        # Upwards where there is no room, then to the right.
+        row = next((row for row, end in enumerate(ends) if wanted - half >= end), ends.index(min(ends)))
+        at = max(wanted, ends[row] + half)
         ends[row] = at + half + 6
         axes.annotate(
             label.text,

@@ -294,7 +294,7 @@ def _comparison(view: View, quantity: str, site: str) -> str:
             parts = [
                 f"p {p_value(data.get('p_value'))}",
                 f"Holm {p_value(data.get('holm_p_value'))}",
-                f"ratio {ratio_with_interval(data, 'ratio_of_medians')}",
+                f"ratio {ratio_with_interval(data.get('shift_ratio'), data.get('shift_interval'))}",
             ]
             return ", ".join(parts)
     return ""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from brimful.report import words
 from brimful.report.discards.model import number
 
@@ -35,17 +32,15 @@ def factor(value: object) -> str:
     return NOTHING if found is None else f"{found:.3f}"
 
 
-def ratio_with_interval(data: Mapping[str, Any], name: str) -> str:
-    """Write a ratio and the interval around it, ``<name>_interval``.
+def ratio_with_interval(value: object, interval: object) -> str:
+    """Write a ratio and the interval around it.
 
-    >>> ratio_with_interval({"r": 1.01, "r_interval": [0.98, 1.04]}, "r")
+    >>> ratio_with_interval(1.01, [0.98, 1.04])
     '1.010 (0.980 to 1.040)'
     """
-    ends = data.get(f"{name}_interval")
-    middle = factor(data.get(name))
-    if not isinstance(ends, list | tuple) or len(ends) != 2:
-        return middle
-    return f"{middle} ({factor(ends[0])} to {factor(ends[1])})"
+    if not isinstance(interval, list | tuple) or len(interval) != 2:
+        return factor(value)
+    return f"{factor(value)} ({factor(interval[0])} to {factor(interval[1])})"
 
 
 def count(value: object) -> str:

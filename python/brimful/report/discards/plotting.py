@@ -65,6 +65,23 @@ def drawn(page: Page, *, titled: bool = True) -> Iterator[Figure]:
         yield figure
 
 
+def draw_at_top(figure: Figure, page: Page) -> float:
+    """Draw a page at the top of a sheet, and give how high above the lower edge it ends, in inches.
+
+    Parameters
+    ----------
+    figure
+        The sheet.
+    page
+        From `brimful.report.discards.figures.make_pages`.
+    """
+    margin = 0.35
+    top = margin + TITLE_IN + (LEGEND_IN if page.shares_legend else 0.0)
+    draw(figure, page, top_in=top, titled=True)
+    rows = -(-len(page.panels) // page.columns)
+    return float(figure.get_size_inches()[1]) - top - rows * panel_height_in(page) - foot_in(page)
+
+
 def panel_height_in(page: Page) -> float:
     """Give the height of a row of panels with what stands above them."""
     used = TITLE_IN + (LEGEND_IN if page.shares_legend else 0.0) + foot_in(page)
@@ -107,7 +124,9 @@ def draw(figure: Figure, page: Page, *, top_in: float, titled: bool) -> None:
     if page.shares_legend:
         _draw_legend(figure, page, left=LEFT_IN / width, top=legend_at)
     if titled:
-        figure.text(LEFT_IN / width, 1 - 0.12 / height, page.title, fontsize=FONT_PT * 1.3, fontweight="bold", va="top")
+        above = TITLE_IN - 0.12 + (LEGEND_IN if page.shares_legend else 0.0)
+        at = 1 - (top_in - above) / height
+        figure.text(LEFT_IN / width, at, page.title, fontsize=FONT_PT * 1.3, fontweight="bold", va="top")
 
 
 def _draw_panel(axes: Axes, panel: Panel, page: Page, *, labels_x: bool, width_pt: float) -> None:

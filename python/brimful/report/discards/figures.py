@@ -124,8 +124,8 @@ def _uplink_rate(view: View) -> list[Page]:
         view,
         key="1-uplink-rate",
         title="Daily median uplink rate",
-        caption="Median over the 10 s bins of a day of what the uplink carried towards clients. The published figure is "
-        f"labelled Mbps; its values, like these, are in bit/s.{note}",
+        caption="Median over the 10 s bins of a day of what the uplink carried towards clients, in bit/s: the axis of "
+        f"the published figure says Mbps, its values are bit/s as well.{note}",
         size_in=(7.0, 9.0),
         axis=_axis(view, ["uplink_rate"], "bit/s", 1e4, 1e9, is_log=True),
         quantities=["uplink_rate"],
@@ -137,7 +137,8 @@ def _download_rate(view: View) -> list[Page]:
         view,
         key="2-download-rate",
         title="Daily median download rate",
-        caption="Median over the clients of a day of the fastest download of each.",
+        caption=f"Median over the clients of a day of the {'fastest' if view.mode == 'report' else 'median'} download "
+        "of each.",
         size_in=(8.0, 10.0),
         axis=_axis(view, ["download_rate"], "Mbit/s", 0.0, 50.0, factor=MBPS),
         quantities=["download_rate"],
@@ -248,9 +249,7 @@ def _facet_panel(view: View, facet: Facet, axis: Axis, quantities: Sequence[str]
         title=facet.title,
         layers=layers,
         axis=axis,
-        changes=[
-            (facet.sites.index(change.site), change) for change in view.changes if change.site in facet.sites
-        ],
+        changes=[(facet.sites.index(change.site), change) for change in view.changes if change.site in facet.sites],
     )
 
 
@@ -284,7 +283,9 @@ def _distribution(view: View, quantity: str, site: str) -> Panel:
         if view.of(quantity, site, variant)
     ]
     top = max((y for layer in layers for _, y in layer.points), default=1.0)
-    return Panel(title=site, note=_comparison(view, quantity, site), layers=layers, axis=Axis("", 0.0, top * 1.1 or 1.0))
+    return Panel(
+        title=site, note=_comparison(view, quantity, site), layers=layers, axis=Axis("", 0.0, top * 1.1 or 1.0)
+    )
 
 
 def _comparison(view: View, quantity: str, site: str) -> str:
@@ -293,7 +294,7 @@ def _comparison(view: View, quantity: str, site: str) -> str:
             data = finding.data
             parts = [
                 f"p {p_value(data.get('p_value'))}",
-                f"Holm {p_value(data.get('holm_p_value'))}",
+                f"Holm {p_value(data.get('holm_p'))}",
                 f"ratio {ratio_with_interval(data.get('shift_ratio'), data.get('shift_interval'))}",
             ]
             return ", ".join(parts)

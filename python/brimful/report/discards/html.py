@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from brimful.records import RunFile
-from brimful.report.discards import figures, method, model, plotting, tables
+from brimful.report.discards import figures, method, model, plotting, summary, tables
 from brimful.report.discards.figures import Page
 from brimful.report.discards.svg import draw_compact
 from brimful.report.html import render_page
@@ -26,7 +26,8 @@ def render(run_file: RunFile) -> str:
         run=run_file.run,
         title=method.TITLE,
         about=method.about(view),
-        findings=tables.sentences(view),
+        summary=summary.sentences(view),
+        findings=summary.findings(view),
         figures=[list(group) for _, group in groupby(pages, key=lambda page: page.caption)],
         draw=_draw,
         tables=tables.make_tables(view),

@@ -14,7 +14,7 @@ _MODES = {
 _DEFINITIONS = (
     ("Uplink rate", "bits that the switch sent on the uplink, by the length of what the sample covers"),
     ("Loss ratio", "discards over unicast packets sent on the uplink, both summed over a day"),
-    ("Download rate", "bits acknowledged over the time of sending; of a client and day, its fastest test"),
+    ("Download rate", "bits acknowledged over the time of sending; first of the tests of a client, then of clients"),
     ("Retransmission ratio", "retransmitted over sent, in segments or bytes as the source has it"),
     ("Overlap", "a test from s to e overlaps a bin from b to b + 10 s where b < e and b + 10 s > s"),
     ("Unknown", "a test without discards in the bins that have telemetry, where not all of them have"),
@@ -46,7 +46,9 @@ def rows(view: View) -> list[tuple[str, str]]:
         for window in view.windows
     ]
     capacities = source.get("capacities")
-    found.append(("Capacity of uplinks", facts.text(capacities) if capacities else "not given: there is no utilisation"))
+    found.append(
+        ("Capacity of uplinks", facts.text(capacities) if capacities else "not given: there is no utilisation")
+    )
     if source.get("seed") is not None:
         found.append(("Seed", facts.text(source["seed"])))
     found += _DEFINITIONS

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from brimful.files import write_atomically
 from brimful.records import RunFile
 from brimful.report import palette, words
-from brimful.report.discards import figures, method, model, plotting, tables
+from brimful.report.discards import figures, method, model, plotting, summary, tables
 from brimful.report.discards.tables import Table
 from brimful.report.discards.text import fitting_columns
 from brimful.report.figures import figure_of
@@ -64,9 +64,8 @@ def render(run_file: RunFile) -> bytes:
 
         # No dates, or each writing would differ.
         metadata = {"Title": method.TITLE, "Creator": "brimful", "Producer": None, "CreationDate": None}
-    first, *others = lay_out(run_file)
     drawings: list[Callable[[Figure], None]] = [
-        partial(_draw_text, lines=lines) for lines in paginate([first, *others])
+        partial(_draw_text, lines=lines) for lines in paginate(lay_out(run_file))
     ]
     drawings += [partial(_draw_page, page=page) for page in figures.make_pages(view)]
     target = io.BytesIO()
@@ -88,8 +87,9 @@ def lay_out(run_file: RunFile) -> list[Block]:
         *_lines(method.about(view)),
         *_lines(f"run {run.run_id}, {run.started}, {' '.join(run.tool.values())}"),
     ]
-    blocks = [Block(head, len(head)), _list("Findings", tables.sentences(view) or ["None."])]
+    blocks = [Block(head, len(head)), _list("Summary", summary.sentences(view))]
     blocks += [_table(table) for table in tables.make_tables(view)]
+    blocks += [_list(f"Findings: {title}", texts) for title, texts in summary.findings(view)]
     blocks.append(_list("Method", [f"{name}: {shown}" for name, shown in method.rows(view)]))
     blocks.append(_list("Warnings", [f"{warning.code}: {warning.text}" for warning in run_file.warnings]))
     return [block for block in blocks if block.lines]

@@ -33,7 +33,7 @@ LOOKS = (
     (palette.GOALS[4], "P", 2.4),
 )
 """Colour, shape and size of marks, which differ in both colour and shape."""
-LINES = ("-", DASHED)
+LINES: tuple[Any, ...] = ("-", DASHED)
 
 TITLE_IN, LEGEND_IN = 0.36, 0.24
 HEAD_IN, FOOT_IN, LEFT_IN = 0.42, 0.72, 0.72
@@ -193,7 +193,9 @@ def _scale_values(axes: Axes, axis: Axis) -> None:
     decades = [tick for tick in LogLocator(numticks=8).tick_values(axis.low, axis.high) if _within(tick, axis)]
     zero = [axis.low * 10 ** (-ZERO_DECADES / 2)] if axis.has_zeros else []
     axes.yaxis.set_major_locator(FixedLocator([*zero, *decades]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: "0" if value < axis.low * 0.99 else f"1e{math.log10(value):.0f}"))
+    axes.yaxis.set_major_formatter(
+        FuncFormatter(lambda value, _: "0" if value < axis.low * 0.99 else f"1e{math.log10(value):.0f}")
+    )
     minor = [tick for tick in LogLocator(subs=range(2, 10), numticks=99).tick_values(axis.low, axis.high)]
     axes.yaxis.set_minor_locator(FixedLocator([tick for tick in minor if _within(tick, axis)]))
     axes.yaxis.set_minor_formatter(NullFormatter())
@@ -229,7 +231,7 @@ def _month_starts(first: float, last: float) -> list[tuple[int, int]]:
     """Give the first days of the months between two days, each with its number: 12 times the year and the month."""
     epoch = datetime.date(1970, 1, 1)
     begin = epoch + datetime.timedelta(days=int(first))
-    months = []
+    months: list[tuple[int, int]] = []
     for number in itertools.count(begin.year * 12 + begin.month - 1):
         start = (datetime.date(number // 12, number % 12 + 1, 1) - epoch).days
         if start > last:

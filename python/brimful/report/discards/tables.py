@@ -43,15 +43,6 @@ def make_tables(view: View) -> list[Table]:
     return [table for table in tables if table.rows]
 
 
-def sentences(view: View) -> list[str]:
-    """Give the findings in words, each once."""
-    return list(dict.fromkeys(finding.text for finding in view.file.findings if finding.code not in _IN_TABLES))
-
-
-_IN_TABLES = {"coverage", "conflicts", "excluded"}
-"""Codes of findings for each site that a table shows in full."""
-
-
 def _sites(view: View) -> Table:
     begins = {change.site: change.at_s for change in view.changes if change.kind == "begin"}
     stops = {change.site: change.at_s for change in reversed(view.changes) if change.kind == "stop"}
@@ -213,7 +204,7 @@ def _verdict(data: Mapping[str, Any], ratio: object, interval: object) -> list[s
     reason = data.get("reason")
     return [
         numbers.p_value(data.get("p_value")),
-        numbers.p_value(data.get("holm_p_value")),
+        numbers.p_value(data.get("holm_p")),
         numbers.ratio_with_interval(ratio, interval) if not reason else str(reason),
         numbers.NOTHING if data.get("p_value") is None else "yes" if data.get("equivalent") else "not shown",
         f"±{numbers.share(detectable)}" if detectable is not None else numbers.NOTHING,
@@ -221,10 +212,10 @@ def _verdict(data: Mapping[str, Any], ratio: object, interval: object) -> list[s
 
 
 def _margin(findings: Sequence[Finding]) -> str:
-    margins = {finding.data.get("margin") for finding in findings} - {None}
-    margin = f"{numbers.share(min(margins))}" if margins else "the margin"
+    margins = [margin for finding in findings if (margin := number(finding.data.get("margin"))) is not None]
+    margin_text = numbers.share(margins[0]) if margins else "the margin"
     return (
-        f"Equivalent: two one-sided tests show that rates differ by less than {margin}; “not shown” is no difference "
+        f"Equivalent: two one-sided tests show that rates differ by less than {margin_text}; “not shown” is no difference "
         "either. Detectable: the least change that the test would have found in 8 of 10 cases."
     )
 
@@ -232,27 +223,27 @@ def _margin(findings: Sequence[Finding]) -> str:
 def _doses(view: View) -> Table:
     rows = []
     for finding in view.findings("dose-response"):
-        data = finding.data
-        least, most = number(data.get("least_dose")), number(data.get("most_dose"))
-        dose = "any" if least is None else f"≥ {least:g}" if most is None else f"{least:g} to {most:g}"
-        rows.append(
-            [
-                finding.subject or "",
-                dose,
-                numbers.count(data.get("clients")),
-                f"{numbers.count(data.get('tests_with'))} / {numbers.count(data.get('tests_without'))}",
-                numbers.ratio_with_interval(data.get("ratio"), data.get("interval"))
-                if not data.get("reason")
-                else str(data["reason"]),
-                numbers.p_value(data.get("p_value")),
-            ]
-        )
+        classes = finding.data.get("classes")
+        for data in [finding.data, *(classes if isinstance(classes, list) else [])]:
+            least, most = number(data.get("least_dose")), number(data.get("most_dose"))
+            ratio = numbers.ratio_with_interval(data.get("ratio"), data.get("interval"))
+            rows.append(
+                [
+                    finding.subject or "",
+                    "any" if least is None else f"{least:g} and more" if most is None else f"{least:g} to {most:g}",
+                    numbers.count(data.get("clients")),
+                    f"{numbers.count(data.get('tests_with'))} / {numbers.count(data.get('tests_without'))}",
+                    str(data["reason"]) if data.get("reason") else ratio,
+                    numbers.p_value(data.get("p_value")),
+                ]
+            )
     return Table(
         key="dose-response",
         title="Rates of tests with discards, against tests of the same client without",
         heads=["site", "discards a test", "clients", "tests with / without", "ratio (95 %)", "p"],
         rows=rows,
         words=2,
+        note="Discards come in busy hours, which slow tests down by themselves.",
     )
 
 
@@ -282,5 +273,3 @@ def _day(seconds: float | None) -> str:
 
 def _rate(bps: float | None) -> str:
     return numbers.NOTHING if bps is None else format_load(bps, "bps")
-
-

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from brimful.records import RunFile
 from brimful.report import words
-from brimful.report.discards import method, model, tables
+from brimful.report.discards import method, model, summary, tables
 from brimful.report.discards.tables import Table
 from brimful.report.iocost.styles import Style, plain
 from brimful.report.text import table as aligned
@@ -34,10 +34,9 @@ def render(run_file: RunFile, *, style: Style = plain, columns: int = 100) -> st
         _wrap(method.about(view), columns),
         style(f"run {run.run_id}, started {run.started}, {' '.join(run.tool.values())}", "faint"),
     ]
-    found = tables.sentences(view)
-    blocks = ["\n".join(head)]
-    blocks.append(_list("Findings", found or ["None."], style, columns))
+    blocks = ["\n".join(head), _list("Summary", summary.sentences(view), style, columns)]
     blocks += [_table(table, style, columns) for table in tables.make_tables(view)]
+    blocks += [_list(f"Findings: {title}", texts, style, columns) for title, texts in summary.findings(view)]
     blocks.append(_list("Method", [f"{name}: {shown}" for name, shown in method.rows(view)], style, columns))
     notes = [f"{warning.code}: {warning.text}" for warning in run_file.warnings]
     if notes:

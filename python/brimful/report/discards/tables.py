@@ -212,10 +212,10 @@ def _verdict(data: Mapping[str, Any], ratio: object, interval: object) -> list[s
 
 
 def _margin(findings: Sequence[Finding]) -> str:
-    margins = [margin for finding in findings if (margin := number(finding.data.get("margin"))) is not None]
-    margin_text = numbers.share(margins[0]) if margins else "the margin"
+    given = [number(finding.data.get("margin")) for finding in findings]
+    margin = numbers.share(next((each for each in given if each is not None), None))
     return (
-        f"Equivalent: two one-sided tests show that rates differ by less than {margin_text}; “not shown” is no difference "
+        f"Equivalent: two one-sided tests show that rates differ by less than {margin}; “not shown” is no difference "
         "either. Detectable: the least change that the test would have found in 8 of 10 cases."
     )
 

@@ -1,0 +1,300 @@
+"""Goes through files, archives and archives in archives, a piece of text at a time; never unpacks to disk."""
+
+from __future__ import annotations
+
+import tarfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn, Protocol
+
+GZIP = b"\x1f\x8b"
+"""What compressed data begin with."""
+LEAVES = ("switch.json", "switch.jsonl")
+"""How the names of files of telemetry end, compressed (``.gz``) or not."""
+ARCHIVES = (".tar", ".tgz", ".tar.gz")
+MAX_DEPTH = 8
+"""Archives within archives; real ones have one of them."""
+BLOCK_BYTES = 1 << 18
+PIECE_BYTES = 4 << 20
+MAX_LINE_BYTES = 64 << 20
+"""A line of a file that spans an hour has 20 KB; what is this long is no telemetry."""
+_TAR_BLOCK = 512
+_MAX_HEADER_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some whole lines of a file of telemetry."""
+
+    source: str
+    member: str
+    """Where it is within the source: ``a.tgz/b.json.gz``; empty for the source itself."""
+    name: str
+    """Name of the file, uncompressed: its ending tells the generation."""
+    first_line: int
+    content: bytes
+
+
+@dataclass(frozen=True)
+class Unread:
+    """What could not be read to its end."""
+
+    source: str
+    member: str
+    reason: str
+
+
+class Readable(Protocol):
+    """Gives bytes in order."""
+
+    def read(self, size: int, /) -> bytes:
+        """Give at most so many bytes; none at the end."""
+        ...
+
+
+class _DamagedError(Exception):
+    """A stream is not what it should be; ``stream`` tells whose fault that is."""
+
+    def __init__(self, stream: object, reason: str) -> None:
+        super().__init__(reason)
+        self.stream = stream
+
+
+def holds_telemetry(name: str) -> bool:
+    """Tell whether a name is that of a file of telemetry or of an archive."""
+    return name.removesuffix(".gz").endswith(LEAVES) or name.endswith(ARCHIVES)
+
+
+def pieces(path: Path, stream: Readable) -> Iterator[Piece | Unread]:
+    """Give all lines of the telemetry in a file, in pieces, and what could not be read."""
+    yield from _walk(_Place(str(path), "", path.name, 0), stream)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a file is: the source, the way within it, its own name, and how many archives it is in."""
+
+    source: str
+    member: str
+    name: str
+    depth: int
+
+    def inside(self, name: str) -> _Place:
+        member = f"{self.member}/{name}" if self.member else name
+        return _Place(self.source, member, name.rpartition("/")[2], self.depth + 1)
+
+    def unread(self, reason: str) -> Unread:
+        return Unread(self.source, self.member, reason)
+
+
+def _walk(place: _Place, stream: Readable) -> Iterator[Piece | Unread]:
+    """Go through one file, archive or not, whose content is given."""
+    start = _Peeked(stream)
+    content: Readable = _Gunzip(start) if start.head(2) == GZIP else start
+    own = {id(start), id(content)}
+    try:
+        if not start.head(1):
+            yield place.unread("is empty")
+        elif place.name.removesuffix(".gz").endswith(LEAVES):
+            yield from _lines(place, content)
+        else:
+            yield from _archive(place, content)
+    except _DamagedError as error:
+        if id(error.stream) not in own:
+            raise
+        yield place.unread(str(error))
+
+
+def _archive(place: _Place, stream: Readable) -> Iterator[Piece | Unread]:
+    if place.depth == MAX_DEPTH:
+        yield place.unread(f"is an archive in {MAX_DEPTH} others")
+        return
+    for name, member in _members(stream):
+        if holds_telemetry(name):
+            yield from _walk(place.inside(name), member)
+        member.skip()
+    # The checksum of compressed data is behind the last byte.
+    while stream.read(BLOCK_BYTES):
+        pass
+
+
+def _members(stream: Readable) -> Iterator[tuple[str, _Member]]:
+    """Give name and content of every regular file of an archive; extended headers with any keys are fine."""
+    long_name: str | None = None
+    long_size: int | None = None
+    while True:
+        header = _exactly(stream, _TAR_BLOCK)
+        if not any(header):
+            return
+        try:
+            info = tarfile.TarInfo.frombuf(header, "utf-8", "replace")
+        except tarfile.HeaderError as error:
+            raise _DamagedError(stream, f"is no archive, or damaged: {error}") from error
+        if info.type in {tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME}:
+            if info.size > _MAX_HEADER_BYTES:
+                raise _DamagedError(stream, "is damaged: an extended header is too long")
+            text = _exactly(stream, -(-info.size // _TAR_BLOCK) * _TAR_BLOCK)[: info.size]
+            if info.type == tarfile.XHDTYPE:
+                keys = _extended(stream, text)
+                long_name = keys.get("path", long_name)
+                long_size = int(keys["size"]) if keys.get("size", "").isdecimal() else None
+            else:
+                long_name = text.rstrip(b"\0").decode(errors="replace")
+            continue
+        member = _Member(stream, info.size if long_size is None else long_size)
+        if info.isreg():
+            yield long_name or info.name, member
+        else:
+            member.skip()
+        if info.type not in {tarfile.XGLTYPE, tarfile.GNUTYPE_LONGLINK}:
+            long_name = long_size = None
+
+
+def _extended(stream: Readable, text: bytes) -> dict[str, str]:
+    """Read the records ``LENGTH KEY=VALUE`` of an extended header (POSIX.1-2001, pax)."""
+    keys = {}
+    while text.strip(b"\0"):
+        length, _, _ = text.partition(b" ")
+        if not length.isdigit() or not len(length) + 1 < int(length) <= len(text):
+            raise _DamagedError(stream, "is damaged: an extended header cannot be read")
+        key, _, value = text[len(length) + 1 : int(length)].removesuffix(b"\n").partition(b"=")
+        keys[key.decode(errors="replace")] = value.decode(errors="replace")
+        text = text[int(length) :]
+    return keys
+
+
+def _exactly(stream: Readable, size: int) -> bytes:
+    parts = []
+    while size:
+        part = stream.read(size)
+        if not part:
+            raise _DamagedError(stream, "is cut off")
+        parts.append(part)
+        size -= len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _lines(place: _Place, stream: Readable) -> Iterator[Piece | Unread]:
+    """Give whole lines; the last may lack its end."""
+    parts: list[bytes] = []
+    size = 0
+    line = 1
+    try:
+        while block := stream.read(BLOCK_BYTES):
+            parts.append(block)
+            size += len(block)
+            if size >= PIECE_BYTES and b"\n" in block:
+                whole, _, rest = b"".join(parts).rpartition(b"\n")
+                yield _piece(place, line, whole)
+                line += whole.count(b"\n") + 1
+                parts = [rest]
+                size = len(rest)
+            elif size > MAX_LINE_BYTES:
+                yield place.unread(f"line {line} is longer than {MAX_LINE_BYTES >> 20} MiB")
+                return
+    except _DamagedError:
+        # What came before the damage is as good as ever; the line in which it is, is not.
+        whole, end, _ = b"".join(parts).rpartition(b"\n")
+        if end:
+            yield _piece(place, line, whole)
+        raise
+    content = b"".join(parts)
+    if content:
+        yield _piece(place, line, content.removesuffix(b"\n"))
+    elif line == 1:
+        yield place.unread("is empty")
+
+
+def _piece(place: _Place, first_line: int, content: bytes) -> Piece:
+    return Piece(place.source, place.member, place.name.removesuffix(".gz"), first_line, content)
+
+
+class _Peeked:
+    """A stream whose first bytes can be looked at."""
+
+    def __init__(self, stream: Readable) -> None:
+        self.stream = stream
+        self.begin = b""
+
+    def head(self, size: int) -> bytes:
+        while len(self.begin) < size and (block := self.stream.read(BLOCK_BYTES)):
+            self.begin += block
+        return self.begin[:size]
+
+    def read(self, size: int) -> bytes:
+        if not self.begin:
+            return self.stream.read(size)
+        block, self.begin = self.begin[:size], self.begin[size:]
+        return block
+
+
+class _Gunzip:
+    """Uncompresses, member after member of the compressed data."""
+
+    def __init__(self, stream: Readable) -> None:
+        self.stream = stream
+        self.member = zlib.decompressobj(wbits=31)
+        self.rest = b""
+        """Compressed data not yet used."""
+        self.ready = memoryview(b"")
+        """Uncompressed data not yet given."""
+
+    def read(self, size: int) -> bytes:
+        if not self.ready:
+            self.ready = memoryview(self._uncompress())
+        block = bytes(self.ready[:size])
+        self.ready = self.ready[size:]
+        return block
+
+    def _uncompress(self) -> bytes:
+        while True:
+            block = self.rest or self.stream.read(BLOCK_BYTES)
+            self.rest = b""
+            if self.member.eof:
+                if not block:
+                    return b""
+                # Padding behind the last member is usual on tapes.
+                block = block.lstrip(b"\0")
+                if not block:
+                    continue
+                if not block.startswith(GZIP[:1]):
+                    self._damaged("there are other data behind its end")
+                self.member = zlib.decompressobj(wbits=31)
+            try:
+                content = self.member.decompress(block, 4 * BLOCK_BYTES)
+            except zlib.error as error:
+                self._damaged(f"the compressed data are damaged ({error})")
+            self.rest = self.member.unused_data if self.member.eof else self.member.unconsumed_tail
+            if content:
+                return content
+            if not block and not self.member.eof:
+                self._damaged("the compressed data are cut off")
+
+    def _damaged(self, reason: str) -> NoReturn:
+        raise _DamagedError(self, reason)
+
+
+class _Member:
+    """The content of a file in an archive, padding left out."""
+
+    def __init__(self, stream: Readable, size: int) -> None:
+        self.stream = stream
+        self.left = size
+        self.padding = -size % _TAR_BLOCK
+
+    def read(self, size: int) -> bytes:
+        if not self.left:
+            return b""
+        block = self.stream.read(min(size, self.left))
+        if not block:
+            raise _DamagedError(self.stream, "is cut off")
+        self.left -= len(block)
+        return block
+
+    def skip(self) -> None:
+        while self.left:
+            self.read(BLOCK_BYTES)
+        _exactly(self.stream, self.padding)
+        self.padding = 0

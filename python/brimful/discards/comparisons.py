@@ -61,12 +61,12 @@ def doses(rows: Rows) -> Iterator[Record]:
         From `brimful.discards.analysis.dose_response`.
     """
     for site, of_site in by_site(rows):
-        columns = [
-            _column(row[name] for row in of_site)
-            for name in ("mean_log10_bps_with", "mean_log10_bps_without", "tests_with", "tests_without")
-        ]
+        rates = [_column(row[f"mean_log10_bps_{kind}"] for row in of_site) for kind in ("with", "without")]
+        tests = [_column(row[f"tests_{kind}"] for row in of_site) for kind in ("with", "without")]
         per_test = _column(row["discards_per_test_with"] for row in of_site)
-        yield findings.of_dose_response(site, dose_response(*columns), dose_classes(*columns, per_test))
+        whole = dose_response(rates[0], rates[1], tests[0], tests[1])
+        classes = dose_classes(rates[0], rates[1], tests[0], tests[1], per_test)
+        yield findings.of_dose_response(site, whole, classes)
 
 
 def _of_clients(rows: Rows, column: str) -> tuple[Values, Values]:

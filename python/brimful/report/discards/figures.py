@@ -102,11 +102,9 @@ def choose_limits(values: Iterable[float], low: float, high: float, *, is_log: b
         return low, high
     least, most = found[int(OUTSIDE * (len(found) - 1))], found[math.ceil((1 - OUTSIDE) * (len(found) - 1))]
     if is_log:
-        if low <= least and most <= high:
-            return low, high
-        return 10.0 ** math.floor(math.log10(least)), 10.0 ** max(
-            math.ceil(math.log10(most)), math.floor(math.log10(least)) + 2
-        )
+        bottom = low if low <= least < high else 10.0 ** math.floor(math.log10(least))
+        top = high if bottom < most <= high else 10.0 ** math.ceil(math.log10(most))
+        return bottom, max(top, 100 * bottom)
     if 0.05 * high <= most <= high:
         return low, high
     top = _round_up(most) if most > 0 else 1.0

@@ -63,6 +63,16 @@ def share(value: object) -> str:
     return NOTHING if found is None else words.share(found)
 
 
+def percent(value: object) -> str:
+    """Write a round share in per cent, with no more digits than it has.
+
+    >>> percent(0.05), percent(0.0834), percent(None)
+    ('5 %', '8.3 %', '–')
+    """
+    found = number(value)
+    return NOTHING if found is None else f"{found * 100:.{2 if abs(found) < 1 else 3}g} %"
+
+
 def small(value: object) -> str:
     """Write a ratio far below 1.
 

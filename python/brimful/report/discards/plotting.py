@@ -36,11 +36,13 @@ LOOKS = (
 LINES: tuple[Any, ...] = ("-", DASHED)
 
 TITLE_IN, LEGEND_IN = 0.36, 0.24
-HEAD_IN, FOOT_IN, LEFT_IN = 0.42, 0.72, 0.72
+HEAD_IN, FOOT_IN, LEFT_IN = 0.42, 0.86, 0.72
 BETWEEN_IN = 0.62
 """Beside each other: room for the tick labels of the right panel."""
 SITES_IN = 0.85
 """Room for the legend of a panel."""
+DAYS_OF_SMALL_MARKS = 400
+"""With fewer days marks are larger."""
 ZERO_DECADES = 0.9
 """Height of the strip of zeros below a logarithmic axis."""
 
@@ -143,14 +145,16 @@ def _draw_panel(axes: Axes, panel: Panel, page: Page, *, labels_x: bool, width_p
     for window in page.windows:
         edges = (window.start_s / DAY_S, window.end_s / DAY_S)
         axes.axvspan(*edges, color=palette.MUTED, alpha=0.13, linewidth=0, zorder=0.5)
+    days = (page.days[1] - page.days[0]) / DAY_S + 1
+    scale = min(max(math.sqrt(DAYS_OF_SMALL_MARKS / days), 1.0), 2.2)
     for layer in panel.layers:
-        _draw_marks(axes, layer, panel.axis, len(panel.layers))
+        _draw_marks(axes, layer, panel.axis, scale)
     _mark_changes(axes, panel.changes, width_pt, taken_pt=len(title) * FONT_PT * 0.75 + 10)
     if not page.shares_legend:
         _draw_sites(axes, panel)
 
 
-def _draw_marks(axes: Axes, layer: Layer, axis: Axis, layers: int) -> None:
+def _draw_marks(axes: Axes, layer: Layer, axis: Axis, scale: float) -> None:
     """Draw points; those beyond the limits stand on the border, zeros of a logarithmic axis in their strip."""
     colour, shape, size = LOOKS[layer.style % len(LOOKS)]
     looks: dict[str, Any] = {
@@ -162,23 +166,22 @@ def _draw_marks(axes: Axes, layer: Layer, axis: Axis, layers: int) -> None:
     zeros = [x / DAY_S for x, y in layer.points if axis.is_log and y <= 0]
     others = [(x / DAY_S, y) for x, y in layer.points if not (axis.is_log and y <= 0)]
     inside = [(x, y) for x, y in others if axis.low <= y <= axis.high]
-    axes.plot(*_columns(inside), marker=shape, markersize=size, zorder=3, **looks)
+    axes.plot(*_columns(inside), marker=shape, markersize=size * scale, zorder=3, **looks)
     for border, marker, beyond in (
         (axis.high, "^", [x for x, y in others if y > axis.high]),
         (axis.low, "v", [x for x, y in others if y < axis.low]),
     ):
         if beyond:
             at = [(x, border) for x in beyond]
-            axes.plot(*_columns(at), marker=marker, markersize=3.0, clip_on=False, zorder=4, **looks)
+            axes.plot(*_columns(at), marker=marker, markersize=3.0 * scale, clip_on=False, zorder=4, **looks)
     if zeros and not layer.faint:
-        at = [(x, _zero_place(axis, layer.style, layers)) for x in zeros]
+        at = [(x, _zero_place(axis, layer.style)) for x in zeros]
         axes.plot(*_columns(at), marker="|", markersize=2.6, zorder=3, **(looks | {"markeredgewidth": 0.5}))
 
 
-def _zero_place(axis: Axis, style: int, layers: int) -> float:
+def _zero_place(axis: Axis, style: int) -> float:
     """Give each site a row of its own, so that none hides another."""
-    rows = max(layers, len(LOOKS)) + 1
-    return axis.low * 10 ** (-ZERO_DECADES * ((style % len(LOOKS)) + 1) / min(rows, len(LOOKS) + 1))
+    return axis.low * 10 ** (-ZERO_DECADES * (style % len(LOOKS) + 1) / (len(LOOKS) + 1))
 
 
 def _scale_values(axes: Axes, axis: Axis) -> None:

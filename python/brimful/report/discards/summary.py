@@ -97,7 +97,7 @@ def _verdict(found: Sequence[Finding], what: str) -> str:
     else:
         text += "none found a change, which does not show that there was none"
     margin = number(found[0].data.get("margin"))
-    text += f"; {equivalent} showed that rates are the same within {numbers.share(margin)}"
+    text += f"; {equivalent} showed that rates are the same within {numbers.percent(margin)}"
     detectable = [each for finding in found if (each := number(finding.data.get("detectable_80"))) is not None]
     if detectable:
         text += (

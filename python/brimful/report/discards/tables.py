@@ -12,11 +12,7 @@ from brimful.report.discards import numbers
 from brimful.report.discards.model import View, Window, format_day, number
 from brimful.units import format_load
 
-_COMPARED = {
-    "download_max": "fastest of each client",
-    "download_mean": "mean of each client",
-    "download_median": "median of each client",
-}
+_COMPARED = {"download_max": "fastest", "download_mean": "mean", "download_median": "median"}
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,38 +108,24 @@ def _most_affected(view: View, site: str) -> str:
 
 
 def _levels(view: View) -> Table:
+    retransmission = "retransmission_ratio" if view.mode == "report" else "retransmission_ratio_total"
     rows = []
     for site in view.sites:
-        cells = [
-            cell
-            for window in view.windows
-            for cell in (
-                _rate(_mean(view, "uplink_rate", site, window)),
-                _rate(_mean(view, "download_rate", site, window)),
-                numbers.small(_mean(view, "loss_ratio", site, window)),
-                numbers.small(
-                    _mean(
-                        view,
-                        "retransmission_ratio" if view.mode == "report" else "retransmission_ratio_total",
-                        site,
-                        window,
-                    )
-                ),
+        for window in view.windows:
+            uplink, download, loss, retransmitted = (
+                _mean(view, quantity, site, window)
+                for quantity in ("uplink_rate", "download_rate", "loss_ratio", retransmission)
             )
-        ]
-        if any(cell != numbers.NOTHING for cell in cells):
-            rows.append([site, *cells])
-    heads = [
-        f"{name} {window.name}"
-        for window in view.windows
-        for name in ("uplink", "download", "loss ratio", "retransmitted")
-    ]
+            if any(level is not None for level in (uplink, download, loss, retransmitted)):
+                cells = [_rate(uplink), _rate(download), numbers.small(loss), numbers.small(retransmitted)]
+                rows.append([site, window.name, *cells])
     return Table(
         key="levels",
         title="Levels before and after",
-        heads=["site", *heads],
+        heads=["site", "window", "uplink", "download", "loss ratio", "retransmission ratio"],
         rows=rows,
-        note="Means of the daily values in the two windows.",
+        words=2,
+        note="Means of the daily values.",
     )
 
 
@@ -167,7 +149,7 @@ def _compared(view: View) -> Table:
     return Table(
         key="before-after",
         title="Downloads before and after",
-        heads=["site", "statistic", "clients", *_VERDICT],
+        heads=["site", "of a client", "clients", *_VERDICT],
         rows=rows,
         words=2,
         note=f"{_margin(view.findings('before-after'))} Ratio: after to before, median over all pairs of clients.",
@@ -189,7 +171,7 @@ def _paired(view: View) -> Table:
     return Table(
         key="before-after-paired",
         title="The same clients before and after",
-        heads=["site", "statistic", "clients", *_VERDICT],
+        heads=["site", "of a client", "clients", *_VERDICT],
         rows=rows,
         words=2,
         note="Signed-rank test on the ratios of clients that are in both windows at the same site.",
@@ -207,13 +189,13 @@ def _verdict(data: Mapping[str, Any], ratio: object, interval: object) -> list[s
         numbers.p_value(data.get("holm_p")),
         numbers.ratio_with_interval(ratio, interval) if not reason else str(reason),
         numbers.NOTHING if data.get("p_value") is None else "yes" if data.get("equivalent") else "not shown",
-        f"±{numbers.share(detectable)}" if detectable is not None else numbers.NOTHING,
+        f"±{numbers.percent(detectable)}" if detectable is not None else numbers.NOTHING,
     ]
 
 
 def _margin(findings: Sequence[Finding]) -> str:
     given = [number(finding.data.get("margin")) for finding in findings]
-    margin = numbers.share(next((each for each in given if each is not None), None))
+    margin = numbers.percent(next((each for each in given if each is not None), None))
     return (
         f"Equivalent: two one-sided tests show that rates differ by less than {margin}; “not shown” is no difference "
         "either. Detectable: the least change that the test would have found in 8 of 10 cases."
@@ -254,16 +236,16 @@ def _excluded(view: View) -> Table:
     for finding in view.findings("excluded", "conflicts"):
         values = {"conflict": finding.data.get("conflicts")} if finding.code == "conflicts" else finding.data
         for name, value in values.items():
-            if number(value) is not None:
+            if number(value):
                 kinds[name] = None
-                counted.setdefault(finding.subject or "all", {})[name] = value
+            counted.setdefault(finding.subject or "all", {})[name] = value
     rows = [[site, *(numbers.count(values.get(kind, 0)) for kind in kinds)] for site, values in counted.items()]
     return Table(
         key="excluded",
         title="What was left out, and why",
         heads=["site", *(kind.replace("_", " ") for kind in kinds)],
         rows=rows,
-        note="Samples of the uplink by what is the matter with them.",
+        note="Samples of the uplink, those that are not used, and all by what is the matter with them.",
     )
 
 

@@ -189,4 +189,4 @@ def _changes(site, name, days, number, *, discards):
     return found
 
 
-__all__ = ["HOSTILE", "SITES", "Finding", "Warning", "days_of", "made", "made_run", "record", "series"]
+__all__ = ["HOSTILE", "SITES", "Finding", "Warning", "days_of", "made", "made_run", "record", "series", "unix"]

@@ -18,6 +18,8 @@ from brimful.records import Record, Series
 STATISTICS = {"download_max": "max_bps", "download_mean": "mean_bps", "download_median": "median_bps"}
 """Quantity: the column that it is of each client."""
 PERIODS = ("before", "after")
+SAME_DIGITS = 12
+"""So many digits of a value are the same each time it is computed."""
 
 
 def before_after(rows: Rows, *, mode: Mode, seed: int) -> Iterator[Record]:
@@ -60,7 +62,8 @@ def doses(rows: Rows) -> Iterator[Record]:
     rows
         From `brimful.discards.analysis.dose_response`.
     """
-    for site, of_site in by_site(rows):
+    for site, of_any_order in by_site(rows):
+        of_site = sorted(of_any_order, key=lambda row: str(row["client"]))
         rates = [_column(row[f"mean_log10_bps_{kind}"] for row in of_site) for kind in ("with", "without")]
         tests = [_column(row[f"tests_{kind}"] for row in of_site) for kind in ("with", "without")]
         per_test = _column(row["discards_per_test_with"] for row in of_site)
@@ -88,7 +91,8 @@ def _known(values: Values) -> Values:
 
 
 def _column(values: Iterable[float | None]) -> Values:
-    return np.array([math.nan if value is None else value for value in values], dtype=np.float64)
+    # Engines add in any order, so the last digits of a mean differ from one time to the next.
+    return np.array([math.nan if value is None else float(f"{value:.{SAME_DIGITS}g}") for value in values])
 
 
 def _densities(site: str, quantity: str, before: Values, after: Values, *, mode: Mode) -> Iterator[Record]:

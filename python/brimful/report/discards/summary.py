@@ -100,10 +100,9 @@ def _verdict(found: Sequence[Finding], what: str) -> str:
     text += f"; {equivalent} showed that rates are the same within {numbers.percent(margin)}"
     detectable = [each for finding in found if (each := number(finding.data.get("detectable_80"))) is not None]
     if detectable:
-        text += (
-            f". Changes from {numbers.share(min(detectable))} to {numbers.share(max(detectable))} would have been found"
-        )
-        text += " in 8 of 10 cases"
+        least, most = numbers.percent(min(detectable)), numbers.percent(max(detectable))
+        text += f". The least change that they would have found in 8 of 10 cases is {least}"
+        text += f" to {most}, by site" if least != most else ""
     return text + "."
 
 

@@ -13,21 +13,20 @@ import msgspec
 
 from brimful.records import Finding, RunFile
 
-VARIANTS = {
-    "tests": ("zero", "non-zero", "unknown"),
-    "download_max": ("before", "after"),
-    "download_mean": ("before", "after"),
-    "download_median": ("before", "after"),
-}
-"""Quantities of which a site has more than one series, and what tells them apart."""
+DISTRIBUTIONS = ("download_max", "download_mean", "download_median")
+"""Quantities whose points are a density over decades of bit/s; those of all others are of days."""
+WITH_VARIANTS = ("tests", *DISTRIBUTIONS)
+"""Quantities of which a site has more than one series."""
 PER_FACET = 7
 """So many sites share a panel at most."""
 DAY_S = 86400.0
 
 Point = tuple[float, float]
 _MLAB_SITE = re.compile(r"[a-z]{3}[0-9]{2}")
-_LARGEST = 1e100
-"""Values beyond it are not drawn: they would not be finite on an axis."""
+_LARGEST = 1e30
+"""Values beyond it are not drawn."""
+_DAYS, _DECADES = (0.0, 1e11), (-30.0, 30.0)
+"""What x can be: Unix seconds of days that a calendar has, and decades of rates."""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -91,7 +90,7 @@ def build(file: RunFile) -> View:
     file
         A record with the subject ``switch-discards``.
     """
-    points = {split_name(series.name): _drawable(series.points) for series in file.series}
+    points = {name: _drawable(series.points, name[0]) for series in file.series for name in [split_name(series.name)]}
     sites = sorted({*map(str, _list(file.run.source.get("sites"))), *(site for _, site, _ in points)})
     return View(
         file=file,
@@ -112,7 +111,7 @@ def split_name(name: str) -> tuple[str, str, str]:
     (('uplink_rate', 'dfw02', ''), ('tests', 'xe-0/0/1', 'non-zero'))
     """
     quantity, _, site = name.partition("/")
-    if quantity not in VARIANTS:
+    if quantity not in WITH_VARIANTS:
         return quantity, site, ""
     site, _, variant = site.rpartition("/")
     return quantity, site, variant
@@ -167,8 +166,9 @@ def _span(sites: Sequence[str]) -> str:
     return sites[0] if len(sites) == 1 else f"{sites[0]} … {sites[-1]}"
 
 
-def _drawable(points: Iterable[Point]) -> list[Point]:
-    return sorted((x, y) for x, y in points if abs(x) < _LARGEST and abs(y) < _LARGEST)
+def _drawable(points: Iterable[Point], quantity: str) -> list[Point]:
+    low, high = _DECADES if quantity in DISTRIBUTIONS else _DAYS
+    return sorted((x, y) for x, y in points if low <= x <= high and abs(y) < _LARGEST)
 
 
 def _list(value: object) -> list[Any]:
@@ -177,7 +177,7 @@ def _list(value: object) -> list[Any]:
 
 def _days(source: Mapping[str, Any], points: Mapping[tuple[str, str, str], Sequence[Point]]) -> Point | None:
     given = [day for day in map(parse_day, _list(source.get("days"))) if day is not None]
-    seen = [x for (quantity, _, _), found in points.items() if not quantity.startswith("download_m") for x, _ in found]
+    seen = [x for (quantity, _, _), found in points.items() if quantity not in DISTRIBUTIONS for x, _ in found]
     days = [*given, *seen]
     return (min(days), max(days)) if days else None
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from brimful.records import RunFile
 from brimful.report import words
 from brimful.report.discards import method, model, summary, tables
@@ -12,6 +14,7 @@ from brimful.report.discards.tables import Table
 from brimful.report.iocost.styles import Style, plain
 from brimful.report.text import table as aligned
 
+WIDEST_CELL = 44
 _GAP = 2
 
 
@@ -32,7 +35,7 @@ def render(run_file: RunFile, *, style: Style = plain, columns: int = 100) -> st
     head = [
         style(method.TITLE, "title"),
         _wrap(method.about(view), columns),
-        style(f"run {run.run_id}, started {run.started}, {' '.join(run.tool.values())}", "faint"),
+        style(_printable(f"run {run.run_id}, started {run.started}, {' '.join(run.tool.values())}"), "faint"),
     ]
     blocks = ["\n".join(head), _list("Summary", summary.sentences(view), style, columns)]
     blocks += [_table(table, style, columns) for table in tables.make_tables(view)]
@@ -71,6 +74,7 @@ def fitting_columns(table: Table, columns: int, *, indent: int = 2) -> Iterator[
 
 def _table(table: Table, style: Style, columns: int) -> str:
     parts = [style(table.title, "title")]
+    table = msgspec.structs.replace(table, rows=[[_cut(cell) for cell in row] for row in table.rows])
     for group in fitting_columns(table, columns):
         rows = [[row[place] for place in group] for row in [table.heads, *table.rows]]
         parts.append(aligned(rows, right=range(table.words, len(group))))
@@ -83,9 +87,19 @@ def _list(title: str, entries: Sequence[str], style: Style, columns: int) -> str
     return "\n".join([style(title, "title"), *(_wrap(f"- {entry}", columns, indent=2, hang=2) for entry in entries)])
 
 
+def _cut(cell: str) -> str:
+    cell = _printable(cell)
+    return cell if len(cell) <= WIDEST_CELL else f"{cell[: WIDEST_CELL - 1]}…"
+
+
+def _printable(text: str) -> str:
+    """Keep a terminal from obeying what a record says."""
+    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
+
+
 def _wrap(text: str, columns: int, *, indent: int = 0, hang: int = 0) -> str:
     filled = textwrap.fill(
-        words.keep_units(text),
+        words.keep_units(_printable(text)),
         columns,
         initial_indent=" " * indent,
         subsequent_indent=" " * (indent + hang),

@@ -352,6 +352,9 @@ def _paged(
 ) -> list[Page]:
     if not panels:
         return []
+    shares_legend = columns > 1
+    if len(panels) == 1 and columns > 1:
+        columns, size_in = 1, (7.0, size_in[1])
     per_page = rows * columns
     starts = range(0, len(panels), per_page)
     return [
@@ -364,7 +367,7 @@ def _paged(
             columns=columns,
             panels=list(panels[start : start + per_page]),
             kind=kind,
-            shares_legend=columns > 1,
+            shares_legend=shares_legend,
             days=view.days or (0.0, 0.0),
             windows=view.windows if kind == "time" else [],
         )

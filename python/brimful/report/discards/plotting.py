@@ -36,11 +36,14 @@ LOOKS = (
 LINES: tuple[Any, ...] = ("-", DASHED)
 
 TITLE_IN, LEGEND_IN = 0.36, 0.24
-HEAD_IN, FOOT_IN, LEFT_IN = 0.42, 0.86, 0.72
+HEAD_IN, LEFT_IN = 0.42, 0.72
 BETWEEN_IN = 0.62
 """Beside each other: room for the tick labels of the right panel."""
-SITES_IN = 0.85
-"""Room for the legend of a panel."""
+SHORT_TITLE = 14
+LONGEST_SITE = 20
+"""So many letters of a name are in a legend."""
+MANY_MONTHS = 5
+"""From so many on, ticks are at months instead of days."""
 DAYS_OF_SMALL_MARKS = 400
 """With fewer days marks are larger."""
 ZERO_DECADES = 0.9
@@ -91,8 +94,19 @@ def panel_height_in(page: Page) -> float:
 
 
 def foot_in(page: Page) -> float:
-    """Give the room below the last row."""
-    return FOOT_IN if page.kind == "time" else 0.45
+    """Give the room below the last row, for its tick labels."""
+    if page.kind == "density":
+        return 0.3
+    labels = _day_ticks(page.days)[1]
+    return 0.2 + max(map(len, labels), default=0) * FONT_PT * 0.65 / 72
+
+
+def _right_in(page: Page) -> float:
+    """Give the room at the right: for the legends of panels, if they have their own."""
+    if page.shares_legend:
+        return 0.15
+    longest = max((len(layer.label) for panel in page.panels for layer in panel.layers), default=0)
+    return 0.35 + max(5, min(longest, LONGEST_SITE)) * FONT_PT * 0.85 * 0.62 / 72
 
 
 def draw(figure: Figure, page: Page, *, top_in: float, titled: bool) -> None:
@@ -111,7 +125,7 @@ def draw(figure: Figure, page: Page, *, top_in: float, titled: bool) -> None:
     """
     width, height = (float(length) for length in figure.get_size_inches())
     each = panel_height_in(page)
-    right = 0.15 if page.shares_legend else SITES_IN
+    right = _right_in(page)
     foot = 0.3 if page.kind == "density" else 0.08
     wide = (width - LEFT_IN - right - BETWEEN_IN * (page.columns - 1)) / page.columns
     for place, panel in enumerate(page.panels):
@@ -136,7 +150,9 @@ def _draw_panel(axes: Axes, panel: Panel, page: Page, *, labels_x: bool, width_p
     title = drawable(panel.title, longest=48)
     axes.text(0, 1.02, title, fontsize=FONT_PT * 1.1, fontweight="bold", **above)
     if panel.note:
-        axes.text(1, 1.02, panel.note, ha="right", color=palette.MUTED, fontsize=FONT_PT * 0.85, **above)
+        # Above the title where that is too long for both.
+        at = 1.02 if len(title) <= SHORT_TITLE else 1.11
+        axes.text(1, at, panel.note, ha="right", color=palette.MUTED, fontsize=FONT_PT * 0.85, **above)
     if page.kind == "density":
         _draw_densities(axes, panel)
         return
@@ -211,23 +227,26 @@ def _within(tick: float, axis: Axis) -> bool:
 
 
 def _scale_days(axes: Axes, days: Point, *, labelled: bool) -> None:
-    """Let the x axis show days: whole months for long times, days for short ones."""
     from matplotlib.ticker import FixedLocator
 
-    first, last = (seconds / DAY_S for seconds in days)
-    axes.set_xlim(first - 1, last + 1)
-    months = _month_starts(first - 1, last + 1)
-    step = next((step for step in (1, 3, 6, 12, 24, 60, 120) if len(months) / step <= 16), 600)
-    if len(months) >= 3:
-        # Quarters begin where the published figures have their ticks.
-        ticks = [start for start, month in months if (month - (step != 3)) % step == 0]
-        labels = [format_day(tick * DAY_S)[:7] for tick in ticks]
-        axes.xaxis.set_minor_locator(FixedLocator([float(start) for start, _ in months]))
-    else:
-        apart = max(1, round((last - first) / 12))
-        ticks = list(range(int(first), int(last) + 2, apart))
-        labels = [format_day(tick * DAY_S) for tick in ticks]
+    ticks, labels, smaller = _day_ticks(days)
+    axes.set_xlim(days[0] / DAY_S - 1, days[1] / DAY_S + 1)
+    axes.xaxis.set_minor_locator(FixedLocator(smaller))
     axes.set_xticks(ticks, labels if labelled else [""] * len(labels), rotation=90)
+
+
+def _day_ticks(days: Point) -> tuple[list[float], list[str], list[float]]:
+    """Give ticks, their labels, and smaller ticks: months for long times, days for short ones."""
+    first, last = (seconds / DAY_S for seconds in days)
+    months = _month_starts(first - 1, last + 1)
+    if len(months) >= MANY_MONTHS:
+        step = next((step for step in (1, 3, 6, 12, 24, 60, 120) if len(months) / step <= 16), 600)
+        # Quarters begin where the published figures have their ticks.
+        ticks = [float(start) for start, month in months if (month - (step != 3)) % step == 0]
+        return ticks, [format_day(tick * DAY_S)[:7] for tick in ticks], [float(start) for start, _ in months]
+    apart = max(1, round((last - first) / 14))
+    ticks = [float(tick) for tick in range(int(first), int(last) + 1, apart)]
+    return ticks, [format_day(tick * DAY_S) for tick in ticks], []
 
 
 def _month_starts(first: float, last: float) -> list[tuple[int, int]]:
@@ -315,7 +334,7 @@ def _draw_densities(axes: Axes, panel: Panel) -> None:
 
 def _draw_sites(axes: Axes, panel: Panel) -> None:
     axes.legend(
-        handles=[_key(layer, longest=15) for layer in panel.layers if layer.label],
+        handles=[_key(layer, longest=LONGEST_SITE) for layer in panel.layers if layer.label],
         loc="upper left",
         bbox_to_anchor=(1.0, 1.03),
         frameon=False,

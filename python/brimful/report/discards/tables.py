@@ -64,9 +64,10 @@ def _sites(view: View) -> Table:
     return Table(
         key="sites",
         title="Discards by site",
-        heads=["site", "days", "covered", "discards", "days with", "worst loss ratio of a day", "begin", "stop"],
+        heads=["site", "days", "covered", "discards", "days with", "worst day", "begin", "stop"],
         rows=rows,
-        note="Days: with telemetry of the uplink. Covered: share of their bins with usable samples. "
+        note="Days: with telemetry of the uplink. Worst day: the one with the greatest loss ratio. "
+        "Covered: share of their bins with usable samples. "
         "Begin and stop: where the daily series changes; none where discards never were or never ended.",
     )
 

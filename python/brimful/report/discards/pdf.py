@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimful.files import write_atomically
 from brimful.records import RunFile
-from brimful.report import palette, words
+from brimful.report import palette
 from brimful.report.discards import figures, method, model, plotting, summary, tables
 from brimful.report.discards.tables import Table
 from brimful.report.discards.text import fitting_columns
@@ -32,6 +32,7 @@ from brimful.report.text import table as aligned
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+CAPTION_COLUMNS = 130
 KEPT_ROWS = 8
 """So many lines of a table stay on the page of its title."""
 
@@ -115,13 +116,13 @@ def _list(title: str, entries: Sequence[str]) -> Block:
 def _lines(text: str, *, indent: int = 0, hang: int = 0, title: bool = False) -> list[tuple[str, bool]]:
     """Fill lines; a word that is longer than a line is broken, so that none runs off the page."""
     filled = textwrap.wrap(
-        words.keep_units(_drawn(text)),
+        _drawn(text),
         PROSE_COLUMNS,
         initial_indent=" " * indent,
         subsequent_indent=" " * (indent + hang),
         break_on_hyphens=False,
     )
-    return [(line.replace("\N{NO-BREAK SPACE}", " "), title) for line in filled]
+    return [(line, title) for line in filled]
 
 
 def _drawn(text: str) -> str:
@@ -143,11 +144,11 @@ def _draw_text(figure: Figure, lines: Sequence[tuple[str, bool]]) -> None:
 
 def _draw_page(figure: Figure, page: figures.Page) -> None:
     bottom_in = plotting.draw_at_top(figure, page)
-    caption = textwrap.wrap(drawable(words.keep_units(page.caption)), PROSE_COLUMNS)
+    caption = textwrap.wrap(drawable(page.caption), CAPTION_COLUMNS)
     for place, line in enumerate(caption):
         figure.text(
             MARGIN_IN / PAGE.width_in,
-            (bottom_in - 0.1 - place * 0.15) / PAGE.height_in,
+            (bottom_in - place * 0.14) / PAGE.height_in,
             line,
             fontsize=PAGE.font_pt,
             color=palette.MUTED,

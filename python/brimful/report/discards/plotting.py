@@ -80,8 +80,7 @@ def draw_at_top(figure: Figure, page: Page) -> float:
     page
         From `brimful.report.discards.figures.make_pages`.
     """
-    margin = 0.35
-    top = margin + TITLE_IN + (LEGEND_IN if page.shares_legend else 0.0)
+    top = 0.2 + TITLE_IN + (LEGEND_IN if page.shares_legend else 0.0)
     draw(figure, page, top_in=top, titled=True)
     rows = -(-len(page.panels) // page.columns)
     return float(figure.get_size_inches()[1]) - top - rows * panel_height_in(page) - foot_in(page)

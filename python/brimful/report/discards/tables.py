@@ -230,6 +230,10 @@ def _doses(view: View) -> Table:
     )
 
 
+def _mappings(value: object) -> list[Mapping[str, Any]]:
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
 def _excluded(view: View) -> Table:
     """Say for each site what was left out, under any of the codes for that."""
     kinds: dict[str, None] = {}

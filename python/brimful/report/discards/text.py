@@ -16,6 +16,7 @@ from brimful.report.text import table as aligned
 
 WIDEST_CELL = 44
 _GAP = 2
+_SPACES = "\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
 
 
 def render(run_file: RunFile, *, style: Style = plain, columns: int = 100) -> str:
@@ -35,7 +36,7 @@ def render(run_file: RunFile, *, style: Style = plain, columns: int = 100) -> st
     head = [
         style(method.TITLE, "title"),
         _wrap(method.about(view), columns),
-        style(_printable(f"run {run.run_id}, started {run.started}, {' '.join(run.tool.values())}"), "faint"),
+        style(_wrap(f"run {run.run_id}, started {run.started}, {' '.join(run.tool.values())}", columns), "faint"),
     ]
     blocks = ["\n".join(head), _list("Summary", summary.sentences(view), style, columns)]
     blocks += [_table(table, style, columns) for table in tables.make_tables(view)]
@@ -74,7 +75,8 @@ def fitting_columns(table: Table, columns: int, *, indent: int = 2) -> Iterator[
 
 def _table(table: Table, style: Style, columns: int) -> str:
     parts = [style(table.title, "title")]
-    table = msgspec.structs.replace(table, rows=[[_cut(cell) for cell in row] for row in table.rows])
+    heads, *rows = ([_cut(cell) for cell in row] for row in [table.heads, *table.rows])
+    table = msgspec.structs.replace(table, heads=heads, rows=rows)
     for group in fitting_columns(table, columns):
         rows = [[row[place] for place in group] for row in [table.heads, *table.rows]]
         parts.append(aligned(rows, right=range(table.words, len(group))))
@@ -94,7 +96,7 @@ def _cut(cell: str) -> str:
 
 def _printable(text: str) -> str:
     """Keep a terminal from obeying what a record says."""
-    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
+    return "".join(each if each.isprintable() or each in _SPACES else "\N{REPLACEMENT CHARACTER}" for each in text)
 
 
 def _wrap(text: str, columns: int, *, indent: int = 0, hang: int = 0) -> str:

@@ -176,10 +176,11 @@ def naive_class(samples, test):
     """Classify a test by looking at every sample there is."""
     covered, discards = set(), 0.0
     for row in samples:
-        if row["site"] == test["site"] and row["metric"] == "switch.discards.uplink.tx" and row["usable"]:
-            if row["bin_start"] < test["end"] and row["bin_end"] > test["start"]:
-                covered.add(row["bin_start"])
-                discards += row["value"]
+        of_uplink = row["metric"] == "switch.discards.uplink.tx" and row["usable"]
+        overlaps = row["bin_start"] < test["end"] and row["bin_end"] > test["start"]
+        if row["site"] == test["site"] and of_uplink and overlaps:
+            covered.add(row["bin_start"])
+            discards += row["value"]
     first = int((test["start"] - noon(test["day"])) / BIN)
     last = int((test["end"] - datetime.timedelta(microseconds=1) - noon(test["day"])) / BIN)
     if discards:

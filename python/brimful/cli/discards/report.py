@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -76,6 +77,7 @@ def report(
     from brimful.discards.store import Store
 
     windows = _windows(before, after)
+    _check_memory(memory)
     store = Store.open(store_path)
     _check(store, sites, out)
     run = _analyse(store, _settings(store, mode, windows, sites, seed), engine, memory)
@@ -111,6 +113,12 @@ def _window(option: str, text: str) -> Days:
         message = f"{option} {text}: ends before it begins"
         raise UsageError(message)
     return first, last
+
+
+def _check_memory(text: str) -> None:
+    if re.fullmatch(r"[1-9][0-9]*[MG]B", text, re.ASCII) is None:
+        message = f"--memory {text}: is no amount of memory; write it like 3GB or 500MB"
+        raise UsageError(message)
 
 
 def _check(store: Store, sites: tuple[str, ...], out: Path | None) -> None:
@@ -174,7 +182,7 @@ def _connect(store: Store, engine: str, memory: str) -> Engine:
     from brimful.discards import engine as engines
 
     if engine == "spark":
-        # Java writes 3GB as 3g.
+        # Java writes 3GB as 3g, 500MB as 500m.
         return engines.connect_spark(store, driver_memory=memory.lower().removesuffix("b"))
     return engines.connect_duckdb(store, memory_limit=memory)
 

@@ -44,7 +44,7 @@ def tell_apart(rows: Rows) -> Rows:
     if known == len(rows):
         return rows
     pairs = rows[known:].copy()
-    ends, first, group = np.unique(pairs["end_us"], return_index=True, return_inverse=True)
+    _, first, group = np.unique(pairs["end_us"], return_index=True, return_inverse=True)
     place = np.arange(len(pairs)) - first[group]
     segment, turned = _segments(pairs, first, group, place)
     # Were the first row of a segment the received one, this would be: 0 received, 1 transmitted.

@@ -6,6 +6,7 @@ told from the others.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -137,7 +138,7 @@ def _columns_by_line(pieces: list[Piece], generation: _Generation, refused: dict
             _check_integers(line)
             lines.append((number, line))
         except (msgspec.DecodeError, UnicodeDecodeError, OverflowError, RecursionError) as error:
-            refused[number] = "is empty" if not text.strip() else str(error).splitlines()[0]
+            refused[number] = _problem(text, error)
     names = {}
     for name in ("metric", "hostname", "experiment"):
         codes: dict[str, int] = {}
@@ -155,6 +156,15 @@ def _columns_by_line(pieces: list[Piece], generation: _Generation, refused: dict
             for field in generation.schema.field("sample").type.value_type
         },
     )
+
+
+def _problem(text: bytes, error: Exception) -> str:
+    if not text.strip():
+        return "is empty"
+    if isinstance(error, UnicodeDecodeError):
+        return "is not UTF-8"
+    # Lines with the same problem at different places have the same reason.
+    return re.sub(r"\[[0-9]+\]", "[...]", str(error).splitlines()[0])
 
 
 def _without_last(columns: Columns) -> Columns:

@@ -29,6 +29,7 @@ BATCH_BYTES = 1 << 20
 """Text that is decoded at a time."""
 BUFFERED_ROWS = 3_000_000
 """Rows that wait for being merged into their days, twice: while some are merged, others are read."""
+_MAX_REASONS = 1000
 _MAX_UNREAD = 10_000
 """Lines for the quarantine that are kept until their source is done."""
 
@@ -278,7 +279,10 @@ class _Ingest:
         summary.repeated_samples += decoded.repeated
         summary.bytes += sum(len(piece.content) + 1 for piece in work.pieces)
         for refused in decoded.refused:
-            summary.refused[refused.reason] = summary.refused.get(refused.reason, 0) + 1
+            reason = refused.reason
+            if reason not in summary.refused and len(summary.refused) == _MAX_REASONS:
+                reason = "for other reasons"
+            summary.refused[reason] = summary.refused.get(reason, 0) + 1
             self.unread.append(
                 {
                     "source": refused.source,

@@ -1,4 +1,6 @@
-"""The slow and obvious way to clean the rows of a day, for comparison: one row after the other, Python's own integers."""
+"""The slow and obvious way to clean the rows of a day: one after the other, with Python's own integers."""
+
+import itertools
 
 from brimful.discards.rows import ABSOLUTE, DELTA, FIXED, METRICS, SINCE
 from brimful.discards.schema import Flag
@@ -52,9 +54,9 @@ def cleaned(rows, tail, ceilings):
                 counter = row["counter"]
             if row["kind"] == ABSOLUTE:
                 reported = counter
-            elif row["kind"] == SINCE:
-                reported = row["delivered"]
-            elif value != row["delivered"] and not (value is None and row["delivered"] == counter):
+            elif row["kind"] == SINCE or not (
+                value == row["delivered"] or (value is None and row["delivered"] == counter)
+            ):
                 reported = row["delivered"]
         span = (end - start) / 1e6
         over = value is not None and value > ceiling * span
@@ -78,9 +80,8 @@ def _nominal(rows):
     nominal = {}
     for metric in {row["metric"] for row in rows}:
         ends = sorted(row["end_us"] for row in rows if row["metric"] == metric and row["kind"] in {ABSOLUTE, SINCE})
-        gaps = sorted(b - a for a, b in zip(ends, ends[1:], strict=False))
-        middle = len(gaps) // 2
-        usual = BIN if not gaps else gaps[middle] if len(gaps) % 2 else int((gaps[middle - 1] + gaps[middle]) / 2)
+        gaps = sorted(b - a for a, b in itertools.pairwise(ends))
+        usual = gaps[(len(gaps) - 1) // 2] if gaps else BIN
         nominal |= {(metric, DELTA): BIN, (metric, ABSOLUTE): usual, (metric, SINCE): usual}
     return nominal
 

@@ -230,9 +230,9 @@ def _nominal_us(metric: Numbers, end: NDArray[np.int64], irregular: NDArray[np.b
     nominal = np.full(len(end), BIN_US)
     for code in np.unique(metric[irregular]):
         chosen = irregular & (metric == code)
-        distances = np.diff(end[chosen])
+        distances = np.sort(np.diff(end[chosen]))
         if len(distances):
-            nominal[chosen] = int(np.median(distances))
+            nominal[chosen] = distances[(len(distances) - 1) // 2]
     return nominal
 
 

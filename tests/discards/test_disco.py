@@ -1,15 +1,17 @@
 """Lines of both generations: the fast reader against the strict one, real samples, and everything that is refused."""
 
 import gzip
+import io
 import json
 
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from brimful.discards import columns, disco
+from brimful.discards import archives, columns, disco
 from brimful.discards.archives import Piece
 from brimful.discards.rows import DELTA, FIXED, METRICS, UNKNOWN_DIRECTION
 from hypothesis import given
+from support import ROOT
 from telemetry import MIDNIGHT, SHARED, line1, line2, needs_samples
 
 NOW_S = MIDNIGHT + 10 * 86_400
@@ -253,3 +255,12 @@ def test_the_real_sample_of_the_second_generation():
 
 def test_2009_is_2009():
     assert np.datetime64(columns.EARLIEST_S, "s") == np.datetime64("2009-01-01T00:00:00")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "fuzz" / "corpus" / "disco").iterdir()), ids=lambda path: path.name)
+def test_what_the_fuzzer_begins_with_is_read(path):
+    content = path.read_bytes()
+    name = ("x-switch.json", "x-switch.jsonl", "x.tar")[content[0]]
+    decoded = [disco.decode([piece], NOW_S) for piece in archives.pieces(path.with_name(name), io.BytesIO(content[1:]))]
+    assert decoded
+    assert all(one.rows and not one.refused for one in decoded)

@@ -48,7 +48,7 @@ def test_what_was_counted_since_the_row_before(tmp_path, name):
     assert [(row["bin_start"], row["bin_end"], row["value"], row["flags"]) for row in octets] == [
         (at(0), at(300), 1000, Flag.UNANCHORED),
         (at(300), at(600), 2000, 0),
-        (at(600), at(1200), 4000, 0),
+        (at(600), at(1200), 4000, Flag.MISSED_POLL),
     ]
     assert {row["machine"] for row in table.to_pylist()} == {"xe-0/0/1"}
     discards = [row for row in table.to_pylist() if row["metric"] == "switch.discards.uplink.tx"]

@@ -17,7 +17,7 @@ _COMMANDS = {
     "verify": ("brimful.cli.verify:verify_command", "Recompute every verdict from a trial log."),
     "explain": ("brimful.cli.explain:explain", "Say why a load is an upper bound, a lower bound or undecided."),
     "iocost": ("brimful.cli.iocost:iocost", "QoS parameters of block devices from benchmark results."),
-    "discards": ("brimful.cli.discards:discards", "What switches dropped, and whom it hurt."),
+    "discards": ("brimful.cli.discards:discards", "What switches dropped, and which speed tests that hurt."),
     "lab": ("brimful.cli.lab:lab", "Throw-away test beds in network namespaces."),
     "presets": ("brimful.cli.presets:presets", "List goals by name, strategies and simulated systems."),
     "compare-strategies": (

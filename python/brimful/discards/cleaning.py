@@ -19,6 +19,7 @@ from brimful.discards.rows import (
     EXACT,
     FIXED,
     METRICS,
+    SINCE,
     UNKNOWN_DIRECTION,
     Rows,
 )
@@ -117,7 +118,8 @@ def plausible(rows: Rows, ceilings: NDArray[np.float64]) -> NDArray[np.bool_]:
     limit = ceilings[rows["metric"]]
     span_s = np.where(rows["kind"] == FIXED, rows["end_us"] - rows["start_us"], BIN_US) / 1e6
     counted = np.where(rows["kind"] == FIXED, rows["value"], rows["delivered"].astype(np.float64))
-    fits: NDArray[np.bool_] = (rows["kind"] == ABSOLUTE) | (counted <= limit * span_s)
+    of_one_bin = (rows["kind"] == FIXED) | (rows["kind"] == DELTA)
+    fits: NDArray[np.bool_] = ~of_one_bin | (counted <= limit * span_s)
     return fits
 
 
@@ -191,26 +193,26 @@ def _chain(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int16]]:
     """Give start, value and flags of polls from the polls before them."""
     metric, end, counter = rows["metric"], rows["end_us"], rows["counter"]
-    absolute = rows["kind"] == ABSOLUTE
+    absolute, since = rows["kind"] == ABSOLUTE, rows["kind"] == SINCE
     first = np.ones(len(rows), bool)
     first[1:] = metric[1:] != metric[:-1]
     before_us = np.where(first, tail.end_us[metric], np.roll(end, 1))
     before = np.where(first, tail.counter[metric], np.roll(counter, 1))
     known = before_us >= 0
     # What the collector subtracted; differences are modulo 2**64, as its own are.
-    implied = np.where(absolute, before, counter - rows["delivered"])
+    implied = np.where(absolute | since, before, counter - rows["delivered"])
     anchored = known & (implied == before)
-    nominal = _nominal_us(metric, end, absolute)
+    nominal = _nominal_us(metric, end, absolute | since)
     start = np.where(anchored, before_us, np.where(known, np.maximum(before_us, end - nominal), end - nominal))
 
-    backwards = implied > counter
+    backwards = ~since & (implied > counter)
     step = counter + np.uint64(WRAP) - implied
     span_s = (end - start) / 1e6
     limit = np.minimum(ceilings[metric] * span_s, MAX_WRAP_STEP)
     wrapped = backwards & (implied < WRAP) & (step.astype(np.float64) <= limit)
-    reset = ~wrapped & (backwards | (known & (counter < before)))
+    reset = ~since & ~wrapped & (backwards | (known & (counter < before)))
     unknown = reset | (absolute & ~known)
-    counted = np.where(wrapped, step, counter - implied)
+    counted = np.where(since, rows["delivered"], np.where(wrapped, step, counter - implied))
     # A difference that is not exact in a float is no count of anything.
     value = np.where(unknown | (counted > EXACT), np.nan, counted.astype(np.float64))
     flags = (
@@ -223,14 +225,14 @@ def _chain(
     return start, value, flags.astype(np.int16)
 
 
-def _nominal_us(metric: Numbers, end: NDArray[np.int64], absolute: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Give how long a bin is without missed polls: of counters alone, the usual distance of their polls."""
+def _nominal_us(metric: Numbers, end: NDArray[np.int64], irregular: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Give how long a bin is without missed polls: of sources without bins, the usual distance of their rows."""
     nominal = np.full(len(end), BIN_US)
-    for code in np.unique(metric[absolute]):
-        chosen = absolute & (metric == code)
-        distances = np.diff(end[chosen])
+    for code in np.unique(metric[irregular]):
+        chosen = irregular & (metric == code)
+        distances = np.sort(np.diff(end[chosen]))
         if len(distances):
-            nominal[chosen] = int(np.median(distances))
+            nominal[chosen] = distances[(len(distances) - 1) // 2]
     return nominal
 
 
@@ -245,7 +247,8 @@ def _one_per_start(rows: Rows, start: NDArray[np.int64], flags: NDArray[np.int16
     if not same.any():
         return order
     flags[order[1:][same]] |= int(Flag.CONFLICT)
-    return order[np.append(~same, True)]
+    kept: NDArray[np.intp] = order[np.append(~same, True)]
+    return kept
 
 
 def _table(
@@ -260,9 +263,10 @@ def _table(
     there = ~np.isnan(value)
     over = there & (value > ceilings[rows["metric"]] * span_s)
     flags = flags | np.where(over, int(Flag.CEILING), 0).astype(np.int16)
-    fixed = rows["kind"] == FIXED
+    no_counter = (rows["kind"] == FIXED) | (rows["kind"] == SINCE)
     # What was delivered must be found again from what is stored (`from_table`): it is the value, else `reported`, else
-    # it equals the counter; a counter without a difference is reported as itself.
+    # it equals the counter. A counter without a difference is reported as itself; a value that is reported
+    # without a counter says that its bin begins where the row before ends.
     delivered = np.where(rows["kind"] == ABSOLUTE, rows["counter"], rows["delivered"])
     is_value = there & (rows["kind"] == DELTA) & (rows["delivered"] <= EXACT) & (value == rows["delivered"])
     repeated = (rows["kind"] == DELTA) & (rows["delivered"] == rows["counter"]) & ~there
@@ -273,8 +277,8 @@ def _table(
         "bin_end": pa.array(np.ascontiguousarray(rows["end_us"]).view("M8[us]")),
         "span_s": pa.array(span_s),
         "value": pa.array(value, mask=~there),
-        "counter": pa.array(rows["counter"], mask=fixed),
-        "reported": pa.array(delivered, mask=fixed | is_value | repeated),
+        "counter": pa.array(rows["counter"], mask=no_counter),
+        "reported": pa.array(delivered, mask=(rows["kind"] == FIXED) | is_value | repeated),
         "flags": pa.array(flags),
         "usable": pa.array(there & ~over),
     }
@@ -288,4 +292,3 @@ def _metrics(codes: NDArray[np.int16]) -> pa.DictionaryArray:
 
 def _dictionary(indices: NDArray[np.int16], names: list[str]) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(indices), pa.array(names, pa.string()))
-

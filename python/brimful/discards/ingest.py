@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
+import math
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,10 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from brimful.discards import archives, disco
+import msgspec
+
+from brimful.discards import archives, disco, prometheus, tables
 from brimful.discards.archives import Piece, Unread
 from brimful.discards.capacities import Capacities
-from brimful.discards.disco import Decoded
+from brimful.discards.columns import Decoded
 from brimful.discards.merging import Counts, Merged, merge_machine
 from brimful.discards.rows import Rows
 from brimful.discards.schema import Flag
@@ -26,17 +29,17 @@ BATCH_BYTES = 1 << 20
 """Text that is decoded at a time."""
 BUFFERED_ROWS = 3_000_000
 """Rows that wait for being merged into their days, twice: while some are merged, others are read."""
+_MAX_REASONS = 1000
 _MAX_UNREAD = 10_000
 """Lines for the quarantine that are kept until their source is done."""
 
 
-@dataclass
-class IngestSummary:
+class IngestSummary(msgspec.Struct):
     """What an ingest did."""
 
     sources_new: int = 0
     sources_known: int = 0
-    sources_unreadable: list[str] = field(default_factory=list)
+    unreadable: list[str] = msgspec.field(default_factory=list)
     """Sources and members that could not be read to their end, with the reason."""
     lines: int = 0
     samples: int = 0
@@ -44,13 +47,13 @@ class IngestSummary:
     rows_new: int = 0
     rows_known: int = 0
     rows_conflicting: int = 0
-    refused: dict[str, int] = field(default_factory=dict)
+    refused: dict[str, int] = msgspec.field(default_factory=dict)
     """Lines that were not taken, by reason."""
     days: int = 0
     """Of a machine each, that rows were put into."""
-    missing_bins: dict[str, int] = field(default_factory=dict)
+    missing_bins: dict[str, int] = msgspec.field(default_factory=dict)
     """In those days, by type of metric."""
-    flags: dict[str, int] = field(default_factory=dict)
+    flags: dict[str, int] = msgspec.field(default_factory=dict)
     """Rows of those days, by flag."""
     bytes: int = 0
     """Of text, uncompressed."""
@@ -60,12 +63,12 @@ class IngestSummary:
     @property
     def bad_lines(self) -> int:
         """Lines that were not taken; what could not be read counts as one each."""
-        return sum(self.refused.values()) + len(self.sources_unreadable)
+        return sum(self.refused.values()) + len(self.unreadable)
 
     @property
     def too_many_bad(self) -> bool:
         """Whether more than the share that was allowed was bad."""
-        return self.bad_lines > self.max_bad * (self.lines + len(self.sources_unreadable))
+        return self.bad_lines > self.max_bad * (self.lines + len(self.unreadable))
 
 
 class Progress(Protocol):
@@ -80,6 +83,16 @@ class Progress(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How to read sources."""
+
+    latest_s: float = math.inf
+    """No sample can be after this (Unix time)."""
+    counters: bool = False
+    """Generic tables hold counters, not what was counted since the row before."""
+
+
 def find_sources(paths: Iterable[Path]) -> list[Path]:
     """Give the files that are named, and those in the directories that are whose names say what they hold.
 
@@ -91,17 +104,24 @@ def find_sources(paths: Iterable[Path]) -> list[Path]:
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(file for file in path.rglob("*") if archives.holds_telemetry(file.name) and file.is_file())
+            inside = sorted(file for file in path.rglob("*") if _is_source(file.name) and file.is_file())
             if not inside:
-                message = f"{path}: no file in it ends in switch.json, switch.jsonl, .tar, .tgz or .tar.gz (or .gz)"
+                message = f"{path}: no file in it ends in {_ENDINGS}"
                 raise UsageError(message)
             found += inside
-        elif archives.holds_telemetry(path.name):
+        elif _is_source(path.name):
             found.append(path)
         else:
-            message = f"{path}: the name must end in switch.json, switch.jsonl (or with .gz), .tar, .tgz or .tar.gz"
+            message = f"{path}: cannot tell what it holds; the name must end in {_ENDINGS}"
             raise UsageError(message)
     return found
+
+
+_ENDINGS = "switch.json, switch.jsonl (or with .gz), .tar, .tgz, .tar.gz, .csv, .csv.gz, .parquet or .json"
+
+
+def _is_source(name: str) -> bool:
+    return archives.holds_telemetry(name) or name.endswith((*tables.ENDINGS, *prometheus.ENDINGS))
 
 
 @dataclass
@@ -109,6 +129,8 @@ class _Work:
     """A step in the order of the sources: text to decode, then what is known after it."""
 
     pieces: list[Piece] = field(default_factory=list)
+    decoded: Decoded | None = None
+    """Instead of text, where that was read elsewhere."""
     unread: list[Unread] = field(default_factory=list)
     finished: list[dict[str, object]] = field(default_factory=list)
     """Sources that end here, as `Store.note_ingested` takes them."""
@@ -122,7 +144,7 @@ def ingest(
     workers: int,
     max_bad: float,
     progress: Progress,
-    latest_s: float,
+    reading: Reading = Reading(),
 ) -> IngestSummary:
     """Put sources into a store, those that are in it left out.
 
@@ -140,8 +162,8 @@ def ingest(
         Share of lines that may be bad.
     progress
         Told how many bytes of the files were read.
-    latest_s
-        No sample can be after this (Unix time).
+    reading
+        How to read them.
 
     Raises
     ------
@@ -149,17 +171,17 @@ def ingest(
         When the store cannot be written. What is in stays; ingesting again goes on.
     """
     with store.writing():
-        return _Ingest(store, ceilings, workers, progress, latest_s, max_bad).run(sources)
+        return _Ingest(store, ceilings, workers, progress, reading, max_bad).run(sources)
 
 
 class _Ingest:
     def __init__(
-        self, store: Store, ceilings: Capacities, workers: int, progress: Progress, latest_s: float, max_bad: float
+        self, store: Store, ceilings: Capacities, workers: int, progress: Progress, reading: Reading, max_bad: float
     ) -> None:
         self.store = store
         self.ceilings = ceilings
         self.progress = progress
-        self.latest_s = latest_s
+        self.reading = reading
         self.workers = workers
         self.pool = ThreadPoolExecutor(workers)
         self.known = set(store.ingested())
@@ -176,7 +198,7 @@ class _Ingest:
         self.progress.start(sum(_size(path) for path in sources))
         try:
             for work, decoding in self._ahead(self._work(sources)):
-                self._take(work, decoding.result())
+                self._take(work, work.decoded or decoding.result())
             self._flush()
             self._wait()
         finally:
@@ -189,7 +211,7 @@ class _Ingest:
         """Decode a few steps ahead, and give them in order."""
         queue: deque[tuple[_Work, Future[Decoded]]] = deque()
         for work in works:
-            queue.append((work, self.pool.submit(disco.decode, work.pieces, self.latest_s)))
+            queue.append((work, self.pool.submit(disco.decode, work.pieces, self.reading.latest_s)))
             if len(queue) > 2 * self.workers:
                 yield queue.popleft()
         yield from queue
@@ -205,6 +227,10 @@ class _Ingest:
                     work, size = _Work(), 0
                 work.pieces.append(item)
                 size += len(item.content)
+            elif isinstance(item, Decoded):
+                yield work
+                yield _Work(decoded=item)
+                work, size = _Work(), 0
             elif isinstance(item, Unread):
                 work.unread.append(item)
             else:
@@ -214,7 +240,7 @@ class _Ingest:
                 work, size = _Work(), 0
         yield work
 
-    def _read(self, path: Path) -> Iterator[Piece | Unread | dict[str, object]]:
+    def _read(self, path: Path) -> Iterator[Piece | Decoded | Unread | dict[str, object]]:
         """Give what is in a source, and last what to note of it."""
         try:
             with path.open("rb") as file:
@@ -225,12 +251,26 @@ class _Ingest:
                     return
                 self.known.add(digest)
                 file.seek(0)
-                yield from archives.pieces(path, _Counted(file, self.progress))
+                if archives.holds_telemetry(path.name):
+                    yield from archives.pieces(path, _Counted(file, self.progress))
+                else:
+                    yield from self._read_other(path)
+                    self.progress.advance(_size(path))
         except OSError as error:
             yield Unread(str(path), "", f"cannot be read: {error.strerror}")
             return
         self.summary.sources_new += 1
         yield {"digest": digest, "name": str(path), "bytes": _size(path)}
+
+    def _read_other(self, path: Path) -> Iterator[Decoded | Unread]:
+        latest_s = self.reading.latest_s
+        try:
+            if path.name.endswith(tables.ENDINGS):
+                yield from tables.read_table(path, latest_s, counters=self.reading.counters)
+            else:
+                yield from prometheus.read_answer(path, latest_s)
+        except tables.UnreadableError as error:
+            yield Unread(str(path), "", str(error))
 
     def _take(self, work: _Work, decoded: Decoded) -> None:
         summary = self.summary
@@ -239,7 +279,10 @@ class _Ingest:
         summary.repeated_samples += decoded.repeated
         summary.bytes += sum(len(piece.content) + 1 for piece in work.pieces)
         for refused in decoded.refused:
-            summary.refused[refused.reason] = summary.refused.get(refused.reason, 0) + 1
+            reason = refused.reason
+            if reason not in summary.refused and len(summary.refused) == _MAX_REASONS:
+                reason = "for other reasons"
+            summary.refused[reason] = summary.refused.get(reason, 0) + 1
             self.unread.append(
                 {
                     "source": refused.source,
@@ -251,7 +294,7 @@ class _Ingest:
             )
         for unread in work.unread:
             place = f"{unread.source}: {unread.member}" if unread.member else unread.source
-            summary.sources_unreadable.append(f"{place}: {unread.reason}")
+            summary.unreadable.append(f"{place}: {unread.reason}")
             self.unread.append(
                 {"source": unread.source, "member": unread.member, "line": 0, "reason": unread.reason, "text": ""}
             )

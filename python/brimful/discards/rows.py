@@ -6,6 +6,8 @@ a day changes, so that the order of delivery does not matter.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,7 +17,10 @@ from brimful.discards.schema import Flag
 
 TYPES = ("broadcast", "discards", "errors", "multicast", "octets", "pause", "unicast")
 METRICS = tuple(
-    f"switch.{kind}.{scope}.{direction}" for kind in TYPES for scope in ("local", "uplink") for direction in ("rx", "tx")
+    f"switch.{kind}.{scope}.{direction}"
+    for kind in TYPES
+    for scope in ("local", "uplink")
+    for direction in ("rx", "tx")
 )
 """Every metric there is, sorted; its place is its code."""
 CODES = {name: code for code, name in enumerate(METRICS)}
@@ -24,15 +29,16 @@ LOCAL_UNICAST_RX, LOCAL_UNICAST_TX = CODES["switch.unicast.local.rx"], CODES["sw
 UNKNOWN_DIRECTION = len(METRICS)
 """Code of local octets that were delivered under the name of one direction whichever it was."""
 
-FIXED, DELTA, ABSOLUTE = 0, 1, 2
-"""Kinds of rows: a value of a bin that is known; the difference to the counter of the poll before; a counter."""
+FIXED, DELTA, ABSOLUTE, SINCE = 0, 1, 2, 3
+"""Kinds of rows: a value of a bin that is known; a counter and its difference to that of the poll before; a counter;
+what was counted since the row before."""
 
 ROW = np.dtype(
     [
         ("end_us", np.int64),
         ("start_us", np.int64),  # of FIXED
         ("value", np.float64),  # of FIXED
-        ("delivered", np.uint64),  # of DELTA
+        ("delivered", np.uint64),  # of DELTA and SINCE
         ("counter", np.uint64),  # of DELTA and ABSOLUTE
         ("metric", np.int16),
         ("flags", np.int16),  # what is known without the rows around it
@@ -81,7 +87,11 @@ def from_table(table: pa.Table) -> Rows:
     rows["value"] = np.where(has_value, value, np.nan)
     rows["counter"] = counter
     # See `to_table` for what is where.
-    rows["kind"] = np.where(has_counter, np.where(has_reported & (reported == counter), ABSOLUTE, DELTA), FIXED)
+    rows["kind"] = np.where(
+        has_counter,
+        np.where(has_reported & (reported == counter), ABSOLUTE, DELTA),
+        np.where(has_reported, SINCE, FIXED),
+    )
     small = np.where(has_value & (value < EXACT), value, 0).astype(np.uint64)
     rows["delivered"] = np.where(has_reported, reported, np.where(has_value, small, counter))
     fixed = rows["kind"] == FIXED
@@ -90,7 +100,7 @@ def from_table(table: pa.Table) -> Rows:
     rows["metric"][mislabelled] = UNKNOWN_DIRECTION
     for name in ("start_us", "value"):
         rows[name][~fixed] = 0
-    rows["delivered"][rows["kind"] != DELTA] = 0
+    rows["delivered"][(rows["kind"] != DELTA) & (rows["kind"] != SINCE)] = 0
     return rows
 
 
@@ -99,8 +109,8 @@ def _present(column: pa.ChunkedArray) -> NDArray[np.bool_]:
     return present
 
 
-def _filled(column: pa.ChunkedArray) -> NDArray[np.generic]:
-    filled: NDArray[np.generic] = pc.fill_null(column, pa.scalar(0, column.type)).to_numpy()
+def _filled(column: pa.ChunkedArray) -> NDArray[Any]:
+    filled: NDArray[Any] = pc.fill_null(column, pa.scalar(0, column.type)).to_numpy()
     return filled
 
 

@@ -1,4 +1,4 @@
-"""``brimful discards``: from switch telemetry and speed tests to what was dropped, and whom it hurt."""
+"""``brimful discards``: what switches dropped, and whom it hurt."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ import click
 from brimful.cli.lazy import LazyGroup
 
 _COMMANDS = {
-    "ingest": ("brimful.cli.discards.ingest:ingest", "Read switch telemetry into a store."),
-    "tests": ("brimful.cli.discards.tests:tests", "Read results of speed tests into a store."),
-    "report": ("brimful.cli.discards.report:report", "Findings, figures and tables of a store."),
-    "affected": ("brimful.cli.discards.affected:affected", "List the tests that discards overlapped."),
-    "synth": ("brimful.cli.discards.synth:synth", "Make telemetry and tests whose truth is known."),
+    "ingest": ("brimful.cli.discards.ingest:ingest", "Put telemetry of switches into a store."),
+    "tests": ("brimful.cli.discards.tests:tests", "Put speed tests into a store."),
+    "report": ("brimful.cli.discards.report:report", "Figures and findings of a store."),
+    "affected": ("brimful.cli.discards.affected:affected", "List the speed tests that discards overlapped."),
+    "synth": ("brimful.cli.discards.synth:synth", "Make up telemetry and speed tests of which the truth is known."),
 }
 
 
 @click.group(cls=LazyGroup, places=_COMMANDS)
 def discards() -> None:
-    """Say what switches dropped, and whom it hurt, from their counters and from speed tests."""
+    """Show what switches dropped, and which speed tests that hurt.
+
+    Telemetry and speed tests are put into a store, a directory of Parquet files; reports are made from it.
+    """

@@ -115,7 +115,7 @@ def retransmission_ratio(rows: Rows) -> Iterator[Record]:
         yield daily_series("retransmission_ratio_total", site, of_site, "total_ratio")
 
 
-def test_counts(rows: Rows) -> Iterator[Record]:
+def overlaps(rows: Rows) -> Iterator[Record]:
     """Give the daily numbers of tests by what is known of discards in them."""
     for site, of_site in by_site(rows):
         sums = dict.fromkeys(CLASSES, 0)

@@ -131,7 +131,7 @@ def _overlaps(asked: _Asked, settings: Settings) -> Iterable[Record]:
     counts = asked.per_site(
         lambda samples, tests: analysis.daily_test_counts(analysis.test_overlap(tests, samples, mode=mode))
     )
-    yield from daily.test_counts(counts)
+    yield from daily.overlaps(counts)
     if mode is Mode.CORRECT:
         doses = asked.per_site(
             lambda samples, tests: analysis.dose_response(analysis.test_overlap(tests, samples, mode=mode))

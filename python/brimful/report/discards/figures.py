@@ -95,7 +95,7 @@ def choose_limits(values: Iterable[float], low: float, high: float, *, is_log: b
     >>> choose_limits([1e5, 2e8], 1e4, 1e9, is_log=True)
     (10000.0, 1000000000.0)
     >>> choose_limits([3.0, 180.0], 0.0, 50.0), choose_limits([1.0, 40.0], -200.0, 30000.0)
-    ((0.0, 200.0), (-0.3333333333333333, 50.0))
+    ((0.0, 200.0), (-0.5, 50.0))
     """
     found = sorted(value for value in values if value > 0 or not is_log)
     if not found:
@@ -108,7 +108,8 @@ def choose_limits(values: Iterable[float], low: float, high: float, *, is_log: b
     if 0.05 * high <= most <= high:
         return low, high
     top = _round_up(most) if most > 0 else 1.0
-    return low / high * top, top
+    # The published axis of counts begins a hundredth below 0.
+    return (-top / 100 if low < 0 else 0.0), top
 
 
 def _round_up(value: float) -> float:

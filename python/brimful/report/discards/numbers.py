@@ -66,17 +66,19 @@ def share(value: object) -> str:
 def percent(value: object) -> str:
     """Write a round share in per cent, with no more digits than it has.
 
-    >>> percent(0.05), percent(0.0834), percent(None)
-    ('5 %', '8.3 %', '–')
+    >>> percent(0.05), percent(0.0834), percent(25.3), percent(None)
+    ('5 %', '8.3 %', '2530 %', '–')
     """
     found = number(value)
-    return NOTHING if found is None else f"{found * 100:.{2 if abs(found) < 1 else 3}g} %"
+    if found is None:
+        return NOTHING
+    return f"{found * 100:.2g} %" if abs(found) < 0.995 else f"{found * 100:.0f} %"
 
 
 def small(value: object) -> str:
     """Write a ratio far below 1.
 
-    >>> small(4.25e-5), small(0.0), small(None)
+    >>> small(4.21e-5), small(0.0), small(None)
     ('4.2e-05', '0', '–')
     """
     found = number(value)

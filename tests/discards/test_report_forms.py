@@ -219,3 +219,12 @@ def test_runs_of_two_kinds_are_not_compared():
     other = record(msgspec.structs.replace(made_run(), subject="block-device"))
     with pytest.raises(UsageError, match="compare runs of one kind"):
         comparison.build(EDGES["two"], other)
+
+
+def test_the_marks_of_more_sites_than_a_page_can_have_are_pixels(monkeypatch):
+    monkeypatch.setattr(html, "MANY_POINTS", 100)
+    page = html.render(EDGES["two"])
+    assert page.count("<image") >= 7
+    assert "<marker" not in page
+    assert page.count("<figure") == PAGES["two"].count("<figure")
+    assert set(re.findall(r'href="([^#][^",;]*)', page)) == {"data:", "data:image/png"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -109,21 +109,28 @@ def _most_affected(view: View, site: str) -> str:
 
 
 def _levels(view: View) -> Table:
-    retransmission = "retransmission_ratio" if view.mode == "report" else "retransmission_ratio_total"
+    columns: list[tuple[str, str, Callable[[float | None], str]]] = [
+        ("uplink", "uplink_rate", _rate),
+        ("of its capacity", "uplink_utilisation", numbers.share),
+        ("download", "download_rate", _rate),
+        ("loss ratio", "loss_ratio", numbers.small),
+        (
+            "retransmission ratio",
+            "retransmission_ratio" if view.mode == "report" else "retransmission_ratio_total",
+            numbers.small,
+        ),
+    ]
+    columns = [column for column in columns if view.has(column[1])]
     rows = []
     for site in view.sites:
         for window in view.windows:
-            uplink, download, loss, retransmitted = (
-                _mean(view, quantity, site, window)
-                for quantity in ("uplink_rate", "download_rate", "loss_ratio", retransmission)
-            )
-            if any(level is not None for level in (uplink, download, loss, retransmitted)):
-                cells = [_rate(uplink), _rate(download), numbers.small(loss), numbers.small(retransmitted)]
+            cells = [write(_mean(view, quantity, site, window)) for _, quantity, write in columns]
+            if any(cell != numbers.NOTHING for cell in cells):
                 rows.append([site, window.name, *cells])
     return Table(
         key="levels",
         title="Levels before and after",
-        heads=["site", "window", "uplink", "download", "loss ratio", "retransmission ratio"],
+        heads=["site", "window", *(head for head, _, _ in columns)],
         rows=rows,
         words=2,
         note="Means of the daily values.",

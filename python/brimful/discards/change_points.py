@@ -3,7 +3,8 @@
 The days are cut into segments. Each has a level (expected share of bins with discards) of a grid, or none at all, and
 a scatter from day to day; the numbers of bins are negative binomial about it. A share of days is false: their number
 tells nothing. The segmentation is the best one of all there are, found by dynamic programming over days, levels and
-scatters: the greatest likelihood, less a penalty for every change.
+scatters: the greatest likelihood, less a penalty for every change. Where days resemble the days before, a change of
+level costs more.
 """
 
 from __future__ import annotations
@@ -27,9 +28,15 @@ SCATTERS = (1 / 3, 0.8, 2.0, 5.0, 15.0, 50.0, 1e6)
 """Sizes of the negative binomial distribution: the variance from day to day is mean + mean^2 / size."""
 FALSE_DAYS = 1e-3
 """Share of days whose number of bins with discards can be anything."""
+FALSE_DAY_WORTH = 10.0
+"""Log likelihood, at least, that a false day without discards costs."""
 PENALTY = 4.0
-"""Log likelihood that a change point costs, times the logarithm of the number of days. To begin with a level costs half of it:
-otherwise one false day would be one."""
+"""Log likelihood that a begin or a change of level costs, times the logarithm of the number of days.
+
+A stop costs half of it, and so does a series that begins with discards: no discards is the simpler thing to say, and
+otherwise one false day among days with none would be a level of its own.
+"""
+LARGEST_INFLATION = 4.0
 CONFIDENCE = 0.95
 
 
@@ -57,7 +64,7 @@ class ChangePoint:
     """Bins with telemetry from this change to the next."""
     bins_with_discards_after: int
     log10_chance: float | None = None
-    """For a stop: of no discards for so long if the level had stayed."""
+    """For a stop with no discards at all since: of that, if the level had stayed."""
 
 
 def change_points(
@@ -82,11 +89,17 @@ def change_points(
     ['begin', 'stop']
     """
     calendar = _Calendar.of(days, bins_with_discards, bins)
-    if calendar.seen < 2:
+    if calendar.seen < 2 or not calendar.hits.any():
         return []
     levels = _levels(calendar)
     likelihoods = _likelihoods(calendar, levels)
-    path = _segment(likelihoods, levels, penalty * math.log(calendar.seen))
+    cost = penalty * math.log(calendar.seen)
+    path = _segment(calendar, likelihoods, levels, cost, cost)
+    inflation = _inflation(calendar, path, levels)
+    if inflation > 1:
+        # A stop and a begin around one day without discards must not be the cheaper way to another level.
+        begin_cost = max(cost, (cost * inflation + FALSE_DAY_WORTH) / 1.5)
+        path = _segment(calendar, likelihoods, levels, begin_cost, cost * inflation)
     states = likelihoods.reshape(len(likelihoods), -1)
     starts = np.flatnonzero(np.diff(path)) + 1
     bounds = [0, *starts.tolist(), len(path)]
@@ -128,9 +141,10 @@ class _Calendar:
 
 
 def _levels(calendar: _Calendar) -> Numbers:
-    """Give the grid: none, then from one bin in the whole series to every bin."""
-    octaves = math.log2(max(2, int(calendar.bins.sum())))
-    return np.concatenate([[0.0], np.exp2(-np.arange(math.ceil(octaves * LEVELS_PER_OCTAVE), -1, -1) / 4)])
+    """Give the grid: none, then from one bin in the whole series to the greatest share of a day."""
+    greatest = float(np.max(calendar.hits / np.maximum(calendar.bins, 1)))
+    octaves = math.log2(greatest * max(1, int(calendar.bins.sum())))
+    return np.concatenate([[0.0], greatest * np.exp2(-np.arange(math.ceil(octaves * LEVELS_PER_OCTAVE), -1, -1) / 4)])
 
 
 def _likelihoods(calendar: _Calendar, levels: Numbers) -> Numbers:
@@ -153,19 +167,25 @@ def _likelihoods(calendar: _Calendar, levels: Numbers) -> Numbers:
     return np.where(bins > 0, mixed, 0.0)
 
 
-def _segment(likelihoods: Numbers, levels: Numbers, cost: float) -> Counts:
-    """Give the state (level and scatter, as one number) of each day in the best of all segmentations."""
+def _segment(
+    calendar: _Calendar, likelihoods: Numbers, levels: Numbers, begin_cost: float, level_cost: float
+) -> Counts:
+    """Give the state (level and scatter, as one number) of each day in the best of all segmentations.
+
+    A stop, and to begin with discards, cost half of ``begin_cost``; a change between two levels ``level_cost``.
+    """
     days, rows, columns = likelihoods.shape
     nearest = round(math.log2(LEAST_FACTOR) * LEVELS_PER_OCTAVE)
     came_from = np.zeros((days, rows * columns), dtype=np.int32)
-    best = (likelihoods[0] - np.where(levels > 0, cost / 2, 0.0)[:, None]).ravel()
+    best = (likelihoods[0] - np.where(levels > 0, begin_cost / 2, 0.0)[:, None]).ravel()
     stay = np.arange(rows * columns, dtype=np.int32)
     for day in range(1, days):
         table = best.reshape(rows, columns)
         column = table.argmax(axis=1)
         heights = table[np.arange(rows), column]
-        source = _best_elsewhere(heights, nearest)
-        entered = heights[source] - cost
+        source, entered = _best_elsewhere(heights, nearest, begin_cost, level_cost)
+        if calendar.hits[day]:
+            entered[0] = -np.inf  # Discards do not stop on a day that has some.
         origin = (source * columns + column[source]).astype(np.int32)
         change = np.repeat(entered, columns) > best
         came_from[day] = np.where(change, np.repeat(origin, columns), stay)
@@ -177,20 +197,49 @@ def _segment(likelihoods: Numbers, levels: Numbers, cost: float) -> Counts:
     return path
 
 
-def _best_elsewhere(heights: Numbers, nearest: int) -> Counts:
-    """Give for each level the best one that is far enough from it; no discards at all is far from any level."""
+def _inflation(calendar: _Calendar, path: Counts, levels: Numbers) -> float:
+    """Give by how much days that resemble the day before make chance look like a change of level.
+
+    (1 + r) / (1 - r), where r is the correlation of a day with the next one, within segments: so many correlated days
+    tell as much as one independent day.
+    """
+    means = calendar.bins * levels[path // len(SCATTERS)]
+    sizes = np.array(SCATTERS)[path % len(SCATTERS)]
+    usable = means > 0
+    residuals = np.zeros(len(path))
+    residuals[usable] = (calendar.hits - means)[usable] / np.sqrt(means + means**2 / sizes)[usable]
+    for state in np.unique(path):
+        within = usable & (path == state)
+        residuals[within] -= residuals[within].mean() if within.any() else 0.0
+    residuals = np.clip(residuals, -3, 3)
+    pairs = usable[:-1] & usable[1:] & (path[:-1] == path[1:])
+    spread = float(residuals[usable] @ residuals[usable])
+    if pairs.sum() < 10 or spread == 0:
+        return 1.0
+    correlation = float(residuals[:-1][pairs] @ residuals[1:][pairs]) / spread * usable.sum() / pairs.sum()
+    correlation = min(max(correlation, 0.0), 0.99)
+    return float(min((1 + correlation) / (1 - correlation), LARGEST_INFLATION))
+
+
+def _best_elsewhere(heights: Numbers, nearest: int, begin_cost: float, level_cost: float) -> tuple[Counts, Numbers]:
+    """Give for each level the best one to come from and the likelihood then, less the cost of the change.
+
+    Levels that are too near do not count; no discards at all is far from any level.
+    """
     rows = heights.size
     positions = np.arange(rows)
-    found = np.zeros(rows, dtype=np.int64)
-    found[0] = 1 + heights[1:].argmax() if rows > 1 else 0
+    source = np.zeros(rows, dtype=np.int64)
+    source[0] = 1 + heights[1:].argmax()
+    entered = heights[source] - np.where(positions == 0, begin_cost / 2, begin_cost)
     below = _running_best(heights[1:]) + 1
     above = rows - 1 - _running_best(heights[1:][::-1])[::-1]
     for candidates, neighbours in ((below, positions - nearest), (above, positions + nearest)):
         reachable = (positions >= 1) & (neighbours >= 1) & (neighbours < rows)
-        candidate = np.where(reachable, candidates[np.clip(neighbours - 1, 0, rows - 2)], found)
-        better = reachable & (heights[candidate] > heights[found])
-        found = np.where(better, candidate, found)
-    return found
+        candidate = np.where(reachable, candidates[np.clip(neighbours - 1, 0, rows - 2)], source)
+        better = reachable & (heights[candidate] - level_cost > entered)
+        source = np.where(better, candidate, source)
+        entered = np.where(better, heights[candidate] - level_cost, entered)
+    return source, entered
 
 
 def _running_best(heights: Numbers) -> Counts:
@@ -207,6 +256,7 @@ def _change_point(
     first, last = _interval(states[previous:following, path[start - 1]], states[previous:following, path[start]])
     span = states[previous:following]
     apart = span[: start - previous, path[start - 1]].sum() + span[start - previous :, path[start]].sum()
+    hits_after = int(calendar.hits[start:following].sum())
     return ChangePoint(
         day=calendar.day(start),
         kind="begin" if level == 0 else "stop" if new_level == 0 else "level",
@@ -217,8 +267,12 @@ def _change_point(
         evidence=float(apart - span.sum(axis=0).max()),
         until=calendar.day(following),
         bins_after=int(calendar.bins[start:following].sum()),
-        bins_with_discards_after=int(calendar.hits[start:following].sum()),
-        log10_chance=_chance_of_none(calendar, path[start - 1], levels, start, following) if new_level == 0 else None,
+        bins_with_discards_after=hits_after,
+        log10_chance=(
+            _chance_of_none(calendar, path[start - 1], levels, start, following)
+            if new_level == 0 and not hits_after
+            else None
+        ),
     )
 
 

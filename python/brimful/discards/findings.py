@@ -73,8 +73,8 @@ def _of_change_point(site: str, point: ChangePoint) -> Finding:
             f"Discards stop on {when}; before, {percent(point.before)} of the bins had discards, "
             f"from then to {point.until} {some} of {point.bins_after:,}"
         )
-        if point.log10_chance is not None and point.log10_chance < 0:
-            text += f" (had they gone on, so long without any would have a chance of {_chance(point.log10_chance)})"
+        if point.log10_chance is not None:
+            text += f" (had they gone on, the chance of so long without any would be {_chance(point.log10_chance)})"
         text += "."
     else:
         direction = "rise" if point.after > point.before else "fall"
@@ -189,7 +189,7 @@ def _verdict(found: Comparison | PairedComparison, adjusted: float, p_value: flo
     """Say what the test and the test of equivalence mean together."""
     different = adjusted < found.significance
     text = f"{_p(p_value)} (Holm: {_p_number(adjusted)}), {'a change' if different else 'no change found'}"
-    within = f"within {percent(found.margin)}"
+    within = f"within {found.margin * 100:g} %"
     if found.equivalent:
         return f"{text}; equivalent {within} ({_p(found.equivalence_p)})"
     return f"{text}; not shown to be equivalent {within} ({_p(found.equivalence_p)})"
@@ -252,7 +252,8 @@ def _p_number(p_value: float | None) -> str:
 
 
 def _chance(log10_chance: float) -> str:
-    return f"1e{math.ceil(log10_chance)} or less" if log10_chance < -3 else f"{10**log10_chance:.2g}"
+    """Write a chance; that of a model does not mean anything below what the model can be trusted in."""
+    return f"{10**log10_chance:.2g}" if log10_chance > -6 else "less than 1e-6"
 
 
 def _between(first: date, last: date) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from brimful.discards import rank_intervals
 from brimful.discards.rank_intervals import Values
 
 EXACT_SIZE = 1000
@@ -16,6 +17,8 @@ EXACT_SIZE = 1000
 CELLS = 1024
 """Quantiles at which simulated distribution functions are compared."""
 SIMULATIONS = 400
+LEAST_SHIFT = 1e-6
+"""Decades. Less is not told apart from it."""
 LARGEST_SHIFT = 4.0
 """Decades. What is not found then is not found at all."""
 PAIRED_SIZE = 500
@@ -107,7 +110,8 @@ def detectable_paired_shift(
     if np.ptp(differences) == 0:
         return [None for _ in powers]
     size = min(differences.size, PAIRED_SIZE)
-    drawn = np.random.default_rng(seed).choice(differences - np.median(differences), size=(SIMULATIONS, size))
+    centre, _ = rank_intervals.pseudomedian(differences)
+    drawn = np.random.default_rng(seed).choice(differences - centre, size=(SIMULATIONS, size))
     deviation = math.sqrt(size * (size + 1) * (2 * size + 1) / 24)
     critical = float(stats.norm.isf(level / 2)) * deviation
     # Nothing but full agreement of the signs can be below a very small level.
@@ -133,7 +137,7 @@ def _least(power: Callable[[float], float], wanted: float) -> float | None:
         low, high = high, 2 * high
         if high > LARGEST_SHIFT:
             return None
-    while high - low > 0.005 * high:
+    while high - low > 0.005 * high + LEAST_SHIFT:
         middle = (low + high) / 2
         if power(middle) >= wanted:
             high = middle

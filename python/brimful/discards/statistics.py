@@ -31,6 +31,8 @@ LEAST_PAIRS = 8
 """With fewer, not even differences of the same sign have p < 0.01."""
 LEAST_CLIENTS = 5
 RESAMPLES = 4000
+LARGEST_LOG = 300.0
+LARGEST_COUNT = 2**53
 EXACT_RANKS = 50
 """Up to so many values without ties, rank tests are exact."""
 
@@ -286,9 +288,9 @@ def dose_response(
         np.asarray(column, dtype=np.float64).ravel()
         for column in (with_discards, without_discards, tests_with, tests_without)
     )
-    usable = np.isfinite(first) & np.isfinite(second) & (n_with >= 1) & (n_without >= 1)
-    usable &= np.isfinite(n_with) & np.isfinite(n_without)
-    differences = (first - second)[usable]
+    usable = (np.abs(first) <= LARGEST_LOG) & (np.abs(second) <= LARGEST_LOG)
+    usable &= (n_with >= 1) & (n_without >= 1) & (n_with <= LARGEST_COUNT) & (n_without <= LARGEST_COUNT)
+    differences = first[usable] - second[usable]
     n_with, n_without = n_with[usable], n_without[usable]
     counts = DoseResponse(
         clients=differences.size,
@@ -366,7 +368,7 @@ def _signed_rank_p(differences: Values, alternative: str) -> float:
 
 def _ratio(decades: float) -> float:
     """Give the ratio; one that no number can hold is the largest there is."""
-    return float(10 ** min(max(decades, -300.0), 300.0))
+    return float(10 ** min(max(decades, -LARGEST_LOG), LARGEST_LOG))
 
 
 def _ratios(interval: tuple[float, ...]) -> Interval:

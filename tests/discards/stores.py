@@ -3,6 +3,8 @@
 import datetime
 import math
 
+import duckdb
+import ibis
 import pyarrow as pa
 from brimful.discards import analysis, engine
 from hypothesis import strategies as st
@@ -102,6 +104,20 @@ def speed_tests(draw, most=20, clients=5):
             }
         )
     return rows
+
+
+class Prepared:
+    """A question, compiled once, because that takes longer than to answer it for a few rows."""
+
+    def __init__(self, question):
+        samples, tests = (ibis.table(ibis.Schema.from_pyarrow(schema(name)), name=name) for name in engine.COLUMNS)
+        self.sql = ibis.to_sql(question(samples, tests), dialect="duckdb")
+        self.connection = duckdb.connect()
+
+    def ask(self, *, samples=(), tests=()):
+        self.connection.register("samples", table("samples", samples))
+        self.connection.register("tests", table("tests", tests))
+        return self.connection.execute(self.sql).to_arrow_table()
 
 
 def _near(one, other):

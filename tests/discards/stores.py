@@ -1,7 +1,6 @@
-"""Small stores that hypothesis makes up: rows as dictionaries, tables of them, and what answers are compared by."""
+"""Small stores that hypothesis makes up: rows as dictionaries, and a database to ask about them."""
 
 import datetime
-import math
 
 import duckdb
 import ibis
@@ -118,21 +117,3 @@ class Prepared:
         self.connection.register("samples", table("samples", samples))
         self.connection.register("tests", table("tests", tests))
         return self.connection.execute(self.sql).to_arrow_table()
-
-
-def _near(one, other):
-    if isinstance(one, float) and isinstance(other, float | int):
-        return math.isclose(one, other, rel_tol=1e-12, abs_tol=1e-12)
-    return one == other
-
-
-def assert_same(found, expected, keys):
-    """Fail unless two answers have the same rows, in any order, numbers to 1e-12."""
-    by_key = [
-        sorted(rows, key=lambda row: [str(row[key]) for key in keys])
-        for rows in (found.to_pylist() if isinstance(found, pa.Table) else found, expected)
-    ]
-    assert len(by_key[0]) == len(by_key[1]), f"{by_key[0]} != {by_key[1]}"
-    for one, other in zip(*by_key, strict=True):
-        assert one.keys() == other.keys()
-        assert all(_near(one[name], other[name]) for name in one), f"{one} != {other}"

@@ -1,7 +1,6 @@
 """Engines read a store as it is, and give the same answers."""
 
 import json
-import shutil
 
 import pytest
 import questions
@@ -95,31 +94,3 @@ def test_addresses_of_the_monitoring_come_from_the_store(store):
 def test_a_memory_limit_that_cannot_be_read_is_an_error_of_one_line(store):
     with pytest.raises(BrimfulError, match="DuckDB"):
         engine.connect_duckdb(store, memory_limit="much")
-
-
-@pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java, which is not installed")
-class TestSpark:
-    """Each answer of Spark is that of DuckDB."""
-
-    @pytest.fixture(scope="class")
-    def engines(self, tmp_path_factory):
-        pytest.importorskip("pyspark", reason="PySpark is not installed")
-        path = tmp_path_factory.mktemp("million") / "store"
-        store = written.write_store(path, sites=("dfw01", "lga02"), machines=2, days=10, tests=1000)
-        spark = engine.connect_spark(store, master="local[2]", driver_memory="2g")
-        yield spark, engine.connect_duckdb(store)
-        spark.session.stop()
-
-    def test_the_store_has_a_million_samples(self, engines):
-        spark, duckdb = engines
-        counts = [one.rows(one.samples().count().as_table()).to_pylist() for one in (spark, duckdb)]
-        assert counts[0][0].values() is not None
-        assert next(iter(counts[0][0].values())) == next(iter(counts[1][0].values())) > 1_000_000
-
-    @pytest.mark.parametrize(("name", "mode"), CASES)
-    def test_spark_gives_the_same(self, engines, name, mode):
-        spark, duckdb = (
-            one.per_site(lambda samples, tests: QUESTIONS[name](samples, tests, mode)).to_pylist() for one in engines
-        )
-        assert spark
-        questions.assert_same(name, spark, duckdb)

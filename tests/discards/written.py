@@ -42,7 +42,7 @@ def _samples(random, day, machine, bins):
         "span_s": spans,
         "value": values,
         "counter": pa.nulls(rows, pa.uint64()),
-        "reported": pa.array(random.integers(0, 2**63, rows), pa.uint64(), mask=random.random(rows) > 1e-3),
+        "reported": pa.array(random.integers(0, 9, rows), pa.uint64(), mask=random.random(rows) > 1e-3),
         "flags": np.zeros(rows, np.int16),
         "usable": random.random(rows) > 1e-3,
     }

@@ -223,7 +223,8 @@ def connect_spark(store: Store, *, master: str = "local[*]", driver_memory: str 
     except ImportError as error:
         raise absent("Spark", "spark") from error
     builder = SparkSession.builder.master(master).appName("brimful")
-    builder = builder.config("spark.ui.enabled", "false").config("spark.driver.memory", driver_memory)
+    builder = builder.config("spark.driver.memory", driver_memory)
+    builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
     try:
         return Spark(store, builder.getOrCreate())
     except PySparkRuntimeError as error:

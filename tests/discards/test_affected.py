@@ -21,7 +21,9 @@ from click.testing import CliRunner
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    return written.write_store(tmp_path_factory.mktemp("affected") / "store", sites=("dfw01", "lga02"), days=3, bins=8640, tests=40)
+    return written.write_store(
+        tmp_path_factory.mktemp("affected") / "store", sites=("dfw01", "lga02"), days=3, bins=8640, tests=40
+    )
 
 
 @pytest.fixture(scope="module")

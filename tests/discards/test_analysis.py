@@ -73,6 +73,13 @@ def test_the_overlap_equals_a_check_of_every_pair(mode, samples, tests):
 
 
 @MODES
+@pytest.mark.parametrize("seed", range(4))
+def test_the_overlap_with_pollers_off_the_ten_seconds_equals_a_check_of_every_pair(mode, seed):
+    samples, tests = stores.dense(seed)
+    check("test_overlap", mode, twins.test_overlap(tests, samples, mode), samples=samples, tests=tests)
+
+
+@MODES
 @EXAMPLES
 @given(samples=stores.sample_rows(metrics=(analysis.DISCARDS,)), tests=stores.speed_tests(most=40, clients=1))
 def test_counts_and_dose_response_follow_from_the_overlap(mode, samples, tests):

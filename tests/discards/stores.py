@@ -1,8 +1,10 @@
-"""Small stores that hypothesis makes up: rows as dictionaries, tables of them, and what answers are compared by."""
+"""Small stores that hypothesis makes up: rows as dictionaries, and a database to ask about them."""
 
 import datetime
-import math
+from random import Random
 
+import duckdb
+import ibis
 import pyarrow as pa
 from brimful.discards import analysis, engine
 from hypothesis import strategies as st
@@ -42,7 +44,7 @@ def sample_rows(draw, metrics=(analysis.DISCARDS, analysis.UNICAST, analysis.OCT
     for site, machine, metric, number in sorted(keys):
         late = off if machine == "mlab2" else 0
         start = MIDNIGHT + number * TEN_S + datetime.timedelta(seconds=late)
-        span = draw(st.sampled_from([10.0, 10.0, 10.0, 9.4, 20.0, 34.0, 300.0, 310.0, 2.0]))
+        span = draw(st.sampled_from([10.0, 10.0, 10.0, 9.4, 20.0, 25.5, 34.0, 300.0, 310.0, 2.0]))
         most_value = 10 if metric == analysis.DISCARDS else 4000
         value = draw(st.none() | st.just(0.0) | st.integers(0, most_value).map(float) | st.floats(0, most_value))
         rows.append(
@@ -104,19 +106,64 @@ def speed_tests(draw, most=20, clients=5):
     return rows
 
 
-def _near(one, other):
-    if isinstance(one, float) and isinstance(other, float | int):
-        return math.isclose(one, other, rel_tol=1e-12, abs_tol=1e-12)
-    return one == other
+class Prepared:
+    """A question, compiled once, because that takes longer than to answer it for a few rows."""
+
+    def __init__(self, question):
+        samples, tests = (ibis.table(ibis.Schema.from_pyarrow(schema(name)), name=name) for name in engine.COLUMNS)
+        self.sql = ibis.to_sql(question(samples, tests), dialect="duckdb")
+        self.connection = duckdb.connect()
+
+    def ask(self, *, samples=(), tests=()):
+        self.connection.register("samples", table("samples", samples))
+        self.connection.register("tests", table("tests", tests))
+        return self.connection.execute(self.sql).to_arrow_table()
 
 
-def assert_same(found, expected, keys):
-    """Fail unless two answers have the same rows, in any order, numbers to 1e-12."""
-    by_key = [
-        sorted(rows, key=lambda row: [str(row[key]) for key in keys])
-        for rows in (found.to_pylist() if isinstance(found, pa.Table) else found, expected)
-    ]
-    assert len(by_key[0]) == len(by_key[1]), f"{by_key[0]} != {by_key[1]}"
-    for one, other in zip(*by_key, strict=True):
-        assert one.keys() == other.keys()
-        assert all(_near(one[name], other[name]) for name in one), f"{one} != {other}"
+def dense(seed):
+    """Samples of three machines that poll at different seconds and miss some polls, and tests at every half second."""
+    random = Random(seed)
+    samples, tests = [], []
+    for machine, late in zip(MACHINES, (0, 3, 7.5), strict=True):
+        number = -30
+        while number < 30:
+            covered = random.choice([1, 1, 1, 1, 1, 2, 3])
+            start = MIDNIGHT + number * TEN_S + datetime.timedelta(seconds=late)
+            if random.random() < 0.6:
+                samples.append(_discards(machine, start, covered * 10.0, random.choice([0.0, 0.0, 7.0, 12.0])))
+            number += covered
+    for number in range(150):
+        start = MIDNIGHT + datetime.timedelta(seconds=random.randrange(-400, 400) / 2)
+        length = datetime.timedelta(seconds=random.randrange(1, 80) / 2)
+        tests.append(_download(f"test-{number}", random.choice(MACHINES), start, start + length))
+    return samples, tests
+
+
+def _discards(machine, start, span_s, value):
+    return {
+        "site": SITES[0],
+        "day": start.date(),
+        "machine": machine,
+        "metric": analysis.DISCARDS,
+        "bin_start": start,
+        "bin_end": start + datetime.timedelta(seconds=span_s),
+        "span_s": span_s,
+        "value": value,
+        "reported": None,
+        "flags": 0,
+        "usable": True,
+    }
+
+
+def _download(test_id, machine, start, end):
+    names = {"test_id": test_id, "site": SITES[0], "day": start.date(), "machine": machine}
+    return names | {
+        "direction": "download",
+        "start": start,
+        "end": end,
+        "logged": start,
+        "client": "198.51.100.1",
+        "bytes": 25_000_000,
+        "sending_s": 10.0,
+        "rate_bps": 2e7,
+    }

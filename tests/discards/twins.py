@@ -280,6 +280,13 @@ def _overlap_of_the_report(test, samples):
     return _row(test | {"day": test["logged"].date(), "rate_bps": rate}, 2, values, "zero")
 
 
+def daily_test_counts(overlap):
+    return [
+        {"site": site, "day": day, "overlap": kind, "tests": len(rows)}
+        for (site, day, kind), rows in grouped(overlap, "site", "day", "overlap").items()
+    ]
+
+
 def dose_response(overlap):
     told = [
         row

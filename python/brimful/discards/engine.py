@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime
 import json
+import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
+import duckdb
 import ibis
 import pyarrow as pa
 from ibis.expr.types import Table
@@ -16,6 +18,9 @@ from ibis.expr.types import Table
 from brimful.discards import schema
 from brimful.discards.store import Partition, Store
 from brimful.errors import BrimfulError, UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 Question = Callable[[Table, Table], Table]
 """From the samples and the tests to a table; every row of the answer is of one site and needs this site only."""
@@ -53,9 +58,17 @@ class Engine(ABC):
         """Give rows from elsewhere (capacities, say) as a table that expressions can use."""
         return ibis.memtable(rows)
 
+    def each_site(self, question: Question, sites: Sequence[str] = ()) -> Iterator[pa.Table]:
+        """Compute a question for each of some sites, or of all; an engine of many machines does all at once."""
+
+        def of_sites(table: Table) -> Table:
+            return table.filter(table.site.isin(list(sites))) if sites else table
+
+        yield self.rows(question(of_sites(self.samples()), of_sites(self.tests())))
+
     def per_site(self, question: Question) -> pa.Table:
-        """Compute a question that is answered site by site; an engine of many machines does all at once."""
-        return self.rows(question(self.samples(), self.tests()))
+        """Compute a question for all sites, in one table."""
+        return pa.concat_tables(self.each_site(question))
 
 
 class _StoreEngine(Engine):
@@ -67,9 +80,11 @@ class _StoreEngine(Engine):
         self._tables: dict[tuple[str, str | None], Table] = {}
 
     def samples(self, site: str | None = None) -> Table:
+        """Give the samples, of one site or of all."""
         return self._table("samples", site)
 
     def tests(self, site: str | None = None) -> Table:
+        """Give the tests, of one site or of all."""
         return self._table("tests", site)
 
     def _table(self, name: str, site: str | None) -> Table:
@@ -93,29 +108,43 @@ class DuckDB(_StoreEngine):
 
     def __init__(self, store: Store, memory_limit: str, threads: int | None, spill: Path) -> None:
         super().__init__(store)
-        limits = {"memory_limit": memory_limit, "temp_directory": str(spill), "preserve_insertion_order": False}
+        settings: dict[str, object] = {"memory_limit": memory_limit, "temp_directory": str(spill)}
         if threads is not None:
-            limits["threads"] = threads
-        self.backend = ibis.duckdb.connect(**limits)
+            settings["threads"] = threads
+        try:
+            self.backend = ibis.duckdb.connect(**settings, preserve_insertion_order=False)
+            # Bars are for programs to draw.
+            self.backend.settings["enable_progress_bar"] = False
+        except duckdb.Error as error:
+            raise self._failed("DuckDB", error) from error
 
     def rows(self, expression: Table) -> pa.Table:
-        import duckdb
-
+        """Compute an expression."""
         try:
             return self.backend.to_pyarrow(expression)
         except duckdb.Error as error:
             raise self._failed("DuckDB", error) from error
 
-    def per_site(self, question: Question) -> pa.Table:
-        """Compute a question for one site after the other, so that memory does not grow with their number."""
-        sites = sorted({*self.store.sites("samples"), *self.store.sites("tests")})
-        answers = [self.rows(question(self.samples(site), self.tests(site))) for site in sites]
-        # Without any site the answer still has its columns.
-        return pa.concat_tables(answers) if answers else super().per_site(question)
+    def each_site(self, question: Question, sites: Sequence[str] = ()) -> Iterator[pa.Table]:
+        """Compute a question for one site after the other, so that memory does not grow with their number.
+
+        Raises
+        ------
+        UsageError
+            When a site is named that the store does not have.
+        """
+        known = sorted({*self.store.sites("samples"), *self.store.sites("tests")})
+        missing = [site for site in sites if site not in known]
+        if missing:
+            message = f"{self.store.path}: there is no site {missing[0]}; there are: {', '.join(known) or 'none'}"
+            raise UsageError(message)
+        for site in sites or known:
+            yield self.rows(question(self.samples(site), self.tests(site)))
+        if not known:
+            # The answer still has its columns.
+            yield self.rows(question(self.samples(), self.tests()))
 
     def _read(self, name: str, site: str | None) -> Table:
-        import duckdb
-
         directory = "*" if site is None else _directory(self.store, name, site).name
         try:
             # Without autocast, or a site named 01 is the number 1.
@@ -129,7 +158,7 @@ class DuckDB(_StoreEngine):
 class Spark(_StoreEngine):
     """A Spark session."""
 
-    def __init__(self, store: Store, session: Any) -> None:
+    def __init__(self, store: Store, session: SparkSession) -> None:
         super().__init__(store)
         session.conf.set("spark.sql.session.timeZone", "UTC")
         # A site named 01 is not the number 1.
@@ -138,6 +167,7 @@ class Spark(_StoreEngine):
         self.backend = ibis.pyspark.connect(session)
 
     def rows(self, expression: Table) -> pa.Table:
+        """Compute an expression."""
         from pyspark.errors import PySparkException
 
         try:
@@ -147,6 +177,7 @@ class Spark(_StoreEngine):
             raise self._failed("Spark", error) from error
 
     def table(self, rows: pa.Table) -> Table:
+        """Give rows from elsewhere as a table that expressions can use."""
         return self._named(self.session.createDataFrame(rows))
 
     def _read(self, name: str, site: str | None) -> Table:
@@ -155,8 +186,8 @@ class Spark(_StoreEngine):
         table = self._named(reader.parquet(str(base if site is None else _directory(self.store, name, site))))
         return table.mutate(day=table.day.cast("date"))
 
-    def _named(self, frame: Any) -> Table:
-        name = f"brimful_{id(self)}_{len(self.backend.list_tables())}"
+    def _named(self, frame: DataFrame) -> Table:
+        name = f"brimful_{uuid.uuid4().hex}"
         frame.createOrReplaceTempView(name)
         return self.backend.table(name)
 
@@ -192,7 +223,8 @@ def connect_spark(store: Store, *, master: str = "local[*]", driver_memory: str 
     except ImportError as error:
         raise absent("Spark", "spark") from error
     builder = SparkSession.builder.master(master).appName("brimful")
-    builder = builder.config("spark.ui.enabled", "false").config("spark.driver.memory", driver_memory)
+    builder = builder.config("spark.driver.memory", driver_memory)
+    builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
     try:
         return Spark(store, builder.getOrCreate())
     except PySparkRuntimeError as error:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from brimful.discards.archives import Piece
 from brimful.discards.columns import Columns, Decoded, Refused, sort_out
+from brimful.discards.regular import read_regular
 
 
 class _Sample1(msgspec.Struct, gc=False):
@@ -95,6 +96,8 @@ def decode(pieces: list[Piece], latest_s: float) -> Decoded:
 def _columns_at_once(pieces: list[Piece], generation: _Generation) -> Columns | None:
     """Read all lines, or nothing when any is not as it should be."""
     content = b"\n".join([piece.content for piece in pieces])
+    if generation is _SECOND and (regular := read_regular(content)) is not None:
+        return regular
     try:
         table = pyarrow.json.read_json(
             pa.BufferReader(content),

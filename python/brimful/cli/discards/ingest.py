@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import sys
 import time
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from brimful.discards.ingest import IngestSummary, Progress
 
 _DAY_S = 86_400
+_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3
+"""Of malloc.h."""
 _FLAGS = {
     "reset": "resets of counters, no value",
     "wrapped": "wraps of counters, value computed",
@@ -61,6 +64,7 @@ def ingest(
     from brimful.discards.capacities import Capacities
     from brimful.discards.store import Store
 
+    _keep_memory()
     allowed = units.parse_ratio(max_bad)
     files = ingesting.find_sources(sources)
     given = Capacities.parse(capacity) if capacity is not None else None
@@ -79,6 +83,17 @@ def ingest(
         )
     click.echo(_json(summary) if as_json else _text(summary))
     return 1 if summary.too_many_bad else 0
+
+
+def _keep_memory() -> None:
+    """Have the C library keep freed memory for the next array rather than give it back to the kernel each time.
+
+    Fetching it anew, page by page, takes a fifth of the CPU time otherwise. Other C libraries than GNU's do not know it.
+    """
+    with contextlib.suppress(AttributeError, OSError):
+        set_option = ctypes.CDLL(None).mallopt
+        for option in (_M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD, _M_TOP_PAD):
+            set_option(option, 32 << 20)
 
 
 @contextlib.contextmanager

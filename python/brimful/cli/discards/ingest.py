@@ -88,7 +88,7 @@ def ingest(
 def _keep_memory() -> None:
     """Have the C library keep freed memory for the next array rather than give it back to the kernel each time.
 
-    Fetching it anew, page by page, takes a fifth of the CPU time otherwise. Other C libraries than GNU's do not know it.
+    Fetching it anew, page by page, takes a fifth of the CPU time otherwise. C libraries but GNU's do not know the call.
     """
     with contextlib.suppress(AttributeError, OSError):
         set_option = ctypes.CDLL(None).mallopt

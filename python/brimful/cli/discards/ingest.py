@@ -151,7 +151,7 @@ def _text(summary: IngestSummary) -> str:
     numbers = [
         ("sources, new", summary.sources_new),
         ("sources, known", summary.sources_known),
-        ("not readable to their end", len(summary.unreadable)),
+        ("not readable to their end", summary.unreadable),
         ("lines", summary.lines),
         ("lines, bad", summary.bad_lines),
         ("samples", summary.samples),
@@ -173,9 +173,9 @@ def _text(summary: IngestSummary) -> str:
         if len(most) > _SHOWN:
             lines.append(f"  and for {len(most) - _SHOWN} more reasons")
     if summary.unreadable:
-        lines += ["", "not readable to their end:", *(f"  {text}" for text in summary.unreadable[:_SHOWN])]
-        if len(summary.unreadable) > _SHOWN:
-            lines.append(f"  and {len(summary.unreadable) - _SHOWN} more")
+        lines += ["", "not readable to their end:", *(f"  {text}" for text in summary.unreadable_places[:_SHOWN])]
+        if summary.unreadable > _SHOWN:
+            lines.append(f"  and {summary.unreadable - _SHOWN} more")
     if summary.quarantine is not None:
         lines += ["", f"what could not be read: {summary.quarantine}"]
     if summary.too_many_bad:

@@ -152,7 +152,7 @@ def many_files():
 @pytest.mark.parametrize(
     ("step", "when", "count"),
     [
-        *(("write", "before", 1), ("write", "after", 1), ("write", "before", 3), ("write", "after", 4)),
+        *(("write", "before", 1), ("write", "after", 1), ("write", "after", 3), ("write", "after", 4)),
         *(("note_ingested", "before", 1), ("note_ingested", "after", 2)),
     ],
 )

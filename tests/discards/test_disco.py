@@ -7,12 +7,12 @@ import json
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from brimful.discards import archives, columns, disco
+from brimful.discards import archives, columns, disco, regular
 from brimful.discards.archives import Piece
 from brimful.discards.rows import DELTA, FIXED, METRICS, UNKNOWN_DIRECTION
-from hypothesis import given
+from hypothesis import given, settings
 from support import ROOT
-from telemetry import MIDNIGHT, SHARED, line1, line2, needs_samples
+from telemetry import MIDNIGHT, SHARED, content, line1, line2, needs_samples
 
 NOW_S = MIDNIGHT + 10 * 86_400
 UNICAST = "switch.unicast.uplink.tx"
@@ -216,6 +216,53 @@ def test_the_fast_reader_takes_nothing_that_the_strict_one_does_not(lines, name)
     assert (fast.lines, fast.samples) == (strict.lines, strict.samples)
 
 
+@st.composite
+def nearly_regular(draw):
+    """Lines as the collector writes them, of which some bytes may be others."""
+    numbers = st.sampled_from(
+        [0, 7, 10**7, 10**8 - 1, 10**8, 10**16 - 1, 10**16, 2**53 + 1, 10**19 - 1, 10**19, 2**64 - 1]
+    )
+    lines = [
+        line2(draw(st.sampled_from(METRICS)), [(MIDNIGHT + 10 * n, draw(numbers), draw(numbers)) for n in range(size)])
+        for size in draw(st.lists(st.integers(0, 4), min_size=1, max_size=3))
+    ]
+    data = bytearray("\n".join(lines).encode())
+    for _ in range(draw(st.integers(0, 2))):
+        place = draw(st.integers(0, len(data) - 1))
+        with_what = draw(
+            st.sampled_from([b"", b"0", b"9", b":", b"/", b",", b"{", b"}", b"]", b"\n", b'"', b" ", b"-", b"\xff"])
+        )
+        data[place : place + draw(st.integers(0, 1))] = with_what
+    return bytes(data)
+
+
+@given(nearly_regular())
+@settings(max_examples=400)
+def test_the_regular_reader_takes_nothing_that_the_strict_one_does_not(data):
+    piece = Piece("source", "member", "x-switch.jsonl", 1, data)
+    fast = disco.decode([piece], NOW_S)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(disco, "_columns_at_once", lambda *_: None)
+        strict = disco.decode([piece], NOW_S)
+    assert all_rows(fast) == all_rows(strict)
+    assert fast.refused == strict.refused
+
+
+def test_what_the_collector_writes_is_read_the_fast_way():
+    samples = [(MIDNIGHT + 10 * n, 10**n, 10**n - 1) for n in range(19)]
+    lines = content(line2("switch.octets.uplink.tx", samples), line2(UNICAST, samples[:3]))
+    read = regular.read_regular(lines.removesuffix(b"\n"))
+    assert read is not None
+    assert read.length.tolist() == [19, 3]
+    assert list(zip(*(read.samples[name].tolist() for name in read.samples), strict=True)) == samples + samples[:3]
+    assert regular.read_regular(lines.replace(b'"value":1,', b'"value":01,').removesuffix(b"\n")) is None
+
+
+@needs_samples
+def test_the_real_sample_is_read_the_fast_way():
+    assert regular.read_regular((SHARED / "discov2-switch.jsonl").read_bytes().removesuffix(b"\n")) is not None
+
+
 @given(st.binary(max_size=300))
 def test_any_bytes_are_refused_in_one_line_each(data):
     decoded = decode(data)
@@ -259,8 +306,8 @@ def test_2009_is_2009():
 
 @pytest.mark.parametrize("path", sorted((ROOT / "fuzz" / "corpus" / "disco").iterdir()), ids=lambda path: path.name)
 def test_what_the_fuzzer_begins_with_is_read(path):
-    content = path.read_bytes()
-    name = ("x-switch.json", "x-switch.jsonl", "x.tar")[content[0]]
-    decoded = [disco.decode([piece], NOW_S) for piece in archives.pieces(path.with_name(name), io.BytesIO(content[1:]))]
+    data = path.read_bytes()
+    name = ("x-switch.json", "x-switch.jsonl", "x.tar")[data[0]]
+    decoded = [disco.decode([piece], NOW_S) for piece in archives.pieces(path.with_name(name), io.BytesIO(data[1:]))]
     assert decoded
     assert all(one.rows and not one.refused for one in decoded)

@@ -152,7 +152,7 @@ def many_files():
 @pytest.mark.parametrize(
     ("step", "when", "count"),
     [
-        *(("write", "before", 1), ("write", "after", 1), ("write", "before", 3), ("write", "after", 4)),
+        *(("write", "before", 1), ("write", "after", 1), ("write", "after", 3), ("write", "after", 4)),
         *(("note_ingested", "before", 1), ("note_ingested", "after", 2)),
     ],
 )
@@ -277,7 +277,7 @@ def test_bad_input_is_counted_and_named(tmp_path):
         "Expected `int`, got `str` - at `$.sample[...].value`": 1,
         "is of another switch: s1-lga02.measurement-lab.org is not that of mlab1-dfw02.mlab-oti.measurement-lab.org": 1,
     }
-    assert [text.removeprefix(str(tmp_path)) for text in summary.unreadable] == [
+    assert [text.removeprefix(str(tmp_path)) for text in summary.unreadable_places] == [
         "/in/a.tgz: empty-switch.jsonl: is empty",
         "/in/a.tgz: cut-switch.jsonl.gz: the compressed data are cut off",
         "/in/c.tar: is cut off",
@@ -297,7 +297,7 @@ def test_bad_input_is_counted_and_named(tmp_path):
 def test_a_source_that_is_not_there_does_not_stop_the_others(tmp_path):
     (path,) = write_files(tmp_path, many_files()[:1])
     summary = put(tmp_path / "store", tmp_path / "none-switch.json", path)
-    assert summary.unreadable == [f"{tmp_path}/none-switch.json: cannot be read: No such file or directory"]
+    assert summary.unreadable_places == [f"{tmp_path}/none-switch.json: cannot be read: No such file or directory"]
     assert summary.sources_new == 1
     assert len(Store(tmp_path / "store").ingested()) == 1
 
@@ -333,7 +333,7 @@ def test_a_damaged_partition_is_named(tmp_path):
 def test_the_real_samples(tmp_path):
     summary = put(tmp_path / "store", SHARED / "discov1-switch.json.gz", SHARED / "discov2-switch.jsonl")
     assert (summary.lines, summary.samples, summary.repeated_samples) == (40, 24 * 361 + 480, 24)
-    assert (summary.rows_new, summary.refused, summary.unreadable) == (24 * 360 + 480, {}, [])
+    assert (summary.rows_new, summary.refused, summary.unreadable) == (24 * 360 + 480, {}, 0)
     assert summary.missing_bins == {}
     # The first difference of discards was set by hand, and with it the counter, which then stands back to 0.
     assert summary.flags == {"reset": 4, "mislabelled": 60, "unanchored": 20}

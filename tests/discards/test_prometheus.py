@@ -38,7 +38,7 @@ def test_counters_become_what_was_counted(tmp_path, name):
     assert list(files_of(tmp_path / "store")) == ["site=edge-1/day=2022-01-02/xe-0%2F0%2F1.parquet"]
     rows = rows_of(tmp_path / "store")
     assert [(row["value"], row["span_s"], row["counter"], row["flags"]) for row in rows] == [
-        (None, 15.25, 100, Flag.UNANCHORED),
+        (None, 15, 100, Flag.UNANCHORED),
         (50, 15, 150, 0),
         (25, 15.5, 175, 0),
     ]
@@ -119,5 +119,5 @@ def test_a_bad_series_is_refused_and_the_others_are_taken(tmp_path, bad, reason)
     ],
 )
 def test_other_files_are_named(tmp_path, content, reason):
-    (problem,) = ingest_answer(tmp_path, content).unreadable
+    (problem,) = ingest_answer(tmp_path, content).unreadable_places
     assert problem.startswith(f"{tmp_path}/a.json: {reason}")

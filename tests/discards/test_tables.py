@@ -138,7 +138,7 @@ def test_a_bad_row_is_refused_and_the_others_are_taken(tmp_path, line, reason):
 )
 def test_other_files_are_named(tmp_path, name, data, reason):
     summary = ingest_text(tmp_path, data, name)
-    (problem,) = summary.unreadable
+    (problem,) = summary.unreadable_places
     assert reason in problem
     assert "\n" not in problem
     assert summary.too_many_bad
@@ -146,7 +146,7 @@ def test_other_files_are_named(tmp_path, name, data, reason):
 
 def test_a_damaged_compressed_table_is_named(tmp_path):
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress((HEAD + "1,2,3\n" * 1000).encode())[:-20])
-    assert len(put(tmp_path / "store", tmp_path / "a.csv.gz").unreadable) == 1
+    assert put(tmp_path / "store", tmp_path / "a.csv.gz").unreadable == 1
 
 
 SAMPLES_1 = [(MIDNIGHT + second, float(second) + 0.25) for second in range(0, 50, 10)]

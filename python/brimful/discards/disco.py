@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from brimful.discards.archives import Piece
 from brimful.discards.columns import Columns, Decoded, Refused, sort_out
+from brimful.discards.regular import read_regular
+from brimful.discards.rows import as_numbers
 
 
 class _Sample1(msgspec.Struct, gc=False):
@@ -95,6 +97,8 @@ def decode(pieces: list[Piece], latest_s: float) -> Decoded:
 def _columns_at_once(pieces: list[Piece], generation: _Generation) -> Columns | None:
     """Read all lines, or nothing when any is not as it should be."""
     content = b"\n".join([piece.content for piece in pieces])
+    if generation is _SECOND and (regular := read_regular(content)) is not None:
+        return regular
     try:
         table = pyarrow.json.read_json(
             pa.BufferReader(content),
@@ -115,16 +119,14 @@ def _columns_at_once(pieces: list[Piece], generation: _Generation) -> Columns | 
     for name in ("metric", "hostname", "experiment"):
         encoded = table[name].dictionary_encode().chunk(0)
         try:
-            names[name] = (encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64))
+            names[name] = (encoded.dictionary.to_pylist(), as_numbers(encoded.indices).astype(np.int64))
         except UnicodeDecodeError:
             return None
     return Columns(
         line=np.arange(len(table)),
         names=names,
-        length=np.diff(lists.offsets.to_numpy()).astype(np.int64),
-        samples={
-            field.name: samples.field(place).to_numpy(zero_copy_only=False) for place, field in enumerate(samples.type)
-        },
+        length=np.diff(as_numbers(lists.offsets)).astype(np.int64),
+        samples={field.name: as_numbers(samples.field(place)) for place, field in enumerate(samples.type)},
     )
 
 

@@ -30,6 +30,7 @@ BATCH_BYTES = 1 << 20
 BUFFERED_ROWS = 3_000_000
 """Rows that wait for being merged into their days, twice: while some are merged, others are read."""
 _MAX_REASONS = 1000
+_MAX_PLACES = 1000
 _MAX_UNREAD = 10_000
 """Lines for the quarantine that are kept until their source is done."""
 
@@ -39,8 +40,10 @@ class IngestSummary(msgspec.Struct):
 
     sources_new: int = 0
     sources_known: int = 0
-    unreadable: list[str] = msgspec.field(default_factory=list)
-    """Sources and members that could not be read to their end, with the reason."""
+    unreadable: int = 0
+    """Sources and members that could not be read to their end."""
+    unreadable_places: list[str] = msgspec.field(default_factory=list)
+    """The first of them, with the reason."""
     lines: int = 0
     samples: int = 0
     repeated_samples: int = 0
@@ -63,12 +66,12 @@ class IngestSummary(msgspec.Struct):
     @property
     def bad_lines(self) -> int:
         """Lines that were not taken; what could not be read counts as one each."""
-        return sum(self.refused.values()) + len(self.unreadable)
+        return sum(self.refused.values()) + self.unreadable
 
     @property
     def too_many_bad(self) -> bool:
         """Whether more than the share that was allowed was bad."""
-        return self.bad_lines > self.max_bad * (self.lines + len(self.unreadable))
+        return self.bad_lines > self.max_bad * (self.lines + self.unreadable)
 
 
 class Progress(Protocol):
@@ -294,7 +297,9 @@ class _Ingest:
             )
         for unread in work.unread:
             place = f"{unread.source}: {unread.member}" if unread.member else unread.source
-            summary.unreadable.append(f"{place}: {unread.reason}")
+            summary.unreadable += 1
+            if summary.unreadable <= _MAX_PLACES:
+                summary.unreadable_places.append(f"{place}: {unread.reason}")
             self.unread.append(
                 {"source": unread.source, "member": unread.member, "line": 0, "reason": unread.reason, "text": ""}
             )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from brimful.discards.capacities import Capacities
 from brimful.discards.cleaning import NO_TAIL, Tail, ceilings_per_s, clean, merge, tail_of
 from brimful.discards.mislabelled import tell_apart
-from brimful.discards.rows import BIN_US, METRICS, Rows, empty_rows, from_table
+from brimful.discards.rows import BIN_US, METRICS, Rows, as_numbers, empty_rows, from_table
 from brimful.discards.schema import SAMPLES, Flag
 from brimful.discards.store import Partition, Store
 
@@ -106,15 +106,15 @@ def _write(store: Store, partition: Partition, table: pa.Table, stored: pa.Table
 
 def _counts(table: pa.Table) -> Counts:
     counts = Counts()
-    flags = table["flags"].to_numpy()
+    flags = as_numbers(table["flags"])
     for flag in Flag:
         number = int(np.count_nonzero(flags & int(flag)))
         if number:
             counts.flags[flag] = number
     metric = table["metric"].chunk(0)
-    codes: NDArray[np.int16] = metric.indices.to_numpy()
-    end = table["bin_end"].cast(pa.int64()).to_numpy()
-    start = table["bin_start"].cast(pa.int64()).to_numpy()
+    codes: NDArray[np.int16] = as_numbers(metric.indices)
+    end = as_numbers(table["bin_end"])
+    start = as_numbers(table["bin_start"])
     gap = np.maximum(start[1:] - end[:-1], 0) * (codes[1:] == codes[:-1])
     missing = np.bincount(codes[1:], np.round(gap / BIN_US), minlength=len(metric.dictionary))
     for name, number in zip(metric.dictionary.to_pylist(), missing, strict=True):

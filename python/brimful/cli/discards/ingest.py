@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import sys
 import time
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from brimful.discards.ingest import IngestSummary, Progress
 
 _DAY_S = 86_400
+_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3
+"""Of malloc.h."""
 _FLAGS = {
     "reset": "resets of counters, no value",
     "wrapped": "wraps of counters, value computed",
@@ -61,6 +64,7 @@ def ingest(
     from brimful.discards.capacities import Capacities
     from brimful.discards.store import Store
 
+    _keep_memory()
     allowed = units.parse_ratio(max_bad)
     files = ingesting.find_sources(sources)
     given = Capacities.parse(capacity) if capacity is not None else None
@@ -79,6 +83,17 @@ def ingest(
         )
     click.echo(_json(summary) if as_json else _text(summary))
     return 1 if summary.too_many_bad else 0
+
+
+def _keep_memory() -> None:
+    """Have the C library keep freed memory for the next array rather than give it back to the kernel each time.
+
+    Fetching it anew, page by page, takes a fifth of the CPU time otherwise. C libraries but GNU's do not know the call.
+    """
+    with contextlib.suppress(AttributeError, OSError):
+        set_option = ctypes.CDLL(None).mallopt
+        for option in (_M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD, _M_TOP_PAD):
+            set_option(option, 32 << 20)
 
 
 @contextlib.contextmanager
@@ -136,7 +151,7 @@ def _text(summary: IngestSummary) -> str:
     numbers = [
         ("sources, new", summary.sources_new),
         ("sources, known", summary.sources_known),
-        ("not readable to their end", len(summary.unreadable)),
+        ("not readable to their end", summary.unreadable),
         ("lines", summary.lines),
         ("lines, bad", summary.bad_lines),
         ("samples", summary.samples),
@@ -158,9 +173,9 @@ def _text(summary: IngestSummary) -> str:
         if len(most) > _SHOWN:
             lines.append(f"  and for {len(most) - _SHOWN} more reasons")
     if summary.unreadable:
-        lines += ["", "not readable to their end:", *(f"  {text}" for text in summary.unreadable[:_SHOWN])]
-        if len(summary.unreadable) > _SHOWN:
-            lines.append(f"  and {len(summary.unreadable) - _SHOWN} more")
+        lines += ["", "not readable to their end:", *(f"  {text}" for text in summary.unreadable_places[:_SHOWN])]
+        if summary.unreadable > _SHOWN:
+            lines.append(f"  and {summary.unreadable - _SHOWN} more")
     if summary.quarantine is not None:
         lines += ["", f"what could not be read: {summary.quarantine}"]
     if summary.too_many_bad:

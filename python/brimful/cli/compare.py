@@ -44,6 +44,8 @@ def compare(
 ) -> int:
     """Say whether RUNS take as much as the runs of a baseline: searches, or block devices.
 
+    Two runs on discards are put side by side, without a verdict.
+
     Exit code 1: a goal got worse beyond the tolerance. That is when the ratio of the means is below 1 - tolerance and
     its whole 95 % interval below 1. The interval takes in the spread between runs and the distance between the bounds
     of each. 0: no such goal. 2: the runs cannot be compared.
@@ -55,6 +57,8 @@ def compare(
     ours, theirs = [read_run(path) for path in runs], [read_run(path) for path in against]
     if all(file.run.subject == "block-device" for file in (*ours, *theirs)):
         return _compare_devices(ours, theirs, parse_ratio(tolerance), html_file, as_json)
+    if any(file.run.subject == "switch-discards" for file in (*ours, *theirs)):
+        return _compare_discards(ours, theirs, html_file, as_json)
     result = comparison.build(ours, theirs, tolerance=parse_ratio(tolerance))
     if html_file is not None:
         from brimful.report import comparison_html
@@ -85,3 +89,22 @@ def _compare_devices(
     else:
         click.echo(comparison.render(result, style=text.coloured if sys.stdout.isatty() else text.plain), nl=False)
     return 1 if result.regressed else 0
+
+
+def _compare_discards(ours: list[RunFile], theirs: list[RunFile], html_file: Path | None, as_json: bool) -> int:
+    from brimful.errors import UsageError
+    from brimful.report import text
+    from brimful.report.discards import comparison
+
+    if html_file is not None:
+        message = f"--html {html_file}: comparisons of discards are text or JSON"
+        raise UsageError(message)
+    if len(ours) != 1 or len(theirs) != 1:
+        message = "runs on discards are compared one with one; give one run before --against and one after it"
+        raise UsageError(message)
+    if as_json:
+        click.echo(comparison.to_json(ours[0], theirs[0]))
+    else:
+        style = text.coloured if sys.stdout.isatty() else text.plain
+        click.echo(comparison.render(ours[0], theirs[0], style=style), nl=False)
+    return 0

@@ -71,7 +71,12 @@ def holds_telemetry(name: str) -> bool:
 
 def pieces(path: Path, stream: Readable) -> Iterator[Piece | Unread]:
     """Give all lines of the telemetry in a file, in pieces, and what could not be read."""
-    yield from walk(path, stream, LEAVES, _lines)
+    found = False
+    for item in walk(path, stream, LEAVES, _lines):
+        found = True
+        yield item
+    if not found:
+        yield Unread(str(path), "", "has no file of telemetry in it")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,209 @@
+"""``brimful discards report``: what a store says, as a record and in all forms of reports."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from brimful.errors import UsageError
+
+if TYPE_CHECKING:
+    from brimful.discards.engine import Engine
+    from brimful.discards.record import Settings
+    from brimful.discards.store import Store
+    from brimful.records import RunFile
+
+Days = tuple[datetime.date, datetime.date]
+
+PUBLISHED_WINDOWS: tuple[Days, Days] = (
+    (datetime.date(2018, 2, 11), datetime.date(2018, 2, 25)),
+    (datetime.date(2018, 3, 11), datetime.date(2018, 3, 25)),
+)
+"""What the report of 2018 compares."""
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_DIRECTORY = click.Path(file_okay=False, path_type=Path)
+
+
+@click.command()
+@click.option("--store", "store_path", required=True, type=click.Path(path_type=Path), help="The store to read.")
+@click.option(
+    "--mode",
+    type=click.Choice(["correct", "report"]),
+    default="correct",
+    show_default=True,
+    help="Whose definitions hold: ours, or those of the report of 2018.",
+)
+@click.option("--before", metavar="DAY..DAY", help="Days before a change, both included.")
+@click.option("--after", metavar="DAY..DAY", help="Days after it. Without both: those of the report of 2018.")
+@click.option("--site", "sites", multiple=True, help="Only this site; may be given again.")
+@click.option("--out", type=_DIRECTORY, help="Directory of a new run to keep the record in.")
+@click.option("--html", "html_file", type=_FILE, help="Write one HTML file with all figures.")
+@click.option("--pdf", "pdf_file", type=_FILE, help="Write a PDF with all figures.")
+@click.option("--png", "png_directory", type=_DIRECTORY, help="Write each figure as a PNG file in this directory.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything that the report is made of as JSON.")
+@click.option(
+    "--engine", type=click.Choice(["duckdb", "spark"]), default="duckdb", show_default=True, help="What computes it."
+)
+@click.option("--memory", default="3GB", show_default=True, help="What the engine may use; DuckDB spills the rest.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Of the bootstrap behind intervals.")
+def report(
+    store_path: Path,
+    mode: str,
+    before: str | None,
+    after: str | None,
+    sites: tuple[str, ...],
+    out: Path | None,
+    html_file: Path | None,
+    pdf_file: Path | None,
+    png_directory: Path | None,
+    as_json: bool,
+    engine: str,
+    memory: str,
+    seed: int,
+) -> None:
+    """Say what the uplinks in a store dropped, when that began and stopped, and which tests it hit.
+
+    Prints the report; --html, --pdf and --png write it with its figures. With --out it can be shown again later:
+    brimful report DIRECTORY.
+    """
+    from brimful.cli import reports
+    from brimful.discards.store import Store
+
+    windows = _windows(before, after)
+    _check_memory(memory)
+    store = Store.open(store_path)
+    _check(store, sites, out)
+    run = _analyse(store, _settings(store, mode, windows, sites, seed), engine, memory)
+    if out is not None:
+        _keep(run, out)
+    reports.write_files(run, html_file=html_file, pdf_file=pdf_file, png_directory=png_directory)
+    if as_json:
+        click.echo(reports.as_json(run))
+    else:
+        click.echo(reports.as_text(run, columns=_columns()), nl=False)
+
+
+def _windows(before: str | None, after: str | None) -> tuple[Days, Days] | None:
+    if before is None and after is None:
+        return None
+    if before is None or after is None:
+        message = "--before and --after go together; give both, like --before 2018-02-11..2018-02-25"
+        raise UsageError(message)
+    first, second = _window("--before", before), _window("--after", after)
+    if first[1] >= second[0]:
+        message = f"--after {after}: begins before the end of --before {before}; the two must not overlap"
+        raise UsageError(message)
+    return first, second
+
+
+def _window(option: str, text: str) -> Days:
+    try:
+        first, last = (datetime.date.fromisoformat(part.strip()) for part in text.split(".."))
+    except ValueError as error:
+        message = f"{option} {text}: is no window; write it like 2018-02-11..2018-02-25"
+        raise UsageError(message) from error
+    if last < first:
+        message = f"{option} {text}: ends before it begins"
+        raise UsageError(message)
+    return first, last
+
+
+def _check_memory(text: str) -> None:
+    if re.fullmatch(r"[1-9][0-9]*[MG]B", text, re.ASCII) is None:
+        message = f"--memory {text}: is no amount of memory; write it like 3GB or 500MB"
+        raise UsageError(message)
+
+
+def _check(store: Store, sites: tuple[str, ...], out: Path | None) -> None:
+    """Find out what is wrong before anything long is begun."""
+    from brimful.runs import RECORD_NAME
+
+    there = sorted({*store.sites("samples"), *store.sites("tests")})
+    if not there:
+        message = f"{store.path}: the store is empty; fill it with brimful discards ingest and brimful discards tests"
+        raise UsageError(message)
+    for site in sites:
+        if site not in there:
+            shown = ", ".join(there[:12]) + (f" and {len(there) - 12} more" if len(there) > 12 else "")
+            message = f"--site {site}: the store has no such site; it has {shown}"
+            raise UsageError(message)
+    if out is not None and (out / RECORD_NAME).exists():
+        message = f"--out {out}: there is a run already; choose another directory"
+        raise UsageError(message)
+
+
+def _settings(
+    store: Store, mode: str, windows: tuple[Days, Days] | None, sites: tuple[str, ...], seed: int
+) -> Settings:
+    from brimful.discards.analysis import Mode
+    from brimful.discards.capacities import Capacities
+    from brimful.discards.record import Settings
+
+    if windows is None and all(_has_tests(store, window) for window in PUBLISHED_WINDOWS):
+        windows = PUBLISHED_WINDOWS
+    before, after = windows or (None, None)
+    return Settings(
+        mode=Mode(mode),
+        before=before,
+        after=after,
+        sites=sites,
+        capacities=Capacities.of_store(store),
+        seed=seed,
+    )
+
+
+def _has_tests(store: Store, window: Days) -> bool:
+    days = [window[0] + datetime.timedelta(days=number) for number in range((window[1] - window[0]).days + 1)]
+    return any(any((store.path / "tests").glob(f"site=*/day={day.isoformat()}")) for day in days)
+
+
+def _analyse(store: Store, settings: Settings, engine: str, memory: str) -> RunFile:
+    from brimful import runs
+    from brimful.discards.record import analyse
+
+    return analyse(
+        _connect(store, engine, memory),
+        settings,
+        store=str(store.path),
+        command=["brimful", *sys.argv[1:]],
+        started=runs.now().isoformat(timespec="seconds"),
+        progress=_say if sys.stderr.isatty() else lambda stage: None,
+    )
+
+
+def _connect(store: Store, engine: str, memory: str) -> Engine:
+    from brimful.discards import engine as engines
+
+    if engine == "spark":
+        # Java writes 3GB as 3g, 500MB as 500m.
+        return engines.connect_spark(store, driver_memory=memory.lower().removesuffix("b"))
+    return engines.connect_duckdb(store, memory_limit=memory)
+
+
+def _say(stage: str) -> None:
+    click.echo(f"brimful: {stage} ...", err=True)
+
+
+def _keep(run: RunFile, out: Path) -> None:
+    from brimful.files import write_atomically
+    from brimful.records import encode
+    from brimful.runs import RECORD_NAME
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"--out {out}: cannot make the directory: {error.strerror}"
+        raise UsageError(message) from error
+    write_atomically(out / RECORD_NAME, b"".join(encode(line) for line in run.lines()))
+    click.echo(f"wrote {out / RECORD_NAME}", err=True)
+
+
+def _columns() -> int:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 100

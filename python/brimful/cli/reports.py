@@ -1,0 +1,102 @@
+"""The report on a record, whatever it is of: each kind has modules of its own."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from brimful.errors import UsageError
+from brimful.files import write_atomically
+
+if TYPE_CHECKING:
+    from brimful.records import RunFile
+
+DEVICE, DISCARDS = "block-device", "switch-discards"
+
+
+def write_files(
+    file: RunFile, *, html_file: Path | None = None, pdf_file: Path | None = None, png_directory: Path | None = None
+) -> None:
+    """Write the report in the forms that were asked for."""
+    if pdf_file is not None:
+        _write_pdf(file, pdf_file)
+        click.echo(f"wrote {pdf_file}", err=True)
+    if png_directory is not None:
+        for path in _write_png(file, png_directory):
+            click.echo(f"wrote {path}", err=True)
+    if html_file is not None:
+        write_atomically(html_file, _page(file).encode())
+        click.echo(f"wrote {html_file}", err=True)
+
+
+def as_text(file: RunFile, *, columns: int = 100) -> str:
+    """Give the report for a terminal of so many columns."""
+    from brimful.report import text
+
+    style = text.coloured if sys.stdout.isatty() else text.plain
+    if file.run.subject == DEVICE:
+        from brimful.report.iocost.text import render as render_device
+
+        return render_device(file, style=style)
+    if file.run.subject == DISCARDS:
+        from brimful.report.discards.text import render as render_discards
+
+        return render_discards(file, style=style, columns=columns)
+    from brimful.report import model
+
+    return text.render(model.build(file), style=style)
+
+
+def as_json(file: RunFile) -> str:
+    """Give everything that the report is made of."""
+    if file.run.subject == DEVICE:
+        from brimful.report.iocost.export import to_json as device_to_json
+
+        return device_to_json([file])
+    if file.run.subject == DISCARDS:
+        from brimful.report.discards.export import to_json as discards_to_json
+
+        return discards_to_json(file)
+    from brimful.report import export, model
+
+    return export.to_json(model.build(file))
+
+
+def _write_pdf(file: RunFile, path: Path) -> None:
+    if file.run.subject == DEVICE:
+        from brimful.report.iocost.pdf import write as write_device
+
+        write_device(file, path)
+    elif file.run.subject == DISCARDS:
+        from brimful.report.discards.pdf import write as write_discards
+
+        write_discards(file, path)
+    else:
+        message = f"--pdf {path}: a {file.run.subject} has no PDF report; use --html and print it"
+        raise UsageError(message)
+
+
+def _write_png(file: RunFile, directory: Path) -> list[Path]:
+    if file.run.subject != DISCARDS:
+        message = f"--png {directory}: only a report on discards has figures as files; use --html"
+        raise UsageError(message)
+    from brimful.report.discards import png
+
+    return png.write(file, directory)
+
+
+def _page(file: RunFile) -> str:
+    if file.run.subject == DEVICE:
+        from brimful.report.iocost.html import render as render_device
+
+        return render_device(file)
+    if file.run.subject == DISCARDS:
+        from brimful.report.discards.html import render as render_discards
+
+        return render_discards(file)
+    from brimful.report import html, model
+
+    return html.render(model.build(file))

@@ -1,0 +1,399 @@
+"""The questions, as Ibis expressions: what the switch dropped, what users saw, and which tests are tainted.
+
+Every function takes the tables ``samples`` and ``tests`` of `brimful.discards.schema`, with ``site`` and ``day``, and
+gives an expression that DuckDB, Spark and BigQuery compute alike: equality joins, counts and ranks only.
+"""
+
+from __future__ import annotations
+
+import datetime
+import enum
+from collections.abc import Sequence
+
+import ibis
+from ibis import _
+from ibis.expr.types import Table, Value
+
+OCTETS = "switch.octets.uplink.tx"
+UNICAST = "switch.unicast.uplink.tx"
+DISCARDS = "switch.discards.uplink.tx"
+
+BIN_S = 10
+MOST_BINS_OF_A_SAMPLE = 30
+"""A sample of a longer span counts in sums of a day, but does not say when within its span."""
+MOST_BINS_OF_A_TEST = 361
+"""An hour. What overlaps a longer test is unknown."""
+FEWEST_TESTS = 11
+"""That a client of a cohort has in each period, as in the report."""
+
+REPORT_MACHINE = "mlab1"
+REPORT_MONITORING_CLIENTS = (
+    "45.56.98.222",
+    "2600:3c03::f03c:91ff:fe33:819",
+    "35.225.75.192",
+    "35.192.37.249",
+    "35.193.254.117",
+)
+"""Addresses of the operator's own monitoring, which the report excludes."""
+MONITORING_CLIENTS = (
+    *REPORT_MONITORING_CLIENTS,
+    "23.228.128.99",
+    "2605:a601:f1ff:fffe::99",
+    "35.202.153.90",
+    "35.188.150.110",
+)
+"""The same as it is listed since."""
+
+Days = tuple[datetime.date, datetime.date]
+"""First and last day, both included."""
+
+
+class Mode(enum.Enum):
+    """Whose definitions hold."""
+
+    CORRECT = "correct"
+    """Those of brimful."""
+    REPORT = "report"
+    """Those of the notebook of the 2018 report, to compare with what it published."""
+
+
+def daily_uplink_rate(samples: Table, capacities: Table | None = None, *, mode: Mode = Mode.CORRECT) -> Table:
+    """Give the median rate of the uplink over the bins of each site and day.
+
+    Of the machines of a site, which all poll the same port, the one with the most bins of the day counts.
+
+    Parameters
+    ----------
+    capacities
+        ``site``, ``since`` (a day) and ``capacity_bps``; with them there is a ``utilisation`` (0..1).
+    """
+    if mode is Mode.REPORT:
+        delivered = _delivered(samples, OCTETS).select("site", "day", rate_bps=_.value * 8 / BIN_S)
+        rates = _middle(delivered, ["site", "day"], "rate_bps", mode).rename(bins="rows")
+    else:
+        pieces = _pieces(samples.filter(_.metric == OCTETS, _.usable)).filter(_.in_bin)
+        rates = _middle(
+            pieces.select("site", "day", "machine", rate_bps=_.value_per_s * 8),
+            ["site", "day", "machine"],
+            "rate_bps",
+            mode,
+        )
+        rates = _fullest(rates.rename(bins="rows"))
+    if capacities is None:
+        return rates
+    return _with_utilisation(rates, capacities)
+
+
+def daily_download_rate(
+    tests: Table, *, excluded_clients: Sequence[str] | None = None, mode: Mode = Mode.CORRECT
+) -> Table:
+    """Give the median over clients of each client's median download rate (the report: best one) of a site and day."""
+    downloads = _valid_downloads(tests, excluded_clients, mode)
+    of_client = ["site", "day", "client"]
+    if mode is Mode.REPORT:
+        rates = downloads.group_by(of_client).agg(rate_bps=_.rate_bps.max())
+    else:
+        rates = _middle(downloads, of_client, "rate_bps", mode)
+    return _middle(rates, ["site", "day"], "rate_bps", mode).rename(clients="rows")
+
+
+def daily_loss_ratio(samples: Table, *, mode: Mode = Mode.CORRECT) -> Table:
+    """Give the packets that the uplink discarded, of those it was given, for each site and day.
+
+    ``excluded_bins`` are those without a usable value of both counters. The report excludes whole days instead: those
+    of 1 % and more.
+    """
+    keys = ["site", "day", "machine"]
+    if mode is Mode.REPORT:
+        delivered = _delivered(samples, DISCARDS, UNICAST)
+        sums = delivered.group_by(keys).agg(
+            discards=_.value.sum(where=_.metric == DISCARDS),
+            packets=_.value.sum(where=_.metric == UNICAST),
+            bins=(_.metric == DISCARDS).sum(),
+            bins_with_discards=((_.metric == DISCARDS) & (_.value > 0)).sum(),
+        )
+        ratios = sums.mutate(excluded_bins=ibis.literal(0, "int64"), loss_ratio=_.discards / _.packets.nullif(0))
+        return ratios.filter(_.discards < _.packets, _.loss_ratio < 0.01)
+    bins = (
+        _pieces(samples.filter(_.metric.isin([DISCARDS, UNICAST])))
+        .group_by(["site", "machine", "start"])
+        .agg(
+            bin_discards=_.value.sum(where=_.metric == DISCARDS),
+            bin_packets=_.value.sum(where=_.metric == UNICAST),
+            in_bin=_.in_bin.cast("int64").min() == 1,
+        )
+        .mutate(day=_.start.date(), known=_.bin_discards.notnull() & _.bin_packets.notnull())
+    )
+    sums = bins.group_by(keys).agg(
+        discards=_.bin_discards.sum(where=_.known).coalesce(0.0),
+        packets=_.bin_packets.sum(where=_.known).coalesce(0.0),
+        bins=(_.known & _.in_bin).sum(),
+        bins_with_discards=(_.known & _.in_bin & (_.bin_discards > 0)).sum(),
+        excluded_bins=(~_.known).sum(),
+    )
+    return _fullest(sums.mutate(loss_ratio=_.discards / _.packets.nullif(0)))
+
+
+def daily_retransmission_ratio(
+    tests: Table, *, excluded_clients: Sequence[str] | None = None, mode: Mode = Mode.CORRECT
+) -> Table:
+    """Give how much of what was sent to clients was sent again, for each site and day.
+
+    ``worst_ratio`` is the median over clients of each one's worst test; ``total_ratio`` is the sum of what was
+    retransmitted over the sum of what was sent, which compares with `daily_loss_ratio`. Tests that count segments and
+    such that count bytes have rows of their own. The report has one for each ``server_name``.
+    """
+    keys = ["site", "day", "server_name" if mode is Mode.REPORT else "retransmission_unit"]
+    downloads = _valid_downloads(tests, excluded_clients, mode).filter(_.retransmitted.notnull(), _.sent > 0)
+    ratios = downloads.mutate(ratio=_.retransmitted / _.sent)
+    worst = ratios.group_by([*keys, "client"]).agg(worst_ratio=_.ratio.max())
+    totals = ratios.group_by(keys).agg(total_ratio=_.retransmitted.sum() / _.sent.sum())
+    return _middle(worst, keys, "worst_ratio", mode).rename(clients="rows").join(totals, keys)
+
+
+def clients_before_after(
+    tests: Table,
+    before: Days,
+    after: Days,
+    minimum_tests: int = FEWEST_TESTS,
+    *,
+    excluded_clients: Sequence[str] | None = None,
+    mode: Mode = Mode.CORRECT,
+) -> Table:
+    """Give what each client of a cohort saw before and after a change.
+
+    The cohort of a site are the clients with ``minimum_tests`` in both periods at this site. The report counts the
+    tests at all sites of a metro, keeps machines apart, and drops what has one test only.
+    """
+    in_before, in_after = _.day.between(*before), _.day.between(*after)
+    downloads = (
+        _valid_downloads(tests, excluded_clients, mode)
+        .filter(in_before | in_after)
+        .mutate(period=ibis.ifelse(in_before, "before", "after"))
+    )
+    if mode is Mode.REPORT:
+        origin = ["server_name", "logged", "client", "client_port", "server", "server_port"]
+        kept = ["site", "machine", "period", "metro", "rate_bps"]
+        downloads = downloads.mutate(metro=_.site.substr(0, 3).upper()).select(*origin, *kept).distinct()
+    place = "metro" if mode is Mode.REPORT else "site"
+    counts = downloads.group_by([place, "client"]).agg(
+        tests_before=(_.period == "before").sum(), tests_after=(_.period == "after").sum()
+    )
+    cohort = counts.filter(_.tests_before >= minimum_tests, _.tests_after >= minimum_tests)
+    chosen = downloads.semi_join(cohort, [place, "client"])
+    keys = ["site", "machine", "period", "client"] if mode is Mode.REPORT else ["site", "period", "client"]
+    statistics = chosen.group_by(keys).agg(
+        tests=_.count(),
+        max_bps=_.rate_bps.max(),
+        min_bps=_.rate_bps.min(),
+        mean_bps=_.rate_bps.mean(),
+        stddev_bps=_.rate_bps.std(how="sample"),
+    )
+    if mode is Mode.REPORT:
+        statistics = statistics.filter(_.tests > 1)
+    medians = _middle(chosen.rename(median_bps="rate_bps"), keys, "median_bps", mode).drop("rows")
+    return statistics.join(medians, keys)
+
+
+def test_overlap(tests: Table, samples: Table, *, mode: Mode = Mode.CORRECT) -> Table:  # noqa: PT028
+    """Give for each download what the uplink discarded while it ran.
+
+    A test overlaps a bin if it begins before the bin ends and ends after the bin begins. What its own machine polled
+    counts; bins that this one missed are taken from the machine of the site that sorts first. ``overlap`` is
+    ``non-zero``, ``zero`` where all bins are known, else ``unknown``.
+
+    The report looks at two bins for each test of one machine, the second and the third, and takes unknown as zero.
+    """
+    downloads = tests.filter(_.direction == "download")
+    if mode is Mode.REPORT:
+        downloads = downloads.filter(_.machine == REPORT_MACHINE).mutate(
+            day=_.logged.date(), rate_bps=_rate_of_sending(downloads)
+        )
+        hits = _hits_of_the_report(downloads, samples)
+        bins: Value = ibis.literal(2, "int64")
+    else:
+        hits = _hits(downloads, samples)
+        bins = _last_cell(_.end) - _cell(_.start) + 1
+    keys = ["site", "day", "test_id"]
+    sums = hits.group_by(keys).agg(
+        hits=_.count(),
+        bins_with_discards=(_.value > 0).sum(),
+        discards=_.value.sum(),
+        worst_discards=_.value.max(),
+    )
+    columns = ("test_id", "site", "day", "machine", "client", "start", "end", "rate_bps")
+    joined = downloads.select(*columns, bins=bins).left_join(sums, keys)
+    rows = joined.select(
+        *columns,
+        "bins",
+        covered_bins=ibis.least(_.hits.coalesce(0), _.bins),
+        bins_with_discards=_.bins_with_discards.coalesce(0),
+        discards=_.discards.coalesce(0.0),
+        worst_discards=_.worst_discards.coalesce(0.0),
+    )
+    otherwise = "zero" if mode is Mode.REPORT else "unknown"
+    return rows.mutate(
+        coverage=_.covered_bins / _.bins.nullif(0),
+        overlap=ibis.cases(
+            (_.discards > 0, "non-zero"), ((_.bins > 0) & (_.covered_bins == _.bins), "zero"), else_=otherwise
+        ),
+    )
+
+
+def daily_test_counts(overlap: Table) -> Table:
+    """Count the tests of `test_overlap` of each site, day and class."""
+    return overlap.group_by(["site", "day", "overlap"]).agg(tests=_.count())
+
+
+def dose_response(overlap: Table) -> Table:
+    """Give for each client that has tests of both classes at a site: its rates with and without discards.
+
+    Rates are means of log10 of bit/s. Tests of which the overlap is unknown say nothing.
+    """
+    told = overlap.filter(_.overlap != "unknown", _.rate_bps > 0, _.client.notnull()).mutate(
+        with_discards=_.overlap == "non-zero", log_rate=_.rate_bps.log10()
+    )
+    clients = told.group_by(["site", "client"]).agg(
+        tests_with=_.with_discards.sum(),
+        tests_without=(~_.with_discards).sum(),
+        mean_log10_bps_with=_.log_rate.mean(where=_.with_discards),
+        mean_log10_bps_without=_.log_rate.mean(where=~_.with_discards),
+        discards_per_test_with=_.discards.mean(where=_.with_discards),
+    )
+    return clients.filter(_.tests_with > 0, _.tests_without > 0)
+
+
+def _valid_downloads(tests: Table, excluded_clients: Sequence[str] | None, mode: Mode) -> Table:
+    """Give the downloads that measured something: a million bytes, 9 s and more, of users.
+
+    Sources that do not say bytes or duration are believed.
+    """
+    excluded = excluded_clients
+    if excluded is None:
+        excluded = REPORT_MONITORING_CLIENTS if mode is Mode.REPORT else MONITORING_CLIENTS
+    users = tests.filter(_.direction == "download", _.client.notnull(), _.client.notin(list(excluded)))
+    enough, long_enough = _.bytes >= 1_000_000, (_.sending_s >= 9) & (_.sending_s < 600)
+    if mode is Mode.REPORT:
+        valid = users.filter(enough, long_enough)
+        return valid.mutate(day=_.logged.date(), rate_bps=_rate_of_sending(valid))
+    return users.filter(_.bytes.isnull() | enough, _.sending_s.isnull() | long_enough, _.rate_bps.notnull())
+
+
+def _rate_of_sending(tests: Table) -> Value:
+    return tests.bytes * 8 / tests.sending_s.nullif(0)
+
+
+def _delivered(samples: Table, *metrics: str) -> Table:
+    """Give what the report summed up: the values of one machine as they were delivered, right or wrong."""
+    rows = samples.filter(_.machine == REPORT_MACHINE, _.metric.isin(metrics))
+    return rows.mutate(value=ibis.coalesce(_.reported.cast("float64"), _.value)).filter(_.value.notnull())
+
+
+def _pieces(samples: Table) -> Table:
+    """Cut samples into bins of 10 s; one that covers several, because polls were missed, counts in equal parts.
+
+    ``in_bin`` is false for a sample of a span that is too long for this: it stays whole. A sample that is not usable
+    has no value.
+    """
+    spans = (_.span_s / BIN_S + 0.5).floor().cast("int64")
+    spanned = samples.mutate(
+        value=ibis.ifelse(_.usable, _.value, ibis.null("float64")),
+        parts=ibis.ifelse(spans > MOST_BINS_OF_A_SAMPLE, 0, ibis.greatest(spans, 1)),
+    )
+    cut = spanned.join(_parts(MOST_BINS_OF_A_SAMPLE), "parts")
+    pieces = cut.mutate(start=_.bin_start + (_.part * BIN_S).as_interval("s"))
+    return pieces.select(
+        "site",
+        "machine",
+        "metric",
+        "start",
+        day=_.start.date(),
+        value=_.value / ibis.greatest(_.parts, 1),
+        value_per_s=_.value / _.span_s,
+        in_bin=_.parts > 0,
+    )
+
+
+def _parts(most: int) -> Table:
+    """Give (parts, part) with part < parts <= most, and (0, 0): joined on parts, it repeats a row so many times."""
+    numbers = _numbers().filter(_.number <= most)
+    pairs = numbers.select(parts=_.number).cross_join(numbers.view().select(part=_.number))
+    return pairs.filter((_.part < _.parts) | (_.parts + _.part == 0))
+
+
+def _numbers() -> Table:
+    """Give 0..399; of two lists, for BigQuery writes one out four times."""
+    digits = ibis.literal(list(range(20)), type="array<int64>").unnest().name("digit").as_table()
+    return digits.cross_join(digits.view().select(high=_.digit)).select(number=_.high * 20 + _.digit)
+
+
+def _seconds(time: Value) -> Value:
+    # Engines differ in how they round a fraction, so there must be none.
+    return time.truncate("s").epoch_seconds().cast("int64")
+
+
+def _cell(time: Value) -> Value:
+    """Give the number of the 10 s of Unix time that an instant is in."""
+    return _seconds(time) // BIN_S
+
+
+def _last_cell(end: Value) -> Value:
+    return _cell(end - ibis.interval(microseconds=1))
+
+
+def _hits(downloads: Table, samples: Table) -> Table:
+    """Give a row for each pair of a test and a piece that it overlaps."""
+    pieces = _pieces(samples.filter(_.metric == DISCARDS, _.usable)).filter(_.in_bin)
+    served = pieces.select("site", cell=_cell(_.start), piece_start=_.start, polled_by=_.machine, value=_.value)
+    # A piece need not begin on the 10 s, so one that begins in the cell before may reach into the test.
+    timed = downloads.select("site", "day", "test_id", "machine", "start", "end", first=_cell(_.start) - 1)
+    timed = timed.mutate(parts=_last_cell(_.end) - _.first + 1)
+    probes = timed.join(_parts(MOST_BINS_OF_A_TEST + 1), "parts").mutate(cell=_.first + _.part)
+    candidates = probes.join(served, ["site", "cell"])
+    # The machine of the test sorts before all others.
+    ranked = candidates.mutate(rank=ibis.ifelse(_.polled_by == _.machine, "", _.polled_by))
+    of_cell = ibis.window(group_by=["site", "day", "test_id", "cell"])
+    best = ranked.mutate(best=_.rank.min().over(of_cell)).filter(_.rank == _.best)
+    return best.filter(_.piece_start < _.end, _.piece_start + ibis.interval(seconds=BIN_S) > _.start)
+
+
+def _hits_of_the_report(downloads: Table, samples: Table) -> Table:
+    """Give a row for each test and sample labelled 10 s or 20 s after the start of the test, cut to 10 s."""
+    delivered = _delivered(samples, DISCARDS).filter(_seconds(_.bin_start) % BIN_S == 0)
+    labelled = delivered.select("site", cell=_cell(_.bin_start), value=_.value)
+    timed = downloads.select("site", "day", "test_id", first=_cell(_.start))
+    probes = timed.cross_join(_numbers().filter(_.number.isin([1, 2]))).mutate(cell=_.first + _.number)
+    return probes.join(labelled, ["site", "cell"])
+
+
+def _middle(rows: Table, keys: list[str], column: str, mode: Mode) -> Table:
+    """Give the median of a column, or the quantile 49/101 by nearest rank that the report has, and ``rows``.
+
+    By rank, because the quantiles of engines are of different definitions or approximate.
+    """
+    known = rows.select(*keys, column).filter(_[column].notnull())
+    ranked = known.mutate(
+        rank=ibis.row_number().over(ibis.window(group_by=keys, order_by=column)) + 1,
+        rows=ibis._.count().over(ibis.window(group_by=keys)),
+    )
+    if mode is Mode.REPORT:
+        middle = ranked.filter(_["rank"] * 101 >= _.rows * 49, (_["rank"] - 1) * 101 < _.rows * 49)
+    else:
+        middle = ranked.filter(_["rank"] * 2 >= _.rows, _["rank"] * 2 <= _.rows + 2)
+    return middle.group_by(keys).agg(**{column: _[column].mean(), "rows": _.rows.max()})
+
+
+def _fullest(rows: Table) -> Table:
+    """Give for each site and day the row of the machine with the most bins, of equals of the first by name."""
+    order = ibis.window(group_by=["site", "day"], order_by=[ibis.desc("bins"), "machine"])
+    return rows.mutate(place=ibis.row_number().over(order)).filter(_.place == 0).drop("place")
+
+
+def _with_utilisation(rates: Table, capacities: Table) -> Table:
+    """Add the share of the capacity that held on the day; nothing where none is known."""
+    keys = ["site", "day"]
+    candidates = rates.select(*keys).join(capacities, "site").filter(_.since <= _.day)
+    latest = ibis.window(group_by=keys, order_by=ibis.desc("since"))
+    holding = candidates.mutate(place=ibis.row_number().over(latest)).filter(_.place == 0)
+    joined = rates.left_join(holding.select(*keys, "capacity_bps"), keys)
+    return joined.select(*rates.columns, utilisation=_.rate_bps / _.capacity_bps)

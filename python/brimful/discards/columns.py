@@ -1,0 +1,200 @@
+"""Samples in columns, whatever they were read from: what cannot be right is refused, the rest becomes rows."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brimful.discards.mislabelled import FIXED_ON_S
+from brimful.discards.rows import (
+    BIN_US,
+    CODES,
+    DELTA,
+    FIXED,
+    LOCAL_OCTETS_RX,
+    LOCAL_OCTETS_TX,
+    SECOND_US,
+    UNKNOWN_DIRECTION,
+    Rows,
+    day_of,
+    empty_rows,
+)
+
+EARLIEST_S = int(datetime.datetime(2009, 1, 1, tzinfo=datetime.UTC).timestamp())
+"""M-Lab did not measure before."""
+_MACHINE = re.compile(r"mlab([1-4])[.-]([a-z]{3}[0-9]{2}t?)(?![a-z0-9])")
+_SWITCH = re.compile(r"s[0-9]+[.-]([a-z]{3}[0-9]{2}t?)(?![a-z0-9])")
+_NAME_LENGTH = 80
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A line that was not taken."""
+
+    source: str
+    member: str
+    line: int
+    reason: str
+    text: str
+
+
+@dataclass
+class Decoded:
+    """What a number of pieces hold."""
+
+    rows: dict[tuple[str, str, int], Rows] = field(default_factory=dict)
+    """By site, machine and day (since 1970)."""
+    refused: list[Refused] = field(default_factory=list)
+    lines: int = 0
+    samples: int = 0
+    """That were delivered."""
+    repeated: int = 0
+    """Samples of the first generation that the next file begins with."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Lines as columns; those that could not be read are absent."""
+
+    line: NDArray[np.int64]
+    """Place of each among all lines."""
+    names: dict[str, tuple[list[str], NDArray[np.int64]]]
+    """Of ``metric``, ``hostname`` and ``experiment``: the different ones, and which of them each line has."""
+    length: NDArray[np.int64]
+    """Samples of each line."""
+    samples: dict[str, NDArray[Any]]
+
+
+def sort_out(
+    columns: Columns,
+    latest_s: float,
+    refused: dict[int, str],
+    decoded: Decoded,
+    *,
+    file_of_line: NDArray[np.intp] | None = None,
+) -> None:
+    """Refuse what cannot be right; file the rest under site, machine and day.
+
+    Parameters
+    ----------
+    columns
+        Samples with a ``counter`` have the end of their bin for a timestamp, others its start.
+    latest_s
+        Nothing after this Unix time can be right.
+    refused
+        Gets the numbers of lines that are refused, with the reason.
+    decoded
+        Gets the rows.
+    file_of_line
+        Which of a number of files each line is from, where files may call two metrics the same.
+    """
+    counted = "counter" in columns.samples
+    places, place = _places(columns)
+    metric = np.array([CODES.get(name, -1) for name in columns.names["metric"][0]])[columns.names["metric"][1]]
+    good = np.ones(len(columns.line), bool)
+
+    def refuse(wrong: NDArray[np.bool_], reason: str) -> None:
+        nonlocal good
+        for number in columns.line[wrong & good]:
+            refused[int(number)] = reason
+        good = good & ~wrong
+
+    for code, known in enumerate(places):
+        if isinstance(known, str):
+            refuse(place == code, known)
+    refuse(metric < 0, "has no metric of a switch")
+    line_of_sample = np.repeat(np.arange(len(columns.line)), columns.length)
+    timestamp = columns.samples["timestamp"]
+    for reason, wrong in wrong_clocks(timestamp, latest_s):
+        if wrong.any():
+            refuse(np.bincount(line_of_sample[wrong], minlength=len(good)) > 0, reason)
+    if not counted:
+        wrong = ~((columns.samples["value"] >= 0) & np.isfinite(columns.samples["value"]))
+        refuse(np.bincount(line_of_sample[wrong], minlength=len(good)) > 0, "a value is not a count")
+    if file_of_line is not None:
+        first = np.cumsum(columns.length) - columns.length
+        started = np.where(columns.length > 0, np.append(timestamp, 0)[first], 0)
+        metric = _unlabelled(metric, file_of_line * len(places) + place, started)
+
+    taken = good[line_of_sample]
+    chosen = slice(None) if taken.all() else np.flatnonzero(taken)
+    line_of_sample = line_of_sample[chosen]
+    rows = empty_rows(len(line_of_sample))
+    rows["metric"] = metric[line_of_sample]
+    at_us = timestamp[chosen] * SECOND_US
+    if counted:
+        rows["kind"] = DELTA
+        rows["end_us"] = at_us
+        rows["delivered"] = columns.samples["value"][chosen]
+        rows["counter"] = columns.samples["counter"][chosen]
+    else:
+        rows["kind"] = FIXED
+        rows["start_us"] = at_us
+        rows["end_us"] = at_us + BIN_US
+        rows["value"] = columns.samples["value"][chosen]
+    put(decoded, rows, place[line_of_sample], places)
+
+
+def wrong_clocks(timestamp: NDArray[Any], latest_s: float) -> Iterable[tuple[str, NDArray[np.bool_]]]:
+    """Give what can be wrong with times in Unix seconds, and which have it."""
+    for unit, least in (("nanoseconds", 10**17), ("microseconds", 10**14), ("milliseconds", 10**11)):
+        yield f"timestamps are in {unit}, not in seconds", timestamp >= least
+    yield "a timestamp is in the future", timestamp > latest_s
+    yield "a timestamp is before 2009", timestamp < EARLIEST_S
+
+
+def _places(columns: Columns) -> tuple[list[tuple[str, str] | str], NDArray[np.int64]]:
+    """Give the different pairs of site and machine, or what is wrong with them; and which of them each line has."""
+    hosts, host = columns.names["hostname"]
+    switches, switch = columns.names["experiment"]
+    pairs, place = np.unique(host * len(switches) + switch, return_inverse=True)
+    return [_place(hosts[pair // len(switches)], switches[pair % len(switches)]) for pair in pairs], place
+
+
+def _place(host: str, switch: str) -> tuple[str, str] | str:
+    """Give site and machine, or what is wrong.
+
+    >>> _place("mlab2-dfw07.mlab-oti.measurement-lab.org", "s1-dfw07.measurement-lab.org")
+    ('dfw07', 'mlab2')
+    """
+    machine = _MACHINE.match(host)
+    if machine is None:
+        return f"hostname {host[:_NAME_LENGTH]!r} is no machine of a site"
+    site = _SWITCH.match(switch)
+    if site is None:
+        return f"experiment {switch[:_NAME_LENGTH]!r} is no switch of a site"
+    if site[1] != machine[2]:
+        return f"is of another switch: {switch[:_NAME_LENGTH]} is not that of {host[:_NAME_LENGTH]}"
+    return machine[2], f"mlab{machine[1]}"
+
+
+def _unlabelled(metric: NDArray[np.int64], file: NDArray[np.int64], started_s: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Take away the direction of local octets where a file calls both the same.
+
+    Before the cut-off a file that has one direction alone may mean either.
+    """
+    received = np.isin(file, file[metric == LOCAL_OCTETS_RX])
+    transmitted = metric == LOCAL_OCTETS_TX
+    twice = np.bincount(file, transmitted)[file] > 1
+    return np.where(transmitted & ~received & (twice | (started_s < FIXED_ON_S)), UNKNOWN_DIRECTION, metric)
+
+
+def put(decoded: Decoded, rows: Rows, place: NDArray[np.int64], places: Sequence[tuple[str, str] | str]) -> None:
+    """File rows under site, machine and day; ``place`` tells which of the places each is of."""
+    if not len(rows):
+        return
+    day = day_of(rows["end_us"])
+    days = int(day.max()) + 1
+    key = place * days + day
+    # Nearly always all of one place and a day or two.
+    keys = [int(key[0])] if (key == key[0]).all() else [int(one) for one in np.unique(key)]
+    for one in keys:
+        known = places[one // days]
+        if isinstance(known, tuple):
+            decoded.rows[*known, one % days] = rows if len(keys) == 1 else rows[key == one]

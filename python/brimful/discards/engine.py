@@ -1,0 +1,267 @@
+"""What computes the questions of `brimful.discards.analysis`: DuckDB in this process, or Spark."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+import ibis
+import pyarrow as pa
+from ibis.expr.types import Table
+
+from brimful.discards import schema
+from brimful.discards.store import Partition, Store
+from brimful.errors import BrimfulError, UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Question = Callable[[Table, Table], Table]
+"""From the samples and the tests to a table; every row of the answer is of one site and needs this site only."""
+
+COLUMNS = {"samples": schema.SAMPLES, "tests": schema.TESTS}
+"""Of the tables; with them come ``site`` and ``day``."""
+MEMORY_LIMIT = "3GB"
+
+
+class Engine(ABC):
+    """Has the tables of a store and computes expressions of them."""
+
+    monitoring_clients: list[str] | None = None
+    """Client addresses of the operator's own monitoring as they are in the store; nothing where it does not say."""
+
+    @abstractmethod
+    def samples(self, site: str | None = None) -> Table:
+        """Give the samples, of one site or of all."""
+
+    @abstractmethod
+    def tests(self, site: str | None = None) -> Table:
+        """Give the tests, of one site or of all."""
+
+    @abstractmethod
+    def rows(self, expression: Table) -> pa.Table:
+        """Compute an expression.
+
+        Raises
+        ------
+        BrimfulError
+            When it cannot be computed.
+        """
+
+    def table(self, rows: pa.Table) -> Table:
+        """Give rows from elsewhere (capacities, say) as a table that expressions can use."""
+        return ibis.memtable(rows)
+
+    def each_site(self, question: Question, sites: Sequence[str] = ()) -> Iterator[pa.Table]:
+        """Compute a question for each of some sites, or of all; an engine of many machines does all at once."""
+
+        def of_sites(table: Table) -> Table:
+            return table.filter(table.site.isin(list(sites))) if sites else table
+
+        yield self.rows(question(of_sites(self.samples()), of_sites(self.tests())))
+
+    def per_site(self, question: Question) -> pa.Table:
+        """Compute a question for all sites, in one table."""
+        return pa.concat_tables(self.each_site(question))
+
+
+class _StoreEngine(Engine):
+    """Reads the files of a store where they are."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.monitoring_clients = _monitoring_clients(store)
+        self._tables: dict[tuple[str, str | None], Table] = {}
+
+    def samples(self, site: str | None = None) -> Table:
+        """Give the samples, of one site or of all."""
+        return self._table("samples", site)
+
+    def tests(self, site: str | None = None) -> Table:
+        """Give the tests, of one site or of all."""
+        return self._table("tests", site)
+
+    def _table(self, name: str, site: str | None) -> Table:
+        if (name, site) not in self._tables:
+            sites = self.store.sites(name)
+            there = bool(sites) if site is None else site in sites
+            self._tables[name, site] = self._read(name, site) if there else self.table(no_rows(name))
+        return self._tables[name, site]
+
+    @abstractmethod
+    def _read(self, name: str, site: str | None) -> Table:
+        """Give a table that has files."""
+
+    def _failed(self, engine: str, error: Exception) -> BrimfulError:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        return BrimfulError(f"{self.store.path}: {engine} cannot compute this: {reason}")
+
+
+class DuckDB(_StoreEngine):
+    """DuckDB in this process; what does not fit into its memory is spilled."""
+
+    def __init__(self, store: Store, memory_limit: str, threads: int | None, spill: Path) -> None:
+        super().__init__(store)
+        settings: dict[str, object] = {"memory_limit": memory_limit, "temp_directory": str(spill)}
+        if threads is not None:
+            settings["threads"] = threads
+        try:
+            self.backend = ibis.duckdb.connect(**settings, preserve_insertion_order=False)
+            # Bars are for programs to draw.
+            self.backend.settings["enable_progress_bar"] = False
+        except duckdb.Error as error:
+            raise self._failed("DuckDB", error) from error
+
+    def rows(self, expression: Table) -> pa.Table:
+        """Compute an expression."""
+        try:
+            return self.backend.to_pyarrow(expression)
+        except duckdb.Error as error:
+            raise self._failed("DuckDB", error) from error
+
+    def each_site(self, question: Question, sites: Sequence[str] = ()) -> Iterator[pa.Table]:
+        """Compute a question for one site after the other, so that memory does not grow with their number.
+
+        Raises
+        ------
+        UsageError
+            When a site is named that the store does not have.
+        """
+        known = sorted({*self.store.sites("samples"), *self.store.sites("tests")})
+        missing = [site for site in sites if site not in known]
+        if missing:
+            message = f"{self.store.path}: there is no site {missing[0]}; there are: {', '.join(known) or 'none'}"
+            raise UsageError(message)
+        for site in sites or known:
+            yield self.rows(question(self.samples(site), self.tests(site)))
+        if not known:
+            # The answer still has its columns.
+            yield self.rows(question(self.samples(), self.tests()))
+
+    def _read(self, name: str, site: str | None) -> Table:
+        directory = "*" if site is None else _directory(self.store, name, site).name
+        try:
+            # Without autocast, or a site named 01 is the number 1.
+            files = str(self.store.path / name / directory / "day=*" / "*.parquet")
+            table = self.backend.read_parquet(files, hive_partitioning=True, hive_types_autocast=False)
+        except duckdb.Error as error:
+            raise self._failed("DuckDB", error) from error
+        return table.mutate(day=table.day.cast("date"))
+
+
+class Spark(_StoreEngine):
+    """A Spark session."""
+
+    def __init__(self, store: Store, session: SparkSession) -> None:
+        super().__init__(store)
+        session.conf.set("spark.sql.session.timeZone", "UTC")
+        # A site named 01 is not the number 1.
+        session.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
+        self.session = session
+        self.backend = ibis.pyspark.connect(session)
+
+    def rows(self, expression: Table) -> pa.Table:
+        """Compute an expression."""
+        from pyspark.errors import PySparkException
+
+        try:
+            # Past Ibis, which would go through data frames of pandas.
+            return self.session.sql(self.backend.compile(expression)).toArrow().cast(expression.schema().to_pyarrow())
+        except PySparkException as error:
+            raise self._failed("Spark", error) from error
+
+    def table(self, rows: pa.Table) -> Table:
+        """Give rows from elsewhere as a table that expressions can use."""
+        return self._named(self.session.createDataFrame(rows))
+
+    def _read(self, name: str, site: str | None) -> Table:
+        base = self.store.path / name
+        reader = self.session.read.option("basePath", str(base))
+        table = self._named(reader.parquet(str(base if site is None else _directory(self.store, name, site))))
+        return table.mutate(day=table.day.cast("date"))
+
+    def _named(self, frame: DataFrame) -> Table:
+        name = f"brimful_{uuid.uuid4().hex}"
+        frame.createOrReplaceTempView(name)
+        return self.backend.table(name)
+
+
+def connect_duckdb(
+    store: Store, *, memory_limit: str = MEMORY_LIMIT, threads: int | None = None, spill: Path | None = None
+) -> DuckDB:
+    """Compute in this process.
+
+    Parameters
+    ----------
+    memory_limit
+        As DuckDB reads it: ``3GB``.
+    threads
+        All cores, unless given.
+    spill
+        Where to put what does not fit into memory; else a directory of the store.
+    """
+    return DuckDB(store, memory_limit, threads, spill or store.path / ".spill")
+
+
+def connect_spark(store: Store, *, master: str = "local[*]", driver_memory: str = "4g") -> Spark:
+    """Compute on Spark.
+
+    Raises
+    ------
+    UsageError
+        When PySpark or Java are not installed.
+    """
+    try:
+        from pyspark.errors import PySparkRuntimeError
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise absent("Spark", "spark") from error
+    builder = SparkSession.builder.master(master).appName("brimful")
+    builder = builder.config("spark.driver.memory", driver_memory)
+    builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+    try:
+        return Spark(store, builder.getOrCreate())
+    except PySparkRuntimeError as error:
+        message = "Spark cannot start: is Java 17 or later installed, and does JAVA_HOME point to it?"
+        raise UsageError(message) from error
+
+
+def absent(what: str, extra: str) -> UsageError:
+    """Say that an optional part is not installed."""
+    return UsageError(f"{what} is not installed; install it with: pip install 'brimful[{extra}]'")
+
+
+def _directory(store: Store, name: str, site: str) -> Path:
+    return store.file(Partition(name, site, datetime.date.min, "any")).parent.parent
+
+
+def no_rows(name: str) -> pa.Table:
+    """Give a table of a store without rows, with its columns as engines give them."""
+    fields = [pa.field("site", pa.string()), pa.field("day", pa.date32())]
+    plain = [field.with_type(_plain(field.type)) for field in COLUMNS[name]]
+    return pa.schema([*plain, *fields]).empty_table()
+
+
+def _plain(type_: pa.DataType) -> pa.DataType:
+    return type_.value_type if pa.types.is_dictionary(type_) else type_
+
+
+def _monitoring_clients(store: Store) -> list[str] | None:
+    path = store.path / "monitoring_clients.json"
+    if not path.exists():
+        return None
+    try:
+        clients = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        message = f"{path}: cannot read: {error}; ingest the tests again"
+        raise BrimfulError(message) from error
+    if not isinstance(clients, list) or not all(isinstance(client, str) for client in clients):
+        message = f"{path}: must be a list of addresses; ingest the tests again"
+        raise BrimfulError(message)
+    return clients

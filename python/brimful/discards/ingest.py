@@ -1,0 +1,371 @@
+"""Raw telemetry into a store: which sources, in which order, and what became of them."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import math
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+import msgspec
+
+from brimful.discards import archives, disco, prometheus, tables
+from brimful.discards.archives import Piece, Unread
+from brimful.discards.capacities import Capacities
+from brimful.discards.columns import Decoded
+from brimful.discards.merging import Counts, Merged, merge_machine
+from brimful.discards.rows import Rows
+from brimful.discards.schema import Flag
+from brimful.discards.store import Partition, Store
+from brimful.errors import UsageError
+
+BATCH_BYTES = 1 << 20
+"""Text that is decoded at a time."""
+BUFFERED_ROWS = 3_000_000
+"""Rows that wait for being merged into their days, twice: while some are merged, others are read."""
+_MAX_REASONS = 1000
+_MAX_PLACES = 1000
+_MAX_UNREAD = 10_000
+"""Lines for the quarantine that are kept until their source is done."""
+
+
+class IngestSummary(msgspec.Struct):
+    """What an ingest did."""
+
+    sources_new: int = 0
+    sources_known: int = 0
+    unreadable: int = 0
+    """Sources and members that could not be read to their end."""
+    unreadable_places: list[str] = msgspec.field(default_factory=list)
+    """The first of them, with the reason."""
+    lines: int = 0
+    samples: int = 0
+    repeated_samples: int = 0
+    rows_new: int = 0
+    rows_known: int = 0
+    rows_conflicting: int = 0
+    refused: dict[str, int] = msgspec.field(default_factory=dict)
+    """Lines that were not taken, by reason."""
+    days: int = 0
+    """Of a machine each, that rows were put into."""
+    missing_bins: dict[str, int] = msgspec.field(default_factory=dict)
+    """In those days, by type of metric."""
+    flags: dict[str, int] = msgspec.field(default_factory=dict)
+    """Rows of those days, by flag."""
+    bytes: int = 0
+    """Of text, uncompressed."""
+    quarantine: str | None = None
+    max_bad: float = 0.01
+
+    @property
+    def bad_lines(self) -> int:
+        """Lines that were not taken; what could not be read counts as one each."""
+        return sum(self.refused.values()) + self.unreadable
+
+    @property
+    def too_many_bad(self) -> bool:
+        """Whether more than the share that was allowed was bad."""
+        return self.bad_lines > self.max_bad * (self.lines + self.unreadable)
+
+
+class Progress(Protocol):
+    """Whoever shows how far an ingest is."""
+
+    def start(self, total_bytes: int) -> None:
+        """Learn how large the sources are, as they lie on disk."""
+        ...
+
+    def advance(self, read_bytes: int) -> None:
+        """Learn that so much more of them was read."""
+        ...
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read sources."""
+
+    latest_s: float = math.inf
+    """No sample can be after this (Unix time)."""
+    counters: bool = False
+    """Generic tables hold counters, not what was counted since the row before."""
+
+
+def find_sources(paths: Iterable[Path]) -> list[Path]:
+    """Give the files that are named, and those in the directories that are whose names say what they hold.
+
+    Raises
+    ------
+    UsageError
+        When a directory has none, or a name says nothing.
+    """
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(file for file in path.rglob("*") if _is_source(file.name) and file.is_file())
+            if not inside:
+                message = f"{path}: no file in it ends in {_ENDINGS}"
+                raise UsageError(message)
+            found += inside
+        elif _is_source(path.name):
+            found.append(path)
+        else:
+            message = f"{path}: cannot tell what it holds; the name must end in {_ENDINGS}"
+            raise UsageError(message)
+    return found
+
+
+_ENDINGS = "switch.json, switch.jsonl (or with .gz), .tar, .tgz, .tar.gz, .csv, .csv.gz, .parquet or .json"
+
+
+def _is_source(name: str) -> bool:
+    return archives.holds_telemetry(name) or name.endswith((*tables.ENDINGS, *prometheus.ENDINGS))
+
+
+@dataclass
+class _Work:
+    """A step in the order of the sources: text to decode, then what is known after it."""
+
+    pieces: list[Piece] = field(default_factory=list)
+    decoded: Decoded | None = None
+    """Instead of text, where that was read elsewhere."""
+    unread: list[Unread] = field(default_factory=list)
+    finished: list[dict[str, object]] = field(default_factory=list)
+    """Sources that end here, as `Store.note_ingested` takes them."""
+
+
+def ingest(
+    store: Store,
+    sources: list[Path],
+    *,
+    ceilings: Capacities,
+    workers: int,
+    max_bad: float,
+    progress: Progress,
+    reading: Reading = Reading(),
+) -> IngestSummary:
+    """Put sources into a store, those that are in it left out.
+
+    Parameters
+    ----------
+    store
+        Where to.
+    sources
+        Files, in the order in which the later wins where two differ.
+    ceilings
+        What uplinks carry.
+    workers
+        Threads that decode and merge: both happen outside of the interpreter's lock.
+    max_bad
+        Share of lines that may be bad.
+    progress
+        Told how many bytes of the files were read.
+    reading
+        How to read them.
+
+    Raises
+    ------
+    BrimfulError
+        When the store cannot be written. What is in stays; ingesting again goes on.
+    """
+    with store.writing():
+        return _Ingest(store, ceilings, workers, progress, reading, max_bad).run(sources)
+
+
+class _Ingest:
+    def __init__(
+        self, store: Store, ceilings: Capacities, workers: int, progress: Progress, reading: Reading, max_bad: float
+    ) -> None:
+        self.store = store
+        self.ceilings = ceilings
+        self.progress = progress
+        self.reading = reading
+        self.workers = workers
+        self.pool = ThreadPoolExecutor(workers)
+        self.known = set(store.ingested())
+        self.summary = IngestSummary(max_bad=max_bad)
+        self.buffer: dict[tuple[str, str], dict[int, list[Rows]]] = {}
+        self.buffered = 0
+        self.finished: list[dict[str, object]] = []
+        """Sources whose last rows are in the buffer."""
+        self.merging: tuple[list[Future[Merged]], list[dict[str, object]]] = ([], [])
+        self.unread: list[dict[str, object]] = []
+        self.days: dict[Partition, Counts] = {}
+
+    def run(self, sources: list[Path]) -> IngestSummary:
+        self.progress.start(sum(_size(path) for path in sources))
+        try:
+            for work, decoding in self._ahead(self._work(sources)):
+                self._take(work, work.decoded or decoding.result())
+            self._flush()
+            self._wait()
+        finally:
+            self.pool.shutdown(cancel_futures=True)
+        self._note_unread()
+        self._sum_up()
+        return self.summary
+
+    def _ahead(self, works: Iterator[_Work]) -> Iterator[tuple[_Work, Future[Decoded]]]:
+        """Decode a few steps ahead, and give them in order."""
+        queue: deque[tuple[_Work, Future[Decoded]]] = deque()
+        for work in works:
+            queue.append((work, self.pool.submit(disco.decode, work.pieces, self.reading.latest_s)))
+            if len(queue) > 2 * self.workers:
+                yield queue.popleft()
+        yield from queue
+
+    def _work(self, sources: list[Path]) -> Iterator[_Work]:
+        """Give text in portions that are worth decoding, of one generation each."""
+        work = _Work()
+        size = 0
+        for item in itertools.chain.from_iterable(map(self._read, sources)):
+            if isinstance(item, Piece):
+                if work.pieces and disco.is_second(work.pieces[0].name) != disco.is_second(item.name):
+                    yield work
+                    work, size = _Work(), 0
+                work.pieces.append(item)
+                size += len(item.content)
+            elif isinstance(item, Decoded):
+                yield work
+                yield _Work(decoded=item)
+                work, size = _Work(), 0
+            elif isinstance(item, Unread):
+                work.unread.append(item)
+            else:
+                work.finished.append(item)
+            if size >= BATCH_BYTES:
+                yield work
+                work, size = _Work(), 0
+        yield work
+
+    def _read(self, path: Path) -> Iterator[Piece | Decoded | Unread | dict[str, object]]:
+        """Give what is in a source, and last what to note of it."""
+        try:
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+                if digest in self.known:
+                    self.summary.sources_known += 1
+                    self.progress.advance(_size(path))
+                    return
+                self.known.add(digest)
+                file.seek(0)
+                if archives.holds_telemetry(path.name):
+                    yield from archives.pieces(path, _Counted(file, self.progress))
+                else:
+                    yield from self._read_other(path)
+                    self.progress.advance(_size(path))
+        except OSError as error:
+            yield Unread(str(path), "", f"cannot be read: {error.strerror}")
+            return
+        self.summary.sources_new += 1
+        yield {"digest": digest, "name": str(path), "bytes": _size(path)}
+
+    def _read_other(self, path: Path) -> Iterator[Decoded | Unread]:
+        latest_s = self.reading.latest_s
+        try:
+            if path.name.endswith(tables.ENDINGS):
+                yield from tables.read_table(path, latest_s, counters=self.reading.counters)
+            else:
+                yield from prometheus.read_answer(path, latest_s)
+        except tables.UnreadableError as error:
+            yield Unread(str(path), "", str(error))
+
+    def _take(self, work: _Work, decoded: Decoded) -> None:
+        summary = self.summary
+        summary.lines += decoded.lines
+        summary.samples += decoded.samples
+        summary.repeated_samples += decoded.repeated
+        summary.bytes += sum(len(piece.content) + 1 for piece in work.pieces)
+        for refused in decoded.refused:
+            reason = refused.reason
+            if reason not in summary.refused and len(summary.refused) == _MAX_REASONS:
+                reason = "for other reasons"
+            summary.refused[reason] = summary.refused.get(reason, 0) + 1
+            self.unread.append(
+                {
+                    "source": refused.source,
+                    "member": refused.member,
+                    "line": refused.line,
+                    "reason": refused.reason,
+                    "text": refused.text,
+                }
+            )
+        for unread in work.unread:
+            place = f"{unread.source}: {unread.member}" if unread.member else unread.source
+            summary.unreadable += 1
+            if summary.unreadable <= _MAX_PLACES:
+                summary.unreadable_places.append(f"{place}: {unread.reason}")
+            self.unread.append(
+                {"source": unread.source, "member": unread.member, "line": 0, "reason": unread.reason, "text": ""}
+            )
+        if len(self.unread) > _MAX_UNREAD:
+            self._note_unread()
+        for (site, machine, day), rows in decoded.rows.items():
+            self.buffer.setdefault((site, machine), {}).setdefault(day, []).append(rows)
+            self.buffered += len(rows)
+        self.finished += work.finished
+        if self.buffered >= BUFFERED_ROWS:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Begin to merge what is buffered, once what was before is merged."""
+        self._wait()
+        self._note_unread()
+        merging = [
+            self.pool.submit(merge_machine, self.store, site, machine, days, self.ceilings)
+            for (site, machine), days in self.buffer.items()
+        ]
+        self.merging = (merging, self.finished)
+        self.buffer, self.buffered, self.finished = {}, 0, []
+
+    def _wait(self) -> None:
+        """Wait for what is being merged; only then are its sources in."""
+        merging, finished = self.merging
+        for future in merging:
+            merged = future.result()
+            self.summary.rows_new += merged.new
+            self.summary.rows_known += merged.known
+            self.summary.rows_conflicting += merged.conflicting
+            self.days.update(merged.days)
+        for line in finished:
+            self.store.note_ingested(line)
+        self.merging = ([], [])
+
+    def _note_unread(self) -> None:
+        if self.unread:
+            self.store.note_unread(self.unread)
+            self.summary.quarantine = str(self.store.path / "quarantine.jsonl")
+            self.unread = []
+
+    def _sum_up(self) -> None:
+        self.summary.days = len(self.days)
+        for counts in self.days.values():
+            for kind, number in counts.missing_bins.items():
+                self.summary.missing_bins[kind] = self.summary.missing_bins.get(kind, 0) + number
+            for flag, number in counts.flags.items():
+                name = str(Flag(flag).name).lower()
+                self.summary.flags[name] = self.summary.flags.get(name, 0) + number
+
+
+class _Counted:
+    """A file that tells how much of it was read."""
+
+    def __init__(self, file: BinaryIO, progress: Progress) -> None:
+        self.file = file
+        self.progress = progress
+
+    def read(self, size: int) -> bytes:
+        block = self.file.read(size)
+        self.progress.advance(len(block))
+        return block
+
+
+def _size(path: Path) -> int:
+    with contextlib.suppress(OSError):
+        return path.stat().st_size
+    return 0

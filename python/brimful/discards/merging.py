@@ -1,0 +1,124 @@
+"""Puts new rows of a machine into the days that a store has of it, and cleans those days anew."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from brimful.discards.capacities import Capacities
+from brimful.discards.cleaning import NO_TAIL, Tail, ceilings_per_s, clean, merge, tail_of
+from brimful.discards.mislabelled import tell_apart
+from brimful.discards.rows import BIN_US, METRICS, Rows, as_numbers, empty_rows, from_table
+from brimful.discards.schema import SAMPLES, Flag
+from brimful.discards.store import Partition, Store
+
+_EPOCH = datetime.date(1970, 1, 1)
+
+
+@dataclass
+class Counts:
+    """What a day has after cleaning."""
+
+    flags: dict[Flag, int] = field(default_factory=dict)
+    missing_bins: dict[str, int] = field(default_factory=dict)
+    """Bins between the first and the last of the day that no row covers, by type of metric."""
+
+
+@dataclass
+class Merged:
+    """What became of the rows of a machine."""
+
+    new: int = 0
+    known: int = 0
+    """Rows that the store had, or that were delivered twice."""
+    conflicting: int = 0
+    days: dict[Partition, Counts] = field(default_factory=dict)
+
+
+def merge_machine(
+    store: Store, site: str, machine: str, days: Mapping[int, list[Rows]], capacities: Capacities
+) -> Merged:
+    """Write new rows of a machine, by day since 1970, each list in the order of ingestion.
+
+    A day depends on the last polls of the one before. What depends on a day is written before it: whenever this is
+    killed, ingesting the same again finds the day unfinished and does both.
+    """
+    merged = Merged()
+    tail: tuple[int, Tail] | None = None
+    for day in sorted(days):
+        partition = _partition(site, machine, day)
+        stored = store.read(partition, SAMPLES)
+        ceilings = ceilings_per_s(capacities.at(site, partition.day))
+        old = empty_rows(0) if stored is None else from_table(stored)
+        rows, conflicts = merge(np.concatenate([old, *days[day]]), ceilings)
+        rows = tell_apart(rows)
+        delivered = sum(len(part) for part in days[day])
+        new = len(rows) - len(old)
+        merged.new += new
+        merged.conflicting += conflicts
+        merged.known += delivered - new - conflicts
+        before = tail[1] if tail is not None and tail[0] == day - 1 else _stored_tail(store, site, machine, day - 1)
+        table = clean(rows, before, ceilings, machine)
+        tail = (day, tail_of(rows))
+        if day + 1 not in days:
+            _clean_again(store, site, machine, day + 1, tail[1], capacities, merged)
+        _write(store, partition, table, stored, merged)
+    return merged
+
+
+def _partition(site: str, machine: str, day: int) -> Partition:
+    return Partition("samples", site, _EPOCH + datetime.timedelta(days=day), machine)
+
+
+def _stored_tail(store: Store, site: str, machine: str, day: int) -> Tail:
+    stored = store.read(_partition(site, machine, day), SAMPLES)
+    return NO_TAIL if stored is None else tail_of(_known_rows(stored))
+
+
+def _known_rows(stored: pa.Table) -> Rows:
+    """Read rows back, sorted and told apart."""
+    rows = from_table(stored)
+    unlimited = np.full(len(METRICS), np.inf)
+    return tell_apart(merge(rows, unlimited)[0])
+
+
+def _clean_again(
+    store: Store, site: str, machine: str, day: int, tail: Tail, capacities: Capacities, merged: Merged
+) -> None:
+    partition = _partition(site, machine, day)
+    stored = store.read(partition, SAMPLES)
+    if stored is None:
+        return
+    ceilings = ceilings_per_s(capacities.at(site, partition.day))
+    _write(store, partition, clean(_known_rows(stored), tail, ceilings, machine), stored, merged)
+
+
+def _write(store: Store, partition: Partition, table: pa.Table, stored: pa.Table | None, merged: Merged) -> None:
+    merged.days[partition] = _counts(table)
+    if stored is None or not table.equals(stored.combine_chunks()):
+        store.write(partition, table)
+
+
+def _counts(table: pa.Table) -> Counts:
+    counts = Counts()
+    flags = as_numbers(table["flags"])
+    for flag in Flag:
+        number = int(np.count_nonzero(flags & int(flag)))
+        if number:
+            counts.flags[flag] = number
+    metric = table["metric"].chunk(0)
+    codes: NDArray[np.int16] = as_numbers(metric.indices)
+    end = as_numbers(table["bin_end"])
+    start = as_numbers(table["bin_start"])
+    gap = np.maximum(start[1:] - end[:-1], 0) * (codes[1:] == codes[:-1])
+    missing = np.bincount(codes[1:], np.round(gap / BIN_US), minlength=len(metric.dictionary))
+    for name, number in zip(metric.dictionary.to_pylist(), missing, strict=True):
+        if number:
+            kind = name.split(".")[1]
+            counts.missing_bins[kind] = counts.missing_bins.get(kind, 0) + int(number)
+    return counts

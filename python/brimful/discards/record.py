@@ -1,0 +1,213 @@
+"""From a store to a record: what reports, comparisons and other programs read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from brimful import __version__, records
+from brimful.discards import analysis, comparisons, daily
+from brimful.discards.analysis import Days, Mode
+from brimful.discards.capacities import Capacities
+from brimful.discards.daily import Rows
+from brimful.discards.engine import Engine, Question
+from brimful.records import Finding, Record, Series, Warning
+
+SUBJECT = "switch-discards"
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What to analyse, and how."""
+
+    mode: Mode = Mode.CORRECT
+    before: Days | None = None
+    after: Days | None = None
+    """None: nothing is compared before and after."""
+    sites: Sequence[str] = ()
+    """Empty: all."""
+    minimum_tests: int = analysis.FEWEST_TESTS
+    capacities: Capacities = field(default_factory=Capacities)
+    seed: int = 1
+
+
+def analyse(
+    engine: Engine,
+    settings: Settings,
+    *,
+    store: str,
+    command: list[str],
+    started: str,
+    progress: Progress = lambda stage: None,
+) -> records.RunFile:
+    """Give the record of a store: series, findings and warnings.
+
+    Parameters
+    ----------
+    engine
+        On the store.
+    settings
+        What to analyse.
+    store
+        Path of the store, as it was given.
+    command
+        The command line that asked for it.
+    started
+        When, as RFC 3339.
+    progress
+        Told the name of each stage as it begins.
+
+    Raises
+    ------
+    BrimfulError
+        When the engine cannot compute something.
+    """
+    asked = _Asked(engine, settings)
+    found: list[Record] = []
+    for stage, questions in (
+        ("telemetry of uplinks", _telemetry),
+        ("speed tests", _speed_tests),
+        ("tests that discards overlap", _overlaps),
+        ("before and after", _before_after),
+    ):
+        progress(stage)
+        found += questions(asked, settings)
+    run = _run(found, settings, store=store, command=command, started=started)
+    return records.collect(Path(store), [run, *sorted(found, key=_order), *_warnings(found, settings)])
+
+
+class _Asked:
+    """An engine that is asked about the chosen sites only."""
+
+    def __init__(self, engine: Engine, settings: Settings) -> None:
+        self.engine = engine
+        self.sites = list(settings.sites)
+        self.excluded_clients = engine.monitoring_clients
+
+    def per_site(self, question: Question) -> Rows:
+        """Answer a question of which every row is about one site."""
+        return self._rows(self.engine.per_site(lambda samples, tests: self._chosen(question(samples, tests))))
+
+    def whole(self, question: Question) -> Rows:
+        """Answer a question that needs all sites at once."""
+        return self._rows(self.engine.rows(self._chosen(question(self.engine.samples(), self.engine.tests()))))
+
+    def _chosen(self, table: Any) -> Any:  # noqa: ANN401 - an expression of Ibis, which takes long to import
+        return table.filter(table.site.isin(self.sites)) if self.sites else table
+
+    def _rows(self, table: Any) -> Rows:  # noqa: ANN401
+        rows: Rows = table.to_pylist()
+        return rows
+
+
+def _telemetry(asked: _Asked, settings: Settings) -> Iterable[Record]:
+    mode = settings.mode
+    rates = asked.per_site(lambda samples, _: analysis.daily_uplink_rate(samples, mode=mode))
+    losses = asked.per_site(lambda samples, _: analysis.daily_loss_ratio(samples, mode=mode))
+    flags = asked.per_site(lambda samples, _: daily.flag_counts(samples))
+    yield from daily.uplink_rate(rates, settings.capacities)
+    yield from daily.losses(losses)
+    yield from daily.changes(losses)
+    yield from daily.coverage(losses)
+    yield from daily.exclusions(flags)
+
+
+def _speed_tests(asked: _Asked, settings: Settings) -> Iterable[Record]:
+    mode, excluded = settings.mode, asked.excluded_clients
+    rates = asked.per_site(lambda _, tests: analysis.daily_download_rate(tests, excluded_clients=excluded, mode=mode))
+    ratios = asked.per_site(
+        lambda _, tests: analysis.daily_retransmission_ratio(tests, excluded_clients=excluded, mode=mode)
+    )
+    yield from daily.download_rate(rates)
+    yield from daily.retransmission_ratio(ratios)
+
+
+def _overlaps(asked: _Asked, settings: Settings) -> Iterable[Record]:
+    mode = settings.mode
+    counts = asked.per_site(
+        lambda samples, tests: analysis.daily_test_counts(analysis.test_overlap(tests, samples, mode=mode))
+    )
+    yield from daily.overlaps(counts)
+    if mode is Mode.CORRECT:
+        doses = asked.per_site(
+            lambda samples, tests: analysis.dose_response(analysis.test_overlap(tests, samples, mode=mode))
+        )
+        yield from comparisons.doses(doses)
+
+
+def _before_after(asked: _Asked, settings: Settings) -> Iterable[Record]:
+    if settings.before is None or settings.after is None:
+        return
+    before, after = settings.before, settings.after
+    # The cohort of the report is of a metro.
+    ask = asked.whole if settings.mode is Mode.REPORT else asked.per_site
+    clients = ask(
+        lambda _, tests: analysis.clients_before_after(
+            tests,
+            before,
+            after,
+            settings.minimum_tests,
+            excluded_clients=asked.excluded_clients,
+            mode=settings.mode,
+        )
+    )
+    yield from comparisons.before_after(clients, mode=settings.mode, seed=settings.seed)
+
+
+def _run(found: Iterable[Record], settings: Settings, *, store: str, command: list[str], started: str) -> records.Run:
+    series = [line for line in found if isinstance(line, Series)]
+    days = sorted({x for line in series if line.x_name == "day" for x, _ in line.points})
+    source: dict[str, Any] = {
+        "store": store,
+        "mode": settings.mode.value,
+        "days": [daily.day_of(days[0]).isoformat(), daily.day_of(days[-1]).isoformat()] if days else [],
+        "sites": sorted({daily.site_of(line.name) for line in series}),
+        "samples": _total(found, "excluded", "samples"),
+        "tests": _total(found, "affected", "tests"),
+        "capacities": {
+            f"{entry.site} since {entry.since.isoformat()}": f"{entry.bps:g} bit/s"
+            for entry in settings.capacities.entries
+        },
+        "minimum_tests": settings.minimum_tests,
+        "seed": settings.seed,
+    }
+    for name, window in (("before", settings.before), ("after", settings.after)):
+        if window is not None:
+            source[name] = [day.isoformat() for day in window]
+    return records.Run(
+        schema=records.SCHEMA,
+        run_id=f"discards-{''.join(filter(str.isalnum, started[:19]))}",
+        started=started,
+        tool={"name": "brimful", "version": __version__},
+        command=command,
+        host={},
+        subject=SUBJECT,
+        source=source,
+        seed=settings.seed,
+    )
+
+
+def _total(found: Iterable[Record], code: str, key: str) -> int:
+    return sum(line.data[key] for line in found if isinstance(line, Finding) and line.code == code)
+
+
+def _order(line: Record) -> int:
+    return 0 if isinstance(line, Series) else 1
+
+
+def _warnings(found: Iterable[Record], settings: Settings) -> Iterable[Record]:
+    """Say what the reader of the report might miss."""
+    sites = {name: set[str]() for name in ("uplink_rate", "loss_ratio", "tests")}
+    for line in found:
+        if isinstance(line, Series) and (quantity := line.name.partition("/")[0]) in sites:
+            sites[quantity].add(daily.site_of(line.name))
+    for site in sorted(sites["tests"] - sites["loss_ratio"]):
+        yield Warning("no-telemetry", f"{site}: there are speed tests, but no samples of its uplink")
+    if sites["tests"] and settings.before is None:
+        yield Warning("no-windows", "nothing was compared before and after: give --before and --after")
+    for site in sorted(set(settings.sites) - set().union(*sites.values())):
+        yield Warning("no-site", f"{site}: was asked for, but the store has nothing of it")

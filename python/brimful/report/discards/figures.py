@@ -1,0 +1,376 @@
+"""The seven figures of the report: what is on them. `brimful.report.discards.plotting` draws them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from brimful.report.discards.model import Change, Facet, Point, View, Window
+from brimful.report.discards.numbers import p_value, ratio_with_interval
+
+RATIO_FLOOR, RATIO_TOP = 1e-6, 1e-1
+MBPS = 1e-6
+"""Makes Mbit/s of bit/s."""
+OUTSIDE = 0.02
+"""Up to this share of the points may lie beyond the published limits before others are chosen."""
+
+
+class Layer(msgspec.Struct, frozen=True, kw_only=True):
+    """Points with one look."""
+
+    label: str
+    """Empty: the legend has it already."""
+    style: int
+    """Place in the list of looks."""
+    points: list[Point]
+    """x in Unix seconds, or in decades of bit/s for densities."""
+    faint: bool = False
+
+
+class Axis(msgspec.Struct, frozen=True):
+    """The y axis of a panel."""
+
+    label: str
+    low: float
+    high: float
+    is_log: bool = False
+    has_zeros: bool = False
+    """Zeros stand in a strip of their own below a logarithmic axis."""
+
+
+class Panel(msgspec.Struct, frozen=True, kw_only=True):
+    """One pair of axes."""
+
+    title: str
+    note: str = ""
+    layers: list[Layer]
+    axis: Axis
+    changes: list[tuple[int, Change]] = []
+    """What began or stopped, with the look of its site."""
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """A figure, or so much of it as fits one page."""
+
+    key: str
+    title: str
+    caption: str
+    size_in: tuple[float, float]
+    rows: int
+    columns: int
+    panels: list[Panel]
+    kind: str
+    """``time`` or ``density``."""
+    shares_legend: bool
+    """One legend for all panels, instead of one for each."""
+    days: tuple[float, float]
+    windows: list[Window]
+
+
+def make_pages(view: View) -> list[Page]:
+    """Give all figures that the record has data for, in the order of the published report.
+
+    Parameters
+    ----------
+    view
+        From `brimful.report.discards.model.build`.
+    """
+    makers: tuple[Callable[[View], list[Page]], ...] = (
+        _uplink_rate,
+        _download_rate,
+        _loss_ratio,
+        _retransmission_ratio,
+        _combined,
+        _distributions,
+        _test_counts,
+    )
+    return [page for maker in makers for page in maker(view)]
+
+
+def choose_limits(values: Iterable[float], low: float, high: float, *, is_log: bool = False) -> Point:
+    """Give the limits of an axis: the published ones, or others where they would not show the data.
+
+    >>> choose_limits([1e5, 2e8], 1e4, 1e9, is_log=True)
+    (10000.0, 1000000000.0)
+    >>> choose_limits([3.0, 180.0], 0.0, 50.0), choose_limits([1.0, 40.0], -200.0, 30000.0)
+    ((0.0, 200.0), (-0.5, 50.0))
+    """
+    found = sorted(value for value in values if value > 0 or not is_log)
+    if not found:
+        return low, high
+    least, most = found[int(OUTSIDE * (len(found) - 1))], found[math.ceil((1 - OUTSIDE) * (len(found) - 1))]
+    if is_log:
+        bottom = low if low <= least < high else 10.0 ** math.floor(math.log10(least))
+        top = high if bottom < most <= high else 10.0 ** math.ceil(math.log10(most))
+        return bottom, max(top, 100 * bottom)
+    if 0.05 * high <= most <= high:
+        return low, high
+    top = _round_up(most) if most > 0 else 1.0
+    # The published axis of counts begins a hundredth below 0.
+    return (-top / 100 if low < 0 else 0.0), top
+
+
+def _round_up(value: float) -> float:
+    decade = 10.0 ** math.floor(math.log10(value))
+    return next(step * decade for step in (1.0, 2.0, 5.0, 10.0) if step * decade >= value)
+
+
+def _uplink_rate(view: View) -> list[Page]:
+    note = " Quantile 49/101, as published." if view.mode == "report" else ""
+    return _by_facet(
+        view,
+        key="1-uplink-rate",
+        title="Daily median uplink rate",
+        caption="Median over the 10 s bins of a day of what the uplink carried towards clients, in bit/s: the axis of "
+        f"the published figure says Mbps, its values are bit/s as well.{note}",
+        size_in=(7.0, 9.0),
+        axis=_axis(view, ["uplink_rate"], "bit/s", 1e4, 1e9, is_log=True),
+        quantities=["uplink_rate"],
+    )
+
+
+def _download_rate(view: View) -> list[Page]:
+    return _by_facet(
+        view,
+        key="2-download-rate",
+        title="Daily median download rate",
+        caption=f"Median over the clients of a day of the {'fastest' if view.mode == 'report' else 'median'} download "
+        "of each.",
+        size_in=(8.0, 10.0),
+        axis=_axis(view, ["download_rate"], "Mbit/s", 0.0, 50.0, factor=MBPS),
+        quantities=["download_rate"],
+        factor=MBPS,
+    )
+
+
+def _loss_ratio(view: View) -> list[Page]:
+    rule = (
+        "Days with a ratio of 1 % or more are left out, as published."
+        if view.mode == "report"
+        else "Samples that cannot be right are left out, days never."
+    )
+    return _by_facet(
+        view,
+        key="3-loss-ratio",
+        title="Daily loss ratio of the uplink",
+        caption=f"Discarded packets over unicast packets sent, both summed over the day. {rule} "
+        "Days without discards stand in the strip below the axis.",
+        size_in=(8.0, 10.0),
+        axis=_axis(view, ["loss_ratio"], "ratio", RATIO_FLOOR, RATIO_TOP, is_log=True),
+        quantities=["loss_ratio"],
+    )
+
+
+def _retransmission(view: View) -> tuple[str, str]:
+    """Give the quantity that stands for retransmissions, and its definition."""
+    if view.mode != "report" and view.has("retransmission_ratio_total"):
+        return "retransmission_ratio_total", "Retransmitted over sent, both summed over all downloads of the day."
+    return "retransmission_ratio", "Median over the clients of a day of the worst download of each, as published."
+
+
+def _retransmission_ratio(view: View) -> list[Page]:
+    quantity, definition = _retransmission(view)
+    return _by_facet(
+        view,
+        key="4-retransmission-ratio",
+        title="Daily retransmission ratio of downloads",
+        caption=definition,
+        size_in=(8.0, 10.0),
+        axis=_axis(view, [quantity], "ratio", RATIO_FLOOR, RATIO_TOP, is_log=True),
+        quantities=[quantity],
+    )
+
+
+def _combined(view: View) -> list[Page]:
+    quantity, definition = _retransmission(view)
+    if not (view.has("loss_ratio") and view.has(quantity)):
+        return []
+    unlike = " It is a median of the worst, beside a mean over all packets: levels do not compare."
+    return _by_facet(
+        view,
+        key="5-loss-and-retransmission",
+        title="Loss ratio of the uplink and retransmission ratio of downloads",
+        caption="Strong marks: discarded over unicast packets. Pale marks of the same look: retransmissions. "
+        + definition
+        + (unlike if quantity == "retransmission_ratio" else ""),
+        size_in=(8.0, 10.0),
+        axis=_axis(view, ["loss_ratio", quantity], "ratio", RATIO_FLOOR, RATIO_TOP, is_log=True),
+        quantities=[quantity, "loss_ratio"],
+    )
+
+
+def _axis(
+    view: View,
+    quantities: Sequence[str],
+    label: str,
+    low: float,
+    high: float,
+    *,
+    factor: float = 1.0,
+    is_log: bool = False,
+) -> Axis:
+    values = [y * factor for (quantity, _, _), found in view.points.items() if quantity in quantities for _, y in found]
+    limits = choose_limits(values, low, high, is_log=is_log)
+    return Axis(label, *limits, is_log, has_zeros=is_log and any(value <= 0 for value in values))
+
+
+def _by_facet(
+    view: View,
+    *,
+    key: str,
+    title: str,
+    caption: str,
+    size_in: tuple[float, float],
+    axis: Axis,
+    quantities: Sequence[str],
+    factor: float = 1.0,
+) -> list[Page]:
+    """Make a panel for each facet that has data, three a page; the last quantity is the one that is named."""
+    panels = [_facet_panel(view, facet, axis, quantities, factor) for facet in view.facets]
+    panels = [panel for panel in panels if any(layer.points for layer in panel.layers)]
+    return _paged(view, panels, key=key, title=title, caption=caption, size_in=size_in, rows=3, columns=1)
+
+
+def _facet_panel(view: View, facet: Facet, axis: Axis, quantities: Sequence[str], factor: float) -> Panel:
+    layers = [
+        Layer(
+            label=site if quantity == quantities[-1] else "",
+            style=style,
+            points=[(x, y * factor) for x, y in view.of(quantity, site)],
+            faint=quantity != quantities[-1],
+        )
+        for quantity in quantities
+        for style, site in enumerate(facet.sites)
+    ]
+    return Panel(
+        title=facet.title,
+        layers=layers,
+        axis=axis,
+        changes=[(facet.sites.index(change.site), change) for change in view.changes if change.site in facet.sites],
+    )
+
+
+def _distributions(view: View) -> list[Page]:
+    pages = []
+    for quantity, which in (("download_max", "fastest"), ("download_mean", "mean")):
+        panels = [_distribution(view, quantity, site) for site in view.sites]
+        panels = [panel for panel in panels if panel.layers]
+        periods = " and ".join(f"{window.name} ({_period(window)})" for window in view.windows)
+        pages += _paged(
+            view,
+            panels,
+            key=f"6-download-{quantity.removeprefix('download_')}",
+            title=f"Distribution of downloads: {which} of each client",
+            caption=f"Density over decades of the {which} download of each client with enough tests in both windows"
+            f"{': ' + periods if periods else ''}. p: two-sided Kolmogorov-Smirnov test, as it is and with "
+            "Holm's correction for all tests made; a large p does not show that nothing changed, the ratio and its "
+            "interval say how much may have.",
+            size_in=(9.0, 7.0),
+            rows=3,
+            columns=2,
+            kind="density",
+        )
+    return pages
+
+
+def _distribution(view: View, quantity: str, site: str) -> Panel:
+    layers = [
+        Layer(label=variant, style=style, points=view.of(quantity, site, variant))
+        for style, variant in enumerate(("before", "after"))
+        if view.of(quantity, site, variant)
+    ]
+    top = max((y for layer in layers for _, y in layer.points), default=1.0)
+    return Panel(
+        title=site, note=_comparison(view, quantity, site), layers=layers, axis=Axis("", 0.0, top * 1.1 or 1.0)
+    )
+
+
+def _comparison(view: View, quantity: str, site: str) -> str:
+    for finding in view.findings("before-after"):
+        if finding.subject == site and finding.data.get("quantity") == quantity:
+            data = finding.data
+            parts = [
+                f"p {p_value(data.get('p_value'))}",
+                f"Holm {p_value(data.get('holm_p'))}",
+                f"ratio {ratio_with_interval(data.get('shift_ratio'), data.get('shift_interval'))}",
+            ]
+            return ", ".join(parts)
+    return ""
+
+
+def _period(window: Window) -> str:
+    from brimful.report.discards.model import DAY_S, format_day
+
+    return f"{format_day(window.start_s)} to {format_day(window.end_s - DAY_S)}"
+
+
+def _test_counts(view: View) -> list[Page]:
+    values = [y for (quantity, _, _), found in view.points.items() if quantity == "tests" for _, y in found]
+    axis = Axis("tests per day", *choose_limits(values, -200.0, 30000.0))
+    panels = []
+    for site in view.sites:
+        layers = [
+            Layer(label=label, style=style, points=view.of("tests", site, variant))
+            for variant, style, label in (
+                ("unknown", 5, "unknown: telemetry is missing"),
+                ("zero", 0, "without discards"),
+                ("non-zero", 3, "with discards"),
+            )
+        ]
+        changes = [(3, change) for change in view.changes if change.site == site]
+        if any(layer.points for layer in layers):
+            panels.append(Panel(title=site, layers=layers, axis=axis, changes=changes))
+    return _paged(
+        view,
+        panels,
+        key="7-test-counts",
+        title="Tests per day with and without discards on the uplink",
+        caption="With discards: in at least one bin that the test overlaps. "
+        + (
+            "Matched as published: two bins at most, tests without telemetry count as without discards."
+            if view.mode == "report"
+            else "Unknown: telemetry is missing for some of its bins and the others have no discards."
+        ),
+        size_in=(12.0, 10.0),
+        rows=3,
+        columns=2,
+    )
+
+
+def _paged(
+    view: View,
+    panels: Sequence[Panel],
+    *,
+    key: str,
+    title: str,
+    caption: str,
+    size_in: tuple[float, float],
+    rows: int,
+    columns: int,
+    kind: str = "time",
+) -> list[Page]:
+    if not panels:
+        return []
+    shares_legend = columns > 1
+    if len(panels) == 1 and columns > 1:
+        columns, size_in = 1, (7.0, size_in[1])
+    per_page = rows * columns
+    starts = range(0, len(panels), per_page)
+    return [
+        Page(
+            key=key if len(starts) == 1 else f"{key}-{place}",
+            title=title if len(starts) == 1 else f"{title} ({place} of {len(starts)})",
+            caption=caption,
+            size_in=size_in,
+            rows=rows,
+            columns=columns,
+            panels=list(panels[start : start + per_page]),
+            kind=kind,
+            shares_legend=shares_legend,
+            days=view.days or (0.0, 0.0),
+            windows=view.windows if kind == "time" else [],
+        )
+        for place, start in enumerate(starts, start=1)
+    ]

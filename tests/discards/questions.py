@@ -1,0 +1,60 @@
+"""All questions by name, as functions of samples, tests and mode, to ask each engine the same; and how to compare."""
+
+import datetime
+import math
+
+from brimful.discards import analysis
+
+DAY = datetime.timedelta(days=1)
+
+
+def all_questions(midnight, least, monitors):
+    """Give them for a cohort before and after a midnight, of clients with at least so many tests."""
+    before, after = (midnight - DAY,) * 2, (midnight,) * 2
+    excluded = {"excluded_clients": monitors}
+    overlap = analysis.test_overlap
+    return {
+        "daily_uplink_rate": lambda samples, tests, mode: analysis.daily_uplink_rate(samples, mode=mode),
+        "daily_loss_ratio": lambda samples, tests, mode: analysis.daily_loss_ratio(samples, mode=mode),
+        "daily_download_rate": lambda samples, tests, mode: analysis.daily_download_rate(tests, **excluded, mode=mode),
+        "daily_retransmission_ratio": lambda samples, tests, mode: analysis.daily_retransmission_ratio(
+            tests, **excluded, mode=mode
+        ),
+        "clients_before_after": lambda samples, tests, mode: analysis.clients_before_after(
+            tests, before, after, least, **excluded, mode=mode
+        ),
+        "test_overlap": lambda samples, tests, mode: overlap(tests, samples, mode=mode),
+        "daily_test_counts": lambda samples, tests, mode: analysis.daily_test_counts(
+            overlap(tests, samples, mode=mode)
+        ),
+        "dose_response": lambda samples, tests, mode: analysis.dose_response(overlap(tests, samples, mode=mode)),
+    }
+
+
+KEYS = {
+    "daily_uplink_rate": ["site", "day"],
+    "daily_loss_ratio": ["site", "day"],
+    "daily_download_rate": ["site", "day"],
+    "daily_retransmission_ratio": ["site", "day", "server_name", "retransmission_unit"],
+    "clients_before_after": ["site", "period", "client", "machine"],
+    "test_overlap": ["test_id"],
+    "daily_test_counts": ["site", "day", "overlap"],
+    "dose_response": ["site", "client"],
+}
+"""What tells the rows of an answer apart; in one mode only, some of them."""
+
+
+def assert_same(name, found, expected):
+    """Fail unless two answers to a question have the same rows, in any order, with numbers alike to 1e-12."""
+    one, other = (sorted(rows, key=lambda row: [str(row.get(key)) for key in KEYS[name]]) for rows in (found, expected))
+    assert len(one) == len(other), f"{one} != {other}"
+    for left, right in zip(one, other, strict=True):
+        assert left.keys() == right.keys()
+        different = {key: (left[key], right[key]) for key in left if not _alike(left[key], right[key])}
+        assert not different, f"{different} in {left}"
+
+
+def _alike(one, other):
+    if isinstance(one, float) and isinstance(other, float | int):
+        return math.isclose(one, other, rel_tol=1e-12, abs_tol=1e-12)
+    return one == other

@@ -1,0 +1,88 @@
+"""Every question equals its naive twin, in both modes."""
+
+import datetime
+import functools
+
+import pytest
+import questions
+import stores
+import twins
+from brimful.discards import analysis
+from brimful.discards.analysis import Mode
+from hypothesis import given, settings
+
+MODES = pytest.mark.parametrize("mode", list(Mode), ids=lambda mode: mode.value)
+EXAMPLES = settings(max_examples=25)
+TODAY = stores.MIDNIGHT.date()
+BEFORE, AFTER = (TODAY - datetime.timedelta(days=1),) * 2, (TODAY, TODAY)
+LEAST = 2
+QUESTIONS = questions.all_questions(TODAY, LEAST, stores.MONITORS)
+
+
+@functools.cache
+def prepared(name, mode):
+    return stores.Prepared(lambda samples, tests: QUESTIONS[name](samples, tests, mode))
+
+
+def check(name, mode, expected, **rows):
+    questions.assert_same(name, prepared(name, mode).ask(**rows).to_pylist(), expected)
+
+
+@MODES
+@EXAMPLES
+@given(rows=stores.sample_rows(metrics=(analysis.OCTETS,)))
+def test_the_uplink_rate_equals_its_twin(mode, rows):
+    check("daily_uplink_rate", mode, twins.daily_uplink_rate(rows, mode), samples=rows)
+
+
+@MODES
+@EXAMPLES
+@given(rows=stores.sample_rows(metrics=(analysis.DISCARDS, analysis.UNICAST)))
+def test_the_loss_ratio_equals_its_twin(mode, rows):
+    check("daily_loss_ratio", mode, twins.daily_loss_ratio(rows, mode), samples=rows)
+
+
+@MODES
+@EXAMPLES
+@given(rows=stores.speed_tests())
+def test_the_download_rate_equals_its_twin(mode, rows):
+    check("daily_download_rate", mode, twins.daily_download_rate(rows, stores.MONITORS, mode), tests=rows)
+
+
+@MODES
+@EXAMPLES
+@given(rows=stores.speed_tests())
+def test_the_retransmission_ratio_equals_its_twin(mode, rows):
+    expected = twins.daily_retransmission_ratio(rows, stores.MONITORS, mode)
+    check("daily_retransmission_ratio", mode, expected, tests=rows)
+
+
+@MODES
+@EXAMPLES
+@given(rows=stores.speed_tests(most=40, clients=2))
+def test_the_cohort_equals_its_twin(mode, rows):
+    expected = twins.clients_before_after(rows, BEFORE, AFTER, LEAST, stores.MONITORS, mode)
+    check("clients_before_after", mode, expected, tests=rows)
+
+
+@MODES
+@settings(max_examples=60)
+@given(samples=stores.sample_rows(metrics=(analysis.DISCARDS,)), tests=stores.speed_tests())
+def test_the_overlap_equals_a_check_of_every_pair(mode, samples, tests):
+    check("test_overlap", mode, twins.test_overlap(tests, samples, mode), samples=samples, tests=tests)
+
+
+@MODES
+@pytest.mark.parametrize("seed", range(4))
+def test_the_overlap_with_pollers_off_the_ten_seconds_equals_a_check_of_every_pair(mode, seed):
+    samples, tests = stores.dense(seed)
+    check("test_overlap", mode, twins.test_overlap(tests, samples, mode), samples=samples, tests=tests)
+
+
+@MODES
+@EXAMPLES
+@given(samples=stores.sample_rows(metrics=(analysis.DISCARDS,)), tests=stores.speed_tests(most=40, clients=1))
+def test_counts_and_dose_response_follow_from_the_overlap(mode, samples, tests):
+    overlap = twins.test_overlap(tests, samples, mode)
+    check("daily_test_counts", mode, twins.daily_test_counts(overlap), samples=samples, tests=tests)
+    check("dose_response", mode, twins.dose_response(overlap), samples=samples, tests=tests)

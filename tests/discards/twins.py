@@ -1,0 +1,312 @@
+"""Every question once more, slowly and plainly: dictionaries and loops over rows that are dictionaries."""
+
+import datetime
+import math
+from collections import defaultdict
+from statistics import fmean, median, stdev
+
+from brimful.discards import analysis
+
+TEN_S = datetime.timedelta(seconds=10)
+EPOCH = datetime.datetime(1970, 1, 1)
+
+
+def nearest_rank(values):
+    """Quantile 49/101: the first value that at least this share of all are not above."""
+    ordered = sorted(values)
+    return next(value for n, value in enumerate(ordered, 1) if 101 * n >= 49 * len(ordered))
+
+
+def grouped(rows, *keys):
+    groups = defaultdict(list)
+    for row in rows:
+        groups[tuple(row[key] for key in keys)].append(row)
+    return groups
+
+
+def pieces(samples, metric):
+    """Bins of 10 s; a sample of several is cut, one of more than 30 stays whole with `whole` set."""
+    for row in samples:
+        if row["metric"] != metric:
+            continue
+        count = max(1, math.floor(row["span_s"] / 10 + 0.5))
+        whole = count > 30
+        for part in range(1 if whole else count):
+            yield row | {
+                "start": row["bin_start"] + part * TEN_S,
+                "value": (row["value"] if whole else row["value"] / count) if row["usable"] else None,
+                "whole": whole,
+            }
+
+
+def delivered(samples, metric):
+    for row in samples:
+        value = row["value"] if row["reported"] is None else float(row["reported"])
+        if row["machine"] == "mlab1" and row["metric"] == metric and value is not None:
+            yield row | {"value": value}
+
+
+def fullest(rows):
+    """The machine with the most bins of a site and day."""
+    best = {}
+    for key, row in sorted(rows.items()):
+        site, day, _machine = key
+        if (site, day) not in best or row["bins"] > best[site, day]["bins"]:
+            best[site, day] = row
+    return list(best.values())
+
+
+def daily_uplink_rate(samples, mode):
+    if mode is analysis.Mode.REPORT:
+        groups = grouped(delivered(samples, analysis.OCTETS), "site", "day")
+        return [
+            {
+                "site": site,
+                "day": day,
+                "rate_bps": nearest_rank([row["value"] * 0.8 for row in rows]),
+                "bins": len(rows),
+            }
+            for (site, day), rows in groups.items()
+        ]
+    rates = defaultdict(list)
+    for piece in pieces(samples, analysis.OCTETS):
+        if piece["value"] is not None and not piece["whole"]:
+            count = max(1, math.floor(piece["span_s"] / 10 + 0.5))
+            rate = piece["value"] * count / piece["span_s"] * 8
+            rates[piece["site"], piece["start"].date(), piece["machine"]].append(rate)
+    return fullest(
+        {
+            key: {
+                "site": key[0],
+                "day": key[1],
+                "machine": key[2],
+                "rate_bps": median(values),
+                "bins": len(values),
+            }
+            for key, values in rates.items()
+        }
+    )
+
+
+def daily_loss_ratio(samples, mode):
+    days = defaultdict(
+        lambda: {"discards": 0.0, "packets": 0.0, "bins": 0, "bins_with_discards": 0, "excluded_bins": 0}
+    )
+    if mode is analysis.Mode.REPORT:
+        for name, metric in (("discards", analysis.DISCARDS), ("packets", analysis.UNICAST)):
+            for row in delivered(samples, metric):
+                day = days[row["site"], row["day"], row["machine"]]
+                day.setdefault("seen", set()).add(name)
+                day[name] += row["value"]
+                if name == "discards":
+                    day["bins"] += 1
+                    day["bins_with_discards"] += row["value"] > 0
+    else:
+        bins = defaultdict(lambda: {"whole": False})
+        for name, metric in (("discards", analysis.DISCARDS), ("packets", analysis.UNICAST)):
+            for piece in pieces(samples, metric):
+                one = bins[piece["site"], piece["machine"], piece["start"]]
+                one["whole"] |= piece["whole"]
+                if piece["value"] is not None:
+                    one[name] = one.get(name, 0.0) + piece["value"]
+        for (site, machine, start), one in bins.items():
+            day = days[site, start.date(), machine]
+            if "discards" not in one or "packets" not in one:
+                day["excluded_bins"] += 1
+                continue
+            day["discards"] += one["discards"]
+            day["packets"] += one["packets"]
+            day["bins"] += not one["whole"]
+            day["bins_with_discards"] += not one["whole"] and one["discards"] > 0
+    found = {}
+    for (site, date, machine), day in days.items():
+        seen = day.pop("seen", None)
+        ratio = day["discards"] / day["packets"] if day["packets"] else None
+        if mode is analysis.Mode.REPORT and not (
+            seen == {"discards", "packets"} and day["discards"] < day["packets"] and ratio < 0.01
+        ):
+            continue
+        found[site, date, machine] = {"site": site, "day": date, "machine": machine, "loss_ratio": ratio} | day
+    return list(found.values()) if mode is analysis.Mode.REPORT else fullest(found)
+
+
+def valid_downloads(tests, excluded, mode):
+    for row in tests:
+        if row["direction"] != "download" or row["client"] is None or row["client"] in excluded:
+            continue
+        size, sending = row["bytes"], row["sending_s"]
+        if mode is analysis.Mode.REPORT:
+            if size is not None and sending is not None and size >= 1_000_000 and 9 <= sending < 600:
+                yield row | {"day": row["logged"].date(), "rate_bps": 8 * size / sending}
+        elif (
+            (size is None or size >= 1_000_000)
+            and (sending is None or 9 <= sending < 600)
+            and row["rate_bps"] is not None
+        ):
+            yield row
+
+
+def daily_download_rate(tests, excluded, mode):
+    of_client = max if mode is analysis.Mode.REPORT else median
+    middle = nearest_rank if mode is analysis.Mode.REPORT else median
+    clients = defaultdict(list)
+    for (site, day, _client), rows in grouped(valid_downloads(tests, excluded, mode), "site", "day", "client").items():
+        clients[site, day].append(of_client([row["rate_bps"] for row in rows]))
+    return [
+        {"site": site, "day": day, "rate_bps": middle(rates), "clients": len(rates)}
+        for (site, day), rates in clients.items()
+    ]
+
+
+def daily_retransmission_ratio(tests, excluded, mode):
+    name = "server_name" if mode is analysis.Mode.REPORT else "retransmission_unit"
+    middle = nearest_rank if mode is analysis.Mode.REPORT else median
+    counted = [
+        row for row in valid_downloads(tests, excluded, mode) if row["retransmitted"] is not None and row["sent"]
+    ]
+    found = []
+    for (site, day, kind), rows in grouped(counted, "site", "day", name).items():
+        worst = [max(row["retransmitted"] / row["sent"] for row in of) for of in grouped(rows, "client").values()]
+        found.append(
+            {
+                "site": site,
+                "day": day,
+                name: kind,
+                "worst_ratio": middle(worst),
+                "clients": len(worst),
+                "total_ratio": sum(row["retransmitted"] for row in rows) / sum(row["sent"] for row in rows),
+            }
+        )
+    return found
+
+
+def clients_before_after(tests, before, after, minimum_tests, excluded, mode):
+    report = mode is analysis.Mode.REPORT
+    chosen = {}
+    for number, row in enumerate(valid_downloads(tests, excluded, mode)):
+        for period, (first, last) in (("before", before), ("after", after)):
+            if first <= row["day"] <= last:
+                origin = ("server_name", "logged", "client", "client_port", "server", "server_port", "machine", "site")
+                key = (tuple(row[name] for name in origin), row["rate_bps"]) if report else number
+                chosen[key] = row | {"period": period, "metro": row["site"][:3].upper()}
+    rows = list(chosen.values())
+    place = "metro" if report else "site"
+    counts = {key: len(of) for key, of in grouped(rows, place, "client", "period").items()}
+    rows = [
+        row
+        for row in rows
+        if all(counts.get((row[place], row["client"], period), 0) >= minimum_tests for period in ("before", "after"))
+    ]
+    keys = ["site", "machine", "period", "client"] if report else ["site", "period", "client"]
+    found = []
+    for key, of in grouped(rows, *keys).items():
+        rates = [row["rate_bps"] for row in of]
+        if report and len(rates) == 1:
+            continue
+        found.append(
+            dict(zip(keys, key, strict=True))
+            | {
+                "tests": len(rates),
+                "max_bps": max(rates),
+                "min_bps": min(rates),
+                "mean_bps": fmean(rates),
+                "stddev_bps": stdev(rates) if len(rates) > 1 else None,
+                "median_bps": nearest_rank(rates) if report else median(rates),
+            }
+        )
+    return found
+
+
+def test_overlap(tests, samples, mode):
+    found = []
+    for test in tests:
+        if test["direction"] != "download":
+            continue
+        if mode is analysis.Mode.REPORT:
+            if test["machine"] == "mlab1":
+                found.append(_overlap_of_the_report(test, samples))
+        else:
+            found.append(_overlap(test, samples))
+    return found
+
+
+test_overlap.__test__ = False
+
+
+def _row(test, bins, values, otherwise):
+    covered = min(len(values), bins)
+    names = ("test_id", "site", "day", "machine", "client", "start", "end", "rate_bps")
+    overlap = "zero" if bins and covered == bins else otherwise
+    return {name: test[name] for name in names} | {
+        "bins": bins,
+        "covered_bins": covered,
+        "coverage": covered / bins,
+        "bins_with_discards": sum(value > 0 for value in values),
+        "discards": math.fsum(values),
+        "worst_discards": max(values, default=0.0),
+        "overlap": "non-zero" if any(value > 0 for value in values) else overlap,
+    }
+
+
+def _cell(time):
+    return (time - EPOCH) // TEN_S
+
+
+def _overlap(test, samples):
+    of_cell = defaultdict(lambda: defaultdict(list))
+    for piece in pieces(samples, analysis.DISCARDS):
+        if piece["site"] == test["site"] and piece["value"] is not None and not piece["whole"]:
+            of_cell[_cell(piece["start"])][piece["machine"]].append(piece)
+    values = []
+    for machines in of_cell.values():
+        polled_by = test["machine"] if test["machine"] in machines else min(machines)
+        values += [
+            piece["value"]
+            for piece in machines[polled_by]
+            if piece["start"] < test["end"] and piece["start"] + TEN_S > test["start"]
+        ]
+    bins = _cell(test["end"] - datetime.timedelta(microseconds=1)) - _cell(test["start"]) + 1
+    return _row(test, bins, values if bins <= analysis.MOST_BINS_OF_A_TEST else [], "unknown")
+
+
+def _overlap_of_the_report(test, samples):
+    begin = EPOCH + _cell(test["start"]) * TEN_S
+    values = [
+        row["value"]
+        for row in delivered(samples, analysis.DISCARDS)
+        if row["site"] == test["site"] and row["bin_start"] in (begin + TEN_S, begin + 2 * TEN_S)
+    ]
+    rate = 8 * test["bytes"] / test["sending_s"] if test["bytes"] is not None and test["sending_s"] else None
+    return _row(test | {"day": test["logged"].date(), "rate_bps": rate}, 2, values, "zero")
+
+
+def daily_test_counts(overlap):
+    return [
+        {"site": site, "day": day, "overlap": kind, "tests": len(rows)}
+        for (site, day, kind), rows in grouped(overlap, "site", "day", "overlap").items()
+    ]
+
+
+def dose_response(overlap):
+    told = [
+        row
+        for row in overlap
+        if row["overlap"] != "unknown" and row["client"] is not None and (row["rate_bps"] or 0) > 0
+    ]
+    found = []
+    for (site, client), rows in grouped(told, "site", "client").items():
+        tainted = [row for row in rows if row["overlap"] == "non-zero"]
+        clean = [row for row in rows if row["overlap"] == "zero"]
+        if tainted and clean:
+            found.append(
+                {
+                    "site": site,
+                    "client": client,
+                    "tests_with": len(tainted),
+                    "tests_without": len(clean),
+                    "mean_log10_bps_with": fmean(math.log10(row["rate_bps"]) for row in tainted),
+                    "mean_log10_bps_without": fmean(math.log10(row["rate_bps"]) for row in clean),
+                    "discards_per_test_with": fmean(row["discards"] for row in tainted),
+                }
+            )
+    return found

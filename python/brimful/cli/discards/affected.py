@@ -43,6 +43,7 @@ def affected(
     all and in the worst bin.
     """
     import msgspec
+
     from brimful.discards.affected import affected_tests, check_name, write
     from brimful.discards.engine import connect_duckdb
     from brimful.discards.store import Store

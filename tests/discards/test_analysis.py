@@ -86,3 +86,35 @@ def test_counts_and_dose_response_follow_from_the_overlap(mode, samples, tests):
     overlap = twins.test_overlap(tests, samples, mode)
     check("daily_test_counts", mode, twins.daily_test_counts(overlap), samples=samples, tests=tests)
     check("dose_response", mode, twins.dose_response(overlap), samples=samples, tests=tests)
+
+
+@pytest.mark.parametrize(
+    ("bins", "nearest_rank", "median"),
+    [
+        (1, 1, 1),
+        (2, 1, 1.5),
+        (3, 2, 2),
+        (100, 49, 50.5),
+        (101, 49, 51),
+        (102, 50, 51.5),
+        (202, 98, 101.5),
+        (203, 99, 102),
+    ],
+)
+def test_the_middle_of_whole_numbers_is_the_known_one(bins, nearest_rank, median):
+    def sample(number):
+        start = stores.MIDNIGHT + (number * 37 % bins) * stores.TEN_S
+        place = {"site": "dfw01", "day": start.date(), "machine": "mlab1", "metric": analysis.OCTETS}
+        return place | {
+            "bin_start": start,
+            "bin_end": start,
+            "span_s": 10.0,
+            "value": number * 1.25,
+            "flags": 0,
+            "usable": True,
+        }
+
+    rows = [sample(number) for number in range(1, bins + 1)]
+    for mode, expected in ((Mode.REPORT, nearest_rank), (Mode.CORRECT, median)):
+        (row,) = prepared("daily_uplink_rate", mode).ask(samples=rows).to_pylist()
+        assert (row["rate_bps"], row["bins"]) == (pytest.approx(expected, rel=1e-12), bins)

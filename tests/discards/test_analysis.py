@@ -118,3 +118,20 @@ def test_the_middle_of_whole_numbers_is_the_known_one(bins, nearest_rank, median
     for mode, expected in ((Mode.REPORT, nearest_rank), (Mode.CORRECT, median)):
         (row,) = prepared("daily_uplink_rate", mode).ask(samples=rows).to_pylist()
         assert (row["rate_bps"], row["bins"]) == (pytest.approx(expected, rel=1e-12), bins)
+
+
+@pytest.mark.parametrize(
+    ("discards", "packets", "in_report"),
+    [(1, 101, True), (15, 1000, False), (1, 100, False), (5, 5, False), (0, 9, True)],
+)
+def test_the_report_drops_days_of_much_loss_and_we_do_not(discards, packets, in_report):
+    start = stores.MIDNIGHT
+    place = {"site": "dfw01", "day": start.date(), "machine": "mlab1", "bin_start": start, "bin_end": start}
+    counted = {analysis.DISCARDS: float(discards), analysis.UNICAST: float(packets)}
+    rows = [
+        place | {"metric": metric, "span_s": 10.0, "value": value, "flags": 0, "usable": True}
+        for metric, value in counted.items()
+    ]
+    assert prepared("daily_loss_ratio", Mode.REPORT).ask(samples=rows).num_rows == in_report
+    (row,) = prepared("daily_loss_ratio", Mode.CORRECT).ask(samples=rows).to_pylist()
+    assert row["loss_ratio"] == discards / packets

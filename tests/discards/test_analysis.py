@@ -135,3 +135,19 @@ def test_the_report_drops_days_of_much_loss_and_we_do_not(discards, packets, in_
     assert prepared("daily_loss_ratio", Mode.REPORT).ask(samples=rows).num_rows == in_report
     (row,) = prepared("daily_loss_ratio", Mode.CORRECT).ask(samples=rows).to_pylist()
     assert row["loss_ratio"] == discards / packets
+
+
+@MODES
+@pytest.mark.parametrize(("before", "after"), [(2, 2), (2, 1), (1, 2), (3, 2)])
+def test_a_cohort_has_enough_tests_in_both_periods(mode, before, after):
+    minute = datetime.timedelta(minutes=1)
+    starts = [stores.MIDNIGHT - number * minute for number in range(1, before + 1)]
+    starts += [stores.MIDNIGHT + number * minute for number in range(after)]
+    length = datetime.timedelta(seconds=10)
+    tests = [
+        stores.download(f"test-{number}", "mlab1", start, start + length) | {"server_name": "mlab1.dfw01"}
+        for number, start in enumerate(starts)
+    ]
+    found = prepared("clients_before_after", mode).ask(tests=tests).to_pylist()
+    expected = {"before": before, "after": after} if min(before, after) >= LEAST else {}
+    assert {row["period"]: row["tests"] for row in found} == expected

@@ -135,7 +135,7 @@ def dense(seed):
     for number in range(150):
         start = MIDNIGHT + datetime.timedelta(seconds=random.randrange(-400, 400) / 2)
         length = datetime.timedelta(seconds=random.randrange(1, 80) / 2)
-        tests.append(_download(f"test-{number}", random.choice(MACHINES), start, start + length))
+        tests.append(download(f"test-{number}", random.choice(MACHINES), start, start + length))
     return samples, tests
 
 
@@ -155,7 +155,7 @@ def _discards(machine, start, span_s, value):
     }
 
 
-def _download(test_id, machine, start, end):
+def download(test_id, machine, start, end):
     names = {"test_id": test_id, "site": SITES[0], "day": start.date(), "machine": machine}
     return names | {
         "direction": "download",

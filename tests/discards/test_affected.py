@@ -32,16 +32,16 @@ def rows(store):
     duckdb = connect_duckdb(store)
     read = duckdb.samples().filter(duckdb.samples().metric == "switch.discards.uplink.tx"), duckdb.tests()
     samples, tests = (duckdb.rows(table).to_pylist() for table in read)
-    near = {site: [row for row in samples if row["site"] == site] for site in ("dfw01", "lga02")}
-    return [
-        row
-        for test in tests
-        for row in twins.test_overlap(
-            [test],
-            [one for one in near[test["site"]] if abs(one["bin_start"] - test["start"]) < datetime.timedelta(hours=1)],
-            Mode.CORRECT,
-        )
-    ]
+    by_hour = twins.grouped(
+        [row | {"hour": row["bin_start"].replace(minute=0, second=0)} for row in samples], "site", "hour"
+    )
+    hour = datetime.timedelta(hours=1)
+    found = []
+    for test in tests:
+        at = test["start"].replace(minute=0, second=0, microsecond=0)
+        near = [row for offset in (-hour, 0 * hour, hour) for row in by_hour[test["site"], at + offset]]
+        found += twins.test_overlap([test], near, Mode.CORRECT)
+    return found
 
 
 def run(*arguments):

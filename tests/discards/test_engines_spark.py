@@ -9,6 +9,8 @@ from brimful.discards import engine
 from brimful.discards.analysis import Mode
 
 pytestmark = [
+    # To start Spark takes long on a busy machine.
+    pytest.mark.timeout(400),
     pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java, which is not installed"),
     # The client of Spark leaves sockets to the garbage collector.
     pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),

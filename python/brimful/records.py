@@ -45,7 +45,8 @@ class Run(msgspec.Struct, frozen=True, omit_defaults=True, tag="run", tag_field=
     command: list[str]
     host: dict[str, Any]
     subject: str = "search"
-    """``search``: a search for throughput. ``block-device``: QoS parameters of a block device."""
+    """``search``: a search for throughput. ``block-device``: QoS parameters of a block device.
+    ``switch-discards``: what uplinks of switches dropped, and whom it hurt."""
     measurer: dict[str, Any] = {}
     goals: list[Goal] = []
     min_load: float = 0.0

@@ -239,7 +239,10 @@ def test_lower_capacities_lower_the_ceiling(tmp_path):
 def test_a_directory_stands_for_its_telemetry(tmp_path):
     write_files(tmp_path, many_files()[:2])
     (tmp_path / "readme.txt").write_text("no telemetry")
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "a.csv").write_text("a table")
     assert len(ingesting.find_sources([tmp_path])) == 2
+    assert len(ingesting.find_sources([tmp_path / "tables"])) == 1
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError, match="no file in it ends in"):
         ingesting.find_sources([tmp_path / "empty"])

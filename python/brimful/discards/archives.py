@@ -69,7 +69,13 @@ def holds_telemetry(name: str) -> bool:
 
 def pieces(path: Path, stream: Readable) -> Iterator[Piece | Unread]:
     """Give all lines of the telemetry in a file, in pieces, and what could not be read."""
-    yield from _walk(_Place(str(path), "", path.name, 0), stream)
+    place = _Place(str(path), "", path.name, 0)
+    found = False
+    for item in _walk(place, stream):
+        found = True
+        yield item
+    if not found:
+        yield place.unread("has no file of telemetry in it")
 
 
 @dataclass(frozen=True)

@@ -75,4 +75,4 @@ def tar(members, *, compress=False, **options):
             info.size = len(data)
             info.pax_headers = {"MLAB.datatype": "switch", "MLAB.comment": "é" * 10} if options else {}
             archive.addfile(info, io.BytesIO(data))
-    return gzip.compress(out.getvalue()) if compress else out.getvalue()
+    return gzip.compress(out.getvalue(), mtime=0) if compress else out.getvalue()

@@ -80,8 +80,7 @@ def test_other_members_are_passed_over():
             info = tarfile.TarInfo(name)
             info.type = kind
             archive.addfile(info)
-    found = read("a.tar", out.getvalue())
-    assert found == []
+    assert unread(read("a.tar", out.getvalue())) == [("", "has no file of telemetry in it")]
 
 
 def test_an_empty_member_is_named_and_the_others_are_read():
@@ -167,8 +166,8 @@ def test_any_bytes_are_read_or_named(data, name):
 
 @given(st.data())
 def test_any_damage_is_survived(data):
-    whole = tar([(LEAF, TEXT * 5), ("b-switch.json.gz", gzip.compress(TEXT))], format=tarfile.PAX_FORMAT)
-    whole = bytearray(gzip.compress(whole) if data.draw(st.booleans()) else whole)
+    whole = tar([(LEAF, TEXT * 5), ("b-switch.json.gz", gzip.compress(TEXT, mtime=0))], format=tarfile.PAX_FORMAT)
+    whole = bytearray(gzip.compress(whole, mtime=0) if data.draw(st.booleans()) else whole)
     for _ in range(data.draw(st.integers(1, 4))):
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
     found = read("a.tar", bytes(whole[: data.draw(st.integers(0, len(whole)))]))

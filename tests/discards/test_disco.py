@@ -300,6 +300,11 @@ def test_the_real_sample_of_the_second_generation():
     assert np.count_nonzero(rows["metric"] == UNKNOWN_DIRECTION) == 60
 
 
+def test_nothing_is_after_2100():
+    far = line2(UNICAST, [(5_000_000_000, 1, 1)])
+    assert reasons(decode(far, latest_s=float("inf"))) == [(1, "a timestamp is in the future")]
+
+
 def test_2009_is_2009():
     assert np.datetime64(columns.EARLIEST_S, "s") == np.datetime64("2009-01-01T00:00:00")
 

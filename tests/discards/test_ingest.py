@@ -152,17 +152,21 @@ def many_files():
 @pytest.mark.parametrize(
     ("step", "when", "count"),
     [
-        *(("write", "before", 1), ("write", "after", 1), ("write", "after", 3), ("write", "after", 4)),
+        *(("write", "before", 1), ("write", "after", 1), ("write", "after", 2), ("write", "before", 3)),
         *(("note_ingested", "before", 1), ("note_ingested", "after", 2)),
     ],
 )
 def test_a_killed_ingest_goes_on(tmp_path, monkeypatch, step, when, count):
-    (tmp_path / "in").mkdir()
-    # The later days come first, so that days depend on what is put in after them.
-    paths = write_files(tmp_path / "in", many_files()[::-1])
     monkeypatch.setattr(ingesting, "BUFFERED_ROWS", 10)
     monkeypatch.setattr(ingesting, "BATCH_BYTES", 1)
-    put(tmp_path / "whole", *paths, workers=1)
+    # The later day is in before the one that it depends on.
+    files = many_files()
+    for name, part in (("later", files[4:]), ("in", files[:4])):
+        (tmp_path / name).mkdir()
+        write_files(tmp_path / name, part)
+    later, paths = (sorted((tmp_path / name).iterdir()) for name in ("later", "in"))
+    put(tmp_path / "store", *later, workers=1)
+    put(tmp_path / "whole", *later, *paths, workers=1)
     killed = subprocess.run(
         [sys.executable, "-c", KILLED, step, when, str(count), *sys.path],
         cwd=tmp_path,
@@ -171,11 +175,11 @@ def test_a_killed_ingest_goes_on(tmp_path, monkeypatch, step, when, count):
         timeout=60,
     )
     assert killed.returncode == -9, killed.stderr
-    assert len(Store(tmp_path / "store").ingested()) < len(paths)
-    summary = put(tmp_path / "store", *paths, workers=1)
+    assert len(Store(tmp_path / "store").ingested()) < len(files)
+    summary = put(tmp_path / "store", *later, *paths, workers=1)
     assert summary.sources_new > 0
     assert files_of(tmp_path / "store") == files_of(tmp_path / "whole")
-    assert len(Store(tmp_path / "store").ingested()) == len(paths)
+    assert len(Store(tmp_path / "store").ingested()) == len(files)
 
 
 def test_a_half_written_ledger_is_completed(tmp_path):
@@ -235,7 +239,10 @@ def test_lower_capacities_lower_the_ceiling(tmp_path):
 def test_a_directory_stands_for_its_telemetry(tmp_path):
     write_files(tmp_path, many_files()[:2])
     (tmp_path / "readme.txt").write_text("no telemetry")
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "a.csv").write_text("a table")
     assert len(ingesting.find_sources([tmp_path])) == 2
+    assert len(ingesting.find_sources([tmp_path / "tables"])) == 1
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError, match="no file in it ends in"):
         ingesting.find_sources([tmp_path / "empty"])

@@ -4,6 +4,7 @@ import csv
 import datetime
 import gzip
 import io
+import json
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -174,6 +175,18 @@ def test_the_flat_table_equals_the_files_that_it_was_made_of(tmp_path):
     pq.write_table(pa.table(dict(zip(names, map(list, columns), strict=True))), tmp_path / "flat.parquet")
     put(tmp_path / "parquet", tmp_path / "flat.parquet")
     assert files_of(tmp_path / "parquet") == files_of(tmp_path / "files")
+
+
+def test_rows_are_numbered_as_lines_of_the_file(tmp_path):
+    bad = f"{MIDNIGHT},edge,1,tx"
+    ingest_text(tmp_path, HEAD + f"{bad}\n{bad},1,1,1\n{bad},x,1,1\n{bad}\n{bad},y,1,1\n")
+    lines = [json.loads(line) for line in (tmp_path / "store" / "quarantine.jsonl").read_text().splitlines() if line]
+    assert sorted((line["line"], line["reason"]) for line in lines) == [
+        (2, "has 4 columns, not 7"),
+        (4, "octets is no count"),
+        (5, "has 4 columns, not 7"),
+        (6, "octets is no count"),
+    ]
 
 
 def test_bad_rows_of_the_flat_table(tmp_path):

@@ -97,7 +97,9 @@ class Reading:
 
 
 def find_sources(paths: Iterable[Path]) -> list[Path]:
-    """Give the files that are named, and those in the directories that are whose names say what they hold.
+    """Give the files that are named, and those in the directories that are.
+
+    Of a directory these are the files and archives of M-Lab's telemetry; where it has none, tables and answers.
 
     Raises
     ------
@@ -107,7 +109,8 @@ def find_sources(paths: Iterable[Path]) -> list[Path]:
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(file for file in path.rglob("*") if _is_source(file.name) and file.is_file())
+            files = sorted(file for file in path.rglob("*") if _is_source(file.name) and file.is_file())
+            inside = [file for file in files if archives.holds_telemetry(file.name)] or files
             if not inside:
                 message = f"{path}: no file in it ends in {_ENDINGS}"
                 raise UsageError(message)

@@ -51,7 +51,8 @@ SAMPLES = pa.schema(
 ``machine`` is the one that collected (``mlab1``; a port, where the source has ports); ``metric`` is like
 ``switch.discards.uplink.tx``. ``value`` is what was counted between ``bin_start`` and ``bin_end``, which are
 ``span_s`` seconds apart; ``counter`` the absolute counter at ``bin_end``, where the source has it; ``reported`` the
-value as it was delivered where it is not kept. ``flags`` are of `Flag`. ``usable``: there is a value and it can be
+value as it was delivered where it is not kept: none, where it is ``value`` or, without one, equals ``counter``; equal
+to ``counter`` where the source delivers bare counters. ``flags`` are of `Flag`. ``usable``: there is a value and it can be
 right.
 """
 

@@ -56,12 +56,13 @@ def read_table(path: Path, latest_s: float, *, counters: bool) -> Iterator[Decod
         for batch, refused in batches:
             decoded = Decoded(lines=len(batch) + len(refused), samples=len(batch), refused=refused)
             problems: dict[int, str] = {}
+            numbers = np.setdiff1d(np.arange(first, first + decoded.lines), [one.line for one in refused])
             if "hostname" in batch.column_names:
                 _flat(batch, latest_s, problems, decoded)
             else:
                 _generic(batch, latest_s, counters, problems, decoded)
             decoded.refused += [
-                Refused(str(path), "", first + row, reason, _text(batch, row)) for row, reason in problems.items()
+                Refused(str(path), "", int(numbers[row]), reason, _text(batch, row)) for row, reason in problems.items()
             ]
             yield decoded
             first += decoded.lines

@@ -1,7 +1,7 @@
 """What a report on discards costs at three sizes, the largest a twentieth of the published report's own volume.
 
-The stores are made up by `brimful discards synth` under build/ and kept for the next time. FULL=1 adds the whole volume,
-4e8 samples and 2e7 tests (2 GB, some ten minutes to make).
+The stores are made up by `brimful discards synth` under build/ and kept for the next time. FULL=1 adds the whole
+volume, 4e8 samples and 2e7 tests (2 GB, some ten minutes to make).
 """
 
 import os

@@ -60,6 +60,15 @@ def test_the_first_generation_is_labelled_by_their_start_and_repeats_its_last():
     assert (decoded.samples, decoded.repeated, decoded.refused) == (3, 1, [])
 
 
+@pytest.mark.parametrize(("range_end", "bins"), [("00:00:20", 2), ("01:00:00", 3), ("24:61:00", 2)])
+def test_the_last_sample_stays_where_polls_failed_before_the_end_of_the_file(range_end, bins):
+    samples = [(MIDNIGHT, 1.0), (MIDNIGHT + 10, 2.0), (MIDNIGHT + 20, 3.0)]
+    name = f"20220102T00:00:00-to-20220102T{range_end}-switch.json"
+    decoded = decode(line1(UNICAST, samples), line1("switch.octets.uplink.tx", samples), name=name)
+    assert [len(rows) for rows in decoded.rows.values()] == [2 * bins]
+    assert decoded.repeated == 2 * (3 - bins)
+
+
 def test_a_line_of_the_repeated_sample_alone_has_nothing_and_is_not_bad():
     decoded = decode1(line1(UNICAST, [(MIDNIGHT, 1.0)]))
     assert (decoded.rows, decoded.repeated, decoded.refused) == ({}, 1, [])

@@ -6,6 +6,7 @@ told from the others.
 
 from __future__ import annotations
 
+import datetime
 import re
 from dataclasses import dataclass
 from typing import Annotated
@@ -64,6 +65,9 @@ _SECOND = _Generation(
 )
 
 
+_RANGE_END = re.compile(r"-to-([0-9]{8}T[0-9:]{8})-switch[.]json")
+
+
 def is_second(name: str) -> bool:
     """Tell the generation of a file by its name: nothing in it says so."""
     return name.endswith(".jsonl")
@@ -83,11 +87,12 @@ def decode(pieces: list[Piece], latest_s: float) -> Decoded:
         refused[int(number)] = "has no samples"
     counts = np.array([piece.content.count(b"\n") + 1 for piece in pieces])
     decoded = Decoded(lines=int(counts.sum()), samples=int(columns.length.sum()))
+    piece_of_line = np.searchsorted(np.cumsum(counts), columns.line, side="right")
     if len(columns.line) and second:
-        piece_of_line = np.searchsorted(np.cumsum(counts), columns.line, side="right")
         sort_out(columns, latest_s, refused, decoded, file_of_line=piece_of_line)
     elif len(columns.line):
-        columns = _without_last(columns)
+        ends = np.array([_end_of_range(piece.name) for piece in pieces])
+        columns = _without_repeated(columns, ends[piece_of_line])
         decoded.repeated = decoded.samples - int(columns.length.sum())
         sort_out(columns, latest_s, refused, decoded)
     decoded.refused = _refused(pieces, counts, refused)
@@ -169,16 +174,32 @@ def _problem(text: bytes, error: Exception) -> str:
     return re.sub(r"\[[0-9]+\]", "[...]", str(error).splitlines()[0])
 
 
-def _without_last(columns: Columns) -> Columns:
-    """Leave out the last sample of each line, which the next file begins with."""
-    stays = np.ones(len(columns.samples["timestamp"]), bool)
-    stays[np.cumsum(columns.length[columns.length > 0]) - 1] = False
-    return Columns(
-        columns.line,
-        columns.names,
-        np.maximum(columns.length - 1, 0),
-        {name: samples[stays] for name, samples in columns.samples.items()},
-    )
+def _end_of_range(name: str) -> int:
+    """Give the end of the range that the name of a file says, in Unix time; 0 where it says none."""
+    found = _RANGE_END.search(name)
+    if found is None:
+        return 0
+    try:
+        return int(datetime.datetime.strptime(f"{found[1]}+0000", "%Y%m%dT%H:%M:%S%z").timestamp())
+    except ValueError:
+        return 0
+
+
+def _without_repeated(columns: Columns, ends: NDArray[np.int64]) -> Columns:
+    """Leave out the last sample of each line, which the next file begins with.
+
+    Where it lies before the end of the file's range, because polls failed at its end, no other file has it: it stays.
+    """
+    has_last = columns.length > 0
+    last = np.cumsum(columns.length)[has_last] - 1
+    timestamps = columns.samples["timestamp"]
+    repeated = (ends[has_last] == 0) | (timestamps[last] >= ends[has_last])
+    stays = np.ones(len(timestamps), bool)
+    stays[last[repeated]] = False
+    length = columns.length.copy()
+    length[has_last] -= repeated
+    samples = {name: values[stays] for name, values in columns.samples.items()}
+    return Columns(columns.line, columns.names, length, samples)
 
 
 def _check_integers(line: _Line1 | _Line2) -> None:

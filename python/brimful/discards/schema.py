@@ -52,8 +52,8 @@ SAMPLES = pa.schema(
 ``switch.discards.uplink.tx``. ``value`` is what was counted between ``bin_start`` and ``bin_end``, which are
 ``span_s`` seconds apart; ``counter`` the absolute counter at ``bin_end``, where the source has it; ``reported`` the
 value as it was delivered where it is not kept: none, where it is ``value`` or, without one, equals ``counter``; equal
-to ``counter`` where the source delivers bare counters. ``flags`` are of `Flag`. ``usable``: there is a value and it can be
-right.
+to ``counter`` where the source delivers bare counters. ``flags`` are of `Flag`. ``usable``: there is a value and it can
+be right.
 """
 
 TESTS = pa.schema(

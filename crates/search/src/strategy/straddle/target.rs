@@ -54,7 +54,8 @@ impl Target {
         Self {
             goal,
             steps: ((width / grid.log_step() * (1.0 - 1e-12)) as i64).max(1),
-            limit: -(1.0 - attributes.loss_ratio.as_f64()).ln() / grid.log_step(),
+            // Never -0, which would be another limit than 0.
+            limit: (1.0 / (1.0 - attributes.loss_ratio.as_f64())).ln() / grid.log_step(),
             duration: attributes.final_trial_duration,
             duration_s,
             short,

@@ -172,6 +172,27 @@ fn the_ends_of_the_range_are_answers() {
 }
 
 #[test]
+fn an_answer_does_not_depend_on_where_in_a_step_the_capacity_is() {
+    let capacities: [(f64, Behaviour); 4] = [
+        (0.4, |_, load, _| (1.0 - 0.4 / load).max(0.0)),
+        (0.4005, |_, load, _| (1.0 - 0.4005 / load).max(0.0)),
+        (0.401, |_, load, _| (1.0 - 0.401 / load).max(0.0)),
+        (0.4015, |_, load, _| (1.0 - 0.4015 / load).max(0.0)),
+    ];
+    for exceed in [0.0, 0.5] {
+        let problem = ndr_and_pdr(exceed);
+        let shares = capacities.map(|(share, behaviour)| {
+            let ndr = &search(&problem, behaviour, 1, 1.0).results()[0];
+            ndr.conditional_throughput().unwrap() / (share * problem.max_load().per_second())
+        });
+        assert!(
+            shares.iter().all(|share| (share - shares[0]).abs() < 1e-5),
+            "{shares:?}"
+        );
+    }
+}
+
+#[test]
 fn a_hint_saves_time_when_right_and_costs_little_when_wrong() {
     let plain = ndr_and_pdr(0.5);
     let trials = |problem: &Problem| {

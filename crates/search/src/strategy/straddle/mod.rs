@@ -25,6 +25,9 @@ use crate::{Problem, StopReason, TrialLog};
 
 /// Drawing the curve anew costs as much as all trials so far: it has to wait for this share of new ones.
 const REDRAW_SHARE: usize = 8;
+/// The part of a step between the capacity that the first loss shows and the next load above. The rest is below, and
+/// is to be the larger part, as lower bounds cost more than upper ones.
+const SPARE_ABOVE: f64 = 0.45;
 /// How far beyond the limits the curve may lie, in steps.
 const MARGIN: f64 = 40.0;
 /// Belief that a hint is right, and how far off in steps it then is.
@@ -114,17 +117,28 @@ impl Straddle {
         self.drawn_at = self.seen.len();
     }
 
-    fn follow(&mut self, problem: &Problem, seen: Observation) {
-        self.seen.push(seen);
-        match &mut self.curve {
-            None if seen.overload > 0.0 => self.draw_curve(problem, seen.position - seen.overload),
-            None => {}
-            Some(curve) => {
-                curve.observe(&seen);
-            }
+    /// Lays the grid so that a capacity comes between two loads, then draws the curve around it.
+    fn align(&mut self, problem: &Problem, capacity: f64) {
+        let upper = capacity + SPARE_ABOVE;
+        let shift = upper.ceil() - upper;
+        self.grid = self.grid.shifted(shift);
+        for seen in &mut self.seen {
+            seen.position += shift;
         }
+        self.draw_curve(problem, capacity + shift);
+    }
+
+    fn follow(&mut self, problem: &Problem, seen: Observation) {
+        let is_first_loss = seen.overload > 0.0 && self.seen.iter().all(|earlier| earlier.overload <= 0.0);
+        self.seen.push(seen);
+        if is_first_loss {
+            self.align(problem, seen.position - seen.overload);
+            return;
+        }
+        let Some(curve) = &mut self.curve else { return };
+        curve.observe(&seen);
         let is_due = self.seen.len() >= self.drawn_at + self.seen.len() / REDRAW_SHARE;
-        if let Some(curve) = self.curve.as_ref().filter(|curve| is_due && curve.is_off_centre()) {
+        if is_due && curve.is_off_centre() {
             let around = curve.median();
             self.draw_curve(problem, around);
         }

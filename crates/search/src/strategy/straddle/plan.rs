@@ -10,15 +10,13 @@ use super::guard::Watch;
 use super::prospect::{Outlooker, Prospect};
 use super::target::Target;
 
-/// Candidates are laid around the highest load with this share of the chance to be a lower bound that min load has;
-/// more for goals that one high-loss trial ends, whose upper bounds are cheap.
+/// Candidates are laid around the highest load with this share of the chance to be a lower bound that min load has.
 const HOPEFUL: f64 = 0.5;
-const HOPEFUL_STRICT: f64 = 0.7;
 /// Candidates lie this many widths from the likeliest load: close ones to make pairs of, far ones in case of surprise.
 const OFFSETS: [i64; 6] = [1, 2, 3, 6, 16, 50];
 
 /// Beyond a load with this chance of its verdict, others need not be considered.
-const CERTAIN: f32 = 0.98;
+const CERTAIN: f32 = 0.75;
 /// How often every goal plans again with what the others plan.
 const SHARING_PASSES: usize = 2;
 
@@ -211,7 +209,7 @@ fn duration(target: &Target, prospect: &Prospect) -> Nanoseconds {
 /// The highest load that is more likely a lower bound than not.
 fn balanced_index(outlooker: &Outlooker, target: &Target) -> i64 {
     let top = outlooker.grid.top();
-    let enough = if target.is_strict { HOPEFUL_STRICT } else { HOPEFUL } * outlooker.fresh_lower(target, 0);
+    let enough = HOPEFUL * outlooker.fresh_lower(target, 0);
     let lower = |index: i64| outlooker.fresh_lower(target, index) >= enough;
     let mut at = target.expected.clamp(0, top);
     let mut step = 1;

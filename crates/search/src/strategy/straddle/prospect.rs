@@ -109,7 +109,7 @@ impl<'a> Outlooker<'a> {
         };
         let mut full = 0.0;
         for odds in self.odds(target, &plan, target.duration_s) {
-            let Outlook { lower, trials } = outlooks[bin_of_odds(odds)];
+            let Outlook { lower, trials } = outlooks[bin_of_odds(odds * target.shared_weather)];
             let mut cost = target.cost;
             if stops {
                 let failing = (STOPPED_SECONDS + target.duration_s / (2.0 + odds)).min(target.cost);
@@ -157,7 +157,9 @@ impl<'a> Outlooker<'a> {
         let plan = self.trial_plan(target, self.grid.load(index), target.duration_s);
         let outlooks = target.odds.fresh();
         let odds = self.odds(target, &plan, target.duration_s);
-        let sum: f64 = odds.map(|odds| outlooks[bin_of_odds(odds)].lower).sum();
+        let sum: f64 = odds
+            .map(|odds| outlooks[bin_of_odds(odds * target.shared_weather)].lower)
+            .sum();
         sum / self.points.len() as f64
     }
 

@@ -21,6 +21,8 @@ pub(super) struct Target {
     pub(super) short_s: Option<f64>,
     /// Whether a single high-loss trial makes an upper bound.
     pub(super) is_strict: bool,
+    /// What to multiply the odds of one trial with when all those of a lower bound are to be low-loss.
+    pub(super) shared_weather: f64,
     /// What a full-length trial weighs, and costs, in seconds.
     pub(super) effective: f64,
     pub(super) cost: f64,
@@ -40,6 +42,10 @@ pub(super) struct Target {
 /// What keeps a load on its own index in spite of rounding.
 const ON_GRID: f64 = 1e-6;
 
+/// Trials in a row share their weather: that all of many are low-loss is likelier than if they were independent. The
+/// odds of high loss in one count less by this power of their number.
+const SHARED_WEATHER: f64 = 0.22;
+
 impl Target {
     pub(super) fn new(problem: &Problem, grid: &LoadGrid, goal: usize, overhead: f64) -> Self {
         let attributes = &problem.goals()[goal];
@@ -54,12 +60,18 @@ impl Target {
         Self {
             goal,
             steps: ((width / grid.log_step() * (1.0 - 1e-12)) as i64).max(1),
-            limit: -(1.0 - attributes.loss_ratio.as_f64()).ln() / grid.log_step(),
+            // Never -0, which would be another limit than 0.
+            limit: (1.0 / (1.0 - attributes.loss_ratio.as_f64())).ln() / grid.log_step(),
             duration: attributes.final_trial_duration,
             duration_s,
             short,
             short_s: short.map(Nanoseconds::as_seconds),
             is_strict,
+            shared_weather: if is_strict {
+                odds.fresh_low().powf(-SHARED_WEATHER)
+            } else {
+                1.0
+            },
             effective,
             cost: duration_s + overhead.max(0.0),
             overhead: overhead.max(0.0),

@@ -139,3 +139,13 @@ def test_any_numbers_give_changes_or_none(rows):
         assert 0 <= point.before <= 1
         assert 0 <= point.after <= 1
         assert math.isfinite(point.evidence)
+
+
+def test_a_day_without_telemetry_is_no_way_to_another_level():
+    hits = [0] * 60 + [100] * 120 + [0] + [130] * 60 + [0] * 60
+    bins = [8640] * 180 + [0] + [8640] * 120
+    days = [date(2018, 1, 1) + timedelta(number) for number in range(len(hits))]
+    assert [(point.kind, days.index(point.day)) for point in change_points(days, hits, bins)] == [
+        ("begin", 60),
+        ("stop", 241),
+    ]

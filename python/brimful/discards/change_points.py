@@ -186,6 +186,8 @@ def _segment(
         source, entered = _best_elsewhere(heights, nearest, begin_cost, level_cost)
         if calendar.hits[day]:
             entered[0] = -np.inf  # Discards do not stop on a day that has some.
+        if not calendar.bins[day]:
+            entered[:] = -np.inf  # Nothing shows on a day without telemetry.
         origin = (source * columns + column[source]).astype(np.int32)
         change = np.repeat(entered, columns) > best
         came_from[day] = np.where(change, np.repeat(origin, columns), stay)

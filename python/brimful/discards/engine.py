@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 Question = Callable[[Table, Table], Table]
 """From the samples and the tests to a table; every row of the answer is of one site and needs this site only."""
 
+Follow = Callable[[Table], Table]
+"""From the answer to a question to that to another one."""
+
 COLUMNS = {"samples": schema.SAMPLES, "tests": schema.TESTS}
 """Of the tables; with them come ``site`` and ``day``."""
 MEMORY_LIMIT = "3GB"
@@ -58,17 +61,33 @@ class Engine(ABC):
         """Give rows from elsewhere (capacities, say) as a table that expressions can use."""
         return ibis.memtable(rows)
 
-    def each_site(self, question: Question, sites: Sequence[str] = ()) -> Iterator[pa.Table]:
-        """Compute a question for each of some sites, or of all; an engine of many machines does all at once."""
+    def parts(self, sites: Sequence[str] = ()) -> Iterator[tuple[Table, Table]]:
+        """Give samples and tests of some sites, or of all, in parts; an engine of many machines has one part."""
 
         def of_sites(table: Table) -> Table:
             return table.filter(table.site.isin(list(sites))) if sites else table
 
-        yield self.rows(question(of_sites(self.samples()), of_sites(self.tests())))
+        yield of_sites(self.samples()), of_sites(self.tests())
 
-    def per_site(self, question: Question) -> pa.Table:
-        """Compute a question for all sites, in one table."""
-        return pa.concat_tables(self.each_site(question))
+    def each_site(self, question: Question, sites: Sequence[str] = ()) -> Iterator[pa.Table]:
+        """Compute a question for each of some sites, or of all."""
+        for samples, tests in self.parts(sites):
+            yield self.rows(question(samples, tests))
+
+    def per_site(self, question: Question, sites: Sequence[str] = ()) -> pa.Table:
+        """Compute a question for some sites, or for all, in one table."""
+        return pa.concat_tables(self.each_site(question, sites))
+
+    def per_site_about(
+        self, subject: Question, questions: Sequence[Follow], sites: Sequence[str] = ()
+    ) -> list[pa.Table]:
+        """Compute questions about one table, which is computed once for each of some sites, or for all."""
+        answers: list[list[pa.Table]] = [[] for _ in questions]
+        for samples, tests in self.parts(sites):
+            with subject(samples, tests).cache() as kept:
+                for question, answer in zip(questions, answers, strict=True):
+                    answer.append(self.rows(question(kept)))
+        return [pa.concat_tables(answer) for answer in answers]
 
 
 class _StoreEngine(Engine):
@@ -125,8 +144,8 @@ class DuckDB(_StoreEngine):
         except duckdb.Error as error:
             raise self._failed("DuckDB", error) from error
 
-    def each_site(self, question: Question, sites: Sequence[str] = ()) -> Iterator[pa.Table]:
-        """Compute a question for one site after the other, so that memory does not grow with their number.
+    def parts(self, sites: Sequence[str] = ()) -> Iterator[tuple[Table, Table]]:
+        """Give one site after the other, so that memory does not grow with their number.
 
         Raises
         ------
@@ -139,10 +158,10 @@ class DuckDB(_StoreEngine):
             message = f"{self.store.path}: there is no site {missing[0]}; there are: {', '.join(known) or 'none'}"
             raise UsageError(message)
         for site in sites or known:
-            yield self.rows(question(self.samples(site), self.tests(site)))
+            yield self.samples(site), self.tests(site)
         if not known:
-            # The answer still has its columns.
-            yield self.rows(question(self.samples(), self.tests()))
+            # An answer still has its columns.
+            yield self.samples(), self.tests()
 
     def _read(self, name: str, site: str | None) -> Table:
         directory = "*" if site is None else _directory(self.store, name, site).name

@@ -12,7 +12,7 @@ from brimful.discards import analysis, comparisons, daily
 from brimful.discards.analysis import Days, Mode
 from brimful.discards.capacities import Capacities
 from brimful.discards.daily import Rows
-from brimful.discards.engine import Engine, Question
+from brimful.discards.engine import Engine, Follow, Question
 from brimful.records import Finding, Record, Series, Warning
 
 SUBJECT = "switch-discards"
@@ -90,14 +90,16 @@ class _Asked:
 
     def per_site(self, question: Question) -> Rows:
         """Answer a question of which every row is about one site."""
-        return self._rows(self.engine.per_site(lambda samples, tests: self._chosen(question(samples, tests))))
+        return self._rows(self.engine.per_site(question, self.sites))
+
+    def per_site_about(self, subject: Question, questions: Sequence[Follow]) -> list[Rows]:
+        """Answer questions about one table of which every row is about one site."""
+        return [self._rows(answer) for answer in self.engine.per_site_about(subject, questions, self.sites)]
 
     def whole(self, question: Question) -> Rows:
         """Answer a question that needs all sites at once."""
-        return self._rows(self.engine.rows(self._chosen(question(self.engine.samples(), self.engine.tests()))))
-
-    def _chosen(self, table: Any) -> Any:  # noqa: ANN401 - an expression of Ibis, which takes long to import
-        return table.filter(table.site.isin(self.sites)) if self.sites else table
+        answer = question(self.engine.samples(), self.engine.tests())
+        return self._rows(self.engine.rows(answer.filter(answer.site.isin(self.sites)) if self.sites else answer))
 
     def _rows(self, table: Any) -> Rows:  # noqa: ANN401
         rows: Rows = table.to_pylist()
@@ -128,14 +130,12 @@ def _speed_tests(asked: _Asked, settings: Settings) -> Iterable[Record]:
 
 def _overlaps(asked: _Asked, settings: Settings) -> Iterable[Record]:
     mode = settings.mode
-    counts = asked.per_site(
-        lambda samples, tests: analysis.daily_test_counts(analysis.test_overlap(tests, samples, mode=mode))
-    )
-    yield from daily.overlaps(counts)
+    questions: list[Follow] = [analysis.daily_test_counts]
     if mode is Mode.CORRECT:
-        doses = asked.per_site(
-            lambda samples, tests: analysis.dose_response(analysis.test_overlap(tests, samples, mode=mode))
-        )
+        questions.append(analysis.dose_response)
+    answers = asked.per_site_about(lambda samples, tests: analysis.test_overlap(tests, samples, mode=mode), questions)
+    yield from daily.overlaps(answers[0])
+    for doses in answers[1:]:
         yield from comparisons.doses(doses)
 
 

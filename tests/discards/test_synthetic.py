@@ -150,6 +150,7 @@ def test_truth_of_days_and_changes(tmp_path):
         (row["hostname"], row["metric"], row["timestamp"]): row["value"] for row in flat if "discards" in row["metric"]
     }
     assert sum(bins.values()) == sum(discards.values())
+    assert sum(value > 0 for value in bins.values()) == sum(row["bins_with_discards"] for row in days)
     changes = json.loads((tmp_path / "truth" / "changes.json").read_text())
     assert changes["dfw02"] == {
         "sparse_from": None,

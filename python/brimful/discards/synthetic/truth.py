@@ -36,9 +36,10 @@ TRUE_DAYS = pa.schema(
         ("packets", pa.float64()),
         ("octets", pa.float64()),
         ("bins", pa.int64()),
+        ("bins_with_discards", pa.int64()),
     ]
 )
-"""Sums over usable bins, and how many bins there are telemetry of."""
+"""Sums over usable bins, how many bins there are telemetry of, and how many of them tell of discards."""
 
 
 def true_tests(config: Config, world: SiteDay, following: SiteDay) -> pa.Table:
@@ -101,11 +102,12 @@ def true_days(config: Config, world: SiteDay) -> pa.Table:
     rows = []
     for machine in config.machine_names:
         found = faults(config, world.site, machine, world.day)
-        sums = []
+        known = []
         for metric in (DISCARDS, PACKETS, OCTETS):
             bins = deliver(increments(config, world, machine, metric), found, metric)
-            sums.append(float(bins.values[bins.usable].sum()))
-        rows.append((world.site, world.day, machine, *sums, int(found.present.sum())))
+            known.append(bins.values[bins.usable])
+        sums = [float(values.sum()) for values in known]
+        rows.append((world.site, world.day, machine, *sums, int(found.present.sum()), int((known[0] > 0).sum())))
     columns = zip(*rows, strict=True)
     return pa.Table.from_arrays(
         [pa.array(column, field.type) for column, field in zip(columns, TRUE_DAYS, strict=True)], schema=TRUE_DAYS

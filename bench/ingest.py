@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
-DAYS = [int(days) for days in os.environ.get("DAYS", "1 3").split()]
+DAYS = [int(days) for days in os.environ.get("DAYS", "1 4").split()]
 BEGIN_S = 1_646_092_800
 METRICS = [
     f"switch.{kind}.{scope}.{direction}"

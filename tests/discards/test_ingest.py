@@ -384,12 +384,15 @@ def test_the_command_says_what_it_did(tmp_path, snapshot):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["none.txt"], "none.txt: cannot tell what it holds"),
+        (["none-switch.json"], "none-switch.json: is not there"),
+        (["readme.txt"], "readme.txt: cannot tell what it holds"),
         (["x-switch.json", "--capacity", "10"], "10: is neither a capacity like 10Gbps nor a table"),
         (["x-switch.json", "--max-bad", "2"], "ratio '2' is not between 0 and 1"),
     ],
 )
 def test_wrong_use_is_one_line(tmp_path, arguments, message):
+    for name in ("readme.txt", "x-switch.json"):
+        (tmp_path / name).touch()
     finished = brimful("discards", "ingest", "--store", "store", *arguments, cwd=tmp_path, check=2)
     assert finished.stderr.startswith(f"brimful: error: {message}")
     assert finished.stderr.count("\n") == 1

@@ -104,7 +104,7 @@ def find_sources(paths: Iterable[Path]) -> list[Path]:
     Raises
     ------
     UsageError
-        When a directory has none, or a name says nothing.
+        When one is not there, a directory has none, or a name says nothing.
     """
     found: list[Path] = []
     for path in paths:
@@ -115,6 +115,9 @@ def find_sources(paths: Iterable[Path]) -> list[Path]:
                 message = f"{path}: no file in it ends in {_ENDINGS}"
                 raise UsageError(message)
             found += inside
+        elif not path.exists():
+            message = f"{path}: is not there"
+            raise UsageError(message)
         elif _is_source(path.name):
             found.append(path)
         else:

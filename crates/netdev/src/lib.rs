@@ -20,6 +20,7 @@ mod packet;
 mod port;
 mod random;
 mod ring;
+mod sync;
 mod system;
 mod xdp;
 

@@ -71,7 +71,7 @@ fn is_counted(frame: &[u8]) -> bool {
 struct Bed {
     faults: [Faults; 2],
     seed: u64,
-    ring: usize,
+    ring: u32,
     clock_step: u64,
 }
 
@@ -80,7 +80,7 @@ impl Default for Bed {
         Self {
             faults: [Faults::default(); 2],
             seed: 1,
-            ring: 100_000,
+            ring: 4096,
             clock_step: 1000,
         }
     }
@@ -285,7 +285,7 @@ impl Port for Babbling {
 
 /// One trial, in which the same frame arrives at both ports all the time.
 fn trial_with_babble(frame: &[u8]) -> TrialReport {
-    let [a, b] = memory_wire(["a", "b"], 100_000);
+    let [a, b] = memory_wire(["a", "b"], 4096);
     let babbling = |inner| Babbling {
         inner,
         frame: frame.to_vec(),
@@ -347,8 +347,8 @@ fn foreign_and_damaged_frames_do_not_count() {
 #[test]
 fn endless_chatter_does_not_hold_up_the_end_of_a_lossy_trial() {
     // No frame of the trial can arrive: port a is joined to nobody who listens.
-    let [a, _] = memory_wire(["a", "x"], 100_000);
-    let [b, _] = memory_wire(["b", "y"], 100_000);
+    let [a, _] = memory_wire(["a", "x"], 4096);
+    let [b, _] = memory_wire(["b", "y"], 4096);
     let babbling = |inner| Babbling {
         inner,
         frame: vec![0; 60],

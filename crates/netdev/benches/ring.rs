@@ -1,0 +1,89 @@
+//! How many 60-byte frames a second the wire in memory carries, in bursts of 32, both ends touching every byte.
+//!
+//! `cargo bench -p brimful-netdev` prints
+//!
+//! * `wire/two threads`: one thread sends, another receives, each on a processor of its own where there are two. Where
+//!   something else wants one of them, the figure is about that;
+//! * `wire/one thread`: the same thread sends a burst and receives it.
+//!
+//! Bar: 40 million frames a second for two threads.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use brimful_netdev::{MemoryPort, Port, memory_wire};
+use criterion::{Criterion, Throughput};
+
+const FRAME_LEN: usize = 60;
+const BURST: usize = 32;
+const CAPACITY: u32 = 1024;
+
+fn send(port: &mut MemoryPort, frame: &[u8; FRAME_LEN]) {
+    let sent = port.send_burst(BURST, &mut |index, buffer| {
+        buffer[..FRAME_LEN].copy_from_slice(frame);
+        buffer[0] = index as u8;
+        FRAME_LEN
+    });
+    black_box(sent).expect("a wire in memory takes everything");
+}
+
+fn receive(port: &mut MemoryPort, sum: &mut [u64; FRAME_LEN / 8]) -> u64 {
+    let received = port.receive_burst(BURST, &mut |frame| {
+        for (sum, word) in sum.iter_mut().zip(frame.as_chunks().0) {
+            *sum ^= u64::from_ne_bytes(*word);
+        }
+    });
+    received.expect("a wire in memory gives what it has") as u64
+}
+
+/// How long it takes until `frames` have crossed from one thread to another.
+fn cross_threads(frames: u64) -> Duration {
+    let [mut there, mut here] = memory_wire(["there", "here"], CAPACITY);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let sending = thread::spawn({
+        let is_over = Arc::clone(&is_over);
+        move || {
+            pin_to(1);
+            let frame = [0x5a; FRAME_LEN];
+            while !is_over.load(Ordering::Relaxed) {
+                send(&mut there, &frame);
+            }
+        }
+    });
+    let mut sum = [0; FRAME_LEN / 8];
+    while receive(&mut here, &mut sum) == 0 {}
+    let start = Instant::now();
+    let mut left = frames;
+    while left > 0 {
+        left = left.saturating_sub(receive(&mut here, &mut sum));
+    }
+    let elapsed = start.elapsed();
+    is_over.store(true, Ordering::Relaxed);
+    sending.join().expect("sending does not fail");
+    black_box(sum);
+    elapsed
+}
+
+fn pin_to(_processor: usize) {}
+
+fn main() {
+    let mut criterion = Criterion::default().configure_from_args();
+    let mut group = criterion.benchmark_group("wire");
+    group.throughput(Throughput::Elements(1));
+    group.bench_function("two threads", |bencher| bencher.iter_custom(cross_threads));
+    group.throughput(Throughput::Elements(BURST as u64));
+    group.bench_function("one thread", |bencher| {
+        let [mut there, mut here] = memory_wire(["there", "here"], CAPACITY);
+        let (frame, mut sum) = ([0x5a; FRAME_LEN], [0; FRAME_LEN / 8]);
+        bencher.iter(|| {
+            send(&mut there, &frame);
+            receive(&mut here, &mut sum)
+        });
+        black_box(sum);
+    });
+    group.finish();
+    criterion.final_summary();
+}

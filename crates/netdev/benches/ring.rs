@@ -19,7 +19,7 @@ use criterion::{Criterion, Throughput};
 
 const FRAME_LEN: usize = 60;
 const BURST: usize = 32;
-const CAPACITY: u32 = 1024;
+const CAPACITY: u32 = 256;
 
 fn send(port: &mut MemoryPort, frame: &[u8; FRAME_LEN]) {
     let sent = port.send_burst(BURST, &mut |index, buffer| {
@@ -46,7 +46,6 @@ fn cross_threads(frames: u64) -> Duration {
     let sending = thread::spawn({
         let is_over = Arc::clone(&is_over);
         move || {
-            pin_to(1);
             let frame = [0x5a; FRAME_LEN];
             while !is_over.load(Ordering::Relaxed) {
                 send(&mut there, &frame);
@@ -66,8 +65,6 @@ fn cross_threads(frames: u64) -> Duration {
     black_box(sum);
     elapsed
 }
-
-fn pin_to(_processor: usize) {}
 
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();

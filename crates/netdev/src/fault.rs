@@ -175,7 +175,8 @@ impl<P: Port> Port for FaultyPort<P> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
+#[cfg(not(loom))]
 mod tests {
     use super::*;
     use crate::{MemoryPort, memory_wire};

@@ -14,9 +14,11 @@
 mod error;
 mod fault;
 mod interface;
+mod loopback;
 mod memory;
 mod open;
 mod packet;
+mod pcap;
 mod port;
 mod random;
 mod ring;
@@ -26,9 +28,11 @@ mod xdp;
 
 pub use error::OpenError;
 pub use fault::{Faults, FaultyPort, InjectedFaults};
+pub use loopback::LoopbackPort;
 pub use memory::{MemoryPort, memory_wire};
 pub use open::BackEnd;
 pub use packet::{PacketPort, PacketPortOptions};
+pub use pcap::{Capture, CaptureError, CaptureFlaw, CaptureWriter, PcapPort, Replay};
 pub use port::{InterfaceCounters, MAX_BURST, Port, Statistics};
 pub use random::SplitMix64;
 pub use xdp::{Attachment, XdpPort};

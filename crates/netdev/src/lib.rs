@@ -27,7 +27,7 @@ mod system;
 mod xdp;
 
 pub use error::OpenError;
-pub use fault::{Faults, FaultyPort, InjectedFaults};
+pub use fault::{FaultPlan, Faults, FaultyPort, InjectedFaults};
 pub use loopback::LoopbackPort;
 pub use memory::{MemoryPort, memory_wire};
 pub use open::BackEnd;

@@ -2,11 +2,13 @@
 
 use std::cell::Cell;
 use std::io;
+use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use brimful_frame::{MacAddress, Stamp, TestFrame};
 use brimful_netdev::{
-    Faults, FaultyPort, InjectedFaults, InterfaceCounters, MemoryPort, Port, Statistics, memory_wire,
+    FaultPlan, Faults, FaultyPort, InjectedFaults, InterfaceCounters, MemoryPort, Port, Statistics, memory_wire,
 };
 use brimful_tester::{
     Addressing, Clock, Directions, Endpoint, FrameSizes, Outcome, PacingBounds, Pair, Profile, Tester, Timing,
@@ -19,8 +21,15 @@ const MS: u64 = 1_000_000;
 
 /// Each look at the clock takes a fixed time; nothing else does.
 struct StepClock {
-    now: Cell<u64>,
+    now: Rc<Cell<u64>>,
     step: u64,
+}
+
+impl StepClock {
+    fn new(step: u64) -> Self {
+        let now = Rc::new(Cell::new(0));
+        Self { now, step }
+    }
 }
 
 impl Clock for StepClock {
@@ -89,14 +98,21 @@ impl Default for Bed {
 impl Bed {
     fn tester(self, stop: &AtomicBool) -> MemoryTester<'_> {
         let [a, b] = memory_wire(["a", "b"], self.ring);
-        let ports = [
-            FaultyPort::new(a, self.faults[0], self.seed, is_counted),
-            FaultyPort::new(b, self.faults[1], !self.seed, is_counted),
-        ];
-        let clock = StepClock {
-            now: Cell::new(0),
-            step: self.clock_step,
+        let clock = StepClock::new(self.clock_step);
+        let now = || {
+            let now = Rc::clone(&clock.now);
+            move || Duration::from_nanos(now.get())
         };
+        let plan = |sending, seed| FaultPlan {
+            sending,
+            seed,
+            victims: is_counted,
+            ..FaultPlan::default()
+        };
+        let ports = [
+            FaultyPort::new(a, plan(self.faults[0], self.seed), now()),
+            FaultyPort::new(b, plan(self.faults[1], !self.seed), now()),
+        ];
         Tester::new(ports, clock, profile(), timing(), stop, 0).expect("the profile is valid")
     }
 }
@@ -124,8 +140,10 @@ fn invalid(outcome: Outcome) -> String {
 }
 
 prop_compose! {
-    fn faults()(loss in 0.0..0.2, duplication in 0.0..0.2, reordering in 0.0..0.2, reorder_distance in 1..50_usize) -> Faults {
-        Faults { loss, duplication, reordering, reorder_distance }
+    fn faults()(loss in 0.0..0.2, duplication in 0.0..0.2, reordering in 0.0..0.2, reorder_distance in 1..50_usize,
+                    burst_loss in 0.0..0.01, burst_len in 0..9_u64, delay_us in 0..20_000_u64) -> Faults {
+        let delay = Duration::from_micros(delay_us);
+        Faults { loss, duplication, reordering, reorder_distance, burst_loss, burst_len, delay, ..Faults::default() }
     }
 }
 
@@ -141,9 +159,10 @@ proptest! {
             prop_assert_eq!(report.counts.sent(), 4000);
             prop_assert_eq!(report.counts.intended(), 4000);
             for (index, direction) in report.directions.iter().enumerate() {
-                let injected = tester.ports_mut()[index].injected();
+                let injected = tester.ports_mut()[index].injected_sending();
                 let earlier = std::mem::replace(&mut before[index], injected);
-                prop_assert_eq!(direction.lost, injected.lost - earlier.lost);
+                let lost = |faults: InjectedFaults| faults.lost + faults.lost_in_bursts;
+                prop_assert_eq!(direction.lost, lost(injected) - lost(earlier));
                 prop_assert_eq!(direction.duplicated, injected.duplicated - earlier.duplicated);
                 prop_assert_eq!(direction.reordered, injected.reordered - earlier.reordered);
                 prop_assert_eq!((direction.late, direction.damaged), (0, 0));
@@ -290,10 +309,7 @@ fn trial_with_babble(frame: &[u8]) -> TrialReport {
         inner,
         frame: frame.to_vec(),
     };
-    let clock = StepClock {
-        now: Cell::new(0),
-        step: 1000,
-    };
+    let clock = StepClock::new(1000);
     let ports = [babbling(a), babbling(b)];
     let mut tester = Tester::new(ports, clock, profile(), timing(), &RUNNING, 7).expect("valid");
     counted(tester.measure(&plan(20_000.0, None)).expect("a trial"))
@@ -353,10 +369,7 @@ fn endless_chatter_does_not_hold_up_the_end_of_a_lossy_trial() {
         inner,
         frame: vec![0; 60],
     };
-    let clock = StepClock {
-        now: Cell::new(0),
-        step: 1000,
-    };
+    let clock = StepClock::new(1000);
     let ports = [babbling(a), babbling(b)];
     let mut tester = Tester::new(ports, clock, profile(), timing(), &RUNNING, 7).expect("valid");
     let report = counted(tester.measure(&plan(1000.0, None)).expect("a trial"));

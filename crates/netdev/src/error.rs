@@ -37,6 +37,21 @@ pub enum OpenError {
         /// What it would need.
         needed: usize,
     },
+    /// The kernel has no TAP.
+    #[error("TAP `{0}`: there is no /dev/net/tun: `modprobe tun`")]
+    NoTap(String),
+    /// TAPs need a privilege.
+    #[error(
+        "no permission to make or attach to TAP `{0}`: run as root, give the program CAP_NET_ADMIN, or make it with \
+         `ip tuntap add {0} mode tap user $USER`"
+    )]
+    TapNotPermitted(String),
+    /// Some other interface has that name.
+    #[error("interface `{0}` is no TAP: use another back end, or another name to make one")]
+    NoTapInterface(String),
+    /// Somebody else sits at the other end.
+    #[error("TAP `{0}` is in use by another program; `fuser /dev/net/tun` finds it")]
+    TapInUse(String),
     /// A system call failed.
     #[error("interface `{name}`: {step}: {source}")]
     System {

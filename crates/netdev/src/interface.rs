@@ -44,14 +44,7 @@ pub(crate) struct Interface {
 impl Interface {
     pub(crate) fn find(name: &str) -> Option<Self> {
         let text = CString::new(name).ok()?;
-        let bytes = text.as_bytes_with_nul();
-        let mut request_name = [0; libc::IFNAMSIZ];
-        if bytes.len() > request_name.len() {
-            return None;
-        }
-        for (to, from) in request_name.iter_mut().zip(bytes) {
-            *to = libc::c_char::from_ne_bytes([*from]);
-        }
+        let request_name = request_about(name)?.ifr_name;
         // SAFETY: `text` is a C string that lives for the call.
         let index = unsafe { libc::if_nametoindex(text.as_ptr()) };
         let index = i32::try_from(index).ok().filter(|&index| index > 0)?;
@@ -105,6 +98,16 @@ impl Interface {
         Ok(flags & needed == needed)
     }
 
+    /// Takes it into operation.
+    pub(crate) fn set_up(&self) -> io::Result<()> {
+        let mut request = self.ask(libc::SIOCGIFFLAGS, self.request())?;
+        // SAFETY: the kernel has answered SIOCGIFFLAGS, which fills this member of the union.
+        let flags = unsafe { request.ifr_ifru.ifru_flags };
+        request.ifr_ifru.ifru_flags = flags | libc::IFF_UP as libc::c_short;
+        self.ask(libc::SIOCSIFFLAGS, request)?;
+        Ok(())
+    }
+
     pub(crate) fn driver(&self) -> io::Result<String> {
         let mut info = DriverInfo {
             command: ETHTOOL_GET_DRIVER_INFO,
@@ -151,11 +154,25 @@ impl Interface {
     }
 
     fn request(&self) -> libc::ifreq {
-        // SAFETY: all members of ifreq are plain data for which zero bytes are a value.
-        let mut request: libc::ifreq = unsafe { mem::zeroed() };
+        let mut request = empty_request();
         request.ifr_name = self.request_name;
         request
     }
+}
+
+/// A request about an interface that need not exist; `None` where none can have this name.
+pub(crate) fn request_about(name: &str) -> Option<libc::ifreq> {
+    let mut request = empty_request();
+    let is_possible = !name.is_empty() && name.len() < request.ifr_name.len() && !name.contains('\0');
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = libc::c_char::from_ne_bytes([from]);
+    }
+    is_possible.then_some(request)
+}
+
+fn empty_request() -> libc::ifreq {
+    // SAFETY: all members of ifreq are plain data for which zero bytes are a value.
+    unsafe { mem::zeroed() }
 }
 
 /// Reads the line of an interface in `/proc/net/dev`: eight columns of what arrived, then eight of what was sent.
@@ -168,6 +185,7 @@ fn find_counters(table: &str, name: &str) -> Option<InterfaceCounters> {
         received: *columns.get(1)?,
         receive_dropped: *columns.get(3)?,
         sent: *columns.get(9)?,
+        send_dropped: *columns.get(11)?,
     })
 }
 
@@ -179,11 +197,12 @@ mod tests {
     fn counters_are_those_of_the_interface_and_no_other() {
         let table = "Inter-|   Receive                            |  Transmit\n \
             face |bytes    packets errs drop fifo frame compressed multicast|bytes packets errs drop\n\
-            eth10: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n  eth1: 101 102 0 104 0 0 0 0 109 110 0 0 0 0 0 0\n";
+            eth10: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n  eth1: 101 102 0 104 0 0 0 0 109 110 0 112 0 0 0 0\n";
         let expected = InterfaceCounters {
             received: 102,
             receive_dropped: 104,
             sent: 110,
+            send_dropped: 112,
         };
         assert_eq!(find_counters(table, "eth1"), Some(expected));
         assert_eq!(find_counters(table, "eth"), None);

@@ -157,7 +157,11 @@ mod tests {
             request("tb/receive:delay=50us,jitter=1ms,burst=0.1,burst-length=3").unwrap(),
         ];
         let plan = FaultRequest::plan(&requests, "tb").unwrap();
-        assert_eq!(plan.sending.loss, 0.001);
+        let expected = Faults {
+            loss: 0.001,
+            ..requests[0].faults
+        };
+        assert_eq!(plan.sending, expected);
         assert_eq!(plan.receiving.delay, Duration::from_micros(50));
         assert_eq!(plan.receiving.jitter, Duration::from_millis(1));
         assert_eq!((plan.receiving.burst_loss, plan.receiving.burst_len), (0.1, 3));

@@ -80,7 +80,8 @@ pub(crate) struct Options {
     /// The largest load to promise, in frames/s of each direction.
     #[arg(long, value_name = "LOAD")]
     max_load: Option<f64>,
-    /// The way into the kernel: packet, xdp-native or xdp-generic. Default: the fastest that these interfaces take.
+    /// The way into the kernel: packet, xdp-native, xdp-generic or tap. Default: the faster of packet and xdp-native that
+    /// these interfaces take.
     #[arg(long, value_name = "NAME")]
     back_end: Option<BackEnd>,
     /// Mistreat frames to test the tester itself, `[INTERFACE/]send|receive:key=value,...`: `drop`, `burst`, `duplicate`,

@@ -27,6 +27,14 @@ pub enum OpenError {
         /// Its queues.
         queues: u32,
     },
+    /// There is no place for the program in the driver.
+    #[error("interface `{0}`: its driver runs no XDP program; use the back end packet or xdp-generic")]
+    NoNativeXdp(String),
+    /// Somebody else's program is there.
+    #[error(
+        "interface `{0}`: another XDP program is attached; `bpftool net` names it, `ip link set {0} xdp off` ends it"
+    )]
+    OtherXdpProgram(String),
     /// The interface does not carry frames of the length asked for.
     #[error("interface `{name}` has MTU {mtu}, too small for these frames: `ip link set {name} mtu {needed}`")]
     MtuTooSmall {

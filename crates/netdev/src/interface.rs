@@ -98,6 +98,13 @@ impl Interface {
         Ok(flags & needed == needed)
     }
 
+    /// Whether somebody can be reached through it: it has an address other than a link-local one of IPv6.
+    pub(crate) fn has_address(&self) -> bool {
+        let has_v6 = fs::read_to_string("/proc/thread-self/net/if_inet6")
+            .is_ok_and(|table| table.lines().any(|line| has_global_address(line, &self.name)));
+        has_v6 || self.ask(libc::SIOCGIFADDR, self.request()).is_ok()
+    }
+
     /// Takes it into operation.
     pub(crate) fn set_up(&self) -> io::Result<()> {
         let mut request = self.ask(libc::SIOCGIFFLAGS, self.request())?;
@@ -175,6 +182,13 @@ fn empty_request() -> libc::ifreq {
     unsafe { mem::zeroed() }
 }
 
+/// Reads a line of `/proc/net/if_inet6`: address, index, prefix length, scope, flags, name.
+fn has_global_address(line: &str, name: &str) -> bool {
+    const SCOPE_LINK: &str = "20";
+    let columns: Vec<&str> = line.split_whitespace().collect();
+    matches!(columns[..], [_, _, _, scope, _, of] if of == name && scope != SCOPE_LINK)
+}
+
 /// Reads the line of an interface in `/proc/net/dev`: eight columns of what arrived, then eight of what was sent.
 fn find_counters(table: &str, name: &str) -> Option<InterfaceCounters> {
     let line = table
@@ -206,6 +220,16 @@ mod tests {
         };
         assert_eq!(find_counters(table, "eth1"), Some(expected));
         assert_eq!(find_counters(table, "eth"), None);
+    }
+
+    #[test]
+    fn link_local_addresses_do_not_count() {
+        let line = |scope| format!("20010db8000000000000000000000001 02 40 {scope} 80     eth0");
+        assert!(has_global_address(&line("00"), "eth0"));
+        assert!(!has_global_address(&line("20"), "eth0"));
+        assert!(!has_global_address(&line("00"), "eth1"));
+        assert!(!has_global_address("", "eth0"));
+        assert!(Interface::find("lo").is_some_and(|lo| !lo.is_up().is_ok_and(|up| up) || lo.has_address()));
     }
 
     #[test]

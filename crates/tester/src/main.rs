@@ -1,5 +1,6 @@
 //! `brimful-tester`: offers frames on two interfaces and speaks the measurer protocol on standard input and output.
 
+mod back_ends;
 mod faults;
 mod options;
 mod process;
@@ -26,7 +27,14 @@ const EXIT_FAILED: u8 = 3;
 const FASTEST: BackEnd = BackEnd::Xdp(Attachment::Native);
 
 fn main() -> ExitCode {
-    let settings = match Options::parse().settings() {
+    let options = Options::parse();
+    if options.list_back_ends {
+        return match back_ends::list(&options.ports, &mut io::stdout().lock()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(EXIT_FAILED, &error.to_string()),
+        };
+    }
+    let settings = match options.settings() {
         Ok(settings) => settings,
         Err(message) => return fail(EXIT_USAGE, &message),
     };

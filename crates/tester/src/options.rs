@@ -34,8 +34,12 @@ const MIN_DURATION_S: f64 = 0.05;
 #[command(version, max_term_width = 100)]
 pub(crate) struct Options {
     /// The interfaces, one on each side of the device: give it twice.
-    #[arg(long = "port", value_name = "INTERFACE", required = true)]
-    ports: Vec<String>,
+    #[arg(long = "port", value_name = "INTERFACE", required_unless_present = "list_back_ends")]
+    pub(crate) ports: Vec<String>,
+    /// Say which back ends work on each --port, or on each interface there is, and why the others do not; then end.
+    /// Opens and closes them. Interfaces with an address are spared by XDP unless they are named.
+    #[arg(long)]
+    pub(crate) list_back_ends: bool,
     /// Bytes of a frame, frame check sequence included, or `imix`: 7 x 64, 4 x 594, 1 x 1518.
     #[arg(long, value_name = "BYTES|imix", default_value = "64")]
     frame_size: FrameSizes,

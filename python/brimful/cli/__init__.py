@@ -18,6 +18,7 @@ _COMMANDS = {
     "explain": ("brimful.cli.explain:explain", "Say why a load is an upper bound, a lower bound or undecided."),
     "iocost": ("brimful.cli.iocost:iocost", "QoS parameters of block devices from benchmark results."),
     "lab": ("brimful.cli.lab:lab", "Throw-away test beds in network namespaces."),
+    "netdev": ("brimful.cli.netdev:netdev", "List what can send and receive frames here, and why the rest cannot."),
     "presets": ("brimful.cli.presets:presets", "List goals by name, strategies and simulated systems."),
     "compare-strategies": (
         "brimful.cli.strategies:compare_strategies",

@@ -35,6 +35,9 @@ pub enum OpenError {
         "interface `{0}`: another XDP program is attached; `bpftool net` names it, `ip link set {0} xdp off` ends it"
     )]
     OtherXdpProgram(String),
+    /// One socket only can have a queue.
+    #[error("interface `{0}`: another program uses AF_XDP on it; end that one, or use the back end packet")]
+    XdpInUse(String),
     /// The interface does not carry frames of the length asked for.
     #[error("interface `{name}` has MTU {mtu}, too small for these frames: `ip link set {name} mtu {needed}`")]
     MtuTooSmall {

@@ -199,6 +199,29 @@ fn a_trial_with_certain_loss_stops_early_and_keeps_its_intended_count() {
 }
 
 #[test]
+fn corrupted_frames_are_lost_frames() {
+    let faults = Faults {
+        corruption: 0.1,
+        ..Faults::default()
+    };
+    let bed = Bed {
+        faults: [faults, Faults::default()],
+        ..Bed::default()
+    };
+    let mut tester = bed.tester(&RUNNING);
+    let report = counted(tester.measure(&plan(20_000.0, None)).unwrap());
+    let corrupted = tester.ports_mut()[0].injected_sending().corrupted;
+    assert!(corrupted > 0);
+    assert_eq!(report.directions[0].lost, corrupted);
+    // A flipped bit of a type or length makes it no test frame at all.
+    assert!(
+        (corrupted / 2..=corrupted).contains(&report.directions[0].damaged),
+        "{report:?}"
+    );
+    assert_eq!(report.warnings[0].code, "damaged-frames");
+}
+
+#[test]
 fn a_dead_direction_is_noticed_too() {
     let faults = Faults {
         loss: 1.0,

@@ -6,6 +6,7 @@ from brimful.measurers.base import InvalidTrialError
 from brimful.measurers.tester import LabMeasurer
 
 LOAD, DURATION_S, SENT = 2000.0, 0.2, 400
+ATTEMPTS = 20
 PLACES = ("tester_send", "link_in", "device", "link_out", "tester_receive")
 
 
@@ -15,17 +16,26 @@ def account(*arguments, prepare=None):
     try:
         if prepare is not None:
             prepare(measurer._lab)
+        direction, warnings = whole_trial(measurer)
+    finally:
+        measurer.close()
+    lost = direction["account"]["lost"]
+    assert sum(lost[place] for place in PLACES) == direction["lost"]
+    return {place: count for place in PLACES if (count := lost[place])}, [warning["text"] for warning in warnings]
+
+
+def whole_trial(measurer):
+    """Give the first direction and the warnings of a trial in which all frames were sent, which a busy machine prevents."""
+    for _ in range(ATTEMPTS):
         try:
             output = measurer.measure(LOAD, DURATION_S)
             direction, warnings = output.directions[0], output.warnings
         except InvalidTrialError as error:
             direction, warnings = error.reply["directions"][0], error.reply["warnings"]
-    finally:
-        measurer.close()
-    assert (direction["from"], direction["sent"]) == ("ta", SENT)
-    lost = direction["account"]["lost"]
-    assert sum(lost[place] for place in PLACES) == direction["lost"]
-    return {place: count for place in PLACES if (count := lost[place])}, [warning["text"] for warning in warnings]
+        assert direction["from"] == "ta"
+        if direction["sent"] == SENT:
+            return direction, warnings
+    pytest.fail(f"{ATTEMPTS} trials in a row could not send all frames")
 
 
 def test_nothing_lost_is_nothing_blamed(own_interfaces):

@@ -2,7 +2,7 @@
 //!
 //! What decides is pure and knows no port and no clock: [`Profile`] (what to send), [`Schedule`] (when), [`Tracker`]
 //! (what arrived), [`PacingRecord`] (was it on time), [`SentHistory`] (what is certainly lost). [`Tester`] drives them
-//! over any two ports and any [`Clock`]; [`serve`] puts the measurer protocol around it.
+//! over any two ports and any [`Clock`]; [`serve()`] puts the measurer protocol around it.
 
 mod accounting;
 mod attribution;

@@ -25,7 +25,7 @@ def account(*arguments, prepare=None):
 
 
 def whole_trial(measurer):
-    """Give the first direction and the warnings of a trial in which all frames were sent, which a busy machine prevents."""
+    """Give the first direction and the warnings of a trial in which all frames were sent; a busy machine prevents some."""
     for _ in range(ATTEMPTS):
         try:
             output = measurer.measure(LOAD, DURATION_S)

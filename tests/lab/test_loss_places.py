@@ -25,7 +25,7 @@ def account(*arguments, prepare=None):
 
 
 def whole_trial(measurer):
-    """Give the first direction and the warnings of a trial in which all frames were sent; a busy machine prevents some."""
+    """Give the first direction and the warnings of a trial that sent all frames; a busy machine spoils some."""
     for _ in range(ATTEMPTS):
         try:
             output = measurer.measure(LOAD, DURATION_S)

@@ -27,6 +27,17 @@ pub enum OpenError {
         /// Its queues.
         queues: u32,
     },
+    /// There is no place for the program in the driver.
+    #[error("interface `{0}`: its driver runs no XDP program; use the back end packet or xdp-generic")]
+    NoNativeXdp(String),
+    /// Somebody else's program is there.
+    #[error(
+        "interface `{0}`: another XDP program is attached; `bpftool net` names it, `ip link set {0} xdp off` ends it"
+    )]
+    OtherXdpProgram(String),
+    /// One socket only can have a queue.
+    #[error("interface `{0}`: another program uses AF_XDP on it; end that one, or use the back end packet")]
+    XdpInUse(String),
     /// The interface does not carry frames of the length asked for.
     #[error("interface `{name}` has MTU {mtu}, too small for these frames: `ip link set {name} mtu {needed}`")]
     MtuTooSmall {
@@ -37,6 +48,21 @@ pub enum OpenError {
         /// What it would need.
         needed: usize,
     },
+    /// The kernel has no TAP.
+    #[error("TAP `{0}`: there is no /dev/net/tun: `modprobe tun`")]
+    NoTap(String),
+    /// TAPs need a privilege.
+    #[error(
+        "no permission to make or attach to TAP `{0}`: run as root, give the program CAP_NET_ADMIN, or make it with \
+         `ip tuntap add {0} mode tap user $USER`"
+    )]
+    TapNotPermitted(String),
+    /// Some other interface has that name.
+    #[error("interface `{0}` is no TAP: use another back end, or another name to make one")]
+    NoTapInterface(String),
+    /// Somebody else sits at the other end.
+    #[error("TAP `{0}` is in use by another program; `fuser /dev/net/tun` finds it")]
+    TapInUse(String),
     /// A system call failed.
     #[error("interface `{name}`: {step}: {source}")]
     System {

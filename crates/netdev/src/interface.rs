@@ -44,14 +44,7 @@ pub(crate) struct Interface {
 impl Interface {
     pub(crate) fn find(name: &str) -> Option<Self> {
         let text = CString::new(name).ok()?;
-        let bytes = text.as_bytes_with_nul();
-        let mut request_name = [0; libc::IFNAMSIZ];
-        if bytes.len() > request_name.len() {
-            return None;
-        }
-        for (to, from) in request_name.iter_mut().zip(bytes) {
-            *to = libc::c_char::from_ne_bytes([*from]);
-        }
+        let request_name = request_about(name)?.ifr_name;
         // SAFETY: `text` is a C string that lives for the call.
         let index = unsafe { libc::if_nametoindex(text.as_ptr()) };
         let index = i32::try_from(index).ok().filter(|&index| index > 0)?;
@@ -105,6 +98,23 @@ impl Interface {
         Ok(flags & needed == needed)
     }
 
+    /// Whether somebody can be reached through it: it has an address other than a link-local one of IPv6.
+    pub(crate) fn has_address(&self) -> bool {
+        let has_v6 = fs::read_to_string("/proc/thread-self/net/if_inet6")
+            .is_ok_and(|table| table.lines().any(|line| has_global_address(line, &self.name)));
+        has_v6 || self.ask(libc::SIOCGIFADDR, self.request()).is_ok()
+    }
+
+    /// Takes it into operation.
+    pub(crate) fn set_up(&self) -> io::Result<()> {
+        let mut request = self.ask(libc::SIOCGIFFLAGS, self.request())?;
+        // SAFETY: the kernel has answered SIOCGIFFLAGS, which fills this member of the union.
+        let flags = unsafe { request.ifr_ifru.ifru_flags };
+        request.ifr_ifru.ifru_flags = flags | libc::IFF_UP as libc::c_short;
+        self.ask(libc::SIOCSIFFLAGS, request)?;
+        Ok(())
+    }
+
     pub(crate) fn driver(&self) -> io::Result<String> {
         let mut info = DriverInfo {
             command: ETHTOOL_GET_DRIVER_INFO,
@@ -151,11 +161,32 @@ impl Interface {
     }
 
     fn request(&self) -> libc::ifreq {
-        // SAFETY: all members of ifreq are plain data for which zero bytes are a value.
-        let mut request: libc::ifreq = unsafe { mem::zeroed() };
+        let mut request = empty_request();
         request.ifr_name = self.request_name;
         request
     }
+}
+
+/// A request about an interface that need not exist; `None` where none can have this name.
+pub(crate) fn request_about(name: &str) -> Option<libc::ifreq> {
+    let mut request = empty_request();
+    let is_possible = !name.is_empty() && name.len() < request.ifr_name.len() && !name.contains('\0');
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = libc::c_char::from_ne_bytes([from]);
+    }
+    is_possible.then_some(request)
+}
+
+fn empty_request() -> libc::ifreq {
+    // SAFETY: all members of ifreq are plain data for which zero bytes are a value.
+    unsafe { mem::zeroed() }
+}
+
+/// Reads a line of `/proc/net/if_inet6`: address, index, prefix length, scope, flags, name.
+fn has_global_address(line: &str, name: &str) -> bool {
+    const SCOPE_LINK: &str = "20";
+    let columns: Vec<&str> = line.split_whitespace().collect();
+    matches!(columns[..], [_, _, _, scope, _, of] if of == name && scope != SCOPE_LINK)
 }
 
 /// Reads the line of an interface in `/proc/net/dev`: eight columns of what arrived, then eight of what was sent.
@@ -168,6 +199,7 @@ fn find_counters(table: &str, name: &str) -> Option<InterfaceCounters> {
         received: *columns.get(1)?,
         receive_dropped: *columns.get(3)?,
         sent: *columns.get(9)?,
+        send_dropped: *columns.get(11)?,
     })
 }
 
@@ -179,14 +211,25 @@ mod tests {
     fn counters_are_those_of_the_interface_and_no_other() {
         let table = "Inter-|   Receive                            |  Transmit\n \
             face |bytes    packets errs drop fifo frame compressed multicast|bytes packets errs drop\n\
-            eth10: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n  eth1: 101 102 0 104 0 0 0 0 109 110 0 0 0 0 0 0\n";
+            eth10: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n  eth1: 101 102 0 104 0 0 0 0 109 110 0 112 0 0 0 0\n";
         let expected = InterfaceCounters {
             received: 102,
             receive_dropped: 104,
             sent: 110,
+            send_dropped: 112,
         };
         assert_eq!(find_counters(table, "eth1"), Some(expected));
         assert_eq!(find_counters(table, "eth"), None);
+    }
+
+    #[test]
+    fn link_local_addresses_do_not_count() {
+        let line = |scope| format!("20010db8000000000000000000000001 02 40 {scope} 80     eth0");
+        assert!(has_global_address(&line("00"), "eth0"));
+        assert!(!has_global_address(&line("20"), "eth0"));
+        assert!(!has_global_address(&line("00"), "eth1"));
+        assert!(!has_global_address("", "eth0"));
+        assert!(Interface::find("lo").is_some_and(|lo| !lo.is_up().is_ok_and(|up| up) || lo.has_address()));
     }
 
     #[test]

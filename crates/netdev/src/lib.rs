@@ -1,33 +1,43 @@
 //! Packet ports: how frames enter and leave this machine, one interface each.
 //!
-//! [`PacketPort`] is a kernel interface through `AF_PACKET`, [`XdpPort`] one through `AF_XDP`, [`memory_wire`] two
-//! ports joined in memory, and [`FaultyPort`] a wrapper that loses, duplicates and reorders on purpose. Code above sees
-//! [`Port`] only.
+//! [`PacketPort`] is a kernel interface through `AF_PACKET`, [`XdpPort`] one through `AF_XDP`, [`TapPort`] the
+//! program's end of a TAP. [`memory_wire`] gives two ports joined in memory, [`LoopbackPort`] receives what it sends,
+//! [`PcapPort`] replays and writes capture files, and [`FaultyPort`] mistreats the frames of any port on purpose. Code
+//! above sees [`Port`] only.
 //!
 //! # Safety
 //!
 //! All `unsafe` of the packet path is in the back ends of the kernel and their system calls: pointers that live for
-//! the call, and memory shared with the kernel in which each part belongs to exactly one side, told by a status word
-//! (`packet`) or by the rings (`xdp`, `ring`). Every block says what it relies on.
+//! the call, and memory shared with the kernel or another thread in which each part belongs to exactly one side, told
+//! by a status word (`packet`) or by the rings (`xdp`, `memory`, `ring`). Every block says what it relies on.
 #![allow(unsafe_code)]
 
 mod error;
 mod fault;
 mod interface;
+mod loopback;
 mod memory;
 mod open;
 mod packet;
+mod pcap;
 mod port;
+mod probe;
 mod random;
 mod ring;
+mod sync;
 mod system;
+mod tap;
 mod xdp;
 
 pub use error::OpenError;
-pub use fault::{Faults, FaultyPort, InjectedFaults};
+pub use fault::{FaultPlan, Faults, FaultyPort, InjectedFaults};
+pub use loopback::LoopbackPort;
 pub use memory::{MemoryPort, memory_wire};
 pub use open::BackEnd;
 pub use packet::{PacketPort, PacketPortOptions};
+pub use pcap::{Capture, CaptureError, CaptureFlaw, CaptureWriter, PcapPort, Replay};
 pub use port::{InterfaceCounters, MAX_BURST, Port, Statistics};
+pub use probe::{Attempt, Care, interface_names, try_back_ends};
 pub use random::SplitMix64;
+pub use tap::TapPort;
 pub use xdp::{Attachment, XdpPort};

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Attachment, OpenError, PacketPort, PacketPortOptions, Port, XdpPort};
+use crate::{Attachment, OpenError, PacketPort, PacketPortOptions, Port, TapPort, XdpPort};
 
 /// A way into the kernel.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -10,14 +10,17 @@ pub enum BackEnd {
     Packet,
     /// `AF_XDP` in copy mode, with its program here.
     Xdp(Attachment),
+    /// The program's end of a TAP.
+    Tap,
 }
 
 impl BackEnd {
     /// All there are.
-    pub const ALL: [Self; 3] = [
+    pub const ALL: [Self; 4] = [
         Self::Packet,
         Self::Xdp(Attachment::Native),
         Self::Xdp(Attachment::Generic),
+        Self::Tap,
     ];
 
     /// Its name, as it is given and shown.
@@ -26,10 +29,11 @@ impl BackEnd {
             Self::Packet => "packet",
             Self::Xdp(Attachment::Native) => "xdp-native",
             Self::Xdp(Attachment::Generic) => "xdp-generic",
+            Self::Tap => "tap",
         }
     }
 
-    /// Opens an interface of this network namespace.
+    /// Opens an interface of this network namespace, or makes it in the case of a TAP.
     ///
     /// # Errors
     /// When there is none, privilege is missing, or it cannot carry the frames this way.
@@ -37,6 +41,7 @@ impl BackEnd {
         Ok(match self {
             Self::Packet => Box::new(PacketPort::open(name, options)?),
             Self::Xdp(attachment) => Box::new(XdpPort::open(name, options, attachment)?),
+            Self::Tap => Box::new(TapPort::open(name, options)?),
         })
     }
 }

@@ -26,6 +26,8 @@ pub struct InterfaceCounters {
     pub receive_dropped: u64,
     /// Frames that left.
     pub sent: u64,
+    /// Frames that were to leave and were thrown away; veth counts here what its peer refused.
+    pub send_dropped: u64,
 }
 
 /// One interface. Calls never block.

@@ -6,11 +6,9 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What both ends share: two positions and the entries between them.
+/// What both ends share: two positions, and slots between them.
 pub(crate) trait RingMemory {
-    /// What a slot holds.
-    type Entry: Copy;
-    /// What counts them.
+    /// What counts entries.
     type Position: Position;
 
     /// The position up to which entries have been written.
@@ -18,6 +16,12 @@ pub(crate) trait RingMemory {
 
     /// The position up to which entries have been taken.
     fn consumed(&self) -> &Self::Position;
+}
+
+/// A ring whose slots hold plain values.
+pub(crate) trait Entries: RingMemory {
+    /// What a slot holds.
+    type Entry: Copy;
 
     /// Reads a slot; the caller owns it, and `slot` is below the ring's size.
     fn get(&self, slot: u32) -> Self::Entry;
@@ -36,6 +40,17 @@ pub(crate) trait Position {
 }
 
 impl Position for AtomicU32 {
+    fn acquire(&self) -> u32 {
+        self.load(Ordering::Acquire)
+    }
+
+    fn release(&self, position: u32) {
+        self.store(position, Ordering::Release);
+    }
+}
+
+#[cfg(all(loom, test))]
+impl Position for loom::sync::atomic::AtomicU32 {
     fn acquire(&self) -> u32 {
         self.load(Ordering::Acquire)
     }
@@ -86,10 +101,13 @@ impl<M: RingMemory> Producer<M> {
         wanted.min(self.size - self.waiting_as_seen())
     }
 
-    /// Writes the entry `ahead` of the position; below what [`Self::free`] gave.
-    pub(crate) fn put(&mut self, ahead: u32, entry: M::Entry) {
-        let slot = self.produced.wrapping_add(ahead) & (self.size - 1);
-        self.memory.put(slot, entry);
+    /// The slot of the entry `ahead` of the position; the producer's if below what [`Self::free`] gave.
+    pub(crate) fn slot(&self, ahead: u32) -> u32 {
+        self.produced.wrapping_add(ahead) & (self.size - 1)
+    }
+
+    pub(crate) fn memory(&self) -> &M {
+        &self.memory
     }
 
     /// Hands the next `count` entries to the other end.
@@ -106,6 +124,14 @@ impl<M: RingMemory> Producer<M> {
 
     fn waiting_as_seen(&self) -> u32 {
         self.produced.wrapping_sub(self.consumed)
+    }
+}
+
+impl<M: Entries> Producer<M> {
+    /// Writes the entry `ahead` of the position; below what [`Self::free`] gave.
+    pub(crate) fn put(&mut self, ahead: u32, entry: M::Entry) {
+        let slot = self.slot(ahead);
+        self.memory.put(slot, entry);
     }
 }
 
@@ -130,10 +156,13 @@ impl<M: RingMemory> Consumer<M> {
         wanted.min(self.ready_as_seen())
     }
 
-    /// Reads the entry `ahead` of the position; below what [`Self::ready`] gave.
-    pub(crate) fn get(&self, ahead: u32) -> M::Entry {
-        let slot = self.consumed.wrapping_add(ahead) & (self.size - 1);
-        self.memory.get(slot)
+    /// The slot of the entry `ahead` of the position; the consumer's if below what [`Self::ready`] gave.
+    pub(crate) fn slot(&self, ahead: u32) -> u32 {
+        self.consumed.wrapping_add(ahead) & (self.size - 1)
+    }
+
+    pub(crate) fn memory(&self) -> &M {
+        &self.memory
     }
 
     /// Gives the next `count` entries back to the other end.
@@ -147,27 +176,19 @@ impl<M: RingMemory> Consumer<M> {
     }
 }
 
+impl<M: Entries> Consumer<M> {
+    /// Reads the entry `ahead` of the position; below what [`Self::ready`] gave.
+    pub(crate) fn get(&self, ahead: u32) -> M::Entry {
+        self.memory.get(self.slot(ahead))
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    #[cfg(loom)]
-    use loom::sync::Arc;
-    #[cfg(loom)]
-    use loom::sync::atomic::AtomicU32;
-    #[cfg(not(loom))]
     use std::sync::Arc;
 
-    use super::*;
-
-    #[cfg(loom)]
-    impl Position for AtomicU32 {
-        fn acquire(&self) -> u32 {
-            self.load(Ordering::Acquire)
-        }
-
-        fn release(&self, position: u32) {
-            self.store(position, Ordering::Release);
-        }
-    }
+    use super::{Consumer, Entries, Ordering, Producer, RingMemory};
+    use crate::sync::AtomicU32;
 
     /// Entries are relaxed, so that only the positions can keep both ends apart.
     #[derive(Debug)]
@@ -178,7 +199,6 @@ mod tests {
     }
 
     impl RingMemory for Arc<Shared> {
-        type Entry = u32;
         type Position = AtomicU32;
 
         fn produced(&self) -> &AtomicU32 {
@@ -188,6 +208,10 @@ mod tests {
         fn consumed(&self) -> &AtomicU32 {
             &self.consumed
         }
+    }
+
+    impl Entries for Arc<Shared> {
+        type Entry = u32;
 
         fn get(&self, slot: u32) -> u32 {
             self.entries[slot as usize].load(Ordering::Relaxed)

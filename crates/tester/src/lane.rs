@@ -3,6 +3,7 @@ use brimful_netdev::{MAX_BURST, Port};
 use brimful_trial::{Load, Nanoseconds};
 use serde::Serialize;
 
+use crate::attribution::{Account, Counted, Direction};
 use crate::{CatchUp, PacingRecord, PacingReport, Schedule, SentHistory, Stream, Tracker, certainly_lost};
 
 /// What is known of one direction after a trial.
@@ -32,6 +33,8 @@ pub struct DirectionReport {
     pub sent_into_full_queue: u64,
     /// Frames that arrived with a wrong checksum; they count as lost.
     pub damaged: u64,
+    /// Where the frames were counted and lost; nothing where an interface does not count.
+    pub account: Option<Account>,
     /// How the sender kept its schedule.
     pub pacing: PacingReport,
 }
@@ -45,6 +48,7 @@ pub(crate) struct Lane {
     pub(crate) stragglers: u64,
     pub(crate) damaged: u64,
     pub(crate) sent_into_full_queue: u64,
+    account: Option<Account>,
     schedule: Schedule,
     catch_up: CatchUp,
     history: SentHistory,
@@ -68,6 +72,7 @@ impl Lane {
             stragglers: 0,
             damaged: 0,
             sent_into_full_queue: 0,
+            account: None,
             schedule,
             catch_up: CatchUp::new(&schedule),
             history: SentHistory::default(),
@@ -154,6 +159,17 @@ impl Lane {
         certainly_lost(&mut self.tracker, &self.history, now, grace, silence)
     }
 
+    /// Notes what ports and interfaces have counted during the trial, in the order of the ports.
+    pub(crate) fn settle(&mut self, counted: &[Counted; 2]) {
+        let tracker = &self.tracker;
+        let direction = Direction {
+            sent: self.sent(),
+            seen: tracker.received() + tracker.duplicated() + tracker.late() + self.damaged,
+            lost: self.lost(),
+        };
+        self.account = Account::new(direction, &counted[self.from], &counted[self.to]);
+    }
+
     pub(crate) fn report(&self, names: [&str; 2]) -> DirectionReport {
         DirectionReport {
             from: names[self.from].to_owned(),
@@ -168,6 +184,7 @@ impl Lane {
             stragglers: self.stragglers,
             sent_into_full_queue: self.sent_into_full_queue,
             damaged: self.damaged,
+            account: self.account,
             pacing: self.pacing.report(),
         }
     }

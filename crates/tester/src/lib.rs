@@ -2,9 +2,10 @@
 //!
 //! What decides is pure and knows no port and no clock: [`Profile`] (what to send), [`Schedule`] (when), [`Tracker`]
 //! (what arrived), [`PacingRecord`] (was it on time), [`SentHistory`] (what is certainly lost). [`Tester`] drives them
-//! over any two ports and any [`Clock`]; [`serve`] puts the measurer protocol around it.
+//! over any two ports and any [`Clock`]; [`serve()`] puts the measurer protocol around it.
 
 mod accounting;
+mod attribution;
 mod calibrate;
 mod clock;
 mod early_stop;
@@ -18,6 +19,7 @@ mod station;
 mod tester;
 
 pub use accounting::{Arrival, Tracker};
+pub use attribution::{Account, LostBy};
 pub use clock::{Clock, MonotonicClock};
 pub use early_stop::{SentHistory, certainly_lost};
 pub use lane::DirectionReport;

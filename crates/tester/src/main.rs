@@ -1,5 +1,7 @@
 //! `brimful-tester`: offers frames on two interfaces and speaks the measurer protocol on standard input and output.
 
+mod back_ends;
+mod faults;
 mod options;
 mod process;
 
@@ -7,11 +9,13 @@ use std::io::{self, BufReader};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-use brimful_netdev::{Attachment, BackEnd, OpenError, PacketPortOptions, Port};
-use brimful_tester::{MonotonicClock, Tester, serve};
+use brimful_netdev::{Attachment, BackEnd, FaultyPort, OpenError, PacketPortOptions, Port};
+use brimful_tester::{Clock, MonotonicClock, Tester, serve};
 use clap::Parser;
 
+use faults::FaultRequest;
 use options::{Options, Settings};
 
 /// The arguments make no sense.
@@ -23,7 +27,14 @@ const EXIT_FAILED: u8 = 3;
 const FASTEST: BackEnd = BackEnd::Xdp(Attachment::Native);
 
 fn main() -> ExitCode {
-    let settings = match Options::parse().settings() {
+    let options = Options::parse();
+    if options.list_back_ends {
+        return match back_ends::list(&options.ports, &mut io::stdout().lock()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(EXIT_FAILED, &error.to_string()),
+        };
+    }
+    let settings = match options.settings() {
         Ok(settings) => settings,
         Err(message) => return fail(EXIT_USAGE, &message),
     };
@@ -44,9 +55,10 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     if let Some(processor) = settings.processor {
         process::pin_to(processor)?;
     }
+    let clock = MonotonicClock::start();
     let mut tester = Tester::new(
-        ports,
-        MonotonicClock::start(),
+        ports.map(|port| with_faults(port, &settings.faults, clock)),
+        clock,
         settings.profile,
         settings.timing,
         &stop,
@@ -81,6 +93,13 @@ fn open_ports(settings: &Settings) -> Result<Opened, Box<dyn std::error::Error>>
         // The faster one, unless these interfaces or this user cannot; what AF_PACKET says then is the better advice.
         None if settings.profile.vlan.is_none() => Ok(open(FASTEST).or_else(|_| open(BackEnd::Packet))?),
         None => Ok(open(BackEnd::Packet)?),
+    }
+}
+
+fn with_faults(port: Box<dyn Port>, faults: &[FaultRequest], clock: MonotonicClock) -> Box<dyn Port> {
+    match FaultRequest::plan(faults, port.name()) {
+        Some(plan) => Box::new(FaultyPort::new(port, plan, move || Duration::from_nanos(clock.now().0))),
+        None => port,
     }
 }
 

@@ -9,6 +9,8 @@ use brimful_trial::{Load, Nanoseconds};
 use clap::{Parser, ValueEnum};
 use serde_json::{Map, Value, json};
 
+use crate::faults::FaultRequest;
+
 /// One address of each half of the range that RFC 2544 appendix C.2.2 sets aside for tests.
 const IPV4: [Ipv4Addr; 2] = [Ipv4Addr::new(198, 18, 0, 2), Ipv4Addr::new(198, 19, 0, 2)];
 /// Two networks of the range that RFC 5180 sets aside.
@@ -32,8 +34,12 @@ const MIN_DURATION_S: f64 = 0.05;
 #[command(version, max_term_width = 100)]
 pub(crate) struct Options {
     /// The interfaces, one on each side of the device: give it twice.
-    #[arg(long = "port", value_name = "INTERFACE", required = true)]
-    ports: Vec<String>,
+    #[arg(long = "port", value_name = "INTERFACE", required_unless_present = "list_back_ends")]
+    pub(crate) ports: Vec<String>,
+    /// Say which back ends work on each --port, or on each interface there is, and why the others do not; then end.
+    /// Opens and closes them. Interfaces with an address are spared by XDP unless they are named.
+    #[arg(long)]
+    pub(crate) list_back_ends: bool,
     /// Bytes of a frame, frame check sequence included, or `imix`: 7 x 64, 4 x 594, 1 x 1518.
     #[arg(long, value_name = "BYTES|imix", default_value = "64")]
     frame_size: FrameSizes,
@@ -78,9 +84,15 @@ pub(crate) struct Options {
     /// The largest load to promise, in frames/s of each direction.
     #[arg(long, value_name = "LOAD")]
     max_load: Option<f64>,
-    /// The way into the kernel: packet, xdp-native or xdp-generic. Default: the fastest that these interfaces take.
+    /// The way into the kernel: packet, xdp-native, xdp-generic or tap. Default: the faster of packet and xdp-native that
+    /// these interfaces take.
     #[arg(long, value_name = "NAME")]
     back_end: Option<BackEnd>,
+    /// Mistreat frames to test the tester itself, `[INTERFACE/]send|receive:key=value,...`: `drop`, `burst`, `duplicate`,
+    /// `reorder`, `corrupt` (shares), `burst-length`, `reorder-distance`, `delay`, `jitter`, `seed`. May be repeated; the
+    /// record says so.
+    #[arg(long = "fault", value_name = "FAULT")]
+    faults: Vec<FaultRequest>,
     /// Stay on this processor.
     #[arg(long, value_name = "NUMBER")]
     cpu: Option<usize>,
@@ -116,6 +128,7 @@ pub(crate) struct Settings {
     pub(crate) profile: Profile,
     pub(crate) timing: Timing,
     pub(crate) back_end: Option<BackEnd>,
+    pub(crate) faults: Vec<FaultRequest>,
     pub(crate) processor: Option<usize>,
     pub(crate) raise_priority: bool,
     max_load: Option<Load>,
@@ -137,6 +150,9 @@ impl Options {
                 port_names[0]
             ));
         }
+        for fault in &self.faults {
+            fault.check(&port_names)?;
+        }
         let max_load = self.max_load.map(Load::new).transpose();
         let profile = self.profile()?;
         let sizes = profile
@@ -156,6 +172,7 @@ impl Options {
                 },
             },
             back_end: self.back_end,
+            faults: self.faults,
             processor: self.cpu,
             raise_priority: self.priority == Priority::High,
             max_load: max_load.map_err(|error| format!("--max-load: {error}"))?,
@@ -282,10 +299,15 @@ impl Settings {
             "rest_after_stop_s": self.timing.rest_after_stop.as_seconds(),
             "max_stall_s": self.timing.bounds.stall.as_seconds(),
         });
-        match traffic {
-            Value::Object(fields) => fields,
-            _ => Map::new(),
+        let Value::Object(mut fields) = traffic else {
+            return Map::new();
+        };
+        // Only then, so that no result with faults on purpose is taken for another.
+        if !self.faults.is_empty() {
+            let texts = self.faults.iter().map(FaultRequest::to_string);
+            fields.insert("faults".to_owned(), texts.collect());
         }
+        fields
     }
 }
 
@@ -301,7 +323,7 @@ fn pair<T: Copy>(option: &str, values: &[T]) -> Result<Option<[T; 2]>, String> {
 }
 
 /// Reads `2s`, `500ms`, `100us`; a bare number is seconds.
-fn time(text: &str) -> Result<Nanoseconds, String> {
+pub(crate) fn time(text: &str) -> Result<Nanoseconds, String> {
     let error = || format!("`{text}` is no time like 2s or 500ms");
     let (number, scale) = [("ms", 1e-3), ("us", 1e-6), ("s", 1.0)]
         .into_iter()
@@ -340,6 +362,14 @@ mod tests {
         assert_eq!(description.traffic["ports"][1]["source_ip"], "198.19.0.2");
         assert_eq!(description.traffic["frame_sizes"], json!([64]));
         assert!(description.contract.contains("0.5 s"));
+        assert!(!description.traffic.contains_key("faults"));
+    }
+
+    #[test]
+    fn faults_are_in_the_record() {
+        let fault = "a/send:drop=0.5";
+        let settings = settings(&["--port", "a", "--port", "b", "--fault", fault]).unwrap();
+        assert_eq!(settings.description(BackEnd::Packet).traffic["faults"], json!([fault]));
     }
 
     #[test]
@@ -375,6 +405,7 @@ mod tests {
             ),
             (&["--source-ip", "::1", "--source-ip", "::2"], "--ip"),
             (&["--max-load", "0"], "--max-load"),
+            (&["--fault", "c/send:drop=1"], "no --port c"),
             (&["--straggler-wait", "soon"], "--straggler-wait"),
         ] {
             let arguments: Vec<_> = two.iter().chain(more).copied().collect();

@@ -2,13 +2,14 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use brimful_frame::{ArpPacket, TemplateError};
-use brimful_netdev::{InterfaceCounters, MAX_BURST, Port, Statistics};
+use brimful_netdev::{MAX_BURST, Port, Statistics};
 use brimful_trial::{Counts, Load, Nanoseconds, Ratio};
 
+use crate::attribution::Counted;
 use crate::lane::{Identity, Lane};
 use crate::pacing::WINDOW;
 use crate::station::{LEARNING_STREAM, Meaning, Station};
-use crate::{Clock, DirectionReport, PacingBounds, Profile, Stream, Warning};
+use crate::{Clock, DirectionReport, LostBy, PacingBounds, Profile, Stream, Warning};
 
 /// How long the tester waits at most for its learning frames to come through: a device that takes longer has learnt
 /// or never will.
@@ -102,13 +103,6 @@ pub struct Tester<'a, P, C> {
     answers: [u64; 2],
 }
 
-/// What has arrived on a port, as the port and as the interface below it counts.
-#[derive(Clone, Copy, Debug, Default)]
-struct Arrivals {
-    port: Statistics,
-    interface: Option<InterfaceCounters>,
-}
-
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum ReadFirst {
     Port,
@@ -168,7 +162,7 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
         if let Some(port) = self.port_without_link()? {
             return Ok(self.invalid(self.link_reason(port), &[]));
         }
-        let before = self.arrivals(ReadFirst::Port)?;
+        let before = self.counted(ReadFirst::Port)?;
         self.learn()?;
         let refused_before = self.statistics()?.map(|port| port.sent_into_full_queue);
         self.answers = [0; 2];
@@ -193,8 +187,12 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
             let over = end_of_sending + self.timing.rest_after_stop;
             end = self.rest(over)?.unwrap_or(end);
         }
-        let after = self.arrivals(ReadFirst::Interface)?;
-        let spoiled = self.unseen(before, after).or_else(|| self.unsent(left_behind));
+        let after = self.counted(ReadFirst::Interface)?;
+        let during = [0, 1].map(|port| after[port].since(&before[port]));
+        for lane in &mut lanes {
+            lane.settle(&during);
+        }
+        let spoiled = self.unseen(&during).or_else(|| self.unsent(left_behind));
         Ok(self.outcome(&lanes, plan, end, spoiled))
     }
 
@@ -462,38 +460,36 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
         Ok(None)
     }
 
-    /// What has arrived so far on each port. A frame may arrive between the two readings; which is read first decides
-    /// that it is never taken for unseen.
-    fn arrivals(&mut self, first: ReadFirst) -> io::Result<[Arrivals; 2]> {
-        let mut arrivals = [Arrivals::default(); 2];
+    /// What each port and its interface have counted so far. A frame may arrive between the two readings; which is read
+    /// first decides that it is never taken for unseen.
+    fn counted(&mut self, first: ReadFirst) -> io::Result<[Counted; 2]> {
+        let mut counted = [Counted::default(); 2];
         if first == ReadFirst::Interface {
-            arrivals[0].interface = self.ports[0].interface_counters()?;
-            arrivals[1].interface = self.ports[1].interface_counters()?;
+            counted[0].interface = self.ports[0].interface_counters()?;
+            counted[1].interface = self.ports[1].interface_counters()?;
             self.drain()?;
         }
         let statistics = self.statistics()?;
-        for (port, arrivals) in arrivals.iter_mut().enumerate() {
-            arrivals.port = statistics[port];
+        for (port, counted) in counted.iter_mut().enumerate() {
+            counted.port = statistics[port];
             if first == ReadFirst::Port {
-                arrivals.interface = self.ports[port].interface_counters()?;
+                counted.interface = self.ports[port].interface_counters()?;
             }
         }
-        Ok(arrivals)
+        Ok(counted)
     }
 
     /// Why what the tester has received is not all that there was to receive.
-    fn unseen(&self, before: [Arrivals; 2], after: [Arrivals; 2]) -> Option<String> {
+    fn unseen(&self, during: &[Counted; 2]) -> Option<String> {
         (0..2).find_map(|port| {
             let name = self.ports[port].name();
-            let dropped = after[port].port.receive_dropped - before[port].port.receive_dropped;
+            let dropped = during[port].port.receive_dropped;
             if dropped > 0 {
                 return Some(format!(
                     "the tester itself dropped {dropped} frames that arrived on {name}"
                 ));
             }
-            let arrived = after[port].interface?.received - before[port].interface?.received;
-            let seen = after[port].port.received - before[port].port.received;
-            let unseen = arrived.saturating_sub(seen);
+            let unseen = during[port].unseen();
             (unseen > 0).then(|| format!("{unseen} frames arrived on {name} that the tester was not given"))
         })
     }
@@ -537,6 +533,27 @@ fn warnings(directions: &[DirectionReport], stale: u64) -> Vec<Warning> {
             code: "damaged-frames",
             text: format!("{damaged} frames arrived with a wrong checksum and count as lost"),
         });
+    }
+    for direction in directions {
+        let DirectionReport { from, to, account, .. } = direction;
+        let lost = account.map_or(LostBy::default(), |account| account.lost);
+        for (count, what) in [
+            (
+                lost.tester_send,
+                format!("were lost in the tester before {from} sent them"),
+            ),
+            (
+                lost.tester_receive,
+                format!("were lost in the tester after {to} received them"),
+            ),
+        ] {
+            if count > 0 {
+                warnings.push(Warning {
+                    code: "lost-in-tester",
+                    text: format!("{count} frames {what}: not the device's loss"),
+                });
+            }
+        }
     }
     warnings
 }

@@ -44,6 +44,10 @@ impl Program {
         };
         let script = format!("{JOINED_PORTS}; exec \"$@\"");
         let command = [way, &["sh", "-c", &script, "sh", PROGRAM], arguments].concat();
+        Some(Self::of(&command))
+    }
+
+    fn of(command: &[&str]) -> Self {
         let mut child = Command::new(command[0])
             .args(&command[1..])
             .stdin(Stdio::piped())
@@ -52,7 +56,7 @@ impl Program {
             .expect("unshare worked a moment ago");
         let output = BufReader::new(child.stdout.take().expect("piped"));
         let input = child.stdin.take();
-        Some(Self { child, input, output })
+        Self { child, input, output }
     }
 
     fn send(&mut self, request: &Value) {
@@ -188,4 +192,97 @@ fn a_small_mtu_says_how_to_raise_it() {
     };
     drop(program.input.take());
     assert_eq!(program.child.wait().expect("the child is ours").code(), Some(3));
+}
+
+#[test]
+fn back_ends_are_listed_with_what_hinders_them() {
+    let Some(mut program) = Program::start(&["--list-back-ends"]) else {
+        return;
+    };
+    let mut listed = [(); 2].map(|()| {
+        let mut line = String::new();
+        program.output.read_line(&mut line).expect("text");
+        serde_json::from_str::<Value>(&line).expect("a JSON object")
+    });
+    listed.sort_by_key(|interface| interface["interface"].to_string());
+    for (interface, name) in listed.iter().zip(["ta", "tb"]) {
+        assert_eq!(interface["interface"], name);
+        let back_ends = interface["back_ends"].as_array().expect("a list");
+        let named = |name: &str| back_ends.iter().find(|back_end| back_end["name"] == name).expect(name);
+        assert_eq!(
+            named("packet"),
+            &json!({"name": "packet", "works": true, "obstacle": null})
+        );
+        assert_eq!(named("tap")["works"], false);
+        assert!(
+            named("tap")["obstacle"]
+                .as_str()
+                .is_some_and(|text| text.contains("TAP"))
+        );
+        for xdp in ["xdp-native", "xdp-generic"] {
+            assert_eq!(named(xdp)["works"], named(xdp)["obstacle"].is_null());
+        }
+    }
+    assert_eq!(program.exit_code(), Some(0));
+    let output = run(&["--list-back-ends", "--port", "brimful-absent"]);
+    let interface: Value = serde_json::from_slice(&output.stdout).expect("a JSON object");
+    let obstacle = interface["back_ends"][0]["obstacle"].as_str();
+    assert!(
+        obstacle.is_some_and(|text| text.contains("no interface `brimful-absent`")),
+        "{interface}"
+    );
+}
+
+#[test]
+fn faults_are_injected_and_recorded() {
+    let Some(mut program) = Program::start(&on_both(&["--fault", "ta/send:drop=0.1,delay=1ms"])) else {
+        return;
+    };
+    let description = program.ask(&json!({"op": "describe"}));
+    assert_eq!(description["traffic"]["faults"], json!(["ta/send:drop=0.1,delay=1ms"]));
+    let reply = program.trial();
+    assert_eq!(reply["directions"][0]["sent"], 2000, "{reply}");
+    let lost = reply["directions"][0]["lost"].as_u64().expect("a count");
+    assert!((100..300).contains(&lost), "{reply}");
+    assert_eq!(reply["directions"][1]["lost"], 0, "{reply}");
+}
+
+/// Two TAPs, joined by a bridge.
+const BRIDGED_TAPS: &str = "ip link add br0 type bridge && ip link set br0 up && for port in xa xb; do \
+        ip tuntap add $port mode tap && ip link set $port master br0 && ip link set $port addrgenmode none && \
+        ip link set $port up || exit 1; \
+    done";
+
+#[test]
+#[expect(clippy::print_stderr, reason = "says why a test is skipped")]
+fn taps_joined_by_a_bridge_carry_a_trial() {
+    let script = format!("{BRIDGED_TAPS}; exec \"$@\"");
+    let in_namespace = |more: &[&'static str]| {
+        let way = unshare()?;
+        Some([way, &["sh", "-c"], more].concat())
+    };
+    let is_possible = in_namespace(&[BRIDGED_TAPS]).is_some_and(|command| {
+        Command::new(command[0])
+            .args(&command[1..])
+            .status()
+            .is_ok_and(|status| status.success())
+    });
+    let (true, Some(mut command)) = (is_possible, in_namespace(&[])) else {
+        eprintln!("skipped: this machine does not let us make TAPs and a bridge in a network namespace");
+        return;
+    };
+    command.extend([
+        script.as_str(),
+        "sh",
+        PROGRAM,
+        "--port",
+        "xa",
+        "--port",
+        "xb",
+        "--back-end",
+        "tap",
+    ]);
+    let mut program = Program::of(&command);
+    let reply = program.trial();
+    assert_eq!((&reply["sent"], &reply["lost"]), (&json!(4000), &json!(0)), "{reply}");
 }

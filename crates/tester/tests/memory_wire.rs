@@ -2,14 +2,16 @@
 
 use std::cell::Cell;
 use std::io;
+use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use brimful_frame::{MacAddress, Stamp, TestFrame};
 use brimful_netdev::{
-    Faults, FaultyPort, InjectedFaults, InterfaceCounters, MemoryPort, Port, Statistics, memory_wire,
+    FaultPlan, Faults, FaultyPort, InjectedFaults, InterfaceCounters, MemoryPort, Port, Statistics, memory_wire,
 };
 use brimful_tester::{
-    Addressing, Clock, Directions, Endpoint, FrameSizes, Outcome, PacingBounds, Pair, Profile, Tester, Timing,
+    Addressing, Clock, Directions, Endpoint, FrameSizes, LostBy, Outcome, PacingBounds, Pair, Profile, Tester, Timing,
     TrialPlan, TrialReport,
 };
 use brimful_trial::{Load, Nanoseconds, Ratio};
@@ -19,8 +21,15 @@ const MS: u64 = 1_000_000;
 
 /// Each look at the clock takes a fixed time; nothing else does.
 struct StepClock {
-    now: Cell<u64>,
+    now: Rc<Cell<u64>>,
     step: u64,
+}
+
+impl StepClock {
+    fn new(step: u64) -> Self {
+        let now = Rc::new(Cell::new(0));
+        Self { now, step }
+    }
 }
 
 impl Clock for StepClock {
@@ -71,7 +80,7 @@ fn is_counted(frame: &[u8]) -> bool {
 struct Bed {
     faults: [Faults; 2],
     seed: u64,
-    ring: usize,
+    ring: u32,
     clock_step: u64,
 }
 
@@ -80,7 +89,7 @@ impl Default for Bed {
         Self {
             faults: [Faults::default(); 2],
             seed: 1,
-            ring: 100_000,
+            ring: 4096,
             clock_step: 1000,
         }
     }
@@ -89,14 +98,21 @@ impl Default for Bed {
 impl Bed {
     fn tester(self, stop: &AtomicBool) -> MemoryTester<'_> {
         let [a, b] = memory_wire(["a", "b"], self.ring);
-        let ports = [
-            FaultyPort::new(a, self.faults[0], self.seed, is_counted),
-            FaultyPort::new(b, self.faults[1], !self.seed, is_counted),
-        ];
-        let clock = StepClock {
-            now: Cell::new(0),
-            step: self.clock_step,
+        let clock = StepClock::new(self.clock_step);
+        let now = || {
+            let now = Rc::clone(&clock.now);
+            move || Duration::from_nanos(now.get())
         };
+        let plan = |sending, seed| FaultPlan {
+            sending,
+            seed,
+            victims: is_counted,
+            ..FaultPlan::default()
+        };
+        let ports = [
+            FaultyPort::new(a, plan(self.faults[0], self.seed), now()),
+            FaultyPort::new(b, plan(self.faults[1], !self.seed), now()),
+        ];
         Tester::new(ports, clock, profile(), timing(), stop, 0).expect("the profile is valid")
     }
 }
@@ -124,8 +140,10 @@ fn invalid(outcome: Outcome) -> String {
 }
 
 prop_compose! {
-    fn faults()(loss in 0.0..0.2, duplication in 0.0..0.2, reordering in 0.0..0.2, reorder_distance in 1..50_usize) -> Faults {
-        Faults { loss, duplication, reordering, reorder_distance }
+    fn faults()(loss in 0.0..0.2, duplication in 0.0..0.2, reordering in 0.0..0.2, reorder_distance in 1..50_usize,
+                    burst_loss in 0.0..0.01, burst_len in 0..9_u64, delay_us in 0..20_000_u64) -> Faults {
+        let delay = Duration::from_micros(delay_us);
+        Faults { loss, duplication, reordering, reorder_distance, burst_loss, burst_len, delay, ..Faults::default() }
     }
 }
 
@@ -141,9 +159,10 @@ proptest! {
             prop_assert_eq!(report.counts.sent(), 4000);
             prop_assert_eq!(report.counts.intended(), 4000);
             for (index, direction) in report.directions.iter().enumerate() {
-                let injected = tester.ports_mut()[index].injected();
+                let injected = tester.ports_mut()[index].injected_sending();
                 let earlier = std::mem::replace(&mut before[index], injected);
-                prop_assert_eq!(direction.lost, injected.lost - earlier.lost);
+                let lost = |faults: InjectedFaults| faults.lost + faults.lost_in_bursts;
+                prop_assert_eq!(direction.lost, lost(injected) - lost(earlier));
                 prop_assert_eq!(direction.duplicated, injected.duplicated - earlier.duplicated);
                 prop_assert_eq!(direction.reordered, injected.reordered - earlier.reordered);
                 prop_assert_eq!((direction.late, direction.damaged), (0, 0));
@@ -177,6 +196,29 @@ fn a_trial_with_certain_loss_stops_early_and_keeps_its_intended_count() {
     assert_eq!(report.counts.intended(), 4000);
     assert!(report.counts.sent() < 4000, "{report:?}");
     assert!(report.counts.loss_is_certain_to_exceed(Ratio::from_f64(0.01).unwrap()));
+}
+
+#[test]
+fn corrupted_frames_are_lost_frames() {
+    let faults = Faults {
+        corruption: 0.1,
+        ..Faults::default()
+    };
+    let bed = Bed {
+        faults: [faults, Faults::default()],
+        ..Bed::default()
+    };
+    let mut tester = bed.tester(&RUNNING);
+    let report = counted(tester.measure(&plan(20_000.0, None)).unwrap());
+    let corrupted = tester.ports_mut()[0].injected_sending().corrupted;
+    assert!(corrupted > 0);
+    assert_eq!(report.directions[0].lost, corrupted);
+    // A flipped bit of a type or length makes it no test frame at all.
+    assert!(
+        (corrupted / 2..=corrupted).contains(&report.directions[0].damaged),
+        "{report:?}"
+    );
+    assert_eq!(report.warnings[0].code, "damaged-frames");
 }
 
 #[test]
@@ -285,15 +327,12 @@ impl Port for Babbling {
 
 /// One trial, in which the same frame arrives at both ports all the time.
 fn trial_with_babble(frame: &[u8]) -> TrialReport {
-    let [a, b] = memory_wire(["a", "b"], 100_000);
+    let [a, b] = memory_wire(["a", "b"], 4096);
     let babbling = |inner| Babbling {
         inner,
         frame: frame.to_vec(),
     };
-    let clock = StepClock {
-        now: Cell::new(0),
-        step: 1000,
-    };
+    let clock = StepClock::new(1000);
     let ports = [babbling(a), babbling(b)];
     let mut tester = Tester::new(ports, clock, profile(), timing(), &RUNNING, 7).expect("valid");
     counted(tester.measure(&plan(20_000.0, None)).expect("a trial"))
@@ -347,16 +386,13 @@ fn foreign_and_damaged_frames_do_not_count() {
 #[test]
 fn endless_chatter_does_not_hold_up_the_end_of_a_lossy_trial() {
     // No frame of the trial can arrive: port a is joined to nobody who listens.
-    let [a, _] = memory_wire(["a", "x"], 100_000);
-    let [b, _] = memory_wire(["b", "y"], 100_000);
+    let [a, _] = memory_wire(["a", "x"], 4096);
+    let [b, _] = memory_wire(["b", "y"], 4096);
     let babbling = |inner| Babbling {
         inner,
         frame: vec![0; 60],
     };
-    let clock = StepClock {
-        now: Cell::new(0),
-        step: 1000,
-    };
+    let clock = StepClock::new(1000);
     let ports = [babbling(a), babbling(b)];
     let mut tester = Tester::new(ports, clock, profile(), timing(), &RUNNING, 7).expect("valid");
     let report = counted(tester.measure(&plan(1000.0, None)).expect("a trial"));
@@ -373,4 +409,127 @@ fn calibration_finds_the_load_at_which_the_clock_is_too_slow() {
     let mut tester = bed.tester(&RUNNING);
     let ceiling = tester.calibrate().unwrap().unwrap().per_second();
     assert!((560_000.0..=650_000.0).contains(&ceiling), "{ceiling}");
+}
+
+/// A port whose interface counts what crosses it, above whatever is inside.
+struct Counting<P> {
+    inner: P,
+    counters: InterfaceCounters,
+}
+
+impl<P: Port> Port for Counting<P> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
+        let sent = self.inner.send_burst(count, fill)?;
+        self.counters.sent += sent as u64;
+        Ok(sent)
+    }
+
+    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
+        let received = self.inner.receive_burst(limit, take)?;
+        self.counters.received += received as u64;
+        Ok(received)
+    }
+
+    fn flush(&mut self) -> io::Result<usize> {
+        self.inner.flush()
+    }
+
+    fn statistics(&mut self) -> io::Result<Statistics> {
+        self.inner.statistics()
+    }
+
+    fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
+        Ok(Some(self.counters))
+    }
+
+    fn link_is_up(&mut self) -> io::Result<bool> {
+        self.inner.link_is_up()
+    }
+}
+
+/// Where frames are made to vanish: in the tester, and between the interfaces.
+#[derive(Clone, Copy, Debug, Default)]
+struct Places {
+    tester_send: Faults,
+    between: Faults,
+    tester_receive: Faults,
+}
+
+/// One trial in which the frames from a to b suffer, and what was done to them at the three places.
+fn trial_with_faults_at(places: &Places, seed: u64) -> (TrialReport, [InjectedFaults; 3]) {
+    let wire = memory_wire(["a", "b"], 4096);
+    let of_port = [
+        [places.tester_send, places.between, Faults::default()],
+        [Faults::default(), Faults::default(), places.tester_receive],
+    ];
+    let mut of_port = of_port.into_iter();
+    let ports = wire.map(|port| {
+        let [tester_send, between, tester_receive] = of_port.next().expect("two ports");
+        let plan = |sending, receiving| FaultPlan {
+            sending,
+            receiving,
+            seed,
+            victims: is_counted,
+        };
+        let counting = Counting {
+            inner: FaultyPort::new(port, plan(between, Faults::default()), || Duration::ZERO),
+            counters: InterfaceCounters::default(),
+        };
+        FaultyPort::new(counting, plan(tester_send, tester_receive), || Duration::ZERO)
+    });
+    let mut tester = Tester::new(ports, StepClock::new(1000), profile(), timing(), &RUNNING, 7).expect("valid");
+    let (Outcome::Counted(report) | Outcome::Invalid { report, .. }) =
+        tester.measure(&plan(20_000.0, None)).expect("a trial")
+    else {
+        panic!("nobody calls it off");
+    };
+    let [a, b] = tester.ports_mut();
+    let injected = [
+        a.injected_sending(),
+        a.inner_mut().inner.injected_sending(),
+        b.injected_receiving(),
+    ];
+    (report, injected)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn loss_is_laid_at_the_right_door(seed: u64, losses in prop::array::uniform3(prop_oneof![Just(0.0), 0.0..0.2])) {
+        let [tester_send, between, tester_receive] = losses.map(|loss| Faults { loss, ..Faults::default() });
+        let places = Places { tester_send, between, tester_receive };
+        let (report, injected) = trial_with_faults_at(&places, seed);
+        let account = report.directions[0].account.expect("both interfaces count");
+        let lost = [account.lost.tester_send, account.lost.between, account.lost.tester_receive];
+        prop_assert_eq!(lost, injected.map(|faults| faults.lost));
+        prop_assert_eq!(report.directions[0].lost, lost.iter().sum::<u64>());
+        prop_assert_eq!((account.sent, account.seen), (2000, 2000 - report.directions[0].lost));
+        prop_assert_eq!((account.counted_out, account.counted_in), (2000 - lost[0], 2000 - lost[0] - lost[1]));
+        let in_tester = report.warnings.iter().filter(|warning| warning.code == "lost-in-tester").count();
+        prop_assert_eq!(in_tester, usize::from(lost[0] > 0) + usize::from(lost[2] > 0));
+        let back = report.directions[1].account.expect("both interfaces count").lost;
+        prop_assert_eq!(back, LostBy::default());
+    }
+}
+
+#[test]
+fn loss_in_the_receiving_tester_is_no_result() {
+    let places = Places {
+        tester_receive: Faults {
+            loss: 0.1,
+            ..Faults::default()
+        },
+        ..Places::default()
+    };
+    let (report, [.., injected]) = trial_with_faults_at(&places, 1);
+    assert_eq!(
+        report.directions[0].account.map(|account| account.lost.tester_receive),
+        Some(injected.lost)
+    );
+    assert!(report.warnings[0].text.contains("after b received them"), "{report:?}");
 }

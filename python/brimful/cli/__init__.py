@@ -19,6 +19,7 @@ _COMMANDS = {
     "iocost": ("brimful.cli.iocost:iocost", "QoS parameters of block devices from benchmark results."),
     "discards": ("brimful.cli.discards:discards", "What switches dropped, and which speed tests that hurt."),
     "lab": ("brimful.cli.lab:lab", "Throw-away test beds in network namespaces."),
+    "netdev": ("brimful.cli.netdev:netdev", "List what can send and receive frames here, and why the rest cannot."),
     "presets": ("brimful.cli.presets:presets", "List goals by name, strategies and simulated systems."),
     "compare-strategies": (
         "brimful.cli.strategies:compare_strategies",

@@ -72,6 +72,11 @@ class Lab:
         """The next hops of the tester's ports, in their order; empty unless the device is a router."""
         return devices.ROUTER_MACS if self._device is Device.ROUTER else ()
 
+    @property
+    def cables(self) -> dict[str, str]:
+        """The tester's ports and the device's end of each; empty where there is no device."""
+        return {} if self._device is Device.WIRE else devices.CABLES
+
     def command(self, argv: Sequence[str]) -> list[str]:
         """Return the command line that runs a program among the tester's ports.
 

@@ -76,6 +76,8 @@ class Network:
 
 SIDES = ("a", "b")
 TESTER_PORTS = ("ta", "tb")
+CABLES = {port: f"d{side}" for port, side in zip(TESTER_PORTS, SIDES, strict=True)}
+"""Port of the tester: the device's end of its cable."""
 TESTER_MACS = ("02:62:66:00:00:1a", "02:62:66:00:00:1b")
 ROUTER_MACS = ("02:62:66:00:00:0a", "02:62:66:00:00:0b")
 
@@ -152,7 +154,7 @@ def build_router(tester: Namespace, device: Namespace, *, rules: int, ip: int) -
 
 def _build_ports(tester: Namespace, device: Namespace, rules: int) -> Settings:
     classifier = _find_classifier(device)
-    ends = [f"d{side}" for side in SIDES]
+    ends = [CABLES[port] for port in TESTER_PORTS]
     # The interface that forwards has the address that the tester sees as the device's, wherever it sits.
     end_macs = ROUTER_MACS if classifier is None else tuple(mac.replace("02:", "06:", 1) for mac in ROUTER_MACS)
     for port, mac, end, end_mac in zip(TESTER_PORTS, TESTER_MACS, ends, end_macs, strict=True):

@@ -12,6 +12,7 @@ import msgspec
 
 from brimful.errors import MeasureError, UsageError
 from brimful.lab import Lab, open_lab
+from brimful.measurers.attribution import attribute
 from brimful.measurers.base import Description, InvalidTrialError, TrialOutput
 from brimful.measurers.command import CommandMeasurer
 
@@ -95,11 +96,22 @@ class LabMeasurer:
         return False
 
     def measure(self, load: float, duration_s: float, *, stop_above: float | None = None) -> TrialOutput:
-        """Perform one trial, and note which counters of the device moved."""
+        """Perform one trial, and note which counters of the device moved and where frames were lost."""
         before = self._lab.counters()
-        output = self._tester.measure(load, duration_s, stop_above=stop_above)
+        try:
+            output = self._tester.measure(load, duration_s, stop_above=stop_above)
+        except InvalidTrialError as error:
+            moved = _difference(before, self._lab.counters())
+            error.reply["directions"], _ = attribute(error.reply.get("directions", []), moved, self._lab.cables)
+            raise
         moved = _difference(before, self._lab.counters())
-        return msgspec.structs.replace(output, extra={**output.extra, "device_counters": moved})
+        directions, warnings = attribute(output.directions, moved, self._lab.cables)
+        return msgspec.structs.replace(
+            output,
+            directions=directions,
+            warnings=output.warnings + warnings,
+            extra={**output.extra, "device_counters": moved},
+        )
 
     def now(self) -> float:
         """Give the time of the wall clock."""

@@ -8,7 +8,7 @@ use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::atomic::AtomicU32;
 
-use crate::ring::RingMemory;
+use crate::ring::{Entries, RingMemory};
 
 /// A mapping, unmapped when dropped.
 #[derive(Debug)]
@@ -142,7 +142,6 @@ impl<T: Copy> Ring<T> {
 }
 
 impl<T: Copy> RingMemory for Ring<T> {
-    type Entry = T;
     type Position = AtomicU32;
 
     fn produced(&self) -> &AtomicU32 {
@@ -152,6 +151,10 @@ impl<T: Copy> RingMemory for Ring<T> {
     fn consumed(&self) -> &AtomicU32 {
         self.word(self.offsets.consumer)
     }
+}
+
+impl<T: Copy> Entries for Ring<T> {
+    type Entry = T;
 
     fn get(&self, slot: u32) -> T {
         // SAFETY: the slot is inside the mapping and ours, so that the kernel does not write it; it is aligned as the

@@ -79,10 +79,18 @@ impl XdpPort {
         let rings = socket
             .make_rings(&frames, SIZES)
             .map_err(system("set up the XDP rings"))?;
-        let budget = socket
-            .start(interface.index(), MAX_BURST as u32)
-            .map_err(system("bind an XDP socket to it"))?;
-        let program = Program::attach(interface.index(), attachment).map_err(system("attach an XDP program to it"))?;
+        let budget =
+            socket
+                .start(interface.index(), MAX_BURST as u32)
+                .map_err(|source| match source.raw_os_error() {
+                    Some(libc::EBUSY) => OpenError::XdpInUse(name.to_owned()),
+                    _ => OpenError::system(name, "bind an XDP socket to it", source),
+                })?;
+        let program = Program::attach(interface.index(), attachment).map_err(|source| match source.raw_os_error() {
+            Some(libc::EOPNOTSUPP) if attachment == Attachment::Native => OpenError::NoNativeXdp(name.to_owned()),
+            Some(libc::EBUSY | libc::EEXIST) => OpenError::OtherXdpProgram(name.to_owned()),
+            _ => OpenError::system(name, "attach an XDP program to it", source),
+        })?;
         program
             .redirect_to(&socket)
             .map_err(system("redirect its frames to the socket"))?;

@@ -1,0 +1,421 @@
+//! Faults on purpose, to test what is above and to see that each is noticed, counted and blamed on the right place.
+
+mod injector;
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use crate::{InterfaceCounters, MAX_BURST, Port, Statistics};
+use injector::Injector;
+
+/// Room for the largest frame that passes.
+const BUFFER_LEN: usize = 16 * 1024;
+
+/// What frames of one way suffer. Each suffers one of the faults with a share at most, whose sum is 1 at most; all but
+/// the lost ones are delayed as well.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Faults {
+    /// Share of frames that vanish.
+    pub loss: f64,
+    /// Share of frames at which a burst of losses begins.
+    pub burst_loss: f64,
+    /// How many frames in a row vanish in a burst.
+    pub burst_len: u64,
+    /// Share of frames that arrive twice.
+    pub duplication: f64,
+    /// Share of frames that later ones overtake.
+    pub reordering: f64,
+    /// How many frames overtake such a frame.
+    pub reorder_distance: usize,
+    /// Share of frames of which one bit behind the Ethernet header is flipped.
+    pub corruption: f64,
+    /// How long each frame waits.
+    pub delay: Duration,
+    /// How much longer at most; each frame waits some of it. It changes no order.
+    pub jitter: Duration,
+}
+
+/// What was done to the frames of one way.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct InjectedFaults {
+    /// Frames that vanished one by one.
+    pub lost: u64,
+    /// Frames that vanished in bursts.
+    pub lost_in_bursts: u64,
+    /// Frames that passed twice.
+    pub duplicated: u64,
+    /// Frames that at least one later frame overtook.
+    pub reordered: u64,
+    /// Frames of which a bit was flipped.
+    pub corrupted: u64,
+    /// Frames, and copies, that had to wait.
+    pub delayed: u64,
+}
+
+/// What a [`FaultyPort`] does, the same for the same seed.
+#[derive(Clone, Copy, Debug)]
+pub struct FaultPlan {
+    /// To frames that are sent through it, after they count as sent.
+    pub sending: Faults,
+    /// To frames that arrive, before they count as received.
+    pub receiving: Faults,
+    /// Of all chance.
+    pub seed: u64,
+    /// Which frames can suffer.
+    pub victims: fn(&[u8]) -> bool,
+}
+
+impl Default for FaultPlan {
+    /// Nothing to any frame.
+    fn default() -> Self {
+        Self {
+            sending: Faults::default(),
+            receiving: Faults::default(),
+            seed: 0,
+            victims: |_| true,
+        }
+    }
+}
+
+/// A port that mistreats frames.
+///
+/// Delayed frames go on when the port is used the next time after their time has come, whatever for.
+pub struct FaultyPort<P> {
+    inner: P,
+    sending: Injector,
+    receiving: Injector,
+    victims: fn(&[u8]) -> bool,
+    now: Box<dyn Fn() -> Duration>,
+    accepted: u64,
+    handed_out: u64,
+    buffer: Vec<u8>,
+}
+
+impl<P: Port> FaultyPort<P> {
+    /// Wraps a port; `now` gives the time that delays are measured by.
+    pub fn new(inner: P, plan: FaultPlan, now: impl Fn() -> Duration + 'static) -> Self {
+        Self {
+            inner,
+            sending: Injector::new(plan.sending, plan.seed),
+            receiving: Injector::new(plan.receiving, !plan.seed),
+            victims: plan.victims,
+            now: Box::new(now),
+            accepted: 0,
+            handed_out: 0,
+            buffer: vec![0; BUFFER_LEN],
+        }
+    }
+
+    /// What was done so far to frames that were sent.
+    pub fn injected_sending(&self) -> InjectedFaults {
+        self.sending.injected()
+    }
+
+    /// What was done so far to frames that arrived.
+    pub fn injected_receiving(&self) -> InjectedFaults {
+        self.receiving.injected()
+    }
+
+    /// The port inside.
+    pub fn inner_mut(&mut self) -> &mut P {
+        &mut self.inner
+    }
+
+    /// Sends what is due, as far as the port inside takes it, and gives how much it has not taken.
+    fn push_out(&mut self) -> io::Result<usize> {
+        let now = (self.now)();
+        while let Some(frame) = self.sending.due(now) {
+            let taken = self.inner.send_burst(1, &mut |_, buffer| {
+                let len = frame.len().min(buffer.len());
+                buffer[..len].copy_from_slice(&frame[..len]);
+                len
+            })?;
+            if taken == 0 {
+                return Ok(self.sending.count_due(now));
+            }
+            self.sending.remove();
+        }
+        Ok(0)
+    }
+}
+
+impl<P: Port> Port for FaultyPort<P> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
+        if self.push_out()? > 0 {
+            return Ok(0);
+        }
+        let now = (self.now)();
+        let count = count.min(MAX_BURST);
+        for index in 0..count {
+            let len = fill(index, &mut self.buffer).min(self.buffer.len());
+            let frame = &self.buffer[..len];
+            if (self.victims)(frame) {
+                self.sending.pass(frame, now);
+            } else {
+                self.sending.spare(frame, now);
+            }
+        }
+        self.push_out()?;
+        self.accepted += count as u64;
+        Ok(count)
+    }
+
+    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
+        self.push_out()?;
+        if self.receiving.does_nothing() {
+            let received = self.inner.receive_burst(limit, take)?;
+            self.handed_out += received as u64;
+            return Ok(received);
+        }
+        let now = (self.now)();
+        let (receiving, victims) = (&mut self.receiving, self.victims);
+        self.inner.receive_burst(limit, &mut |frame| {
+            if victims(frame) {
+                receiving.pass(frame, now);
+            } else {
+                receiving.spare(frame, now);
+            }
+        })?;
+        let mut count = 0;
+        while count < limit
+            && let Some(frame) = self.receiving.due(now)
+        {
+            take(frame);
+            self.receiving.remove();
+            count += 1;
+        }
+        self.handed_out += count as u64;
+        Ok(count)
+    }
+
+    /// Frames that wait for their time are on their way, and not left behind.
+    fn flush(&mut self) -> io::Result<usize> {
+        self.sending.release_all((self.now)());
+        Ok(self.push_out()? + self.inner.flush()?)
+    }
+
+    fn statistics(&mut self) -> io::Result<Statistics> {
+        Ok(Statistics {
+            sent: self.accepted,
+            received: self.handed_out,
+            ..self.inner.statistics()?
+        })
+    }
+
+    fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
+        self.inner.interface_counters()
+    }
+
+    fn link_is_up(&mut self) -> io::Result<bool> {
+        self.inner.link_is_up()
+    }
+}
+
+impl<P: fmt::Debug> fmt::Debug for FaultyPort<P> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("FaultyPort")
+            .field("inner", &self.inner)
+            .field("sending", &self.sending)
+            .field("receiving", &self.receiving)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::memory_wire;
+
+    #[derive(Clone, Copy, Debug)]
+    enum Side {
+        Sending,
+        Receiving,
+    }
+
+    const FRAME_LEN: usize = 40;
+
+    fn frame(sequence: u64) -> [u8; FRAME_LEN] {
+        let mut frame = [0; FRAME_LEN];
+        frame[..8].copy_from_slice(&sequence.to_be_bytes());
+        frame
+    }
+
+    /// Sends frames that may suffer on one side, at one a millisecond, and gives what was done and what arrived when.
+    fn run(side: Side, faults: Faults, seed: u64, frames: u64) -> (InjectedFaults, Vec<(Vec<u8>, Duration)>) {
+        let [a, b] = memory_wire(["a", "b"], 4096);
+        let now = Rc::new(Cell::new(Duration::ZERO));
+        let clock = || {
+            let now = Rc::clone(&now);
+            move || now.get()
+        };
+        let (mut there, mut here) = (FaultPlan::default(), FaultPlan::default());
+        (there.seed, here.seed) = (seed, !seed);
+        match side {
+            Side::Sending => there.sending = faults,
+            Side::Receiving => here.receiving = faults,
+        }
+        let (mut a, mut b) = (FaultyPort::new(a, there, clock()), FaultyPort::new(b, here, clock()));
+        let mut arrived = Vec::new();
+        for sequence in 0..frames + 2 * faults.delay.as_millis() as u64 {
+            if sequence < frames {
+                a.send_burst(1, &mut |_, buffer| {
+                    buffer[..FRAME_LEN].copy_from_slice(&frame(sequence));
+                    FRAME_LEN
+                })
+                .unwrap();
+            } else if sequence == frames {
+                assert_eq!(a.flush().unwrap(), 0);
+            }
+            a.receive_burst(1, &mut |_| ()).unwrap();
+            b.receive_burst(7, &mut |frame| arrived.push((frame.to_vec(), now.get())))
+                .unwrap();
+            now.set(now.get() + Duration::from_millis(1));
+        }
+        a.flush().unwrap();
+        b.receiving.release_all(now.get());
+        b.receive_burst(usize::MAX, &mut |frame| arrived.push((frame.to_vec(), now.get())))
+            .unwrap();
+        assert_eq!(a.statistics().unwrap().sent, frames);
+        assert_eq!(b.statistics().unwrap().received, arrived.len() as u64);
+        let injected = match side {
+            Side::Sending => a.injected_sending(),
+            Side::Receiving => b.injected_receiving(),
+        };
+        (injected, arrived)
+    }
+
+    fn sides() -> impl Strategy<Value = Side> {
+        prop_oneof![Just(Side::Sending), Just(Side::Receiving)]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_injected_is_what_arrives(side in sides(), seed: u64, loss in 0.0..0.2, duplication in 0.0..0.2,
+                reordering in 0.0..0.2, reorder_distance in 1..20_usize, corruption in 0.0..0.2,
+                burst_loss in 0.0..0.02, burst_len in 0..9_u64) {
+            let frames = 500;
+            let faults = Faults { loss, burst_loss, burst_len, duplication, reordering, reorder_distance, corruption,
+                ..Faults::default() };
+            let (injected, arrived) = run(side, faults, seed, frames);
+            let lost = injected.lost + injected.lost_in_bursts;
+            prop_assert_eq!(arrived.len() as u64, frames - lost + injected.duplicated);
+            let sequences: Vec<_> = arrived.iter()
+                .map(|(frame, _)| u64::from_be_bytes(*frame.first_chunk().expect("as sent")))
+                .collect();
+            let mut distinct = sequences.clone();
+            distinct.sort_unstable();
+            distinct.dedup();
+            prop_assert_eq!(distinct.len() as u64, frames - lost);
+            let late = (1..sequences.len())
+                .filter(|&at| sequences[..at].iter().max() > Some(&sequences[at]));
+            prop_assert_eq!(late.count() as u64, injected.reordered);
+            let flipped = arrived.iter().zip(&sequences).filter(|((bytes, _), sequence)| bytes[..] != frame(**sequence));
+            prop_assert_eq!(flipped.count() as u64, injected.corrupted);
+            prop_assert_eq!(run(side, faults, seed, frames), (injected, arrived));
+        }
+
+        #[test]
+        fn delays_are_as_long_as_asked_for(side in sides(), seed: u64, delay_ms in 0..20_u64, jitter_ms in 0..5_u64) {
+            let faults = Faults {
+                delay: Duration::from_millis(delay_ms),
+                jitter: Duration::from_millis(jitter_ms),
+                ..Faults::default()
+            };
+            let (injected, arrived) = run(side, faults, seed, 100);
+            let delays = delay_ms + jitter_ms > 0;
+            prop_assert_eq!(injected, InjectedFaults { delayed: if delays { 100 } else { 0 }, ..injected });
+            for (index, (bytes, time)) in arrived.iter().enumerate() {
+                prop_assert_eq!(&bytes[..], &frame(index as u64));
+                let waited = time.as_millis() as u64 - index as u64;
+                // One more step where the jitter is no whole number of them.
+                prop_assert!((delay_ms..=delay_ms + jitter_ms + 1).contains(&waited), "{} ms", waited);
+            }
+        }
+    }
+
+    #[test]
+    fn bursts_are_as_long_as_asked_for() {
+        let faults = Faults {
+            burst_loss: 0.01,
+            burst_len: 5,
+            ..Faults::default()
+        };
+        let (injected, arrived) = run(Side::Sending, faults, 3, 1000);
+        assert!(injected.lost_in_bursts > 0);
+        let sequences = arrived
+            .iter()
+            .map(|(frame, _)| u64::from(frame[7]) + 256 * u64::from(frame[6]));
+        let mut expected = 0;
+        for sequence in sequences {
+            assert_eq!((sequence - expected) % 5, 0);
+            expected = sequence + 1;
+        }
+    }
+
+    /// Takes nothing until it is told to.
+    struct Stubborn {
+        inner: crate::MemoryPort,
+        takes: Rc<Cell<bool>>,
+    }
+
+    impl Port for Stubborn {
+        fn name(&self) -> &str {
+            self.inner.name()
+        }
+
+        fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
+            let count = if self.takes.get() { count } else { 0 };
+            self.inner.send_burst(count, fill)
+        }
+
+        fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
+            self.inner.receive_burst(limit, take)
+        }
+
+        fn flush(&mut self) -> io::Result<usize> {
+            self.inner.flush()
+        }
+
+        fn statistics(&mut self) -> io::Result<Statistics> {
+            self.inner.statistics()
+        }
+
+        fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
+            self.inner.interface_counters()
+        }
+
+        fn link_is_up(&mut self) -> io::Result<bool> {
+            self.inner.link_is_up()
+        }
+    }
+
+    #[test]
+    fn a_port_that_takes_nothing_yet_loses_nothing() {
+        let [inner, mut b] = memory_wire(["a", "b"], 64);
+        let takes = Rc::new(Cell::new(false));
+        let stubborn = Stubborn {
+            inner,
+            takes: Rc::clone(&takes),
+        };
+        let mut a = FaultyPort::new(stubborn, FaultPlan::default(), || Duration::ZERO);
+        let send = |a: &mut FaultyPort<Stubborn>| a.send_burst(2, &mut |_, _| FRAME_LEN).unwrap();
+        assert_eq!(send(&mut a), 2);
+        assert_eq!(send(&mut a), 0);
+        assert_eq!(a.flush().unwrap(), 2);
+        takes.set(true);
+        assert_eq!(a.flush().unwrap(), 0);
+        assert_eq!(b.receive_burst(9, &mut |_| ()).unwrap(), 2);
+    }
+}

@@ -1,0 +1,175 @@
+use brimful_netdev::{InterfaceCounters, Statistics};
+use serde::Serialize;
+
+/// What a port and the interface below it have counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counted {
+    pub(crate) port: Statistics,
+    pub(crate) interface: Option<InterfaceCounters>,
+}
+
+impl Counted {
+    /// What they have counted since an earlier reading.
+    pub(crate) fn since(&self, before: &Self) -> Self {
+        let (now, then) = (self.port, before.port);
+        let interface = self
+            .interface
+            .zip(before.interface)
+            .map(|(now, then)| InterfaceCounters {
+                received: now.received.saturating_sub(then.received),
+                receive_dropped: now.receive_dropped.saturating_sub(then.receive_dropped),
+                sent: now.sent.saturating_sub(then.sent),
+                send_dropped: now.send_dropped.saturating_sub(then.send_dropped),
+            });
+        Self {
+            port: Statistics {
+                sent: now.sent - then.sent,
+                sent_into_full_queue: now.sent_into_full_queue - then.sent_into_full_queue,
+                received: now.received - then.received,
+                receive_dropped: now.receive_dropped - then.receive_dropped,
+            },
+            interface,
+        }
+    }
+
+    /// Frames that arrived on the interface and did not reach whoever reads the port.
+    pub(crate) fn unseen(&self) -> u64 {
+        let arrived = self.interface.map_or(0, |interface| interface.received);
+        arrived
+            .saturating_sub(self.port.received)
+            .max(self.port.receive_dropped)
+    }
+}
+
+/// The frames of one direction of a trial, counted at each place that they pass.
+///
+/// Exact where nobody else sends on the interfaces: what the kernel or a device sends of its own is counted too.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+pub struct Account {
+    /// Sent by the tester.
+    pub sent: u64,
+    /// Counted out by the sending interface, those included that its peer's full queue refused.
+    pub counted_out: u64,
+    /// Counted in by the receiving interface.
+    pub counted_in: u64,
+    /// Seen by the tester, copies and damaged frames included.
+    pub seen: u64,
+    /// Other frames that the tester sent during the trial; not in the counts above.
+    pub other_sent: u64,
+    /// Other frames that the tester received during the trial; not in the counts above.
+    pub other_received: u64,
+    /// Where frames were lost.
+    pub lost: LostBy,
+}
+
+/// Lost frames by place; the sum is what the trial lost.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+pub struct LostBy {
+    /// The tester took them for sent and the interface did not count them.
+    pub tester_send: u64,
+    /// Links and device: whatever is between the interfaces, damage and lateness included.
+    pub between: u64,
+    /// The interface counted them and the tester did not see them.
+    pub tester_receive: u64,
+}
+
+/// What the tester itself counted of one direction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Direction {
+    pub(crate) sent: u64,
+    pub(crate) seen: u64,
+    pub(crate) lost: u64,
+}
+
+impl Account {
+    /// Puts together what was counted during a trial; nothing where an interface does not count.
+    pub(crate) fn new(direction: Direction, sender: &Counted, receiver: &Counted) -> Option<Self> {
+        let (out, into) = (sender.interface?, receiver.interface?);
+        let other_sent = sender.port.sent.saturating_sub(direction.sent);
+        let other_received = receiver.port.received.saturating_sub(direction.seen);
+        let counted_out = (out.sent + sender.port.sent_into_full_queue).saturating_sub(other_sent);
+        let tester_send = direction.sent.saturating_sub(counted_out).min(direction.lost);
+        let tester_receive = receiver.unseen().min(direction.lost - tester_send);
+        Some(Self {
+            sent: direction.sent,
+            counted_out,
+            counted_in: into.received.saturating_sub(other_received),
+            seen: direction.seen,
+            other_sent,
+            other_received,
+            lost: LostBy {
+                tester_send,
+                between: direction.lost - tester_send - tester_receive,
+                tester_receive,
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(sent: u64, refused: u64, received: u64, interface: [u64; 2]) -> Counted {
+        Counted {
+            port: Statistics {
+                sent,
+                sent_into_full_queue: refused,
+                received,
+                receive_dropped: 0,
+            },
+            interface: Some(InterfaceCounters {
+                sent: interface[0],
+                received: interface[1],
+                ..InterfaceCounters::default()
+            }),
+        }
+    }
+
+    /// 100 frames of the trial and 4 others are sent; 2 vanish in the sender, 3 are refused by the peer, 5 vanish on the
+    /// way, and the tester is not given 7 of the 90 and 4 that arrive.
+    #[test]
+    fn each_place_has_its_count() {
+        let direction = Direction {
+            sent: 100,
+            seen: 83,
+            lost: 17,
+        };
+        let account = Account::new(direction, &counted(104, 3, 0, [99, 0]), &counted(0, 0, 87, [0, 94]));
+        let expected = Account {
+            sent: 100,
+            counted_out: 98,
+            counted_in: 90,
+            seen: 83,
+            other_sent: 4,
+            other_received: 4,
+            lost: LostBy {
+                tester_send: 2,
+                between: 8,
+                tester_receive: 7,
+            },
+        };
+        assert_eq!(account, Some(expected));
+    }
+
+    #[test]
+    fn chatter_of_others_makes_no_loss() {
+        let direction = Direction {
+            sent: 100,
+            seen: 100,
+            lost: 0,
+        };
+        let account = Account::new(direction, &counted(100, 0, 0, [150, 0]), &counted(0, 0, 120, [0, 130])).unwrap();
+        assert_eq!(account.lost, LostBy::default());
+    }
+
+    #[test]
+    fn a_port_without_counters_has_no_account() {
+        let direction = Direction {
+            sent: 1,
+            seen: 1,
+            lost: 0,
+        };
+        assert!(Account::new(direction, &Counted::default(), &counted(0, 0, 1, [0, 1])).is_none());
+    }
+}

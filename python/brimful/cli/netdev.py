@@ -1,0 +1,45 @@
+"""``brimful netdev``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from brimful.measurers.back_ends import Interface
+
+
+@click.command()
+@click.argument("interfaces", nargs=-1, metavar="[INTERFACE]...")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
+def netdev(interfaces: tuple[str, ...], as_json: bool) -> None:
+    """List what can send and receive frames on each INTERFACE, and why the rest cannot.
+
+    Without INTERFACE it is about all there are, and those that carry an address are left alone where trying would
+    interrupt them.
+    """
+    import msgspec
+
+    from brimful.measurers.back_ends import list_back_ends
+
+    found = list_back_ends(interfaces)
+    if as_json:
+        for interface in found:
+            click.echo(msgspec.json.encode(interface))
+    elif found:
+        click.echo(_table(found))
+    else:
+        click.echo("There is no interface but lo.", err=True)
+
+
+def _table(found: Sequence[Interface]) -> str:
+    rows = [("INTERFACE", "BACK END", "WORKS", "WHY NOT")]
+    for interface in found:
+        for index, back_end in enumerate(interface.back_ends):
+            name = interface.interface if index == 0 else ""
+            rows.append((name, back_end.name, "yes" if back_end.works else "no", back_end.obstacle or ""))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from brimful.discards.speed_tests import loading
 from brimful.discards.speed_tests.completing import TRACES
 from brimful.discards.speed_tests.loading import Settings, read_source
 from brimful.discards.speed_tests.pseudonyms import Pseudonyms
@@ -189,6 +190,16 @@ def test_the_last_snapshot_may_leave_out_what_did_not_change(tmp_path):
     store, _ = loaded(tmp_path, tar(tmp_path / "a-mlab1-bcn01.tar", {"a.jsonl.zst": content}))
     (row,) = stored_traces(store)
     assert (row["bytes"], row["end"]) == (9_000_000, datetime(2019, 12, 1, 0, 0, 12, 500_000))
+
+
+def test_many_traces_are_merged_on_the_way(tmp_path, monkeypatch):
+    monkeypatch.setattr(loading, "MERGE_TRACES", 2)
+    files = {
+        f"{part}.jsonl.zst": trace(end=f"2019-12-01T00:{part}:00Z", told=(part, 0, 1, 1)) for part in range(10, 15)
+    }
+    store, summary = loaded(tmp_path, tar(tmp_path / "a-mlab1-bcn01.tar", {"a.json": result()} | files))
+    assert (summary.traces, summary.matches.matched, summary.matches.waiting, summary.completed) == (5, 1, 0, 1)
+    assert completed(store)[0] == 14
 
 
 def test_pseudonyms_do_not_part_tests_and_traces(tmp_path):

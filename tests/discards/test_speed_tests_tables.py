@@ -200,7 +200,7 @@ def test_tables_without_rows(tmp_path, content):
     source = tmp_path / "flat.csv"
     source.write_bytes(content)
     store, summary = loaded(tmp_path, source)
-    assert (summary.tests, summary.bad) == (0, {})
+    assert (summary.results, summary.empty, summary.tests, summary.bad) == (1, 1, 0, {})
     assert stored(store) == []
 
 

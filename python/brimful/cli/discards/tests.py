@@ -57,6 +57,8 @@ def tests(
     web100           tables (CSV, Parquet) with the columns of M-Lab's first
                      years, and raw snapshot logs
     M-Lab's tables   exports of ndt.ndt5, ndt.ndt7 and unified views
+    traces           of connections (tcp-info, .jsonl.zst): they complete tests
+                     of ndt5 before June 2020
     iperf3           what iperf3 --json prints
     others           tables whose columns --columns names
 
@@ -140,12 +142,19 @@ def _as_json(summary: Summary) -> dict[str, Any]:
         "results": summary.results,
         "empty": summary.empty,
         "without_transfer": summary.without_transfer,
+        "traces": {
+            "read": summary.traces,
+            "matched": summary.matches.matched,
+            "waiting": summary.matches.waiting,
+        },
+        "sidestream_connections": summary.observed,
         "tests": summary.tests,
         "kinds": [
             {"protocol": protocol, "direction": direction, "tests": count}
             for (protocol, direction), count in sorted(summary.kinds.items())
         ],
         "added": merged.added,
+        "completed": summary.completed,
         "repeated": merged.repeated,
         "conflicts": merged.conflicts,
         "partitions": merged.partitions,
@@ -164,11 +173,13 @@ def _as_text(summary: Summary) -> str:
     lines = [("sources", summary.sources, _in_already(summary))]
     lines.append(("results", summary.results, ""))
     lines += [
-        (f"  {name}", count, "")
-        for name, count in (
-            ("empty", summary.empty),
-            ("without a transfer", summary.without_transfer),
-            ("that cannot be read", summary.bad.total()),
+        (f"  {name}", count, remark)
+        for name, count, remark in (
+            ("empty", summary.empty, ""),
+            ("without a transfer", summary.without_transfer, ""),
+            ("traces", summary.traces, _matches(summary)),
+            ("SideStream", summary.observed, "connections, not speed tests: left out"),
+            ("that cannot be read", summary.bad.total(), ""),
         )
         if count
     ]
@@ -177,6 +188,8 @@ def _as_text(summary: Summary) -> str:
         (f"  {protocol} {direction}", count, "") for (protocol, direction), count in sorted(summary.kinds.items())
     ]
     lines.append(("added", merged.added, _files(merged.partitions)))
+    if summary.completed:
+        lines.append(("completed", summary.completed, "by the traces of their connections"))
     if merged.repeated:
         lines.append(("there already", merged.repeated, ""))
     if merged.conflicts:
@@ -210,6 +223,12 @@ def _files(count: int) -> str:
 
 def _in_already(summary: Summary) -> str:
     return f"{summary.known_sources:,} of them in already" if summary.known_sources else ""
+
+
+def _matches(summary: Summary) -> str:
+    matches = summary.matches
+    connections = matches.matched + matches.waiting
+    return f"of {connections:,} connections: {matches.matched:,} of tests, {matches.waiting:,} waiting for one"
 
 
 def _extent(summary: Summary) -> str:

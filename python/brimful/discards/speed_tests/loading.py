@@ -9,20 +9,24 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from brimful.discards.archives import ARCHIVES, EMPTY, Place, Readable, Unread, walk
+from brimful.discards.speed_tests import sidestream
 from brimful.discards.speed_tests.clients import name_clients, settle_clients
+from brimful.discards.speed_tests.completing import Matches, Traces
 from brimful.discards.speed_tests.documents import read_documents
 from brimful.discards.speed_tests.mapping import Mapping
 from brimful.discards.speed_tests.merging import Collector, Merged
 from brimful.discards.speed_tests.pseudonyms import Pseudonyms
-from brimful.discards.speed_tests.rows import Server, SpeedTest, Tally, find_server, to_table
+from brimful.discards.speed_tests.rows import COUNTED_OUT, Server, SpeedTest, Tally, find_server, to_table
 from brimful.discards.speed_tests.snaplogs import ENDINGS, read_snaplog
 from brimful.discards.speed_tests.table_files import read_csv, read_parquet
+from brimful.discards.speed_tests.traces import ENDING as TRACE_ENDING
+from brimful.discards.speed_tests.traces import Trace, read_trace
 from brimful.discards.store import Store
 from brimful.errors import UsageError
 
@@ -32,12 +36,16 @@ if TYPE_CHECKING:
 DOCUMENTS = (".json", ".jsonl")
 TABLES = (".csv", ".parquet")
 SNAPLOGS = tuple(ENDINGS)
-LEAVES = (*DOCUMENTS, *TABLES, *SNAPLOGS)
+LEAVES = (*DOCUMENTS, *TABLES, *SNAPLOGS, TRACE_ENDING, sidestream.ENDING)
 KNOWN = (*LEAVES, *(f"{ending}.gz" for ending in LEAVES), *ARCHIVES)
 BUFFER_BYTES = 1 << 18
 BATCH_TESTS = 20_000
+MERGE_TRACES = 200_000
 MERGE_ROWS = 5_000_000
 """Rows are put aside on disk until there are so many; then they are merged into their partitions."""
+
+Found: TypeAlias = SpeedTest | Trace | pa.Table
+"""Tests of `rows.ROWS`, one by one or as tables, and what completes them."""
 
 
 class Progress(Protocol):
@@ -85,6 +93,9 @@ class Summary:
     tests: int = 0
     empty: int = 0
     without_transfer: int = 0
+    traces: int = 0
+    observed: int = 0
+    """Connections of SideStream, which are no tests."""
     kinds: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Tests by protocol and direction."""
     sites: set[str] = field(default_factory=set)
@@ -94,6 +105,9 @@ class Summary:
     bad: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Results that could not be read, by source and reason."""
     merged: Merged = field(default_factory=Merged)
+    completed: int = 0
+    """Tests that traces completed, whichever came first."""
+    matches: Matches = field(default_factory=Matches)
 
     @property
     def bad_share(self) -> float:
@@ -112,7 +126,7 @@ class Summary:
 
     def add_tally(self, tally: Tally) -> None:
         """Count the results of a source."""
-        for name in ("results", "tests", "empty", "without_transfer"):
+        for name in ("results", "tests", *COUNTED_OUT):
             setattr(self, name, getattr(self, name) + getattr(tally, name))
         for reason, count in tally.bad.items():
             self.bad[tally.source, reason] += count
@@ -166,6 +180,7 @@ class _Load:
         self._settings = settings
         self._progress = progress
         self._collector = Collector(store)
+        self._traces = Traces(store)
         self._summary = Summary()
         self._read: dict[str, Tally] = {}
         """Sources that were read whole and whose rows are not merged yet, by digest."""
@@ -189,6 +204,8 @@ class _Load:
             done += path.stat().st_size
             self._progress.reading(done, self._summary.tests)
         self._merge()
+        self._summary.completed += self._summary.merged.completed
+        self._summary.matches = self._traces.matches()
         return self._summary
 
     def _refuse(self, path: Path, reason: str) -> None:
@@ -202,7 +219,9 @@ class _Load:
         tally = Tally(str(path), names_clients=self._settings.pseudonyms is None)
         with path.open("rb") as file:
             for found in read_source(path, file, self._settings, tally):
-                if isinstance(found, SpeedTest):
+                if isinstance(found, Trace):
+                    self._traces.add(found)
+                elif isinstance(found, SpeedTest):
                     tally.tests += 1
                     self._waiting.append(found)
                     if len(self._waiting) < BATCH_TESTS:
@@ -213,8 +232,11 @@ class _Load:
                     self._add_waiting()
                     self._add(found)
                 self._progress.reading(done + file.tell(), self._summary.tests + tally.tests)
-                if self._collector.rows >= MERGE_ROWS:
+                if self._collector.rows >= MERGE_ROWS or self._traces.rows >= MERGE_TRACES:
                     self._merge()
+        if not tally.results:
+            tally.results += 1
+            tally.reject("has no result of a speed test in it")
         self._summary.add_tally(tally)
         self._read[digest] = tally
 
@@ -230,6 +252,7 @@ class _Load:
 
     def _merge(self) -> None:
         self._add_waiting()
+        self._summary.completed += self._traces.merge()
         self._collector.merge(self._summary.merged, self._progress.writing)
         if unread := [line for tally in self._read.values() for line in tally.unread]:
             self._store.note_unread(unread)
@@ -238,10 +261,10 @@ class _Load:
         self._read = {}
 
 
-def read_source(path: Path, file: BinaryIO, settings: Settings, tally: Tally) -> Iterator[SpeedTest | pa.Table]:
-    """Give the tests of a source, one by one or as tables of `rows.ROWS`; what cannot be read goes to the tally."""
+def read_source(path: Path, file: BinaryIO, settings: Settings, tally: Tally) -> Iterator[Found]:
+    """Give what a source has in it; what cannot be read goes to the tally."""
 
-    def read_leaf(place: Place, stream: Readable) -> Iterator[SpeedTest | pa.Table]:
+    def read_leaf(place: Place, stream: Readable) -> Iterator[Found]:
         yield from _read_leaf(place, io.BufferedReader(_Stream(stream), BUFFER_BYTES), settings, tally)
 
     if path.name.endswith(".parquet"):
@@ -260,7 +283,15 @@ def read_source(path: Path, file: BinaryIO, settings: Settings, tally: Tally) ->
             tally.reject(one.reason, member=one.member)
 
 
-def _read_leaf(place: Place, file: BinaryIO, settings: Settings, tally: Tally) -> Iterator[SpeedTest | pa.Table]:
+def _read_leaf(place: Place, file: BinaryIO, settings: Settings, tally: Tally) -> Iterator[Found]:
+    before = tally.results
+    yield from _read_content(place, file, settings, tally)
+    if tally.results == before:
+        tally.results += 1
+        tally.empty += 1
+
+
+def _read_content(place: Place, file: BinaryIO, settings: Settings, tally: Tally) -> Iterator[Found]:
     server = find_server(f"{Path(place.source).name}/{place.member}") or settings.server
     name = place.name.removesuffix(".gz")
     if name.endswith(DOCUMENTS):
@@ -268,6 +299,10 @@ def _read_leaf(place: Place, file: BinaryIO, settings: Settings, tally: Tally) -
         yield from read_documents(file, place.member, server, tally, lines_alone=lines_alone)
     elif name.endswith(SNAPLOGS):
         yield from read_snaplog(file, name, place.member, server, tally)
+    elif name.endswith(TRACE_ENDING):
+        yield from read_trace(file, place.member, server, tally)
+    elif name.endswith(sidestream.ENDING):
+        sidestream.count_connections(file, place.member, tally)
     elif name.endswith(".csv"):
         yield from read_csv(file, settings.mappings, server, tally, member=place.member)
     else:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from brimful.discards.schema import TESTS
+from brimful.discards.speed_tests.completing import complete_from_store
 from brimful.discards.speed_tests.rows import ROWS
 from brimful.discards.store import Partition, Store
 
@@ -41,6 +42,8 @@ class Merged:
     """Were there already, the same."""
     conflicts: int = 0
     """Were there already, with other content: the latest is kept."""
+    completed: int = 0
+    """Of those added, lacked what the trace of their connection tells."""
     partitions: int = 0
     """Files that were written."""
 
@@ -49,6 +52,7 @@ class Merged:
         self.added += other.added
         self.repeated += other.repeated
         self.conflicts += other.conflicts
+        self.completed += other.completed
         self.partitions += other.partitions
 
 
@@ -164,7 +168,7 @@ def _edges(rows: pa.Table) -> Iterator[tuple[Key, int, int]]:
 def _merge_partition(store: Store, key: Key, rows: pa.Table) -> Merged:
     site, day = key
     partition = Partition("tests", site, day, PARTITION_NAME)
-    rows = rows.drop_columns(["site"])
+    rows, completed = complete_from_store(store, site, day, rows.drop_columns(["site"]))
     stored = store.read(partition, TESTS)
     if stored is not None:
         rows = pa.concat_tables([stored.cast(rows.schema), rows])
@@ -173,7 +177,15 @@ def _merge_partition(store: Store, key: Key, rows: pa.Table) -> Merged:
     added = kept.num_rows - (stored.num_rows if stored is not None else 0)
     if added or conflicts:
         store.write(partition, kept.sort_by([("start", "ascending"), ("test_id", "ascending")]).cast(TESTS))
-    return Merged(added, dropped - conflicts, conflicts, int(bool(added or conflicts)))
+    if stored is not None:
+        completed = completed.filter(pc.invert(pc.is_in(completed, value_set=stored["test_id"].combine_chunks())))
+    return Merged(
+        added=added,
+        repeated=dropped - conflicts,
+        conflicts=conflicts,
+        completed=len(completed.unique()),
+        partitions=int(bool(added or conflicts)),
+    )
 
 
 def keep_latest(rows: pa.Table) -> tuple[pa.Table, int]:

@@ -150,6 +150,10 @@ def to_table(tests: list[SpeedTest]) -> pa.Table:
     )
 
 
+COUNTED_OUT = ("empty", "without_transfer", "traces", "observed")
+"""Counts of a tally: results that can be read and are no tests."""
+
+
 @dataclass
 class Tally:
     """What became of the results of one source."""
@@ -165,6 +169,10 @@ class Tally:
     """Results without content: the program that wrote them was stopped."""
     without_transfer: int = 0
     """Results in which no transfer took place."""
+    traces: int = 0
+    """Of connections: what a kernel said of them, not results themselves."""
+    observed: int = 0
+    """Connections of SideStream: whatever a server did, not tests."""
     bad: Counter[str] = field(default_factory=Counter)
     """Results that could not be read, by reason."""
     unread: list[dict[str, Any]] = field(default_factory=list)
@@ -172,7 +180,7 @@ class Tally:
 
     def counts(self) -> dict[str, Any]:
         """Give what the ledger of a store keeps."""
-        kept = ("results", "tests", "empty", "without_transfer")
+        kept = ("results", "tests", *COUNTED_OUT)
         return {"name": self.source} | {name: getattr(self, name) for name in kept} | {"bad": dict(self.bad)}
 
     def reject(self, reason: str, *, member: str = "", line: int | None = None, text: str = "", count: int = 1) -> None:

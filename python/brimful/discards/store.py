@@ -24,10 +24,10 @@ LAYOUT = 1
 
 @dataclass(frozen=True, order=True)
 class Partition:
-    """Where rows of one site and day lie; ``name`` is the machine for samples, ``tests`` for tests."""
+    """Where rows of one site and day lie; ``name`` is the machine for samples, else the table."""
 
     table: str
-    """``samples`` or ``tests``."""
+    """``samples``, ``tests`` or ``traces``."""
     site: str
     day: datetime.date
     name: str
@@ -37,6 +37,7 @@ class Store:
     """A store on disk.
 
     ``samples/site=dfw02/day=2018-02-01/mlab1.parquet``, ``tests/site=dfw02/day=2018-02-01/tests.parquet``,
+    ``traces/site=dfw02/day=2018-02-01/traces.parquet`` (`speed_tests.completing`),
     ``ingested.jsonl`` (a line for each source that is in, whole), ``quarantine.jsonl`` (a line for what could not be
     read) and ``store.json``.
     """

@@ -149,11 +149,12 @@ def _two_each(rows: Rows) -> tuple[Rows, int]:
 
 def tail_of(rows: Rows) -> Tail:
     """Give the last poll of each counter; rows are sorted by (metric, end)."""
-    rows = rows[_polled(rows)]
+    polled = np.flatnonzero(_polled(rows))
+    metric = rows["metric"][polled]
     tail = Tail(NO_TAIL.end_us.copy(), NO_TAIL.counter.copy())
     # Of equal indices the last assignment stays.
-    tail.end_us[rows["metric"]] = rows["end_us"]
-    tail.counter[rows["metric"]] = rows["counter"]
+    tail.end_us[metric] = rows["end_us"][polled]
+    tail.counter[metric] = rows["counter"][polled]
     return tail
 
 

@@ -101,9 +101,10 @@ def decode(pieces: list[Piece], latest_s: float) -> Decoded:
 
 def _columns_at_once(pieces: list[Piece], generation: _Generation) -> Columns | None:
     """Read all lines, or nothing when any is not as it should be."""
-    content = b"\n".join([piece.content for piece in pieces])
-    if generation is _SECOND and (regular := read_regular(content)) is not None:
+    contents = [piece.content for piece in pieces]
+    if generation is _SECOND and (regular := read_regular(contents)) is not None:
         return regular
+    content = b"\n".join(contents)
     try:
         table = pyarrow.json.read_json(
             pa.BufferReader(content),

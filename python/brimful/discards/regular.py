@@ -6,6 +6,7 @@ time. What does not match in any way is left to the readers of JSON, which this 
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import msgspec
@@ -51,17 +52,17 @@ class _Head(msgspec.Struct, forbid_unknown_fields=True):
 _decode_head = msgspec.json.Decoder(_Head).decode
 
 
-def read_regular(content: bytes) -> Columns | None:
-    """Read lines; nothing where any of them is not as the collector writes them."""
+def read_regular(contents: list[bytes]) -> Columns | None:
+    """Read the lines of some texts; nothing where any of them is not as the collector writes them."""
     heads: dict[bytes, int] = {}
     codes, bodies = [], []
-    for line in content.split(b"\n"):
+    for line in itertools.chain.from_iterable(content.split(b"\n") for content in contents):
         place = line.find(_SAMPLES)
         if place < 1 or not line.endswith(b"}]}"):
             return None
         codes.append(heads.setdefault(line[:place], len(heads)))
         bodies.append(line[place + len(_SAMPLES) : -2])
-    read = _samples(b",".join(bodies))
+    read = _samples(bodies)
     if read is None:
         return None
     begin, samples = read
@@ -81,21 +82,20 @@ def read_regular(content: bytes) -> Columns | None:
     return Columns(line=np.arange(len(codes)), names=names, length=length, samples=samples)
 
 
-def _samples(body: bytes) -> tuple[NDArray[np.intp], dict[str, NDArray[Any]]] | None:
+def _samples(bodies: list[bytes]) -> tuple[NDArray[np.intp], dict[str, NDArray[Any]]] | None:
     """Read samples that follow each other, parted by commas; give where each begins, too."""
-    padded = _PAD + body + _PAD * 4
-    text = np.frombuffer(padded, np.uint8)
-    inside = text[len(_PAD) : len(_PAD) + len(body) + 1]
-    begin = np.flatnonzero(inside == ord("{")) + len(_PAD)
+    # With the commas of the join, padding on both sides.
+    text = np.frombuffer(b",".join([_PAD[1:], *bodies, (_PAD * 4)[1:]]), np.uint8)
+    inside = text[len(_PAD) : 1 - 4 * len(_PAD)]
     end = np.flatnonzero(inside == ord("}")) + len(_PAD)
     commas = np.flatnonzero(inside == ord(",")) + len(_PAD)
-    count = len(begin)
-    if not count or len(end) != count or len(commas) != _COMMAS * count:
+    count = len(end)
+    if not count or len(commas) != _COMMAS * count:
         return None
+    begin = np.concatenate([[len(_PAD)], end[:-1] + 2])
     fourth = commas[_COMMAS - 2 :: _COMMAS]
     value_begin, counter_begin = begin + _VALUE, fourth + len(_COUNTER)
-    follows = begin[0] == len(_PAD) and end[-1] == len(_PAD) + len(body) - 1
-    if not follows or (begin[1:] != end[:-1] + 2).any() or (commas[_COMMAS - 1 :: _COMMAS] != end + 1).any():
+    if end[-1] != len(_PAD) + len(inside) - 2 or (commas[_COMMAS - 1 :: _COMMAS] != end + 1).any():
         return None
     heads = _windows(text, begin, len(_EXPECTED))
     if (

@@ -155,9 +155,10 @@ def test_a_measurer_that_dies_exits_with_3_and_keeps_the_record(tmp_path):
     assert file.ends[-1].reason == "measurement-failed"
 
 
-def started(tmp_path, *arguments):
+def started(tmp_path, *arguments, duration_sum="1s"):
     (tmp_path / "slow.sh").write_text(SLOW)
-    command = [*BRIMFUL, "search", "-m", "cmd:sh slow.sh", "--goal", "loss=0,trial=0.05s,sum=1s", *arguments]
+    goal = f"loss=0,trial=0.05s,sum={duration_sum}"
+    command = [*BRIMFUL, "search", "-m", "cmd:sh slow.sh", "--goal", goal, *arguments]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
@@ -171,7 +172,8 @@ def started(tmp_path, *arguments):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_search_prints_its_honest_bounds(tmp_path, number):
-    process, path = started(tmp_path)
+    # Long, so that it is still going on when the signal comes, however busy the machine is.
+    process, path = started(tmp_path, duration_sum="60s")
     process.send_signal(number)
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 1

@@ -11,6 +11,7 @@ import pytest
 from brimful.errors import UsageError
 from brimful.records import encode, read_run
 from brimful.report.discards import comparison, export, html, pdf, text
+from brimful.report.pages import COLUMNS
 from hypothesis import given
 from hypothesis import strategies as st
 from invented_records import HOSTILE, SITES, Finding, Warning, days_of, made, made_run, record, series, unix
@@ -129,12 +130,12 @@ def test_a_pdf_has_a_page_for_each_figure_and_is_the_same_each_time(name, figure
 
 @pytest.mark.parametrize("name", EDGES)
 def test_no_line_runs_off_the_page(name):
-    assert max(len(line) for block in pdf.lay_out(EDGES[name]) for line, _ in block.lines) <= pdf.COLUMNS
+    assert max(len(line) for block in pdf.lay_out(EDGES[name]) for line, _ in block.lines) <= COLUMNS
 
 
 @pytest.mark.skipif(PDFTOTEXT is None, reason="pdftotext is not installed (Debian package poppler-utils)")
 def test_a_pdf_can_be_searched(tmp_path):
-    pdf.write(EDGES["two"], tmp_path / "r.pdf")
+    (tmp_path / "r.pdf").write_bytes(pdf.render(EDGES["two"]))
     shown = subprocess.run([PDFTOTEXT, "-layout", tmp_path / "r.pdf", "-"], capture_output=True, text=True, check=True)
     for said in ("1 of 2 sites discarded packets", "Tests that discards overlap", "Daily loss ratio of the uplink"):
         assert said in shown.stdout

@@ -125,7 +125,7 @@ def test_v1_files_span_from_one_export_to_the_next(world):
 def fixture(request):
     path = SHARED / request.param
     if not path.exists():
-        pytest.skip(f"no {path}")
+        pytest.skip(f"the real sample {path.name} is not there: set BRIMFUL_SHARED")
     return path.read_bytes()
 
 

@@ -67,13 +67,13 @@ def as_json(file: RunFile) -> str:
 
 def _write_pdf(file: RunFile, path: Path) -> None:
     if file.run.subject == DEVICE:
-        from brimful.report.iocost.pdf import write as write_device
+        from brimful.report.iocost.pdf import render as render_device
 
-        write_device(file, path)
+        write_atomically(path, render_device(file))
     elif file.run.subject == DISCARDS:
-        from brimful.report.discards.pdf import write as write_discards
+        from brimful.report.discards.pdf import render as render_discards
 
-        write_discards(file, path)
+        write_atomically(path, render_discards(file))
     else:
         message = f"--pdf {path}: a {file.run.subject} has no PDF report; use --html and print it"
         raise UsageError(message)

@@ -201,3 +201,25 @@ _UNWANTED = tuple(
     )
 )
 """What matplotlib writes and a page has itself: name spaces, styles, sizes, fonts, names of groups."""
+
+
+def drawable(text: str, *, longest: int | None = None, family: str = "sans-serif") -> str:
+    """Give a text of a record without what the font cannot draw on one line.
+
+    Parameters
+    ----------
+    text
+        Any text.
+    longest
+        Cut it after so many characters.
+    family
+        Of the font.
+    """
+    from matplotlib import font_manager
+
+    font = font_manager.get_font(font_manager.findfont(font_manager.FontProperties(family=[family])))
+    text = text if longest is None or len(text) <= longest else f"{text[: longest - 1]}…"
+    return "".join(
+        character if character.isprintable() and font.get_char_index(ord(character)) else "\N{REPLACEMENT CHARACTER}"
+        for character in text
+    )

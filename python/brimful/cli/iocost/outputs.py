@@ -51,8 +51,7 @@ class Outputs(msgspec.Struct, frozen=True):
         if self.pdf is not None:
             from brimful.report.iocost import pdf
 
-            pdf.write(run, self.pdf)
-            click.echo(f"wrote {self.pdf}", err=True)
+            write(self.pdf, pdf.render(run))
         if self.record is not None:
             from brimful.records import encode
 
@@ -89,7 +88,7 @@ def show(
         click.echo(export.to_json(runs))
         return
     from brimful.report.iocost import text
-    from brimful.report.iocost.styles import plain
+    from brimful.report.styles import plain
 
     style = plain
     if sys.stdout.isatty():

@@ -7,7 +7,7 @@ import msgspec
 from brimful.errors import UsageError
 from brimful.records import RunFile
 from brimful.report.discards import method, model, tables
-from brimful.report.iocost.styles import Style, plain
+from brimful.report.styles import Style, plain
 from brimful.report.text import table as aligned
 
 SUBJECT = "switch-discards"

@@ -15,8 +15,7 @@ from brimful.report import palette
 from brimful.report.discards.figures import Axis, Layer, Page, Panel
 from brimful.report.discards.model import DAY_S, Change, Point, format_day
 from brimful.report.drawing import DASHED, DOTTED
-from brimful.report.figures import Size, figure_of
-from brimful.report.iocost.figures import drawable
+from brimful.report.figures import Size, drawable, figure_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

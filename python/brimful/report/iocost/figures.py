@@ -12,7 +12,7 @@ import msgspec
 from brimful.records import Fit, RunFile, Series, Solution
 from brimful.report import palette
 from brimful.report.drawing import DASHED, DOTTED
-from brimful.report.figures import Size, figure_of, to_svg
+from brimful.report.figures import Size, drawable, figure_of, to_svg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -266,28 +266,6 @@ def draw_panel(axes: Axes, panel: Panel, *, font_pt: float) -> None:
     axes.plot(*_columns(above), "^", **crosses)
     axes.plot(*_columns(line), "s" if len(line) == 1 else "-", color=LINE, linewidth=1.35, markersize=3, zorder=4)
     _draw_marks(axes, panel.marks, font_pt * 0.92)
-
-
-def drawable(text: str, *, longest: int | None = None, family: str = "sans-serif") -> str:
-    """Give a text of a record without what the font cannot draw on one line.
-
-    Parameters
-    ----------
-    text
-        Any text.
-    longest
-        Cut it after so many characters.
-    family
-        Of the font.
-    """
-    from matplotlib import font_manager
-
-    font = font_manager.get_font(font_manager.findfont(font_manager.FontProperties(family=[family])))
-    text = text if longest is None or len(text) <= longest else f"{text[: longest - 1]}…"
-    return "".join(
-        character if character.isprintable() and font.get_char_index(ord(character)) else "\N{REPLACEMENT CHARACTER}"
-        for character in text
-    )
 
 
 def _limits(panel: Panel, kept: Sequence[_Point], rejected: Sequence[_Point]) -> _Point:

@@ -9,7 +9,7 @@ from typing import Any
 from brimful.records import Solution
 from brimful.report.iocost.header import model_parameters, qos_parameters
 from brimful.report.iocost.numbers import duration, percent
-from brimful.report.iocost.styles import Style
+from brimful.report.styles import Style
 
 COMMON_RULES = ("naive", "bandwidth", "isolated-bandwidth", "isolation")
 """The rules that every device is asked, in the order of the published results."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from brimful.records import RunFile
 from brimful.report.iocost.solutions import COMMON_RULES
-from brimful.report.iocost.styles import Style, plain
+from brimful.report.styles import Style, plain
 
 _HEAD = (
     ("", "", "", "", "", "", "isolated", "", ""),

@@ -12,7 +12,7 @@ from brimful.kernel import MODEL_KEYS
 from brimful.records import Finding, RunFile, Solution
 from brimful.report.iocost import graph, header, solutions
 from brimful.report.iocost.numbers import percent, rate, size
-from brimful.report.iocost.styles import Style, plain
+from brimful.report.styles import Style, plain
 
 _GRAPHS_TITLE = "Graphs (square: fitted line, circle: data points, cross: rejected)"
 _LABEL_COLUMNS = 12

@@ -38,29 +38,17 @@ EXACT_RANKS = 50
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
-    """Two samples of values, before and after. All results are null where ``reason`` says why there are none."""
+class Judgement:
+    """What a comparison found. All results are null where ``reason`` says why there are none."""
 
-    n_before: int
-    n_after: int
-    excluded_before: int
-    """Not above 0 or not finite."""
-    excluded_after: int
-    median_before: float | None = None
-    median_after: float | None = None
-    ks_statistic: float | None = None
     p_value: float | None = None
-    """Of the Kolmogorov-Smirnov test, two-sided; not corrected for other tests."""
-    ratio_of_medians: float | None = None
-    ratio_interval: Interval | None = None
-    """95 %, percentiles of the bootstrap."""
+    """Two-sided; not corrected for other tests."""
     shift_ratio: float | None = None
-    """Hodges-Lehmann: median of the ratios of all pairs."""
     shift_interval: Interval | None = None
     """95 %."""
     margin: float = MARGIN
     equivalence_p: float | None = None
-    """The greater one of two one-sided Mann-Whitney tests against the margins."""
+    """The greater one of two one-sided tests against the margins."""
     equivalent: bool = False
     detectable_80: float | None = None
     """Least relative change, up or down, that the test finds with a power of 80 %; null: none."""
@@ -74,30 +62,40 @@ class Comparison:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairedComparison:
-    """Ratios of the same clients, after to before. All results are null where ``reason`` says why."""
+class Comparison(Judgement):
+    """Two samples of values, before and after: Kolmogorov-Smirnov, and Mann-Whitney against the margins.
+
+    ``shift_ratio`` is that of Hodges and Lehmann: the median of the ratios of all pairs.
+    """
+
+    n_before: int
+    n_after: int
+    excluded_before: int
+    """Not above 0 or not finite."""
+    excluded_after: int
+    median_before: float | None = None
+    median_after: float | None = None
+    ks_statistic: float | None = None
+    ratio_of_medians: float | None = None
+    ratio_interval: Interval | None = None
+    """95 %, percentiles of the bootstrap."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairedComparison(Judgement):
+    """Ratios of the same clients, after to before: signed ranks, zeros after Pratt.
+
+    ``shift_ratio`` is the pseudomedian of the ratios.
+    """
 
     pairs: int
     excluded: int
     """A value is not finite, or not above 0, or not there."""
     zeros: int = 0
     """Clients whose value did not change at all."""
-    p_value: float | None = None
-    """Of the signed-rank test, two-sided; zeros after Pratt."""
     median_ratio: float | None = None
     median_interval: Interval | None = None
     """95 %, between order statistics."""
-    shift_ratio: float | None = None
-    """Pseudomedian of the ratios."""
-    shift_interval: Interval | None = None
-    margin: float = MARGIN
-    equivalence_p: float | None = None
-    equivalent: bool = False
-    detectable_80: float | None = None
-    detectable_95: float | None = None
-    significance: float = SIGNIFICANCE
-    detectable_level: float = SIGNIFICANCE
-    reason: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

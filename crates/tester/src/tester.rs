@@ -6,8 +6,9 @@ use brimful_netdev::{MAX_BURST, Port, Statistics};
 use brimful_trial::{Counts, Load, Nanoseconds, Ratio};
 
 use crate::attribution::Counted;
-use crate::lane::{Identity, Lane};
+use crate::lane::Lane;
 use crate::pacing::WINDOW;
+use crate::sending::Identity;
 use crate::station::{LEARNING_STREAM, Meaning, Station};
 use crate::{Clock, DirectionReport, LostBy, PacingBounds, Profile, Stream, Warning};
 
@@ -177,8 +178,9 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
             let refused = self.statistics()?.map(|port| port.sent_into_full_queue);
             for lane in &mut lanes {
                 // Answers to ARP went the same way; taking them all for refused errs towards waiting longer.
-                let all = refused[lane.from] - refused_before[lane.from];
-                lane.sent_into_full_queue = all.saturating_sub(self.answers[lane.from]);
+                let from = lane.sending.from;
+                let all = refused[from] - refused_before[from];
+                lane.sending.sent_into_full_queue = all.saturating_sub(self.answers[from]);
             }
             let over = end_of_sending + self.timing.straggler_wait;
             end = self.await_stragglers(&mut lanes, over)?.unwrap_or(end);
@@ -252,7 +254,7 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
 
     fn send(&mut self, lanes: &mut [Lane], plan: &TrialPlan) -> io::Result<End> {
         let overtime = Nanoseconds((plan.duration.0 / OVERTIME_SHARE).min(WINDOW.0));
-        let deadline = lanes.iter().map(Lane::end).max().unwrap_or_default() + overtime;
+        let deadline = lanes.iter().map(|lane| lane.sending.end()).max().unwrap_or_default() + overtime;
         let mut next_check = Nanoseconds::ZERO;
         loop {
             let now = self.clock.now();
@@ -262,7 +264,7 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
                     return Ok(end);
                 }
             }
-            if lanes.iter().all(Lane::has_sent_all) || now > deadline {
+            if lanes.iter().all(|lane| lane.sending.has_sent_all()) || now > deadline {
                 return Ok(End::Schedule);
             }
             let mut idle = true;
@@ -271,10 +273,11 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
                     trial: self.trial,
                     stream,
                 };
-                let port = &mut self.ports[lane.from];
-                match lane.send_due(port, &self.streams[usize::from(stream)], identity, now) {
+                let sending = &mut lane.sending;
+                let port = &mut self.ports[sending.from];
+                match sending.send_due(port, &self.streams[usize::from(stream)], identity, now) {
                     Ok(sent) => idle &= sent == 0,
-                    Err(error) if is_link_error(&error) => return Ok(End::LinkDown(lane.from)),
+                    Err(error) if is_link_error(&error) => return Ok(End::LinkDown(sending.from)),
                     Err(error) => return Err(error),
                 }
             }
@@ -282,7 +285,7 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
             if idle
                 && lanes
                     .iter()
-                    .all(|lane| lane.has_sent_all() || lane.next_due() > now + SPIN)
+                    .all(|Lane { sending, .. }| sending.has_sent_all() || sending.next_due() > now + SPIN)
             {
                 self.clock.sleep(NAP);
             }
@@ -303,9 +306,9 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
         let grace = self.timing.stop_grace;
         let silence = self.timing.straggler_wait.max(grace);
         let mut lost = 0;
-        for lane in lanes.iter_mut() {
-            lane.note_sent(now, silence);
-            lost += lane.certainly_lost(now, grace, silence);
+        for Lane { sending, receiving, .. } in lanes.iter_mut() {
+            receiving.note_sent(now, sending.sent(), silence);
+            lost += receiving.certainly_lost(now, grace, silence);
         }
         let (intended, sent) = totals(lanes);
         let certain = Counts::new(intended, sent, lost).is_ok_and(|counts| counts.loss_is_certain_to_exceed(limit));
@@ -376,16 +379,15 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
                 }
                 Meaning::Test(stamp) => {
                     if let Some(lane) = lanes.get_mut(usize::from(stamp.stream))
-                        && lane.to == index
-                        && stamp.sequence < lane.sent()
+                        && lane.receiving.to == index
+                        && stamp.sequence < lane.sending.sent()
                     {
-                        lane.tracker.record(stamp.sequence);
-                        lane.stragglers += u64::from(sending_is_over);
+                        lane.receiving.take(&stamp, sending_is_over);
                     }
                 }
                 Meaning::Damaged => {
-                    if let Some(lane) = lanes.iter_mut().find(|lane| lane.to == index) {
-                        lane.damaged += 1;
+                    if let Some(lane) = lanes.iter_mut().find(|lane| lane.receiving.to == index) {
+                        lane.receiving.damaged += 1;
                     }
                 }
                 Meaning::AddressWanted(question) => self.questions.push((index, question)),
@@ -413,8 +415,8 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
             return self.invalid(reason, lanes);
         }
         for lane in lanes {
-            if let Err(spoiled) = lane.pacing.verdict(&self.timing.bounds, end == End::Loss) {
-                let name = self.ports[lane.from].name();
+            if let Err(spoiled) = lane.sending.pacing.verdict(&self.timing.bounds, end == End::Loss) {
+                let name = self.ports[lane.sending.from].name();
                 return self.invalid(format!("{name}: {spoiled}"), lanes);
             }
         }
@@ -515,7 +517,7 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
 
 fn totals(lanes: &[Lane]) -> (u64, u64) {
     lanes.iter().fold((0, 0), |(intended, sent), lane| {
-        (intended + lane.intended(), sent + lane.sent())
+        (intended + lane.sending.intended(), sent + lane.sending.sent())
     })
 }
 

@@ -1,0 +1,87 @@
+use brimful_frame::{Stamp, TIMESTAMP_MASK};
+use brimful_netdev::{MAX_BURST, Port};
+use brimful_trial::Nanoseconds;
+
+use crate::{CatchUp, PacingRecord, Schedule, Stream};
+
+/// The sending half of one direction of one trial.
+pub(crate) struct SendingLane {
+    pub(crate) from: usize,
+    pub(crate) pacing: PacingRecord,
+    pub(crate) sent_into_full_queue: u64,
+    schedule: Schedule,
+    catch_up: CatchUp,
+    next: u64,
+}
+
+/// What tells the frames of one trial and direction from all others.
+#[derive(Clone, Copy)]
+pub(crate) struct Identity {
+    pub(crate) trial: u16,
+    pub(crate) stream: u8,
+}
+
+impl SendingLane {
+    pub(crate) fn new(from: usize, schedule: Schedule) -> Self {
+        Self {
+            from,
+            pacing: PacingRecord::new(schedule),
+            sent_into_full_queue: 0,
+            schedule,
+            catch_up: CatchUp::new(&schedule),
+            next: 0,
+        }
+    }
+
+    /// Sends what is due, as far as catching up is allowed to go, and gives how many frames left.
+    pub(crate) fn send_due<P: Port>(
+        &mut self,
+        port: &mut P,
+        stream: &Stream,
+        identity: Identity,
+        now: Nanoseconds,
+    ) -> std::io::Result<usize> {
+        self.pacing.turn(now, self.next);
+        let due = self.schedule.due_by(now) - self.next;
+        let burst = due.min(self.catch_up.credit(now)).min(MAX_BURST as u64) as usize;
+        if burst == 0 {
+            return Ok(0);
+        }
+        let first = self.next;
+        let sent = port.send_burst(burst, &mut |index, buffer| {
+            let stamp = Stamp {
+                trial: identity.trial,
+                stream: identity.stream,
+                timestamp: now.0 & TIMESTAMP_MASK,
+                sequence: first + index as u64,
+            };
+            stream.fill(buffer, stamp)
+        })?;
+        if sent > 0 {
+            self.pacing.sent(now, first, sent as u64);
+            self.catch_up.spend(now, sent as u64);
+            self.next += sent as u64;
+        }
+        Ok(sent)
+    }
+
+    pub(crate) fn sent(&self) -> u64 {
+        self.next
+    }
+
+    pub(crate) fn intended(&self) -> u64 {
+        self.schedule.count()
+    }
+
+    pub(crate) fn has_sent_all(&self) -> bool {
+        self.next == self.schedule.count()
+    }
+
+    pub(crate) fn next_due(&self) -> Nanoseconds {
+        self.schedule.due(self.next)
+    }
+
+    pub(crate) fn end(&self) -> Nanoseconds {
+        self.schedule.end()
+    }
+}

@@ -4,7 +4,7 @@ use serde::Serialize;
 use crate::attribution::{Account, Counted, Direction};
 use crate::receiving::ReceivingLane;
 use crate::sending::SendingLane;
-use crate::{PacingReport, Schedule};
+use crate::{DelayReport, PacingReport, Schedule};
 
 /// What is known of one direction after a trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -33,6 +33,11 @@ pub struct DirectionReport {
     pub sent_into_full_queue: u64,
     /// Frames that arrived with a wrong checksum; they count as lost.
     pub damaged: u64,
+    /// Frames that arrived on the port that sent them or on another VLAN; no arrivals of this direction.
+    pub misrouted: u64,
+    /// How long the frames took; nothing when none arrived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<DelayReport>,
     /// Where the frames were counted and lost; nothing where an interface does not count.
     pub account: Option<Account>,
     /// How the sender kept its schedule.
@@ -100,6 +105,8 @@ impl Lane {
             stragglers: receiving.stragglers,
             sent_into_full_queue: sending.sent_into_full_queue,
             damaged: receiving.damaged,
+            misrouted: receiving.misrouted.iter().sum(),
+            delay: receiving.delay.report(),
             account: self.account,
             pacing: sending.pacing.report(),
         }

@@ -2,7 +2,7 @@ use brimful_frame::{Stamp, TIMESTAMP_MASK};
 use brimful_netdev::{MAX_BURST, Port};
 use brimful_trial::Nanoseconds;
 
-use crate::{CatchUp, PacingRecord, Schedule, Stream};
+use crate::{CatchUp, Clock, PacingRecord, Schedule, Stream};
 
 /// The sending half of one direction of one trial.
 pub(crate) struct SendingLane {
@@ -33,12 +33,13 @@ impl SendingLane {
         }
     }
 
-    /// Sends what is due, as far as catching up is allowed to go, and gives how many frames left.
+    /// Sends what is due by `now`, as far as catching up is allowed to go, and gives how many frames left.
     pub(crate) fn send_due<P: Port>(
         &mut self,
         port: &mut P,
         stream: &Stream,
         identity: Identity,
+        clock: &impl Clock,
         now: Nanoseconds,
     ) -> std::io::Result<usize> {
         self.pacing.turn(now, self.next);
@@ -52,7 +53,8 @@ impl SendingLane {
             let stamp = Stamp {
                 trial: identity.trial,
                 stream: identity.stream,
-                timestamp: now.0 & TIMESTAMP_MASK,
+                // Not `now`: the frames before it in the burst, and the other direction's, took their time.
+                timestamp: clock.now().0 & TIMESTAMP_MASK,
                 sequence: first + index as u64,
             };
             stream.fill(buffer, stamp)

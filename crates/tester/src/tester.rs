@@ -1,16 +1,18 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use brimful_frame::{ArpPacket, TemplateError};
+use brimful_frame::{ArpPacket, Stamp, TemplateError};
 use brimful_netdev::{MAX_BURST, Port, Statistics};
 use brimful_trial::{Counts, Load, Nanoseconds, Ratio};
 
 use crate::attribution::Counted;
 use crate::lane::Lane;
 use crate::pacing::WINDOW;
+use crate::receiving::ReceivingLane;
 use crate::sending::Identity;
 use crate::station::{LEARNING_STREAM, Meaning, Station};
-use crate::{Clock, DirectionReport, LostBy, PacingBounds, Profile, Stream, Warning};
+use crate::warnings::warnings;
+use crate::{Clock, DirectionReport, PacingBounds, Profile, Stream, Warning};
 
 /// How long the tester waits at most for its learning frames to come through: a device that takes longer has learnt
 /// or never will.
@@ -275,7 +277,7 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
                 };
                 let sending = &mut lane.sending;
                 let port = &mut self.ports[sending.from];
-                match sending.send_due(port, &self.streams[usize::from(stream)], identity, now) {
+                match sending.send_due(port, &self.streams[usize::from(stream)], identity, &self.clock, now) {
                     Ok(sent) => idle &= sent == 0,
                     Err(error) if is_link_error(&error) => return Ok(End::LinkDown(sending.from)),
                     Err(error) => return Err(error),
@@ -372,17 +374,24 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
     fn receive(&mut self, lanes: &mut [Lane], sending_is_over: bool) -> io::Result<usize> {
         let mut total = 0;
         for (index, (port, station)) in self.ports.iter_mut().zip(&self.stations).enumerate() {
+            // Read at the first frame: the others of its burst had arrived by then or arrive while it is handled.
+            let mut arrival = None;
             let received = port.receive_burst(MAX_BURST, &mut |bytes| match station.meaning(bytes) {
                 Meaning::Test(stamp) if stamp.trial != self.trial => self.stale += 1,
                 Meaning::Test(stamp) if stamp.stream == LEARNING_STREAM => {
                     self.learnt[index] = true;
                 }
-                Meaning::Test(stamp) => {
-                    if let Some(lane) = lanes.get_mut(usize::from(stamp.stream))
-                        && lane.receiving.to == index
-                        && stamp.sequence < lane.sending.sent()
-                    {
-                        lane.receiving.take(&stamp, sending_is_over);
+                Meaning::Test(stamp) => match receiver_of(lanes, &stamp) {
+                    Some(lane) if lane.to == index => {
+                        let now = *arrival.get_or_insert_with(|| self.clock.now());
+                        lane.take(&stamp, now, sending_is_over);
+                    }
+                    Some(lane) => lane.misrouted[index] += 1,
+                    None => {}
+                },
+                Meaning::OtherVlan(stamp) if stamp.trial == self.trial => {
+                    if let Some(lane) = receiver_of(lanes, &stamp) {
+                        lane.misrouted[index] += 1;
                     }
                 }
                 Meaning::Damaged => {
@@ -391,7 +400,7 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
                     }
                 }
                 Meaning::AddressWanted(question) => self.questions.push((index, question)),
-                Meaning::Foreign => {}
+                Meaning::OtherVlan(_) | Meaning::Foreign => {}
             })?;
             total += received;
         }
@@ -515,49 +524,16 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
     }
 }
 
+/// Whose a frame of the current trial is; nobody's when it was never sent.
+fn receiver_of<'l>(lanes: &'l mut [Lane], stamp: &Stamp) -> Option<&'l mut ReceivingLane> {
+    let lane = lanes.get_mut(usize::from(stamp.stream))?;
+    (stamp.sequence < lane.sending.sent()).then_some(&mut lane.receiving)
+}
+
 fn totals(lanes: &[Lane]) -> (u64, u64) {
     lanes.iter().fold((0, 0), |(intended, sent), lane| {
         (intended + lane.sending.intended(), sent + lane.sending.sent())
     })
-}
-
-fn warnings(directions: &[DirectionReport], stale: u64) -> Vec<Warning> {
-    let damaged: u64 = directions.iter().map(|direction| direction.damaged).sum();
-    let mut warnings = Vec::new();
-    if stale > 0 {
-        warnings.push(Warning {
-            code: "stale-frames",
-            text: format!("{stale} frames of earlier trials arrived, not counted: the straggler wait is too short"),
-        });
-    }
-    if damaged > 0 {
-        warnings.push(Warning {
-            code: "damaged-frames",
-            text: format!("{damaged} frames arrived with a wrong checksum and count as lost"),
-        });
-    }
-    for direction in directions {
-        let DirectionReport { from, to, account, .. } = direction;
-        let lost = account.map_or(LostBy::default(), |account| account.lost);
-        for (count, what) in [
-            (
-                lost.tester_send,
-                format!("were lost in the tester before {from} sent them"),
-            ),
-            (
-                lost.tester_receive,
-                format!("were lost in the tester after {to} received them"),
-            ),
-        ] {
-            if count > 0 {
-                warnings.push(Warning {
-                    code: "lost-in-tester",
-                    text: format!("{count} frames {what}: not the device's loss"),
-                });
-            }
-        }
-    }
-    warnings
 }
 
 /// A frame that may be lost: a port that is busy or down now is noticed elsewhere.

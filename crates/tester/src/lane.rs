@@ -79,6 +79,11 @@ impl Lane {
         self.lost() > self.sending.sent_into_full_queue
     }
 
+    /// Whether a frame may be on its way, none taking longer than `longest`.
+    pub(crate) fn expects_frames(&self, now: Nanoseconds, longest: Nanoseconds) -> bool {
+        self.may_have_stragglers() && now <= self.sending.last_sent() + longest
+    }
+
     /// Notes what ports and interfaces have counted during the trial, in the order of the ports.
     pub(crate) fn settle(&mut self, counted: &[Counted; 2]) {
         let direction = Direction {

@@ -11,6 +11,7 @@ pub(crate) struct SendingLane {
     pub(crate) sent_into_full_queue: u64,
     schedule: Schedule,
     catch_up: CatchUp,
+    last_sent: Nanoseconds,
     next: u64,
 }
 
@@ -29,6 +30,7 @@ impl SendingLane {
             sent_into_full_queue: 0,
             schedule,
             catch_up: CatchUp::new(&schedule),
+            last_sent: schedule.start(),
             next: 0,
         }
     }
@@ -62,6 +64,7 @@ impl SendingLane {
         if sent > 0 {
             self.pacing.sent(now, first, sent as u64);
             self.catch_up.spend(now, sent as u64);
+            self.last_sent = now;
             self.next += sent as u64;
         }
         Ok(sent)
@@ -69,6 +72,11 @@ impl SendingLane {
 
     pub(crate) fn sent(&self) -> u64 {
         self.next
+    }
+
+    /// When the last frame was sent.
+    pub(crate) fn last_sent(&self) -> Nanoseconds {
+        self.last_sent
     }
 
     pub(crate) fn intended(&self) -> u64 {

@@ -94,6 +94,11 @@ impl Lane {
         self.account = Account::new(direction, &counted[self.sending.from], &counted[self.receiving.to]);
     }
 
+    /// Lost frames that the sending interface never counted; known once it is settled.
+    pub(crate) fn lost_before_sent(&self) -> u64 {
+        self.account.map_or(0, |account| account.lost.tester_send)
+    }
+
     pub(crate) fn report(&self, names: [&str; 2]) -> DirectionReport {
         let Self { sending, receiving, .. } = self;
         let tracker = &receiving.tracker;

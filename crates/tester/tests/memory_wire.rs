@@ -6,13 +6,13 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use brimful_frame::{MacAddress, Stamp, TestFrame};
+use brimful_frame::{MacAddress, Stamp, TestFrame, VlanTag};
 use brimful_netdev::{
     FaultPlan, Faults, FaultyPort, InjectedFaults, InterfaceCounters, MemoryPort, Port, Statistics, memory_wire,
 };
 use brimful_tester::{
-    Addressing, Clock, Directions, Endpoint, FrameSizes, LostBy, Outcome, PacingBounds, Pair, Profile, Tester, Timing,
-    TrialPlan, TrialReport,
+    Addressing, Clock, Directions, Endpoint, FrameSizes, LostBy, MeasureRequest, Outcome, PacingBounds, Pair, Profile,
+    Reply, Tester, Timing, TrialPlan, TrialReport,
 };
 use brimful_trial::{Load, Nanoseconds, Ratio};
 use proptest::prelude::*;
@@ -257,6 +257,86 @@ fn one_lost_frame_is_one_lost_frame_at_any_load() {
 }
 
 #[test]
+fn an_injected_delay_is_the_delay() {
+    for delay_us in [0, 50, 1000, 30_000] {
+        let faults = Faults {
+            delay: Duration::from_micros(delay_us),
+            ..Faults::default()
+        };
+        let bed = Bed {
+            faults: [faults, Faults::default()],
+            ..Bed::default()
+        };
+        let report = counted(bed.tester(&RUNNING).measure(&plan(20_000.0, None)).unwrap());
+        let [there, back] = &report.directions[..] else {
+            panic!("{report:?}");
+        };
+        let delay = there.delay.as_ref().expect("frames arrived");
+        // A look at the clock takes 1 us, and the loop looks at it a few times before it comes round; beyond 20 ms it
+        // may sleep for 200 us.
+        let slack = if delay_us > 20_000 { 220e-6 } else { 10e-6 };
+        let expected = delay_us as f64 * 1e-6..delay_us as f64 * 1e-6 + slack;
+        for time in [delay.min_s, delay.mean_s, delay.p50_s, delay.p99_s, delay.max_s] {
+            assert!(expected.contains(&time), "{delay_us} us: {delay:?}");
+        }
+        assert_eq!((delay.frames, there.lost), (2000, 0));
+        assert!(delay.jitter_s.is_some_and(|jitter| jitter <= slack), "{delay:?}");
+        assert!(
+            back.delay.as_ref().is_some_and(|delay| delay.max_s <= 220e-6),
+            "{back:?}"
+        );
+    }
+}
+
+#[test]
+fn a_reply_tells_the_delay_and_its_detail_when_asked() {
+    let slow = Faults {
+        delay: Duration::from_millis(1),
+        loss: 0.3,
+        ..Faults::default()
+    };
+    for detail in [false, true] {
+        let bed = Bed {
+            faults: [Faults::default(), slow],
+            ..Bed::default()
+        };
+        let outcome = bed.tester(&RUNNING).measure(&plan(20_000.0, None)).unwrap();
+        let line = format!(r#"{{"id": 1, "load": 20000, "duration_s": 0.1, "detail": {detail}}}"#);
+        let request: MeasureRequest = serde_json::from_str(&line).unwrap();
+        let reply = serde_json::to_value(Reply::of_trial(request, outcome)).unwrap();
+        let delay = &reply["directions"][1]["delay"];
+        assert_eq!(reply["delay_p99_s"], delay["p99_s"]);
+        assert!(delay["p99_s"].as_f64().is_some_and(|p99| p99 >= 0.001), "{reply}");
+        assert_eq!(delay["histogram"].is_string(), detail, "{reply}");
+        let Some(batches) = delay.get("batches") else {
+            assert!(!detail);
+            continue;
+        };
+        let batches: Vec<(u64, f64)> = serde_json::from_value(batches.clone()).unwrap();
+        assert_eq!(batches.len(), 32);
+        assert_eq!(batches.iter().map(|batch| batch.0).sum::<u64>(), delay["frames"]);
+        assert!(batches.iter().all(|batch| batch.0 < 63 && batch.1 >= 0.001), "{reply}");
+    }
+}
+
+#[test]
+fn without_arrivals_there_is_no_delay() {
+    let faults = Faults {
+        loss: 1.0,
+        ..Faults::default()
+    };
+    let bed = Bed {
+        faults: [faults; 2],
+        ..Bed::default()
+    };
+    let outcome = bed.tester(&RUNNING).measure(&plan(1000.0, None)).unwrap();
+    let request = serde_json::from_str(r#"{"id": 1, "load": 1000, "duration_s": 0.1}"#).unwrap();
+    let reply = serde_json::to_value(Reply::of_trial(request, outcome)).unwrap();
+    assert_eq!(reply.get("delay_p99_s"), None, "{reply}");
+    assert_eq!(reply["directions"][0].get("delay"), None, "{reply}");
+}
+
+#[test]
 fn a_ring_that_overflows_is_the_testers_fault() {
     let bed = Bed {
         ring: 2,
@@ -291,6 +371,68 @@ fn a_trial_that_is_called_off_has_no_result() {
     let stop = AtomicBool::new(true);
     let mut tester = Bed::default().tester(&stop);
     assert_eq!(tester.measure(&plan(1000.0, None)).unwrap(), Outcome::Interrupted);
+}
+
+/// A port behind a device that puts every tenth frame of a trial on another VLAN.
+struct Retagging {
+    inner: MemoryPort,
+    retagged: u64,
+}
+
+impl Port for Retagging {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
+        self.inner.send_burst(count, fill)
+    }
+
+    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
+        self.inner.receive_burst(limit, &mut |frame| {
+            let mut frame = frame.to_vec();
+            if TestFrame::parse(&frame).is_ok_and(|frame| frame.stamp.stream < 2 && frame.stamp.sequence % 10 == 3) {
+                self.retagged += 1;
+                frame[15] ^= 1;
+            }
+            take(&frame);
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<usize> {
+        self.inner.flush()
+    }
+
+    fn statistics(&mut self) -> io::Result<Statistics> {
+        self.inner.statistics()
+    }
+
+    fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
+        self.inner.interface_counters()
+    }
+
+    fn link_is_up(&mut self) -> io::Result<bool> {
+        self.inner.link_is_up()
+    }
+}
+
+#[test]
+fn frames_on_another_vlan_are_misrouted_and_lost() {
+    let ports = memory_wire(["a", "b"], 4096).map(|inner| Retagging { inner, retagged: 0 });
+    let profile = Profile {
+        vlan: VlanTag::new(6).ok(),
+        ..profile()
+    };
+    let mut tester = Tester::new(ports, StepClock::new(1000), profile, timing(), &RUNNING, 7).expect("valid");
+    let report = counted(tester.measure(&plan(20_000.0, None)).expect("a trial"));
+    // The device of direction 0 is what port b receives.
+    for (direction, port) in report.directions.iter().zip([1, 0]) {
+        let retagged = tester.ports_mut()[port].retagged;
+        assert_eq!((direction.misrouted, direction.lost), (retagged, retagged));
+        assert_eq!((retagged, direction.damaged), (200, 0));
+    }
+    assert_eq!(report.warnings[0].code, "misrouted-frames");
+    assert!(report.warnings[0].text.starts_with("400 frames"), "{report:?}");
 }
 
 /// A port at which one more frame has always just arrived.
@@ -470,7 +612,7 @@ struct Places {
 }
 
 /// One trial in which the frames from a to b suffer, and what was done to them at the three places.
-fn trial_with_faults_at(places: &Places, seed: u64) -> (TrialReport, [InjectedFaults; 3]) {
+fn trial_with_faults_at(places: &Places, seed: u64) -> (TrialReport, Option<String>, [InjectedFaults; 3]) {
     let wire = memory_wire(["a", "b"], 4096);
     let of_port = [
         [places.tester_send, places.between, Faults::default()],
@@ -492,10 +634,10 @@ fn trial_with_faults_at(places: &Places, seed: u64) -> (TrialReport, [InjectedFa
         FaultyPort::new(counting, plan(tester_send, tester_receive), || Duration::ZERO)
     });
     let mut tester = Tester::new(ports, StepClock::new(1000), profile(), timing(), &RUNNING, 7).expect("valid");
-    let (Outcome::Counted(report) | Outcome::Invalid { report, .. }) =
-        tester.measure(&plan(20_000.0, None)).expect("a trial")
-    else {
-        panic!("nobody calls it off");
+    let (report, reason) = match tester.measure(&plan(20_000.0, None)).expect("a trial") {
+        Outcome::Counted(report) => (report, None),
+        Outcome::Invalid { report, reason } => (report, Some(reason)),
+        Outcome::Interrupted => panic!("nobody calls it off"),
     };
     let [a, b] = tester.ports_mut();
     let injected = [
@@ -503,7 +645,7 @@ fn trial_with_faults_at(places: &Places, seed: u64) -> (TrialReport, [InjectedFa
         a.inner_mut().inner.injected_sending(),
         b.injected_receiving(),
     ];
-    (report, injected)
+    (report, reason, injected)
 }
 
 proptest! {
@@ -513,7 +655,7 @@ proptest! {
     fn loss_is_laid_at_the_right_door(seed: u64, losses in prop::array::uniform3(prop_oneof![Just(0.0), 0.0..0.2])) {
         let [tester_send, between, tester_receive] = losses.map(|loss| Faults { loss, ..Faults::default() });
         let places = Places { tester_send, between, tester_receive };
-        let (report, injected) = trial_with_faults_at(&places, seed);
+        let (report, reason, injected) = trial_with_faults_at(&places, seed);
         let account = report.directions[0].account.expect("both interfaces count");
         let lost = [account.lost.tester_send, account.lost.between, account.lost.tester_receive];
         prop_assert_eq!(lost, injected.map(|faults| faults.lost));
@@ -522,6 +664,13 @@ proptest! {
         prop_assert_eq!((account.counted_out, account.counted_in), (2000 - lost[0], 2000 - lost[0] - lost[1]));
         let in_tester = report.warnings.iter().filter(|warning| warning.code == "lost-in-tester").count();
         prop_assert_eq!(in_tester, usize::from(lost[0] > 0) + usize::from(lost[2] > 0));
+        let reason = reason.unwrap_or_default();
+        let expected = match lost {
+            [0, _, 0] => String::new(),
+            [sent, _, 0] => format!("{sent} frames were lost in the tester before a sent them"),
+            [_, _, received] => format!("{received} frames arrived on b"),
+        };
+        prop_assert!(reason.starts_with(&expected) && reason.is_empty() == expected.is_empty(), "{reason}");
         let back = report.directions[1].account.expect("both interfaces count").lost;
         prop_assert_eq!(back, LostBy::default());
     }
@@ -536,7 +685,7 @@ fn loss_in_the_receiving_tester_is_no_result() {
         },
         ..Places::default()
     };
-    let (report, [.., injected]) = trial_with_faults_at(&places, 1);
+    let (report, _, [.., injected]) = trial_with_faults_at(&places, 1);
     assert_eq!(
         report.directions[0].account.map(|account| account.lost.tester_receive),
         Some(injected.lost)

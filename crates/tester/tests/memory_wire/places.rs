@@ -13,6 +13,8 @@ use crate::bed::{RUNNING, StepClock, is_counted, plan, profile, timing};
 struct Counting<P> {
     inner: P,
     counters: InterfaceCounters,
+    /// Readings that give what was counted before anything was sent.
+    late_readings: u32,
 }
 
 impl<P: Port> Port for Counting<P> {
@@ -41,6 +43,10 @@ impl<P: Port> Port for Counting<P> {
     }
 
     fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
+        if self.late_readings > 0 {
+            self.late_readings -= 1;
+            return Ok(Some(InterfaceCounters::default()));
+        }
         Ok(Some(self.counters))
     }
 
@@ -55,6 +61,7 @@ struct Places {
     tester_send: Faults,
     between: Faults,
     tester_receive: Faults,
+    late_readings: u32,
 }
 
 /// One trial in which the frames from a to b suffer, and what was done to them at the three places.
@@ -76,6 +83,7 @@ fn trial_with_faults_at(places: &Places, seed: u64) -> (TrialReport, Option<Stri
         let counting = Counting {
             inner: FaultyPort::new(port, plan(between, Faults::default()), || Duration::ZERO),
             counters: InterfaceCounters::default(),
+            late_readings: places.late_readings,
         };
         FaultyPort::new(counting, plan(tester_send, tester_receive), || Duration::ZERO)
     });
@@ -100,7 +108,7 @@ proptest! {
     #[test]
     fn loss_is_laid_at_the_right_door(seed: u64, losses in prop::array::uniform3(prop_oneof![Just(0.0), 0.0..0.2])) {
         let [tester_send, between, tester_receive] = losses.map(|loss| Faults { loss, ..Faults::default() });
-        let places = Places { tester_send, between, tester_receive };
+        let places = Places { tester_send, between, tester_receive, ..Places::default() };
         let (report, reason, injected) = trial_with_faults_at(&places, seed);
         let account = report.directions[0].account.expect("both interfaces count");
         let lost = [account.lost.tester_send, account.lost.between, account.lost.tester_receive];
@@ -120,6 +128,27 @@ proptest! {
         let back = report.directions[1].account.expect("both interfaces count").lost;
         prop_assert_eq!(back, LostBy::default());
     }
+}
+
+#[test]
+fn an_interface_that_counts_late_gets_time() {
+    let places = Places {
+        between: Faults {
+            loss: 0.1,
+            ..Faults::default()
+        },
+        // One before the trial, and a few after it.
+        late_readings: 5,
+        ..Places::default()
+    };
+    let (report, reason, [_, injected, _]) = trial_with_faults_at(&places, 1);
+    assert_eq!(reason, None);
+    let lost = report.directions[0].account.expect("both interfaces count").lost;
+    let expected = LostBy {
+        between: injected.lost,
+        ..LostBy::default()
+    };
+    assert_eq!(lost, expected);
 }
 
 #[test]

@@ -36,8 +36,8 @@ impl ReceivingLane {
         if matches!(arrival, Arrival::InOrder | Arrival::Reordered) {
             let delay = since_stamp(stamp.timestamp, now);
             self.delay.record(stamp.sequence, delay, arrival == Arrival::InOrder);
+            self.stragglers += u64::from(sending_is_over);
         }
-        self.stragglers += u64::from(sending_is_over);
     }
 
     /// All frames of this direction that its port was given.

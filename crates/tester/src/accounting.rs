@@ -7,7 +7,8 @@ const WORD_BITS: u64 = 64;
 pub enum Arrival {
     /// The first copy, no later frame before it.
     InOrder,
-    /// The first copy, a later frame came before it.
+    /// The first copy, a later frame came before it: its sequence number is below the next expected (RFC 4737
+    /// section 3.3), which is one above the highest that arrived.
     Reordered,
     /// Another copy.
     Duplicate,

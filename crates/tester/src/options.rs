@@ -262,6 +262,7 @@ impl Settings {
             min_duration_s: MIN_DURATION_S,
             can_stop_early: true,
             can_calibrate: true,
+            tells_delay: true,
             traffic: self.traffic(back_end),
         }
     }

@@ -3,6 +3,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::Schedule;
+use crate::histogram::TimeHistogram;
 
 /// Windows in which the rate is watched: a mean over the trial hides stalls that were caught up.
 pub(crate) const WINDOW: Nanoseconds = Nanoseconds(10_000_000);
@@ -74,8 +75,14 @@ pub enum Spoiled {
 /// How well one direction kept its schedule, for the record.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PacingReport {
-    /// The longest time by which a frame was late.
+    /// The longest time by which a frame was late when the sender turned to it.
     pub max_lateness_s: f64,
+    /// The median over the frames sent; this and the other percentiles are less than 0.1 % too long at most.
+    pub lateness_p50_s: f64,
+    /// The lateness that 99 % of the frames sent did not exceed.
+    pub lateness_p99_s: f64,
+    /// The lateness that 99.9 % of the frames sent did not exceed.
+    pub lateness_p999_s: f64,
     /// Share of sent frames that were more than 1 ms late.
     pub late_share: f64,
     /// The longest time for which the sender was away while frames were due.
@@ -96,7 +103,7 @@ pub struct PacingRecord {
     schedule: Schedule,
     sent: u64,
     late: u64,
-    max_lateness: Nanoseconds,
+    lateness: TimeHistogram,
     last_turn: Nanoseconds,
     longest_stall: Nanoseconds,
     window: u64,
@@ -112,7 +119,7 @@ impl PacingRecord {
             schedule,
             sent: 0,
             late: 0,
-            max_lateness: Nanoseconds::ZERO,
+            lateness: TimeHistogram::new(),
             last_turn: schedule.start(),
             longest_stall: Nanoseconds::ZERO,
             window: 0,
@@ -134,8 +141,9 @@ impl PacingRecord {
 
     /// Frames from `first` on were sent.
     pub fn sent(&mut self, now: Nanoseconds, first: u64, count: u64) {
-        let lateness = now.saturating_sub(self.schedule.due(first));
-        self.max_lateness = self.max_lateness.max(lateness);
+        for index in first..first + count {
+            self.lateness.record(now.saturating_sub(self.schedule.due(index)));
+        }
         let due_long_ago = self.schedule.due_by(now.saturating_sub(LATE_FRAME));
         self.late += due_long_ago.saturating_sub(first).min(count);
         self.sent += count;
@@ -174,7 +182,10 @@ impl PacingRecord {
     /// The figures.
     pub fn report(&self) -> PacingReport {
         PacingReport {
-            max_lateness_s: self.max_lateness.as_seconds(),
+            max_lateness_s: self.lateness.highest().as_seconds(),
+            lateness_p50_s: self.lateness.percentile(500).as_seconds(),
+            lateness_p99_s: self.lateness.percentile(990).as_seconds(),
+            lateness_p999_s: self.lateness.percentile(999).as_seconds(),
             late_share: self.late as f64 / self.sent.max(1) as f64,
             longest_stall_s: self.longest_stall.as_seconds(),
             windows: self.window,
@@ -219,6 +230,7 @@ impl PacingRecord {
 mod tests {
     use super::*;
     use brimful_trial::Load;
+    use proptest::prelude::*;
 
     const US: u64 = 1000;
     const START: Nanoseconds = Nanoseconds(1_000_000_000);
@@ -287,6 +299,36 @@ mod tests {
             Err(Spoiled::Unsent { .. })
         ));
         assert_eq!(pacing.verdict(&PacingBounds::default(), true), Ok(()));
+    }
+
+    proptest! {
+        #[test]
+        fn lateness_is_that_of_every_frame(
+            load in 10_000.0..3e6,
+            gaps in proptest::collection::vec(prop_oneof![9 => 1..5_000_u64, 1 => 0..2_000_000_u64], 1..100),
+        ) {
+            let mut elapsed = 0;
+            let turns: Vec<u64> = gaps.iter().map(|gap| { elapsed += gap; elapsed }).collect();
+            let pacing = record(load, 0.01, turns.iter().copied());
+            let schedule = pacing.schedule;
+            let sent_at = |index| turns.iter().map(|turn| START.0 + turn).find(|&turn| turn >= schedule.due(index).0);
+            let lateness = |index| sent_at(index).map(|turn| turn - schedule.due(index).0);
+            let mut naive: Vec<u64> = (0..schedule.count()).filter_map(lateness).collect();
+            naive.sort_unstable();
+            prop_assert_eq!(naive.len() as u64, pacing.sent);
+            let report = pacing.report();
+            for (thousandths, found) in [
+                (500, report.lateness_p50_s),
+                (990, report.lateness_p99_s),
+                (999, report.lateness_p999_s),
+                (1000, report.max_lateness_s),
+            ] {
+                let rank = (naive.len() * thousandths).div_ceil(1000);
+                let exact = rank.checked_sub(1).map_or(0, |at| naive[at]);
+                let found = (found * 1e9).round() as u64;
+                prop_assert!(exact <= found && found - exact <= exact / 1000, "{thousandths}: {exact} {found}");
+            }
+        }
     }
 
     #[test]

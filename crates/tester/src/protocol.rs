@@ -28,6 +28,9 @@ pub struct MeasureRequest {
     /// Stop once more than this share is certainly lost.
     #[serde(default)]
     pub stop_above_loss_ratio: Option<f64>,
+    /// Whether the reply shall have the batches and the histogram of the delays.
+    #[serde(default)]
+    pub detail: bool,
 }
 
 impl MeasureRequest {
@@ -71,6 +74,8 @@ pub struct Description {
     pub can_stop_early: bool,
     /// Whether it answers `calibrate`.
     pub can_calibrate: bool,
+    /// Whether its replies have the delay of the frames.
+    pub tells_delay: bool,
     /// Everything about the frames.
     pub traffic: Map<String, Value>,
 }
@@ -111,6 +116,9 @@ pub enum Reply {
         reordered: u64,
         /// Frames that arrived outside the contract.
         late: u64,
+        /// The largest 99th percentile of the delay of any direction; nothing when no frame arrived.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        delay_p99_s: Option<f64>,
         /// Whether it was stopped because of loss.
         stopped_early: bool,
         /// Each direction apart.
@@ -140,24 +148,33 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// The reply to a trial; `None` when it was called off, after which nobody listens.
-    pub fn of_trial(id: Value, outcome: Outcome) -> Option<Self> {
+    /// The reply to a request; `None` when its trial was called off, after which nobody listens.
+    pub fn of_trial(request: MeasureRequest, outcome: Outcome) -> Option<Self> {
+        let MeasureRequest { id, detail, .. } = request;
         match outcome {
-            Outcome::Counted(report) => Some(Self::counted(id, report)),
-            Outcome::Invalid { reason, report } => Some(Self::Invalid {
-                id,
-                invalid: reason,
-                directions: report.directions,
-                warnings: report.warnings,
-            }),
+            Outcome::Counted(report) => Some(Self::counted(id, as_asked(report, detail))),
+            Outcome::Invalid { reason, report } => {
+                let report = as_asked(report, detail);
+                Some(Self::Invalid {
+                    id,
+                    invalid: reason,
+                    directions: report.directions,
+                    warnings: report.warnings,
+                })
+            }
             Outcome::Interrupted => None,
         }
     }
 
     fn counted(id: Value, report: TrialReport) -> Self {
         let sum = |count: fn(&DirectionReport) -> u64| report.directions.iter().map(count).sum();
+        let delays = report
+            .directions
+            .iter()
+            .filter_map(|direction| direction.delay.as_ref());
         Self::Trial {
             id,
+            delay_p99_s: delays.map(|delay| delay.p99_s).reduce(f64::max),
             intended: report.counts.intended(),
             sent: report.counts.sent(),
             lost: report.counts.lost(),
@@ -169,6 +186,18 @@ impl Reply {
             warnings: report.warnings,
         }
     }
+}
+
+/// Leaves out what most readers do not want: it is most of a reply.
+fn as_asked(mut report: TrialReport, detail: bool) -> TrialReport {
+    let delays = report
+        .directions
+        .iter_mut()
+        .filter_map(|direction| direction.delay.as_mut());
+    if !detail {
+        delays.for_each(|delay| delay.detail = None);
+    }
+    report
 }
 
 #[cfg(test)]

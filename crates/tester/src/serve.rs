@@ -85,7 +85,7 @@ fn calibrate<P: Port, C: Clock>(tester: &mut Tester<'_, P, C>) -> Reply {
 fn measure<P: Port, C: Clock>(tester: &mut Tester<'_, P, C>, request: MeasureRequest) -> Option<Reply> {
     let error = match request.plan() {
         Ok(plan) => match tester.measure(&plan) {
-            Ok(outcome) => return Reply::of_trial(request.id, outcome),
+            Ok(outcome) => return Reply::of_trial(request, outcome),
             Err(error) => format!("a port failed: {error}"),
         },
         Err(error) => error,

@@ -15,6 +15,8 @@ pub(crate) const LEARNING_STREAM: u8 = 0xff;
 pub(crate) enum Meaning {
     /// A test frame, intact.
     Test(Stamp),
+    /// A test frame, intact, on a VLAN that it was not sent on.
+    OtherVlan(Stamp),
     /// A test frame, damaged on its way.
     Damaged,
     /// Somebody asks for the address of the port.
@@ -47,7 +49,7 @@ impl Station {
     pub(crate) fn meaning(&self, bytes: &[u8]) -> Meaning {
         match TestFrame::parse(bytes) {
             Ok(frame) if self.is_on_vlan(frame.vlan) => Meaning::Test(frame.stamp),
-            Ok(_) => Meaning::Foreign,
+            Ok(frame) => Meaning::OtherVlan(frame.stamp),
             Err(Malformed::Checksum { .. }) => Meaning::Damaged,
             Err(_) => self.wanted_address(bytes).unwrap_or(Meaning::Foreign),
         }
@@ -146,7 +148,10 @@ mod tests {
         let len = station(0, Some(7)).fill_learning(&mut buffer, 3);
         let meaning = station(1, Some(7)).meaning(&buffer[..len]);
         assert!(matches!(meaning, Meaning::Test(stamp) if stamp.stream == LEARNING_STREAM));
-        assert_eq!(station(1, None).meaning(&buffer[..len]), Meaning::Foreign);
+        assert!(matches!(
+            station(1, None).meaning(&buffer[..len]),
+            Meaning::OtherVlan(_)
+        ));
     }
 
     #[test]

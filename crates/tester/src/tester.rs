@@ -1,15 +1,18 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use brimful_frame::{ArpPacket, TemplateError};
+use brimful_frame::{ArpPacket, Stamp, TemplateError};
 use brimful_netdev::{MAX_BURST, Port, Statistics};
 use brimful_trial::{Counts, Load, Nanoseconds, Ratio};
 
 use crate::attribution::Counted;
-use crate::lane::{Identity, Lane};
+use crate::lane::Lane;
 use crate::pacing::WINDOW;
+use crate::receiving::ReceivingLane;
+use crate::sending::Identity;
 use crate::station::{LEARNING_STREAM, Meaning, Station};
-use crate::{Clock, DirectionReport, LostBy, PacingBounds, Profile, Stream, Warning};
+use crate::warnings::warnings;
+use crate::{Clock, DirectionReport, PacingBounds, Profile, Stream, Warning};
 
 /// How long the tester waits at most for its learning frames to come through: a device that takes longer has learnt
 /// or never will.
@@ -20,13 +23,19 @@ const LEARNING_FRAMES: usize = 3;
 const LEAD: Nanoseconds = Nanoseconds(2_000_000);
 /// Below this distance to the next frame the tester spins: waking up costs tens of microseconds.
 const SPIN: Nanoseconds = Nanoseconds(1_000_000);
-/// How long the tester sleeps at a time; bounds how late it notices anything.
+/// How long the tester sleeps at a time; bounds how late it notices anything. While frames may be on their way it spins,
+/// or their delay would be wrong by as much; one that takes longer than [`ON_THE_WAY`] is measured to 1 %.
 const NAP: Nanoseconds = Nanoseconds(200_000);
+/// How long after the last frame was sent the tester expects a missing one at any moment.
+const ON_THE_WAY: Nanoseconds = Nanoseconds(20_000_000);
 /// Bursts that a receive ring holds at most; more have arrived meanwhile, and a device that never stops sending must
 /// not hold up the tester.
 const BACKLOG_BURSTS: usize = 4096;
 /// How long a driver may take to give back frames after the end of sending.
 const FLUSH_WAIT: Nanoseconds = Nanoseconds(100_000_000);
+/// How long an interface may take to count frames that have left: network cards that gather their counters by
+/// themselves do so every second or two.
+const COUNTER_WAIT: Nanoseconds = Nanoseconds(2_500_000_000);
 /// A sender that is behind at the end may finish within this share of the duration, one window at most: the mean
 /// load is then wrong by no more than 1 %.
 const OVERTIME_SHARE: u64 = 100;
@@ -177,8 +186,9 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
             let refused = self.statistics()?.map(|port| port.sent_into_full_queue);
             for lane in &mut lanes {
                 // Answers to ARP went the same way; taking them all for refused errs towards waiting longer.
-                let all = refused[lane.from] - refused_before[lane.from];
-                lane.sent_into_full_queue = all.saturating_sub(self.answers[lane.from]);
+                let from = lane.sending.from;
+                let all = refused[from] - refused_before[from];
+                lane.sending.sent_into_full_queue = all.saturating_sub(self.answers[from]);
             }
             let over = end_of_sending + self.timing.straggler_wait;
             end = self.await_stragglers(&mut lanes, over)?.unwrap_or(end);
@@ -187,12 +197,9 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
             let over = end_of_sending + self.timing.rest_after_stop;
             end = self.rest(over)?.unwrap_or(end);
         }
-        let after = self.counted(ReadFirst::Interface)?;
-        let during = [0, 1].map(|port| after[port].since(&before[port]));
-        for lane in &mut lanes {
-            lane.settle(&during);
-        }
+        let during = self.settle(&mut lanes, &before)?;
         let spoiled = self.unseen(&during).or_else(|| self.unsent(left_behind));
+        let spoiled = spoiled.or_else(|| self.lost_before_sent(&lanes));
         Ok(self.outcome(&lanes, plan, end, spoiled))
     }
 
@@ -252,7 +259,7 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
 
     fn send(&mut self, lanes: &mut [Lane], plan: &TrialPlan) -> io::Result<End> {
         let overtime = Nanoseconds((plan.duration.0 / OVERTIME_SHARE).min(WINDOW.0));
-        let deadline = lanes.iter().map(Lane::end).max().unwrap_or_default() + overtime;
+        let deadline = lanes.iter().map(|lane| lane.sending.end()).max().unwrap_or_default() + overtime;
         let mut next_check = Nanoseconds::ZERO;
         loop {
             let now = self.clock.now();
@@ -262,7 +269,7 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
                     return Ok(end);
                 }
             }
-            if lanes.iter().all(Lane::has_sent_all) || now > deadline {
+            if lanes.iter().all(|lane| lane.sending.has_sent_all()) || now > deadline {
                 return Ok(End::Schedule);
             }
             let mut idle = true;
@@ -271,19 +278,20 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
                     trial: self.trial,
                     stream,
                 };
-                let port = &mut self.ports[lane.from];
-                match lane.send_due(port, &self.streams[usize::from(stream)], identity, now) {
+                let sending = &mut lane.sending;
+                let port = &mut self.ports[sending.from];
+                match sending.send_due(port, &self.streams[usize::from(stream)], identity, &self.clock, now) {
                     Ok(sent) => idle &= sent == 0,
-                    Err(error) if is_link_error(&error) => return Ok(End::LinkDown(lane.from)),
+                    Err(error) if is_link_error(&error) => return Ok(End::LinkDown(sending.from)),
                     Err(error) => return Err(error),
                 }
             }
             idle &= self.receive(lanes, false)? == 0;
-            if idle
-                && lanes
-                    .iter()
-                    .all(|lane| lane.has_sent_all() || lane.next_due() > now + SPIN)
-            {
+            let may_nap = |lane: &Lane| {
+                let is_due_soon = !lane.sending.has_sent_all() && lane.sending.next_due() <= now + SPIN;
+                !is_due_soon && !lane.expects_frames(now, ON_THE_WAY)
+            };
+            if idle && lanes.iter().all(may_nap) {
                 self.clock.sleep(NAP);
             }
         }
@@ -303,9 +311,9 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
         let grace = self.timing.stop_grace;
         let silence = self.timing.straggler_wait.max(grace);
         let mut lost = 0;
-        for lane in lanes.iter_mut() {
-            lane.note_sent(now, silence);
-            lost += lane.certainly_lost(now, grace, silence);
+        for Lane { sending, receiving, .. } in lanes.iter_mut() {
+            receiving.note_sent(now, sending.sent(), silence);
+            lost += receiving.certainly_lost(now, grace, silence);
         }
         let (intended, sent) = totals(lanes);
         let certain = Counts::new(intended, sent, lost).is_ok_and(|counts| counts.loss_is_certain_to_exceed(limit));
@@ -331,12 +339,14 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
             if self.is_stopped() {
                 return Ok(Some(End::Interrupted));
             }
-            if self.clock.now() >= deadline {
+            let now = self.clock.now();
+            if now >= deadline {
                 // What has arrived by the deadline counts, however late it is fetched.
                 self.receive_backlog(lanes)?;
                 break;
             }
-            if self.receive(lanes, true)? == 0 {
+            let may_nap = !lanes.iter().any(|lane| lane.expects_frames(now, ON_THE_WAY));
+            if self.receive(lanes, true)? == 0 && may_nap {
                 self.clock.sleep(NAP);
             }
         }
@@ -369,27 +379,33 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
     fn receive(&mut self, lanes: &mut [Lane], sending_is_over: bool) -> io::Result<usize> {
         let mut total = 0;
         for (index, (port, station)) in self.ports.iter_mut().zip(&self.stations).enumerate() {
+            // Read at the first frame: the others of its burst had arrived by then or arrive while it is handled.
+            let mut arrival = None;
             let received = port.receive_burst(MAX_BURST, &mut |bytes| match station.meaning(bytes) {
                 Meaning::Test(stamp) if stamp.trial != self.trial => self.stale += 1,
                 Meaning::Test(stamp) if stamp.stream == LEARNING_STREAM => {
                     self.learnt[index] = true;
                 }
-                Meaning::Test(stamp) => {
-                    if let Some(lane) = lanes.get_mut(usize::from(stamp.stream))
-                        && lane.to == index
-                        && stamp.sequence < lane.sent()
-                    {
-                        lane.tracker.record(stamp.sequence);
-                        lane.stragglers += u64::from(sending_is_over);
+                Meaning::Test(stamp) => match receiver_of(lanes, &stamp) {
+                    Some(lane) if lane.to == index => {
+                        let now = *arrival.get_or_insert_with(|| self.clock.now());
+                        lane.take(&stamp, now, sending_is_over);
+                    }
+                    Some(lane) => lane.misrouted[index] += 1,
+                    None => {}
+                },
+                Meaning::OtherVlan(stamp) if stamp.trial == self.trial => {
+                    if let Some(lane) = receiver_of(lanes, &stamp) {
+                        lane.misrouted[index] += 1;
                     }
                 }
                 Meaning::Damaged => {
-                    if let Some(lane) = lanes.iter_mut().find(|lane| lane.to == index) {
-                        lane.damaged += 1;
+                    if let Some(lane) = lanes.iter_mut().find(|lane| lane.receiving.to == index) {
+                        lane.receiving.damaged += 1;
                     }
                 }
                 Meaning::AddressWanted(question) => self.questions.push((index, question)),
-                Meaning::Foreign => {}
+                Meaning::OtherVlan(_) | Meaning::Foreign => {}
             })?;
             total += received;
         }
@@ -413,8 +429,8 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
             return self.invalid(reason, lanes);
         }
         for lane in lanes {
-            if let Err(spoiled) = lane.pacing.verdict(&self.timing.bounds, end == End::Loss) {
-                let name = self.ports[lane.from].name();
+            if let Err(spoiled) = lane.sending.pacing.verdict(&self.timing.bounds, end == End::Loss) {
+                let name = self.ports[lane.sending.from].name();
                 return self.invalid(format!("{name}: {spoiled}"), lanes);
             }
         }
@@ -479,6 +495,24 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
         Ok(counted)
     }
 
+    /// Gives and notes what ports and interfaces have counted during a trial. An interface that seems to have sent less
+    /// than was lost gets time: some network cards update their counters late.
+    fn settle(&mut self, lanes: &mut [Lane], before: &[Counted; 2]) -> io::Result<[Counted; 2]> {
+        let deadline = self.clock.now() + COUNTER_WAIT;
+        loop {
+            let after = self.counted(ReadFirst::Interface)?;
+            let during = [0, 1].map(|port| after[port].since(&before[port]));
+            for lane in lanes.iter_mut() {
+                lane.settle(&during);
+            }
+            let is_complete = lanes.iter().all(|lane| lane.lost_before_sent() == 0);
+            if is_complete || self.is_stopped() || self.clock.now() >= deadline {
+                return Ok(during);
+            }
+            self.clock.sleep(WINDOW);
+        }
+    }
+
     /// Why what the tester has received is not all that there was to receive.
     fn unseen(&self, during: &[Counted; 2]) -> Option<String> {
         (0..2).find_map(|port| {
@@ -503,6 +537,15 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
         ))
     }
 
+    /// Why what was lost was not the device's to lose.
+    fn lost_before_sent(&self, lanes: &[Lane]) -> Option<String> {
+        let lane = lanes.iter().find(|lane| lane.lost_before_sent() > 0)?;
+        let (count, name) = (lane.lost_before_sent(), self.ports[lane.sending.from].name());
+        Some(format!(
+            "{count} frames were lost in the tester before {name} sent them"
+        ))
+    }
+
     fn statistics(&mut self) -> io::Result<[Statistics; 2]> {
         let [first, second] = &mut self.ports;
         Ok([first.statistics()?, second.statistics()?])
@@ -513,49 +556,16 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
     }
 }
 
-fn totals(lanes: &[Lane]) -> (u64, u64) {
-    lanes.iter().fold((0, 0), |(intended, sent), lane| {
-        (intended + lane.intended(), sent + lane.sent())
-    })
+/// Whose a frame of the current trial is; nobody's when it was never sent.
+fn receiver_of<'l>(lanes: &'l mut [Lane], stamp: &Stamp) -> Option<&'l mut ReceivingLane> {
+    let lane = lanes.get_mut(usize::from(stamp.stream))?;
+    (stamp.sequence < lane.sending.sent()).then_some(&mut lane.receiving)
 }
 
-fn warnings(directions: &[DirectionReport], stale: u64) -> Vec<Warning> {
-    let damaged: u64 = directions.iter().map(|direction| direction.damaged).sum();
-    let mut warnings = Vec::new();
-    if stale > 0 {
-        warnings.push(Warning {
-            code: "stale-frames",
-            text: format!("{stale} frames of earlier trials arrived, not counted: the straggler wait is too short"),
-        });
-    }
-    if damaged > 0 {
-        warnings.push(Warning {
-            code: "damaged-frames",
-            text: format!("{damaged} frames arrived with a wrong checksum and count as lost"),
-        });
-    }
-    for direction in directions {
-        let DirectionReport { from, to, account, .. } = direction;
-        let lost = account.map_or(LostBy::default(), |account| account.lost);
-        for (count, what) in [
-            (
-                lost.tester_send,
-                format!("were lost in the tester before {from} sent them"),
-            ),
-            (
-                lost.tester_receive,
-                format!("were lost in the tester after {to} received them"),
-            ),
-        ] {
-            if count > 0 {
-                warnings.push(Warning {
-                    code: "lost-in-tester",
-                    text: format!("{count} frames {what}: not the device's loss"),
-                });
-            }
-        }
-    }
-    warnings
+fn totals(lanes: &[Lane]) -> (u64, u64) {
+    lanes.iter().fold((0, 0), |(intended, sent), lane| {
+        (intended + lane.sending.intended(), sent + lane.sending.sent())
+    })
 }
 
 /// A frame that may be lost: a port that is busy or down now is noticed elsewhere.

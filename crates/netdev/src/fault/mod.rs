@@ -149,10 +149,11 @@ impl<P: Port> Port for FaultyPort<P> {
         if self.push_out()? > 0 {
             return Ok(0);
         }
-        let now = (self.now)();
         let count = count.min(MAX_BURST);
         for index in 0..count {
             let len = fill(index, &mut self.buffer).min(self.buffer.len());
+            // A burst takes time to fill: the delay of its last frame does not begin with its first.
+            let now = (self.now)();
             let frame = &self.buffer[..len];
             if (self.victims)(frame) {
                 self.sending.pass(frame, now);

@@ -1,0 +1,57 @@
+use brimful_frame::Stamp;
+use brimful_trial::Nanoseconds;
+
+use crate::delay::{DelayRecord, since_stamp};
+use crate::{Arrival, SentHistory, Tracker, certainly_lost};
+
+/// The receiving half of one direction of one trial. Of the sending half it knows how many frames were sent.
+pub(crate) struct ReceivingLane {
+    pub(crate) to: usize,
+    pub(crate) tracker: Tracker,
+    pub(crate) stragglers: u64,
+    pub(crate) damaged: u64,
+    pub(crate) delay: DelayRecord,
+    /// Frames of this direction that arrived where they should not, by port.
+    pub(crate) misrouted: [u64; 2],
+    history: SentHistory,
+}
+
+impl ReceivingLane {
+    /// For up to `count` frames.
+    pub(crate) fn new(to: usize, count: u64) -> Self {
+        Self {
+            to,
+            tracker: Tracker::new(count),
+            stragglers: 0,
+            damaged: 0,
+            delay: DelayRecord::new(count),
+            misrouted: [0; 2],
+            history: SentHistory::default(),
+        }
+    }
+
+    /// Counts a frame of this direction that arrived at its port.
+    pub(crate) fn take(&mut self, stamp: &Stamp, now: Nanoseconds, sending_is_over: bool) {
+        let arrival = self.tracker.record(stamp.sequence);
+        if matches!(arrival, Arrival::InOrder | Arrival::Reordered) {
+            let delay = since_stamp(stamp.timestamp, now);
+            self.delay.record(stamp.sequence, delay, arrival == Arrival::InOrder);
+            self.stragglers += u64::from(sending_is_over);
+        }
+    }
+
+    /// All frames of this direction that its port was given.
+    pub(crate) fn seen(&self) -> u64 {
+        let intact = self.tracker.received() + self.tracker.duplicated() + self.tracker.late();
+        intact + self.damaged + self.misrouted[self.to]
+    }
+
+    /// Notes how many frames have been sent by now.
+    pub(crate) fn note_sent(&mut self, now: Nanoseconds, sent: u64, keep: Nanoseconds) {
+        self.history.note(now, sent, keep);
+    }
+
+    pub(crate) fn certainly_lost(&mut self, now: Nanoseconds, grace: Nanoseconds, silence: Nanoseconds) -> u64 {
+        certainly_lost(&mut self.tracker, &self.history, now, grace, silence)
+    }
+}

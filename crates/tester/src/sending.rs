@@ -1,0 +1,97 @@
+use brimful_frame::{Stamp, TIMESTAMP_MASK};
+use brimful_netdev::{MAX_BURST, Port};
+use brimful_trial::Nanoseconds;
+
+use crate::{CatchUp, Clock, PacingRecord, Schedule, Stream};
+
+/// The sending half of one direction of one trial.
+pub(crate) struct SendingLane {
+    pub(crate) from: usize,
+    pub(crate) pacing: PacingRecord,
+    pub(crate) sent_into_full_queue: u64,
+    schedule: Schedule,
+    catch_up: CatchUp,
+    last_sent: Nanoseconds,
+    next: u64,
+}
+
+/// What tells the frames of one trial and direction from all others.
+#[derive(Clone, Copy)]
+pub(crate) struct Identity {
+    pub(crate) trial: u16,
+    pub(crate) stream: u8,
+}
+
+impl SendingLane {
+    pub(crate) fn new(from: usize, schedule: Schedule) -> Self {
+        Self {
+            from,
+            pacing: PacingRecord::new(schedule),
+            sent_into_full_queue: 0,
+            schedule,
+            catch_up: CatchUp::new(&schedule),
+            last_sent: schedule.start(),
+            next: 0,
+        }
+    }
+
+    /// Sends what is due by `now`, as far as catching up is allowed to go, and gives how many frames left.
+    pub(crate) fn send_due<P: Port>(
+        &mut self,
+        port: &mut P,
+        stream: &Stream,
+        identity: Identity,
+        clock: &impl Clock,
+        now: Nanoseconds,
+    ) -> std::io::Result<usize> {
+        self.pacing.turn(now, self.next);
+        let due = self.schedule.due_by(now) - self.next;
+        let burst = due.min(self.catch_up.credit(now)).min(MAX_BURST as u64) as usize;
+        if burst == 0 {
+            return Ok(0);
+        }
+        let first = self.next;
+        let sent = port.send_burst(burst, &mut |index, buffer| {
+            let stamp = Stamp {
+                trial: identity.trial,
+                stream: identity.stream,
+                // Not `now`: the frames before it in the burst, and the other direction's, took their time.
+                timestamp: clock.now().0 & TIMESTAMP_MASK,
+                sequence: first + index as u64,
+            };
+            stream.fill(buffer, stamp)
+        })?;
+        if sent > 0 {
+            self.pacing.sent(now, first, sent as u64);
+            self.catch_up.spend(now, sent as u64);
+            self.last_sent = now;
+            self.next += sent as u64;
+        }
+        Ok(sent)
+    }
+
+    pub(crate) fn sent(&self) -> u64 {
+        self.next
+    }
+
+    /// When the last frame was sent.
+    pub(crate) fn last_sent(&self) -> Nanoseconds {
+        self.last_sent
+    }
+
+    pub(crate) fn intended(&self) -> u64 {
+        self.schedule.count()
+    }
+
+    pub(crate) fn has_sent_all(&self) -> bool {
+        self.next == self.schedule.count()
+    }
+
+    pub(crate) fn next_due(&self) -> Nanoseconds {
+        self.schedule.due(self.next)
+    }
+
+    pub(crate) fn end(&self) -> Nanoseconds {
+        self.schedule.end()
+    }
+}

@@ -1,0 +1,40 @@
+use crate::{DirectionReport, LostBy, Warning};
+
+/// What a reader of the counts of a trial should know, `stale` being the frames of earlier trials that arrived.
+pub(crate) fn warnings(directions: &[DirectionReport], stale: u64) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let mut warn_of = |code, count: u64, what: &str| {
+        if count > 0 {
+            let text = format!("{count} frames {what}");
+            warnings.push(Warning { code, text });
+        }
+    };
+    let sum = |count: fn(&DirectionReport) -> u64| directions.iter().map(count).sum();
+    warn_of(
+        "stale-frames",
+        stale,
+        "of earlier trials arrived, not counted: the straggler wait is too short",
+    );
+    warn_of(
+        "damaged-frames",
+        sum(|direction| direction.damaged),
+        "arrived with a wrong checksum and count as lost",
+    );
+    warn_of(
+        "misrouted-frames",
+        sum(|direction| direction.misrouted),
+        "arrived on the port that sent them or on another VLAN, where they do not count as received",
+    );
+    for direction in directions {
+        let DirectionReport { from, to, account, .. } = direction;
+        let lost = account.map_or(LostBy::default(), |account| account.lost);
+        for (count, what) in [
+            (lost.tester_send, format!("before {from} sent them")),
+            (lost.tester_receive, format!("after {to} received them")),
+        ] {
+            let what = format!("were lost in the tester {what}: not the device's loss");
+            warn_of("lost-in-tester", count, &what);
+        }
+    }
+    warnings
+}

@@ -1,0 +1,88 @@
+//! The delay that is told is the one that was injected.
+
+use std::time::Duration;
+
+use brimful_netdev::Faults;
+use brimful_tester::{MeasureRequest, Reply};
+
+use crate::bed::{Bed, RUNNING, counted, plan};
+
+#[test]
+fn an_injected_delay_is_the_delay() {
+    for delay_us in [0, 50, 1000, 30_000] {
+        let faults = Faults {
+            delay: Duration::from_micros(delay_us),
+            ..Faults::default()
+        };
+        let bed = Bed {
+            faults: [faults, Faults::default()],
+            ..Bed::default()
+        };
+        let report = counted(bed.tester(&RUNNING).measure(&plan(20_000.0, None)).unwrap());
+        let [there, back] = &report.directions[..] else {
+            panic!("{report:?}");
+        };
+        let delay = there.delay.as_ref().expect("frames arrived");
+        // A look at the clock takes 1 us, and the loop looks at it a few times before it comes round; beyond 20 ms it
+        // may sleep for 200 us.
+        let slack = if delay_us > 20_000 { 220e-6 } else { 10e-6 };
+        let expected = delay_us as f64 * 1e-6..delay_us as f64 * 1e-6 + slack;
+        for time in [delay.min_s, delay.mean_s, delay.p50_s, delay.p99_s, delay.max_s] {
+            assert!(expected.contains(&time), "{delay_us} us: {delay:?}");
+        }
+        assert_eq!((delay.frames, there.lost), (2000, 0));
+        assert!(delay.jitter_s.is_some_and(|jitter| jitter <= slack), "{delay:?}");
+        assert!(
+            back.delay.as_ref().is_some_and(|delay| delay.max_s <= 220e-6),
+            "{back:?}"
+        );
+    }
+}
+
+#[test]
+fn a_reply_tells_the_delay_and_its_detail_when_asked() {
+    let slow = Faults {
+        delay: Duration::from_millis(1),
+        loss: 0.3,
+        ..Faults::default()
+    };
+    for detail in [false, true] {
+        let bed = Bed {
+            faults: [Faults::default(), slow],
+            ..Bed::default()
+        };
+        let outcome = bed.tester(&RUNNING).measure(&plan(20_000.0, None)).unwrap();
+        let line = format!(r#"{{"id": 1, "load": 20000, "duration_s": 0.1, "detail": {detail}}}"#);
+        let request: MeasureRequest = serde_json::from_str(&line).unwrap();
+        let reply = serde_json::to_value(Reply::of_trial(request, outcome)).unwrap();
+        let delay = &reply["directions"][1]["delay"];
+        assert_eq!(reply["delay_p99_s"], delay["p99_s"]);
+        assert!(delay["p99_s"].as_f64().is_some_and(|p99| p99 >= 0.001), "{reply}");
+        assert_eq!(delay["histogram"].is_string(), detail, "{reply}");
+        let Some(batches) = delay.get("batches") else {
+            assert!(!detail);
+            continue;
+        };
+        let batches: Vec<(u64, f64)> = serde_json::from_value(batches.clone()).unwrap();
+        assert_eq!(batches.len(), 32);
+        assert_eq!(batches.iter().map(|batch| batch.0).sum::<u64>(), delay["frames"]);
+        assert!(batches.iter().all(|batch| batch.0 < 63 && batch.1 >= 0.001), "{reply}");
+    }
+}
+
+#[test]
+fn without_arrivals_there_is_no_delay() {
+    let faults = Faults {
+        loss: 1.0,
+        ..Faults::default()
+    };
+    let bed = Bed {
+        faults: [faults; 2],
+        ..Bed::default()
+    };
+    let outcome = bed.tester(&RUNNING).measure(&plan(1000.0, None)).unwrap();
+    let request = serde_json::from_str(r#"{"id": 1, "load": 1000, "duration_s": 0.1}"#).unwrap();
+    let reply = serde_json::to_value(Reply::of_trial(request, outcome)).unwrap();
+    assert_eq!(reply.get("delay_p99_s"), None, "{reply}");
+    assert_eq!(reply["directions"][0].get("delay"), None, "{reply}");
+}

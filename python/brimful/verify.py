@@ -63,7 +63,9 @@ class TrialLog:
         except ValueError as error:
             raise UsageError(str(error)) from error
         self.goals = goals
+        self._trials = trials
         for trial in trials:
+            _check_delay(goals, trial)
             try:
                 self._controller.record(
                     trial.load,
@@ -73,6 +75,7 @@ class TrialLog:
                     trial.lost,
                     trial.effective_duration_s,
                     trial.stopped_early,
+                    trial.delay_p99_s,
                 )
             except (ValueError, OverflowError) as error:
                 message = f"trial {trial.seq}: {error}"
@@ -86,6 +89,11 @@ class TrialLog:
         """Classify one load for the goal with this index."""
         return msgspec.json.decode(self._controller.assess_json(load, goal), type=Assessment)
 
+    def delays_s(self, load: float) -> list[float]:
+        """Give the 99th percentiles of the delay of the trials at a load, in seconds, as far as they are known."""
+        found = [trial.delay_p99_s for trial in self._trials if trial.load == load]
+        return [delay for delay in found if delay is not None]
+
     def results(self, stopped: str | None = None) -> list[GoalResult]:
         """Give the goal results that the trials support; ``stopped`` says why the search ended early, if it did."""
         if stopped is not None:
@@ -94,6 +102,15 @@ class TrialLog:
             msgspec.convert({"kind": "goal_result", "goal": goal.name, **result}, GoalResult)
             for goal, result in zip(self.goals, json.loads(self._controller.results_json()), strict=True)
         ]
+
+
+def _check_delay(goals: list[Goal], trial: Trial) -> None:
+    """Refuse to judge a trial by a delay that nobody measured."""
+    silent = trial.delay_p99_s is None and trial.lost < trial.sent and not trial.stopped_early
+    for goal in goals:
+        if silent and goal.delay_limit_s is not None:
+            message = f"trial {trial.seq}: goal {goal.name!r} has a delay limit, but the trial has no delay_p99_s"
+            raise RecordError(message)
 
 
 class OpenLog(msgspec.Struct, frozen=True):
@@ -188,6 +205,7 @@ _NUMBERS = {
     "lost": ("lost", "loss", "loss_count"),
     "intended": ("intended", "intended_count"),
     "effective_duration_s": ("effective_duration_s", "effective_duration"),
+    "delay_p99_s": ("delay_p99_s", "delay_p99"),
 }
 _REQUIRED = ("load", "duration_s", "sent", "lost")
 
@@ -195,8 +213,8 @@ _REQUIRED = ("load", "duration_s", "sent", "lost")
 def read_foreign_log(path: Path) -> list[Trial]:
     """Read a trial log of another tool: CSV with a header, or JSON Lines, told apart by content.
 
-    Each row has ``load`` (units/s), ``duration`` (s), ``sent`` and ``lost`` (counts); ``intended`` and
-    ``effective_duration`` may follow. Other columns are ignored.
+    Each row has ``load`` (units/s), ``duration`` (s), ``sent`` and ``lost`` (counts); ``intended``,
+    ``effective_duration`` (s) and ``delay_p99_s`` may follow. Other columns are ignored.
 
     Raises
     ------
@@ -258,6 +276,9 @@ def _foreign_trial(row: dict[str, Any], seq: int, where: str) -> Trial:
         if field in values and values[field] <= 0:
             message = f"{where}: {field} is {values[field]:g}; it must be above 0"
             raise RecordError(message)
+    if not 0 <= values.get("delay_p99_s", 0.0) <= 1e9:
+        message = f"{where}: delay_p99_s is {values['delay_p99_s']:g}; it must be 0 or more"
+        raise RecordError(message)
     if values["lost"] > values["sent"]:
         message = f"{where}: lost {values['lost']:g} is above sent {values['sent']:g}"
         raise RecordError(message)
@@ -269,6 +290,7 @@ def _foreign_trial(row: dict[str, Any], seq: int, where: str) -> Trial:
         sent=int(values["sent"]),
         lost=int(values["lost"]),
         effective_duration_s=values.get("effective_duration_s"),
+        delay_p99_s=values.get("delay_p99_s"),
     )
 
 

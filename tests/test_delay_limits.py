@@ -6,7 +6,7 @@ import sys
 
 import brimful as package
 import pytest
-from brimful.errors import RecordError, UsageError
+from brimful.errors import UsageError
 from brimful.explain import explanation
 from brimful.goals import parse_goal
 from brimful.measurers.command import trial_output
@@ -189,12 +189,28 @@ def test_reports_call_the_same_trials_high_loss_as_the_engine(lost, delay, limit
 
 
 def test_trials_without_a_delay_cannot_be_judged_by_it(tmp_path):
-    with pytest.raises(RecordError, match="trial 0: goal 'ndr' has a delay limit, but the trial has no delay_p99_s"):
-        TrialLog([goal(delay=1e-3)], [_trial()], (1e6, 1e6))
-    TrialLog([goal(delay=1e-3)], [_trial(lost=1000)], (1e6, 1e6))
-    (tmp_path / "log").write_text("load,duration,sent,lost\n1000000,1,1000,0\n")
-    finished = brimful("verify", "log", "--goal", "loss=0,delay=1ms", cwd=tmp_path, check=2)
-    assert "has no delay_p99_s" in finished.stderr
+    (tmp_path / "log").write_text("load,duration,sent,lost\n1000000,1,1000,1000\n1000000,1,1000,0\n")
+    brimful("search", "-m", "sim:sharp", "--preset", "quick", "--out", "run", "--quiet", cwd=tmp_path, check=0)
+    for log in ("log", "run"):
+        finished = brimful("verify", log, "--goal", "loss=0,delay=1ms", cwd=tmp_path, check=2)
+        complaint = "no delay_p99_s is recorded, but goal 'ndr' has a delay limit"
+        assert finished.stderr.strip().endswith(complaint), finished.stderr
+        assert f"{log}: trial " in finished.stderr
+    (tmp_path / "log").write_text("load,duration,sent,lost\n1000000,1,1000,1000\n")
+    assert "upper" in brimful("verify", "log", "--goal", "loss=0,delay=1ms", cwd=tmp_path).stdout
+
+
+def test_a_spoiled_trial_that_counts_as_loss_needs_no_delay(tmp_path):
+    (tmp_path / "tester.py").write_text(TESTER.replace("REPLY", "{'invalid': 'off schedule', 'intended': 1000}"))
+    brimful(
+        "search", "-m", f"cmd:{sys.executable} tester.py", "--goal", "loss=0,delay=1ms", "--on-invalid", "loss",
+        "--out", "run", "--quiet", cwd=tmp_path, check=1,
+    )  # fmt: skip
+    file = read_run(tmp_path / "run")
+    assert file.goal_results[0].reason == "min-load-is-upper-bound"
+    assert all(trial.delay_p99_s is None for trial in file.trials)
+    brimful("verify", "run", cwd=tmp_path, check=0)
+    brimful("report", "run", cwd=tmp_path, check=0)
 
 
 @pytest.mark.parametrize(

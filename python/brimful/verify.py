@@ -65,7 +65,6 @@ class TrialLog:
         self.goals = goals
         self._trials = trials
         for trial in trials:
-            _check_delay(goals, trial)
             try:
                 self._controller.record(
                     trial.load,
@@ -104,15 +103,6 @@ class TrialLog:
         ]
 
 
-def _check_delay(goals: list[Goal], trial: Trial) -> None:
-    """Refuse to judge a trial by a delay that nobody measured."""
-    silent = trial.delay_p99_s is None and trial.lost < trial.sent and not trial.stopped_early
-    for goal in goals:
-        if silent and goal.delay_limit_s is not None:
-            message = f"trial {trial.seq}: goal {goal.name!r} has a delay limit, but the trial has no delay_p99_s"
-            raise RecordError(message)
-
-
 class OpenLog(msgspec.Struct, frozen=True):
     """A log that was read: a record of brimful with its claims, or one of another tool that claims nothing."""
 
@@ -130,6 +120,8 @@ def open_log(path: Path, goals: list[Goal] | None) -> OpenLog:
     ------
     UsageError
         When a log of another tool comes without goals.
+    RecordError
+        When it cannot be read, or the goals given limit a delay that it does not have.
     """
     if is_run(path):
         file = read_run(path)
@@ -137,13 +129,26 @@ def open_log(path: Path, goals: list[Goal] | None) -> OpenLog:
             message = f"{path}: the subject of this run is a {file.run.subject}: it has no trials to judge"
             raise UsageError(message)
         trials, limits = file.counted(), (file.run.min_load, file.run.max_load)
+        _check_delays(path, goals or [], trials)
         return OpenLog(TrialLog(goals or file.run.goals, trials, limits), trials, None if goals else file)
     if goals is None:
         message = f"{path}: a log of another tool names no goals; give --preset or --goal"
         raise UsageError(message)
     trials = read_foreign_log(path)
+    _check_delays(path, goals, trials)
     loads = [trial.load for trial in trials]
     return OpenLog(TrialLog(goals, trials, (min(loads), max(loads))), trials, None)
+
+
+def _check_delays(path: Path, goals: list[Goal], trials: list[Trial]) -> None:
+    """Refuse to judge trials by delays that nobody measured."""
+    limited = [goal for goal in goals if goal.delay_limit_s is not None]
+    for trial in trials if limited else []:
+        if trial.delay_p99_s is None and trial.lost < trial.sent and not trial.stopped_early:
+            message = (
+                f"{path}: trial {trial.seq}: no delay_p99_s is recorded, but goal {limited[0].name!r} has a delay limit"
+            )
+            raise RecordError(message)
 
 
 def verify(opened: OpenLog) -> Verification:

@@ -6,9 +6,10 @@ import sys
 
 import brimful as package
 import pytest
+from brimful import _core
 from brimful.errors import UsageError
 from brimful.explain import explanation
-from brimful.goals import parse_goal
+from brimful.goals import parse_goal, problem_json
 from brimful.measurers.command import trial_output
 from brimful.records import Trial, read_run
 from brimful.report.trials import exceeds
@@ -110,6 +111,14 @@ def test_a_measurer_that_tells_no_delay_is_refused_before_the_search(tmp_path):
     assert "has a delay limit, but the measurer 'sim:sharp' tells no delay" in finished.stderr
     assert len(finished.stderr.splitlines()) == 1
     assert not (tmp_path / "run").exists()
+
+
+def test_simulated_searches_need_a_system_with_a_delay_too():
+    problem = problem_json([goal(delay=1e-3)], 1e4, 14.88e6)
+    with pytest.raises(ValueError, match=r"goal \"ndr\" has a delay limit, but sim:sharp tells no delay; add delay="):
+        _core.simulate(problem, "straddle", "sharp", [1])
+    (search,) = json.loads(_core.simulate(problem, "straddle", "sharp,delay=20us", [1]))
+    assert search["goals"][0]["conditional_throughput"] == pytest.approx(0.98 * search["capacity"], rel=0.006)
 
 
 TESTER = """

@@ -14,7 +14,7 @@ BRIMFUL = [sys.executable, "-m", "brimful"]
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def goal(name="ndr", loss=0.0, exceed=0.5, trial=1.0, duration_sum=21.0, initial=None, width=0.005):
+def goal(name="ndr", loss=0.0, exceed=0.5, trial=1.0, duration_sum=21.0, initial=None, width=0.005, delay=None):
     return Goal(
         name=name,
         loss_ratio=loss,
@@ -23,6 +23,7 @@ def goal(name="ndr", loss=0.0, exceed=0.5, trial=1.0, duration_sum=21.0, initial
         duration_sum_s=duration_sum,
         initial_trial_duration_s=trial if initial is None else initial,
         width=width,
+        delay_limit_s=delay,
     )
 
 

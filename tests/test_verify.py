@@ -17,9 +17,16 @@ JSONL = """{"load": 1e6, "duration": 60, "sent": 60000000, "lost": 0}
 """
 
 
-def trial(seq, load, duration, lost, sent=1000, effective=None):
+def trial(seq, load, duration, lost, sent=1000, effective=None, delay=None):
     return Trial(
-        seq=seq, load=load, duration_s=duration, intended=sent, sent=sent, lost=lost, effective_duration_s=effective
+        seq=seq,
+        load=load,
+        duration_s=duration,
+        intended=sent,
+        sent=sent,
+        lost=lost,
+        effective_duration_s=effective,
+        delay_p99_s=delay,
     )
 
 
@@ -29,6 +36,8 @@ def naive_verdict(goal, trials):
     for one in trials:
         weight = Fraction(str(one.effective_duration_s if one.effective_duration_s is not None else one.duration_s))
         high = Fraction(one.lost, one.sent) > Fraction(str(goal.loss_ratio))
+        if goal.delay_limit_s is not None and one.delay_p99_s is not None:
+            high |= Fraction(str(one.delay_p99_s)) > Fraction(str(goal.delay_limit_s))
         if one.duration_s >= goal.final_trial_duration_s:
             full_low, full_high = full_low + (not high) * weight, full_high + high * weight
         else:
@@ -45,7 +54,14 @@ def naive_verdict(goal, trials):
 
 durations = st.sampled_from([0.1, 0.3, 0.7, 1.0, 1.5, 60.0])
 trials_at_one_load = st.lists(
-    st.tuples(durations, st.sampled_from([0, 1, 5, 6, 1000]), st.none() | durations), min_size=1, max_size=30
+    st.tuples(
+        durations,
+        st.sampled_from([0, 1, 5, 6, 1000]),
+        st.none() | durations,
+        st.sampled_from([0.0, 20e-6, 1e-3, 0.001000001]),
+    ),
+    min_size=1,
+    max_size=30,
 )
 
 
@@ -55,11 +71,13 @@ trials_at_one_load = st.lists(
     st.sampled_from([0.0, 0.2, 0.5, 0.75]),
     st.sampled_from([0.1, 1.0, 60.0]),
     st.sampled_from([1.0, 2.1, 21.0, 120.0]),
+    st.sampled_from([None, 1e-9, 20e-6, 1e-3]),
 )
-def test_verdicts_equal_the_naive_twin(rows, loss, exceed, final, duration_sum):
-    wanted = goal(loss=loss, exceed=exceed, trial=final, duration_sum=duration_sum, initial=0.1)
+def test_verdicts_equal_the_naive_twin(rows, loss, exceed, final, duration_sum, limit):
+    wanted = goal(loss=loss, exceed=exceed, trial=final, duration_sum=duration_sum, initial=0.1, delay=limit)
     trials = [
-        trial(seq, 1e6, duration, lost, effective=effective) for seq, (duration, lost, effective) in enumerate(rows)
+        trial(seq, 1e6, duration, lost, effective=effective, delay=delay)
+        for seq, (duration, lost, effective, delay) in enumerate(rows)
     ]
     found = TrialLog([wanted], trials, (1e6, 1e6)).assess(1e6, 0)
     assert found.verdict == naive_verdict(wanted, trials)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from brimful import units
 from brimful.records import Goal
 from brimful.verify import Assessment
@@ -9,7 +11,7 @@ from brimful.verify import Assessment
 _VERDICTS = {"lower-bound": "is a lower bound", "upper-bound": "is an upper bound", "undecided": "is undecided"}
 
 
-def explanation(goal: Goal, load: float, found: Assessment) -> str:
+def explanation(goal: Goal, load: float, found: Assessment, delays_s: Sequence[float] = ()) -> str:
     """Say why a load is an upper bound, a lower bound or undecided (MLRsearch-15 Load Classification).
 
     Parameters
@@ -20,11 +22,13 @@ def explanation(goal: Goal, load: float, found: Assessment) -> str:
         Units per second.
     found
         What its trials say.
+    delays_s
+        99th percentiles of the delay of its trials, for a goal with a delay limit.
     """
     claim = f"{units.format_load(load, digits=6)} {_VERDICTS[found.verdict]} for {goal.name}"
     if found.trials == 0:
         return f"{claim}: it was never measured."
-    return f"{claim}: {_reason(goal, found)} ({_sums(goal, found)})."
+    return f"{claim}: {_reason(goal, found)} ({_sums(goal, found)}{_delays(goal, delays_s)})."
 
 
 def _reason(goal: Goal, found: Assessment) -> str:
@@ -45,13 +49,27 @@ def _reason(goal: Goal, found: Assessment) -> str:
 
 def _sums(goal: Goal, found: Assessment) -> str:
     sums = found.sums
+    slow = "" if goal.delay_limit_s is None else f" or a p99 delay above {units.format_delay(goal.delay_limit_s)}"
     text = (
-        f"high-loss means a loss ratio above {units.format_ratio(goal.loss_ratio)}; full-length trials:"
+        f"high-loss means a loss ratio above {units.format_ratio(goal.loss_ratio)}{slow}; full-length trials:"
         f" {_seconds(sums.full_low_s)} low-loss, {_seconds(sums.full_high_s)} high-loss"
     )
     if sums.short_low_s or sums.short_high_s:
         text += f"; short ones: {_seconds(sums.short_low_s)} low-loss, {_seconds(sums.short_high_s)} high-loss"
     return f"{text}; {found.trials} trial{'s' if found.trials != 1 else ''}"
+
+
+def _delays(goal: Goal, delays_s: Sequence[float]) -> str:
+    if goal.delay_limit_s is None or not delays_s:
+        return ""
+    limit = units.nanoseconds(goal.delay_limit_s)
+    slow = sum(units.nanoseconds(delay) > limit for delay in delays_s)
+    if not slow:
+        return f"; p99 delay {units.format_delay(max(delays_s))} at most"
+    return (
+        f"; p99 delay {units.format_delay(max(delays_s))} at most, above the limit"
+        f" {units.format_delay(goal.delay_limit_s)} in {slow} trial{'s' if slow != 1 else ''}"
+    )
 
 
 def _seconds(value: float) -> str:

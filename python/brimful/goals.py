@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 class SearchGoal(msgspec.Struct, frozen=True, kw_only=True):
     """What to find: one loss ratio, and how much evidence decides about a load (MLRsearch-15 Search Goal).
 
+    A trial above the delay limit is a high-loss trial whatever it lost. MLRsearch-15 has no such limit.
+
     Parameters
     ----------
     loss_ratio
@@ -33,6 +35,9 @@ class SearchGoal(msgspec.Struct, frozen=True, kw_only=True):
         The shortest trial to select; seconds, default ``final_trial_duration``.
     width
         ``(upper - lower) / upper`` at which the search for this goal ends.
+    delay_limit_s
+        A trial whose delay (99th percentile) is strictly above this is a high-loss trial too; seconds, default: none.
+        It takes a measurer that tells the delay.
     name
         What to call it; default ``ndr`` without loss and ``pdr`` with.
 
@@ -48,6 +53,7 @@ class SearchGoal(msgspec.Struct, frozen=True, kw_only=True):
     duration_sum: float | None = None
     initial_trial_duration: float | None = None
     width: float | None = 0.005
+    delay_limit_s: float | None = None
     name: str | None = None
 
     def record(self, name: str) -> Goal:
@@ -61,6 +67,7 @@ class SearchGoal(msgspec.Struct, frozen=True, kw_only=True):
             duration_sum_s=final if self.duration_sum is None else self.duration_sum,
             initial_trial_duration_s=final if self.initial_trial_duration is None else self.initial_trial_duration,
             width=self.width,
+            delay_limit_s=self.delay_limit_s,
         )
 
 
@@ -189,7 +196,7 @@ def problem_json(
     return json.dumps(problem)
 
 
-_ATTRIBUTES = ("name", "loss", "exceed", "trial", "sum", "initial", "width")
+_ATTRIBUTES = ("name", "loss", "delay", "exceed", "trial", "sum", "initial", "width")
 
 
 def parse_goal(text: str) -> SearchGoal:
@@ -198,6 +205,8 @@ def parse_goal(text: str) -> SearchGoal:
     >>> goal = parse_goal("name=pdr,loss=0.5%,exceed=50%,trial=1s,sum=21s,width=0.5%")
     >>> goal.loss_ratio, goal.duration_sum
     (0.005, 21.0)
+    >>> parse_goal("loss=0,delay=1ms").delay_limit_s
+    0.001
 
     Raises
     ------
@@ -234,4 +243,5 @@ def _goal_of(given: dict[str, str]) -> SearchGoal:
         duration_sum=units.parse_duration(given["sum"]) if "sum" in given else None,
         initial_trial_duration=units.parse_duration(given["initial"]) if "initial" in given else None,
         width=units.parse_ratio(given.get("width", "0.5%")),
+        delay_limit_s=units.parse_duration(given["delay"]) if "delay" in given else None,
     )

@@ -13,7 +13,7 @@ from brimful import __version__, units
 from brimful.errors import UsageError
 from brimful.measurers.base import Description, Measurer
 from brimful.records import SCHEMA, Goal, RecordWriter, Run, Warning
-from brimful.run_loop import FailurePolicy, Plan, Progress, SearchLoop, SearchResult
+from brimful.run_loop import FailurePolicy, Plan, Progress, SearchLoop, SearchResult, check_delay_limits
 from brimful.runs import RECORD_NAME, find_run, fingerprint, host_facts, new_run_directory, now
 
 NEAR_CEILING = 0.9
@@ -85,6 +85,7 @@ def run_search(
     run = saved.run if saved is not None else _begin(request, measurer, description, note)
     plan = _plan(request, run)
     _check_resolution(plan, description)
+    check_delay_limits(plan.goals, description)
     plan.controller()  # refuses goals that cannot be searched for before anything is written
     path = saved.path if saved is not None else new_run_directory(out) / RECORD_NAME
     with RecordWriter(path) as writer:
@@ -125,6 +126,7 @@ def _begin(request: SearchRequest, measurer: Measurer, description: Description,
             "contract": description.contract,
             "ceiling": ceiling,
             "can_stop_early": description.can_stop_early,
+            "tells_delay": description.tells_delay,
             "virtual_time": description.virtual_time,
         },
         goals=request.goals,

@@ -33,6 +33,8 @@ class Goal(msgspec.Struct, frozen=True, omit_defaults=True):
     duration_sum_s: float
     initial_trial_duration_s: float
     width: float | None = None
+    delay_limit_s: float | None = None
+    """A trial with a `Trial.delay_p99_s` above this is a high-loss trial too."""
 
 
 class Run(msgspec.Struct, frozen=True, omit_defaults=True, tag="run", tag_field="kind"):
@@ -88,6 +90,8 @@ class Trial(msgspec.Struct, frozen=True, omit_defaults=True, tag="trial", tag_fi
     elapsed_s: float = 0.0
     """Wall time of the whole trial, waits included."""
     stopped_early: bool = False
+    delay_p99_s: float | None = None
+    """99th percentile of the delay, largest of all directions; null where nothing arrived or it was not measured."""
     phase: int | None = None
     """Phase or target of the strategy, where it has such."""
     invalid: str | None = None

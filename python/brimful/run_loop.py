@@ -91,6 +91,23 @@ class Progress(msgspec.Struct, frozen=True):
     trials: int
 
 
+def check_delay_limits(goals: Sequence[Goal], description: Description) -> None:
+    """Refuse goals with a delay limit where the measurer tells no delay: no trial could ever keep it.
+
+    Raises
+    ------
+    UsageError
+        Naming the goal and the measurer.
+    """
+    for goal in goals:
+        if goal.delay_limit_s is not None and not description.tells_delay:
+            message = (
+                f"goal {goal.name!r} has a delay limit, but the measurer {description.name!r} tells no delay;"
+                " leave the limit out or take a measurer that tells it"
+            )
+            raise UsageError(message)
+
+
 class SearchResult(msgspec.Struct, frozen=True):
     """What a search found."""
 
@@ -244,6 +261,7 @@ class SearchLoop:
         policy, problem = None, ""
         try:
             output = self._measurer.measure(load, duration_s, stop_above=stop_above)
+            self._check_delay(output, load)
         except InvalidTrialError as error:
             policy, problem = self._plan.on_invalid, f"invalid trial at {load:g}/s: {error}"
             output = self._output_of_failure(load, duration_s, error.reply)
@@ -264,6 +282,7 @@ class SearchLoop:
             start_s=round(start_s, 6),
             elapsed_s=round(self._elapsed_s() - start_s, 6),
             stopped_early=output.stopped_early,
+            delay_p99_s=output.delay_p99_s,
             phase=self._controller.phase(),
             invalid=invalid,
             duplicated=output.duplicated,
@@ -277,6 +296,16 @@ class SearchLoop:
         self._trials.append(trial)
         self._note_wait(trial)
         return trial, policy, problem
+
+    def _check_delay(self, output: TrialOutput, load: float) -> None:
+        """Refuse a trial that says nothing of its delay where a goal limits it.
+
+        It may be silent if nothing arrived, or if it was stopped because its loss is certain to be too high.
+        """
+        limited = any(goal.delay_limit_s is not None for goal in self._plan.goals)
+        if limited and output.delay_p99_s is None and output.lost < output.sent and not output.stopped_early:
+            message = f"trial at {load:g}/s: delay_p99_s is missing, and a goal has a delay limit"
+            raise TrialFailedError(message)
 
     def _output_of_failure(self, load: float, duration_s: float, reply: dict[str, Any]) -> TrialOutput:
         """Give what a spoiled trial counted, or total loss where it counted nothing that can be."""
@@ -298,6 +327,7 @@ class SearchLoop:
             trial.lost,
             trial.effective_duration_s,
             trial.stopped_early,
+            trial.delay_p99_s,
         )
 
     def _record_bounds(self, seq: int) -> None:
@@ -394,8 +424,10 @@ def search(
     True
     """
     measurer = measure if hasattr(measure, "describe") else FunctionMeasurer(getattr(measure, "measure", measure))
+    named = named_goals(goals)
+    check_delay_limits(named, measurer.describe())
     plan = Plan(
-        goals=named_goals(goals),
+        goals=named,
         min_load=min_load,
         max_load=max_load,
         strategy=strategy,

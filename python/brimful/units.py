@@ -142,6 +142,27 @@ def format_duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min" if minutes % 60 else f"{minutes // 60} h"
 
 
+def format_delay(seconds: float) -> str:
+    """Write a delay for people, to four digits.
+
+    >>> format_delay(0.001), format_delay(0.00125), format_delay(20.4e-6), format_delay(8.5e-7), format_delay(0.0)
+    ('1 ms', '1.25 ms', '20.4 us', '850 ns', '0 ns')
+    """
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.4g} {unit}"
+    return f"{seconds / 1e-9:.4g} ns"
+
+
+def nanoseconds(seconds: float) -> int:
+    """Round seconds to whole nanoseconds, as the engine does: there no rounding decides a comparison.
+
+    >>> nanoseconds(0.001), nanoseconds(1.5e-9)
+    (1000000, 2)
+    """
+    return math.floor(seconds * 1e9 + 0.5)
+
+
 def format_ratio(ratio: float) -> str:
     """Write a ratio in per cent.
 

@@ -63,6 +63,7 @@ class TrialLog:
         except ValueError as error:
             raise UsageError(str(error)) from error
         self.goals = goals
+        self._trials = trials
         for trial in trials:
             try:
                 self._controller.record(
@@ -73,6 +74,7 @@ class TrialLog:
                     trial.lost,
                     trial.effective_duration_s,
                     trial.stopped_early,
+                    trial.delay_p99_s,
                 )
             except (ValueError, OverflowError) as error:
                 message = f"trial {trial.seq}: {error}"
@@ -85,6 +87,11 @@ class TrialLog:
     def assess(self, load: float, goal: int) -> Assessment:
         """Classify one load for the goal with this index."""
         return msgspec.json.decode(self._controller.assess_json(load, goal), type=Assessment)
+
+    def delays_s(self, load: float) -> list[float]:
+        """Give the 99th percentiles of the delay of the trials at a load, in seconds, as far as they are known."""
+        found = [trial.delay_p99_s for trial in self._trials if trial.load == load]
+        return [delay for delay in found if delay is not None]
 
     def results(self, stopped: str | None = None) -> list[GoalResult]:
         """Give the goal results that the trials support; ``stopped`` says why the search ended early, if it did."""
@@ -113,6 +120,8 @@ def open_log(path: Path, goals: list[Goal] | None) -> OpenLog:
     ------
     UsageError
         When a log of another tool comes without goals.
+    RecordError
+        When it cannot be read, or the goals given limit a delay that it does not have.
     """
     if is_run(path):
         file = read_run(path)
@@ -120,13 +129,26 @@ def open_log(path: Path, goals: list[Goal] | None) -> OpenLog:
             message = f"{path}: the subject of this run is a {file.run.subject}: it has no trials to judge"
             raise UsageError(message)
         trials, limits = file.counted(), (file.run.min_load, file.run.max_load)
+        _check_delays(path, goals or [], trials)
         return OpenLog(TrialLog(goals or file.run.goals, trials, limits), trials, None if goals else file)
     if goals is None:
         message = f"{path}: a log of another tool names no goals; give --preset or --goal"
         raise UsageError(message)
     trials = read_foreign_log(path)
+    _check_delays(path, goals, trials)
     loads = [trial.load for trial in trials]
     return OpenLog(TrialLog(goals, trials, (min(loads), max(loads))), trials, None)
+
+
+def _check_delays(path: Path, goals: list[Goal], trials: list[Trial]) -> None:
+    """Refuse to judge trials by delays that nobody measured."""
+    limited = [goal for goal in goals if goal.delay_limit_s is not None]
+    for trial in trials if limited else []:
+        if trial.delay_p99_s is None and trial.lost < trial.sent and not trial.stopped_early:
+            message = (
+                f"{path}: trial {trial.seq}: no delay_p99_s is recorded, but goal {limited[0].name!r} has a delay limit"
+            )
+            raise RecordError(message)
 
 
 def verify(opened: OpenLog) -> Verification:
@@ -188,6 +210,7 @@ _NUMBERS = {
     "lost": ("lost", "loss", "loss_count"),
     "intended": ("intended", "intended_count"),
     "effective_duration_s": ("effective_duration_s", "effective_duration"),
+    "delay_p99_s": ("delay_p99_s", "delay_p99"),
 }
 _REQUIRED = ("load", "duration_s", "sent", "lost")
 
@@ -195,8 +218,8 @@ _REQUIRED = ("load", "duration_s", "sent", "lost")
 def read_foreign_log(path: Path) -> list[Trial]:
     """Read a trial log of another tool: CSV with a header, or JSON Lines, told apart by content.
 
-    Each row has ``load`` (units/s), ``duration`` (s), ``sent`` and ``lost`` (counts); ``intended`` and
-    ``effective_duration`` may follow. Other columns are ignored.
+    Each row has ``load`` (units/s), ``duration`` (s), ``sent`` and ``lost`` (counts); ``intended``,
+    ``effective_duration`` (s) and ``delay_p99_s`` may follow. Other columns are ignored.
 
     Raises
     ------
@@ -258,6 +281,9 @@ def _foreign_trial(row: dict[str, Any], seq: int, where: str) -> Trial:
         if field in values and values[field] <= 0:
             message = f"{where}: {field} is {values[field]:g}; it must be above 0"
             raise RecordError(message)
+    if not 0 <= values.get("delay_p99_s", 0.0) <= 1e9:
+        message = f"{where}: delay_p99_s is {values['delay_p99_s']:g}; it must be 0 or more"
+        raise RecordError(message)
     if values["lost"] > values["sent"]:
         message = f"{where}: lost {values['lost']:g} is above sent {values['sent']:g}"
         raise RecordError(message)
@@ -269,6 +295,7 @@ def _foreign_trial(row: dict[str, Any], seq: int, where: str) -> Trial:
         sent=int(values["sent"]),
         lost=int(values["lost"]),
         effective_duration_s=values.get("effective_duration_s"),
+        delay_p99_s=values.get("delay_p99_s"),
     )
 
 

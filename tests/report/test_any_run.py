@@ -38,6 +38,7 @@ def goals(draw):
             duration_sum_s=draw(st.floats(1e-3, 1e4)),
             initial_trial_duration_s=draw(st.floats(1e-3, 1e4)),
             width=draw(st.none() | st.floats(1e-4, 0.9)),
+            delay_limit_s=draw(st.none() | st.floats(1e-9, 1e3)),
         )
         for name in names
     ]
@@ -57,6 +58,7 @@ def trials(draw, seq):
         start_s=draw(SECONDS),
         elapsed_s=draw(SECONDS),
         stopped_early=draw(st.booleans()),
+        delay_p99_s=draw(st.none() | st.floats(0, 1e3)),
         phase=draw(st.none() | st.integers(0, 5)),
         invalid=draw(st.none() | st.just("warm-up") | TEXTS),
         duplicated=draw(st.none() | COUNTS),

@@ -9,7 +9,7 @@ from brimful.records import GoalResult, Trial
 from brimful.report import export, figures, html, items, model, scales, text, trials, words
 from brimful.report.statements import MISSING, make_statements
 from cases import EXAMPLES, SCHEMAS, example, with_run
-from support import brimful
+from support import brimful, goal
 
 MLRSEARCH_ROWS = {1, 2, 6, 7, 10, 12, 14, 20, 27, 28, 29, 30, 31, 32, 33, 34, 35}
 
@@ -95,11 +95,11 @@ def test_headline(result, expected):
 
 
 def test_loss_is_compared_by_whole_numbers():
-    assert not trials.exceeds(trial(lost=5), 0.005)
-    assert trials.exceeds(trial(lost=6), 0.005)
-    assert trials.exceeds(trial(sent=990, lost=0), 0.005)
-    assert not trials.exceeds(trial(intended=10**18, sent=10**18, lost=3 * 10**17), 0.3)
-    assert trials.exceeds(trial(intended=10**18, sent=10**18, lost=3 * 10**17 + 1), 0.3)
+    assert not trials.exceeds(trial(lost=5), goal(loss=0.005))
+    assert trials.exceeds(trial(lost=6), goal(loss=0.005))
+    assert trials.exceeds(trial(sent=990, lost=0), goal(loss=0.005))
+    assert not trials.exceeds(trial(intended=10**18, sent=10**18, lost=3 * 10**17), goal(loss=0.3))
+    assert trials.exceeds(trial(intended=10**18, sent=10**18, lost=3 * 10**17 + 1), goal(loss=0.3))
 
 
 def test_what_a_stopped_trial_did_not_send_is_no_loss():

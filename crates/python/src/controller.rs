@@ -39,7 +39,7 @@ impl PyController {
         }
     }
 
-    #[pyo3(signature = (load, duration_s, intended, sent, lost, effective_duration_s=None, stopped_early=false))]
+    #[pyo3(signature = (load, duration_s, intended, sent, lost, effective_duration_s=None, stopped_early=false, delay_p99_s=None))]
     #[expect(
         clippy::too_many_arguments,
         reason = "the fields of a trial, one by one, cross the boundary"
@@ -53,6 +53,7 @@ impl PyController {
         lost: u64,
         effective_duration_s: Option<f64>,
         stopped_early: bool,
+        delay_p99_s: Option<f64>,
     ) -> PyResult<()> {
         let seconds = |value| Nanoseconds::from_seconds(value).map_err(value_error);
         self.controller.record(TrialResult {
@@ -63,6 +64,7 @@ impl PyController {
             output: TrialOutput {
                 counts: Counts::new(intended, sent, lost).map_err(value_error)?,
                 effective_duration: effective_duration_s.map(seconds).transpose()?,
+                delay_p99: delay_p99_s.map(seconds).transpose()?,
                 stopped_early,
             },
         });

@@ -24,6 +24,7 @@ pub(crate) struct ProblemText {
 struct GoalText {
     name: String,
     loss_ratio: f64,
+    delay_limit_s: Option<f64>,
     exceed_ratio: f64,
     final_trial_duration_s: f64,
     duration_sum_s: f64,
@@ -100,6 +101,7 @@ fn goal(text: &GoalText) -> Result<SearchGoal, PyErr> {
     Ok(SearchGoal {
         name: text.name.clone(),
         loss_ratio: ratio("loss ratio", text.loss_ratio)?,
+        delay_limit: text.delay_limit_s.map(|limit| time("delay limit", limit)).transpose()?,
         exceed_ratio: ratio("exceed ratio", text.exceed_ratio)?,
         final_trial_duration: time("final trial duration", text.final_trial_duration_s)?,
         duration_sum: time("duration sum", text.duration_sum_s)?,

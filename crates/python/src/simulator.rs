@@ -1,4 +1,4 @@
-use brimful_search::{Controller, Step};
+use brimful_search::{Controller, Problem, Step};
 use brimful_sim::{Simulator, SystemSpec};
 use brimful_trial::{Load, Measurer, Nanoseconds, Ratio, TrialInput, TrialResult};
 use pyo3::prelude::*;
@@ -39,8 +39,8 @@ pub(crate) struct PySimulator {
     simulator: Simulator,
 }
 
-/// What one trial gave: intended, sent, lost, effective seconds, whether it stopped early.
-type Outcome = (u64, u64, u64, Option<f64>, bool);
+/// What one trial gave: intended, sent, lost, effective seconds, whether it stopped early, 99th percentile of the delay.
+type Outcome = (u64, u64, u64, Option<f64>, bool, Option<f64>);
 
 #[pymethods]
 impl PySimulator {
@@ -68,6 +68,7 @@ impl PySimulator {
             counts.lost(),
             effective,
             output.stopped_early,
+            output.delay_p99.map(Nanoseconds::as_seconds),
         ))
     }
 
@@ -93,6 +94,11 @@ impl PySimulator {
         self.simulator.capacity().per_second()
     }
 
+    /// Whether trials come with a delay.
+    fn tells_delay(&self) -> bool {
+        self.simulator.describe().tells_delay
+    }
+
     /// The link rate in units per second: no load above it makes sense.
     fn link(&self) -> f64 {
         self.simulator.spec().link().per_second()
@@ -114,6 +120,7 @@ pub(crate) fn simulate(problem_json: &str, strategy: &str, spec: &str, seeds: Ve
     let problem = problem(problem_json)?;
     let strategy = named_strategy(strategy)?;
     let spec: SystemSpec = spec.parse().map_err(value_error)?;
+    check_delay(&problem, &spec)?;
     let mut searches = Vec::with_capacity(seeds.len());
     for seed in seeds {
         let mut simulator = Simulator::new(&spec.clone().with_seed(seed));
@@ -134,4 +141,18 @@ pub(crate) fn simulate(problem_json: &str, strategy: &str, spec: &str, seeds: Ve
         });
     }
     serde_json::to_string(&searches).map_err(value_error)
+}
+
+/// Refuses goals with a delay limit for a system that tells no delay: none of its trials could ever keep one.
+fn check_delay(problem: &Problem, spec: &SystemSpec) -> PyResult<()> {
+    if Simulator::new(spec).describe().tells_delay {
+        return Ok(());
+    }
+    match problem.goals().iter().find(|goal| goal.delay_limit.is_some()) {
+        Some(goal) => Err(value_error(format!(
+            "goal {:?} has a delay limit, but sim:{spec} tells no delay; add delay=20us",
+            goal.name
+        ))),
+        None => Ok(()),
+    }
 }

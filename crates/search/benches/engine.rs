@@ -27,6 +27,7 @@ fn problem() -> Problem {
     let goal = |name: &str, loss_ratio| SearchGoal {
         name: name.to_owned(),
         loss_ratio,
+        delay_limit: None,
         exceed_ratio: Ratio::new(1, 2).expect("a ratio"),
         final_trial_duration: SECOND,
         duration_sum: Nanoseconds(21 * SECOND.0),
@@ -52,6 +53,7 @@ fn measure(input: TrialInput) -> TrialResult {
         output: TrialOutput {
             counts: Counts::new(sent, sent, lost).expect("no more lost than sent"),
             effective_duration: None,
+            delay_p99: None,
             stopped_early: false,
         },
     }

@@ -58,7 +58,7 @@ struct Scaled {
 impl Sums {
     /// Adds one trial. A trial stopped before its outcome was certain for this goal counts neither way.
     pub fn add(&mut self, goal: &SearchGoal, result: &TrialResult) {
-        let Some(high_loss) = result.is_high_loss(goal.loss_ratio) else {
+        let Some(high_loss) = goal.is_high_loss(result) else {
             return;
         };
         let sum = match (goal.is_full_length(result.input.duration), high_loss) {
@@ -124,11 +124,13 @@ impl Scaled {
 
 /// The forwarding rate that can be promised at a load: its load times the forwarding ratio of the
 /// `1 - exceed ratio` quantile trial (MLRsearch-15 Conditional Throughput, the normative listing). Full-length trials
-/// only, weighted by effective duration; missing time counts as total loss.
+/// only, weighted by effective duration; missing time counts as total loss, and so do trials above the delay limit of
+/// the goal. A lower bound has `1 - exceed ratio` of its time in low-loss trials, so there the quantile is one of those.
 pub(crate) fn conditional_throughput(goal: &SearchGoal, load: Load, sums: Sums, trials: &[TrialResult]) -> f64 {
     let mut full: Vec<&TrialResult> = trials
         .iter()
         .filter(|trial| goal.is_full_length(trial.input.duration) && !trial.output.stopped_early)
+        .filter(|trial| goal.keeps_delay_limit(trial))
         .collect();
     full.sort_by_key(|trial| trial.output.counts.loss_ratio());
 

@@ -11,6 +11,7 @@
 //! let goal = SearchGoal {
 //!     name: "ndr".into(),
 //!     loss_ratio: Ratio::ZERO,
+//!     delay_limit: None,
 //!     exceed_ratio: Ratio::new(1, 2)?,
 //!     final_trial_duration: second,
 //!     duration_sum: Nanoseconds::from_seconds(21.0)?,
@@ -22,7 +23,7 @@
 //! while let Step::Trial(input) = controller.next() {
 //!     let sent = (input.load.per_second() * input.duration.as_seconds()).round() as u64;
 //!     let counts = Counts::new(sent, sent, sent.saturating_sub(1_000_000))?;
-//!     let output = TrialOutput { counts, effective_duration: None, stopped_early: false };
+//!     let output = TrialOutput { counts, effective_duration: None, delay_p99: None, stopped_early: false };
 //!     controller.record(TrialResult { input, output });
 //! }
 //! let result = &controller.results()[0];

@@ -1,4 +1,4 @@
-use brimful_trial::{Load, Nanoseconds, Ratio};
+use brimful_trial::{Load, Nanoseconds, Ratio, TrialResult};
 use thiserror::Error;
 
 /// The finest exceed ratio: its denominator has to leave room for sums of time in 128 bits.
@@ -6,13 +6,16 @@ const FINEST_EXCEED_RATIO: u64 = 1_000_000_000;
 /// The width at which a search stops for goals that name none.
 const DEFAULT_WIDTH: f64 = 0.005;
 
-/// What is to be found: one loss ratio, and how much evidence decides about a load (MLRsearch-15 Search Goal).
+/// What is to be found: one loss ratio, with or without a limit of the delay, and how much evidence decides about a load (MLRsearch-15 Search Goal).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SearchGoal {
     /// What people call it: `ndr`.
     pub name: String,
     /// A trial with a loss ratio strictly above this is a high-loss trial.
     pub loss_ratio: Ratio,
+    /// A trial with a delay (99th percentile) above this is a high-loss trial too, whatever it lost. An attribute of
+    /// our own: MLRsearch-15 Search Goal allows more than it names.
+    pub delay_limit: Option<Nanoseconds>,
     /// Share of high-loss time that a lower bound may have.
     pub exceed_ratio: Ratio,
     /// Trials meant to be at least this long are full-length, others short.
@@ -159,6 +162,16 @@ impl SearchGoal {
         distance <= self.target_width() * upper.per_second()
     }
 
+    /// Whether a trial is high-loss for this goal; `None` where it was stopped before that was certain.
+    pub(crate) fn is_high_loss(&self, result: &TrialResult) -> Option<bool> {
+        result.is_high_loss(self.loss_ratio, self.delay_limit)
+    }
+
+    /// Whether a trial kept the delay limit, where there is one.
+    pub(crate) fn keeps_delay_limit(&self, result: &TrialResult) -> bool {
+        self.delay_limit.is_none_or(|limit| !result.output.delay_exceeds(limit))
+    }
+
     /// Whether a trial of this intended duration is full-length.
     pub(crate) fn is_full_length(&self, duration: Nanoseconds) -> bool {
         duration >= self.final_trial_duration
@@ -175,6 +188,9 @@ fn check_goal(goal: &SearchGoal, min_load: Load) -> Result<(), ProblemError> {
     };
     if goal.loss_ratio.numerator() == goal.loss_ratio.denominator() {
         return refuse("loss ratio", "must be below 1");
+    }
+    if goal.delay_limit == Some(Nanoseconds::ZERO) {
+        return refuse("delay limit", "must be above 0");
     }
     if goal.exceed_ratio.numerator() == goal.exceed_ratio.denominator() {
         return refuse("exceed ratio", "must be below 1");

@@ -39,15 +39,25 @@ fn durations() -> impl Strategy<Value = Nanoseconds> {
     ]
 }
 
+/// Few values, so that delays meet their limits.
+fn delays() -> impl Strategy<Value = Option<Nanoseconds>> {
+    prop_oneof![
+        1 => Just(None),
+        2 => (1_u64..6).prop_map(|delay| Some(Nanoseconds(delay))),
+        1 => prop::option::of((1..=u64::MAX).prop_map(Nanoseconds)),
+    ]
+}
+
 fn goals() -> impl Strategy<Value = Vec<SearchGoal>> {
-    let goal = (loss_ratios(), exceed_ratios(), durations(), durations());
+    let goal = (loss_ratios(), delays(), exceed_ratios(), durations(), durations());
     vec(goal, 1..4).prop_map(|goals| {
         let named = goals.into_iter().enumerate();
         named
             .map(
-                |(index, (loss_ratio, exceed_ratio, final_trial_duration, duration_sum))| SearchGoal {
+                |(index, (loss_ratio, delay_limit, exceed_ratio, final_trial_duration, duration_sum))| SearchGoal {
                     name: index.to_string(),
                     loss_ratio,
+                    delay_limit,
                     exceed_ratio,
                     final_trial_duration,
                     duration_sum,
@@ -67,12 +77,14 @@ fn outputs() -> impl Strategy<Value = TrialOutput> {
         0_u64..1000,
         lost,
         effective_duration,
+        delays(),
         prop::bool::weighted(0.1),
     )
         .prop_map(
-            |(intended, sent, lost, effective_duration, stopped_early)| TrialOutput {
+            |(intended, sent, lost, effective_duration, delay_p99, stopped_early)| TrialOutput {
                 counts: Counts::new(intended.max(sent / 2), sent, lost % (sent + 1)).unwrap(),
                 effective_duration,
+                delay_p99,
                 stopped_early,
             },
         )
@@ -192,6 +204,7 @@ proptest! {
             output: TrialOutput {
                 counts: Counts::new(1000, 1000, lost).unwrap(),
                 effective_duration: Some(Nanoseconds(weight)),
+                delay_p99: None,
                 stopped_early: false,
             },
         };

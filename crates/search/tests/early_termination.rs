@@ -6,12 +6,12 @@ mod common;
 
 use brimful_search::{Controller, SearchGoal, Step, TrialLog};
 use brimful_trial::{Counts, Load, Ratio, TrialInput, TrialOutput, TrialResult};
-use common::{Dice, frames, goal, many_short, problem, strategies, two_rates, whole};
+use common::{Dice, delay_limited, frames, goal, many_short, problem, queued, strategies, two_rates, whole};
 use proptest::prelude::*;
 
 /// One simulated trial told twice: as it would have ended, and as it was stopped.
 fn outcomes(input: TrialInput, lost: u64, stop_above: Option<Ratio>) -> (TrialOutput, TrialOutput) {
-    let (completed, intended) = (whole(input, lost), frames(input));
+    let (completed, intended) = (queued(1e6, input, lost), frames(input));
     let first_too_many = stop_above.map(|limit| {
         let allowed = u128::from(intended) * u128::from(limit.numerator()) / u128::from(limit.denominator());
         allowed as u64 + 1
@@ -22,6 +22,7 @@ fn outcomes(input: TrialInput, lost: u64, stop_above: Option<Ratio>) -> (TrialOu
         TrialOutput {
             counts: Counts::new(intended, sent.max(lost_then), lost_then).unwrap(),
             effective_duration: None,
+            delay_p99: completed.delay_p99,
             stopped_early: true,
         }
     });
@@ -44,6 +45,7 @@ fn goal_sets() -> Vec<Vec<SearchGoal>> {
             goal("strict", 1.0, 4.0, 0.0, 0.75),
             goal("mid", 2.0, 6.0, 0.004, 0.5),
         ],
+        delay_limited(),
     ]
 }
 
@@ -51,7 +53,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn stopping_changes_no_verdict_that_matters(seed in any::<u64>(), set in 0_usize..4) {
+    fn stopping_changes_no_verdict_that_matters(seed in any::<u64>(), set in 0_usize..5) {
         for strategy in strategies() {
             let goals = goal_sets().swap_remove(set);
             let mut controller = Controller::new(problem(goals.clone()), strategy);

@@ -66,6 +66,13 @@ fn attributes_out_of_range() {
         ),
         (
             SearchGoal {
+                delay_limit: Some(Nanoseconds::ZERO),
+                ..ndr()
+            },
+            "delay limit must be above 0",
+        ),
+        (
+            SearchGoal {
                 exceed_ratio: one,
                 ..ndr()
             },

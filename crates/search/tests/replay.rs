@@ -4,7 +4,7 @@ mod common;
 
 use brimful_search::{Controller, SearchGoal, Step, StrategyKind};
 use brimful_trial::TrialResult;
-use common::{arbitrary, many_short, problem, search, strategies, two_rates, unsteady};
+use common::{arbitrary, delay_limited, many_short, problem, search, strategies, two_rates, unsteady};
 
 /// All that can be asked of a controller.
 #[track_caller]
@@ -31,7 +31,7 @@ fn logs(goals: &[SearchGoal], strategy: StrategyKind) -> Vec<Vec<TrialResult>> {
 #[test]
 fn a_log_fed_again_is_asked_for_again() {
     for strategy in strategies() {
-        for goals in [two_rates(), many_short()] {
+        for goals in [two_rates(), many_short(), delay_limited()] {
             for trials in logs(&goals, strategy) {
                 let mut again = start(&goals, strategy);
                 for &trial in &trials {
@@ -47,11 +47,11 @@ fn a_log_fed_again_is_asked_for_again() {
 #[test]
 fn a_search_cut_anywhere_and_resumed_goes_on_as_if_nothing_had_been() {
     for strategy in strategies() {
-        for goals in [two_rates(), many_short()] {
+        for goals in [two_rates(), many_short(), delay_limited()] {
             for trials in logs(&goals, strategy) {
                 let mut uninterrupted = start(&goals, strategy);
-                // Every cut of a short search; of a long one every eleventh, since each resumes from the start.
-                let step = if trials.len() > 40 { 11 } else { 1 };
+                // Every cut of a short search; some twenty of a long one, since each resumes from the start.
+                let step = if trials.len() > 40 { trials.len() / 20 } else { 1 };
                 for cut in 0..=trials.len() {
                     if cut % step == 0 || cut == trials.len() {
                         // A resumed search is fed its saved trials without being asked in between.

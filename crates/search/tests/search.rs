@@ -7,8 +7,8 @@ mod common;
 use brimful_search::{Bound, Controller, GoalResult, Problem, Reason, SearchGoal, Step, StopReason, StrategyKind};
 use brimful_trial::{TrialInput, TrialOutput, TrialResult};
 use common::{
-    Dice, arbitrary, frames, goal, load, many_short, problem, search, sharp, starting_at, strategies, twin, two_rates,
-    unsteady, whole,
+    Dice, arbitrary, delay_limited, frames, goal, load, many_short, problem, queued, search, sharp, starting_at,
+    strategies, twin, two_rates, unsteady, whole,
 };
 
 type System = Box<dyn FnMut(TrialInput) -> TrialOutput>;
@@ -17,7 +17,7 @@ type System = Box<dyn FnMut(TrialInput) -> TrialOutput>;
 fn soft(capacity: f64) -> impl FnMut(TrialInput) -> TrialOutput {
     move |input| {
         let over = (input.load.per_second() / capacity - 0.9).max(0.0);
-        whole(input, (frames(input) as f64 * over * over) as u64)
+        queued(capacity, input, (frames(input) as f64 * over * over) as u64)
     }
 }
 
@@ -42,6 +42,7 @@ fn goal_sets() -> Vec<Vec<SearchGoal>> {
             starting_at(1.0, goal("strict", 4.0, 4.0, 0.0, 0.0)),
             goal("odd", 3.0, 1.0, 0.001, 0.9),
         ],
+        delay_limited(),
     ]
 }
 

@@ -29,12 +29,20 @@ const GOALS: [(&str, &[f64], f64, f64, f64, bool); 4] = [
     ("exceed nothing, 1 x 60 s", &[0.0], 0.0, 60.0, 60.0, true),
     ("three loss ratios", &[0.0, 0.001, 0.02], 0.5, 1.0, 10.0, false),
 ];
+/// Name, delay limits in microseconds, exceed ratio, seconds of a trial, seconds altogether. No loss is allowed.
+const DELAY_GOALS: [(&str, &[Option<u64>], f64, f64, f64); 3] = [
+    ("1 ms, exceed half, 21 x 1 s", &[Some(1000)], 0.5, 1.0, 21.0),
+    ("any delay, 200 us, 40 us", &[None, Some(200), Some(40)], 0.5, 1.0, 21.0),
+    ("100 us, exceed nothing, 1 x 60 s", &[Some(100)], 0.0, 60.0, 60.0),
+];
 
-fn problem(losses: &[f64], exceed: f64, trial: f64, sum: f64, can_stop: bool) -> Problem {
+/// Goals for these loss ratios and delay limits.
+fn problem(wanted: &[(f64, Option<u64>)], exceed: f64, trial: f64, sum: f64, can_stop: bool) -> Problem {
     let seconds = |seconds| Nanoseconds::from_seconds(seconds).unwrap();
-    let goals = losses.iter().map(|&loss| SearchGoal {
-        name: format!("{loss}"),
+    let goals = wanted.iter().enumerate().map(|(index, &(loss, delay_us))| SearchGoal {
+        name: index.to_string(),
         loss_ratio: Ratio::from_f64(loss).unwrap(),
+        delay_limit: delay_us.map(|us| Nanoseconds(us * 1000)),
         exceed_ratio: Ratio::from_f64(exceed).unwrap(),
         final_trial_duration: seconds(trial),
         duration_sum: seconds(sum),
@@ -52,7 +60,7 @@ fn problem(losses: &[f64], exceed: f64, trial: f64, sum: f64, can_stop: bool) ->
 
 /// One line: what was found in how many trials and seconds. Bounds in per cent of capacity.
 fn line(problem: &Problem, kind: &str, can_stop: bool) -> String {
-    let mut simulator = Simulator::new(&format!("{kind},seed=42").parse::<SystemSpec>().unwrap());
+    let mut simulator = Simulator::new(&format!("{kind},seed=42,delay=20us").parse::<SystemSpec>().unwrap());
     let mut controller = Controller::new(problem.clone(), StrategyKind::Straddle);
     while let Step::Trial(input) = controller.next() {
         let stop_above = controller.stop_above(input.load).filter(|_| can_stop);
@@ -83,9 +91,18 @@ fn searches_are_as_in_the_table() {
     let mut table = String::new();
     for (name, losses, exceed, trial, sum, can_stop) in GOALS {
         writeln!(table, "{name}").unwrap();
-        let problem = problem(losses, exceed, trial, sum, can_stop);
+        let wanted: Vec<_> = losses.iter().map(|&loss| (loss, None)).collect();
+        let problem = problem(&wanted, exceed, trial, sum, can_stop);
         for kind in KINDS {
             writeln!(table, "  {}", line(&problem, kind, can_stop)).unwrap();
+        }
+    }
+    for (name, limits, exceed, trial, sum) in DELAY_GOALS {
+        writeln!(table, "{name}").unwrap();
+        let wanted: Vec<_> = limits.iter().map(|&limit| (0.0, limit)).collect();
+        let problem = problem(&wanted, exceed, trial, sum, false);
+        for kind in KINDS {
+            writeln!(table, "  {}", line(&problem, kind, false)).unwrap();
         }
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/search_table.txt");

@@ -51,6 +51,7 @@ fn goal(name: &str, loss: f64, exceed: f64, trial: f64, sum: f64, initial: f64, 
     SearchGoal {
         name: name.to_owned(),
         loss_ratio: Ratio::from_f64(loss).unwrap(),
+        delay_limit: None,
         exceed_ratio: Ratio::from_f64(exceed).unwrap(),
         final_trial_duration: seconds(trial),
         duration_sum: seconds(sum),
@@ -90,6 +91,7 @@ fn result_of(input: TrialInput, loss: f64, weight: f64) -> TrialResult {
         output: TrialOutput {
             counts: Counts::new(sent, sent, lost).unwrap(),
             effective_duration: Some(effective),
+            delay_p99: None,
             stopped_early: false,
         },
     }
@@ -107,7 +109,11 @@ fn search(problem: &Problem, behaviour: Behaviour, seed: u64, weight: f64) -> Co
         assert_eq!(controller.next(), Step::Trial(input), "asking again changes nothing");
         let share = input.load.per_second() / problem.max_load().per_second();
         let loss = behaviour(trials, share, draw(seed, trials));
-        controller.record(result_of(input, loss, weight));
+        let mut result = result_of(input, loss, weight);
+        // Delays of the same kind as the losses, 0 to 50 ns.
+        let delay = behaviour(trials, share * 1.2, draw(!seed, trials)) * 50.0;
+        result.output.delay_p99 = Some(Nanoseconds(delay as u64));
+        controller.record(result);
         trials += 1;
         assert!(trials <= limit, "{trials} trials");
     }
@@ -246,7 +252,7 @@ proptest! {
     #[test]
     fn any_goals_are_searched_for(
         attributes in prop::collection::vec(
-            (0.0..0.5_f64, prop::sample::select(vec![0.0, 0.1, 0.5, 0.75, 0.9]), 0..3_usize, 1..40_u32, 0.001..0.3_f64),
+            (0.0..0.5_f64, prop::option::of(1..40_u64), prop::sample::select(vec![0.0, 0.1, 0.5, 0.75, 0.9]), 0..3_usize, 1..40_u32, 0.001..0.3_f64),
             1..5,
         ),
         behaviour in 0..BEHAVIOURS.len(),
@@ -256,10 +262,13 @@ proptest! {
         hint in prop::option::of(0.0..1.0_f64),
         can_stop in any::<bool>(),
     ) {
-        let goals = attributes.iter().enumerate().map(|(index, &(loss, exceed, length, sum, width))| {
+        let goals = attributes.iter().enumerate().map(|(index, &(loss, delay, exceed, length, sum, width))| {
             let trial = [0.1, 1.0, 10.0][length];
             let loss = if index == 0 { 0.0 } else { loss };
-            goal(&format!("goal {index}"), loss, exceed, trial, trial * f64::from(sum), trial.min(1.0), width)
+            SearchGoal {
+                delay_limit: delay.map(Nanoseconds),
+                ..goal(&format!("goal {index}"), loss, exceed, trial, trial * f64::from(sum), trial.min(1.0), width)
+            }
         });
         let mut problem = Problem::new(goals.collect(), load(1e4), load(1e4 * span)).unwrap();
         if let Some(hint) = hint {

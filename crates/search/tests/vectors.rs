@@ -45,6 +45,7 @@ fn trials(batches: &[Batch]) -> Vec<TrialResult> {
         output: TrialOutput {
             counts: Counts::new(FRAMES, FRAMES, batch.lost).unwrap(),
             effective_duration: batch.effective.map(seconds),
+            delay_p99: None,
             stopped_early: false,
         },
     };
@@ -309,6 +310,7 @@ fn conditional_throughput_stays_below_the_rate_that_is_forwarded() {
             output: TrialOutput {
                 counts: Counts::new(100_502_500, 100_502_500, 502_500).unwrap(),
                 effective_duration: None,
+                delay_p99: None,
                 stopped_early: false,
             },
         });
@@ -331,6 +333,7 @@ fn frames_that_were_not_sent_are_lost() {
         output: TrialOutput {
             counts: Counts::new(1_000_000, 990_000, 0).unwrap(),
             effective_duration: None,
+            delay_p99: None,
             stopped_early: false,
         },
     });

@@ -142,6 +142,12 @@ const COMMON: &[ParameterInfo] = &[
         "whether the effective duration of a trial includes the overhead",
     ),
     parameter("rest", Span, Text("2s"), "silence after a trial that was stopped early"),
+    parameter(
+        "delay",
+        Span,
+        Text("0s"),
+        "99th percentile of the delay without load, growing as 1 / (1 - load / capacity); 0s tells no delay",
+    ),
 ];
 
 /// In the order of [`Kind`]. The defaults of the weather are chosen so that searches find the

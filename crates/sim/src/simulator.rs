@@ -1,4 +1,4 @@
-use brimful_trial::{Load, MeasureError, Measurer, MeasurerInfo, Nanoseconds, Ratio, TrialInput, TrialOutput};
+use brimful_trial::{Counts, Load, MeasureError, Measurer, MeasurerInfo, Nanoseconds, Ratio, TrialInput, TrialOutput};
 
 use crate::model::Model;
 use crate::trial::{Dice, Trial};
@@ -31,6 +31,8 @@ pub struct Simulator {
     overhead: Nanoseconds,
     overhead_counts: bool,
     rest: Nanoseconds,
+    /// The 99th percentile without load; zero where the system tells no delay.
+    delay: Nanoseconds,
     now: Nanoseconds,
 }
 
@@ -49,6 +51,7 @@ impl Simulator {
             overhead: spec.span("overhead"),
             overhead_counts: spec.is_set("overhead-counts"),
             rest: spec.span("rest"),
+            delay: spec.span("delay"),
             now: Nanoseconds::ZERO,
         }
     }
@@ -72,7 +75,21 @@ impl Simulator {
     pub fn capacity(&self) -> Load {
         self.spec.capacity()
     }
+
+    /// The 99th percentile of the delay at a load, as in an M/M/1 queue whose buffer ends its growth.
+    fn delay_p99(&self, load: Load, counts: Counts) -> Option<Nanoseconds> {
+        if self.delay == Nanoseconds::ZERO || counts.lost() == counts.sent() {
+            return None;
+        }
+        let idle_share = 1.0 - load.per_second() / self.capacity().per_second();
+        Some(Nanoseconds(
+            (self.delay.0 as f64 / idle_share.max(LEAST_IDLE_SHARE)).round() as u64,
+        ))
+    }
 }
+
+/// A full buffer delays as much as this share of spare capacity would.
+const LEAST_IDLE_SHARE: f64 = 1e-3;
 
 impl Measurer for Simulator {
     fn describe(&self) -> MeasurerInfo {
@@ -82,6 +99,7 @@ impl Measurer for Simulator {
             contract: "a frame is lost when the simulated system does not forward it".to_owned(),
             max_load: Some(self.spec.link()),
             can_stop_early: true,
+            tells_delay: self.delay > Nanoseconds::ZERO,
         }
     }
 
@@ -97,7 +115,21 @@ impl Measurer for Simulator {
         Ok(TrialOutput {
             counts: outcome.counts,
             effective_duration: self.overhead_counts.then(|| input.duration + self.overhead),
+            delay_p99: self.delay_p99(input.load, outcome.counts),
             stopped_early: outcome.stopped_early,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_delay_is_told_where_nothing_arrives() {
+        let simulator = Simulator::new(&"sharp,delay=20us".parse().unwrap());
+        let delay = |lost| simulator.delay_p99(Load::new(1.0).unwrap(), Counts::new(2, 2, lost).unwrap());
+        assert_eq!(delay(2), None);
+        assert!(delay(1).is_some());
     }
 }

@@ -50,7 +50,7 @@ fn mistakes_are_named() {
     check_error(
         "sharp,capcity=1M",
         "unknown parameter \"capcity\" of sharp (did you mean \"capacity\"?); parameters: capacity, seed, link, \
-         overhead, overhead-counts, rest",
+         overhead, overhead-counts, rest, delay",
     );
     check_error(
         "sharp,capacity=1Mbps",
@@ -111,7 +111,7 @@ fn every_parameter_is_described() {
             assert!(!parameter.default.to_string().is_empty());
         }
     }
-    assert_eq!(KindInfo::common_parameters().len(), 6);
+    assert_eq!(KindInfo::common_parameters().len(), 7);
 }
 
 /// A value of this quantity, as a person might write it, from any number.

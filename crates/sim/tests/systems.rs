@@ -183,3 +183,31 @@ fn it_says_what_it_is() {
     assert_eq!(info.max_load, Some(Load::new(14.88e6).unwrap()));
     assert!(info.can_stop_early);
 }
+
+/// The delay of a trial of one second at a multiple of the capacity.
+fn delay_p99(text: &str, multiple: f64) -> Option<Nanoseconds> {
+    let mut simulator = simulator(text);
+    let input = TrialInput {
+        load: Load::new(simulator.capacity().per_second() * multiple).unwrap(),
+        duration: Nanoseconds::from_seconds(1.0).unwrap(),
+    };
+    simulator.measure(input, None).unwrap().delay_p99
+}
+
+#[test]
+fn delay_grows_towards_the_capacity_and_no_further_than_a_full_buffer() {
+    for info in SystemSpec::kinds() {
+        let text = format!("{},seed=7,delay=20us", info.name);
+        assert!(simulator(&text).describe().tells_delay);
+        let delays = [0.5, 0.98, 1.5, 2.0].map(|multiple| delay_p99(&text, multiple).unwrap().0);
+        assert_eq!(delays[0], 40_000, "{text}");
+        assert!((999_999..=1_000_001).contains(&delays[1]), "{text}: {}", delays[1]);
+        assert_eq!(delays[2..], [20_000_000, 20_000_000], "{text}");
+    }
+}
+
+#[test]
+fn no_delay_is_told_unless_asked_for() {
+    assert!(!simulator("sharp").describe().tells_delay);
+    assert_eq!(delay_p99("sharp", 0.5), None);
+}

@@ -72,7 +72,7 @@ proptest! {
         hasty.wait(Nanoseconds(start));
         let (input, completed) = measure(&mut patient, trial, None);
         let (_, output) = measure(&mut hasty, trial, Some(limit));
-        let verdict = TrialResult { input, output }.is_high_loss(goal);
+        let verdict = TrialResult { input, output }.is_high_loss(goal, None);
         prop_assert_eq!(verdict, Some(completed.counts.loss_exceeds(goal)));
         prop_assert_eq!(output.counts.intended(), completed.counts.intended());
         if output.stopped_early {

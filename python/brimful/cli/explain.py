@@ -44,4 +44,4 @@ def explain(log: Path, load: str | None, preset: str | None, goal_texts: tuple[s
         click.echo(json.dumps(facts, indent=2))
         return
     for goal, measured, found in rows:
-        click.echo(explanation(goal, measured, found))
+        click.echo(explanation(goal, measured, found, opened.delays_s(measured)))

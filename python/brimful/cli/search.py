@@ -44,7 +44,7 @@ def _checked_strategy(context: click.Context, parameter: click.Parameter, text: 
     multiple=True,
     metavar="GOAL",
     help="A goal instead of a preset's, like name=pdr,loss=0.5%,exceed=50%,trial=1s,sum=21s,initial=1s,width=0.5%."
-    " Repeat it for several.",
+    " delay=1ms also limits the 99th percentile of the delay. Repeat it for several.",
 )
 @click.option(
     "--strategy",

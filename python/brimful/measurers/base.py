@@ -19,6 +19,8 @@ class TrialOutput(msgspec.Struct, frozen=True, kw_only=True):
     effective_duration_s: float | None = None
     """What the trial weighs in the sums of the search. Default: its intended duration."""
     stopped_early: bool = False
+    delay_p99_s: float | None = None
+    """99th percentile of the delay, the largest of all directions; none where nothing arrived or it is not measured."""
     duplicated: int | None = None
     reordered: int | None = None
     late: int | None = None
@@ -39,6 +41,8 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     min_duration_s: float | None = None
     can_stop_early: bool = False
     can_calibrate: bool = False
+    tells_delay: bool = False
+    """Every trial in which something arrived comes with `TrialOutput.delay_p99_s`: goals may limit it."""
     virtual_time: bool = False
     """Trials take no time of anybody's: the clock of the measurer is not the wall's."""
     traffic: dict[str, Any] = {}
@@ -99,3 +103,17 @@ class InvalidTrialError(MeasureError):
 
 class TrialFailedError(MeasureError):
     """One trial gave no usable reply: a time-out, a crash, a malformed or impossible answer."""
+
+
+def check_delay(output: TrialOutput, *, where: str) -> None:
+    """Refuse a delay that cannot be.
+
+    Raises
+    ------
+    TrialFailedError
+        When it is negative, no number or longer than 32 years.
+    """
+    delay = output.delay_p99_s
+    if delay is not None and not 0 <= delay <= 1e9:
+        message = f"{where}: delay_p99_s is {delay}; it must be a number of seconds, 0 or more"
+        raise TrialFailedError(message)

@@ -17,7 +17,7 @@ from typing import IO, Any
 import msgspec
 
 from brimful.errors import MeasureError, UsageError
-from brimful.measurers.base import Description, InvalidTrialError, TrialFailedError, TrialOutput
+from brimful.measurers.base import Description, InvalidTrialError, TrialFailedError, TrialOutput, check_delay
 
 DEFAULT_TIMEOUT_S = 30.0
 """How much longer than a trial its reply may take."""
@@ -145,6 +145,7 @@ def trial_output(reply: dict[str, Any], *, where: str) -> TrialOutput:
     if effective is not None and not 0 < effective <= 1e9:
         message = f"{where}: effective_duration_s is {effective}; it must be above 0"
         raise TrialFailedError(message)
+    check_delay(output, where=where)
     return output
 
 

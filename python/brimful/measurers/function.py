@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from brimful.errors import MeasureError
-from brimful.measurers.base import Description, TrialFailedError, TrialOutput
+from brimful.measurers.base import Description, TrialFailedError, TrialOutput, check_delay
 
 MeasureFunction = Callable[[float, float], Any]
 """``measure(load, duration) -> (sent, lost)``, ``(sent, lost, effective_duration)`` or a `TrialOutput`."""
@@ -20,15 +20,18 @@ class FunctionMeasurer:
         self._function = function
 
     def describe(self) -> Description:
-        """Name it after the function."""
-        return Description(name=getattr(self._function, "__qualname__", type(self._function).__name__))
+        """Name it after the function. Whether it tells delays shows with its first trial."""
+        return Description(
+            name=getattr(self._function, "__qualname__", type(self._function).__name__), tells_delay=True
+        )
 
     def measure(self, load: float, duration_s: float, *, stop_above: float | None = None) -> TrialOutput:
         """Call the function and check what it returns."""
         answer = self._function(load, duration_s)
-        if isinstance(answer, TrialOutput):
-            return answer
         call = f"measure({load:g}, {duration_s:g})"
+        if isinstance(answer, TrialOutput):
+            check_delay(answer, where=call)
+            return answer
         if not isinstance(answer, tuple) or len(answer) not in (2, 3):
             message = (
                 f"measure({load:g}, {duration_s:g}) returned {answer!r}; return (sent, lost) or (sent, lost, seconds)"

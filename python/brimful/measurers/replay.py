@@ -30,6 +30,7 @@ class ReplayMeasurer:
             conversion_factor=run.conversion_factor,
             contract=str(run.measurer.get("contract", "")),
             max_load=run.max_load,
+            tells_delay=bool(run.measurer.get("tells_delay")),
             virtual_time=True,
             traffic=run.traffic,
             device=run.device,
@@ -49,6 +50,7 @@ class ReplayMeasurer:
             lost=trial.lost,
             effective_duration_s=trial.effective_duration_s,
             stopped_early=trial.stopped_early,
+            delay_p99_s=trial.delay_p99_s,
             directions=trial.directions,
             extra=trial.extra,
         )

@@ -33,15 +33,21 @@ class SimulatedMeasurer:
             contract="simulated: a frame is lost when the formula says so",
             max_load=self._simulator.link(),
             can_stop_early=True,
+            tells_delay=self._simulator.tells_delay(),
             virtual_time=True,
             device={"simulated": self._simulator.spec()},
         )
 
     def measure(self, load: float, duration_s: float, *, stop_above: float | None = None) -> TrialOutput:
         """Let virtual time pass and count."""
-        intended, sent, lost, effective, stopped = self._simulator.measure(load, duration_s, stop_above)
+        intended, sent, lost, effective, stopped, delay = self._simulator.measure(load, duration_s, stop_above)
         return TrialOutput(
-            intended=intended, sent=sent, lost=lost, effective_duration_s=effective, stopped_early=stopped
+            intended=intended,
+            sent=sent,
+            lost=lost,
+            effective_duration_s=effective,
+            stopped_early=stopped,
+            delay_p99_s=delay,
         )
 
     def now(self) -> float:

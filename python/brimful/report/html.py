@@ -9,7 +9,7 @@ from brimful.report import facts, figures, palette, words
 from brimful.report.items import ITEMS
 from brimful.report.model import WIDTH_DEFINITION, Report
 from brimful.report.statements import MISSING, make_statements
-from brimful.units import format_duration, format_load, format_ratio
+from brimful.units import format_delay, format_duration, format_load, format_ratio
 
 TEMPLATES = Path(__file__).parent / "templates"
 SHOWN_TRIALS = 2000
@@ -69,6 +69,7 @@ def render_page(template: str, **values: object) -> str:
         finalize=lambda value: words.keep_units(value) if type(value) is str else value,
     )
     environment.filters.update(
+        delay=format_delay,
         duration=format_duration,
         exact=words.exact_seconds,
         ratio=format_ratio,

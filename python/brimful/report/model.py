@@ -7,7 +7,7 @@ import msgspec
 from brimful.records import Bound, Goal, GoalResult, Run, RunFile, Sums
 from brimful.report import facts, words
 from brimful.report.trials import Pause, TrialStatistics, TrialView, total, view_trials
-from brimful.units import format_duration
+from brimful.units import format_delay, format_duration
 
 WIDTH_DEFINITION = "(upper bound - lower bound) / upper bound"
 RFC2544_TRIAL_S = 60.0
@@ -98,6 +98,11 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     theoretical_rate: float | None
     deviations: list[str]
     warnings: list[Note]
+
+    @property
+    def limits_delay(self) -> bool:
+        """Whether a goal has a delay limit, so that delays belong in the tables."""
+        return any(view.goal.delay_limit_s is not None for view in self.goals)
 
 
 def build(file: RunFile) -> Report:
@@ -194,6 +199,8 @@ def _bound(run: Run, load: float | None, sums: Sums | None) -> BoundView | None:
 def _rfc2544(goal: Goal) -> str:
     if goal.loss_ratio > 0:
         return "no throughput in the sense of RFC 2544: some loss is allowed"
+    if goal.delay_limit_s is not None:
+        return "no throughput in the sense of RFC 2544: the delay is limited"
     if goal.exceed_ratio > 0:
         return "no throughput in the sense of RFC 2544: some of the trials may lose frames"
     if goal.final_trial_duration_s < RFC2544_TRIAL_S:
@@ -238,6 +245,13 @@ def _deviations(run: Run, statistics: TrialStatistics) -> list[str]:
     if finals and min(finals) < RFC2544_TRIAL_S:
         lengths = [words.exact_seconds(length) for length in sorted(set(finals))]
         found.append(f"The trials behind a result last {' and '.join(lengths)}; RFC 2544 asks for at least 60 s.")
+    limited = [goal for goal in run.goals if goal.delay_limit_s is not None]
+    if limited:
+        limits = ", ".join(f"{goal.name} {format_delay(goal.delay_limit_s or 0.0)}" for goal in limited)
+        found.append(
+            "A trial whose 99th percentile of the delay is above the limit of a goal counts as a high-loss trial "
+            f"for it ({limits}); neither RFC 2544 nor MLRsearch-15 has such a limit."
+        )
     if statistics.stopped_early:
         found.append(
             f"{words.count(statistics.stopped_early, 'trial was', 'trials were')} stopped early; "

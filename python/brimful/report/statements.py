@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import msgspec
 
+from brimful.records import Goal
 from brimful.report import facts, words
 from brimful.report.items import ITEMS, Item
 from brimful.report.model import WIDTH_DEFINITION, Report
-from brimful.units import format_duration, format_load, format_ratio
+from brimful.units import format_delay, format_duration, format_load, format_ratio
 
 STATED, MISSING = "stated", "missing"
 
@@ -237,9 +238,13 @@ def _trial_duration(report: Report) -> _Said:
     return STATED, "; ".join(
         f"{view.goal.name}: final trials of {words.exact_seconds(view.goal.final_trial_duration_s)}, "
         f"{words.exact_seconds(view.goal.duration_sum_s)} in sum, "
-        f"at most {format_ratio(view.goal.exceed_ratio)} of it above the loss ratio"
+        f"at most {format_ratio(view.goal.exceed_ratio)} of it above the loss ratio{_or_delay(view.goal)}"
         for view in report.goals
     )
+
+
+def _or_delay(goal: Goal) -> str:
+    return "" if goal.delay_limit_s is None else f" or the delay limit of {format_delay(goal.delay_limit_s)}"
 
 
 def _directions(report: Report) -> _Said:

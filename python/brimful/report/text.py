@@ -9,7 +9,7 @@ from typing import Any
 from brimful.report import facts, words
 from brimful.report.model import GoalView, Report
 from brimful.report.statements import MISSING, make_statements
-from brimful.units import format_duration, format_load, format_ratio
+from brimful.units import format_delay, format_duration, format_load, format_ratio
 
 Style = Callable[[str, str], str]
 """Gives a text in a role: ``title``, ``good``, ``bad``, ``faint``."""
@@ -118,7 +118,10 @@ def _bounds(report: Report, style: Style) -> str:
     run = report.run
     rows = [["goal", "lower bound", "upper bound", "width", "asked", "loss", "exceed", "trial", "sum"]]
     rows += [_bound_row(report, view) for view in report.goals]
-    parts = [style("Bounds and goals", "title"), table(rows, right=range(1, 9))]
+    if report.limits_delay:
+        delays = ["p99 delay", *(_delay_limit(view) for view in report.goals)]
+        rows = [[*row, delay] for row, delay in zip(rows, delays, strict=True)]
+    parts = [style("Bounds and goals", "title"), table(rows, right=range(1, len(rows[0])))]
     if run.conversion_factor != 1:
         aggregates = [
             f"{view.goal.name} {format_load(view.aggregate_throughput, run.load_unit)}"
@@ -155,6 +158,10 @@ def _bound_row(report: Report, view: GoalView) -> list[str]:
         words.exact_seconds(goal.final_trial_duration_s),
         words.exact_seconds(goal.duration_sum_s),
     ]
+
+
+def _delay_limit(view: GoalView) -> str:
+    return "any" if view.goal.delay_limit_s is None else format_delay(view.goal.delay_limit_s)
 
 
 def _trials(report: Report, style: Style) -> str:

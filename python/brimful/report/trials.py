@@ -11,6 +11,7 @@ from statistics import median
 import msgspec
 
 from brimful.records import Goal, Trial
+from brimful.units import nanoseconds
 
 WARM_UP = "warm-up"
 """What the record gives as the reason why a warm-up trial does not count."""
@@ -36,8 +37,9 @@ class TrialView(msgspec.Struct, frozen=True, kw_only=True):
     unsent: int
     loss_ratio: float
     """A lower bound of the loss ratio when the trial was stopped early."""
+    delay_p99_s: float | None
     exceeded: list[str]
-    """Goals whose loss ratio it exceeds."""
+    """Goals for which it is a high-loss trial: whose loss ratio or delay limit it exceeds."""
     level: str
     """``clean`` (no goal exceeded), ``between``, ``above`` (all exceeded), ``invalid`` or ``warm-up``."""
     stopped_early: bool
@@ -104,15 +106,18 @@ def loss_counts(trial: Trial) -> tuple[int, int]:
     return trial.lost + unsent, max(trial.intended, trial.sent)
 
 
-def exceeds(trial: Trial, loss_ratio: float) -> bool:
-    """Say whether a trial is a high-loss one, by whole numbers.
-
-    >>> exceeds(Trial(seq=0, load=1000.0, duration_s=1.0, intended=1000, sent=1000, lost=5), 0.005)
-    False
-    """
+def exceeds(trial: Trial, goal: Goal) -> bool:
+    """Say whether a trial is a high-loss one for a goal, by whole numbers."""
     missing, expected = loss_counts(trial)
-    threshold = exact_ratio(loss_ratio)
-    return missing * threshold.denominator > expected * threshold.numerator
+    threshold = exact_ratio(goal.loss_ratio)
+    return missing * threshold.denominator > expected * threshold.numerator or is_slow(trial, goal)
+
+
+def is_slow(trial: Trial, goal: Goal) -> bool:
+    """Say whether the delay of a trial is above the limit of a goal; of a stopped trial nobody knows."""
+    if goal.delay_limit_s is None or trial.stopped_early:
+        return False
+    return trial.delay_p99_s is None or nanoseconds(trial.delay_p99_s) > nanoseconds(goal.delay_limit_s)
 
 
 def view_trials(trials: Sequence[Trial], goals: Sequence[Goal]) -> tuple[list[TrialView], list[Pause]]:
@@ -124,7 +129,7 @@ def view_trials(trials: Sequence[Trial], goals: Sequence[Goal]) -> tuple[list[Tr
 
 def _view(trial: Trial, goals: Sequence[Goal], start: float) -> TrialView:
     missing, expected = loss_counts(trial)
-    exceeded = [goal.name for goal in goals if exceeds(trial, goal.loss_ratio)]
+    exceeded = [goal.name for goal in goals if exceeds(trial, goal)]
     if trial.invalid is not None:
         level = WARM_UP if trial.invalid == WARM_UP else "invalid"
     elif not exceeded:
@@ -143,6 +148,7 @@ def _view(trial: Trial, goals: Sequence[Goal], start: float) -> TrialView:
         lost=trial.lost,
         unsent=max(0, trial.intended - trial.sent),
         loss_ratio=missing / expected if expected else 0.0,
+        delay_p99_s=trial.delay_p99_s,
         exceeded=exceeded,
         level=level,
         stopped_early=trial.stopped_early,

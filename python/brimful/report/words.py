@@ -6,7 +6,7 @@ import math
 import re
 
 from brimful.records import Goal, GoalResult
-from brimful.units import format_duration, format_load, format_ratio
+from brimful.units import format_delay, format_duration, format_load, format_ratio
 
 REASONS = {
     "regular": "Both relevant bounds are there and close enough.",
@@ -58,6 +58,8 @@ def headline(result: GoalResult | None, unit: str) -> str:
 def sentence(goal: Goal, result: GoalResult | None, unit: str) -> str:
     """Say the result of a goal in one sentence for people who see no symbols."""
     asked = f"with at most {format_ratio(goal.loss_ratio)} loss" if goal.loss_ratio else "without loss"
+    if goal.delay_limit_s is not None:
+        asked += f" and with a p99 delay of at most {format_delay(goal.delay_limit_s)}"
     if result is None or (result.lower_bound is None and result.upper_bound is None):
         return f"How much it forwards {asked} is not known."
     throughput = result.conditional_throughput
@@ -134,4 +136,4 @@ def keep_units(text: str) -> str:
     return _NUMBER_AND_UNIT.sub("\\1\N{NO-BREAK SPACE}", text)
 
 
-_NUMBER_AND_UNIT = re.compile(r"([\d.]|≥|<) (?=[\d%]|ms\b|s\b|min\b|h\b|[kMG]?pps\b|bytes\b)")
+_NUMBER_AND_UNIT = re.compile(r"([\d.]|≥|<) (?=[\d%]|[mun]s\b|s\b|min\b|h\b|[kMG]?pps\b|bytes\b)")

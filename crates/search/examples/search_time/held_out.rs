@@ -79,6 +79,7 @@ impl HeldOut {
             effective_duration: self
                 .overhead_counts
                 .then(|| Nanoseconds(input.duration.0 + self.overhead)),
+            delay_p99: None,
             stopped_early: stopped,
         })
     }

@@ -152,6 +152,7 @@ fn goal(name: &str, loss: f64, exceed: f64, duration: f64, sum: f64) -> Result<S
     Ok(SearchGoal {
         name: name.to_owned(),
         loss_ratio: Ratio::from_f64(loss)?,
+        delay_limit: None,
         exceed_ratio: Ratio::from_f64(exceed)?,
         final_trial_duration: Nanoseconds::from_seconds(duration)?,
         duration_sum: Nanoseconds::from_seconds(sum)?,

@@ -28,6 +28,7 @@ pub(crate) fn goal(name: &str, final_s: f64, sum_s: f64, loss: f64, exceed: f64)
     SearchGoal {
         name: name.to_owned(),
         loss_ratio: ratio(loss),
+        delay_limit: None,
         exceed_ratio: ratio(exceed),
         final_trial_duration: seconds(final_s),
         duration_sum: seconds(sum_s),
@@ -41,6 +42,24 @@ pub(crate) fn starting_at(initial_s: f64, goal: SearchGoal) -> SearchGoal {
         initial_trial_duration: seconds(initial_s),
         ..goal
     }
+}
+
+/// A goal that also wants the delay kept.
+pub(crate) fn within(limit_us: u64, goal: SearchGoal) -> SearchGoal {
+    SearchGoal {
+        delay_limit: Some(Nanoseconds(limit_us * 1000)),
+        ..goal
+    }
+}
+
+/// Delay limits with and without their like among loss ratios.
+pub(crate) fn delay_limited() -> Vec<SearchGoal> {
+    vec![
+        goal("ndr", 1.0, 5.0, 0.0, 0.5),
+        within(1000, goal("fast", 1.0, 5.0, 0.0, 0.5)),
+        within(100, goal("faster", 1.0, 5.0, 0.0, 0.5)),
+        within(400, starting_at(0.5, goal("strict", 4.0, 4.0, 0.005, 0.0))),
+    ]
 }
 
 /// Non-drop and partial drop rate as the algorithm of 2018 has them.
@@ -84,7 +103,17 @@ pub(crate) fn whole(input: TrialInput, lost: u64) -> TrialOutput {
     TrialOutput {
         counts: Counts::new(sent, sent, lost.min(sent)).unwrap(),
         effective_duration: None,
+        delay_p99: None,
         stopped_early: false,
+    }
+}
+
+/// The same with the delay of a queue in front of this capacity: 20 us without load, a full buffer makes it 20 ms.
+pub(crate) fn queued(capacity: f64, input: TrialInput, lost: u64) -> TrialOutput {
+    let idle_share = (1.0 - input.load.per_second() / capacity).max(1e-3);
+    TrialOutput {
+        delay_p99: (lost < frames(input)).then_some(Nanoseconds((20_000.0 / idle_share) as u64)),
+        ..whole(input, lost)
     }
 }
 
@@ -92,7 +121,8 @@ pub(crate) fn whole(input: TrialInput, lost: u64) -> TrialOutput {
 pub(crate) fn sharp(capacity: f64) -> impl FnMut(TrialInput) -> TrialOutput {
     move |input| {
         let forwarded = input.load.per_second().min(capacity) * input.duration.as_seconds();
-        whole(input, frames(input) - (forwarded.round() as u64).min(frames(input)))
+        let lost = frames(input) - (forwarded.round() as u64).min(frames(input));
+        queued(capacity, input, lost)
     }
 }
 
@@ -122,18 +152,21 @@ pub(crate) fn unsteady(capacity: f64, seed: u64) -> impl FnMut(TrialInput) -> Tr
     let mut dice = Dice(seed);
     move |input| {
         let stray = u64::from(dice.share() < 0.05);
-        let mut system = sharp(capacity * (0.9 + 0.1 * dice.share()));
-        let lost = system(input).counts.lost() + stray;
-        whole(input, lost)
+        let capacity = capacity * (0.9 + 0.1 * dice.share());
+        let lost = sharp(capacity)(input).counts.lost() + stray;
+        queued(capacity, input, lost.min(frames(input)))
     }
 }
 
-/// Loses nothing, a little, or much, whatever the load.
+/// Loses nothing, a little, or much, and is fast, slow, or silent about it, whatever the load.
 pub(crate) fn arbitrary(seed: u64) -> impl FnMut(TrialInput) -> TrialOutput {
-    let mut dice = Dice(seed);
+    let (mut dice, mut delays) = (Dice(seed), Dice(!seed));
     move |input| {
         let share = [0.0, 0.0, 0.003, 0.5][dice.below(4) as usize];
-        whole(input, (frames(input) as f64 * share).ceil() as u64)
+        TrialOutput {
+            delay_p99: [Some(20_000), Some(20_000), Some(500_000), None][delays.below(4) as usize].map(Nanoseconds),
+            ..whole(input, (frames(input) as f64 * share).ceil() as u64)
+        }
     }
 }
 

@@ -38,7 +38,16 @@ fn is_high_loss(goal: &SearchGoal, trial: &TrialResult) -> Option<bool> {
         let certain = whole(trial.output.counts.lost()) > limit * whole(expected(trial));
         return certain.then_some(true);
     }
-    Some(loss_ratio(trial) > limit)
+    Some(loss_ratio(trial) > limit || is_slow(goal, trial))
+}
+
+/// Above the delay limit, or nothing shows that it is not.
+fn is_slow(goal: &SearchGoal, trial: &TrialResult) -> bool {
+    match (goal.delay_limit, trial.output.delay_p99) {
+        (None, _) => false,
+        (Some(_), None) => true,
+        (Some(limit), Some(delay)) => whole(delay.0) > whole(limit.0),
+    }
 }
 
 fn seconds_of(trial: &TrialResult) -> BigRational {
@@ -108,17 +117,24 @@ pub(crate) fn at(trials: &[TrialResult], load: Load) -> Vec<TrialResult> {
         .collect()
 }
 
-/// The loss ratio that conditional throughput is made of.
+/// The loss ratio that conditional throughput is made of. A trial above the delay limit has lost everything.
 pub(crate) fn conditional_loss(goal: &SearchGoal, trials: &[TrialResult]) -> BigRational {
     let full_sum = sum(goal, trials, true, false) + sum(goal, trials, true, true);
     let mut remaining = full_sum.max(duration_sum(goal)) * (whole(1) - exact(goal.exceed_ratio));
     let mut full: Vec<&TrialResult> = trials.iter().filter(|trial| is_full(goal, trial)).collect();
     full.retain(|trial| !trial.output.stopped_early);
-    full.sort_by_key(|trial| loss_ratio(trial));
+    let loss = |trial: &TrialResult| {
+        if is_slow(goal, trial) {
+            whole(1)
+        } else {
+            loss_ratio(trial)
+        }
+    };
+    full.sort_by_key(|trial| loss(trial));
     for trial in full {
         remaining -= seconds_of(trial);
         if remaining <= whole(0) {
-            return loss_ratio(trial);
+            return loss(trial);
         }
     }
     whole(1)

@@ -54,7 +54,7 @@ pub(crate) struct Classic {
 
 /// What stays the same from trial to trial, but for the evidence that grows.
 struct Plan {
-    /// Goals by loss ratio: the first has the role of the non-drop rate.
+    /// Goals by loss ratio, those with the shorter delay limit first: the first has the role of the non-drop rate.
     order: Vec<usize>,
     ruler: Ruler,
     evidence: Evidence,
@@ -165,7 +165,16 @@ impl Strategy for Classic {
 impl Plan {
     fn new(problem: &Problem, intermediate_phases: u8) -> Self {
         let mut order: Vec<usize> = (0..problem.goals().len()).collect();
-        order.sort_by_key(|&goal| (problem.goals()[goal].loss_ratio, problem.goals()[goal].exceed_ratio));
+        order.sort_by_key(|&goal| {
+            let goal = &problem.goals()[goal];
+            // Without a limit any delay is allowed.
+            (
+                goal.loss_ratio,
+                goal.exceed_ratio,
+                goal.delay_limit.is_none(),
+                goal.delay_limit,
+            )
+        });
         let evidence = Evidence::new(problem.goals(), intermediate_phases);
         Self {
             order,

@@ -5,8 +5,11 @@
 
 use std::sync::LazyLock;
 
+use brimful_trial::{Nanoseconds, TrialOutput};
+
+use super::delay::DelayThreshold;
+use super::second_opinion::SecondOpinion;
 use super::stray::Stray;
-use super::threshold::Threshold;
 
 /// Offsets of m from the centre come in quarters of a step within this many steps, and sparser beyond.
 const FINE_REACH: i64 = 28;
@@ -35,6 +38,8 @@ pub(super) struct Observation {
     pub(super) overload: f64,
     /// Whether an earlier trial at this load lost something: how much then says little that is new.
     pub(super) is_repeated: bool,
+    /// As measured.
+    pub(super) output: TrialOutput,
 }
 
 /// What divides high loss from low loss, for goals of one loss ratio.
@@ -77,7 +82,9 @@ pub(super) struct Curve {
     points: Vec<Point>,
     /// One for each limit that a goal has, the lowest first.
     strays: Vec<Stray>,
-    thresholds: Vec<Threshold>,
+    second_opinions: Vec<SecondOpinion>,
+    /// One for each delay limit that a goal has.
+    delays: Vec<DelayThreshold>,
 }
 
 /// What the curve says of a trial before it is made.
@@ -97,7 +104,7 @@ impl Curve {
         log_step: f64,
         centre: f64,
         range: (f64, f64),
-        limits: &[Limit],
+        (limits, delay_limits): (&[Limit], &[Nanoseconds]),
         prior: impl Fn(f64) -> f64,
     ) -> Self {
         let shapes = shapes(log_step);
@@ -121,9 +128,13 @@ impl Curve {
             shapes,
             centre,
             points,
-            thresholds: limits
+            second_opinions: limits
                 .iter()
-                .map(|&limit| Threshold::new(limit, centre, range))
+                .map(|&limit| SecondOpinion::new(limit, centre, range))
+                .collect(),
+            delays: delay_limits
+                .iter()
+                .map(|&limit| DelayThreshold::new(limit, centre, range))
                 .collect(),
             strays: limits
                 .iter()
@@ -136,8 +147,11 @@ impl Curve {
 
     /// Learns from a trial.
     pub(super) fn observe(&mut self, seen: &Observation) {
-        for index in 0..self.thresholds.len() {
-            let limit = self.thresholds[index].limit().overload;
+        for delay in &mut self.delays {
+            delay.observe(seen);
+        }
+        for index in 0..self.second_opinions.len() {
+            let limit = self.second_opinions[index].limit().overload;
             let high = self.high(
                 &TrialPlan {
                     position: seen.position,
@@ -146,7 +160,7 @@ impl Curve {
                 },
                 seen.duration,
             );
-            self.thresholds[index].observe(seen, high);
+            self.second_opinions[index].observe(seen, high);
         }
         let stray = self.strays[0].share(seen.position, seen.duration);
         let stray_density = if seen.is_repeated { 1.0 } else { STRAY_DENSITY };
@@ -204,8 +218,12 @@ impl Curve {
         &self.points
     }
 
-    pub(super) fn thresholds(&self) -> &[Threshold] {
-        &self.thresholds
+    pub(super) fn second_opinions(&self) -> &[SecondOpinion] {
+        &self.second_opinions
+    }
+
+    pub(super) fn delays(&self) -> &[DelayThreshold] {
+        &self.delays
     }
 
     /// Chance of a high-loss trial.

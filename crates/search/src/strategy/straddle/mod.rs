@@ -3,9 +3,11 @@
 
 mod bracket;
 mod curve;
+mod delay;
 mod guard;
 mod plan;
 mod prospect;
+mod second_opinion;
 mod stray;
 mod target;
 mod threshold;
@@ -41,6 +43,8 @@ pub(crate) struct Straddle {
     watches: Vec<Watch>,
     /// Loss ratios of the goals as overload, ascending, beginning with 0.
     limits: Vec<Limit>,
+    /// Delay limits of the goals, ascending.
+    delay_limits: Vec<Nanoseconds>,
     seen: Vec<Observation>,
     /// Loads that lost something.
     lossy: BTreeSet<Load>,
@@ -64,6 +68,7 @@ impl Straddle {
             targets: Vec::new(),
             watches: vec![Watch::default(); problem.goals().len()],
             limits: Vec::new(),
+            delay_limits: delay_limits(problem),
             seen: Vec::new(),
             lossy: BTreeSet::new(),
             curve: None,
@@ -100,7 +105,7 @@ impl Straddle {
             self.grid.log_step(),
             centre,
             range,
-            &self.limits,
+            (&self.limits, &self.delay_limits),
             |position| match hint {
                 None => even,
                 Some(hint) => {
@@ -135,6 +140,10 @@ impl Straddle {
             self.align(problem, seen.position - seen.overload);
             return;
         }
+        if self.curve.is_none() && self.is_slow(&seen) {
+            self.draw_curve(problem, seen.position);
+            return;
+        }
         let Some(curve) = &mut self.curve else { return };
         curve.observe(&seen);
         let is_due = self.seen.len() >= self.drawn_at + self.seen.len() / REDRAW_SHARE;
@@ -161,8 +170,28 @@ impl Straddle {
             duration,
             overload,
             is_repeated: overload > 0.0 && !self.lossy.insert(result.input.load),
+            output: result.output,
         }
     }
+
+    /// Whether a trial was too slow for one of the goals.
+    fn is_slow(&self, seen: &Observation) -> bool {
+        self.delay_limits
+            .first()
+            .is_some_and(|&shortest| seen.output.delay_exceeds(shortest))
+    }
+
+    /// Whether no goal has seen an end yet: nothing was lost, and nothing was too slow.
+    fn is_unbounded(&self) -> bool {
+        self.lossy.is_empty() && !self.seen.iter().any(|seen| self.is_slow(seen))
+    }
+}
+
+fn delay_limits(problem: &Problem) -> Vec<Nanoseconds> {
+    let mut limits: Vec<Nanoseconds> = problem.goals().iter().filter_map(|goal| goal.delay_limit).collect();
+    limits.sort_unstable();
+    limits.dedup();
+    limits
 }
 
 /// The limits of all goals, ascending, and in any case one for any loss at all.
@@ -203,9 +232,9 @@ impl Strategy for Straddle {
         // At most as often as there are goals to give up, and once more.
         for _ in 0..=targets.len() {
             let is_open = |target: &Target| !target.is_done(problem) && !self.watches[target.goal].is_given_up();
-            // Lower loss ratios first, whatever the order of the goals.
+            // Lower loss ratios and shorter delays first, whatever the order of the goals.
             targets.sort_by(|a, b| {
-                let by_limit = a.limit.total_cmp(&b.limit);
+                let by_limit = a.limit.total_cmp(&b.limit).then(a.delay_order().cmp(&b.delay_order()));
                 is_open(b).cmp(&is_open(a)).then(by_limit).then(a.goal.cmp(&b.goal))
             });
             let open = targets.iter().filter(|target| is_open(target)).count();
@@ -266,8 +295,8 @@ impl Straddle {
                 duration: first.exploring_duration(),
             });
         }
-        let Some(curve) = self.curve.as_ref().filter(|_| !self.lossy.is_empty()) else {
-            // Nothing is lost even at max load.
+        let Some(curve) = self.curve.as_ref().filter(|_| !self.is_unbounded()) else {
+            // Nothing is lost or too slow even at max load.
             return Some(TrialInput {
                 load: problem.max_load(),
                 duration: open.iter().map(|target| target.duration).max()?,
@@ -291,18 +320,18 @@ impl Straddle {
 
     /// The first trials take the hint for right, and the system for a sharp one, which loses what is above its
     /// capacity: the load just above capacity serves most goals, the one just below shows whether it is true. While
-    /// nothing is lost, the largest load tells most.
+    /// nothing is lost or too slow, the largest load tells most.
     fn opening(&self, problem: &Problem) -> Option<Load> {
         let hint = problem.hint().map(|hint| self.grid.position(hint.per_second()));
         let index = match (self.seen.as_slice(), hint) {
             ([], Some(hint)) => hint.ceil(),
-            ([only], Some(hint)) if only.overload <= 0.0 => hint.ceil() + HINT_STEPS,
+            ([_], Some(hint)) if self.is_unbounded() => hint.ceil() + HINT_STEPS,
             ([only], _) if only.overload > 0.0 => (only.position - only.overload).ceil(),
             ([_, second], _) if second.overload > 0.0 && second.overload < SMALL_OVERLOAD => {
                 let capacity = (second.position - second.overload).floor();
                 capacity.min((second.position - 1.0).ceil())
             }
-            _ if self.lossy.is_empty() => self.grid.top() as f64,
+            _ if self.is_unbounded() => self.grid.top() as f64,
             _ => return None,
         };
         Some(self.grid.load(index as i64))

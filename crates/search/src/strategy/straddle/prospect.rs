@@ -1,6 +1,6 @@
 //! What a load promises for one goal, at every representative point of the posterior.
 
-use brimful_trial::Load;
+use brimful_trial::{Load, Nanoseconds};
 
 use super::curve::{Curve, Point, TrialPlan};
 use super::stray::Drawn;
@@ -45,6 +45,8 @@ pub(super) struct Outlooker<'a> {
     points: Vec<Point>,
     /// ... and what goes with them, by limit.
     opinions: Vec<Opinion>,
+    /// By delay limit, thresholds that go with the points.
+    delays: Vec<(Nanoseconds, Vec<At>)>,
     pub(super) weights: Vec<f32>,
 }
 
@@ -78,13 +80,18 @@ impl<'a> Outlooker<'a> {
             opinions: curve
                 .strays()
                 .iter()
-                .zip(curve.thresholds())
-                .map(|(stray, threshold)| Opinion {
+                .zip(curve.second_opinions())
+                .map(|(stray, second)| Opinion {
                     limit: stray.limit(),
                     strays: stray.draw(points.len()),
-                    thresholds: threshold.draw(points.len()),
-                    belief: threshold.belief(),
+                    thresholds: second.threshold().draw(points.len()),
+                    belief: second.belief(),
                 })
+                .collect(),
+            delays: curve
+                .delays()
+                .iter()
+                .map(|delay| (delay.limit(), delay.threshold().draw(points.len())))
                 .collect(),
             points,
         }
@@ -99,7 +106,8 @@ impl<'a> Outlooker<'a> {
         let needed = Needed::new(goal, &self.log.sums(load, target.goal), target.effective);
         let (outlooks, group) = target.odds.outlooks(needed)?;
         let plan = self.trial_plan(target, load, target.duration_s);
-        let stops = self.problem.has_early_termination();
+        // A trial that is only too slow runs to its end.
+        let stops = self.problem.has_early_termination() && target.delay_limit.is_none();
         let mut prospect = Prospect {
             index,
             load,
@@ -171,16 +179,27 @@ impl<'a> Outlooker<'a> {
             .find(|opinion| opinion.limit.total_cmp(&target.limit).is_eq());
         let opinion = same.expect("every limit of a goal has its own");
         let factors = self.curve.stray(plan.limit).factors(plan.position);
+        let slow = target.delay_limit.map(|limit| self.delays_at(limit));
         let points = self.points.iter().zip(&opinion.strays).zip(&opinion.thresholds);
         points.enumerate().map(move |(index, ((point, stray), threshold))| {
-            if opinion.prefers_threshold(index) {
-                return threshold.odds(plan.position);
-            }
-            with_stray(
-                self.curve.odds(point, plan),
-                stray.rate * factors[stray.decay] * seconds,
-            )
+            let lossy = if opinion.prefers_threshold(index) {
+                threshold.odds(plan.position)
+            } else {
+                with_stray(
+                    self.curve.odds(point, plan),
+                    stray.rate * factors[stray.decay] * seconds,
+                )
+            };
+            // Low-loss is what neither loses too much nor is too slow.
+            slow.map_or(lossy, |slow| {
+                (1.0 + lossy) * (1.0 + slow[index].odds(plan.position)) - 1.0
+            })
         })
+    }
+
+    fn delays_at(&self, limit: Nanoseconds) -> &[At] {
+        let same = self.delays.iter().find(|(other, _)| *other == limit);
+        &same.expect("every delay limit of a goal has its own").1
     }
 
     fn trial_plan(&self, target: &Target, load: Load, seconds: f64) -> TrialPlan {

@@ -13,6 +13,7 @@ pub(super) struct Target {
     pub(super) steps: i64,
     /// Loss ratio of the goal as overload in steps.
     pub(super) limit: f64,
+    pub(super) delay_limit: Option<Nanoseconds>,
     /// Full-length trials.
     pub(super) duration: Nanoseconds,
     pub(super) duration_s: f64,
@@ -62,6 +63,7 @@ impl Target {
             steps: ((width / grid.log_step() * (1.0 - 1e-12)) as i64).max(1),
             // Never -0, which would be another limit than 0.
             limit: (1.0 / (1.0 - attributes.loss_ratio.as_f64())).ln() / grid.log_step(),
+            delay_limit: attributes.delay_limit,
             duration: attributes.final_trial_duration,
             duration_s,
             short,
@@ -115,6 +117,11 @@ impl Target {
             (_, Some(upper)) if self.upper_index == Some(index) => upper,
             _ => grid.load(index),
         }
+    }
+
+    /// Sorts shorter delay limits first; without a limit any delay is allowed.
+    pub(super) fn delay_order(&self) -> (bool, Option<Nanoseconds>) {
+        (self.delay_limit.is_none(), self.delay_limit)
     }
 
     pub(super) fn short_cost(&self) -> Option<f64> {

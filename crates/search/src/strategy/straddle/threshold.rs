@@ -1,7 +1,7 @@
-//! The second opinion: for one loss ratio, a load above which trials are high-loss. It knows no amounts of loss and no
-//! shape, so nothing in it can be wrong but that there is such a load; and that may move.
+//! A belief about a load above which trials fail. It knows no amounts and no shape, so nothing in it can be wrong but
+//! that there is such a load; and that may move.
 
-use super::curve::{Limit, Observation, heavy_odds, offsets, tempered};
+use super::curve::{heavy_odds, offsets, tempered};
 use super::stray::GOLDEN_RATIO;
 
 /// How far from the threshold outcomes are mixed, in steps.
@@ -12,31 +12,23 @@ const FINE_REACH: i64 = 60;
 const MOVES: f64 = 0.004;
 /// How far it moves, in steps.
 const NEAR: f64 = 15.0;
-/// Odds against the second opinion before anything is measured.
-const PRIOR_ODDS: f64 = 8.0;
-/// The same where trials of different lengths are made, of which only the curve knows how they compare.
-const PRIOR_ODDS_SHORT: f64 = 50.0;
-/// What a single trial may say for or against it.
-const LARGEST_VOTE: f64 = 2.0;
-/// How fast old votes fade.
-const MEMORY: f64 = 0.97;
 
 pub(super) struct Threshold {
-    limit: Limit,
     centre: f64,
     range: (f64, f64),
+    /// How likely it is so many steps from the centre, before anything is measured.
+    density: fn(f64) -> f64,
     points: Vec<Weighted>,
-    /// Logarithm of how much better than the curve it has foretold.
-    score: f64,
     records: Vec<(f64, Outcome)>,
     /// How many trials the points were last laid out for.
     laid_out_at: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Outcome {
+pub(super) enum Outcome {
     High,
     Low,
+    /// Low in a short trial, which says little.
     ShortLow,
 }
 
@@ -57,13 +49,12 @@ pub(super) struct At {
 }
 
 impl Threshold {
-    pub(super) fn new(limit: Limit, centre: f64, range: (f64, f64)) -> Self {
+    pub(super) fn new(centre: f64, range: (f64, f64), density: fn(f64) -> f64) -> Self {
         let mut threshold = Self {
-            limit,
             centre,
             range,
+            density,
             points: Vec::new(),
-            score: 0.0,
             records: Vec::new(),
             laid_out_at: 0,
         };
@@ -81,15 +72,16 @@ impl Threshold {
             if position < lowest || position > highest {
                 continue;
             }
+            let weight = cell * (self.density)(offset);
             for deviation in DEVIATIONS {
                 // Where it moves to is more likely near.
                 let prior = cell / (1.0 + (offset / NEAR).powi(2));
-                total += cell;
+                total += weight;
                 all_priors += prior;
                 self.points.push(Weighted {
                     drawn: At { position, deviation },
                     prior,
-                    weight: cell,
+                    weight,
                     high: 0.0,
                 });
             }
@@ -100,36 +92,14 @@ impl Threshold {
         }
     }
 
-    pub(super) fn limit(&self) -> Limit {
-        self.limit
-    }
-
-    /// How much it is to be believed instead of the curve.
-    pub(super) fn belief(&self) -> f64 {
-        let against = if self.limit.has_short {
-            PRIOR_ODDS_SHORT
-        } else {
-            PRIOR_ODDS
-        };
-        1.0 / (1.0 + against * (-self.score).exp())
-    }
-
-    /// Learns from a trial for which the curve saw this chance of high loss. That a short trial was clean says
-    /// little, and is no test of who foretells better.
-    pub(super) fn observe(&mut self, seen: &Observation, curve_high: f64) {
-        let (position, is_high) = (seen.position, seen.overload > self.limit.overload);
-        if !is_high && seen.duration < self.limit.full_s {
-            self.foretell(position);
-            self.learn(Outcome::ShortLow);
-            self.records.push((position, Outcome::ShortLow));
-            return;
-        }
-        let outcome = if is_high { Outcome::High } else { Outcome::Low };
-        let chance = |high: f64| if is_high { high } else { 1.0 - high }.max(1e-3);
-        let vote = chance(self.foretell(position)).ln() - chance(curve_high).ln();
-        self.score = MEMORY * self.score + vote.clamp(-LARGEST_VOTE, LARGEST_VOTE);
-        self.records.push((position, outcome));
+    /// Learns from the outcome of a trial, and gives the chance of high loss that it saw before.
+    pub(super) fn observe(&mut self, position: f64, outcome: Outcome) -> f64 {
+        let high = self.foretell(position);
         self.learn(outcome);
+        self.records.push((position, outcome));
+        if matches!(outcome, Outcome::ShortLow) {
+            return high;
+        }
         let median = self.median();
         let is_due = self.records.len() >= self.laid_out_at + self.records.len() / 8;
         if is_due && (median - self.centre).abs() > 0.7 * FINE_REACH as f64 {
@@ -141,6 +111,7 @@ impl Threshold {
                 self.learn(outcome);
             }
         }
+        high
     }
 
     /// Learns from a trial at a position that was foretold.

@@ -13,6 +13,7 @@ from brimful.units import ETHERNET_OVERHEAD_BYTES
 
 LINK_KEYS = ("link_bps", "link_rate_bps", "link_speed_bps")
 FRAME_SIZE_KEYS = ("frame_size", "frame_size_bytes", "frame_bytes")
+MEAN_FRAME_SIZE_KEYS = ("mean_frame_size", "mean_frame_size_bytes")
 DIRECTION_KEYS = ("direction", "directions", "bidirectional")
 WARM_UP_KEYS = ("warm_up", "warmup", "warm_up_s")
 ISOLATION_KEYS = ("isolation", "isolated")

@@ -35,9 +35,9 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """What it is, for people."""
+        """What it and its repeats are, for people."""
         size = "" if self.frame_size is None else f", frame size {self.frame_size}"
-        return f"{self.measurer}{size}, repeat {self.repeat}"
+        return f"{self.measurer}{size}"
 
 
 class Campaign(msgspec.Struct, frozen=True, kw_only=True):

@@ -76,7 +76,7 @@ def run_campaign(
         reason = "done"
         try:
             for each in left:
-                note(f"search {len(members) + 1} of {len(planned)}: {each.title}")
+                note(f"search {len(members) + 1} of {len(planned)}: {each.title}, repeat {each.repeat}")
                 member = _Search(campaign, each, directory, list(members.values())).run(open_member, progress, note)
                 writer.write(member)
                 members[member.name] = member
@@ -112,7 +112,7 @@ def _check(left: Sequence[Planned], open_member: OpenMember, note: Callable[[str
             message = f"{each.title}: {error}"
             raise UsageError(message) from error
         except BrimfulError as error:
-            note(f"{each.title}: {error}; this search is going to fail")
+            note(f"{each.title}: {error}; its searches are going to fail")
             failures.append(error)
     if failures and len(failures) == len(cells):
         raise failures[0]

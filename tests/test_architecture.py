@@ -30,7 +30,7 @@ MODULES = {
     "run_loop": {"_core", "errors", "goals", "measurers", "records"},
     "runs": {"errors", "records"},
     "manager": {"", "errors", "measurers", "records", "run_loop", "runs", "units"},
-    "campaign": {"", "errors", "manager", "measurers", "records", "run_loop", "runs", "units"},
+    "campaign": {"", "errors", "manager", "measurers", "records", "run_loop", "runs", "units", "verify"},
     "verify": {"_core", "errors", "goals", "records"},
     "explain": {"records", "units", "verify"},
     "compare": set(),

@@ -41,16 +41,17 @@ def _figures(report: Report) -> list[dict[str, str]]:
     titles = {figures.FRAMES: f"Throughput over {over}", figures.BITS: f"Throughput over {over}, in bit/s"}
     how = {
         figures.FRAMES: "Means over the repeats",
-        figures.BITS: "The same in bits on the wire: 20 bytes a frame for preamble, start delimiter and gap are counted",
+        figures.BITS: "The same in bits on the wire, with 20 bytes a frame for preamble, start delimiter and gap",
     }
+    bounds = any(goal.spread is None and goal.at_least is not None for cell in report.cells for goal in cell.goals)
+    hollow = " Hollow triangles: every search was limited by its max load, so it is a least value." if bounds else ""
     return [
         {
             "id": f"throughput-{quantity}",
             "title": title,
             "wide": figures.draw(report, quantity, WIDE),
             "narrow": figures.draw(report, quantity, NARROW),
-            "caption": f"{how[quantity]}, {report.load_scope}; bars are the 95 % interval of the mean. Hollow triangles: "
-            "every search was limited by its max load, so it is a least value.",
+            "caption": f"{how[quantity]}, {report.load_scope}; bars are the 95 % interval of the mean.{hollow}",
         }
         for quantity, title in titles.items()
         if figures.lines(report, quantity)

@@ -55,10 +55,15 @@ def _agree_in_bits(size: float, load: float, other_size: float, other_load: floa
 
 
 def _found(member: Member) -> float | None:
-    """Give the lower bound of the first goal that has one; a search that failed may have stopped anywhere."""
+    """Give the upper bound of the first goal that has bounds, or the lower one where that is all there is.
+
+    The load just above capacity is the better one to begin at: its first trial loses a little, and by that says where
+    the capacity is; one just below loses nothing and says only that more is possible. A search that failed may have
+    stopped anywhere.
+    """
     if member.failed:
         return None
-    return next((result.lower_bound for result in member.goal_results if result.lower_bound), None)
+    return next((found.upper_bound or found.lower_bound for found in member.goal_results if found.lower_bound), None)
 
 
 def _bytes(frame_size: str | None) -> float | None:

@@ -11,6 +11,9 @@ from brimful.repeatability import Spread, summarise
 from brimful.report import facts, words
 from brimful.units import ETHERNET_OVERHEAD_BYTES, format_duration, format_load
 
+FEW_REPEATS = 3
+"""With so few values Student's t is more than twice what it is with many."""
+
 
 class Irregular(msgspec.Struct, frozen=True, kw_only=True):
     """An irregular result: shown, and in no statistics."""
@@ -312,9 +315,10 @@ def _method(run: Run, members: Sequence[Member]) -> list[str]:
     if repeats > 1:
         said.append(
             "Repeats were the outermost loop: every measurer and size once, then all again, so that drift of the "
-            "machine spreads over all of them. "
-            "With two or three repeats an interval is wide: it is only as good as so few values allow."
+            "machine spreads over all of them."
         )
+    if 1 < repeats <= FEW_REPEATS:
+        said.append(f"With {repeats} repeats an interval is wide: it is as good as so few values allow, and no better.")
     if run.source.get("shared_guesses"):
         said.append(
             "Searches began near what earlier ones had found (repeats at their mean, a new size at the frames/s or the "

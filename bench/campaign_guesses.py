@@ -7,8 +7,8 @@ of its own. Ratios are with / without, of one campaign; printed are their geomet
 
 from __future__ import annotations
 
-import argparse
 import math
+import os
 import random
 import statistics
 import tempfile
@@ -76,39 +76,40 @@ def spread(logs: list[float]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--preset", default="csit")
-    arguments = parser.parse_args()
-    print(f"{arguments.preset}, {len(SIZES)} sizes x {REPEATS} repeats, {arguments.seeds} campaigns a kind")
-    for kind in KINDS:
-        trials, times, deviations = [], [], {True: [], False: []}
-        moved: dict[str, list[float]] = {}
-        irregular = {True: 0, False: 0}
-        for seed in range(1, arguments.seeds + 1):
-            both = {shared: searched(kind, arguments.preset, seed, share_guesses=shared) for shared in (True, False)}
-            trials.append(math.log(total(both[True], "trials") / total(both[False], "trials")))
-            times.append(math.log(total(both[True], "search_s") / total(both[False], "search_s")))
-            for shared, members in both.items():
-                irregular[shared] += sum(not member.regular for member in members)
-            for goal in [result.goal for result in both[True][0].goal_results]:
-                with_guess, without = (cells(both[shared], goal) for shared in (True, False))
-                for size in with_guess.keys() & without.keys():
-                    ours, theirs = with_guess[size], without[size]
-                    moved.setdefault(goal, []).append(
-                        statistics.fmean(map(math.log, ours)) - statistics.fmean(map(math.log, theirs))
-                    )
-                    for shared, values in ((True, ours), (False, theirs)):
-                        if len(values) > 1:
-                            deviations[shared].append(statistics.stdev(map(math.log, values)))
-        print(f"{kind:10} trials {spread(trials)}  time {spread(times)}", end="")
-        print("".join(f"  {goal} {spread(logs)}" for goal, logs in moved.items()), end="")
-        pooled = {shared: math.sqrt(statistics.fmean(value**2 for value in deviations[shared])) for shared in deviations}
-        print(f"  deviation {pooled[True]:.4%} and {pooled[False]:.4%}  irregular {irregular[True]}, {irregular[False]}")
+    seeds = int(os.environ.get("SEEDS", "20"))
+    for preset in ("csit", "quick"):
+        print(f"{preset}, {len(SIZES)} sizes x {REPEATS} repeats, {seeds} campaigns a kind")
+        for kind in KINDS:
+            compare(kind, preset, seeds)
 
 
-def total(members: list[Member], field: str) -> float:
-    return sum(getattr(member.end, field) for member in members)
+def compare(kind: str, preset: str, seeds: int) -> None:
+    trials, deviations = [], {True: [], False: []}
+    moved: dict[str, list[float]] = {}
+    irregular = {True: 0, False: 0}
+    for seed in range(1, seeds + 1):
+        both = {shared: searched(kind, preset, seed, share_guesses=shared) for shared in (True, False)}
+        trials.append(math.log(total(both[True]) / total(both[False])))
+        for shared, members in both.items():
+            irregular[shared] += sum(not member.regular for member in members)
+        for goal in [result.goal for result in both[True][0].goal_results]:
+            with_guess, without = (cells(both[shared], goal) for shared in (True, False))
+            for size in with_guess.keys() & without.keys():
+                ours, theirs = with_guess[size], without[size]
+                moved.setdefault(goal, []).append(
+                    statistics.fmean(map(math.log, ours)) - statistics.fmean(map(math.log, theirs))
+                )
+                for shared, values in ((True, ours), (False, theirs)):
+                    if len(values) > 1:
+                        deviations[shared].append(statistics.stdev(map(math.log, values)))
+    print(f"{kind:10} trials {spread(trials)}", end="")
+    print("".join(f"  {goal} {spread(logs)}" for goal, logs in moved.items()), end="")
+    pooled = {shared: math.sqrt(statistics.fmean(value**2 for value in deviations[shared])) for shared in deviations}
+    print(f"  deviation {pooled[True]:.4%} and {pooled[False]:.4%}  irregular {irregular[True]}, {irregular[False]}")
+
+
+def total(members: list[Member]) -> int:
+    return sum(member.end.trials for member in members)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,11 @@
 """The page of a campaign as people see it: no network, no errors, nothing beyond the edge of a telephone."""
 
 import re
-import sys
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
+from report.browser import needs_browser, show
 from test_campaign_report import PAGES
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
-from browser import needs_browser, show
 
 FIGURES = {"whole": 2, "interrupted": 2, "one-size": 2, "empty": 0}
 VOID = {"meta", "link", "br", "path", "use", "rect"}

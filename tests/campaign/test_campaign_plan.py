@@ -40,10 +40,7 @@ def guess(size, ended, measurer="sim:sharp"):
 def test_repeats_are_the_outermost_loop():
     members = campaign(["sim:a", "lab:bridge"], ["64", "imix"], 2).members()
     assert [(each.measurer, each.frame_size, each.repeat) for each in members] == [
-        (measurer, size, repeat)
-        for repeat in (1, 2)
-        for measurer in ("sim:a", "lab:bridge")
-        for size in ("64", "imix")
+        (measurer, size, repeat) for repeat in (1, 2) for measurer in ("sim:a", "lab:bridge") for size in ("64", "imix")
     ]
     assert [each.name for each in members][:4] == [
         "001-sim-a-64",

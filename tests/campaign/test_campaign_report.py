@@ -47,7 +47,9 @@ def test_the_numbers_of_a_cell():
     assert ndr.spread.mean == pytest.approx(812e3)
     assert ndr.spread.deviation == pytest.approx(3e3)
     # t with two degrees of freedom is 4.3027.
-    assert ndr.spread.interval == pytest.approx((812e3 - 4.3027 * 3e3 / 3**0.5, 812e3 + 4.3027 * 3e3 / 3**0.5), rel=1e-6)
+    assert ndr.spread.interval == pytest.approx(
+        (812e3 - 4.3027 * 3e3 / 3**0.5, 812e3 + 4.3027 * 3e3 / 3**0.5), rel=1e-6
+    )
     assert ndr.total == pytest.approx(2 * 812e3)
     assert ndr.bits_l2 == pytest.approx(812e3 * 512)
     assert ndr.bits_l1 == pytest.approx(812e3 * 672)
@@ -60,7 +62,9 @@ def test_words_as_frame_sizes_have_bits_where_the_mean_size_is_known():
     report = model.build(campaign())
     assert cell(report, "lab:bridge", "imix").goals[0].bits_l2 == pytest.approx(8 * 361.8 * 929e3 / 3)
     without = [
-        msgspec.structs.replace(each, run=each.run and msgspec.structs.replace(each.run, traffic={"frame_size": "imix"}))
+        msgspec.structs.replace(
+            each, run=each.run and msgspec.structs.replace(each.run, traffic={"frame_size": "imix"})
+        )
         for each in campaign().members
     ]
     assert cell(model.build(campaign(members=without)), "lab:bridge", "imix").goals[0].bits_l2 is None

@@ -141,7 +141,7 @@ def test_an_interruption_while_a_measurer_is_opened_is_one_too(tmp_path):
 
 
 def killed(whole: Path, into: Path, lines: int, own_lines: int, torn: bytes) -> None:
-    """Make what is left when a campaign is killed: so many lines of its record, of the next search's own, and a part."""
+    """Leave what a killed campaign does: so many lines of its record, of the next search's own, and a part."""
     kept = (whole / "run.jsonl").read_bytes().splitlines(keepends=True)[:lines]
     into.mkdir()
     (into / "run.jsonl").write_bytes(b"".join(kept) + (torn if not own_lines else b""))

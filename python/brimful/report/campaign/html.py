@@ -8,6 +8,8 @@ from brimful.report.campaign.model import Report
 from brimful.report.figures import NARROW, WIDE
 from brimful.report.html import render_page
 
+_BADGES = {tables.REGULAR: "good", tables.IRREGULAR: "bad", tables.FAILED: "bad"}
+
 
 def render(report: Report) -> str:
     """Write the report as a page.
@@ -25,6 +27,7 @@ def render(report: Report) -> str:
         figures=_figures(report),
         tables=[table for table in made if table.rows],
         irregular=tables.irregular(report),
+        badges=_BADGES,
         set_up=[
             (measurer, [*facts.table({"device": device}), *facts.table({"traffic": traffic})])
             for measurer, device, traffic in report.set_up

@@ -9,6 +9,7 @@ from brimful.report.campaign.model import Cell, CellGoal, Report, describe_load
 from brimful.units import format_duration, format_load
 
 NOTHING = "-"
+REGULAR, IRREGULAR, FAILED = "regular", "IRREGULAR", "FAILED"
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +100,7 @@ def searches(report: Report) -> Table:
         rows=[
             [
                 member.name,
-                member.state if member.state == "regular" else member.state.upper(),
+                member.state if member.state == REGULAR else member.state.upper(),
                 str(member.repeat),
                 str(member.trials),
                 format_duration(member.search_s),
@@ -126,8 +127,8 @@ def _found(cell: Cell, goal: CellGoal) -> list[str]:
     runs = f"{len(goal.values)} of {cell.runs}" if len(goal.values) != cell.runs else str(cell.runs)
     if goal.spread is None:
         if cell.failed == cell.runs:
-            return [runs, "FAILED", NOTHING]
-        bound = "IRREGULAR" if goal.at_least is None else f"≥ {format_load(goal.at_least, cell.load_unit)}"
+            return [runs, FAILED, NOTHING]
+        bound = IRREGULAR if goal.at_least is None else f"≥ {format_load(goal.at_least, cell.load_unit)}"
         return [runs, bound, NOTHING]
     margin = (
         "one run" if goal.spread.margin is None else f"± {format_load(goal.spread.margin, cell.load_unit, digits=2)}"

@@ -77,7 +77,7 @@ def _table(made: Table, style: Style) -> str:
     if made.note:
         shown.append(style(wrap(made.note, 2), "faint"))
     text = "\n".join(shown)
-    for word in ("FAILED", "IRREGULAR"):
+    for word in (tables.FAILED, tables.IRREGULAR):
         text = text.replace(word, style(word, "bad"))
     return text
 

@@ -2,7 +2,7 @@
 
 Every campaign is searched twice on the same simulated systems in virtual time, with and without shared guesses, one
 after the other. A system forwards so many frames a second or so many bits, whichever is less; each search meets weather
-of its own. Ratios are with / without, of one campaign; printed are their geometric means over seeds with 95 % intervals.
+of its own. Ratios are with / without, of one campaign; printed are geometric means over seeds with 95 % intervals.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ RESULTS = {
 }
 """None: limited by the max load, 81 kpps. A text: measuring failed."""
 MAX_LOAD = 81e3
+IMIX = [64, 594, 64, 64, 594, 64, 1518, 64, 594, 64, 64, 594]
 
 
 def member_run(measurer, size, repeat):
@@ -32,7 +33,7 @@ def member_run(measurer, size, repeat):
         max_load=MAX_LOAD if size == "1518" else 900e3,
         strategy="straddle",
         conversion_factor=2.0,
-        traffic={"frame_size": size, "direction": "bi"} | ({"mean_frame_size": 361.8} if size == "imix" else {}),
+        traffic={"frame_size": size, "direction": "bi"} | ({"frame_sizes": IMIX} if size == "imix" else {}),
         device={"device": measurer[4:], "link_bps": 1e9},
         hint=None if repeat == 1 else 800e3,
     )

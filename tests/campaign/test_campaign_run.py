@@ -190,6 +190,16 @@ def test_a_complete_campaign_is_shown_again(tmp_path):
     assert (tmp_path / "c" / "run.jsonl").read_bytes() == before
 
 
+def test_a_campaign_is_found_again_among_the_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    first = run(None, interrupted_at(20))
+    run(None, campaign=msgspec.structs.replace(CAMPAIGN, repeats=1))
+    again = run(None, resume=True)
+    assert again.directory == first.directory
+    assert (again.end.reason, len(again.members)) == ("done", 4)
+    assert len(list((tmp_path / "runs").iterdir())) == 2
+
+
 def test_another_campaign_is_not_gone_on_with(tmp_path):
     run(tmp_path / "c")
     with pytest.raises(UsageError, match="another search"):

@@ -13,7 +13,6 @@ from brimful.units import ETHERNET_OVERHEAD_BYTES
 
 LINK_KEYS = ("link_bps", "link_rate_bps", "link_speed_bps")
 FRAME_SIZE_KEYS = ("frame_size", "frame_size_bytes", "frame_bytes")
-MEAN_FRAME_SIZE_KEYS = ("mean_frame_size", "mean_frame_size_bytes")
 DIRECTION_KEYS = ("direction", "directions", "bidirectional")
 WARM_UP_KEYS = ("warm_up", "warmup", "warm_up_s")
 ISOLATION_KEYS = ("isolation", "isolated")
@@ -55,6 +54,17 @@ def number(value: object) -> float | None:
 def frame_size(run: Run) -> float | None:
     """Give the frame size in bytes, FCS included, where all frames have one size."""
     return number(lookup(run, FRAME_SIZE_KEYS))
+
+
+def mean_frame_size(run: Run) -> float | None:
+    """Give the mean frame size in bytes, FCS included; of a mix that of one turn of its sizes."""
+    one = frame_size(run)
+    mix = run.traffic.get("frame_sizes")
+    if one is not None or not isinstance(mix, list):
+        return one
+    sizes = [number(size) for size in mix]
+    known = [size for size in sizes if size is not None]
+    return sum(known) / len(known) if known and len(known) == len(sizes) else None
 
 
 def link_bps(run: Run) -> float | None:

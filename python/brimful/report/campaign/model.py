@@ -257,7 +257,7 @@ def _cell(run: Run, group: Sequence[Member]) -> Cell:
 
 def _mean_bytes(size: str | None, run: Run | None) -> float | None:
     exact = facts.number(size)
-    return exact if exact is not None or run is None else facts.number(facts.lookup(run, facts.MEAN_FRAME_SIZE_KEYS))
+    return exact if exact is not None or run is None else facts.mean_frame_size(run)
 
 
 def _cell_goal(

@@ -229,6 +229,19 @@ def test_a_search_that_fails_does_not_stop_the_rest_and_is_tried_again(tmp_path)
     assert len(read_run(tmp_path / "c").members) == 4
 
 
+def test_what_cannot_be_opened_here_fails_in_its_turn(tmp_path):
+    def open_member(request):
+        if request.traffic["arguments"] == ["--frame-size=512"]:
+            raise MeasureError("the forwarder is not installed")
+        return system(request)
+
+    notes = []
+    outcome = run(tmp_path / "c", open_member, note=notes.append)
+    assert notes[0] == "sim:a, frame size 512: the forwarder is not installed; its searches are going to fail"
+    assert [member.failed for member in outcome.members] == [False, True, False, True]
+    assert outcome.end.reason == "done"
+
+
 def test_what_cannot_be_searched_is_refused_before_anything_is_measured(tmp_path):
     def open_member(request):
         if request.traffic["arguments"] == ["--frame-size=512"]:

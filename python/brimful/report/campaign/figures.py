@@ -118,11 +118,13 @@ def _sizes(report: Report) -> list[str]:
 
 
 def _point(cell: Cell, goal: CellGoal, place: int, quantity: str) -> Point | None:
-    if quantity == FRAMES:
-        if goal.spread is not None:
-            return Point(place, goal.spread.mean, goal.spread.margin, bound=False)
-        return None if goal.at_least is None else Point(place, goal.at_least, None, bound=True)
-    return None if goal.bits_l1 is None else Point(place, goal.bits_l1, goal.margin_l1, bound=False)
+    factor = 1.0 if quantity == FRAMES else cell.wire_bits
+    if factor is None:
+        return None
+    if goal.spread is not None:
+        margin = goal.spread.margin
+        return Point(place, goal.spread.mean * factor, None if margin is None else margin * factor, bound=False)
+    return None if goal.at_least is None else Point(place, goal.at_least * factor, None, bound=True)
 
 
 def _joined(labels: list[str]) -> int:
@@ -168,10 +170,10 @@ def _draw_link(axes: Axes, report: Report, quantity: str, labels: list[str]) -> 
     sizes = _sizes(report)
     rates: dict[int, float] = {}
     for cell in report.cells:
-        if cell.link_rate is None or cell.frame_bytes is None:
+        if cell.link_rate is None or cell.wire_bits is None:
             continue
         place = sizes.index(cell.frame_size or "") if len(sizes) > 1 else labels.index(cell.measurer)
-        rates[place] = cell.link_rate if quantity == FRAMES else cell.link_rate * 8 * (cell.frame_bytes + 20)
+        rates[place] = cell.link_rate if quantity == FRAMES else cell.link_rate * cell.wire_bits
     for number, (place, rate) in enumerate(sorted(rates.items())):
         label = "what the link carries" if number == 0 else None
         axes.plot([place - 0.35, place + 0.35], [rate] * 2, color=palette.MUTED, linewidth=1.2, zorder=2, label=label)

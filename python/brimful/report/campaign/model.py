@@ -45,13 +45,6 @@ class CellGoal(msgspec.Struct, frozen=True, kw_only=True):
     range_in_widths: float | None
     """(greatest - least) / greatest, in widths of the goal; null with less than two values or a free width."""
 
-    @property
-    def margin_l1(self) -> float | None:
-        """Half the interval of the mean, in bits on the wire a second."""
-        if self.spread is None or self.spread.margin is None or self.bits_l1 is None:
-            return None
-        return self.spread.margin * self.bits_l1 / self.spread.mean
-
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """One measurer and one frame size: the searches that are repeats of each other."""
@@ -69,8 +62,13 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     runs: int
     failed: int
     trials: float
-    """Mean of the searches that ended by themselves."""
+    """Mean of the searches that did not fail."""
     goals: list[CellGoal]
+
+    @property
+    def wire_bits(self) -> float | None:
+        """Bits that a frame takes on the wire, gaps included; null where its size is not known."""
+        return None if self.frame_bytes is None else 8 * (self.frame_bytes + ETHERNET_OVERHEAD_BYTES)
 
 
 class MemberView(msgspec.Struct, frozen=True, kw_only=True):

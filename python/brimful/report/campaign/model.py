@@ -9,7 +9,8 @@ import msgspec
 from brimful.records import End, Goal, GoalResult, Member, Run, RunFile
 from brimful.repeatability import Spread, summarise
 from brimful.report import facts, words
-from brimful.units import ETHERNET_OVERHEAD_BYTES, format_duration, format_load
+from brimful.report.model import RFC2544_TRIAL_S
+from brimful.units import ETHERNET_OVERHEAD_BYTES, format_duration
 
 FEW_REPEATS = 3
 """With so few values Student's t is more than twice what it is with many."""
@@ -57,12 +58,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """The most frames a second that the link carries of this size, in one direction."""
     load_unit: str
     conversion_factor: float
-    ceiling: float | None
-    """What the tester itself reaches."""
     runs: int
     failed: int
-    trials: float
-    """Mean of the searches that did not fail."""
     goals: list[CellGoal]
 
     @property
@@ -104,6 +101,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     cells: list[Cell]
     load_scope: str
     method: list[str]
+    deviations: list[str]
+    """From the trial procedure of RFC 2544, of any of the searches."""
     warnings: list[str]
     set_up: list[tuple[str, dict[str, object], dict[str, object]]]
     """Measurer, its device and its traffic."""
@@ -136,6 +135,7 @@ def build(file: RunFile) -> Report:
         cells=_cells(run, members),
         load_scope=" or ".join(scopes) or run.load_scope,
         method=list(_method(run, members)),
+        deviations=_deviations(run, members),
         warnings=_warnings(members),
         set_up=[
             (measurer, first_runs[measurer].device, first_runs[measurer].traffic)
@@ -234,8 +234,6 @@ def _cell(run: Run, group: Sequence[Member]) -> Cell:
     mean_bytes = _mean_bytes(size, first) if counts_frames else None
     link = facts.link_bps(first) if first and counts_frames else None
     link_rate = link / (8 * (mean_bytes + ETHERNET_OVERHEAD_BYTES)) if link and mean_bytes else None
-    whole = [member.end.trials for member in group if not member.failed]
-    ceiling = first.measurer.get("ceiling") if first else None
     factor = first.conversion_factor if first else 1.0
     unit = first.load_unit if first else "frames/s"
     return Cell(
@@ -245,10 +243,8 @@ def _cell(run: Run, group: Sequence[Member]) -> Cell:
         link_rate=link_rate,
         load_unit=unit,
         conversion_factor=factor,
-        ceiling=ceiling if isinstance(ceiling, float) else None,
         runs=len(group),
         failed=sum(member.failed for member in group),
-        trials=sum(whole) / len(whole) if whole else 0.0,
         goals=[_cell_goal(goal, group, unit, factor, mean_bytes, link_rate) for goal in run.goals],
     )
 
@@ -304,6 +300,8 @@ def _range_in_widths(goal: Goal, spread: Spread | None) -> float | None:
 def _method(run: Run, members: Sequence[Member]) -> list[str]:
     repeats = _repeats(run)
     said = [
+        "Every search is an ordinary run in a directory of its own, whose report states all that MLRsearch-15 and RFC 2544 "
+        "ask for.",
         "Every value is a conditional throughput (MLRsearch-15). Its mean, standard deviation (n - 1) and range are "
         "over the regular results of the repeats; the 95 % interval of the mean is Student's t.",
         "Irregular results are listed apart and are in no mean: where a search was limited by its max load (the "
@@ -327,6 +325,15 @@ def _method(run: Run, members: Sequence[Member]) -> list[str]:
     return said
 
 
+def _deviations(run: Run, members: Sequence[Member]) -> list[str]:
+    found = [text for member in members if member.run for text in member.run.deviations]
+    short = sorted({goal.final_trial_duration_s for goal in run.goals if goal.final_trial_duration_s < RFC2544_TRIAL_S})
+    if short:
+        lengths = " and ".join(words.exact_seconds(length) for length in short)
+        found.append(f"trials behind a result last {lengths}; RFC 2544 asks for at least 60 s")
+    return list(dict.fromkeys(found))
+
+
 def _warnings(members: Sequence[Member]) -> list[str]:
     texts: dict[str, list[str]] = {}
     for member in members:
@@ -335,8 +342,3 @@ def _warnings(members: Sequence[Member]) -> list[str]:
         if member.failed:
             texts.setdefault(f"failed: {member.end.text}", []).append(member.name)
     return [f"{text} ({', '.join(names)})" for text, names in texts.items()]
-
-
-def describe_load(value: float | None, unit: str) -> str:
-    """Write a load, or a dash."""
-    return "-" if value is None else format_load(value, unit)

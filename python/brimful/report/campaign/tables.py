@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from brimful.report import words
-from brimful.report.campaign.model import Cell, CellGoal, Report, describe_load
+from brimful.report.campaign.model import Cell, CellGoal, Report
 from brimful.units import format_duration, format_load
 
 NOTHING = "-"
@@ -38,11 +38,11 @@ def throughput(report: Report) -> Table:
     for cell in report.cells:
         for goal in cell.goals:
             row = [cell.measurer, cell.frame_size or NOTHING, goal.goal.name, *_found(cell, goal)]
-            row += [describe_load(goal.total, cell.load_unit)] if summed else []
+            row += [_load(goal.total, cell.load_unit)] if summed else []
             row += [_bits(goal.bits_l2), _bits(goal.bits_l1)] if in_bits else []
             if linked:
                 row += [
-                    describe_load(cell.link_rate, cell.load_unit),
+                    _load(cell.link_rate, cell.load_unit),
                     NOTHING if goal.link_share is None else words.share(goal.link_share),
                 ]
             rows.append(row)
@@ -134,6 +134,10 @@ def _found(cell: Cell, goal: CellGoal) -> list[str]:
         "one run" if goal.spread.margin is None else f"± {format_load(goal.spread.margin, cell.load_unit, digits=2)}"
     )
     return [runs, format_load(goal.spread.mean, cell.load_unit), margin]
+
+
+def _load(per_second: float | None, unit: str) -> str:
+    return NOTHING if per_second is None else format_load(per_second, unit)
 
 
 def _bits(per_second: float | None) -> str:

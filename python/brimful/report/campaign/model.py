@@ -300,8 +300,8 @@ def _range_in_widths(goal: Goal, spread: Spread | None) -> float | None:
 def _method(run: Run, members: Sequence[Member]) -> list[str]:
     repeats = _repeats(run)
     said = [
-        "Every search is an ordinary run in a directory of its own, whose report states all that MLRsearch-15 and RFC 2544 "
-        "ask for.",
+        "Every search is an ordinary run in a directory of its own, whose report states all that MLRsearch-15 and "
+        "RFC 2544 ask for.",
         "Every value is a conditional throughput (MLRsearch-15). Its mean, standard deviation (n - 1) and range are "
         "over the regular results of the repeats; the 95 % interval of the mean is Student's t.",
         "Irregular results are listed apart and are in no mean: where a search was limited by its max load (the "

@@ -113,13 +113,15 @@ def searches(report: Report) -> Table:
 
 
 def irregular(report: Report) -> list[str]:
-    """Say every irregular result in a line."""
-    return [
-        f"{found.member}, {goal.goal.name}: {found.headline} ({found.reason})"
-        for cell in report.cells
-        for goal in cell.goals
-        for found in goal.irregular
-    ]
+    """Say every irregular result, those of a cell that are alike in one line."""
+    said: list[str] = []
+    for cell in report.cells:
+        for goal in cell.goals:
+            names: dict[str, list[str]] = {}
+            for found in goal.irregular:
+                names.setdefault(f"{goal.goal.name} {found.headline} ({found.reason})", []).append(found.member)
+            said += [f"{text}: {', '.join(members)}" for text, members in names.items()]
+    return said
 
 
 def _found(cell: Cell, goal: CellGoal) -> list[str]:

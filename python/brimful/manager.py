@@ -129,6 +129,9 @@ def check_search(request: SearchRequest, measurer: Measurer) -> None:
     description = measurer.describe()
     FailurePolicy.parse(request.on_invalid)
     FailurePolicy.parse(request.on_error)
+    for text in (request.min_load, request.max_load, request.hint):
+        if text is not None:
+            _load(text, description, 1.0)  # a share is one of any max load
     if description.max_load is None and description.can_calibrate and request.calibrate:
         return  # the limits are not known until the ceiling is
     plan = _plan(request, _begin(request, description, None))

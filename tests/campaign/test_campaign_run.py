@@ -190,6 +190,15 @@ def test_a_complete_campaign_is_shown_again(tmp_path):
     assert (tmp_path / "c" / "run.jsonl").read_bytes() == before
 
 
+def test_a_campaign_interrupted_after_its_last_search_is_completed(tmp_path):
+    run(tmp_path / "c")
+    lines = (tmp_path / "c" / "run.jsonl").read_bytes().splitlines(keepends=True)
+    interrupted = encode(msgspec.structs.replace(read_run(tmp_path / "c").ends[-1], reason="interrupted"))
+    (tmp_path / "c" / "run.jsonl").write_bytes(b"".join([*lines[:-1], interrupted]))
+    assert run(tmp_path / "c", resume=True).end.reason == "done"
+    assert [end.reason for end in read_run(tmp_path / "c").ends] == ["interrupted", "done"]
+
+
 def test_a_campaign_is_found_again_among_the_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     first = run(None, interrupted_at(20))
@@ -257,6 +266,10 @@ def test_limits_that_do_not_fit_are_refused_before_anything_is_measured(tmp_path
     wrong = msgspec.structs.replace(CAMPAIGN, search=msgspec.structs.replace(SEARCH, min_load="90Mpps"))
     with pytest.raises(UsageError, match="min load"):
         run(tmp_path / "c", campaign=wrong)
+    assert not (tmp_path / "c").exists()
+    unreadable = msgspec.structs.replace(CAMPAIGN, search=msgspec.structs.replace(SEARCH, min_load="1Gbps"))
+    with pytest.raises(UsageError, match="frame size is not fixed"):
+        run(tmp_path / "c", Ceilinged, campaign=unreadable)
     assert not (tmp_path / "c").exists()
     # Where max load is the tester's ceiling it takes a measurement to know.
     outcome = run(tmp_path / "c", Ceilinged, campaign=wrong)

@@ -62,7 +62,7 @@ def run_campaign(
     members = {member.name: member for member in saved.members if not member.failed} if saved else {}
     left = [each for each in planned if each.name not in members]
     directory = saved.path.parent if saved is not None else None
-    if saved is not None and not left and saved.ends:
+    if saved is not None and not left and saved.ends and saved.ends[-1].reason == "done":
         note(f"{saved.path}: this campaign is complete; its result is shown again")
         return CampaignOutcome(saved.path.parent, list(members.values()), saved.ends[-1])
     _check(left, open_member, note)
@@ -74,22 +74,26 @@ def run_campaign(
         else:
             note(f"{directory}: going on after {len(members)} of {len(planned)} searches")
         reason = "done"
+        ended = list(members.values())
         try:
             for each in left:
-                note(f"search {len(members) + 1} of {len(planned)}: {each.title}, repeat {each.repeat}")
-                member = _Search(campaign, each, directory, list(members.values())).run(open_member, progress, note)
+                note(f"search {len(ended) + 1} of {len(planned)}: {each.title}, repeat {each.repeat}")
+                member = _Search(campaign, each, directory, ended).run(open_member, progress, note)
                 writer.write(member)
-                members[member.name] = member
+                ended.append(member)
         except (KeyboardInterrupt, _Interrupted):
             reason = "interrupted"
-        ended = list(members.values())
-        end = End(
-            reason=reason,
-            trials=sum(member.end.trials for member in ended),
-            search_s=round(sum(member.end.search_s for member in ended), 6),
-        )
+        end = _end(reason, ended)
         writer.write(end)
     return CampaignOutcome(directory, ended, end)
+
+
+def _end(reason: str, ended: Sequence[Member]) -> End:
+    return End(
+        reason=reason,
+        trials=sum(member.end.trials for member in ended),
+        search_s=round(sum(member.end.search_s for member in ended), 6),
+    )
 
 
 def _check(left: Sequence[Planned], open_member: OpenMember, note: Callable[[str], None]) -> None:

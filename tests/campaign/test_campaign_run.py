@@ -75,6 +75,27 @@ def test_guesses_can_be_kept_to_oneself(tmp_path):
     assert all(member.run.hint is None for member in outcome.members)
 
 
+def livelocked(request):
+    """A system that forwards next to nothing under overload: there a trial at max load says nothing."""
+    return SimulatedMeasurer(f"livelock,capacity=0.7Mpps,seed={request.traffic['arguments'][-1][-2:]}")
+
+
+def test_guesses_save_trials_and_move_no_result(tmp_path):
+    alone = msgspec.structs.replace(CAMPAIGN, share_guesses=False, repeats=3)
+    members = {
+        shared: run(tmp_path / f"{shared}", livelocked, msgspec.structs.replace(alone, share_guesses=shared)).members
+        for shared in (True, False)
+    }
+    trials = {shared: sum(member.end.trials for member in found) for shared, found in members.items()}
+    assert trials[True] < 0.9 * trials[False]
+    for guessed, unaided in zip(members[True], members[False], strict=True):
+        for ours, theirs in zip(guessed.goal_results, unaided.goal_results, strict=True):
+            assert ours.regular
+            assert theirs.regular
+            # Both say where the throughput is, so what they say has to have something in common.
+            assert max(ours.lower_bound, theirs.lower_bound) <= min(ours.upper_bound, theirs.upper_bound)
+
+
 def test_a_hint_begins_what_has_nothing_better(tmp_path):
     hinted = msgspec.structs.replace(CAMPAIGN, search=msgspec.structs.replace(SEARCH, hint="0.9Mpps"))
     first, second, *_ = run(tmp_path / "c", campaign=hinted).members

@@ -127,6 +127,7 @@ def check_search(request: SearchRequest, measurer: Measurer) -> None:
         When the request cannot be carried out.
     """
     description = measurer.describe()
+    check_delay_limits(request.goals, description)
     FailurePolicy.parse(request.on_invalid)
     FailurePolicy.parse(request.on_error)
     for text in (request.min_load, request.max_load, request.hint):

@@ -80,6 +80,15 @@ def test_least_values_are_in_no_mean():
     assert limited.at_least == 81e3
 
 
+def test_what_goals_ask_of_the_delay_is_shown_where_one_asks():
+    assert "p99 delay" not in tables.goals(model.build(campaign())).heads
+    ndr, pdr = NDR_AND_PDR
+    limited = msgspec.structs.replace(campaign().run, goals=[ndr, msgspec.structs.replace(pdr, delay_limit_s=1e-3)])
+    made = tables.goals(model.build(campaign(run=limited)))
+    place = made.heads.index("p99 delay")
+    assert [row[place] for row in made.rows] == ["any", "1 ms"]
+
+
 def test_failed_searches_are_counted_apart():
     found = cell(model.build(campaign()), "lab:router", "imix")
     assert (found.runs, found.failed, found.goals[0].spread.runs) == (3, 1, 2)

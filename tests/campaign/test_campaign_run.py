@@ -283,6 +283,17 @@ def test_what_cannot_be_searched_is_refused_before_anything_is_measured(tmp_path
     assert not (tmp_path / "c").exists()
 
 
+def test_a_limit_of_the_delay_is_refused_where_nobody_tells_it(tmp_path):
+    class Silent(Ceilinged):
+        def describe(self):
+            return msgspec.structs.replace(super().describe(), tells_delay=False)
+
+    limited = msgspec.structs.replace(SEARCH, goals=[msgspec.structs.replace(GOALS[0], delay_limit_s=1e-3)])
+    with pytest.raises(UsageError, match="tells no delay"):
+        run(tmp_path / "c", Silent, campaign=msgspec.structs.replace(CAMPAIGN, search=limited))
+    assert not (tmp_path / "c").exists()
+
+
 def test_limits_that_do_not_fit_are_refused_before_anything_is_measured(tmp_path):
     wrong = msgspec.structs.replace(CAMPAIGN, search=msgspec.structs.replace(SEARCH, min_load="90Mpps"))
     with pytest.raises(UsageError, match="min load"):

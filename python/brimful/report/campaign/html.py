@@ -19,7 +19,7 @@ def render(report: Report) -> str:
     report
         From `brimful.report.campaign.model.build`.
     """
-    made = [tables.throughput(report), tables.repeatability(report), tables.searches(report)]
+    made = [tables.throughput(report), tables.repeatability(report), tables.searches(report), tables.goals(report)]
     return render_page(
         "campaign.html",
         report=report,

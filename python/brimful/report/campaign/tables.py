@@ -6,7 +6,7 @@ import msgspec
 
 from brimful.report import words
 from brimful.report.campaign.model import Cell, CellGoal, Report
-from brimful.units import format_duration, format_load
+from brimful.units import format_delay, format_duration, format_load, format_ratio
 
 NOTHING = "-"
 REGULAR, IRREGULAR, FAILED = "regular", "IRREGULAR", "FAILED"
@@ -112,6 +112,31 @@ def searches(report: Report) -> Table:
     )
 
 
+def goals(report: Report) -> Table:
+    """Give what each goal asks for."""
+    asked = report.run.goals
+    limited = any(goal.delay_limit_s is not None for goal in asked)
+    return Table(
+        key="goals",
+        title="What each goal asks",
+        heads=["goal", "loss", *(["p99 delay"] if limited else []), "exceed", "trial", "sum", "width"],
+        words=1,
+        grouped=False,
+        rows=[
+            [
+                goal.name,
+                format_ratio(goal.loss_ratio),
+                *([_delay(goal.delay_limit_s)] if limited else []),
+                format_ratio(goal.exceed_ratio),
+                words.exact_seconds(goal.final_trial_duration_s),
+                words.exact_seconds(goal.duration_sum_s),
+                "free" if goal.width is None else format_ratio(goal.width),
+            ]
+            for goal in asked
+        ],
+    )
+
+
 def irregular(report: Report) -> list[str]:
     """Say every irregular result, those of a cell that are alike in one line."""
     said: list[str] = []
@@ -136,6 +161,10 @@ def _found(cell: Cell, goal: CellGoal) -> list[str]:
         "one run" if goal.spread.margin is None else f"± {format_load(goal.spread.margin, cell.load_unit, digits=2)}"
     )
     return [runs, format_load(goal.spread.mean, cell.load_unit), margin]
+
+
+def _delay(limit_s: float | None) -> str:
+    return "any" if limit_s is None else format_delay(limit_s)
 
 
 def _load(per_second: float | None, unit: str) -> str:

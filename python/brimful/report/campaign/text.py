@@ -29,6 +29,7 @@ def render(report: Report, *, style: Style = plain) -> str:
     blocks = [
         *_result(report, style),
         _table(tables.searches(report), style),
+        _table(tables.goals(report), style),
         bullets("How it was done", report.method, style),
         bullets("Deviations from the RFC 2544 trial procedure", report.deviations, style),
         "\n".join([style("Set-up", "title"), table(_once([*set_up, *host])), f"  {' '.join(report.run.command)}"]),

@@ -1,9 +1,13 @@
 # The contributor's interface. `make run` and `make test` set up what is missing.
-.PHONY: run test lint bench fuzz docs lock clean
+.PHONY: run devices test lint bench fuzz docs lock clean
 
 run:
 	@tools/setup run
 	@tools/main-job
+
+devices:
+	@tools/setup run
+	@tools/devices
 
 test:
 	@tools/setup test

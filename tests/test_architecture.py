@@ -30,16 +30,18 @@ MODULES = {
     "run_loop": {"_core", "errors", "goals", "measurers", "records"},
     "runs": {"errors", "records"},
     "manager": {"", "errors", "measurers", "records", "run_loop", "runs", "units"},
+    "campaign": {"", "errors", "manager", "measurers", "records", "run_loop", "runs", "units", "verify"},
     "verify": {"_core", "errors", "goals", "records"},
     "explain": {"records", "units", "verify"},
     "compare": set(),
+    "repeatability": {"compare"},
     "discards": {"", "errors", "files", "records"},
     "files": {"errors"},
     "iocost": {"", "_core", "errors", "kernel", "records"},
     "kernel": {"errors", "records"},
     "strategies": {"_core", "errors", "goals", "records"},
     "requirements": set(),
-    "report": {"", "_core", "compare", "errors", "files", "kernel", "records", "units"},
+    "report": {"", "_core", "compare", "errors", "files", "kernel", "records", "repeatability", "units"},
 }
 """Part of the package: the parts it may import ("" is the package itself). `cli` may import all. Reports read records
 and nothing else."""

@@ -26,6 +26,22 @@ def closing():
         measurer.close()
 
 
+@pytest.mark.parametrize(("code", "error"), [(2, UsageError), (1, TrialFailedError), (0, TrialFailedError)])
+def test_a_program_that_was_called_wrongly_says_so_by_exit_code_2(tmp_path, closing, code, error):
+    measurer = program(tmp_path, f"sys.exit({code})")
+    closing(measurer)
+    with pytest.raises(error, match=f"ended with exit code {code}"):
+        measurer.describe()
+
+
+def test_exit_code_2_after_a_reply_is_a_failure(tmp_path, closing):
+    measurer = program(tmp_path, "if request['op'] != 'describe': sys.exit(2)\nprint('{}')")
+    closing(measurer)
+    measurer.describe()
+    with pytest.raises(TrialFailedError, match="ended with exit code 2"):
+        measurer.measure(1e3, 0.1)
+
+
 def test_the_shell_example_measures(closing):
     measurer = CommandMeasurer([str(ROOT / "examples" / "measurer.sh")])
     closing(measurer)

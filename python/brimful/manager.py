@@ -63,10 +63,24 @@ def run_search(
     *,
     out: Path | None = None,
     resume: bool = False,
+    ceiling: float | None = None,
     progress: Callable[[Run, Progress], None] = lambda run, progress: None,
     note: Callable[[str], None] = lambda text: None,
 ) -> SearchOutcome:
     """Run one search, or go on with one that was interrupted, every trial on disk before the next begins.
+
+    Parameters
+    ----------
+    request, measurer
+        What to search for, and with whom.
+    out
+        Directory of the record; none: a new one under ``runs/``.
+    resume
+        Whether to go on with an earlier run of the same search.
+    ceiling
+        The tester's own ceiling, where it was measured before.
+    progress, note
+        Are told where the search stands, and what a user should know.
 
     Raises
     ------
@@ -82,7 +96,9 @@ def run_search(
         return SearchOutcome(saved.path, saved.run, result, saved.warnings)
 
     description = measurer.describe()
-    run = saved.run if saved is not None else _begin(request, measurer, description, note)
+    if saved is None and ceiling is None:
+        ceiling = _calibrate(request, measurer, description, note)
+    run = saved.run if saved is not None else _begin(request, description, ceiling)
     plan = _plan(request, run)
     _check_resolution(plan, description)
     check_delay_limits(plan.goals, description)
@@ -102,12 +118,40 @@ def run_search(
     return SearchOutcome(path, run, result, warnings)
 
 
-def _begin(request: SearchRequest, measurer: Measurer, description: Description, note: Callable[[str], None]) -> Run:
-    ceiling = None
-    if description.can_calibrate and request.calibrate:
-        note("measuring the tester's own ceiling, ports back to back")
-        ceiling = measurer.calibrate()  # type: ignore[attr-defined]
-        note(f"the tester alone reaches {units.format_load(ceiling, description.load_unit)}")
+def check_search(request: SearchRequest, measurer: Measurer) -> None:
+    """Refuse what would be refused before the first trial, as far as it is known without measuring anything.
+
+    Raises
+    ------
+    UsageError
+        When the request cannot be carried out.
+    """
+    description = measurer.describe()
+    check_delay_limits(request.goals, description)
+    FailurePolicy.parse(request.on_invalid)
+    FailurePolicy.parse(request.on_error)
+    for text in (request.min_load, request.max_load, request.hint):
+        if text is not None:
+            _load(text, description, 1.0)  # a share is one of any max load
+    if description.max_load is None and description.can_calibrate and request.calibrate:
+        return  # the limits are not known until the ceiling is
+    plan = _plan(request, _begin(request, description, None))
+    _check_resolution(plan, description)
+    plan.controller()
+
+
+def _calibrate(
+    request: SearchRequest, measurer: Measurer, description: Description, note: Callable[[str], None]
+) -> float | None:
+    if not description.can_calibrate or not request.calibrate:
+        return None
+    note("measuring the tester's own ceiling, ports back to back")
+    ceiling: float = measurer.calibrate()  # type: ignore[attr-defined]
+    note(f"the tester alone reaches {units.format_load(ceiling, description.load_unit)}")
+    return ceiling
+
+
+def _begin(request: SearchRequest, description: Description, ceiling: float | None) -> Run:
     max_load = _max_load(request, description, ceiling)
     shortest_s = min(goal.initial_trial_duration_s for goal in request.goals)
     least = max(max_load / _MIN_LOAD_SHARE, 1 / shortest_s)

@@ -48,7 +48,7 @@ class Run(msgspec.Struct, frozen=True, omit_defaults=True, tag="run", tag_field=
     host: dict[str, Any]
     subject: str = "search"
     """``search``: a search for throughput. ``block-device``: QoS parameters of a block device.
-    ``switch-discards``: what uplinks of switches dropped, and whom it hurt."""
+    ``switch-discards``: what uplinks of switches dropped, and whom it hurt. ``campaign``: many searches."""
     measurer: dict[str, Any] = {}
     goals: list[Goal] = []
     min_load: float = 0.0
@@ -212,7 +212,37 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True, tag="finding", ta
     data: dict[str, Any] = {}
 
 
-Record = Run | Trial | Bound | GoalResult | Warning | End | Series | Fit | Solution | Finding
+class Member(msgspec.Struct, frozen=True, omit_defaults=True, tag="member", tag_field="kind"):
+    """A search of a campaign that ended, with what its own record says of it, trials and bounds apart."""
+
+    name: str
+    """Its place in the campaign: number, measurer and frame size."""
+    measurer: str
+    """As the campaign was told: the members of one measurer have it alike."""
+    repeat: int
+    """From 1."""
+    path: str
+    """Directory of its record, relative to that of the campaign."""
+    end: End
+    frame_size: str | None = None
+    """As the campaign was told; null where sizes were not varied."""
+    run: Run | None = None
+    """First line of its record; null when it never began."""
+    goal_results: list[GoalResult] = []
+    warnings: list[Warning] = []
+
+    @property
+    def failed(self) -> bool:
+        """Whether measuring failed."""
+        return self.end.reason == "measurement-failed"
+
+    @property
+    def regular(self) -> bool:
+        """Whether every goal was reached."""
+        return bool(self.goal_results) and all(result.regular for result in self.goal_results)
+
+
+Record = Run | Trial | Bound | GoalResult | Warning | End | Series | Fit | Solution | Finding | Member
 
 
 class RunFile(msgspec.Struct, frozen=True):
@@ -229,6 +259,8 @@ class RunFile(msgspec.Struct, frozen=True):
     fits: list[Fit] = []
     solutions: list[Solution] = []
     findings: list[Finding] = []
+    members: list[Member] = []
+    """Of a campaign; of one that was tried again, the last line."""
 
     def lines(self) -> Iterator[Record]:
         """Give all records of the analysis of a device, in the order of the format."""
@@ -396,6 +428,7 @@ def collect(path: Path, records: list[Record]) -> RunFile:
         fits=[record for record in records if isinstance(record, Fit)],
         solutions=[record for record in records if isinstance(record, Solution)],
         findings=[record for record in records if isinstance(record, Finding)],
+        members=list({record.name: record for record in records if isinstance(record, Member)}.values()),
     )
 
 

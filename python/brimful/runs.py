@@ -53,6 +53,7 @@ def find_run(out: Path | None, wanted: str) -> RunFile | None:
         When ``out`` has a run of another search.
     """
     if out is not None:
+        _remove_torn_start(out / RECORD_NAME)
         if not (out / RECORD_NAME).exists():
             return None
         found = _begun_run(out)
@@ -83,6 +84,14 @@ def host_facts() -> dict[str, Any]:
         "load_average": round(os.getloadavg()[0], 2),
         "python": platform.python_version(),
     }
+
+
+def _remove_torn_start(record: Path) -> None:
+    """Remove a record whose writer was killed within its first line: nothing was measured yet."""
+    content = record.read_bytes() if record.is_file() else b"\n"
+    start = b'{"kind":"run"'
+    if b"\n" not in content and content[: len(start)] == start[: len(content)]:
+        record.unlink()
 
 
 def _begun_run(directory: Path) -> Run | None:

@@ -42,7 +42,7 @@ class _AgainstCommand(click.Command):
 def compare(
     runs: tuple[Path, ...], against: tuple[Path, ...], tolerance: str, html_file: Path | None, as_json: bool
 ) -> int:
-    """Say whether RUNS take as much as the runs of a baseline: searches, or block devices.
+    """Say whether RUNS take as much as the runs of a baseline: searches, campaigns of them, or block devices.
 
     Two runs on discards are put side by side, without a verdict.
 
@@ -59,6 +59,8 @@ def compare(
         return _compare_devices(ours, theirs, parse_ratio(tolerance), html_file, as_json)
     if any(file.run.subject == "switch-discards" for file in (*ours, *theirs)):
         return _compare_discards(ours, theirs, html_file, as_json)
+    if all(file.run.subject == "campaign" for file in (*ours, *theirs)):
+        return _compare_campaigns(ours, theirs, parse_ratio(tolerance), html_file, as_json)
     result = comparison.build(ours, theirs, tolerance=parse_ratio(tolerance))
     if html_file is not None:
         from brimful.report import comparison_html
@@ -82,6 +84,24 @@ def _compare_devices(
 
     if html_file is not None:
         message = f"--html {html_file}: comparisons of block devices are text or JSON"
+        raise UsageError(message)
+    result = comparison.build(ours, theirs, tolerance=tolerance)
+    if as_json:
+        click.echo(comparison.to_json(result))
+    else:
+        click.echo(comparison.render(result, style=text.coloured if sys.stdout.isatty() else text.plain), nl=False)
+    return 1 if result.regressed else 0
+
+
+def _compare_campaigns(
+    ours: list[RunFile], theirs: list[RunFile], tolerance: float, html_file: Path | None, as_json: bool
+) -> int:
+    from brimful.errors import UsageError
+    from brimful.report import text
+    from brimful.report.campaign import comparison
+
+    if html_file is not None:
+        message = f"--html {html_file}: comparisons of campaigns are text or JSON"
         raise UsageError(message)
     result = comparison.build(ours, theirs, tolerance=tolerance)
     if as_json:

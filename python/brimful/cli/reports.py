@@ -14,7 +14,7 @@ from brimful.files import write_atomically
 if TYPE_CHECKING:
     from brimful.records import RunFile
 
-DEVICE, DISCARDS = "block-device", "switch-discards"
+DEVICE, DISCARDS, CAMPAIGN = "block-device", "switch-discards", "campaign"
 
 
 def write_files(
@@ -45,9 +45,23 @@ def as_text(file: RunFile, *, columns: int = 100) -> str:
         from brimful.report.discards.text import render as render_discards
 
         return render_discards(file, style=style, columns=columns)
+    if file.run.subject == CAMPAIGN:
+        from brimful.report.campaign import model as campaign_model
+        from brimful.report.campaign.text import render as render_campaign
+
+        return render_campaign(campaign_model.build(file), style=style)
     from brimful.report import model
 
     return text.render(model.build(file), style=style)
+
+
+def campaign_summary(file: RunFile) -> str:
+    """Give the result of a campaign for a terminal: what a search prints when it ends."""
+    from brimful.report import text
+    from brimful.report.campaign import model as campaign_model
+    from brimful.report.campaign.text import summary
+
+    return summary(campaign_model.build(file), style=text.coloured if sys.stdout.isatty() else text.plain)
 
 
 def as_json(file: RunFile) -> str:
@@ -60,6 +74,10 @@ def as_json(file: RunFile) -> str:
         from brimful.report.discards.export import to_json as discards_to_json
 
         return discards_to_json(file)
+    if file.run.subject == CAMPAIGN:
+        from brimful.report.campaign.export import to_json as campaign_to_json
+
+        return campaign_to_json(file)
     from brimful.report import export, model
 
     return export.to_json(model.build(file))
@@ -97,6 +115,11 @@ def _page(file: RunFile) -> str:
         from brimful.report.discards.html import render as render_discards
 
         return render_discards(file)
+    if file.run.subject == CAMPAIGN:
+        from brimful.report.campaign import model as campaign_model
+        from brimful.report.campaign.html import render as render_campaign
+
+        return render_campaign(campaign_model.build(file))
     from brimful.report import html, model
 
     return html.render(model.build(file))

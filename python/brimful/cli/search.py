@@ -17,6 +17,7 @@ from brimful.cli.progress import open_progress
 from brimful.errors import UsageError
 from brimful.goals import PRESETS, SearchGoal, named_goals, parse_goal
 from brimful.manager import SearchOutcome, SearchRequest, run_search
+from brimful.measurers.base import Measurer
 from brimful.measurers.opening import FORMS, open_measurer
 
 _TESTER_OPTIONS = ("frame_size", "flows", "direction", "vlan")
@@ -36,7 +37,27 @@ def _checked_strategy(context: click.Context, parameter: click.Parameter, text: 
 
 
 @click.command("search")
-@click.option("--measurer", "-m", required=True, metavar="SPEC", help=f"What to measure with: {FORMS}.")
+@click.option(
+    "--measurer",
+    "-m",
+    "measurers",
+    multiple=True,
+    required=True,
+    metavar="SPEC",
+    help=f"What to measure with: {FORMS}. Several: a campaign.",
+)
+@click.option("--sizes", metavar="SIZE,...", help="A campaign: a search for each frame size, like 64,512,1518,imix.")
+@click.option(
+    "--repeat",
+    "repeats",
+    type=click.IntRange(1, 1000),
+    default=1,
+    show_default=True,
+    help="A campaign: every search so many times.",
+)
+@click.option(
+    "--no-shared-guesses", is_flag=True, help="In a campaign: no search begins near what those before it found."
+)
 @click.option("--preset", type=click.Choice(list(PRESETS)), default="csit", show_default=True, help="Goals by name.")
 @click.option(
     "--goal",
@@ -114,17 +135,24 @@ def search(**options: Any) -> int:  # noqa: ANN401
 
     Every trial is kept in a record as soon as it is made; see `brimful report`. Exit code: 0 all results regular,
     1 irregular or an asserted threshold missed, 2 wrong usage, 3 measuring failed.
+
+    With --sizes, --repeat or several measurers it is a campaign: every combination is a search, repeats outermost, with
+    one record and one report. All other options are those of each search.
     """
     request = _request(options)
     checks = [Assertion.parse(text, [goal.name for goal in request.goals]) for text in options["assertions"]]
     # Systems stop programs with SIGTERM; it deserves the same orderly end as Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    measurer = open_measurer(
-        request.measurer,
-        timeout_s=units.parse_duration(options["timeout"]),
-        tester_arguments=_tester_arguments(options),
-        ip=int(options["ip"]),
-    )
+    timeout_s, ip = units.parse_duration(options["timeout"]), int(options["ip"])
+
+    def open_for(asked: SearchRequest) -> Measurer:
+        return open_measurer(asked.measurer, timeout_s=timeout_s, tester_arguments=asked.traffic["arguments"], ip=ip)
+
+    if len(options["measurers"]) > 1 or options["sizes"] or options["repeats"] > 1:
+        from brimful.cli import campaign
+
+        return campaign.search(request, open_for, options, checks)
+    measurer = open_for(request)
     try:
         with open_progress(quiet=options["quiet"]) as progress:
             outcome = run_search(
@@ -155,7 +183,7 @@ def _request(options: dict[str, Any]) -> SearchRequest:
     if hint is not None and Path(hint).exists():
         hint = _hint_of_run(Path(hint))
     return SearchRequest(
-        measurer=options["measurer"],
+        measurer=options["measurers"][0],
         goals=named_goals(own_goals or preset.goals),
         strategy=options["strategy"] or ("straddle" if own_goals else preset.strategy),
         preset=None if own_goals else options["preset"],

@@ -9,9 +9,11 @@ import click
 import msgspec
 
 from brimful import units
+from brimful.campaign.verification import MemberVerification, is_campaign, verify_campaign
 from brimful.cli.goal_options import chosen_goals, goal_options
 from brimful.errors import UsageError
-from brimful.verify import Verification, open_log, verify
+from brimful.records import read_run
+from brimful.verify import Verification, is_run, open_log, verify
 
 _MARKS = {"lower-bound": "lower", "upper-bound": "upper", "undecided": "-"}
 
@@ -28,7 +30,7 @@ def verify_command(
 
     LOG is a record of brimful: its claims are checked as well, and the exit code is 1 where one does not hold. Or it
     is a log of another tool, with --preset or --goal: CSV with a header or JSON Lines, one trial a row with load,
-    duration, sent and lost (and intended, effective_duration if they differ).
+    duration, sent and lost (and intended, effective_duration if they differ). Of a campaign every search is verified.
     """
     if requirements:
         from brimful.requirements import table
@@ -38,12 +40,28 @@ def verify_command(
     if log is None:
         message = "give a LOG to verify, or --requirements"
         raise UsageError(message)
-    found = verify(open_log(log, chosen_goals(preset, goal_texts)))
+    goals = chosen_goals(preset, goal_texts)
+    if is_run(log) and is_campaign(log):
+        return _verify_members(verify_campaign(read_run(log), goals), as_json=as_json)
+    found = verify(open_log(log, goals))
     if as_json:
         click.echo(json.dumps(msgspec.to_builtins(found), indent=2))
     else:
         click.echo(_table(found))
     return 1 if found.findings else 0
+
+
+def _verify_members(found: list[MemberVerification], *, as_json: bool) -> int:
+    if as_json:
+        click.echo(json.dumps(msgspec.to_builtins(found), indent=2))
+    else:
+        for member in found:
+            click.echo(f"{member.name}: {member.trials} trials at {member.loads} loads")
+            for finding in member.findings:
+                click.echo(f"  does not hold: {finding.text}")
+        trials = sum(member.trials for member in found)
+        click.echo(f"{len(found)} searches, {trials} trials: every verdict recomputed")
+    return 1 if any(member.findings for member in found) else 0
 
 
 def _table(found: Verification) -> str:

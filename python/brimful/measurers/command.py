@@ -170,6 +170,7 @@ class _Program:
         self._listener = threading.Thread(target=self._listen, args=(_pipe(self._process.stderr),), daemon=True)
         self._listener.start()
         self._buffer = b""
+        self._has_answered = False
 
     def ask(self, request: bytes, timeout_s: float) -> bytes:
         """Send one line and wait for one line."""
@@ -196,6 +197,7 @@ class _Program:
                     message = f"{self._name}: a reply is longer than {_LONGEST_REPLY} bytes"
                     raise TrialFailedError(message)
         line, self._buffer = self._buffer.split(b"\n", 1)
+        self._has_answered = True
         return line
 
     def end(self) -> None:
@@ -224,7 +226,7 @@ class _Program:
             for line in stderr:
                 self._complaints.append(line.decode(errors="replace").strip())
 
-    def _ended(self) -> TrialFailedError:
+    def _ended(self) -> TrialFailedError | UsageError:
         try:
             code: int | None = self._process.wait(2.0)
         except subprocess.TimeoutExpired:
@@ -232,7 +234,9 @@ class _Program:
         self._listener.join(1.0)
         how = "closed its output" if code is None else f"ended with exit code {code}"
         said = "; it said: " + " / ".join(self._complaints) if self._complaints else ""
-        return TrialFailedError(f"{self._name}: the program {how}{said}")
+        text = f"{self._name}: the program {how}{said}"
+        refused = code == UsageError.exit_code and not self._has_answered
+        return UsageError(text) if refused else TrialFailedError(text)
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:

@@ -56,6 +56,17 @@ def frame_size(run: Run) -> float | None:
     return number(lookup(run, FRAME_SIZE_KEYS))
 
 
+def mean_frame_size(run: Run) -> float | None:
+    """Give the mean frame size in bytes, FCS included; of a mix that of one turn of its sizes."""
+    one = frame_size(run)
+    mix = run.traffic.get("frame_sizes")
+    if one is not None or not isinstance(mix, list):
+        return one
+    sizes = [number(size) for size in mix]
+    known = [size for size in sizes if size is not None]
+    return sum(known) / len(known) if known and len(known) == len(sizes) else None
+
+
 def link_bps(run: Run) -> float | None:
     """Give the bit rate of the link."""
     return number(lookup(run, LINK_KEYS))

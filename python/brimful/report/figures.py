@@ -61,7 +61,7 @@ def draw_search_time(report: Report, size: Size = WIDE) -> str:
         main.set_xlabel(f"time since the start ({scales.scale_times(main.xaxis, report.axis_end_s)})")
         drawing.label_goals(main, report, low, high)
         labels = [drawing.goal_label(view.goal.name, view.headline) for view in report.goals]
-        _arrange(figure, main, size, right_in=_text_width_in(labels, size), gap=0.12)
+        arrange(figure, main, size, right_in=_text_width_in(labels, size), gap=0.12)
         return to_svg(figure, f"search-time-{size.name}")
 
 
@@ -94,7 +94,7 @@ def draw_load_loss(report: Report, size: Size = WIDE) -> str:
             axes.set_xlabel(f"offered load ({scales.scale_loads(axes.xaxis, right, report.run.load_unit)})")
         for axes in [views[0][0]] if size is WIDE else [axes for axes, *_ in views]:
             axes.set_ylabel("loss ratio")
-        _arrange(figure, views[0][0], size, right_in=0.12, gap=0.06 if size is WIDE else 0.42, title=True)
+        arrange(figure, views[0][0], size, right_in=0.12, gap=0.06 if size is WIDE else 0.42, title=True)
         return to_svg(figure, f"load-loss-{size.name}")
 
 
@@ -103,7 +103,7 @@ def _text_width_in(labels: Sequence[str], size: Size) -> float:
     return 0.2 + longest * size.font_pt * 0.85 * 0.68 / 72
 
 
-def _arrange(figure: Figure, axes: Axes, size: Size, *, right_in: float, gap: float, title: bool = False) -> None:
+def arrange(figure: Figure, axes: Axes, size: Size, *, right_in: float, gap: float, title: bool = False) -> None:
     """Give the legend the top, as many rows as it needs, and the axes the rest."""
     handles, labels = axes.get_legend_handles_labels()
     rows = -(-len(labels) // size.legend_columns)

@@ -50,8 +50,8 @@ def render(report: Report, *, style: Style = plain) -> str:
         _results(report, style),
         _bounds(report, style),
         _trials(report, style),
-        _list("Deviations from the RFC 2544 trial procedure", report.deviations, style),
-        _list("Warnings", [_note(note.code, note.text, note.times) for note in report.warnings], style),
+        bullets("Deviations from the RFC 2544 trial procedure", report.deviations, style),
+        bullets("Warnings", [_note(note.code, note.text, note.times) for note in report.warnings], style),
         _set_up(report, style),
         _statements(report, style),
     ]
@@ -64,7 +64,7 @@ def summary(report: Report, *, style: Style = plain) -> str:
         _head(report, style),
         _results(report, style),
         _bounds(report, style),
-        _list("Warnings", [_note(note.code, note.text, note.times) for note in report.warnings], style),
+        bullets("Warnings", [_note(note.code, note.text, note.times) for note in report.warnings], style),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -95,7 +95,7 @@ def _head(report: Report, style: Style) -> str:
     how = f"strategy {run.strategy}" + (f", preset {run.preset}" if run.preset else "")
     lines = [
         style(report.title, "title"),
-        _wrap(report.outcome, 0),
+        wrap(report.outcome, 0),
         style(f"run {run.run_id}, started {run.started}, {tool or 'unknown tool'}, {how}", "faint"),
     ]
     return "\n".join(lines)
@@ -109,7 +109,7 @@ def _results(report: Report, style: Style) -> str:
         kind = style("regular", "good") if view.regular else style(f"IRREGULAR ({view.reason})", "bad")
         name = style(view.goal.name.ljust(name_width), "title")
         lines.append(f"  {name}  {view.headline.rjust(value_width)}  {kind}")
-        lines.append(_wrap(view.sentence if view.regular else f"{view.sentence} {view.explanation}", 4 + name_width))
+        lines.append(wrap(view.sentence if view.regular else f"{view.sentence} {view.explanation}", 4 + name_width))
     head = style(f"Conditional throughput, {report.run.load_scope}", "title")
     return "\n".join([head, *lines])
 
@@ -176,7 +176,7 @@ def _trials(report: Report, style: Style) -> str:
         f"{words.group(totals.sent)} sent, {words.group(totals.lost)} lost, {words.group(totals.unsent)} unsent.",
     ]
     lines += [f"Invalid: {reason} ({words.count(n, 'time')})." for reason, n in totals.invalid_reasons.items()]
-    return "\n".join([style("Trials", "title"), *(_wrap(line, 2) for line in lines)])
+    return "\n".join([style("Trials", "title"), *(wrap(line, 2) for line in lines)])
 
 
 def _lengths(shortest: float | None, longest: float | None) -> str:
@@ -190,10 +190,11 @@ def _note(code: str, text: str, times: int) -> str:
     return f"{code}: {text}{repeated}" if text else f"{code}{repeated}"
 
 
-def _list(title: str, entries: Sequence[str], style: Style) -> str:
+def bullets(title: str, entries: Sequence[str], style: Style) -> str:
+    """Write a title and a line or more for each entry; nothing where there are none."""
     if not entries:
         return ""
-    return "\n".join([style(title, "title"), *(_wrap(f"- {entry}", 2, hang=2) for entry in entries)])
+    return "\n".join([style(title, "title"), *(wrap(f"- {entry}", 2, hang=2) for entry in entries)])
 
 
 def _set_up(report: Report, style: Style) -> str:
@@ -218,12 +219,12 @@ def _statements(report: Report, style: Style) -> str:
     lines = [style("What the specification asks a report to state", "title")]
     for statement in make_statements(report):
         missing = statement.state == MISSING
-        text = _wrap(f"{statement.item.id}: {'MISSING. ' if missing else ''}{statement.text}", 2, hang=2)
+        text = wrap(f"{statement.item.id}: {'MISSING. ' if missing else ''}{statement.text}", 2, hang=2)
         lines.append(text.replace("MISSING.", style("MISSING.", "bad"), 1) if missing else text)
     return "\n".join(lines)
 
 
-def _wrap(text: str, indent: int, *, hang: int = 0) -> str:
+def wrap(text: str, indent: int, *, hang: int = 0) -> str:
     """Fill lines without parting a number from its unit."""
     filled = textwrap.fill(
         words.keep_units(text),

@@ -1,0 +1,137 @@
+"""Which searches a campaign is made of, and in which order."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from brimful.errors import UsageError
+from brimful.manager import SearchRequest
+from brimful.runs import fingerprint
+
+SUBJECT = "campaign"
+SIZE, REPEAT = "{size}", "{repeat}"
+"""What a measurer's text may have in it: replaced by the frame size and by the number of the repeat."""
+_DEAF = ("cmd", "replay")
+"""Measurers that no option tells a frame size."""
+MAX_MEMBERS = 10_000
+_LONGEST_NAME = 40
+
+
+class Planned(msgspec.Struct, frozen=True, kw_only=True):
+    """One search of a campaign."""
+
+    name: str
+    measurer: str
+    frame_size: str | None
+    repeat: int
+    request: SearchRequest
+
+    @property
+    def cell(self) -> tuple[str, str | None]:
+        """What it shares with its repeats."""
+        return self.measurer, self.frame_size
+
+    @property
+    def title(self) -> str:
+        """What it and its repeats are, for people."""
+        size = "" if self.frame_size is None else f", frame size {self.frame_size}"
+        return f"{self.measurer}{size}"
+
+
+class Campaign(msgspec.Struct, frozen=True, kw_only=True):
+    """Searches that differ in measurer, frame size and repeat, and in nothing else."""
+
+    search: SearchRequest
+    """What each of them asks; its measurer is replaced."""
+    measurers: list[str]
+    frame_sizes: list[str | None]
+    """Null: as ``search`` says."""
+    repeats: int
+    share_guesses: bool = True
+    """Whether a search begins where those before it ended."""
+
+    def members(self) -> list[Planned]:
+        """Give all searches in their order: every measurer and size once, then all of them again.
+
+        A machine that drifts then spreads its drift over all sizes instead of over one.
+
+        Raises
+        ------
+        UsageError
+            When there are too many, one is there twice, or a measurer cannot know the frame size.
+        """
+        self._check()
+        cells = [(measurer, size) for measurer in self.measurers for size in self.frame_sizes]
+        rounds = [(measurer, size, repeat) for repeat in range(1, self.repeats + 1) for measurer, size in cells]
+        digits = max(3, len(str(len(rounds))))
+        return [
+            Planned(
+                name=f"{number:0{digits}}-{_word(measurer)}" + (f"-{_word(size)}" if size else ""),
+                measurer=measurer,
+                frame_size=size,
+                repeat=repeat,
+                request=self._request(measurer, size, repeat),
+            )
+            for number, (measurer, size, repeat) in enumerate(rounds, start=1)
+        ]
+
+    def fingerprint(self) -> str:
+        """Digest what makes two campaigns the same."""
+        return fingerprint(
+            subject=SUBJECT,
+            search=self.search.fingerprint(),
+            measurers=self.measurers,
+            frame_sizes=self.frame_sizes,
+            repeats=self.repeats,
+            share_guesses=self.share_guesses,
+        )
+
+    def _check(self) -> None:
+        for what, given in (("measurer", self.measurers), ("frame size", [*map(str, self.frame_sizes)])):
+            twice = next((entry for entry in given if given.count(entry) > 1), None)
+            if twice is not None:
+                message = f"{what} {twice!r} is given twice; use --repeat to measure it again"
+                raise UsageError(message)
+        number = len(self.measurers) * len(self.frame_sizes) * self.repeats
+        if number > MAX_MEMBERS:
+            message = f"the campaign has {number} searches; {MAX_MEMBERS} are the most"
+            raise UsageError(message)
+        for measurer in self.measurers:
+            if self.frame_sizes != [None] and measurer.partition(":")[0] in _DEAF and SIZE not in measurer:
+                message = f"measurer {measurer!r} would not be told the frame size; write {SIZE} where it belongs"
+                raise UsageError(message)
+
+    def _request(self, measurer: str, size: str | None, repeat: int) -> SearchRequest:
+        text = measurer.replace(REPEAT, str(repeat))
+        traffic = self.search.traffic
+        if size is not None:
+            text = text.replace(SIZE, size)
+            traffic = {**traffic, "arguments": [*traffic.get("arguments", []), f"--frame-size={size}"]}
+        return msgspec.structs.replace(self.search, measurer=text, traffic=traffic)
+
+
+def parse_sizes(text: str) -> list[str | None]:
+    """Read frame sizes.
+
+    >>> parse_sizes("64, 1518,imix")
+    ['64', '1518', 'imix']
+
+    Raises
+    ------
+    UsageError
+        When one of them is no size.
+    """
+    sizes: list[str | None] = []
+    for size in (part.strip() for part in text.split(",")):
+        if not re.fullmatch(r"[1-9][0-9]{1,4}|[A-Za-z][A-Za-z0-9_-]*", size):
+            message = f"--sizes {text!r}: {size!r} is no frame size; write them like 64,512,1518,imix"
+            raise UsageError(message)
+        sizes.append(size)
+    return sizes
+
+
+def _word(text: str) -> str:
+    """Make a part of a directory's name."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", text)[:_LONGEST_NAME].strip("-.")

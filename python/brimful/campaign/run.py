@@ -1,0 +1,224 @@
+"""Carrying a campaign out: search after search, each ended one in the record before the next begins."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from brimful import __version__
+from brimful.campaign.guesses import first_guess
+from brimful.campaign.plan import SUBJECT, Campaign, Planned
+from brimful.errors import BrimfulError, RecordError, UsageError
+from brimful.manager import SearchRequest, check_search, run_search
+from brimful.measurers.base import Measurer
+from brimful.records import SCHEMA, End, Member, RecordWriter, Run
+from brimful.run_loop import Progress
+from brimful.runs import RECORD_NAME, find_run, host_facts, new_run_directory, now
+
+OpenMember = Callable[[SearchRequest], Measurer]
+"""Opens the measurer that a request names."""
+
+
+class CampaignOutcome(msgspec.Struct, frozen=True):
+    """A campaign that ended, and where its record is."""
+
+    directory: Path
+    members: list[Member]
+    end: End
+
+
+class _Interrupted(Exception):
+    """A search was interrupted, and the campaign with it."""
+
+
+def run_campaign(
+    campaign: Campaign,
+    open_member: OpenMember,
+    *,
+    out: Path | None = None,
+    resume: bool = False,
+    progress: Callable[[Run, Progress], None] = lambda run, progress: None,
+    note: Callable[[str], None] = lambda text: None,
+) -> CampaignOutcome:
+    """Run a campaign, or go on with one that was interrupted.
+
+    A search that fails is recorded as such, and the others go on; one that was interrupted or failed is tried again
+    when the campaign is resumed.
+
+    Raises
+    ------
+    UsageError
+        When one of the searches cannot be carried out; nothing has been measured then.
+    RecordError
+        When a record cannot be written.
+    """
+    planned = campaign.members()
+    saved = find_run(out, campaign.fingerprint()) if resume else None
+    if resume and saved is None:
+        note("nothing to resume: no run of this campaign yet, so this is its first")
+    members = {member.name: member for member in saved.members if not member.failed} if saved else {}
+    left = [each for each in planned if each.name not in members]
+    directory = saved.path.parent if saved is not None else None
+    if saved is not None and not left and saved.ends and saved.ends[-1].reason == "done":
+        note(f"{saved.path}: this campaign is complete; its result is shown again")
+        return CampaignOutcome(saved.path.parent, list(members.values()), saved.ends[-1])
+    _check(left, open_member, note)
+    if directory is None:
+        directory = new_run_directory(out)
+    with RecordWriter(directory / RECORD_NAME) as writer:
+        if saved is None:
+            writer.write(_begin(campaign))
+        else:
+            note(f"{directory}: going on after {len(members)} of {len(planned)} searches")
+        reason = "done"
+        ended = list(members.values())
+        try:
+            for each in left:
+                note(f"search {len(ended) + 1} of {len(planned)}: {each.title}, repeat {each.repeat}")
+                member = _Search(campaign, each, directory, ended).run(open_member, progress, note)
+                writer.write(member)
+                ended.append(member)
+        except (KeyboardInterrupt, _Interrupted):
+            reason = "interrupted"
+        end = _end(reason, ended)
+        writer.write(end)
+    return CampaignOutcome(directory, ended, end)
+
+
+def _end(reason: str, ended: Sequence[Member]) -> End:
+    return End(
+        reason=reason,
+        trials=sum(member.end.trials for member in ended),
+        search_s=round(sum(member.end.search_s for member in ended), 6),
+    )
+
+
+def _check(left: Sequence[Planned], open_member: OpenMember, note: Callable[[str], None]) -> None:
+    """Open everything once: what cannot be searched is refused now and not after hours.
+
+    What cannot be measured with for want of a program or a permission fails in its turn; where that is all there is,
+    there is no campaign.
+    """
+    firsts = {each.cell: each for each in reversed(left)}
+    cells = [each for each in left if firsts[each.cell] is each]
+    failures: list[BrimfulError] = []
+    for each in cells:
+        try:
+            measurer = open_member(each.request)
+            try:
+                check_search(each.request, measurer)
+            finally:
+                measurer.close()
+        except UsageError as error:
+            message = f"{each.title}: {error}"
+            raise UsageError(message) from error
+        except BrimfulError as error:
+            note(f"{each.title}: {error}; its searches are going to fail")
+            failures.append(error)
+    if failures and len(failures) == len(cells):
+        raise failures[0]
+
+
+def _begin(campaign: Campaign) -> Run:
+    search = campaign.search
+    return Run(
+        schema=SCHEMA,
+        run_id=f"{now():%Y%m%dT%H%M%S%fZ}",
+        started=now().isoformat(timespec="seconds"),
+        tool={"name": "brimful", "version": __version__},
+        command=sys.argv,
+        host=host_facts(),
+        subject=SUBJECT,
+        goals=search.goals,
+        strategy=search.strategy,
+        source={
+            "measurers": campaign.measurers,
+            "frame_sizes": [size for size in campaign.frame_sizes if size is not None],
+            "repeats": campaign.repeats,
+            "shared_guesses": campaign.share_guesses,
+        },
+        preset=search.preset,
+        budget_s=search.budget_s,
+        early_termination=search.early_termination,
+        warm_up_s=search.warm_up_s,
+        on_invalid=search.on_invalid,
+        on_error=search.on_error,
+        labels=search.labels,
+        fingerprint=campaign.fingerprint(),
+    )
+
+
+class _Search(msgspec.Struct, frozen=True):
+    """One search of a campaign, knowing those that ended before it."""
+
+    campaign: Campaign
+    planned: Planned
+    directory: Path
+    ended: list[Member]
+
+    def run(
+        self,
+        open_member: OpenMember,
+        progress: Callable[[Run, Progress], None],
+        note: Callable[[str], None],
+    ) -> Member:
+        """Search, or go on where it was interrupted.
+
+        Raises
+        ------
+        RecordError
+            When its record cannot be written.
+        """
+        out = self.directory / self.planned.name
+        try:
+            measurer = open_member(self.planned.request)
+            try:
+                outcome = run_search(
+                    self._request(),
+                    measurer,
+                    out=out,
+                    resume=(out / RECORD_NAME).exists(),
+                    ceiling=self._ceiling(),
+                    progress=progress,
+                    note=note,
+                )
+            finally:
+                measurer.close()
+        except RecordError:
+            raise
+        except BrimfulError as error:
+            note(f"failed: {error}")
+            return self._member(End(reason="measurement-failed", trials=0, search_s=0.0, text=str(error)))
+        if outcome.result.end.reason == "interrupted":
+            raise _Interrupted
+        return msgspec.structs.replace(
+            self._member(outcome.result.end),
+            run=outcome.run,
+            goal_results=outcome.result.goal_results,
+            warnings=outcome.warnings,
+        )
+
+    def _request(self) -> SearchRequest:
+        guess = first_guess(self.planned, self.ended) if self.campaign.share_guesses else None
+        request = self.planned.request
+        return request if guess is None else msgspec.structs.replace(request, hint=repr(guess))
+
+    def _ceiling(self) -> float | None:
+        """Give the tester's own ceiling, where an earlier repeat measured it: it is not the device's to change."""
+        cell = self.planned.cell
+        runs = [member.run for member in self.ended if (member.measurer, member.frame_size) == cell]
+        return next((run.measurer["ceiling"] for run in runs if run and run.measurer.get("ceiling")), None)
+
+    def _member(self, end: End) -> Member:
+        planned = self.planned
+        return Member(
+            name=planned.name,
+            measurer=planned.measurer,
+            repeat=planned.repeat,
+            path=planned.name,
+            end=end,
+            frame_size=planned.frame_size,
+        )

@@ -1,0 +1,66 @@
+"""Recomputing every verdict of a campaign, and holding its record against those of its searches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from brimful.campaign.plan import SUBJECT
+from brimful.errors import RecordError
+from brimful.records import Goal, Member, Run, RunFile, iterate_records
+from brimful.runs import RECORD_NAME
+from brimful.verify import Finding, open_log, verify
+
+
+class MemberVerification(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the verdicts of one search."""
+
+    name: str
+    path: str
+    trials: int
+    loads: int
+    findings: list[Finding]
+    """What does not hold."""
+
+
+def is_campaign(path: Path) -> bool:
+    """Whether a record file, or the directory of one, is that of a campaign.
+
+    Raises
+    ------
+    RecordError
+        When it cannot be read, or its first line is no record.
+    """
+    first = next(iterate_records(path / RECORD_NAME if path.is_dir() else path), None)
+    return isinstance(first, Run) and first.subject == SUBJECT
+
+
+def verify_campaign(file: RunFile, goals: list[Goal] | None = None) -> list[MemberVerification]:
+    """Verify every search that ended and that made trials.
+
+    Parameters
+    ----------
+    file
+        The record of a campaign.
+    goals
+        Judge by these instead; the records then claim nothing.
+    """
+    return [_verify(file.path.parent, member, goals) for member in file.members if member.run is not None]
+
+
+def _verify(directory: Path, member: Member, goals: list[Goal] | None) -> MemberVerification:
+    try:
+        opened = open_log(directory / member.path, goals)
+        found = verify(opened)
+    except RecordError as error:
+        return MemberVerification(
+            name=member.name, path=member.path, trials=0, loads=0, findings=[Finding("unreadable-record", str(error))]
+        )
+    findings = list(found.findings)
+    if opened.file is not None and (opened.file.run, opened.file.goal_results) != (member.run, member.goal_results):
+        text = f"{member.name}: the campaign does not say what the record of the search says"
+        findings.append(Finding("member-differs", text))
+    return MemberVerification(
+        name=member.name, path=member.path, trials=found.trials, loads=len(found.loads), findings=findings
+    )

@@ -1,0 +1,87 @@
+"""``brimful search`` with several measurers, frame sizes or repeats: a campaign."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from click.core import ParameterSource
+
+from brimful.campaign.plan import Campaign, parse_sizes
+from brimful.campaign.run import CampaignOutcome, OpenMember, run_campaign
+from brimful.cli import reports
+from brimful.cli.assertion import Assertion
+from brimful.cli.progress import open_progress
+from brimful.errors import UsageError
+from brimful.manager import SearchRequest
+from brimful.records import read_run
+
+_FRAME_SIZE = "--frame-size="
+
+
+def search(
+    request: SearchRequest, open_member: OpenMember, options: dict[str, Any], checks: Sequence[Assertion]
+) -> int:
+    """Carry a campaign out and print what it found; gives the exit code."""
+    with open_progress(quiet=options["quiet"]) as progress:
+        outcome = run_campaign(
+            _campaign(request, options),
+            open_member,
+            out=options["out"],
+            resume=options["resume"],
+            progress=progress.update,
+            note=progress.note,
+        )
+    missed = [
+        f"{member.name}: {text}"
+        for check in checks
+        for member in outcome.members
+        if member.goal_results
+        for text in check.failures(member.goal_results)
+    ]
+    _print(outcome, options, missed)
+    if any(member.failed for member in outcome.members):
+        return 3
+    regular = outcome.end.reason == "done" and all(member.regular for member in outcome.members)
+    return 0 if regular and not missed else 1
+
+
+def _campaign(request: SearchRequest, options: dict[str, Any]) -> Campaign:
+    sizes: list[str | None] = [None]
+    if options["sizes"]:
+        if click.get_current_context().get_parameter_source("frame_size") is ParameterSource.COMMANDLINE:
+            message = "--sizes and --frame-size both say how large frames are; give one of them"
+            raise UsageError(message)
+        sizes = parse_sizes(options["sizes"])
+        arguments = [word for word in request.traffic["arguments"] if not word.startswith(_FRAME_SIZE)]
+        request = msgspec.structs.replace(request, traffic={**request.traffic, "arguments": arguments})
+    return Campaign(
+        search=request,
+        measurers=list(options["measurers"]),
+        frame_sizes=sizes,
+        repeats=options["repeats"],
+        share_guesses=not options["no_shared_guesses"],
+    )
+
+
+def _print(outcome: CampaignOutcome, options: dict[str, Any], missed: list[str]) -> None:
+    file = read_run(outcome.directory)
+    html: Path | None = options["html"]
+    if html is not None:
+        reports.write_files(file, html_file=html)
+    if options["as_json"]:
+        click.echo(reports.as_json(file))
+    else:
+        click.echo(reports.campaign_summary(file), nl=False)
+        click.echo(f"Record: {outcome.directory}")
+        for text in missed:
+            click.echo(f"Missed: {text}")
+    for member in outcome.members:
+        if member.failed:
+            click.echo(f"brimful: error: {member.name}: {member.end.text}", err=True)
+    if outcome.end.reason == "interrupted":
+        advice = f"go on with the same options and --resume --out {outcome.directory}"
+        click.echo(f"brimful: interrupted after {len(outcome.members)} searches; {advice}", err=True)

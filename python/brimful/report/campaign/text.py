@@ -1,0 +1,90 @@
+"""The report on a campaign for a terminal."""
+
+from __future__ import annotations
+
+from brimful.report import facts
+from brimful.report.campaign import tables
+from brimful.report.campaign.model import Report
+from brimful.report.campaign.tables import Table
+from brimful.report.text import Style, bullets, plain, table, wrap
+
+
+def render(report: Report, *, style: Style = plain) -> str:
+    """Write the report as lines for a terminal.
+
+    Parameters
+    ----------
+    report
+        From `brimful.report.campaign.model.build`.
+    style
+        How roles look; the default leaves text plain.
+    """
+    set_up = [
+        [measurer, f"{part}.{path}", value]
+        for measurer, device, traffic in report.set_up
+        for part, mapping in (("device", device), ("traffic", traffic))
+        for path, value in facts.table(mapping)
+    ]
+    host = [["host", path, value] for path, value in facts.table(report.run.host)]
+    blocks = [
+        *_result(report, style),
+        _table(tables.searches(report), style),
+        _table(tables.goals(report), style),
+        bullets("How it was done", report.method, style),
+        bullets("Deviations from the RFC 2544 trial procedure", report.deviations, style),
+        "\n".join([style("Set-up", "title"), table(_once([*set_up, *host])), f"  {' '.join(report.run.command)}"]),
+    ]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def summary(report: Report, *, style: Style = plain) -> str:
+    """Write the result alone: what a campaign prints when it ends."""
+    return "\n\n".join(block for block in _result(report, style) if block) + "\n"
+
+
+def _result(report: Report, style: Style) -> list[str]:
+    run = report.run
+    how = f"strategy {run.strategy}" + (f", preset {run.preset}" if run.preset else "")
+    head = [
+        style(report.title, "title"),
+        wrap(report.outcome, 0),
+        style(f"run {run.run_id}, started {run.started}, {' '.join(run.tool.values())}, {how}", "faint"),
+    ]
+    return [
+        "\n".join(head),
+        _table(tables.throughput(report), style),
+        _table(tables.repeatability(report), style),
+        bullets("Irregular results, in no mean", tables.irregular(report), style),
+        bullets("Warnings", report.warnings, style),
+    ]
+
+
+def _table(made: Table, style: Style) -> str:
+    """Align a table; a measurer stands on a line of its own above its rows, as its text may be long."""
+    if not made.rows:
+        return ""
+    rows = [made.heads, *made.rows]
+    measurers = [row[0] for row in made.rows]
+    if made.grouped:
+        rows = [row[1:] for row in rows]
+    first_number = made.words - made.grouped
+    heads, *lines = table(rows, right=range(first_number, len(rows[0])), indent=4 if made.grouped else 2).split("\n")
+    shown = [style(made.title, "title"), style(heads, "faint")]
+    before = None
+    for measurer, line in zip(measurers, lines, strict=True):
+        if made.grouped and measurer != before:
+            shown.append(f"  {measurer}")
+        before = measurer
+        shown.append(line)
+    if made.note:
+        shown.append(style(wrap(made.note, 2), "faint"))
+    text = "\n".join(shown)
+    for word in (tables.FAILED, tables.IRREGULAR):
+        text = text.replace(word, style(word, "bad"))
+    return text
+
+
+def _once(rows: list[list[str]]) -> list[list[str]]:
+    """Write a first cell only where it changes."""
+    names = [""] + [row[0] for row in rows]
+    return [["" if row[0] == before else row[0], *row[1:]] for row, before in zip(rows, names, strict=False)]

@@ -1,0 +1,210 @@
+"""What the report on a campaign says, and that its page is one that people can read anywhere."""
+
+import json
+import re
+
+import msgspec
+import pytest
+from brimful.records import End, GoalResult, Member
+from brimful.report import text
+from brimful.report.campaign import comparison, export, figures, html, model, tables
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from invented_campaign import IMIX, RESULTS, campaign, member_run
+from support import NDR_AND_PDR
+
+BROKEN = campaign(
+    ends=[End(reason="interrupted", trials=130, search_s=130.0)], members=campaign().members[:2], goal_results=[]
+)
+ONE_SIZE = campaign({key: found for key, found in RESULTS.items() if key[1] == "64"})
+EMPTY = campaign(members=[], ends=[])
+CASES = {"whole": campaign(), "interrupted": BROKEN, "one-size": ONE_SIZE, "empty": EMPTY}
+PAGES = {name: html.render(model.build(file)) for name, file in CASES.items()}
+
+
+def cell(report, measurer, size):
+    return next(each for each in report.cells if (each.measurer, each.frame_size) == (measurer, size))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_text(name, snapshot):
+    from brimful.report.campaign.text import render
+
+    assert render(model.build(CASES[name])) == snapshot
+
+
+def test_summary_is_a_part_of_the_report_and_colour_is_for_terminals():
+    from brimful.report.campaign.text import render, summary
+
+    report = model.build(campaign())
+    assert summary(report).rstrip() in render(report)
+    assert "\x1b[31m" in render(report, style=text.coloured)
+    assert re.sub(r"\x1b\[\d*m", "", render(report, style=text.coloured)) == render(report)
+
+
+def test_the_numbers_of_a_cell():
+    ndr = cell(model.build(campaign()), "lab:bridge", "64").goals[0]
+    assert ndr.spread.mean == pytest.approx(812e3)
+    assert ndr.spread.deviation == pytest.approx(3e3)
+    # t with two degrees of freedom is 4.3027.
+    assert ndr.spread.interval == pytest.approx(
+        (812e3 - 4.3027 * 3e3 / 3**0.5, 812e3 + 4.3027 * 3e3 / 3**0.5), rel=1e-6
+    )
+    assert ndr.total == pytest.approx(2 * 812e3)
+    assert ndr.bits_l2 == pytest.approx(812e3 * 512)
+    assert ndr.bits_l1 == pytest.approx(812e3 * 672)
+    assert ndr.link_share == pytest.approx(812e3 * 672 / 1e9)
+    assert ndr.range_in_widths == pytest.approx(6 / 815 / 0.005)
+
+
+def test_words_as_frame_sizes_have_bits_where_the_mean_size_is_known():
+    report = model.build(campaign())
+    assert cell(report, "lab:bridge", "imix").goals[0].bits_l2 == pytest.approx(8 * sum(IMIX) / 12 * 929e3 / 3)
+    without = [
+        msgspec.structs.replace(
+            each, run=each.run and msgspec.structs.replace(each.run, traffic={"frame_size": "imix"})
+        )
+        for each in campaign().members
+    ]
+    assert cell(model.build(campaign(members=without)), "lab:bridge", "imix").goals[0].bits_l2 is None
+
+
+def test_least_values_are_in_no_mean():
+    report = model.build(campaign())
+    mixed = cell(report, "lab:router", "64").goals[0]
+    assert mixed.values == [512e3, 515e3]
+    assert [found.member for found in mixed.irregular] == ["010-lab-router-64"]
+    assert mixed.at_least is None
+    limited = cell(report, "lab:router", "1518").goals[0]
+    assert limited.spread is None
+    assert limited.at_least == 81e3
+
+
+def test_what_goals_ask_of_the_delay_is_shown_where_one_asks():
+    assert "p99 delay" not in tables.goals(model.build(campaign())).heads
+    ndr, pdr = NDR_AND_PDR
+    limited = msgspec.structs.replace(campaign().run, goals=[ndr, msgspec.structs.replace(pdr, delay_limit_s=1e-3)])
+    made = tables.goals(model.build(campaign(run=limited)))
+    place = made.heads.index("p99 delay")
+    assert [row[place] for row in made.rows] == ["any", "1 ms"]
+
+
+def test_failed_searches_are_counted_apart():
+    found = cell(model.build(campaign()), "lab:router", "imix")
+    assert (found.runs, found.failed, found.goals[0].spread.runs) == (3, 1, 2)
+
+
+def test_json_is_what_the_model_says():
+    facts = json.loads(export.to_json(campaign()))
+    assert facts["kind"] == "campaign"
+    assert facts["planned"] == 18
+    assert len(facts["members"]) == 18
+    assert facts["cells"][0]["goals"][0]["spread"]["runs"] == 3
+
+
+def test_units_that_are_not_frames_have_no_bits_and_do_not_share_an_axis():
+    mixed = [
+        each
+        if each.measurer == "lab:bridge" or each.run is None
+        else msgspec.structs.replace(each, run=msgspec.structs.replace(each.run, load_unit="requests/s"))
+        for each in campaign().members
+    ]
+    report = model.build(campaign(members=mixed))
+    assert cell(report, "lab:router", "64").goals[0].bits_l2 is None
+    assert cell(report, "lab:router", "64").link_rate is None
+    assert "<svg" not in html.render(report)
+    assert "requests/s" in str(tables.throughput(report).rows)
+
+
+@pytest.mark.parametrize("quantity", [figures.FRAMES, figures.BITS])
+def test_a_line_for_each_goal_and_measurer(quantity):
+    drawn = {line.label: line for line in figures.lines(model.build(campaign()), quantity)}
+    assert set(drawn) == {f"lab:{device}: {goal}" for device in ("bridge", "router") for goal in ("ndr", "pdr")}
+    assert [point.place for point in drawn["lab:bridge: ndr"].points] == [0, 1, 2]
+    assert [point.bound for point in drawn["lab:router: ndr"].points] == [False, True, False]
+    factor = 1.0 if quantity == figures.FRAMES else 8 * 84
+    assert drawn["lab:bridge: ndr"].points[0].value == pytest.approx(812e3 * factor)
+    assert drawn["lab:bridge: ndr"].points[0].margin == pytest.approx(7452.3 * factor, rel=1e-4)
+
+
+def test_one_frame_size_is_drawn_over_measurers():
+    report = model.build(ONE_SIZE)
+    assert figures.places(report) == ["lab:bridge", "lab:router"]
+    assert [line.label for line in figures.lines(report, figures.FRAMES)] == ["ndr", "pdr"]
+    assert "Throughput over measurer" in PAGES["one-size"]
+
+
+def test_figures_are_the_same_every_time():
+    report = model.build(campaign())
+    assert figures.draw(report, figures.FRAMES) == figures.draw(report, figures.FRAMES)
+    assert "http" not in figures.draw(report, figures.BITS)
+
+
+NAMES = st.sampled_from(["sim:a", "lab:<b>&", "cmd:" + "x" * 200, "$x$"])
+SIZES = st.sampled_from([None, "64", "1518", "imix", "<i>"])
+LOADS = st.none() | st.just(0.0) | st.floats(1e-3, 1e13)
+RESULT = st.builds(
+    GoalResult,
+    goal=st.sampled_from([goal.name for goal in NDR_AND_PDR] + ["another"]),
+    regular=st.booleans(),
+    reason=st.sampled_from(["regular", "max-load-is-lower-bound", "no-progress", "new"]),
+    lower_bound=LOADS,
+    upper_bound=LOADS,
+    conditional_throughput=LOADS,
+)
+MEMBER = st.builds(
+    Member,
+    name=st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=9),
+    measurer=NAMES,
+    repeat=st.integers(0, 9),
+    path=st.just("x"),
+    end=st.builds(
+        End,
+        reason=st.sampled_from(["done", "time-budget", "measurement-failed"]),
+        trials=st.integers(0, 99),
+        search_s=st.floats(0, 1e6),
+        text=st.sampled_from(["", "<script>"]),
+    ),
+    frame_size=SIZES,
+    run=st.none() | st.just(member_run("lab:bridge", "64", 1)) | st.just(member_run("lab:router", "imix", 2)),
+    goal_results=st.lists(RESULT, max_size=3),
+)
+SOURCES = st.sampled_from([{}, {"measurers": ["sim:a"], "repeats": "x"}, campaign().run.source])
+
+
+@st.composite
+def campaigns(draw):
+    run = msgspec.structs.replace(campaign().run, source=draw(SOURCES))
+    ends = draw(st.sampled_from([[], campaign().ends]))
+    return campaign(run=run, ends=ends, members=draw(st.lists(MEMBER, max_size=6)))
+
+
+@given(campaigns())
+def test_text_and_json_take_any_campaign(file):
+    from brimful.report.campaign.text import render
+
+    assert render(model.build(file))
+    assert json.loads(export.to_json(file))["kind"] == "campaign"
+
+
+@given(campaigns())
+@settings(max_examples=10)
+def test_pages_take_any_campaign(file):
+    page = html.render(model.build(file))
+    assert page.endswith("</html>\n")
+    assert "<script" not in page
+    assert "<b>&" not in page
+
+
+def test_a_comparison_says_what_changed_where():
+    slower = {
+        key: [found if isinstance(found, str) else tuple(value and value * 0.9 for value in found) for found in results]
+        for key, results in RESULTS.items()
+    }
+    found = comparison.build([campaign(slower)], [campaign()], tolerance=0.02)
+    assert found.regressed
+    shown = comparison.render(found)
+    assert "lab:bridge, 64, ndr: A regression." in shown
+    same = comparison.build([campaign()], [campaign()], tolerance=0.02)
+    assert not same.regressed
+    assert json.loads(comparison.to_json(same))["regressed"] is False

@@ -55,12 +55,12 @@ def test_frames_cross_both_ways_and_nothing_else_does(own_interfaces, device, ip
 
 @pytest.mark.parametrize(
     ("missing", "expected"),
-    [(["_find_classifier"], {Input.THREAD, Input.INLINE}), (["_find_classifier", "threads"], {Input.INLINE})],
+    [(["find_classifier"], {Input.THREAD, Input.INLINE}), (["find_classifier", "threads"], {Input.INLINE})],
 )
 def test_a_kernel_with_less_still_gives_a_lab_that_says_so(own_interfaces, monkeypatch, missing, expected):
     if "threads" in missing:
         monkeypatch.setattr(devices.links, "give_threads", lambda device, ports: False)
-    monkeypatch.setattr(devices, "_find_classifier", lambda device: None)
+    monkeypatch.setattr(devices, "find_classifier", lambda device: None)
     for device in ("bridge", "router"):
         with open_lab(device) as lab:
             assert lab.input in expected
@@ -149,11 +149,11 @@ def test_a_killed_owner_leaves_no_namespace_and_no_process(own_interfaces):
 def test_a_failure_while_building_leaves_nothing(own_interfaces, monkeypatch):
     namespaces = []
 
-    def fail(device, kept, ip, rules):
-        namespaces.extend(kept)
+    def fail(device, tester, programs, ip, options):
+        namespaces.extend([tester, programs.namespace])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(brimful.lab, "_build", fail)
+    monkeypatch.setattr(brimful.lab.catalogue, "build", fail)
     with pytest.raises(KeyboardInterrupt):
         open_lab("bridge")
     assert len(namespaces) == 2
@@ -193,9 +193,19 @@ def test_tester_arguments(own_interfaces):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"device": "hub"}, "there is no device 'hub': use one of bridge, router, wire"),
+        ({"device": "hub"}, "there is no device 'hub': use one of bridge, router, xdp, ovs, testpmd, wire"),
         ({"device": Device.ROUTER, "ip": 5}, "ip is 5: use 4 or 6"),
         ({"device": "bridge", "rules": 2001}, "rules is 2001: use 0 to 2000"),
+        ({"device": "bridge,rules=-1"}, "rules is -1: use 0 to 2000"),
+        ({"device": "xdp,work=100001"}, "work is 100001: use 0 to 100000"),
+        ({"device": "testpmd,mode=macswap"}, "mode is macswap: use one of io, mac"),
+        ({"device": "router,rule=3"}, "device router has no option 'rule': use rules"),
+        ({"device": "wire,rules=3"}, "device wire has no option 'rules': it has none"),
+        ({"device": "bridge,rules"}, "device bridge: 'rules' is not key=value, or its key is there twice"),
+        (
+            {"device": "bridge,rules=3", "rules": 4},
+            "device bridge: 'rules=3' is not key=value, or its key is there twice",
+        ),
     ],
 )
 def test_wrong_arguments_are_named(arguments, message):

@@ -10,20 +10,10 @@ from pathlib import Path
 import brimful.lab
 import pytest
 from brimful.errors import UsageError
-from brimful.lab import Device, Input, Lab, devices, losses, open_lab, state
+from brimful.lab import Device, Input, devices, losses, open_lab, state
 from brimful.lab.devices import _queue_is_safe
-from lab_support import PYTHON, wait_until
-
-CROSS = str(Path(__file__).with_name("cross.py"))
-TA, TB = "02:62:66:00:00:1a", "02:62:66:00:00:1b"
-FRAMES = 50
-
-
-def cross(lab: Lab, ip: int = 4) -> dict:
-    next_hops = lab.router_macs or (TB, TA)
-    done = subprocess.run(lab.command([*PYTHON, CROSS, str(FRAMES), str(ip), *next_hops]), capture_output=True)
-    assert done.returncode == 0, done.stderr.decode()
-    return json.loads(done.stdout)
+from brimful.lab.programs import find_own_program
+from lab_support import CROSS, FRAMES, PYTHON, TB, cross, open_if_installed, wait_until
 
 
 def namespace_of(pid: int) -> str:
@@ -78,8 +68,9 @@ for number in range(int(sys.argv[1])):
 """
 
 
-def test_an_overloaded_device_drops_and_every_frame_is_accounted_for(own_interfaces):
-    with open_lab("bridge", rules=2000) as lab:
+@pytest.mark.parametrize("device", ["bridge,rules=2000", "xdp,work=20000"])
+def test_an_overloaded_device_drops_and_every_frame_is_accounted_for(own_interfaces, device):
+    with open_if_installed(device) as lab:
         if lab.input is not Input.QUEUE:
             pytest.skip(f"this kernel gives the device no queue of its own, only input {lab.input.value}")
         before, sent = lab.counters(), 0
@@ -221,7 +212,8 @@ def test_the_queue_is_only_used_with_kernels_that_restart_it(release, safe):
     assert _queue_is_safe(release) is safe
 
 
-def test_a_user_without_root_gets_the_same_lab(own_interfaces):
+def lab_of_nobody(device: str) -> dict:
+    """Make a lab as a user without any privilege, send frames through it, and say what came of it."""
     if os.geteuid() != 0:
         pytest.skip("the other tests already run without root")
     python = shutil.which("python3", path="/usr/bin:/bin")
@@ -233,33 +225,62 @@ def test_a_user_without_root_gets_the_same_lab(own_interfaces):
         source = Path(brimful.lab.__file__).parent
         shutil.copytree(source, Path(place) / "brimful/lab", ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(source.parent / "errors.py", Path(place) / "brimful/errors.py")
-        shutil.copy(CROSS, place)
+        for program in (CROSS, find_own_program("brimful-forwarder")):
+            if program is not None:
+                shutil.copy(program, place)
         runtime = Path(place) / "runtime"
         runtime.mkdir()
         os.chown(runtime, 65534, 65534)
         Path(place).chmod(0o755)
-        environment = {"PYTHONPATH": place, "XDG_RUNTIME_DIR": str(runtime), "PATH": "/usr/bin:/bin", "PLACE": place}
-        done = subprocess.run([*nobody, python, "-c", ROOTLESS], env=environment, capture_output=True, text=True)
+        environment = {"PYTHONPATH": place, "XDG_RUNTIME_DIR": str(runtime), "PATH": f"/usr/bin:/bin:{place}"}
+        program = [*nobody, python, "-c", ROOTLESS, place, device]
+        done = subprocess.run(program, env=environment, capture_output=True, text=True)
+        left = [path.name for path in (runtime / "brimful").glob("*")]
     assert done.returncode == 0, done.stderr
+    assert left == []
     result = json.loads(done.stdout)
     if "refused" in result:
         pytest.skip(result["refused"])
-    good = {"in_order": True, "hops": [63]}
-    assert result["found"] == {"ta": good, "tb": good}
-    assert result["description"]["privilege"] == "user namespace"
-    assert result["left"] == []
+    return result
 
 
 ROOTLESS = """
-import json, os, subprocess, sys
-from brimful.lab import open_lab, permitted, state
-refused = permitted()
+import json, subprocess, sys
+from brimful.errors import MeasureError
+from brimful.lab import catalogue, open_lab, permitted
+place, device = sys.argv[1:]
+try:
+    refused = permitted()
+    catalogue.check_programs(device)
+except MeasureError as error:
+    refused = str(error)
 if refused is not None:
     print(json.dumps({"refused": refused}))
     raise SystemExit
-with open_lab("router") as lab:
-    program = [sys.executable, os.environ["PLACE"] + "/cross.py", "50", "4", *lab.router_macs]
+try:
+    opened = open_lab(device)
+except MeasureError as error:
+    print(json.dumps({"error": str(error)}))
+    raise SystemExit
+with opened as lab:
+    next_hops = lab.router_macs or ("02:62:66:00:00:1b", "02:62:66:00:00:1a")
+    program = [sys.executable, place + "/cross.py", "50", "4", *next_hops]
     found = json.loads(subprocess.run(lab.command(program), check=True, stdout=subprocess.PIPE).stdout)
     description = lab.describe()
-print(json.dumps({"found": found, "description": description, "left": [e.lab_id for e in state.read_all()]}))
+print(json.dumps({"found": found, "description": description}))
 """
+
+
+@pytest.mark.parametrize(("device", "hops"), [("router", [63]), ("ovs", [64]), ("testpmd", [64])])
+def test_a_user_without_root_gets_the_same_lab(own_interfaces, device, hops):
+    result = lab_of_nobody(device)
+    good = {"in_order": True, "hops": hops}
+    assert result["found"] == {"ta": good, "tb": good}
+    assert result["description"]["privilege"] == "user namespace"
+
+
+def test_a_user_without_root_is_told_that_xdp_needs_it(own_interfaces):
+    assert lab_of_nobody("xdp")["error"] == (
+        "brimful-forwarder has ended; it said: no permission to attach an XDP program to `pa`: "
+        "run as root of the machine, with CAP_BPF and CAP_NET_ADMIN"
+    )

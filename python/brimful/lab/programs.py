@@ -82,7 +82,7 @@ class Program:
             lines = [line.strip() for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
         except OSError:
             return ""
-        return " / ".join(lines[-_LAST_LINES:])
+        return " / ".join(line.removeprefix(f"{self.name}: ") for line in lines[-_LAST_LINES:])
 
     def wait_for(self, beginning: str) -> str:
         """Return the first line that the program writes with this beginning."""

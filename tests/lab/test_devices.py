@@ -15,7 +15,7 @@ from brimful.lab.namespaces import Process
 from brimful.measurers.base import InvalidTrialError
 from brimful.measurers.tester import LabMeasurer
 from click.testing import CliRunner
-from lab_support import FRAMES, cross, open_if_installed, wait_until
+from lab_support import FRAMES, PYTHON, cross, open_if_installed, wait_until
 
 PROGRAMS = {
     "xdp": ["brimful-forwarder"],
@@ -34,6 +34,38 @@ def test_frames_cross_once_each_and_nothing_else_does(own_interfaces, device, ip
     for port in ("ta", "tb", "da", "db"):
         for way in ("rx_packets", "tx_packets"):
             assert after[port][way] - before[port][way] == FRAMES, (port, way)
+    assert losses(before, after) == {}
+
+
+FLOOD = """
+import socket, sys
+port = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+port.bind(("ta", 0))
+frame = bytes.fromhex("02626600001b" + "02626600001a" + "0800") + bytes(46)
+for number in range(int(sys.argv[1])):
+    port.send(frame)
+"""
+
+
+@pytest.mark.parametrize("device", ["ovs", "testpmd"])
+def test_what_a_program_does_not_take_in_time_is_lost_in_the_device(own_interfaces, device):
+    sent = 20_000
+    with open_if_installed(device) as lab:
+        before, victim = lab.counters(), lab._programs[-1].process.pid
+        os.kill(victim, signal.SIGSTOP)
+        try:
+            subprocess.run(lab.command([*PYTHON, "-c", FLOOD, str(sent)]), check=True)
+        finally:
+            os.kill(victim, signal.SIGCONT)
+        assert cross(lab)["ta"]["in_order"]
+        after = lab.counters()
+
+    def moved(port, counter):
+        return after[port][counter] - before[port][counter]
+
+    assert moved("ta", "tx_packets") == moved("da", "rx_packets") == sent + FRAMES
+    # What waited in the queue came out in front of the frames that crossed.
+    assert FRAMES < moved("db", "tx_packets") == moved("tb", "rx_packets") < sent
     assert losses(before, after) == {}
 
 
@@ -110,7 +142,7 @@ def hide(monkeypatch, *names):
     [
         ("xdp", "lab:xdp needs the program brimful-forwarder, which comes with brimful: reinstall brimful"),
         ("ovs", "lab:ovs needs the program ovs-vswitchd: install the Debian package openvswitch-switch"),
-        ("testpmd", "lab:testpmd needs the program dpdk-testpmd: install the Debian package dpdk"),
+        ("testpmd", "lab:testpmd needs the program dpdk-testpmd: install the Debian package dpdk-dev"),
     ],
 )
 def test_a_missing_program_is_named_before_anything_is_made(state_directory, monkeypatch, tmp_path, device, message):

@@ -92,19 +92,6 @@ def give_threads(namespace: Namespace, interfaces: Iterable[str]) -> bool:
     return namespace.attempt([*unshare, *interfaces]).returncode == 0
 
 
-def keep_from_the_host(namespace: Namespace, interfaces: Iterable[str]) -> None:
-    """Keep what arrives from the namespace's own network stack, after packet sockets have seen it.
-
-    Without this the stack looks at every frame that a program forwards, and counts it as dropped. A kernel without the
-    means does so; nothing else depends on it.
-    """
-    commands = [
-        f"qdisc add dev {name} clsact\nfilter add dev {name} ingress protocol all prio 1 matchall action drop\n"
-        for name in interfaces
-    ]
-    namespace.attempt([tool("tc"), "-force", "-batch", "-"], text="".join(commands))
-
-
 def read_counters(namespace: Namespace) -> dict[str, InterfaceCounters]:
     """Return the counters of every interface but `lo`."""
     links = json.loads(namespace.run([tool("ip"), "-json", "-statistics", "link", "show"]))

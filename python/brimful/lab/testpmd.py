@@ -7,7 +7,7 @@ import resource
 from typing import TYPE_CHECKING
 
 from brimful.errors import MeasureError
-from brimful.lab import devices, links
+from brimful.lab import devices
 from brimful.lab.devices import Input, Settings
 from brimful.lab.programs import Ending, find_program
 
@@ -28,14 +28,13 @@ _MEMORY_MIB = 128
 
 def find_testpmd() -> str:
     """Return the path of testpmd."""
-    return find_program(_TESTPMD, device="testpmd", package="dpdk")
+    return find_program(_TESTPMD, device="testpmd", package="dpdk-dev")
 
 
 def build_testpmd(tester: Namespace, programs: Programs, *, mode: str) -> Settings:
     """Let testpmd pass frames between the device's ends; in mode `mac` it gives them the tester's addresses."""
     testpmd, ring_frames = find_testpmd(), _ring_frames()
     ends = devices.lay_cables(tester, programs.namespace)
-    links.keep_from_the_host(programs.namespace, ends)
     cpu = max(os.sched_getaffinity(0))
     rings = f"framecnt={ring_frames},framesz={_FRAME_BYTES},blocksz={2 * _FRAME_BYTES}"
     # One thread polls, the other waits for the end of the standard input.

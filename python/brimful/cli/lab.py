@@ -42,7 +42,7 @@ def lab() -> None:
 @lab.command()
 @_JSON
 def check(as_json: bool) -> None:
-    """Make a lab with each device, and say which work here; the exit code is 3 where no lab can be made."""
+    """Try every device in a lab of its own; the exit code is 3 where no lab can be made."""
     reason = permitted()
     if reason is not None:
         raise MeasureError(reason)

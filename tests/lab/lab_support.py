@@ -38,6 +38,6 @@ def open_if_installed(device: str, **arguments) -> Lab:
     try:
         return open_lab(device, **arguments)
     except MeasureError as error:
-        if "needs the program" in str(error) or "no permission to attach an XDP program" in str(error):
+        if "install the Debian package" in str(error) or "no permission to attach an XDP program" in str(error):
             pytest.skip(str(error))
         raise

@@ -162,7 +162,8 @@ class Lab:
             Interface to counter to value.
         """
         counters: dict[str, InterfaceCounters] = {}
-        for keeper in self._keepers:
+        # Keepers after the second hold programs, which are in the namespace of the device.
+        for keeper in self._keepers[:2]:
             counters.update(links.read_counters(keeper.namespace))
         return counters
 
@@ -180,12 +181,13 @@ class Lab:
         """Make sure that frames pass the device both ways."""
         next_hops = self.router_macs or tuple(reversed(devices.TESTER_MACS))
         obstacle = health.find_obstacle(self.tester, ip=self._ip, next_hops=next_hops)
-        failure = self.failure()
-        if obstacle is None and failure is None:
+        reason = self.failure() or obstacle
+        if reason is None:
             return
-        words = [program.last_words() for program in self._programs]
-        said = f"; {self._programs[-1].name} said: {words[-1]}" if words and words[-1] else ""
-        message = f"lab:{self._device} does not work: {failure or f'{obstacle}{said}'}"
+        if reason == obstacle and self._programs:
+            last = self._programs[-1]
+            reason += f"; {last.name} said: {last.last_words() or 'nothing'}"
+        message = f"lab:{self._device} does not work: {reason}"
         raise MeasureError(message)
 
     def keep(self) -> None:

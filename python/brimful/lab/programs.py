@@ -115,7 +115,7 @@ class Programs:
     def start(self, name: str, argv: Sequence[str], ending: Ending) -> Program:
         """Start a program in the device's namespace, on other CPUs than the tester's."""
         lab_id, log = self.namespace.lab_id, self.directory / f"{name}.log"
-        # Written first by whoever is first: readers need not wait for the program to be there.
+        # Whoever reads it need not wait for the shell to make it.
         log.touch()
         script = ["sh", "-c", _SCRIPT, MARKER, lab_id, name, str(self.directory), ending.value]
         child = start_shell(self.namespace.command([*script, *_off_the_tester(), *argv]))

@@ -35,6 +35,7 @@ def build_testpmd(tester: Namespace, programs: Programs, *, mode: str) -> Settin
     """Let testpmd pass frames between the device's ends; in mode `mac` it gives them the tester's addresses."""
     testpmd, ring_frames = find_testpmd(), _ring_frames()
     ends = devices.lay_cables(tester, programs.namespace)
+    # The first one is the tester's.
     cpu = max(os.sched_getaffinity(0))
     rings = f"framecnt={ring_frames},framesz={_FRAME_BYTES},blocksz={2 * _FRAME_BYTES}"
     # One thread polls, the other waits for the end of the standard input.

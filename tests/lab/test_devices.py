@@ -25,7 +25,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("ip", [4, 6])
-@pytest.mark.parametrize("device", ["xdp", "xdp,work=2000", "ovs", "testpmd", "testpmd,mode=mac"])
+@pytest.mark.parametrize("device", ["xdp", "xdp,work=2000", "ovs", "ovs,ports=afxdp", "testpmd", "testpmd,mode=mac"])
 def test_frames_cross_once_each_and_nothing_else_does(own_interfaces, device, ip):
     with open_if_installed(device, ip=ip) as lab:
         before = lab.counters()

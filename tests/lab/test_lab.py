@@ -190,6 +190,7 @@ def test_tester_arguments(own_interfaces):
         ({"device": "bridge,rules=-1"}, "rules is -1: use 0 to 2000"),
         ({"device": "xdp,work=100001"}, "work is 100001: use 0 to 100000"),
         ({"device": "testpmd,mode=macswap"}, "mode is macswap: use one of io, mac"),
+        ({"device": "ovs,ports=dpdk"}, "ports is dpdk: use one of system, afxdp"),
         ({"device": "router,rule=3"}, "device router has no option 'rule': use rules"),
         ({"device": "wire,rules=3"}, "device wire has no option 'rules': it has none"),
         ({"device": "bridge,rules"}, "device bridge: 'rules' is not key=value, or its key is there twice"),

@@ -35,7 +35,7 @@ def lab() -> None:
     A lab is made of network namespaces without names. It touches no interface of this machine.
 
     DEVICE is bridge, router, xdp, ovs, testpmd or wire. Options: rules=N of bridge and router, and work=N of xdp, make
-    the device slower; mode=io or mode=mac of testpmd.
+    the device slower; ports=system or afxdp of ovs; mode=io or mac of testpmd.
     """
 
 

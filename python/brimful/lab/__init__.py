@@ -218,7 +218,8 @@ def open_lab(device: str, *, ip: int = 4, **options: int | str) -> Lab:
     **options
         The options of the device, if not in its text. `rules` of `bridge` and `router`: the length of the list of rules
         that every frame is matched against. `work` of `xdp`: the multiplications that every frame costs. Both make the
-        device slower; it has to be slower than the tester for its loss to be found. `mode` of `testpmd`: `io` or `mac`.
+        device slower; it has to be slower than the tester for its loss to be found. `ports` of `ovs`: `system` or
+        `afxdp`. `mode` of `testpmd`: `io` or `mac`.
 
     Returns
     -------

@@ -25,6 +25,7 @@ _OPTIONS: dict[Device, tuple[tuple[str, range | tuple[str, ...], int | str], ...
     Device.ROUTER: (_RULES,),
     # The most that brimful-forwarder takes.
     Device.XDP: (("work", range(100_001), 0),),
+    Device.OVS: (("ports", ("system", "afxdp"), "system"),),
     Device.TESTPMD: (("mode", ("io", "mac"), "io"),),
 }
 """Device to name, values and default of its options."""
@@ -103,7 +104,7 @@ def build(device: Device, tester: Namespace, programs: Programs, ip: int, option
         case Device.XDP:
             return xdp.build_forwarder(tester, programs, **options)
         case Device.OVS:
-            return openvswitch.build_open_vswitch(tester, programs)
+            return openvswitch.build_open_vswitch(tester, programs, **options)
         case Device.TESTPMD:
             return testpmd.build_testpmd(tester, programs, **options)
         case Device.WIRE:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from brimful.errors import MeasureError
 from brimful.lab import devices
 from brimful.lab.devices import Input, Settings
-from brimful.lab.programs import Ending, find_program
+from brimful.lab.programs import Ending, find_program, last_cpu
 
 if TYPE_CHECKING:
     from brimful.lab.namespaces import Namespace
@@ -26,8 +26,11 @@ def find_tools() -> dict[str, str]:
     return {name: find_program(name, device="ovs", package="openvswitch-switch") for name in _TOOLS}
 
 
-def build_open_vswitch(tester: Namespace, programs: Programs) -> Settings:
-    """Let Open vSwitch pass frames between the device's ends: one flow for each direction, and no learning."""
+def build_open_vswitch(tester: Namespace, programs: Programs, *, ports: str) -> Settings:
+    """Let Open vSwitch pass frames between the device's ends: one flow for each direction, and no learning.
+
+    Its ports are of type `system`, packet sockets that its main thread reads, or `afxdp`, rings that a thread polls.
+    """
     tools = find_tools()
     device, directory = programs.namespace, programs.directory
     ends = devices.lay_cables(tester, device)
@@ -38,14 +41,25 @@ def build_open_vswitch(tester: Namespace, programs: Programs) -> Settings:
     programs.start("ovsdb-server", ["env", *places, *server], Ending.SIGNAL)
     configure = [tools["ovs-vsctl"], f"--timeout={_PATIENCE_S}", "--retry", f"--db={socket}"]
     # What the daemon has looked up it keeps between trials, or the first frames of each would wait for it.
-    keeping = ["--", "set", "Open_vSwitch", ".", f"other_config:max-idle={_KEEP_FLOWS_MS}"]
-    device.run([*configure, "--no-wait", "init", *keeping])
+    settings = [f"other_config:max-idle={_KEEP_FLOWS_MS}", f"other_config:pmd-cpu-mask={1 << last_cpu():#x}"]
+    device.run([*configure, "--no-wait", "init", "--", "set", "Open_vSwitch", ".", *settings])
     daemon = [tools["ovs-vswitchd"], *_QUIET, f"--unixctl={directory}/switch.ctl", socket]
     switch = programs.start("ovs-vswitchd", ["env", *places, *daemon], Ending.SIGNAL)
     # In secure mode there is no flow that is not asked for here.
     commands = ["add-br", "ovs0", "--", "set", "bridge", "ovs0", "datapath_type=netdev", "fail_mode=secure"]
     for number, end in enumerate(ends, start=1):
-        commands += ["--", "add-port", "ovs0", end, "--", "set", "interface", end, f"ofport_request={number}"]
+        commands += [
+            "--",
+            "add-port",
+            "ovs0",
+            end,
+            "--",
+            "set",
+            "interface",
+            end,
+            f"type={ports}",
+            f"ofport_request={number}",
+        ]
     done = device.attempt([*configure, *commands])
     if done.returncode != 0:
         said = switch.failure() or " ".join(done.stderr.split())
@@ -54,4 +68,6 @@ def build_open_vswitch(tester: Namespace, programs: Programs) -> Settings:
     flows = "".join(f"in_port={here},actions=output:{there}\n" for here, there in ((1, 2), (2, 1)))
     device.run([tools["ovs-ofctl"], "add-flows", f"unix:{directory}/ovs0.mgmt", "-"], text=flows)
     version = subprocess.run([tools["ovs-vswitchd"], "--version"], capture_output=True, text=True, check=False).stdout
-    return Settings(Input.PROGRAM, 0, 0, ends, {"version": version.partition("\n")[0].rpartition(" ")[2]})
+    return Settings(
+        Input.PROGRAM, 0, 0, ends, {"version": version.partition("\n")[0].rpartition(" ")[2], "ports": ports}
+    )

@@ -153,6 +153,11 @@ def find_own_program(name: str) -> str | None:
     return str(beside) if beside.exists() else shutil.which(name)
 
 
+def last_cpu() -> int:
+    """Return a CPU for a thread that polls: not the tester's, which is the first, unless there is but one."""
+    return max(os.sched_getaffinity(0))
+
+
 def _off_the_tester() -> list[str]:
     reserved = tester_cpu()
     if reserved is None:

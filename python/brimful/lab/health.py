@@ -67,7 +67,9 @@ def find_obstacle(tester: Namespace, *, ip: int, next_hops: Sequence[str]) -> st
     }
     request = json.dumps([_PATIENCE_S, _MARK, ways])
     done = tester.attempt([sys.executable, "-I", "-S", "-c", _PROBE_PROGRAM, request])
-    return None if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
+    if done.returncode == 0:
+        return None
+    return (done.stderr.strip().splitlines() or [f"the probe ended with exit code {done.returncode}"])[-1]
 
 
 def _frame(destination_mac: str, source_mac: str, source: str, destination: str) -> bytes:

@@ -3,7 +3,7 @@
 //! [`PacketPort`] is a kernel interface through `AF_PACKET`, [`XdpPort`] one through `AF_XDP`, [`TapPort`] the
 //! program's end of a TAP. [`memory_wire`] gives two ports joined in memory, [`LoopbackPort`] receives what it sends,
 //! [`PcapPort`] replays and writes capture files, and [`FaultyPort`] mistreats the frames of any port on purpose. Code
-//! above sees [`Port`] only.
+//! above sees [`Port`] only. [`XdpForwarder`] is no port: it lets the kernel pass frames between two interfaces.
 //!
 //! # Safety
 //!
@@ -40,4 +40,4 @@ pub use port::{InterfaceCounters, MAX_BURST, Port, Statistics};
 pub use probe::{Attempt, Care, interface_names, try_back_ends};
 pub use random::SplitMix64;
 pub use tap::TapPort;
-pub use xdp::{Attachment, XdpPort};
+pub use xdp::{Attachment, Forwarded, XdpForwarder, XdpPort};

@@ -5,6 +5,8 @@
 //! nobody empties stops sending without an error, so that it is emptied before every burst. And a frame has left only
 //! when it was completed, not when it was put on the ring: what counts as sent are completions.
 
+mod bpf;
+mod forward;
 mod memory;
 mod program;
 mod socket;
@@ -18,7 +20,8 @@ use memory::{Frames, Ring};
 use program::Program;
 use socket::{Sizes, XdpSocket};
 
-pub use program::Attachment;
+pub use bpf::Attachment;
+pub use forward::{Forwarded, XdpForwarder};
 
 /// At 64-byte frames the receive ring rides out a stall of 27 ms at 600 000 frames/s.
 const SIZES: Sizes = Sizes {
@@ -86,11 +89,8 @@ impl XdpPort {
                     Some(libc::EBUSY) => OpenError::XdpInUse(name.to_owned()),
                     _ => OpenError::system(name, "bind an XDP socket to it", source),
                 })?;
-        let program = Program::attach(interface.index(), attachment).map_err(|source| match source.raw_os_error() {
-            Some(libc::EOPNOTSUPP) if attachment == Attachment::Native => OpenError::NoNativeXdp(name.to_owned()),
-            Some(libc::EBUSY | libc::EEXIST) => OpenError::OtherXdpProgram(name.to_owned()),
-            _ => OpenError::system(name, "attach an XDP program to it", source),
-        })?;
+        let program = Program::attach(interface.index(), attachment)
+            .map_err(|source| OpenError::attaching(name, attachment, source))?;
         program
             .redirect_to(&socket)
             .map_err(system("redirect its frames to the socket"))?;

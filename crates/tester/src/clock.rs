@@ -2,8 +2,8 @@ use std::time::{Duration, Instant};
 
 use brimful_trial::Nanoseconds;
 
-/// Time as the tester sees it.
-pub trait Clock {
+/// Time as the tester sees it, the same for all threads.
+pub trait Clock: Sync {
     /// Time since some moment; never goes back.
     fn now(&self) -> Nanoseconds;
 

@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::process::{Signal, set_parent_process_death_signal, setpriority_process, setsid};
-use rustix::thread::{CpuSet, sched_setaffinity};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
@@ -35,17 +34,6 @@ pub(crate) fn raise_priority() {
     if !io::stdin().is_terminal() && setsid().is_ok() {
         let _ = fs::write("/proc/self/autogroup", HIGHEST_PRIORITY.to_string());
     }
-}
-
-/// Stays on one processor.
-pub(crate) fn pin_to(processor: usize) -> io::Result<()> {
-    let mut set = CpuSet::new();
-    if processor >= CpuSet::MAX_CPU {
-        return Err(io::Error::other(format!("there is no processor {processor}")));
-    }
-    set.set(processor);
-    sched_setaffinity(None, &set)
-        .map_err(|error| io::Error::other(format!("cannot stay on processor {processor}: {error}")))
 }
 
 /// Differs from run to run.

@@ -27,8 +27,10 @@ impl<S: Sender, R: Receiver, C: Clock> Tester<'_, S, R, C> {
             straggler_wait: STRAGGLER_WAIT,
             ..timing
         });
+        let ramp_up = self.set_ramp_up(Nanoseconds::ZERO);
         let ceiling = self.ceiling();
         self.set_timing(timing);
+        self.set_ramp_up(ramp_up);
         Ok(ceiling?.and_then(|load| Load::new(load).ok()))
     }
 

@@ -65,7 +65,8 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
         &stop,
         process::arbitrary_trial_number(),
     )?
-    .with_threads(settings.threads());
+    .with_threads(settings.threads())
+    .with_ramp_up(settings.ramp_up);
     let input = BufReader::new(io::stdin());
     let mut output = io::stdout().lock();
     match serve(&mut tester, &settings.description(back_end), input, &mut output, &stop) {

@@ -79,6 +79,10 @@ pub(crate) struct Options {
     /// How long to rest after the end of sending when a trial stopped early.
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = time)]
     rest_after_stop: Nanoseconds,
+    /// For how long the load rises to that of a trial before the trial, geometrically from 0.1 % of it, by frames that
+    /// count nowhere.
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = time)]
+    ramp_up: Nanoseconds,
     /// The longest stall of the sender that does not make a trial invalid.
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = time)]
     max_stall: Nanoseconds,
@@ -129,6 +133,7 @@ pub(crate) struct Settings {
     pub(crate) port_names: [String; 2],
     pub(crate) profile: Profile,
     pub(crate) timing: Timing,
+    pub(crate) ramp_up: Nanoseconds,
     pub(crate) back_end: Option<BackEnd>,
     pub(crate) faults: Vec<FaultRequest>,
     /// Of the sending and the receiving thread, or of the only one.
@@ -180,6 +185,7 @@ impl Options {
                     ..PacingBounds::default()
                 },
             },
+            ramp_up: self.ramp_up,
             back_end: self.back_end,
             faults: self.faults,
             processors: self.cpus,
@@ -318,6 +324,7 @@ impl Settings {
             "straggler_wait_s": self.timing.straggler_wait.as_seconds(),
             "stop_grace_s": self.timing.stop_grace.as_seconds(),
             "rest_after_stop_s": self.timing.rest_after_stop.as_seconds(),
+            "ramp_up_s": self.ramp_up.as_seconds(),
             "max_stall_s": self.timing.bounds.stall.as_seconds(),
         });
         let Value::Object(mut fields) = traffic else {

@@ -3,7 +3,7 @@ use brimful_trial::{Counts, Ratio};
 use crate::lane::Lane;
 use crate::trial::End;
 use crate::warnings::warnings;
-use crate::{DirectionReport, PacingBounds, Warning};
+use crate::{Cost, DirectionReport, PacingBounds, Warning};
 
 /// What is known after a trial.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +14,8 @@ pub struct TrialReport {
     pub stopped_early: bool,
     /// Each direction apart.
     pub directions: Vec<DirectionReport>,
+    /// What sending and receiving cost, each thread apart.
+    pub costs: Vec<Cost>,
     /// What a reader of the counts should know.
     pub warnings: Vec<Warning>,
 }
@@ -41,6 +43,7 @@ pub(crate) struct Evidence<'t> {
     pub(crate) lanes: &'t [Lane],
     /// Frames of earlier trials that arrived.
     pub(crate) stale: u64,
+    pub(crate) costs: Vec<Cost>,
 }
 
 impl Evidence<'_> {
@@ -97,6 +100,7 @@ impl Evidence<'_> {
         TrialReport {
             counts: Counts::new(intended, sent, lost).expect("no more is lost than was sent, or sent than intended"),
             stopped_early,
+            costs: self.costs.clone(),
             warnings: warnings(&directions, self.stale),
             directions,
         }

@@ -6,6 +6,7 @@ use brimful_netdev::{MAX_BURST, Receiver};
 use brimful_trial::{Counts, Nanoseconds, Ratio};
 
 use crate::Clock;
+use crate::cost::Work;
 use crate::exchange::Exchange;
 use crate::pacing::WINDOW;
 use crate::receiving::ReceivingLane;
@@ -29,6 +30,7 @@ pub(crate) struct ReceivingSide<'t, R> {
     pub(crate) stale: u64,
     /// The ports at which a learning frame has arrived.
     pub(crate) learnt: [bool; 2],
+    pub(crate) work: Work,
     next_check: Nanoseconds,
 }
 
@@ -70,6 +72,7 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
             lanes: Vec::new(),
             stale: 0,
             learnt: [false; 2],
+            work: Work::default(),
             next_check: Nanoseconds::ZERO,
         }
     }

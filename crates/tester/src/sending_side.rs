@@ -1,13 +1,16 @@
 use std::io;
 
+use brimful_frame::{Stamp, TIMESTAMP_MASK};
 use brimful_netdev::Sender;
 use brimful_trial::Nanoseconds;
 
+use crate::cost::Work;
 use crate::exchange::Exchange;
 use crate::lane::Lane;
 use crate::pacing::WINDOW;
+use crate::ramp_up::RampUp;
 use crate::sending::{Identity, SendingLane};
-use crate::station::Station;
+use crate::station::{RAMP_UP_STREAM, Station};
 use crate::trial::{End, Turn};
 use crate::{Clock, Stream, TrialPlan};
 
@@ -30,13 +33,26 @@ pub(crate) struct SendingSide<'t, S> {
     trial: u16,
     /// Empty until the sending phase begins.
     pub(crate) lanes: Vec<SendingLane>,
+    /// Of the thread that sends, which may be the only one.
+    pub(crate) work: Work,
+    /// What goes before the trial.
+    ramp_up: Option<RampUp>,
     /// From when on what is not sent remains unsent.
     deadline: Nanoseconds,
     next_check: Nanoseconds,
-    /// Frames that the queue of the receiver attached to each port had refused when the sending phase began.
+    /// Frames that the queue of the receiver attached to each port had refused when the trial proper began.
     refused_before: [u64; 2],
     /// Frames sent on each port in answer to questions since then.
     answers: [u64; 2],
+}
+
+/// What is to be sent.
+#[derive(Clone, Copy)]
+pub(crate) struct SendingPlan<'t> {
+    pub(crate) pairs: &'t [(usize, usize)],
+    pub(crate) trial: &'t TrialPlan,
+    /// For how long the load rises before the trial.
+    pub(crate) ramp_up: Nanoseconds,
 }
 
 impl<'t, S: Sender> SendingSide<'t, S> {
@@ -54,6 +70,8 @@ impl<'t, S: Sender> SendingSide<'t, S> {
             exchange,
             trial,
             lanes: Vec::new(),
+            work: Work::default(),
+            ramp_up: None,
             deadline: Nanoseconds::ZERO,
             next_check: Nanoseconds::ZERO,
             refused_before: [0; 2],
@@ -78,13 +96,16 @@ impl<'t, S: Sender> SendingSide<'t, S> {
     }
 
     /// Begins the sending phase now.
-    pub(crate) fn begin(&mut self, pairs: &[(usize, usize)], plan: &TrialPlan, now: Nanoseconds) -> io::Result<()> {
-        let overtime = Nanoseconds((plan.duration.0 / OVERTIME_SHARE).min(WINDOW.0));
-        self.lanes = Lane::sending(pairs, now + LEAD, plan);
+    pub(crate) fn begin(&mut self, plan: &SendingPlan<'_>, now: Nanoseconds) -> io::Result<()> {
+        let SendingPlan { pairs, trial, ramp_up } = *plan;
+        let start = now + LEAD;
+        if ramp_up > Nanoseconds::ZERO {
+            self.ramp_up = Some(RampUp::new(start, ramp_up, trial.load));
+        }
+        let overtime = Nanoseconds((trial.duration.0 / OVERTIME_SHARE).min(WINDOW.0));
+        self.lanes = Lane::sending(pairs, start + ramp_up, trial);
         self.deadline = self.lanes.iter().map(SendingLane::end).max().unwrap_or_default() + overtime;
-        self.refused_before = self.refused()?;
-        self.answers = [0; 2];
-        Ok(())
+        self.count_from_here()
     }
 
     /// Sends what is due by `now`.
@@ -97,6 +118,13 @@ impl<'t, S: Sender> SendingSide<'t, S> {
         }
         if self.lanes.iter().all(SendingLane::has_sent_all) || now > self.deadline {
             return Ok(Turn::Over(End::Schedule));
+        }
+        if let Some(ramp_up) = self.ramp_up {
+            if !ramp_up.is_over(now) {
+                return self.ramp_up(ramp_up, clock, now);
+            }
+            self.ramp_up = None;
+            self.count_from_here()?;
         }
         let mut total = 0;
         for (stream, lane) in self.lanes.iter_mut().enumerate() {
@@ -119,7 +147,7 @@ impl<'t, S: Sender> SendingSide<'t, S> {
     /// Whether the next frame is far enough away to give the processor away.
     pub(crate) fn may_rest(&self, now: Nanoseconds) -> bool {
         let is_far = |lane: &SendingLane| lane.has_sent_all() || lane.next_due() > now + SPIN;
-        self.lanes.iter().all(is_far)
+        self.ramp_up.is_none() && self.lanes.iter().all(is_far)
     }
 
     /// Answers those who have asked for an address.
@@ -148,6 +176,39 @@ impl<'t, S: Sender> SendingSide<'t, S> {
             // Answers went the same way; taking them all for refused errs towards waiting longer.
             lane.sent_into_full_queue = all.saturating_sub(self.answers[lane.from]);
         }
+        Ok(())
+    }
+
+    /// Sends what goes before the trial and counts nowhere; what a port does not take is left out.
+    fn ramp_up(&mut self, mut ramp_up: RampUp, clock: &impl Clock, now: Nanoseconds) -> io::Result<Turn> {
+        let (first, burst) = ramp_up.due(now);
+        let mut total = 0;
+        for (lane, frames) in self.lanes.iter().zip(self.streams) {
+            let sent = self.senders[lane.from].send_burst(burst, &mut |index, buffer| {
+                let stamp = Stamp {
+                    trial: self.trial,
+                    stream: RAMP_UP_STREAM,
+                    timestamp: clock.now().0 & TIMESTAMP_MASK,
+                    sequence: first + index as u64,
+                };
+                frames.fill(buffer, stamp)
+            });
+            match sent {
+                Ok(sent) => total += sent,
+                Err(error) if is_link_error(&error) => return Ok(Turn::Over(End::LinkDown(lane.from))),
+                Err(error) => return Err(error),
+            }
+        }
+        ramp_up.sent(burst);
+        self.ramp_up = Some(ramp_up);
+        self.answer()?;
+        Ok(Turn::Handled(total))
+    }
+
+    /// Frames that were refused or sent in answer until now are not the trial's.
+    fn count_from_here(&mut self) -> io::Result<()> {
+        self.refused_before = self.refused()?;
+        self.answers = [0; 2];
         Ok(())
     }
 

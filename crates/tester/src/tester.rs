@@ -1,4 +1,5 @@
 use std::io;
+use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use brimful_frame::TemplateError;
@@ -11,7 +12,7 @@ use crate::lane::Lane;
 use crate::outcome::Evidence;
 use crate::pacing::WINDOW;
 use crate::receiving_side::{EarlyStop, ReceivingSide, drain};
-use crate::sending_side::{SendingSide, port_without_link};
+use crate::sending_side::{SendingPlan, SendingSide, port_without_link};
 use crate::station::Station;
 use crate::trial::{End, FLUSH_WAIT, Trial};
 use crate::{Clock, Outcome, PacingBounds, Profile, Schedule, Stream, Threads};
@@ -60,6 +61,7 @@ pub struct Tester<'a, S, R, C> {
     profile: Profile,
     timing: Timing,
     threads: Threads,
+    ramp_up: Nanoseconds,
     stop: &'a AtomicBool,
     stations: [Station; 2],
     streams: Vec<Stream>,
@@ -74,7 +76,8 @@ enum ReadFirst {
 
 impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
     /// Takes two ports. `stop` calls off whatever is going on; `first_trial` should differ from run to run, so that
-    /// frames left over from an earlier run are not taken for this one's. One thread does everything.
+    /// frames left over from an earlier run are not taken for this one's. One thread does everything, and trials begin
+    /// at their load.
     ///
     /// # Errors
     /// When a frame size of the profile has no room for headers and stamp, or is too large.
@@ -98,6 +101,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             profile,
             timing,
             threads: Threads::One,
+            ramp_up: Nanoseconds::ZERO,
             stop,
             trial: first_trial,
         })
@@ -107,6 +111,12 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
     #[must_use]
     pub fn with_threads(self, threads: Threads) -> Self {
         Self { threads, ..self }
+    }
+
+    /// The same with the load rising to that of the trial for so long before each trial, by frames that count nowhere.
+    #[must_use]
+    pub fn with_ramp_up(self, ramp_up: Nanoseconds) -> Self {
+        Self { ramp_up, ..self }
     }
 
     /// Performs one trial.
@@ -121,11 +131,16 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         }
         let before = self.counted(ReadFirst::Port)?;
         let (pairs, timing, threads) = (self.profile.directions.pairs(), self.timing, self.threads);
+        let sending_plan = SendingPlan {
+            pairs,
+            trial: plan,
+            ramp_up: self.ramp_up,
+        };
         let exchange = Exchange::default();
         let mut trial = self.trial(&exchange, plan);
         trial.learn()?;
         trial.receiving.lanes = Lane::receiving(pairs, plan);
-        let mut end = trial.send(pairs, plan, threads)?;
+        let mut end = trial.send(&sending_plan, threads)?;
         let end_of_sending = trial.clock.now();
         let mut left_behind = [0; 2];
         if end != End::Interrupted {
@@ -137,13 +152,17 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             let over = end_of_sending + timing.rest_after_stop;
             end = trial.rest(over)?.unwrap_or(end);
         }
+        let costs = trial.costs(threads);
         let Trial { sending, receiving, .. } = trial;
         let (sending, receiving, stale) = (sending.lanes, receiving.lanes, receiving.stale);
         let mut lanes = Lane::join(sending, receiving);
         let during = self.settle(&mut lanes, &before)?;
         let spoiled = self.unseen(&during).or_else(|| self.unsent(left_behind));
         let spoiled = spoiled.or_else(|| self.lost_before_sent(&lanes));
-        let evidence = self.evidence(&lanes, stale);
+        let evidence = Evidence {
+            costs,
+            ..self.evidence(&lanes, stale)
+        };
         Ok(evidence.judge(end, plan.stop_above, spoiled, &timing.bounds))
     }
 
@@ -171,6 +190,11 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         self.timing = timing;
     }
 
+    /// Gives what it was before.
+    pub(crate) fn set_ramp_up(&mut self, ramp_up: Nanoseconds) -> Nanoseconds {
+        mem::replace(&mut self.ramp_up, ramp_up)
+    }
+
     fn trial<'t>(&'t mut self, exchange: &'t Exchange, plan: &TrialPlan) -> Trial<'t, S, R, C> {
         let early_stop = EarlyStop {
             stop: self.stop,
@@ -193,6 +217,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             names: [self.senders[0].name(), self.senders[1].name()],
             lanes,
             stale,
+            costs: Vec::new(),
         }
     }
 

@@ -12,8 +12,8 @@ use brimful_trial::Nanoseconds;
 use crate::exchange::Exchange;
 use crate::receiving_side::{Arriving, ReceivingSide};
 use crate::sending::SendingLane;
-use crate::sending_side::SendingSide;
-use crate::{Clock, Threads, TrialPlan, stay_on};
+use crate::sending_side::{SendingPlan, SendingSide};
+use crate::{Clock, Cost, Threads, stay_on};
 
 /// How long the tester waits at most for its learning frames to come through: a device that takes longer has learnt
 /// or never will.
@@ -66,18 +66,31 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
     }
 
     /// Sends what is to be sent, and receives meanwhile.
-    pub(crate) fn send(&mut self, pairs: &[(usize, usize)], plan: &TrialPlan, threads: Threads) -> io::Result<End> {
+    pub(crate) fn send(&mut self, plan: &SendingPlan<'_>, threads: Threads) -> io::Result<End> {
         match threads {
-            Threads::One => self.take_turns(pairs, plan),
-            Threads::Two { sender } => self.go_side_by_side(pairs, plan, sender),
+            Threads::One => self.take_turns(plan),
+            Threads::Two { sender } => self.go_side_by_side(plan, sender),
         }
     }
 
-    fn take_turns(&mut self, pairs: &[(usize, usize)], plan: &TrialPlan) -> io::Result<End> {
+    /// What that cost.
+    pub(crate) fn costs(&self, threads: Threads) -> Vec<Cost> {
+        let rate = self.clock.cycles_per_second();
+        match threads {
+            Threads::One => vec![self.sending.work.cost("both", rate)],
+            Threads::Two { .. } => vec![
+                self.sending.work.cost("sender", rate),
+                self.receiving.work.cost("receiver", rate),
+            ],
+        }
+    }
+
+    fn take_turns(&mut self, plan: &SendingPlan<'_>) -> io::Result<End> {
         let clock = self.clock;
-        self.sending.begin(pairs, plan, clock.now())?;
+        self.sending.begin(plan, clock.now())?;
         loop {
             let now = clock.now();
+            self.sending.work.begin_turn(now);
             let sent = match self.sending.turn(clock, now)? {
                 Turn::Handled(frames) => frames,
                 Turn::Over(end) => return Ok(end),
@@ -86,18 +99,14 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
                 Turn::Handled(frames) => frames,
                 Turn::Over(end) => return Ok(end),
             };
+            self.sending.work.add(sent, received);
             if sent + received == 0 && self.sending.may_rest(now) && !self.expects_frames(now) {
                 clock.sleep(NAP);
             }
         }
     }
 
-    fn go_side_by_side(
-        &mut self,
-        pairs: &[(usize, usize)],
-        plan: &TrialPlan,
-        processor: Option<usize>,
-    ) -> io::Result<End> {
+    fn go_side_by_side(&mut self, plan: &SendingPlan<'_>, processor: Option<usize>) -> io::Result<End> {
         let Self {
             sending,
             receiving,
@@ -110,12 +119,13 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
             let sending_thread = scope.spawn(move || {
                 let _told = TellsTheEnd(exchange);
                 processor.map_or(Ok(()), stay_on)?;
-                sending.begin(pairs, plan, clock.now())?;
+                sending.begin(plan, clock.now())?;
                 while !exchange.is_called_off() {
                     let now = clock.now();
+                    sending.work.begin_turn(now);
                     match sending.turn(clock, now)? {
                         Turn::Handled(0) if sending.may_rest(now) => clock.sleep(NAP),
-                        Turn::Handled(_) => {}
+                        Turn::Handled(frames) => sending.work.add(frames, 0),
                         Turn::Over(end) => return Ok(Some(end)),
                     }
                 }
@@ -216,8 +226,11 @@ fn receive_while_sending<R: Receiver, C: Clock>(
     clock: &C,
 ) -> io::Result<Option<End>> {
     while !exchange.sending_is_over() {
-        if let Turn::Over(end) = receiving.turn(clock, clock.now())? {
-            return Ok(Some(end));
+        let now = clock.now();
+        receiving.work.begin_turn(now);
+        match receiving.turn(clock, now)? {
+            Turn::Handled(frames) => receiving.work.add(0, frames),
+            Turn::Over(end) => return Ok(Some(end)),
         }
     }
     Ok(None)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::process::{Signal, set_parent_process_death_signal, setpriority_process, setsid};
+use rustix::process::{Signal, getpid, getsid, set_parent_process_death_signal, setpriority_process, setsid};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
@@ -31,7 +31,9 @@ pub(crate) fn stop_on_signals(stop: &Arc<AtomicBool>) -> io::Result<()> {
 pub(crate) fn raise_priority() {
     // Not being allowed is no reason not to measure: the pacing figures show what it cost.
     let _ = setpriority_process(None, HIGHEST_PRIORITY);
-    if !io::stdin().is_terminal() && setsid().is_ok() {
+    // Whoever started it may have given it a session already.
+    let leads_session = || setsid().is_ok() || getsid(None).is_ok_and(|session| session == getpid());
+    if !io::stdin().is_terminal() && leads_session() {
         let _ = fs::write("/proc/self/autogroup", HIGHEST_PRIORITY.to_string());
     }
 }

@@ -185,6 +185,25 @@ fn one_thread_and_two_lose_nothing_on_any_back_end() {
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "says why a test is skipped")]
+fn the_group_of_its_session_goes_before_others_whoever_made_the_session() {
+    let priority_of = |launcher: &'static [&'static str]| {
+        let way = unshare()?;
+        let script = format!("{JOINED_PORTS}; exec \"$@\"");
+        let command = [way, &["sh", "-c", &script, "sh"], launcher, &[PROGRAM], &on_both(&[])].concat();
+        let mut program = Program::of(&command);
+        program.ask(&json!({"op": "describe"}));
+        std::fs::read_to_string(format!("/proc/{}/autogroup", program.child.id())).ok()
+    };
+    let Some(own) = priority_of(&[]).filter(|text| text.contains("nice -20")) else {
+        eprintln!("skipped: this machine does not let us make a namespace, group processes or raise a priority");
+        return;
+    };
+    let given = priority_of(&["setsid"]).expect("as before");
+    assert!(given.contains("nice -20"), "{own} {given}");
+}
+
+#[test]
 fn a_processor_that_is_not_there_is_named() {
     let Some(mut program) = Program::start(&on_both(&["--cpu", "100000"])) else {
         return;

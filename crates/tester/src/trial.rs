@@ -1,6 +1,7 @@
 //! One trial, phase by phase. While frames are sent, one loop runs both sides in turns, or each side runs its own; what
 //! a turn does and what it decides is the same.
 
+use std::hint;
 use std::io;
 use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,6 +24,9 @@ const LEARNING_WAIT: Nanoseconds = Nanoseconds(50_000_000);
 const NAP: Nanoseconds = Nanoseconds(200_000);
 /// How long after the last frame was sent the tester expects a missing one at any moment.
 const ON_THE_WAY: Nanoseconds = Nanoseconds(20_000_000);
+/// Pauses of the processor, a microsecond at most, after a look of the receiving thread at empty rings: each look takes
+/// cache lines away from the thread that sends, and from what shares a core with it.
+const IDLE_PAUSES: u32 = 16;
 /// How long a driver may take to give back frames after the end of sending.
 pub(crate) const FLUSH_WAIT: Nanoseconds = Nanoseconds(100_000_000);
 
@@ -229,6 +233,7 @@ fn receive_while_sending<R: Receiver, C: Clock>(
         let now = clock.now();
         receiving.work.begin_turn(now);
         match receiving.turn(clock, now)? {
+            Turn::Handled(0) => (0..IDLE_PAUSES).for_each(|_| hint::spin_loop()),
             Turn::Handled(frames) => receiving.work.add(0, frames),
             Turn::Over(end) => return Ok(Some(end)),
         }

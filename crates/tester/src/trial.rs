@@ -137,11 +137,9 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
             });
             let seen = receive_while_sending(receiving, exchange, clock);
             exchange.call_off();
-            let sent = sending_thread
+            let sent: io::Result<_> = sending_thread
                 .join()
                 .unwrap_or_else(|panic| panic::resume_unwind(panic));
-            let ends: [io::Result<Option<End>>; 2] = [seen, sent];
-            let [seen, sent] = ends;
             Ok(seen?.or(sent?).unwrap_or(End::Schedule))
         })
     }

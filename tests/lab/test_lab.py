@@ -152,9 +152,24 @@ def test_a_failure_while_building_leaves_nothing(own_interfaces, monkeypatch):
     assert state.read_all() == []
 
 
-def own_cpu():
-    cpu = devices.tester_cpu()
-    return [] if cpu is None else ["--cpu", str(cpu)]
+def own_cpus(device):
+    return [word for cpu in devices.tester_cpus(device) for word in ("--cpu", str(cpu))]
+
+
+@pytest.mark.parametrize(
+    ("cpus", "on_a_wire", "beside_a_device", "left"),
+    [
+        ({5}, (), (), [5]),
+        ({1, 3}, (1, 3), (1,), [3]),
+        ({2, 0, 4}, (0, 2), (0, 2), [4]),
+        ({0, 1, 2, 3}, (0, 1), (0, 1), [2, 3]),
+    ],
+)
+def test_a_device_gets_a_cpu_before_the_tester_gets_a_second(monkeypatch, cpus, on_a_wire, beside_a_device, left):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: cpus)
+    assert devices.tester_cpus(Device.WIRE) == on_a_wire
+    assert devices.tester_cpus(Device.ROUTER) == beside_a_device
+    assert devices.device_cpus() == left
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or len(os.sched_getaffinity(0)) < 2, reason="needs root and two CPUs")
@@ -165,15 +180,19 @@ def test_the_device_runs_on_other_cpus_than_the_tester():
         if lab.input is not Input.QUEUE:
             pytest.skip("the device has no threads of its own on this kernel")
         assert len(threads) == 2
-        assert all(devices.tester_cpu() not in os.sched_getaffinity(thread) for thread in threads)
+        reserved = devices.tester_cpus(Device.BRIDGE)
+        assert all(os.sched_getaffinity(thread).isdisjoint(reserved) for thread in threads)
 
 
 def test_tester_arguments(own_interfaces):
     with open_lab("bridge") as lab:
-        assert lab.tester_arguments() == ["--port", "ta", "--port", "tb", *own_cpu()]
+        assert lab.tester_arguments() == ["--port", "ta", "--port", "tb", *own_cpus(Device.BRIDGE)]
+    with open_lab("wire") as lab:
+        assert lab.tester_arguments() == ["--port", "ta", "--port", "tb", *own_cpus(Device.WIRE)]
+        assert lab.tester_arguments(cpus=[7]) == ["--port", "ta", "--port", "tb", "--cpu", "7"]
     with open_lab("router", ip=6) as lab:
         assert " ".join(lab.tester_arguments()) == (
-            f"--port ta --port tb {' '.join([*own_cpu(), ''])}"
+            f"--port ta --port tb {' '.join([*own_cpus(Device.ROUTER), ''])}"
             "--next-hop-mac 02:62:66:00:00:0a --next-hop-mac 02:62:66:00:00:0b --ip 6 "
             "--source-ip 2001:2::2 --destination-ip 2001:2:0:8000::2 "
             "--source-ip 2001:2:0:8000::2 --destination-ip 2001:2::2"

@@ -1,9 +1,10 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::thread;
 
 use brimful_frame::{MacAddress, VlanTag};
 use brimful_netdev::BackEnd;
 use brimful_tester::{
-    Addressing, Description, Directions, Endpoint, FrameSizes, MAX_FLOWS, PacingBounds, Pair, Profile, Timing,
+    Addressing, Description, Directions, Endpoint, FrameSizes, MAX_FLOWS, PacingBounds, Pair, Profile, Threads, Timing,
 };
 use brimful_trial::{Load, Nanoseconds};
 use clap::{Parser, ValueEnum};
@@ -78,6 +79,10 @@ pub(crate) struct Options {
     /// How long to rest after the end of sending when a trial stopped early.
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = time)]
     rest_after_stop: Nanoseconds,
+    /// For how long the load rises to that of a trial before the trial, geometrically from 0.1 % of it, by frames that
+    /// count nowhere.
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = time)]
+    ramp_up: Nanoseconds,
     /// The longest stall of the sender that does not make a trial invalid.
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = time)]
     max_stall: Nanoseconds,
@@ -93,9 +98,10 @@ pub(crate) struct Options {
     /// record says so.
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<FaultRequest>,
-    /// Stay on this processor.
-    #[arg(long, value_name = "NUMBER")]
-    cpu: Option<usize>,
+    /// Send and receive on this processor; given twice, send on the first and receive on the second, each in a thread of
+    /// its own. Default: two threads, on whatever processors, where the program may use more than one.
+    #[arg(long = "cpu", value_name = "NUMBER")]
+    cpus: Vec<usize>,
     /// Whether to ask for the processor before other programs.
     #[arg(long, value_enum, default_value_t = Priority::High)]
     priority: Priority,
@@ -127,9 +133,11 @@ pub(crate) struct Settings {
     pub(crate) port_names: [String; 2],
     pub(crate) profile: Profile,
     pub(crate) timing: Timing,
+    pub(crate) ramp_up: Nanoseconds,
     pub(crate) back_end: Option<BackEnd>,
     pub(crate) faults: Vec<FaultRequest>,
-    pub(crate) processor: Option<usize>,
+    /// Of the sending and the receiving thread, or of the only one.
+    pub(crate) processors: Vec<usize>,
     pub(crate) raise_priority: bool,
     max_load: Option<Load>,
     sizes: Vec<usize>,
@@ -153,6 +161,12 @@ impl Options {
         for fault in &self.faults {
             fault.check(&port_names)?;
         }
+        if self.cpus.len() > 2 {
+            return Err(format!(
+                "--cpu is given {} times: there is one thread that sends and one that receives",
+                self.cpus.len()
+            ));
+        }
         let max_load = self.max_load.map(Load::new).transpose();
         let profile = self.profile()?;
         let sizes = profile
@@ -171,9 +185,10 @@ impl Options {
                     ..PacingBounds::default()
                 },
             },
+            ramp_up: self.ramp_up,
             back_end: self.back_end,
             faults: self.faults,
-            processor: self.cpu,
+            processors: self.cpus,
             raise_priority: self.priority == Priority::High,
             max_load: max_load.map_err(|error| format!("--max-load: {error}"))?,
         })
@@ -250,6 +265,17 @@ impl Options {
 }
 
 impl Settings {
+    /// Who performs trials.
+    pub(crate) fn threads(&self) -> Threads {
+        match self.processors[..] {
+            [] if thread::available_parallelism().is_ok_and(|processors| processors.get() > 1) => {
+                Threads::Two { sender: None }
+            }
+            [] | [_] => Threads::One,
+            [sender, ..] => Threads::Two { sender: Some(sender) },
+        }
+    }
+
     pub(crate) fn description(&self, back_end: BackEnd) -> Description {
         let wait = self.timing.straggler_wait;
         Description {
@@ -298,6 +324,7 @@ impl Settings {
             "straggler_wait_s": self.timing.straggler_wait.as_seconds(),
             "stop_grace_s": self.timing.stop_grace.as_seconds(),
             "rest_after_stop_s": self.timing.rest_after_stop.as_seconds(),
+            "ramp_up_s": self.ramp_up.as_seconds(),
             "max_stall_s": self.timing.bounds.stall.as_seconds(),
         });
         let Value::Object(mut fields) = traffic else {

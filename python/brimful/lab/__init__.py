@@ -103,8 +103,18 @@ class Lab:
         """
         return self.tester.command(argv)
 
-    def tester_arguments(self) -> list[str]:
-        """Return the arguments that tell `brimful-tester` its ports, next hops and addresses.
+    @property
+    def tester_cpus(self) -> tuple[int, ...]:
+        """CPUs that are the tester's alone: of its only thread, or of the one that sends and the one that receives."""
+        return devices.tester_cpus(self._device)
+
+    def tester_arguments(self, *, cpus: Sequence[int] | None = None) -> list[str]:
+        """Return the arguments that tell `brimful-tester` its ports, CPUs, next hops and addresses.
+
+        Parameters
+        ----------
+        cpus
+            The CPUs, if not this lab's own `tester_cpus`.
 
         Returns
         -------
@@ -113,9 +123,7 @@ class Lab:
             first source and the first destination.
         """
         arguments = [word for port in devices.TESTER_PORTS for word in ("--port", port)]
-        cpu = devices.tester_cpu()
-        if cpu is not None:
-            arguments += ["--cpu", str(cpu)]
+        arguments += [word for cpu in (self.tester_cpus if cpus is None else cpus) for word in ("--cpu", str(cpu))]
         if self._device is Device.ROUTER:
             arguments += [word for mac in self.router_macs for word in ("--next-hop-mac", mac)]
             near, far = devices.NETWORKS[self._ip]

@@ -233,10 +233,21 @@ def _receive_in_threads(
     return False
 
 
-def tester_cpu() -> int | None:
-    """Return the CPU that is the tester's alone, or None where there is but one."""
+def tester_cpus(device: Device) -> tuple[int, ...]:
+    """Return the CPUs that are the tester's alone: one that sends and one that receives, where a device leaves two.
+
+    Without a device, all that the tester sends is received where it can be. A device gets a CPU first. Where there is
+    but one, nobody has it alone.
+    """
     cpus = sorted(os.sched_getaffinity(0))
-    return cpus[0] if len(cpus) > 1 else None
+    left = len(cpus) if device is Device.WIRE else len(cpus) - 1
+    return tuple(cpus[: min(left, 2)]) if len(cpus) > 1 else ()
+
+
+def device_cpus() -> list[int]:
+    """Return the CPUs that the tester leaves to a device; all where there is but one."""
+    cpus = os.sched_getaffinity(0)
+    return sorted(cpus.difference(tester_cpus(Device.BRIDGE)))
 
 
 def _receiving_threads(ports: Sequence[str]) -> set[int]:
@@ -256,13 +267,10 @@ def _keep_off_the_tester(threads: set[int]) -> None:
     A sender wakes the device's thread with every frame, and the scheduler likes to wake it where the sender runs: the
     two then take turns on one CPU, and what is measured is the tester.
     """
-    reserved = tester_cpu()
-    others = sorted(os.sched_getaffinity(0) - {reserved})
-    if reserved is None:
-        return
+    cpus = device_cpus()
     for index, thread in enumerate(sorted(threads)):
         with contextlib.suppress(OSError):
-            os.sched_setaffinity(thread, {others[index % len(others)]})
+            os.sched_setaffinity(thread, {cpus[index % len(cpus)]})
 
 
 def find_classifier(device: Namespace) -> str | None:

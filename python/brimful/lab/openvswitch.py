@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from brimful.errors import MeasureError
 from brimful.lab import devices
 from brimful.lab.devices import Input, Settings
-from brimful.lab.programs import Ending, find_program, last_cpu
+from brimful.lab.programs import Ending, find_program
 
 if TYPE_CHECKING:
     from brimful.lab.namespaces import Namespace
@@ -41,7 +41,10 @@ def build_open_vswitch(tester: Namespace, programs: Programs, *, ports: str) -> 
     programs.start("ovsdb-server", ["env", *places, *server], Ending.SIGNAL)
     configure = [tools["ovs-vsctl"], f"--timeout={_PATIENCE_S}", "--retry", f"--db={socket}"]
     # What the daemon has looked up it keeps between trials, or the first frames of each would wait for it.
-    settings = [f"other_config:max-idle={_KEEP_FLOWS_MS}", f"other_config:pmd-cpu-mask={1 << last_cpu():#x}"]
+    settings = [
+        f"other_config:max-idle={_KEEP_FLOWS_MS}",
+        f"other_config:pmd-cpu-mask={1 << devices.device_cpus()[-1]:#x}",
+    ]
     device.run([*configure, "--no-wait", "init", "--", "set", "Open_vSwitch", ".", *settings])
     daemon = [tools["ovs-vswitchd"], *_QUIET, f"--unixctl={directory}/switch.ctl", socket]
     switch = programs.start("ovs-vswitchd", ["env", *places, *daemon], Ending.SIGNAL)

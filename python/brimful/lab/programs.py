@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from brimful.errors import MeasureError
 from brimful.lab import state
-from brimful.lab.devices import tester_cpu
+from brimful.lab.devices import device_cpus
 from brimful.lab.namespaces import MARKER, Keeper, Namespace, Process, read_line, start_shell, tool
 
 if TYPE_CHECKING:
@@ -153,14 +153,5 @@ def find_own_program(name: str) -> str | None:
     return str(beside) if beside.exists() else shutil.which(name)
 
 
-def last_cpu() -> int:
-    """Return a CPU for a thread that polls: not the tester's, which is the first, unless there is but one."""
-    return max(os.sched_getaffinity(0))
-
-
 def _off_the_tester() -> list[str]:
-    reserved = tester_cpu()
-    if reserved is None:
-        return []
-    others = sorted(os.sched_getaffinity(0) - {reserved})
-    return [tool("taskset"), "--cpu-list", ",".join(map(str, others))]
+    return [tool("taskset"), "--cpu-list", ",".join(map(str, device_cpus()))]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from brimful.errors import MeasureError
 from brimful.lab import devices
 from brimful.lab.devices import Input, Settings
-from brimful.lab.programs import Ending, find_program, last_cpu
+from brimful.lab.programs import Ending, find_program
 
 if TYPE_CHECKING:
     from brimful.lab.namespaces import Namespace
@@ -35,7 +35,7 @@ def build_testpmd(tester: Namespace, programs: Programs, *, mode: str) -> Settin
     """Let testpmd pass frames between the device's ends; in mode `mac` it gives them the tester's addresses."""
     testpmd, ring_frames = find_testpmd(), _ring_frames()
     ends = devices.lay_cables(tester, programs.namespace)
-    cpu = last_cpu()
+    cpu = devices.device_cpus()[-1]
     rings = f"framecnt={ring_frames},framesz={_FRAME_BYTES},blocksz={2 * _FRAME_BYTES}"
     # One thread polls, the other waits for the end of the standard input.
     environment = [f"--lcores=0@{cpu},1@{cpu}", "--no-huge", f"-m{_MEMORY_MIB}", "--no-pci"]

@@ -140,7 +140,9 @@ class LabMeasurer:
             self._lab.close()
 
     def _tester_in(self, lab: Lab) -> CommandMeasurer:
-        command = [tester_program(), *lab.tester_arguments(), "--priority=high", *self._arguments]
+        # A ceiling is that of the threads that a trial with the device has.
+        arguments = lab.tester_arguments(cpus=self._lab.tester_cpus)
+        command = [tester_program(), *arguments, "--priority=high", *self._arguments]
         return CommandMeasurer(lab.command(command), timeout_s=self._timeout_s, name="brimful-tester")
 
 

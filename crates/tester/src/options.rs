@@ -2,7 +2,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::thread;
 
 use brimful_frame::{MacAddress, VlanTag};
-use brimful_netdev::BackEnd;
+use brimful_netdev::{BackEnd, Care};
 use brimful_tester::{
     Addressing, Description, Directions, Endpoint, FrameSizes, MAX_FLOWS, PacingBounds, Pair, Profile, Threads, Timing,
 };
@@ -38,9 +38,13 @@ pub(crate) struct Options {
     #[arg(long = "port", value_name = "INTERFACE", required_unless_present = "list_back_ends")]
     pub(crate) ports: Vec<String>,
     /// Say which back ends work on each --port, or on each interface there is, and why the others do not; then end.
-    /// Opens and closes them. Interfaces with an address are spared by XDP unless they are named.
+    /// Opens and closes them. Interfaces in use are spared by XDP unless they are named.
     #[arg(long)]
     pub(crate) list_back_ends: bool,
+    /// Take interfaces that are in use as well: that carry an address or a default route, belong to a bridge or the like,
+    /// or have a program of somebody else's. Their traffic will suffer.
+    #[arg(long)]
+    force: bool,
     /// Bytes of a frame, frame check sequence included, or `imix`: 7 x 64, 4 x 594, 1 x 1518.
     #[arg(long, value_name = "BYTES|imix", default_value = "64")]
     frame_size: FrameSizes,
@@ -135,6 +139,7 @@ pub(crate) struct Settings {
     pub(crate) timing: Timing,
     pub(crate) ramp_up: Nanoseconds,
     pub(crate) back_end: Option<BackEnd>,
+    pub(crate) care: Care,
     pub(crate) faults: Vec<FaultRequest>,
     /// Of the sending and the receiving thread, or of the only one.
     pub(crate) processors: Vec<usize>,
@@ -187,6 +192,7 @@ impl Options {
             },
             ramp_up: self.ramp_up,
             back_end: self.back_end,
+            care: if self.force { Care::TakeAll } else { Care::SpareUsed },
             faults: self.faults,
             processors: self.cpus,
             raise_priority: self.priority == Priority::High,

@@ -13,6 +13,10 @@ const ETHERNET_HEADER_LEN: usize = 14;
 /// `ETHTOOL_GDRVINFO` and the layout of its answer: linux/ethtool.h.
 const ETHTOOL_GET_DRIVER_INFO: u32 = 3;
 const ETHTOOL_GET_CHANNELS: u32 = 0x3c;
+/// `ETHTOOL_GSET`: older than `ETHTOOL_GLINKSETTINGS`, needs one call, and the kernel answers it for every driver.
+const ETHTOOL_GET_SETTINGS: u32 = 1;
+/// What drivers say that do not know.
+const SPEEDS_UNKNOWN: [u32; 3] = [0, 0xffff, u32::MAX];
 const SIOCETHTOOL: libc::Ioctl = 0x8946;
 
 #[repr(C)]
@@ -30,6 +34,19 @@ struct Channels {
     sending: u32,
     other: u32,
     combined: u32,
+}
+
+/// `struct ethtool_cmd`.
+#[repr(C)]
+struct LinkSettings {
+    command: u32,
+    modes: [u32; 2],
+    speed_low: u16,
+    modes_in_use: [u8; 6],
+    most_frames: [u32; 2],
+    speed_high: u16,
+    crossing: [u8; 2],
+    rest: [u32; 3],
 }
 
 /// A network interface of this namespace.
@@ -90,7 +107,7 @@ impl Interface {
 
     /// Whether it is in operation and has a carrier.
     pub(crate) fn is_up(&self) -> io::Result<bool> {
-        Ok(self.has_flags(libc::IFF_UP | libc::IFF_RUNNING)?)
+        self.has_flags(libc::IFF_UP | libc::IFF_RUNNING)
     }
 
     /// Checks that frames can leave it.
@@ -157,6 +174,28 @@ impl Interface {
         Ok(name.to_string_lossy().into_owned())
     }
 
+    /// Bits a second of the link; nothing where nobody knows. Software interfaces state speeds that mean nothing: veth
+    /// 10 Gbit/s, TAP 10 Mbit/s.
+    fn speed(&self) -> io::Result<Option<u64>> {
+        if Links::read()?.is_software(self.index) {
+            return Ok(None);
+        }
+        let mut settings = LinkSettings {
+            command: ETHTOOL_GET_SETTINGS,
+            modes: [0; 2],
+            speed_low: 0,
+            modes_in_use: [0; 6],
+            most_frames: [0; 2],
+            speed_high: 0,
+            crossing: [0; 2],
+            rest: [0; 3],
+        };
+        let mut request = self.request();
+        request.ifr_ifru.ifru_data = (&raw mut settings).cast();
+        self.ask(SIOCETHTOOL, request)?;
+        Ok(settings.bits_per_second())
+    }
+
     /// What the kernel has counted on it.
     pub(crate) fn counters(&self) -> io::Result<InterfaceCounters> {
         let table = fs::read_to_string("/proc/thread-self/net/dev")?;
@@ -194,6 +233,18 @@ impl Interface {
         request.ifr_name = self.request_name;
         request
     }
+}
+
+impl LinkSettings {
+    fn bits_per_second(&self) -> Option<u64> {
+        let megabits = u32::from(self.speed_high) << 16 | u32::from(self.speed_low);
+        (!SPEEDS_UNKNOWN.contains(&megabits)).then(|| u64::from(megabits) * 1_000_000)
+    }
+}
+
+/// The speed of an interface's link in bits a second; nothing where there is no hardware, or it does not tell.
+pub fn link_speed(name: &str) -> Option<u64> {
+    Interface::find(name)?.speed().ok().flatten()
 }
 
 /// A request about an interface that need not exist; `None` where none can have this name.
@@ -248,6 +299,30 @@ mod tests {
     fn the_driver_answer_has_the_size_of_the_kernel_structure() {
         assert_eq!(mem::size_of::<DriverInfo>(), 196);
         assert_eq!(mem::size_of::<Channels>(), 36);
+        assert_eq!(mem::size_of::<LinkSettings>(), 44);
+        assert_eq!(mem::offset_of!(LinkSettings, speed_low), 12);
+        assert_eq!(mem::offset_of!(LinkSettings, speed_high), 28);
+    }
+
+    #[test]
+    fn speeds_are_read_and_unknown_ones_are_not() {
+        let settings = |speed_low, speed_high| LinkSettings {
+            command: 0,
+            modes: [0; 2],
+            speed_low,
+            modes_in_use: [0; 6],
+            most_frames: [0; 2],
+            speed_high,
+            crossing: [0; 2],
+            rest: [0; 3],
+        };
+        assert_eq!(settings(1000, 0).bits_per_second(), Some(1_000_000_000));
+        assert_eq!(settings(0x86a0, 1).bits_per_second(), Some(100_000_000_000));
+        for (low, high) in [(0, 0), (0xffff, 0xffff), (0xffff, 0)] {
+            assert_eq!(settings(low, high).bits_per_second(), None);
+        }
+        assert_eq!(link_speed("lo"), None);
+        assert_eq!(link_speed("brimful-absent"), None);
     }
 
     #[test]

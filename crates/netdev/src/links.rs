@@ -9,7 +9,7 @@ use crate::system::open_socket;
 
 /// The kernel sends no more of a dump at once.
 const LARGEST_PART: usize = 32 << 10;
-/// `struct nlmsghdr`, `ifinfomsg` and `ifaddrmsg` of linux/netlink.h, linux/rtnetlink.h and linux/if_addr.h.
+/// `struct nlmsghdr`, `ifinfomsg` and `ifaddrmsg` of `linux/netlink.h`, `linux/rtnetlink.h` and `linux/if_addr.h`.
 const MESSAGE_HEADER_LEN: usize = 16;
 const LINK_HEADER_LEN: usize = 16;
 const ADDRESS_HEADER_LEN: usize = 8;

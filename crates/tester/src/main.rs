@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use brimful_netdev::{AnyPort, Attachment, BackEnd, Care, Claim, FaultyPort, OpenError, PacketPortOptions};
+use brimful_netdev::{AnyPort, Attachment, BackEnd, Care, Claim, FaultyPort, OpenError, PacketPortOptions, link_speed};
 use brimful_tester::{Clock, MonotonicClock, Tester, serve, stay_on};
 use clap::Parser;
 
@@ -70,7 +70,9 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     .with_ramp_up(settings.ramp_up);
     let input = BufReader::new(io::stdin());
     let mut output = io::stdout().lock();
-    match serve(&mut tester, &settings.description(back_end), input, &mut output, &stop) {
+    let speeds = [0, 1].map(|port| link_speed(&settings.port_names[port]));
+    let description = settings.description(back_end, speeds);
+    match serve(&mut tester, &description, input, &mut output, &stop) {
         // Whoever listened is gone: the same as the end of the input.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => Ok(result?),

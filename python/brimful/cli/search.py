@@ -118,7 +118,9 @@ def _checked_strategy(context: click.Context, parameter: click.Parameter, text: 
     show_default=True,
     help="Internet protocol of all frames.",
 )
-@click.option("--force", is_flag=True, help="Let brimful-tester take interfaces that are in use; their traffic suffers.")
+@click.option(
+    "--force", is_flag=True, help="Let brimful-tester take interfaces that are in use; their traffic suffers."
+)
 @click.option(
     "--tester-option", "tester_extra", multiple=True, metavar="OPTION", help="Any further option of brimful-tester."
 )

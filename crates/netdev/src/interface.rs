@@ -4,7 +4,7 @@ use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use crate::links::{Links, address_of, has_default_route};
+use crate::links::{Links, address_of, carrier_of, has_default_route};
 use crate::system::{check, open_socket};
 use crate::{InterfaceCounters, OpenError};
 
@@ -105,21 +105,18 @@ impl Interface {
         Ok(usize::try_from(mtu).unwrap_or(0))
     }
 
-    /// Whether it is in operation and has a carrier.
+    /// Whether it is in operation and has a carrier. Cheap, takes no lock, and may lag behind by a second.
     pub(crate) fn is_up(&self) -> io::Result<bool> {
         self.has_flags(libc::IFF_UP | libc::IFF_RUNNING)
     }
 
     /// Checks that frames can leave it.
     pub(crate) fn check_up(&self) -> Result<(), OpenError> {
-        let has_flags = |flags| {
-            self.has_flags(flags)
-                .map_err(|source| OpenError::system(&self.name, "read its state", source))
-        };
-        if !has_flags(libc::IFF_UP)? {
+        let failed = |source| OpenError::system(&self.name, "read its state", source);
+        if !self.has_flags(libc::IFF_UP).map_err(failed)? {
             return Err(OpenError::Down(self.name.clone()));
         }
-        if !has_flags(libc::IFF_RUNNING)? {
+        if !carrier_of(self.index).map_err(failed)?.is_there {
             return Err(OpenError::NoCarrier(self.name.clone()));
         }
         Ok(())
@@ -199,7 +196,13 @@ impl Interface {
     /// What the kernel has counted on it.
     pub(crate) fn counters(&self) -> io::Result<InterfaceCounters> {
         let table = fs::read_to_string("/proc/thread-self/net/dev")?;
-        find_counters(&table, &self.name).ok_or_else(|| io::ErrorKind::NotFound.into())
+        let counters = find_counters(&table, &self.name).ok_or(io::ErrorKind::NotFound)?;
+        let carrier = carrier_of(self.index)?;
+        Ok(InterfaceCounters {
+            link_losses: u64::from(carrier.losses),
+            is_without_link: !carrier.is_there,
+            ..counters
+        })
     }
 
     /// How many queues frames arrive on; 1 where the driver does not tell.
@@ -273,6 +276,7 @@ fn find_counters(table: &str, name: &str) -> Option<InterfaceCounters> {
         receive_dropped: *columns.get(3)?,
         sent: *columns.get(9)?,
         send_dropped: *columns.get(11)?,
+        ..InterfaceCounters::default()
     })
 }
 
@@ -290,6 +294,7 @@ mod tests {
             receive_dropped: 104,
             sent: 110,
             send_dropped: 112,
+            ..InterfaceCounters::default()
         };
         assert_eq!(find_counters(table, "eth1"), Some(expected));
         assert_eq!(find_counters(table, "eth"), None);

@@ -31,6 +31,13 @@ pub(crate) struct Link {
     kind: Option<String>,
 }
 
+/// Whether something is at the other end of an interface, and how often that ended.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Carrier {
+    pub(crate) is_there: bool,
+    pub(crate) losses: u32,
+}
+
 /// All interfaces of this network namespace.
 #[derive(Debug)]
 pub(crate) struct Links(Vec<Link>);
@@ -87,26 +94,43 @@ fn is_link_local(address: IpAddr) -> bool {
     matches!(address, IpAddr::V6(address) if address.is_unicast_link_local())
 }
 
+/// The carrier of an interface, as its driver has it: the flags of the interface follow up to a second later.
+pub(crate) fn carrier_of(index: i32) -> io::Result<Carrier> {
+    let mut header = [0; LINK_HEADER_LEN];
+    header[4..8].copy_from_slice(&index.to_ne_bytes());
+    let mut socket = ask(libc::RTM_GETLINK, libc::NLM_F_REQUEST, &header)?;
+    let mut bodies = Vec::new();
+    read_part(&mut socket, &mut bodies)?;
+    let carrier = bodies.first().and_then(|body| parse_carrier(body));
+    carrier.ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
 /// The bodies of all messages that answer a question about everything.
 fn dump(question: u16, header_len: usize) -> io::Result<Vec<Vec<u8>>> {
+    let mut socket = ask(question, libc::NLM_F_REQUEST | libc::NLM_F_DUMP, &vec![0; header_len])?;
+    let mut bodies = Vec::new();
+    while !read_part(&mut socket, &mut bodies)? {}
+    Ok(bodies)
+}
+
+fn ask(question: u16, flags: libc::c_int, header: &[u8]) -> io::Result<File> {
     let mut socket = File::from(open_socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)?);
-    let mut request = vec![0; MESSAGE_HEADER_LEN + header_len];
-    let flags = (libc::NLM_F_REQUEST | libc::NLM_F_DUMP) as u16;
-    let len = request.len() as u32;
+    let mut request = vec![0; MESSAGE_HEADER_LEN];
+    let len = (MESSAGE_HEADER_LEN + header.len()) as u32;
     request[0..4].copy_from_slice(&len.to_ne_bytes());
     request[4..6].copy_from_slice(&question.to_ne_bytes());
-    request[6..8].copy_from_slice(&flags.to_ne_bytes());
+    request[6..8].copy_from_slice(&(flags as u16).to_ne_bytes());
+    request.extend(header);
     socket.write_all(&request)?;
+    Ok(socket)
+}
+
+/// Reads what the kernel sends at once and says whether the last message was among it.
+fn read_part(socket: &mut File, bodies: &mut Vec<Vec<u8>>) -> io::Result<bool> {
     let mut part = vec![0; LARGEST_PART];
-    let mut bodies = Vec::new();
-    loop {
-        let len = socket.read(&mut part)?;
-        if len == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        if take_bodies(&part[..len], &mut bodies)? {
-            return Ok(bodies);
-        }
+    match socket.read(&mut part)? {
+        0 => Err(io::ErrorKind::UnexpectedEof.into()),
+        len => take_bodies(&part[..len], bodies),
     }
 }
 
@@ -150,6 +174,22 @@ fn parse_link(body: &[u8]) -> Option<Link> {
         }
     }
     Some(link)
+}
+
+/// The carrier, where the message tells; kernels before 4.16 do not count its losses.
+fn parse_carrier(body: &[u8]) -> Option<Carrier> {
+    let (mut is_there, mut losses) = (None, 0);
+    for (kind, value) in attributes(body.get(LINK_HEADER_LEN..)?) {
+        match kind {
+            libc::IFLA_CARRIER => is_there = value.first().map(|&byte| byte != 0),
+            libc::IFLA_CARRIER_DOWN_COUNT => losses = read_u32(value, 0)?,
+            _ => {}
+        }
+    }
+    Some(Carrier {
+        is_there: is_there?,
+        losses,
+    })
 }
 
 /// The interface's index and an address of its own.
@@ -293,6 +333,23 @@ mod tests {
     }
 
     #[test]
+    fn a_carrier_and_its_losses_are_read() {
+        let losses = attribute(libc::IFLA_CARRIER_DOWN_COUNT, &7_u32.to_ne_bytes());
+        let carrier = |byte: u8| attribute(libc::IFLA_CARRIER, &[byte]);
+        let found = |attributes: &[Vec<u8>]| parse_carrier(&link(1, attributes));
+        assert_eq!(
+            found(&[carrier(1), losses]),
+            Some(Carrier {
+                is_there: true,
+                losses: 7
+            })
+        );
+        assert_eq!(found(&[carrier(0)]), Some(Carrier::default()));
+        assert_eq!(found(&[]), None);
+        assert!(carrier_of(i32::MAX).is_err());
+    }
+
+    #[test]
     fn errors_of_the_kernel_are_errors_here() {
         let mut part = vec![0; 20];
         part[0] = 20;
@@ -315,7 +372,7 @@ mod tests {
             let mut bodies = Vec::new();
             let _ = take_bodies(&bytes, &mut bodies);
             for body in bodies.iter().chain([&bytes]) {
-                let _ = (parse_link(body), parse_address(body));
+                let _ = (parse_link(body), parse_address(body), parse_carrier(body));
             }
         }
     }

@@ -130,6 +130,10 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             return Ok(self.evidence(&[], 0).link_down(port));
         }
         let before = self.counted(ReadFirst::Port)?;
+        if let Some(port) = (0..2).find(|&port| before[port].interface.is_some_and(|counters| counters.is_without_link))
+        {
+            return Ok(self.evidence(&[], 0).link_down(port));
+        }
         let (pairs, timing, threads) = (self.profile.directions.pairs(), self.timing, self.threads);
         let sending_plan = SendingPlan {
             pairs,
@@ -157,7 +161,11 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         let (sending, receiving, stale) = (sending.lanes, receiving.lanes, receiving.stale);
         let mut lanes = Lane::join(sending, receiving);
         let during = self.settle(&mut lanes, &before)?;
-        let spoiled = self.unseen(&during).or_else(|| self.unsent(left_behind));
+        if let (Some(port), true) = (port_without_link(&mut self.senders)?, end != End::Interrupted) {
+            end = End::LinkDown(port);
+        }
+        let spoiled = self.flapped(&during).or_else(|| self.unseen(&during));
+        let spoiled = spoiled.or_else(|| self.unsent(left_behind));
         let spoiled = spoiled.or_else(|| self.lost_before_sent(&lanes));
         let evidence = Evidence {
             costs,
@@ -257,6 +265,13 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             }
             self.clock.sleep(WINDOW);
         }
+    }
+
+    /// Why frames may have been lost that neither device nor tester has lost.
+    fn flapped(&self, during: &[Counted; 2]) -> Option<String> {
+        let port = (0..2).find(|&port| during[port].lost_its_link())?;
+        let name = self.senders[port].name();
+        Some(format!("the link of {name} went down during the trial"))
     }
 
     /// Why what the tester has received is not all that there was to receive.

@@ -58,6 +58,7 @@ impl Evidence<'_> {
         match end {
             End::Interrupted => return Outcome::Interrupted,
             End::LinkDown(port) => return self.link_down(port),
+            End::WrongClock(flaw) => return self.invalid(flaw.to_string()),
             End::Schedule | End::Loss => {}
         }
         if let Some(reason) = spoiled {

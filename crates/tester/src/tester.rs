@@ -7,6 +7,7 @@ use brimful_netdev::{Port, Receiver, Sender};
 use brimful_trial::{Load, Nanoseconds, Ratio};
 
 use crate::attribution::Counted;
+use crate::clock::ClockWatch;
 use crate::exchange::Exchange;
 use crate::lane::Lane;
 use crate::outcome::Evidence;
@@ -145,7 +146,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         trial.learn()?;
         trial.receiving.lanes = Lane::receiving(pairs, plan);
         let mut end = trial.send(&sending_plan, threads)?;
-        let end_of_sending = trial.clock.now();
+        let end_of_sending = trial.now();
         let mut left_behind = [0; 2];
         if end != End::Interrupted {
             left_behind = trial.flush()?;
@@ -156,12 +157,15 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             let over = end_of_sending + timing.rest_after_stop;
             end = trial.rest(over)?.unwrap_or(end);
         }
+        if let (Some(flaw), true) = (trial.watch.flaw(), end != End::Interrupted) {
+            end = End::WrongClock(flaw);
+        }
         let costs = trial.costs(threads);
         let Trial { sending, receiving, .. } = trial;
         let (sending, receiving, stale) = (sending.lanes, receiving.lanes, receiving.stale);
         let mut lanes = Lane::join(sending, receiving);
         let during = self.settle(&mut lanes, &before)?;
-        if let (Some(port), true) = (port_without_link(&mut self.senders)?, end != End::Interrupted) {
+        if let (Some(port), End::Schedule | End::Loss) = (port_without_link(&mut self.senders)?, end) {
             end = End::LinkDown(port);
         }
         let spoiled = self.flapped(&during).or_else(|| self.unseen(&during));
@@ -216,6 +220,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             receiving: ReceivingSide::new(&mut self.receivers, &self.stations, early_stop, exchange, self.trial),
             exchange,
             clock: &self.clock,
+            watch: ClockWatch::default(),
             stop: self.stop,
         }
     }
@@ -253,6 +258,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
     /// than was lost gets time: some network cards update their counters late.
     fn settle(&mut self, lanes: &mut [Lane], before: &[Counted; 2]) -> io::Result<[Counted; 2]> {
         let deadline = self.clock.now() + COUNTER_WAIT;
+        let mut watch = ClockWatch::default();
         loop {
             let after = self.counted(ReadFirst::Interface)?;
             let during = [0, 1].map(|port| after[port].since(&before[port]));
@@ -260,10 +266,15 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
                 lane.settle(&during);
             }
             let is_complete = lanes.iter().all(|lane| lane.lost_before_sent() == 0);
-            if is_complete || self.stop.load(Ordering::Relaxed) || self.clock.now() >= deadline {
+            if is_complete || self.stop.load(Ordering::Relaxed) {
+                return Ok(during);
+            }
+            let now = self.clock.now();
+            if now >= deadline || watch.look(now).is_some() {
                 return Ok(during);
             }
             self.clock.sleep(WINDOW);
+            watch.note_nap();
         }
     }
 

@@ -1,7 +1,7 @@
 """The highest rate at which the tester sends, receives and checks all frames over a bare wire, by `brimful search`.
 
 No frame may be lost and every trial must be on schedule: one that is not counts as lost. The cost is that of trials at
-nine tenths of the rate, all threads together, their waiting for the next frame included.
+nine tenths of the rate, turns in which a thread found nothing to do left out.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import re
-import resource
 import statistics
 import subprocess
 import sys
@@ -42,30 +40,22 @@ def highest_rate(direction: str, max_load: str) -> tuple[float, float, int]:
     return found["goal_results"][0].get("lower_bound", 0.0), run["conversion_factor"], found["trials"]
 
 
-def processor_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def cost_s(direction: str, load: float) -> float | None:
-    """Give the processor time of a frame at this load; nothing where no trial could be made."""
-    costs = []
+def costs(direction: str, load: float) -> dict[str, list[tuple[float, float | None]]]:
+    """Give nanoseconds and cycles of a frame by thread of the tester, of each trial at this load that counts."""
+    found: dict[str, list[tuple[float, float | None]]] = {}
     with open_lab("wire") as lab:
         command = lab.command([tester_program(), *lab.tester_arguments(), f"--direction={direction}"])
-        for _ in range(COST_TRIALS):
-            before, sent = processor_seconds(), 0
-            tester = CommandMeasurer(command, timeout_s=30, name="brimful-tester")
-            with contextlib.suppress(InvalidTrialError), contextlib.closing(tester):
-                sent = tester.measure(load, 2.0).sent
-            if sent:
-                costs.append((processor_seconds() - before) / sent)
-    return statistics.median(costs) if costs else None
-
-
-def clock_hz() -> float | None:
-    """Give the processor's rate as the kernel tells it."""
-    found = re.search(r"^cpu MHz\s*:\s*([\d.]+)", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    return float(found[1]) * 1e6 if found else None
+        with contextlib.closing(CommandMeasurer(command, timeout_s=30, name="brimful-tester")) as tester:
+            for _ in range(COST_TRIALS):
+                with contextlib.suppress(InvalidTrialError):
+                    for cost in tester.measure(load, 1.0).extra["cost"]:
+                        # A thread that does both handles each frame twice: it sends it and receives it.
+                        frames = max(cost["sent"], cost["received"])
+                        cycles = cost["busy_cycles"]
+                        found.setdefault(cost["thread"], []).append(
+                            (cost["busy_s"] / frames * 1e9, None if cycles is None else cycles / frames)
+                        )
+    return found
 
 
 def main() -> None:
@@ -80,11 +70,11 @@ def main() -> None:
     print(f"after {trials} trials; bar {BAR / 1e3:.0f} kpps")
     if rate == 0.0:
         sys.exit("bench/wire.py: no trial went through on schedule; the machine is too busy")
-    cost = cost_s(arguments.direction, rate * COST_LOAD_SHARE)
-    hz = clock_hz()
-    if cost is not None:
-        cycles = "" if hz is None else f", {cost * hz:.0f} cycles at {hz / 1e9:.2f} GHz"
-        print(f"cost at {COST_LOAD_SHARE:.0%} of it: {cost * 1e9:.0f} ns of processor time a frame{cycles}")
+    for thread, spent in costs(arguments.direction, rate * COST_LOAD_SHARE).items():
+        nanoseconds = statistics.median(each for each, _ in spent)
+        cycles = [each for _, each in spent if each is not None]
+        in_cycles = f", {statistics.median(cycles):.0f} cycles" if cycles else ""
+        print(f"cost at {COST_LOAD_SHARE:.0%} of it, {thread}: {nanoseconds:.0f} ns{in_cycles} a frame")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,11 @@ LISTED = [
             {"name": "xdp-native", "works": False, "obstacle": "interface `eth0` has 4 receive queues"},
         ],
     },
-    {"interface": "a-longer-name", "back_ends": [{"name": "packet", "works": True, "obstacle": None}]},
+    {
+        "interface": "a-longer-name",
+        "used_for": "carries the address 192.0.2.1",
+        "back_ends": [{"name": "packet", "works": True, "obstacle": None}],
+    },
 ]
 
 
@@ -45,16 +49,17 @@ def run(*arguments):
 def test_the_table_says_what_works_and_why_the_rest_does_not(stand_in):
     stand_in(printing(LISTED))
     assert run().stdout.splitlines() == [
-        "INTERFACE      BACK END    WORKS  WHY NOT",
+        "INTERFACE      BACK END    WORKS    WHY NOT",
         "eth0           packet      yes",
-        "               xdp-native  no     interface `eth0` has 4 receive queues",
-        "a-longer-name  packet      yes",
+        "               xdp-native  no       interface `eth0` has 4 receive queues",
+        "a-longer-name  packet      --force  `a-longer-name` carries the address 192.0.2.1",
     ]
 
 
 def test_json_is_what_the_tester_says(stand_in):
     stand_in(printing(LISTED))
-    assert [json.loads(line) for line in run("--json").stdout.splitlines()] == LISTED
+    listed = [json.loads(line) for line in run("--json").stdout.splitlines()]
+    assert listed == [{"used_for": None, **interface} for interface in LISTED]
 
 
 def test_interfaces_are_handed_on(stand_in):

@@ -59,6 +59,52 @@ def test_a_trial_spoiled_too_often_ends_the_run_with_what_it_has():
     assert sum(isinstance(record, GoalResult) for record in records) == 2
 
 
+def test_the_measurers_hint_is_said_when_repeating_did_not_help():
+    trouble = InvalidTrialError("off schedule", {"hint": "end other programs"})
+    result, _ = run(Troubled(dict.fromkeys(range(100), trouble)))
+    assert result.end.text.endswith("off schedule (4 times in a row); end other programs")
+    nonsense = InvalidTrialError("off schedule", {"hint": 5})
+    assert run(Troubled(dict.fromkeys(range(100), nonsense)))[0].end.text.endswith("(4 times in a row)")
+
+
+class OneWayDead(Troubled):
+    """A system that forwards from b to a, and from a to b only below a load; it is simulated otherwise."""
+
+    def __init__(self, alive_below, troubles=None):
+        super().__init__(troubles or {})
+        self._alive_below = alive_below
+
+    def measure(self, load, duration_s, *, stop_above=None):
+        output = super().measure(load, duration_s, stop_above=stop_above)
+        half = output.sent // 2
+        lost = half if load >= self._alive_below else 0
+        directions = [
+            {"from": "a", "to": "b", "sent": half, "lost": lost},
+            {"from": "b", "to": "a", "sent": half, "lost": 0},
+        ]
+        return TrialOutput(sent=2 * half, lost=max(lost, output.lost), directions=directions)
+
+
+def test_a_direction_that_is_dead_at_any_load_ends_the_search_at_once():
+    result, _ = run(OneWayDead(alive_below=0))
+    assert result.end.reason == "measurement-failed"
+    assert "nothing that a sends arrives at b, neither at 1.488e+07/s nor at 9001/s" in result.end.text
+    assert [trial.invalid for trial in result.trials] == [None, "dead-direction check"]
+    assert result.trials[0].lost > 0
+
+
+def test_a_direction_that_only_overload_kills_is_searched():
+    result, _ = run(OneWayDead(alive_below=500e3))
+    assert result.regular
+    assert 495e3 < result.goal_results[0].lower_bound <= 500e3
+    assert [trial.seq for trial in result.trials if trial.invalid] == [1]
+
+
+def test_a_spoiled_check_of_a_direction_decides_nothing():
+    result, _ = run(OneWayDead(alive_below=500e3, troubles={1: InvalidTrialError("off schedule")}))
+    assert result.regular
+
+
 def test_failures_end_the_run_unless_the_policy_says_otherwise():
     crash = {3: TrialFailedError("the program ended")}
     assert run(Troubled(crash))[0].end.reason == "measurement-failed"

@@ -13,7 +13,16 @@ from brimful import __version__, units
 from brimful.errors import UsageError
 from brimful.measurers.base import Description, Measurer
 from brimful.records import SCHEMA, Goal, RecordWriter, Run, Warning
-from brimful.run_loop import FailurePolicy, Plan, Progress, SearchLoop, SearchResult, check_delay_limits
+from brimful.run_loop import (
+    DEAD_DIRECTION_CHECK,
+    WARM_UP,
+    FailurePolicy,
+    Plan,
+    Progress,
+    SearchLoop,
+    SearchResult,
+    check_delay_limits,
+)
 from brimful.runs import RECORD_NAME, find_run, fingerprint, host_facts, new_run_directory, now
 
 NEAR_CEILING = 0.9
@@ -260,7 +269,7 @@ def _warnings(run: Run, result: SearchResult) -> list[Warning]:
                 f" ({units.format_load(ceiling, run.load_unit)}): it may be the tester's limit, not the device's"
             )
             warnings.append(Warning(code="near-tester-ceiling", text=text))
-    spoiled = sum(trial.invalid not in (None, "warm-up") for trial in result.trials)
+    spoiled = sum(trial.invalid not in (None, WARM_UP, DEAD_DIRECTION_CHECK) for trial in result.trials)
     if spoiled:
         warnings.append(
             Warning(

@@ -123,6 +123,13 @@ class SearchResult(msgspec.Struct, frozen=True):
         return all(result.regular for result in self.goal_results)
 
 
+WARM_UP = "warm-up"
+DEAD_DIRECTION_CHECK = "dead-direction check"
+"""Why a trial that nobody spoiled is not counted, as the record says it."""
+_CHECK_UNITS = 100
+"""So many units tell a dead path from one that loses some."""
+
+
 class _BudgetSpentError(Exception):
     """The time budget ended within a trial."""
 
@@ -161,6 +168,7 @@ class SearchLoop:
         self._elapsed_before_s = 0.0
         self._start_s = measurer.now()
         self._longest_wait_s = 0.0
+        self._directions_checked = False
 
     def resume(self, saved: Sequence[Trial]) -> None:
         """Take over the trials of a run that was interrupted."""
@@ -231,7 +239,7 @@ class SearchLoop:
         """Let tester and device reach their working temperature: a trial at max load that is never counted."""
         if self._plan.warm_up_s > 0 and not self._trials:
             self._show((self._plan.max_load, self._plan.warm_up_s))
-            self._attempt(self._plan.max_load, self._plan.warm_up_s, None, purpose="warm-up")
+            self._attempt(self._plan.max_load, self._plan.warm_up_s, None, purpose=WARM_UP)
 
     def _count(self, load: float, duration_s: float) -> None:
         """Perform one trial, as often as the policy allows, and count it."""
@@ -248,10 +256,32 @@ class SearchLoop:
             failures += 1
             if failures > policy.retries:
                 again = f" ({failures} times in a row)" if failures > 1 else ""
-                message = f"{problem}{again}"
+                hint = trial.extra.get("hint")
+                message = f"{problem}{again}{f'; {hint}' if isinstance(hint, str) else ''}"
                 raise MeasureError(message)
         self._feed(trial)
         self._record_bounds(trial.seq)
+        self._check_directions(trial)
+
+    def _check_directions(self, trial: Trial) -> None:
+        """End a search of which one direction is dead at any load: all its trials would be wasted.
+
+        A device under too much load may forward nothing one way, so that the least load decides, once a search.
+        """
+        dead = _dead_directions(trial.directions)
+        if not dead or self._directions_checked:
+            return
+        self._directions_checked = True
+        load = min(trial.load, max(self._plan.min_load, _CHECK_UNITS / trial.duration_s))
+        check, policy, _ = self._attempt(load, trial.duration_s, None, purpose=DEAD_DIRECTION_CHECK)
+        if policy is not None:
+            return
+        for sender, receiver in dead & _dead_directions(check.directions):
+            message = (
+                f"nothing that {sender} sends arrives at {receiver}, neither at {trial.load:g}/s nor at {load:g}/s:"
+                " see to cables and addresses, and that the device forwards that way"
+            )
+            raise MeasureError(message)
 
     def _attempt(
         self, load: float, duration_s: float, stop_above: float | None, purpose: str | None = None
@@ -268,7 +298,7 @@ class SearchLoop:
         except TrialFailedError as error:
             policy, problem = self._plan.on_error, str(error)
             output = self._output_of_failure(load, duration_s, {})
-        counted_as_loss = policy is not None and policy.count_as_loss
+        counted_as_loss = purpose is None and policy is not None and policy.count_as_loss
         invalid = purpose if policy is None else None if counted_as_loss else problem
         warnings = [{"code": "counted-as-loss", "text": problem}] if counted_as_loss else []
         trial = Trial(
@@ -361,6 +391,15 @@ class SearchLoop:
             self._sink(Warning(code=reason, text=text))
         self._sink(end)
         return SearchResult(goal_results=results, trials=self._trials, end=end)
+
+
+def _dead_directions(directions: Sequence[dict[str, Any]]) -> set[tuple[str, str]]:
+    """Give sender and receiver of the directions in which nothing that was sent arrived."""
+    return {
+        (str(direction.get("from", "one port")), str(direction.get("to", "the other")))
+        for direction in directions
+        if direction.get("lost") == direction.get("sent") != 0 and direction.get("sent") is not None
+    }
 
 
 def _at_least(forecast_s: float | None, trial: tuple[float, float] | None) -> float | None:

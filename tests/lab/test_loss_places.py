@@ -67,4 +67,9 @@ def test_loss_in_the_device_is_the_devices(own_interfaces):
     def cut(lab: Lab) -> None:
         links.configure(lab._keepers[1].namespace, [f"link set dev {lab._settings.ports[1]} nomaster"])
 
-    assert account(prepare=cut)[:2] == ({"device": SENT}, [])
+    lost, warnings = account(prepare=cut)[:2]
+    assert lost == {"device": SENT}
+    assert warnings == [
+        f"{SENT} frames sent by {one} are all that it sent to {other}: none arrived"
+        for one, other in (("ta", "tb"), ("tb", "ta"))
+    ]

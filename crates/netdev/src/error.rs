@@ -10,6 +10,25 @@ pub enum OpenError {
     /// There is none of that name in this network namespace.
     #[error("there is no interface `{0}` in this network namespace; `ip link` lists them")]
     NoSuchInterface(String),
+    /// Nothing can leave it.
+    #[error("interface `{0}` is down: `ip link set {0} up`")]
+    Down(String),
+    /// Nothing is at the other end.
+    #[error("interface `{0}` has no carrier: plug in its cable, or set the other end up")]
+    NoCarrier(String),
+    /// Test traffic at full speed would disturb whoever uses it.
+    #[error(
+        "interface `{name}` {used_for}, and test traffic would disturb who uses it: name another one, or give --force"
+    )]
+    InUse {
+        /// The interface.
+        name: String,
+        /// What somebody uses it for.
+        used_for: String,
+    },
+    /// Two testers would take each other's frames.
+    #[error("interface `{0}`: another brimful-tester measures on it; wait for that one, or end it")]
+    TesterThere(String),
     /// Packet sockets need a privilege.
     #[error("no permission to send and receive on `{0}`: run as root, or give the program CAP_NET_RAW")]
     NotPermitted(String),

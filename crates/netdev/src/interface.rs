@@ -2,9 +2,10 @@ use std::ffi::{CStr, CString};
 use std::fs;
 use std::io;
 use std::mem;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
-use crate::system::check;
+use crate::links::{Links, address_of, carrier_of, has_default_route};
+use crate::system::{check, open_socket};
 use crate::{InterfaceCounters, OpenError};
 
 /// Bytes of Ethernet header that an interface's MTU does not count.
@@ -12,6 +13,10 @@ const ETHERNET_HEADER_LEN: usize = 14;
 /// `ETHTOOL_GDRVINFO` and the layout of its answer: linux/ethtool.h.
 const ETHTOOL_GET_DRIVER_INFO: u32 = 3;
 const ETHTOOL_GET_CHANNELS: u32 = 0x3c;
+/// `ETHTOOL_GSET`: older than `ETHTOOL_GLINKSETTINGS`, needs one call, and the kernel answers it for every driver.
+const ETHTOOL_GET_SETTINGS: u32 = 1;
+/// What drivers say that do not know.
+const SPEEDS_UNKNOWN: [u32; 3] = [0, 0xffff, u32::MAX];
 const SIOCETHTOOL: libc::Ioctl = 0x8946;
 
 #[repr(C)]
@@ -31,6 +36,19 @@ struct Channels {
     combined: u32,
 }
 
+/// `struct ethtool_cmd`.
+#[repr(C)]
+struct LinkSettings {
+    command: u32,
+    modes: [u32; 2],
+    speed_low: u16,
+    modes_in_use: [u8; 6],
+    most_frames: [u32; 2],
+    speed_high: u16,
+    crossing: [u8; 2],
+    rest: [u32; 3],
+}
+
 /// A network interface of this namespace.
 #[derive(Debug)]
 pub(crate) struct Interface {
@@ -48,14 +66,11 @@ impl Interface {
         // SAFETY: `text` is a C string that lives for the call.
         let index = unsafe { libc::if_nametoindex(text.as_ptr()) };
         let index = i32::try_from(index).ok().filter(|&index| index > 0)?;
-        // SAFETY: takes no pointers.
-        let control = check(unsafe { libc::socket(libc::AF_UNIX, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) }).ok()?;
         Some(Self {
             name: name.to_owned(),
             request_name,
             index,
-            // SAFETY: the descriptor is new and nobody else's.
-            control: unsafe { OwnedFd::from_raw_fd(control) },
+            control: open_socket(libc::AF_UNIX, libc::SOCK_DGRAM, 0).ok()?,
         })
     }
 
@@ -90,19 +105,47 @@ impl Interface {
         Ok(usize::try_from(mtu).unwrap_or(0))
     }
 
+    /// Whether it is in operation and has a carrier. Cheap, takes no lock, and may lag behind by a second.
     pub(crate) fn is_up(&self) -> io::Result<bool> {
+        self.has_flags(libc::IFF_UP | libc::IFF_RUNNING)
+    }
+
+    /// Checks that frames can leave it.
+    pub(crate) fn check_up(&self) -> Result<(), OpenError> {
+        let failed = |source| OpenError::system(&self.name, "read its state", source);
+        if !self.has_flags(libc::IFF_UP).map_err(failed)? {
+            return Err(OpenError::Down(self.name.clone()));
+        }
+        if !carrier_of(self.index).map_err(failed)?.is_there {
+            return Err(OpenError::NoCarrier(self.name.clone()));
+        }
+        Ok(())
+    }
+
+    fn has_flags(&self, wanted: libc::c_int) -> io::Result<bool> {
         let answer = self.ask(libc::SIOCGIFFLAGS, self.request())?;
         // SAFETY: the kernel has answered SIOCGIFFLAGS, which fills this member of the union.
         let flags = libc::c_int::from(unsafe { answer.ifr_ifru.ifru_flags });
-        let needed = libc::IFF_UP | libc::IFF_RUNNING;
-        Ok(flags & needed == needed)
+        Ok(flags & wanted == wanted)
     }
 
-    /// Whether somebody can be reached through it: it has an address other than a link-local one of IPv6.
-    pub(crate) fn has_address(&self) -> bool {
-        let has_v6 = fs::read_to_string("/proc/thread-self/net/if_inet6")
-            .is_ok_and(|table| table.lines().any(|line| has_global_address(line, &self.name)));
-        has_v6 || self.ask(libc::SIOCGIFADDR, self.request()).is_ok()
+    /// What somebody uses it for, in words that follow its name; nothing where test traffic would disturb nobody.
+    pub(crate) fn use_by_others(&self) -> io::Result<Option<String>> {
+        if let Some(address) = address_of(self.index)? {
+            return Ok(Some(format!("carries the address {address}")));
+        }
+        let links = Links::read()?;
+        if let Some(master) = links.master_of(self.index) {
+            return Ok(Some(format!("is a port of `{master}`")));
+        }
+        if let Some(upper) = links.upper_of(self.index) {
+            return Ok(Some(format!("carries the frames of `{upper}`")));
+        }
+        let tables = ["route", "ipv6_route"].map(|name| fs::read_to_string(format!("/proc/thread-self/net/{name}")));
+        // A kernel without IPv6 has no such table.
+        let [v4, v6] = tables.map(Result::unwrap_or_default);
+        let is_way_out = has_default_route([&v4, &v6], &self.name);
+        Ok(is_way_out.then(|| "has a default route".to_owned()))
     }
 
     /// Takes it into operation.
@@ -128,10 +171,38 @@ impl Interface {
         Ok(name.to_string_lossy().into_owned())
     }
 
+    /// Bits a second of the link; nothing where nobody knows. Software interfaces state speeds that mean nothing: veth
+    /// 10 Gbit/s, TAP 10 Mbit/s.
+    fn speed(&self) -> io::Result<Option<u64>> {
+        if Links::read()?.is_software(self.index) {
+            return Ok(None);
+        }
+        let mut settings = LinkSettings {
+            command: ETHTOOL_GET_SETTINGS,
+            modes: [0; 2],
+            speed_low: 0,
+            modes_in_use: [0; 6],
+            most_frames: [0; 2],
+            speed_high: 0,
+            crossing: [0; 2],
+            rest: [0; 3],
+        };
+        let mut request = self.request();
+        request.ifr_ifru.ifru_data = (&raw mut settings).cast();
+        self.ask(SIOCETHTOOL, request)?;
+        Ok(settings.bits_per_second())
+    }
+
     /// What the kernel has counted on it.
     pub(crate) fn counters(&self) -> io::Result<InterfaceCounters> {
         let table = fs::read_to_string("/proc/thread-self/net/dev")?;
-        find_counters(&table, &self.name).ok_or_else(|| io::ErrorKind::NotFound.into())
+        let counters = find_counters(&table, &self.name).ok_or(io::ErrorKind::NotFound)?;
+        let carrier = carrier_of(self.index)?;
+        Ok(InterfaceCounters {
+            link_losses: u64::from(carrier.losses),
+            is_without_link: !carrier.is_there,
+            ..counters
+        })
     }
 
     /// How many queues frames arrive on; 1 where the driver does not tell.
@@ -167,6 +238,18 @@ impl Interface {
     }
 }
 
+impl LinkSettings {
+    fn bits_per_second(&self) -> Option<u64> {
+        let megabits = u32::from(self.speed_high) << 16 | u32::from(self.speed_low);
+        (!SPEEDS_UNKNOWN.contains(&megabits)).then(|| u64::from(megabits) * 1_000_000)
+    }
+}
+
+/// The speed of an interface's link in bits a second; nothing where there is no hardware, or it does not tell.
+pub fn link_speed(name: &str) -> Option<u64> {
+    Interface::find(name)?.speed().ok().flatten()
+}
+
 /// A request about an interface that need not exist; `None` where none can have this name.
 pub(crate) fn request_about(name: &str) -> Option<libc::ifreq> {
     let mut request = empty_request();
@@ -182,13 +265,6 @@ fn empty_request() -> libc::ifreq {
     unsafe { mem::zeroed() }
 }
 
-/// Reads a line of `/proc/net/if_inet6`: address, index, prefix length, scope, flags, name.
-fn has_global_address(line: &str, name: &str) -> bool {
-    const SCOPE_LINK: &str = "20";
-    let columns: Vec<&str> = line.split_whitespace().collect();
-    matches!(columns[..], [_, _, _, scope, _, of] if of == name && scope != SCOPE_LINK)
-}
-
 /// Reads the line of an interface in `/proc/net/dev`: eight columns of what arrived, then eight of what was sent.
 fn find_counters(table: &str, name: &str) -> Option<InterfaceCounters> {
     let line = table
@@ -200,6 +276,7 @@ fn find_counters(table: &str, name: &str) -> Option<InterfaceCounters> {
         receive_dropped: *columns.get(3)?,
         sent: *columns.get(9)?,
         send_dropped: *columns.get(11)?,
+        ..InterfaceCounters::default()
     })
 }
 
@@ -217,25 +294,40 @@ mod tests {
             receive_dropped: 104,
             sent: 110,
             send_dropped: 112,
+            ..InterfaceCounters::default()
         };
         assert_eq!(find_counters(table, "eth1"), Some(expected));
         assert_eq!(find_counters(table, "eth"), None);
     }
 
     #[test]
-    fn link_local_addresses_do_not_count() {
-        let line = |scope| format!("20010db8000000000000000000000001 02 40 {scope} 80     eth0");
-        assert!(has_global_address(&line("00"), "eth0"));
-        assert!(!has_global_address(&line("20"), "eth0"));
-        assert!(!has_global_address(&line("00"), "eth1"));
-        assert!(!has_global_address("", "eth0"));
-        assert!(Interface::find("lo").is_some_and(|lo| !lo.is_up().is_ok_and(|up| up) || lo.has_address()));
-    }
-
-    #[test]
     fn the_driver_answer_has_the_size_of_the_kernel_structure() {
         assert_eq!(mem::size_of::<DriverInfo>(), 196);
         assert_eq!(mem::size_of::<Channels>(), 36);
+        assert_eq!(mem::size_of::<LinkSettings>(), 44);
+        assert_eq!(mem::offset_of!(LinkSettings, speed_low), 12);
+        assert_eq!(mem::offset_of!(LinkSettings, speed_high), 28);
+    }
+
+    #[test]
+    fn speeds_are_read_and_unknown_ones_are_not() {
+        let settings = |speed_low, speed_high| LinkSettings {
+            command: 0,
+            modes: [0; 2],
+            speed_low,
+            modes_in_use: [0; 6],
+            most_frames: [0; 2],
+            speed_high,
+            crossing: [0; 2],
+            rest: [0; 3],
+        };
+        assert_eq!(settings(1000, 0).bits_per_second(), Some(1_000_000_000));
+        assert_eq!(settings(0x86a0, 1).bits_per_second(), Some(100_000_000_000));
+        for (low, high) in [(0, 0), (0xffff, 0xffff), (0xffff, 0)] {
+            assert_eq!(settings(low, high).bits_per_second(), None);
+        }
+        assert_eq!(link_speed("lo"), None);
+        assert_eq!(link_speed("brimful-absent"), None);
     }
 
     #[test]

@@ -13,9 +13,11 @@
 //! by a status word (`packet`) or by the rings (`xdp`, `memory`, `ring`). Every block says what it relies on.
 #![allow(unsafe_code)]
 
+mod claim;
 mod error;
 mod fault;
 mod interface;
+mod links;
 mod loopback;
 mod memory;
 mod open;
@@ -31,15 +33,17 @@ mod system;
 mod tap;
 mod xdp;
 
+pub use claim::{Care, Claim};
 pub use error::OpenError;
 pub use fault::{FaultPlan, Faults, FaultyPort, FaultyReceiver, FaultySender, InjectedFaults};
+pub use interface::link_speed;
 pub use loopback::loopback;
 pub use memory::{MemoryPort, MemoryReceiver, MemorySender, memory_wire};
 pub use open::BackEnd;
 pub use packet::{PacketPort, PacketPortOptions, PacketReceiver, PacketSender};
 pub use pcap::{Capture, CaptureError, CaptureFlaw, CaptureWriter, PcapPort, PcapReceiver, PcapSender, Replay};
 pub use port::{AnyPort, InterfaceCounters, MAX_BURST, Port, ReceiveStatistics, Receiver, SendStatistics, Sender};
-pub use probe::{Attempt, Care, interface_names, try_back_ends};
+pub use probe::{Attempt, Findings, interface_names, try_back_ends};
 pub use processor::processor_cycles;
 pub use random::SplitMix64;
 pub use tap::{TapPort, TapReceiver, TapSender};

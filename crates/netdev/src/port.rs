@@ -47,7 +47,8 @@ pub trait Sender: Send {
     /// When the interface is gone.
     fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>>;
 
-    /// Whether the interface is up and has a carrier.
+    /// Whether the interface is up and has a carrier. For use while frames are sent: the answer costs little and may be a
+    /// second old; [`InterfaceCounters`] tell exactly.
     ///
     /// # Errors
     /// When the interface is gone.
@@ -99,6 +100,10 @@ pub struct InterfaceCounters {
     pub sent: u64,
     /// Frames that were to leave and were thrown away; veth counts here what its peer refused.
     pub send_dropped: u64,
+    /// Times that its link went down.
+    pub link_losses: u64,
+    /// Whether its link is down now.
+    pub is_without_link: bool,
 }
 
 impl<S: Sender + 'static, R: Receiver + 'static> Port<S, R> {

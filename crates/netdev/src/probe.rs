@@ -2,7 +2,7 @@ use std::fs;
 use std::io;
 
 use crate::interface::Interface;
-use crate::{BackEnd, OpenError, PacketPortOptions};
+use crate::{BackEnd, Care, OpenError, PacketPortOptions};
 
 /// Short enough for every back end.
 const FRAME_LEN: usize = 60;
@@ -16,14 +16,13 @@ pub struct Attempt {
     pub obstacle: Option<String>,
 }
 
-/// Whether trying may disturb what an interface is used for: a program that redirects its frames does, and some drivers
-/// restart the link for it.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Care {
-    /// Whoever asks knows what it is used for.
-    TryAll,
-    /// An interface with an address is used by someone.
-    SpareAddresses,
+/// What was found out about an interface.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Findings {
+    /// What somebody uses it for, in words that follow its name: a tester leaves it alone unless it is forced.
+    pub used_for: Option<String>,
+    /// One a back end.
+    pub attempts: Vec<Attempt>,
 }
 
 /// The interfaces of this network namespace but `lo`, in the kernel's order.
@@ -40,24 +39,36 @@ pub fn interface_names() -> io::Result<Vec<String>> {
 }
 
 /// Opens and closes an interface with each back end; makes none.
-pub fn try_back_ends(interface: &str, care: Care) -> Vec<Attempt> {
-    let found = Interface::find(interface);
-    let is_spared = care == Care::SpareAddresses && found.as_ref().is_some_and(Interface::has_address);
-    let obstacle = |back_end| match back_end {
-        _ if found.is_none() => Some(OpenError::NoSuchInterface(interface.to_owned()).to_string()),
-        BackEnd::Xdp(_) if is_spared => Some(format!(
-            "not tried: `{interface}` carries an address, and trying interrupts its traffic; name it to try"
-        )),
-        _ => back_end
-            .open(interface, PacketPortOptions::new(FRAME_LEN))
-            .err()
-            .map(|error| error.to_string()),
+pub fn try_back_ends(name: &str, care: Care) -> Findings {
+    let found = Interface::find(name);
+    let used_for = found
+        .as_ref()
+        .and_then(|interface| interface.use_by_others().ok().flatten());
+    let is_spared = care == Care::SpareUsed && used_for.is_some();
+    let obstacle = |back_end: BackEnd| {
+        let Some(interface) = &found else {
+            return Some(OpenError::NoSuchInterface(name.to_owned()).to_string());
+        };
+        if is_spared && matches!(back_end, BackEnd::Xdp(_)) {
+            return Some(format!(
+                "not tried: `{name}` is in use, and trying interrupts its traffic; name it to try"
+            ));
+        }
+        let is_fit = match back_end {
+            BackEnd::Tap => Ok(()),
+            BackEnd::Packet | BackEnd::Xdp(_) => interface.check_up(),
+        };
+        let opened = is_fit.and_then(|()| back_end.open(name, PacketPortOptions::new(FRAME_LEN)));
+        opened.err().map(|error| error.to_string())
     };
     let attempt = |back_end| Attempt {
         back_end,
         obstacle: obstacle(back_end),
     };
-    BackEnd::ALL.into_iter().map(attempt).collect()
+    Findings {
+        attempts: BackEnd::ALL.into_iter().map(attempt).collect(),
+        used_for,
+    }
 }
 
 #[cfg(test)]
@@ -68,7 +79,10 @@ mod tests {
     #[test]
     fn loopback_has_an_address_and_is_no_tap() {
         assert!(!interface_names().unwrap().contains(&"lo".to_owned()));
-        let attempts = try_back_ends("lo", Care::SpareAddresses);
+        let Findings { used_for, attempts } = try_back_ends("lo", Care::SpareUsed);
+        if used_for.is_none() {
+            return;
+        }
         assert_eq!(attempts.len(), BackEnd::ALL.len());
         for attempt in attempts {
             match attempt.back_end {

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::mem;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr;
 
 /// Turns the return value of a system call into a result.
@@ -12,6 +12,14 @@ pub(crate) fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     } else {
         Ok(result)
     }
+}
+
+/// Opens a socket that no other program inherits.
+pub(crate) fn open_socket(domain: libc::c_int, kind: libc::c_int, protocol: libc::c_int) -> io::Result<OwnedFd> {
+    // SAFETY: takes no pointers.
+    let descriptor = check(unsafe { libc::socket(domain, kind | libc::SOCK_CLOEXEC, protocol) })?;
+    // SAFETY: the descriptor is new and nobody else's.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
 /// Sets a socket option whose kernel type is `T`.

@@ -109,6 +109,7 @@ fn seen_from_here(counters: InterfaceCounters) -> InterfaceCounters {
         receive_dropped: counters.send_dropped,
         sent: counters.received,
         send_dropped: counters.receive_dropped,
+        ..counters
     }
 }
 

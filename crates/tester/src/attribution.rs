@@ -21,6 +21,8 @@ impl Counted {
                 receive_dropped: now.receive_dropped.saturating_sub(then.receive_dropped),
                 sent: now.sent.saturating_sub(then.sent),
                 send_dropped: now.send_dropped.saturating_sub(then.send_dropped),
+                link_losses: now.link_losses.saturating_sub(then.link_losses),
+                is_without_link: now.is_without_link,
             });
         Self {
             sender: SendStatistics {
@@ -33,6 +35,12 @@ impl Counted {
             },
             interface,
         }
+    }
+
+    /// Whether the link was down at some time, however short.
+    pub(crate) fn lost_its_link(&self) -> bool {
+        self.interface
+            .is_some_and(|interface| interface.is_without_link || interface.link_losses > 0)
     }
 
     /// Frames that arrived on the interface and did not reach whoever reads the port.

@@ -14,6 +14,7 @@ mod early_stop;
 mod exchange;
 mod histogram;
 mod lane;
+mod machine;
 mod outcome;
 mod pacing;
 mod profile;

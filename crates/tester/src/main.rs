@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use brimful_netdev::{AnyPort, Attachment, BackEnd, FaultyPort, OpenError, PacketPortOptions};
+use brimful_netdev::{AnyPort, Attachment, BackEnd, Care, Claim, FaultyPort, OpenError, PacketPortOptions, link_speed};
 use brimful_tester::{Clock, MonotonicClock, Tester, serve, stay_on};
 use clap::Parser;
 
@@ -48,6 +48,7 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     let stop = Arc::new(AtomicBool::new(false));
     process::die_with_parent()?;
     process::stop_on_signals(&stop)?;
+    let _claims = claim_interfaces(settings)?;
     let (ports, back_end) = open_ports(settings)?;
     if settings.raise_priority {
         process::raise_priority();
@@ -69,11 +70,24 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     .with_ramp_up(settings.ramp_up);
     let input = BufReader::new(io::stdin());
     let mut output = io::stdout().lock();
-    match serve(&mut tester, &settings.description(back_end), input, &mut output, &stop) {
+    let speeds = [0, 1].map(|port| link_speed(&settings.port_names[port]));
+    let description = settings.description(back_end, speeds);
+    match serve(&mut tester, &description, input, &mut output, &stop) {
         // Whoever listened is gone: the same as the end of the input.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => Ok(result?),
     }
+}
+
+/// Makes sure that nobody is disturbed. A TAP has its own end for the tester, and one tester at most.
+fn claim_interfaces(settings: &Settings) -> Result<Vec<Claim>, OpenError> {
+    if settings.back_end == Some(BackEnd::Tap) {
+        return Ok(Vec::new());
+    }
+    let claims = settings.port_names.iter().map(|name| Claim::new(name, settings.care));
+    let claims: Vec<_> = claims.collect::<Result<_, _>>()?;
+    claims.iter().try_for_each(Claim::await_carrier)?;
+    Ok(claims)
 }
 
 /// Both ports, and the way into the kernel that they take.
@@ -94,7 +108,11 @@ fn open_ports(settings: &Settings) -> Result<Opened, Box<dyn std::error::Error>>
     match settings.back_end {
         Some(back_end) => Ok(open(back_end)?),
         // The faster one, unless these interfaces or this user cannot; what AF_PACKET says then is the better advice.
-        None if settings.profile.vlan.is_none() => Ok(open(FASTEST).or_else(|_| open(BackEnd::Packet))?),
+        None if settings.profile.vlan.is_none() => Ok(open(FASTEST).or_else(|error| match error {
+            // Somebody else's program takes frames away before AF_PACKET sees them.
+            OpenError::XdpInUse(_) | OpenError::OtherXdpProgram(_) if settings.care == Care::SpareUsed => Err(error),
+            _ => open(BackEnd::Packet),
+        })?),
         None => Ok(open(BackEnd::Packet)?),
     }
 }

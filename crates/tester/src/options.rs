@@ -2,7 +2,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::thread;
 
 use brimful_frame::{MacAddress, VlanTag};
-use brimful_netdev::BackEnd;
+use brimful_netdev::{BackEnd, Care};
 use brimful_tester::{
     Addressing, Description, Directions, Endpoint, FrameSizes, MAX_FLOWS, PacingBounds, Pair, Profile, Threads, Timing,
 };
@@ -24,6 +24,8 @@ const MAC: [MacAddress; 2] = [
     MacAddress([0x02, b'b', b'r', b'i', 0x00, 0x0a]),
     MacAddress([0x02, b'b', b'r', b'i', 0x00, 0x0b]),
 ];
+/// Bytes of preamble, start delimiter and inter-frame gap, beside the frame check sequence.
+const WIRE_OVERHEAD: usize = 20;
 /// Shorter trials are mostly start and end.
 const MIN_DURATION_S: f64 = 0.05;
 
@@ -38,9 +40,13 @@ pub(crate) struct Options {
     #[arg(long = "port", value_name = "INTERFACE", required_unless_present = "list_back_ends")]
     pub(crate) ports: Vec<String>,
     /// Say which back ends work on each --port, or on each interface there is, and why the others do not; then end.
-    /// Opens and closes them. Interfaces with an address are spared by XDP unless they are named.
+    /// Opens and closes them. Interfaces in use are spared by XDP unless they are named.
     #[arg(long)]
     pub(crate) list_back_ends: bool,
+    /// Take interfaces that are in use as well: that carry an address or a default route, belong to a bridge or the like,
+    /// or have a program of somebody else's. Their traffic will suffer.
+    #[arg(long)]
+    force: bool,
     /// Bytes of a frame, frame check sequence included, or `imix`: 7 x 64, 4 x 594, 1 x 1518.
     #[arg(long, value_name = "BYTES|imix", default_value = "64")]
     frame_size: FrameSizes,
@@ -135,6 +141,7 @@ pub(crate) struct Settings {
     pub(crate) timing: Timing,
     pub(crate) ramp_up: Nanoseconds,
     pub(crate) back_end: Option<BackEnd>,
+    pub(crate) care: Care,
     pub(crate) faults: Vec<FaultRequest>,
     /// Of the sending and the receiving thread, or of the only one.
     pub(crate) processors: Vec<usize>,
@@ -187,6 +194,7 @@ impl Options {
             },
             ramp_up: self.ramp_up,
             back_end: self.back_end,
+            care: if self.force { Care::TakeAll } else { Care::SpareUsed },
             faults: self.faults,
             processors: self.cpus,
             raise_priority: self.priority == Priority::High,
@@ -276,24 +284,27 @@ impl Settings {
         }
     }
 
-    pub(crate) fn description(&self, back_end: BackEnd) -> Description {
+    /// `speeds` are those of the links in bits a second, where they are known.
+    pub(crate) fn description(&self, back_end: BackEnd, speeds: [Option<u64>; 2]) -> Description {
         let wait = self.timing.straggler_wait;
+        let line_rates = speeds.map(|speed| speed.map(|speed| line_rate(speed, &self.sizes)));
+        let promised = self.max_load.map(Load::per_second);
         Description {
             name: "brimful-tester",
             load_unit: "frames/s",
             load_scope: "per interface and direction",
             conversion_factor: self.profile.directions.pairs().len() as u32,
             contract: format!("a frame is lost when it has not arrived intact within {wait} after the end of sending"),
-            max_load: self.max_load.map(Load::per_second),
+            max_load: line_rates.into_iter().chain([promised]).flatten().reduce(f64::min),
             min_duration_s: MIN_DURATION_S,
             can_stop_early: true,
             can_calibrate: true,
             tells_delay: true,
-            traffic: self.traffic(back_end),
+            traffic: self.traffic(back_end, line_rates),
         }
     }
 
-    fn traffic(&self, back_end: BackEnd) -> Map<String, Value> {
+    fn traffic(&self, back_end: BackEnd, line_rates: [Option<f64>; 2]) -> Map<String, Value> {
         let profile = &self.profile;
         let port = |index: usize| {
             let endpoint = profile.endpoints[index];
@@ -303,6 +314,7 @@ impl Settings {
                 "next_hop_mac": endpoint.next_hop.map(|mac| mac.to_string()),
                 "source_ip": profile.addressing.source(index),
                 "destination_ip": profile.addressing.destination(index),
+                "line_rate_fps": line_rates[index],
             })
         };
         let traffic = json!({
@@ -337,6 +349,12 @@ impl Settings {
         }
         fields
     }
+}
+
+/// Frames a second of these sizes in turn at most, by the bits a second of the link.
+fn line_rate(speed: u64, sizes: &[usize]) -> f64 {
+    let bits: usize = sizes.iter().map(|size| (size + WIRE_OVERHEAD) * 8).sum();
+    speed as f64 * sizes.len() as f64 / bits as f64
 }
 
 fn pair<T: Copy>(option: &str, values: &[T]) -> Result<Option<[T; 2]>, String> {
@@ -385,7 +403,7 @@ mod tests {
     #[test]
     fn defaults_describe_themselves() {
         let settings = settings(&["--port", "a", "--port", "b"]).unwrap();
-        let description = settings.description(BackEnd::Packet);
+        let description = settings.description(BackEnd::Packet, [None; 2]);
         assert_eq!(description.conversion_factor, 2);
         assert_eq!(description.traffic["ports"][1]["source_ip"], "198.19.0.2");
         assert_eq!(description.traffic["frame_sizes"], json!([64]));
@@ -394,10 +412,35 @@ mod tests {
     }
 
     #[test]
+    fn the_link_limits_the_load_where_its_speed_is_known() {
+        const GIGABIT: Option<u64> = Some(1_000_000_000);
+        let described = |more: &[&str], speeds| {
+            let arguments = [&["--port", "a", "--port", "b"], more].concat();
+            settings(&arguments).unwrap().description(BackEnd::Packet, speeds)
+        };
+        let near = |found: &Value, expected: f64| (found.as_f64().unwrap() - expected).abs() < 1.0;
+        let slow_side = described(&[], [GIGABIT, Some(100_000_000)]);
+        let ports = &slow_side.traffic["ports"];
+        assert!(near(&ports[0]["line_rate_fps"], 1_488_095.0), "{ports}");
+        assert!(near(&ports[1]["line_rate_fps"], 148_809.5), "{ports}");
+        assert!(near(&slow_side.max_load.into(), 148_809.5));
+        let promised = described(&["--max-load", "1000"], [GIGABIT, None]);
+        assert_eq!(promised.max_load, Some(1000.0));
+        assert!(promised.traffic["ports"][1]["line_rate_fps"].is_null());
+        assert_eq!(described(&[], [None; 2]).max_load, None);
+        // Twelve frames of 4342 bytes with 240 bytes between them.
+        let mix = described(&["--frame-size=imix"], [GIGABIT, None]);
+        assert!(near(&mix.max_load.into(), 1e9 * 12.0 / (4582.0 * 8.0)));
+    }
+
+    #[test]
     fn faults_are_in_the_record() {
         let fault = "a/send:drop=0.5";
         let settings = settings(&["--port", "a", "--port", "b", "--fault", fault]).unwrap();
-        assert_eq!(settings.description(BackEnd::Packet).traffic["faults"], json!([fault]));
+        assert_eq!(
+            settings.description(BackEnd::Packet, [None; 2]).traffic["faults"],
+            json!([fault])
+        );
     }
 
     #[test]
@@ -405,7 +448,11 @@ mod tests {
         let text = "--port a --port b --ip 6 --ip=4 --source-ip 10.0.0.1 --destination-ip 10.1.0.1 \
                     --source-ip 10.1.0.1 --destination-ip 10.0.0.9";
         let arguments: Vec<_> = text.split_whitespace().collect();
-        let ports = settings(&arguments).unwrap().description(BackEnd::Packet).traffic["ports"].clone();
+        let ports = settings(&arguments)
+            .unwrap()
+            .description(BackEnd::Packet, [None; 2])
+            .traffic["ports"]
+            .clone();
         assert_eq!(
             (&ports[0]["source_ip"], &ports[0]["destination_ip"]),
             (&json!("10.0.0.1"), &json!("10.1.0.1"))

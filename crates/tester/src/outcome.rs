@@ -29,6 +29,8 @@ pub enum Outcome {
     Invalid {
         /// What happened, with the figure.
         reason: String,
+        /// Whether the sender did not keep its schedule: it had too little of a processor, or too much to send.
+        is_off_schedule: bool,
         /// What was seen nevertheless.
         report: TrialReport,
     },
@@ -58,6 +60,7 @@ impl Evidence<'_> {
         match end {
             End::Interrupted => return Outcome::Interrupted,
             End::LinkDown(port) => return self.link_down(port),
+            End::WrongClock(flaw) => return self.invalid(flaw.to_string()),
             End::Schedule | End::Loss => {}
         }
         if let Some(reason) = spoiled {
@@ -65,7 +68,11 @@ impl Evidence<'_> {
         }
         for Lane { sending, .. } in self.lanes {
             if let Err(spoiled) = sending.pacing.verdict(bounds, end == End::Loss) {
-                return self.invalid(format!("{}: {spoiled}", self.names[sending.from]));
+                return Outcome::Invalid {
+                    reason: format!("{}: {spoiled}", self.names[sending.from]),
+                    is_off_schedule: true,
+                    report: self.report(false),
+                };
             }
         }
         let report = self.report(end == End::Loss);
@@ -84,8 +91,11 @@ impl Evidence<'_> {
     }
 
     fn invalid(&self, reason: String) -> Outcome {
-        let report = self.report(false);
-        Outcome::Invalid { reason, report }
+        Outcome::Invalid {
+            reason,
+            is_off_schedule: false,
+            report: self.report(false),
+        }
     }
 
     fn report(&self, stopped_early: bool) -> TrialReport {

@@ -85,6 +85,8 @@ pub struct PacingReport {
     pub lateness_p999_s: f64,
     /// Share of sent frames that were more than 1 ms late.
     pub late_share: f64,
+    /// By what share the mean rate from the first frame to the last was above the load; absent for a single frame.
+    pub rate_error: Option<f64>,
     /// The longest time for which the sender was away while frames were due.
     pub longest_stall_s: f64,
     /// Whole windows of 10 ms.
@@ -103,6 +105,8 @@ pub struct PacingRecord {
     schedule: Schedule,
     sent: u64,
     late: u64,
+    /// Of the first frame and of the last that was sent.
+    end_lateness: Option<[Nanoseconds; 2]>,
     lateness: TimeHistogram,
     last_turn: Nanoseconds,
     longest_stall: Nanoseconds,
@@ -119,6 +123,7 @@ impl PacingRecord {
             schedule,
             sent: 0,
             late: 0,
+            end_lateness: None,
             lateness: TimeHistogram::new(),
             last_turn: schedule.start(),
             longest_stall: Nanoseconds::ZERO,
@@ -142,7 +147,9 @@ impl PacingRecord {
     /// Frames from `first` on were sent.
     pub fn sent(&mut self, now: Nanoseconds, first: u64, count: u64) {
         for index in first..first + count {
-            self.lateness.record(now.saturating_sub(self.schedule.due(index)));
+            let lateness = now.saturating_sub(self.schedule.due(index));
+            self.lateness.record(lateness);
+            self.end_lateness.get_or_insert([lateness; 2])[1] = lateness;
         }
         let due_long_ago = self.schedule.due_by(now.saturating_sub(LATE_FRAME));
         self.late += due_long_ago.saturating_sub(first).min(count);
@@ -187,12 +194,20 @@ impl PacingRecord {
             lateness_p99_s: self.lateness.percentile(990).as_seconds(),
             lateness_p999_s: self.lateness.percentile(999).as_seconds(),
             late_share: self.late as f64 / self.sent.max(1) as f64,
+            rate_error: self.rate_error(),
             longest_stall_s: self.longest_stall.as_seconds(),
             windows: self.window,
             off_windows: self.off_windows,
             lowest_window: self.window_range.map(|range| range.0),
             highest_window: self.window_range.map(|range| range.1),
         }
+    }
+
+    fn rate_error(&self) -> Option<f64> {
+        let [first, last] = self.end_lateness?.map(Nanoseconds::as_seconds);
+        let schedule = self.schedule;
+        let due = schedule.due(self.sent - 1).saturating_sub(schedule.due(0)).as_seconds();
+        (self.sent > 1).then(|| due / (due + last - first) - 1.0)
     }
 
     /// Judges every window that is over by `now` and lies within the sending phase.
@@ -261,6 +276,22 @@ mod tests {
         assert!(report.late_share <= 0.0, "{report:?}");
         assert!(report.max_lateness_s <= 5e-6);
         assert_eq!(report.lowest_window, Some(1.0));
+    }
+
+    #[test]
+    fn the_mean_rate_is_that_from_the_first_frame_to_the_last() {
+        let rate_error = |end: u64| {
+            // 100 frames, 10 ms apart; the last one 10 ms late.
+            let turns = (0..100).map(|index| index * 10_000).filter(|&time| time < 990_000);
+            record(100.0, 1.0, turns.chain([end]).map(|time| time * US))
+                .report()
+                .rate_error
+        };
+        assert_eq!(rate_error(990_000), Some(0.0));
+        let slow = rate_error(999_900).unwrap();
+        assert!((slow - (1.0 / 1.01 - 1.0)).abs() < 1e-6, "{slow}");
+        assert_eq!(record(1.0, 1.0, std::iter::once(0)).report().rate_error, None);
+        assert_eq!(record(1.0, 1.0, std::iter::empty()).report().rate_error, None);
     }
 
     #[test]

@@ -134,6 +134,9 @@ pub enum Reply {
         id: Value,
         /// What happened.
         invalid: String,
+        /// What may help where repeating does not.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        hint: Option<String>,
         /// Each direction apart.
         directions: Vec<DirectionReport>,
         /// What it cost the tester, each thread apart.
@@ -157,11 +160,12 @@ impl Reply {
         let MeasureRequest { id, detail, .. } = request;
         match outcome {
             Outcome::Counted(report) => Some(Self::counted(id, as_asked(report, detail))),
-            Outcome::Invalid { reason, report } => {
+            Outcome::Invalid { reason, report, .. } => {
                 let report = as_asked(report, detail);
                 Some(Self::Invalid {
                     id,
                     invalid: reason,
+                    hint: None,
                     directions: report.directions,
                     cost: report.costs,
                     warnings: report.warnings,
@@ -169,6 +173,15 @@ impl Reply {
             }
             Outcome::Interrupted => None,
         }
+    }
+
+    /// The same with a hint, where it is an invalid trial.
+    #[must_use]
+    pub(crate) fn with_hint(mut self, text: String) -> Self {
+        if let Self::Invalid { hint, .. } = &mut self {
+            *hint = Some(text);
+        }
+        self
     }
 
     fn counted(id: Value, report: TrialReport) -> Self {

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use brimful_netdev::{Receiver, Sender};
 
-use crate::{Clock, Description, MeasureRequest, Reply, Request, Tester};
+use crate::machine::Machine;
+use crate::{Clock, Description, MeasureRequest, Outcome, Reply, Request, Tester};
 
 /// How late a signal is noticed while nothing is asked.
 const SIGNAL_POLL: Duration = Duration::from_millis(20);
@@ -90,8 +91,16 @@ fn measure<S: Sender, R: Receiver, C: Clock>(
     tester: &mut Tester<'_, S, R, C>,
     request: MeasureRequest,
 ) -> Option<Reply> {
+    let machine = Machine::watch();
     let error = match request.plan() {
         Ok(plan) => match tester.measure(&plan) {
+            Ok(
+                outcome @ Outcome::Invalid {
+                    is_off_schedule: true, ..
+                },
+            ) => {
+                return Some(Reply::of_trial(request, outcome)?.with_hint(machine.hint()));
+            }
             Ok(outcome) => return Reply::of_trial(request, outcome),
             Err(error) => format!("a port failed: {error}"),
         },

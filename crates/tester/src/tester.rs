@@ -7,6 +7,7 @@ use brimful_netdev::{Port, Receiver, Sender};
 use brimful_trial::{Load, Nanoseconds, Ratio};
 
 use crate::attribution::Counted;
+use crate::clock::ClockWatch;
 use crate::exchange::Exchange;
 use crate::lane::Lane;
 use crate::outcome::Evidence;
@@ -130,6 +131,10 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             return Ok(self.evidence(&[], 0).link_down(port));
         }
         let before = self.counted(ReadFirst::Port)?;
+        if let Some(port) = (0..2).find(|&port| before[port].interface.is_some_and(|counters| counters.is_without_link))
+        {
+            return Ok(self.evidence(&[], 0).link_down(port));
+        }
         let (pairs, timing, threads) = (self.profile.directions.pairs(), self.timing, self.threads);
         let sending_plan = SendingPlan {
             pairs,
@@ -141,7 +146,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         trial.learn()?;
         trial.receiving.lanes = Lane::receiving(pairs, plan);
         let mut end = trial.send(&sending_plan, threads)?;
-        let end_of_sending = trial.clock.now();
+        let end_of_sending = trial.now();
         let mut left_behind = [0; 2];
         if end != End::Interrupted {
             left_behind = trial.flush()?;
@@ -152,12 +157,19 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             let over = end_of_sending + timing.rest_after_stop;
             end = trial.rest(over)?.unwrap_or(end);
         }
+        if let (Some(flaw), true) = (trial.watch.flaw(), end != End::Interrupted) {
+            end = End::WrongClock(flaw);
+        }
         let costs = trial.costs(threads);
         let Trial { sending, receiving, .. } = trial;
         let (sending, receiving, stale) = (sending.lanes, receiving.lanes, receiving.stale);
         let mut lanes = Lane::join(sending, receiving);
         let during = self.settle(&mut lanes, &before)?;
-        let spoiled = self.unseen(&during).or_else(|| self.unsent(left_behind));
+        if let (Some(port), End::Schedule | End::Loss) = (port_without_link(&mut self.senders)?, end) {
+            end = End::LinkDown(port);
+        }
+        let spoiled = self.flapped(&during).or_else(|| self.unseen(&during));
+        let spoiled = spoiled.or_else(|| self.unsent(left_behind));
         let spoiled = spoiled.or_else(|| self.lost_before_sent(&lanes));
         let evidence = Evidence {
             costs,
@@ -208,6 +220,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             receiving: ReceivingSide::new(&mut self.receivers, &self.stations, early_stop, exchange, self.trial),
             exchange,
             clock: &self.clock,
+            watch: ClockWatch::default(),
             stop: self.stop,
         }
     }
@@ -245,6 +258,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
     /// than was lost gets time: some network cards update their counters late.
     fn settle(&mut self, lanes: &mut [Lane], before: &[Counted; 2]) -> io::Result<[Counted; 2]> {
         let deadline = self.clock.now() + COUNTER_WAIT;
+        let mut watch = ClockWatch::default();
         loop {
             let after = self.counted(ReadFirst::Interface)?;
             let during = [0, 1].map(|port| after[port].since(&before[port]));
@@ -252,11 +266,23 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
                 lane.settle(&during);
             }
             let is_complete = lanes.iter().all(|lane| lane.lost_before_sent() == 0);
-            if is_complete || self.stop.load(Ordering::Relaxed) || self.clock.now() >= deadline {
+            if is_complete || self.stop.load(Ordering::Relaxed) {
+                return Ok(during);
+            }
+            let now = self.clock.now();
+            if now >= deadline || watch.look(now).is_some() {
                 return Ok(during);
             }
             self.clock.sleep(WINDOW);
+            watch.note_nap();
         }
+    }
+
+    /// Why frames may have been lost that neither device nor tester has lost.
+    fn flapped(&self, during: &[Counted; 2]) -> Option<String> {
+        let port = (0..2).find(|&port| during[port].lost_its_link())?;
+        let name = self.senders[port].name();
+        Some(format!("the link of {name} went down during the trial"))
     }
 
     /// Why what the tester has received is not all that there was to receive.

@@ -10,6 +10,7 @@ use std::thread;
 use brimful_netdev::{Receiver, Sender};
 use brimful_trial::Nanoseconds;
 
+use crate::clock::{ClockFlaw, ClockWatch};
 use crate::exchange::Exchange;
 use crate::receiving_side::{Arriving, ReceivingSide};
 use crate::sending::SendingLane;
@@ -27,6 +28,8 @@ const ON_THE_WAY: Nanoseconds = Nanoseconds(20_000_000);
 /// Pauses of the processor, a microsecond at most, after a look of the receiving thread at empty rings: each look takes
 /// cache lines away from the thread that sends, and from what shares a core with it.
 const IDLE_PAUSES: u32 = 16;
+/// What a clock that cannot be right is taken to read: all waiting is over then.
+const END_OF_TIME: Nanoseconds = Nanoseconds(u64::MAX / 2);
 /// How long a driver may take to give back frames after the end of sending.
 pub(crate) const FLUSH_WAIT: Nanoseconds = Nanoseconds(100_000_000);
 
@@ -36,6 +39,7 @@ pub(crate) struct Trial<'t, S, R, C> {
     pub(crate) receiving: ReceivingSide<'t, R>,
     pub(crate) exchange: &'t Exchange,
     pub(crate) clock: &'t C,
+    pub(crate) watch: ClockWatch,
     /// Whether all is called off.
     pub(crate) stop: &'t AtomicBool,
 }
@@ -46,6 +50,7 @@ pub(crate) enum End {
     Schedule,
     Loss,
     LinkDown(usize),
+    WrongClock(ClockFlaw),
     Interrupted,
 }
 
@@ -62,8 +67,8 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
     /// Shows both addresses to the device and waits until it has forwarded a frame each way.
     pub(crate) fn learn(&mut self) -> io::Result<()> {
         self.sending.announce()?;
-        let deadline = self.clock.now() + LEARNING_WAIT;
-        while self.receiving.learnt != [true; 2] && self.clock.now() < deadline && !self.is_stopped() {
+        let deadline = self.now() + LEARNING_WAIT;
+        while self.receiving.learnt != [true; 2] && self.now() < deadline && !self.is_stopped() {
             self.attend(Arriving::Outside, true)?;
         }
         Ok(())
@@ -94,6 +99,9 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
         self.sending.begin(plan, clock.now())?;
         loop {
             let now = clock.now();
+            if let Some(flaw) = self.watch.look(now) {
+                return Ok(End::WrongClock(flaw));
+            }
             self.sending.work.begin_turn(now);
             let sent = match self.sending.turn(clock, now)? {
                 Turn::Handled(frames) => frames,
@@ -106,6 +114,7 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
             self.sending.work.add(sent, received);
             if sent + received == 0 && self.sending.may_rest(now) && !self.expects_frames(now) {
                 clock.sleep(NAP);
+                self.watch.note_nap();
             }
         }
     }
@@ -116,9 +125,10 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
             receiving,
             exchange,
             clock,
+            watch,
             ..
         } = self;
-        let (exchange, clock) = (*exchange, *clock);
+        let (exchange, clock, mut watch) = (*exchange, *clock, *watch);
         thread::scope(|scope| {
             let sending_thread = scope.spawn(move || {
                 let _told = TellsTheEnd(exchange);
@@ -126,9 +136,15 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
                 sending.begin(plan, clock.now())?;
                 while !exchange.is_called_off() {
                     let now = clock.now();
+                    if let Some(flaw) = watch.look(now) {
+                        return Ok(Some(End::WrongClock(flaw)));
+                    }
                     sending.work.begin_turn(now);
                     match sending.turn(clock, now)? {
-                        Turn::Handled(0) if sending.may_rest(now) => clock.sleep(NAP),
+                        Turn::Handled(0) if sending.may_rest(now) => {
+                            clock.sleep(NAP);
+                            watch.note_nap();
+                        }
                         Turn::Handled(frames) => sending.work.add(frames, 0),
                         Turn::Over(end) => return Ok(Some(end)),
                     }
@@ -146,9 +162,9 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
 
     /// Waits until all frames have left and gives how many have not, of each port.
     pub(crate) fn flush(&mut self) -> io::Result<[usize; 2]> {
-        let deadline = self.clock.now() + FLUSH_WAIT;
+        let deadline = self.now() + FLUSH_WAIT;
         let mut left_behind = self.sending.flush()?;
-        while left_behind != [0; 2] && self.clock.now() < deadline {
+        while left_behind != [0; 2] && self.now() < deadline {
             left_behind = self.sending.flush()?;
         }
         self.sending.settle_refused()?;
@@ -161,7 +177,7 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
             if self.is_stopped() {
                 return Ok(Some(End::Interrupted));
             }
-            let now = self.clock.now();
+            let now = self.now();
             if now >= deadline {
                 // What has arrived by the deadline counts, however late it is fetched.
                 self.receiving.receive_backlog(self.clock, Arriving::Straggling)?;
@@ -175,7 +191,7 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
 
     /// A stopped trial ends in the middle of a disturbance; the next one should not start there.
     pub(crate) fn rest(&mut self, deadline: Nanoseconds) -> io::Result<Option<End>> {
-        while self.clock.now() < deadline {
+        while self.now() < deadline {
             if self.is_stopped() {
                 return Ok(Some(End::Interrupted));
             }
@@ -190,8 +206,15 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
         self.sending.flush()?;
         if self.receiving.receive(self.clock, arriving)? == 0 && may_rest {
             self.clock.sleep(NAP);
+            self.watch.note_nap();
         }
         self.sending.answer()
+    }
+
+    /// The time, as long as the clock can be right.
+    pub(crate) fn now(&mut self) -> Nanoseconds {
+        let now = self.clock.now();
+        self.watch.look(now).map_or(now, |_| END_OF_TIME)
     }
 
     /// Whether a frame may arrive at any moment.

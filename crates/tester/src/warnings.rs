@@ -27,6 +27,9 @@ pub(crate) fn warnings(directions: &[DirectionReport], stale: u64) -> Vec<Warnin
     );
     for direction in directions {
         let DirectionReport { from, to, account, .. } = direction;
+        let is_dead = direction.lost == direction.sent;
+        let what = format!("sent by {from} are all that it sent to {to}: none arrived");
+        warn_of("dead-direction", if is_dead { direction.lost } else { 0 }, &what);
         let lost = account.map_or(LostBy::default(), |account| account.lost);
         for (count, what) in [
             (lost.tester_send, format!("before {from} sent them")),

@@ -281,6 +281,113 @@ fn a_missing_interface_is_one_clear_line() {
     assert!(message.contains("absent-a"), "{message}");
 }
 
+/// Exit code of a shell that could not make what a test is about.
+const NOT_PREPARED: i32 = 98;
+
+/// What the program says over two joined ports of which something was made, and its exit code.
+fn refusal_after(preparation: &str, more: &[&str]) -> Option<(Option<i32>, String)> {
+    let script = format!("{JOINED_PORTS}; ip link set lo up; {preparation} || exit {NOT_PREPARED}; exec \"$@\"");
+    let command = [unshare()?, &["sh", "-c", &script, "sh", PROGRAM], &on_both(more)].concat();
+    let output = Command::new(command[0])
+        .args(&command[1..])
+        .stdin(Stdio::null())
+        .output()
+        .expect("unshare worked a moment ago");
+    assert!(output.stdout.is_empty());
+    Some((
+        output.status.code(),
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+    ))
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "says why a case is skipped")]
+fn interfaces_in_use_are_taken_by_force_only() {
+    'cases: for (preparation, expected) in [
+        ("ip addr add 192.0.2.1/24 dev tb", "`tb` carries the address 192.0.2.1"),
+        (
+            "ip addr add 2001:db8::1/64 dev ta nodad",
+            "`ta` carries the address 2001:db8::1",
+        ),
+        (
+            "ip link add br0 type bridge && ip link set tb master br0",
+            "`tb` is a port of `br0`",
+        ),
+        (
+            "ip link add link ta name above type macvlan",
+            "`ta` carries the frames of `above`",
+        ),
+        ("ip route add default dev ta", "`ta` has a default route"),
+        ("ip -6 route add default dev tb", "`tb` has a default route"),
+    ] {
+        for back_end in ["--back-end=packet", "--back-end=xdp-native", "--flows=2"] {
+            let Some((code, message)) = refusal_after(preparation, &[back_end]) else {
+                return;
+            };
+            if code == Some(NOT_PREPARED) {
+                eprintln!("skipped: this kernel cannot do `{preparation}`: {message}");
+                continue 'cases;
+            }
+            assert_eq!(
+                (code, message.lines().count()),
+                (Some(3), 1),
+                "{preparation}: {message}"
+            );
+            assert!(message.contains(expected) && message.contains("--force"), "{message}");
+        }
+        let forced = refusal_after(preparation, &["--back-end=packet", "--force"]);
+        assert_eq!(forced, Some((Some(0), String::new())), "{preparation}");
+    }
+}
+
+#[test]
+fn link_local_addresses_are_everybodys() {
+    let Some(result) = refusal_after("ip addr add fe80::1/64 dev ta nodad", &[]) else {
+        return;
+    };
+    assert_eq!(result, (Some(0), String::new()));
+}
+
+#[test]
+fn interfaces_that_carry_nothing_say_what_to_do() {
+    for (preparation, expected) in [
+        ("ip link set ta down", "`ta` is down: `ip link set ta up`"),
+        ("ip link set tb down", "`tb` is down: `ip link set tb up`"),
+        (
+            "ip link add tc type veth peer name td && ip link del ta && ip link set tc name ta && ip link set ta up && \
+             ip link add te type veth peer name tb && ip link set tb up",
+            "`ta` has no carrier",
+        ),
+        ("ip link set ta name tc", "no interface `ta`"),
+    ] {
+        let Some((code, message)) = refusal_after(preparation, &[]) else {
+            return;
+        };
+        assert_eq!(
+            (code, message.lines().count()),
+            (Some(3), 1),
+            "{preparation}: {message}"
+        );
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn one_tester_has_an_interface() {
+    let first = "{ sleep 10 | \"$@\"; } >/dev/null 2>&1 & \
+        for i in $(seq 500); do grep -q brimful-tester /proc/net/unix && break; sleep 0.01; done; true";
+    for force in ["--flows=2", "--force"] {
+        let Some((code, message)) = refusal_after(first, &[force]) else {
+            return;
+        };
+        assert_eq!((code, message.lines().count()), (Some(3), 1), "{message}");
+        assert!(
+            message.contains("`ta`: another brimful-tester measures on it"),
+            "{message}"
+        );
+    }
+}
+
 #[test]
 fn a_small_mtu_says_how_to_raise_it() {
     let Some(mut program) = Program::start(&on_both(&["--frame-size", "9000"])) else {

@@ -9,7 +9,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from brimful.measurers.back_ends import Interface
+    from brimful.measurers.back_ends import BackEnd, Interface
 
 
 @click.command()
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def netdev(interfaces: tuple[str, ...], as_json: bool) -> None:
     """List what can send and receive frames on each INTERFACE, and why the rest cannot.
 
-    Without INTERFACE it is about all there are, and those that carry an address are left alone where trying would
-    interrupt them.
+    Without INTERFACE it is about all there are, and those that are in use, because they carry an address or belong to a
+    bridge, are left alone where trying would interrupt them. The tester takes such an interface with --force only.
     """
     import msgspec
 
@@ -35,11 +35,19 @@ def netdev(interfaces: tuple[str, ...], as_json: bool) -> None:
         click.echo("There is no interface but lo.", err=True)
 
 
+def _verdict(interface: Interface, back_end: BackEnd) -> tuple[str, str]:
+    if not back_end.works:
+        return "no", back_end.obstacle or ""
+    if interface.used_for is not None:
+        return "--force", f"`{interface.interface}` {interface.used_for}"
+    return "yes", ""
+
+
 def _table(found: Sequence[Interface]) -> str:
     rows = [("INTERFACE", "BACK END", "WORKS", "WHY NOT")]
     for interface in found:
         for index, back_end in enumerate(interface.back_ends):
             name = interface.interface if index == 0 else ""
-            rows.append((name, back_end.name, "yes" if back_end.works else "no", back_end.obstacle or ""))
+            rows.append((name, back_end.name, *_verdict(interface, back_end)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)

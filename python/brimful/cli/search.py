@@ -119,6 +119,9 @@ def _checked_strategy(context: click.Context, parameter: click.Parameter, text: 
     help="Internet protocol of all frames.",
 )
 @click.option(
+    "--force", is_flag=True, help="Let brimful-tester take interfaces that are in use; their traffic suffers."
+)
+@click.option(
     "--tester-option", "tester_extra", multiple=True, metavar="OPTION", help="Any further option of brimful-tester."
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Directory of the record. Default: a new one under runs/.")
@@ -221,7 +224,8 @@ def _label(text: str) -> tuple[str, str]:
 
 def _tester_arguments(options: dict[str, Any]) -> list[str]:
     arguments = [f"--{name.replace('_', '-')}={options[name]}" for name in _TESTER_OPTIONS if options[name] is not None]
-    return [*arguments, *options["tester_extra"]]
+    forced = ["--force"] if options["force"] else []
+    return [*arguments, *forced, *options["tester_extra"]]
 
 
 def _write_html(path: Path, target: Path) -> None:

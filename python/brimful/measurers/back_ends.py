@@ -30,6 +30,8 @@ class Interface(msgspec.Struct, frozen=True):
 
     interface: str
     back_ends: list[BackEnd]
+    used_for: str | None = None
+    """What somebody uses it for, in words that follow its name; the tester then takes it with ``--force`` only."""
 
 
 def list_back_ends(interfaces: Sequence[str]) -> list[Interface]:

@@ -3,6 +3,7 @@
 mod bed;
 mod clock;
 mod delays;
+mod honesty;
 mod places;
 mod strays;
 mod trials;

@@ -133,7 +133,7 @@ fn trial_with_faults_at(
     let mut tester = tester.with_threads(threads);
     let (report, reason) = match tester.measure(&plan(20_000.0, None)).expect("a trial") {
         Outcome::Counted(report) => (report, None),
-        Outcome::Invalid { report, reason } => (report, Some(reason)),
+        Outcome::Invalid { report, reason, .. } => (report, Some(reason)),
         Outcome::Interrupted => panic!("nobody calls it off"),
     };
     let tester_receive = tester.receivers_mut()[1].injected();

@@ -1,0 +1,129 @@
+"""How punctual the tester is beside a loop that only looks at the clock, and what it says without its processor.
+
+Each round performs a trial on a wire and runs the bare loop for as long, on the same processor with the same priority,
+so that what else goes on hits both alike; the figures are medians of the rounds, the ratios with lowest and highest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import itertools
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from brimful.lab import Lab, open_lab
+from brimful.measurers.base import InvalidTrialError
+from brimful.measurers.command import CommandMeasurer
+from brimful.measurers.tester import tester_program
+
+ROOT = Path(__file__).resolve().parent.parent
+BUSY_LOOP = ROOT / "target" / "release" / "examples" / "busy_loop"
+LOADS = (10e3, 100e3, 300e3)
+RATE_ERROR_BAR, LATENESS_BAR = 1e-5, 1.5
+HIGHEST_PRIORITY = -20
+HOGS = 8
+"""On the processor of a tester without priority: it has a ninth of the time."""
+HOG_TRIALS = 5
+
+
+def processors(lab: Lab) -> list[int]:
+    """Give what the lab keeps for the tester, the sender's first; the first there is where it keeps none."""
+    words = lab.tester_arguments()
+    kept = [int(value) for word, value in itertools.pairwise(words) if word == "--cpu"]
+    return kept or sorted(os.sched_getaffinity(0))[:1]
+
+
+def open_tester(lab: Lab, *arguments: str) -> CommandMeasurer:
+    command = lab.command([tester_program(), *lab.tester_arguments(), "--direction=uni", *arguments])
+    return CommandMeasurer(command, timeout_s=30, name="brimful-tester")
+
+
+def take_precedence() -> None:
+    """Give a process the place in the queue that the tester gives itself."""
+    os.setsid()
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, HIGHEST_PRIORITY)
+        Path("/proc/self/autogroup").write_text(str(HIGHEST_PRIORITY))
+
+
+def busy_loop(processor: int, load: float, seconds: float) -> dict[str, float]:
+    command = ["taskset", "-c", str(processor), str(BUSY_LOOP), str(load), str(seconds)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, preexec_fn=take_precedence)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+@contextlib.contextmanager
+def hogs(processor: int) -> Iterator[None]:
+    """Keep a processor busy."""
+    command = ["taskset", "-c", str(processor), sys.executable, "-c", "while True: pass"]
+    running = [subprocess.Popen(command) for _ in range(HOGS)]
+    try:
+        yield
+    finally:
+        for hog in running:
+            hog.kill()
+            hog.wait()
+
+
+def pacing_of(tester: CommandMeasurer, load: float, seconds: float) -> tuple[dict[str, Any], bool]:
+    """Perform a trial, and say how its sender kept the schedule and whether the trial counts."""
+    try:
+        directions, counts = tester.measure(load, seconds).directions, True
+    except InvalidTrialError as error:
+        directions, counts = error.reply["directions"], False
+    pacing: dict[str, Any] = directions[0]["pacing"]
+    return pacing, counts
+
+
+def compare(lab: Lab, rounds: int, seconds: float) -> None:
+    print(
+        f"{'load':>8} {'rate error':>11} {'p99 lateness':>13} {'bare loop':>10}   ratio (lowest to highest)   invalid"
+    )
+    for load in LOADS:
+        errors, own, bare, ratios, invalid = [], [], [], [], 0
+        with contextlib.closing(open_tester(lab)) as tester:
+            for _ in range(rounds):
+                pacing, counts = pacing_of(tester, load, seconds)
+                loop = busy_loop(processors(lab)[0], load, seconds)
+                invalid += not counts
+                errors.append(abs(pacing["rate_error"]))
+                own.append(pacing["lateness_p99_s"])
+                bare.append(loop["lateness_p99_s"])
+                ratios.append(own[-1] / bare[-1])
+        print(
+            f"{load:8.0f} {statistics.median(errors):11.5%} {statistics.median(own) * 1e6:10.2f} us"
+            f" {statistics.median(bare) * 1e6:7.2f} us   {statistics.median(ratios):5.2f}"
+            f" ({min(ratios):.2f} to {max(ratios):.2f})        {invalid:5} of {rounds}"
+        )
+    print(f"bars: rate error {RATE_ERROR_BAR:.3%}, ratio {LATENESS_BAR}")
+
+
+def crowd_out(lab: Lab) -> None:
+    """Take the tester's processor from it: all trials must be invalid, none lossy."""
+    with contextlib.closing(open_tester(lab, "--priority=normal")) as tester, hogs(processors(lab)[0]):
+        counts = [pacing_of(tester, LOADS[1], 0.5)[1] for _ in range(HOG_TRIALS)]
+    print(
+        f"beside {HOGS} busy programs on the tester's processor: {counts.count(False)} of {HOG_TRIALS} trials invalid"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--seconds", type=float, default=2.0)
+    arguments = parser.parse_args()
+    with open_lab("wire") as lab:
+        compare(lab, arguments.rounds, arguments.seconds)
+        crowd_out(lab)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,379 @@
+//! What else the interfaces of this network namespace are used for, as the kernel tells over netlink.
+
+use std::ffi::CStr;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::system::open_socket;
+
+/// The kernel sends no more of a dump at once.
+const LARGEST_PART: usize = 32 << 10;
+/// `struct nlmsghdr`, `ifinfomsg` and `ifaddrmsg` of `linux/netlink.h`, `linux/rtnetlink.h` and `linux/if_addr.h`.
+const MESSAGE_HEADER_LEN: usize = 16;
+const LINK_HEADER_LEN: usize = 16;
+const ADDRESS_HEADER_LEN: usize = 8;
+const ATTRIBUTE_HEADER_LEN: usize = 4;
+/// The upper bits of an attribute's type are flags: `NLA_TYPE_MASK`.
+const ATTRIBUTE_TYPE: u16 = 0x3fff;
+/// Interfaces of these kinds send and receive through the one below them. The links of a pair name each other as well.
+const UPPER_KINDS: [&str; 6] = ["vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec"];
+
+/// An interface and its neighbours.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Link {
+    index: i32,
+    name: String,
+    /// The bridge, bond or the like that it is a port of.
+    master: Option<i32>,
+    below: Option<i32>,
+    /// What kind of software it is; nothing for hardware.
+    kind: Option<String>,
+}
+
+/// Whether something is at the other end of an interface, and how often that ended.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Carrier {
+    pub(crate) is_there: bool,
+    pub(crate) losses: u32,
+}
+
+/// All interfaces of this network namespace.
+#[derive(Debug)]
+pub(crate) struct Links(Vec<Link>);
+
+impl Links {
+    /// Asks the kernel.
+    pub(crate) fn read() -> io::Result<Self> {
+        let messages = dump(libc::RTM_GETLINK, LINK_HEADER_LEN)?;
+        Ok(Self(messages.iter().filter_map(|body| parse_link(body)).collect()))
+    }
+
+    /// Whether there is no hardware behind an interface.
+    pub(crate) fn is_software(&self, index: i32) -> bool {
+        self.0.iter().any(|link| link.index == index && link.kind.is_some())
+    }
+
+    /// The interface that has taken this one as a port.
+    pub(crate) fn master_of(&self, index: i32) -> Option<&str> {
+        let master = self.0.iter().find(|link| link.index == index)?.master?;
+        let found = self.0.iter().find(|link| link.index == master);
+        Some(found.map_or("another interface", |link| &link.name))
+    }
+
+    /// An interface whose frames go through this one.
+    pub(crate) fn upper_of(&self, index: i32) -> Option<&str> {
+        let is_upper = |link: &&Link| {
+            link.below == Some(index) && link.kind.as_deref().is_some_and(|kind| UPPER_KINDS.contains(&kind))
+        };
+        self.0.iter().find(is_upper).map(|link| link.name.as_str())
+    }
+}
+
+/// An address by which somebody can be reached through an interface; IPv6 gives a link-local one to everybody.
+pub(crate) fn address_of(index: i32) -> io::Result<Option<IpAddr>> {
+    let messages = dump(libc::RTM_GETADDR, ADDRESS_HEADER_LEN)?;
+    let addresses = messages.iter().filter_map(|body| parse_address(body));
+    let mut reachable = addresses.filter(|&(of, address)| of == index && !is_link_local(address));
+    Ok(reachable.next().map(|(_, address)| address))
+}
+
+/// Whether what belongs nowhere else goes out there, by the text of `/proc/net/route` or `/proc/net/ipv6_route`.
+pub(crate) fn has_default_route(tables: [&str; 2], name: &str) -> bool {
+    const ANY_V4: &str = "00000000";
+    let [v4, v6] = tables.map(|table| table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()));
+    // Interface, destination, gateway, flags, references, uses, metric, mask.
+    let mut v4 = v4.filter(|columns| columns.first() == Some(&name));
+    // Destination and its length, source and its length, gateway, metric, references, uses, flags, interface.
+    let mut v6 = v6.filter(|columns| columns.last() == Some(&name));
+    v4.any(|columns| columns.get(1) == Some(&ANY_V4) && columns.get(7) == Some(&ANY_V4))
+        || v6.any(|columns| columns.get(1) == Some(&"00"))
+}
+
+fn is_link_local(address: IpAddr) -> bool {
+    matches!(address, IpAddr::V6(address) if address.is_unicast_link_local())
+}
+
+/// The carrier of an interface, as its driver has it: the flags of the interface follow up to a second later.
+pub(crate) fn carrier_of(index: i32) -> io::Result<Carrier> {
+    let mut header = [0; LINK_HEADER_LEN];
+    header[4..8].copy_from_slice(&index.to_ne_bytes());
+    let mut socket = ask(libc::RTM_GETLINK, libc::NLM_F_REQUEST, &header)?;
+    let mut bodies = Vec::new();
+    read_part(&mut socket, &mut bodies)?;
+    let carrier = bodies.first().and_then(|body| parse_carrier(body));
+    carrier.ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// The bodies of all messages that answer a question about everything.
+fn dump(question: u16, header_len: usize) -> io::Result<Vec<Vec<u8>>> {
+    let mut socket = ask(question, libc::NLM_F_REQUEST | libc::NLM_F_DUMP, &vec![0; header_len])?;
+    let mut bodies = Vec::new();
+    while !read_part(&mut socket, &mut bodies)? {}
+    Ok(bodies)
+}
+
+fn ask(question: u16, flags: libc::c_int, header: &[u8]) -> io::Result<File> {
+    let mut socket = File::from(open_socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)?);
+    let mut request = vec![0; MESSAGE_HEADER_LEN];
+    let len = (MESSAGE_HEADER_LEN + header.len()) as u32;
+    request[0..4].copy_from_slice(&len.to_ne_bytes());
+    request[4..6].copy_from_slice(&question.to_ne_bytes());
+    request[6..8].copy_from_slice(&(flags as u16).to_ne_bytes());
+    request.extend(header);
+    socket.write_all(&request)?;
+    Ok(socket)
+}
+
+/// Reads what the kernel sends at once and says whether the last message was among it.
+fn read_part(socket: &mut File, bodies: &mut Vec<Vec<u8>>) -> io::Result<bool> {
+    let mut part = vec![0; LARGEST_PART];
+    match socket.read(&mut part)? {
+        0 => Err(io::ErrorKind::UnexpectedEof.into()),
+        len => take_bodies(&part[..len], bodies),
+    }
+}
+
+/// Takes messages apart and says whether the last one was among them.
+fn take_bodies(mut part: &[u8], bodies: &mut Vec<Vec<u8>>) -> io::Result<bool> {
+    while let Some(len) = read_u32(part, 0) {
+        let body = part.get(MESSAGE_HEADER_LEN..len as usize);
+        let Some((body, kind)) = body.zip(read_u16(part, 4)) else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        match libc::c_int::from(kind) {
+            libc::NLMSG_DONE => return Ok(true),
+            libc::NLMSG_ERROR => {
+                let code = read_u32(body, 0).map_or(libc::EIO, |code| code.cast_signed().wrapping_neg());
+                return Err(io::Error::from_raw_os_error(code));
+            }
+            _ => bodies.push(body.to_vec()),
+        }
+        part = part.get(aligned(len as usize)..).unwrap_or_default();
+    }
+    Ok(false)
+}
+
+fn parse_link(body: &[u8]) -> Option<Link> {
+    let mut link = Link {
+        index: read_u32(body, 4)?.cast_signed(),
+        ..Link::default()
+    };
+    for (kind, value) in attributes(body.get(LINK_HEADER_LEN..)?) {
+        match kind {
+            libc::IFLA_IFNAME => link.name = text(value),
+            libc::IFLA_MASTER => link.master = read_u32(value, 0).map(u32::cast_signed),
+            libc::IFLA_LINK => link.below = read_u32(value, 0).map(u32::cast_signed),
+            libc::IFLA_LINKINFO => {
+                let mut details = attributes(value);
+                link.kind = details
+                    .find(|&(kind, _)| kind == libc::IFLA_INFO_KIND)
+                    .map(|(_, name)| text(name));
+            }
+            _ => {}
+        }
+    }
+    Some(link)
+}
+
+/// The carrier, where the message tells; kernels before 4.16 do not count its losses.
+fn parse_carrier(body: &[u8]) -> Option<Carrier> {
+    let (mut is_there, mut losses) = (None, 0);
+    for (kind, value) in attributes(body.get(LINK_HEADER_LEN..)?) {
+        match kind {
+            libc::IFLA_CARRIER => is_there = value.first().map(|&byte| byte != 0),
+            libc::IFLA_CARRIER_DOWN_COUNT => losses = read_u32(value, 0)?,
+            _ => {}
+        }
+    }
+    Some(Carrier {
+        is_there: is_there?,
+        losses,
+    })
+}
+
+/// The interface's index and an address of its own.
+fn parse_address(body: &[u8]) -> Option<(i32, IpAddr)> {
+    let index = read_u32(body, 4)?.cast_signed();
+    let mut address = None;
+    for (kind, value) in attributes(body.get(ADDRESS_HEADER_LEN..)?) {
+        // Where both ends of a link are told, `IFA_ADDRESS` is the other one.
+        if kind == libc::IFA_LOCAL || (kind == libc::IFA_ADDRESS && address.is_none()) {
+            address = parse_ip(value);
+        }
+    }
+    Some((index, address?))
+}
+
+fn parse_ip(value: &[u8]) -> Option<IpAddr> {
+    let v4 = <[u8; 4]>::try_from(value).map(|bytes| Ipv4Addr::from(bytes).into());
+    let v6 = <[u8; 16]>::try_from(value).map(|bytes| Ipv6Addr::from(bytes).into());
+    v4.or(v6).ok()
+}
+
+/// Attributes up to the first that is cut short.
+fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        let len = usize::from(read_u16(bytes, 0)?);
+        let kind = read_u16(bytes, 2)? & ATTRIBUTE_TYPE;
+        let value = bytes.get(ATTRIBUTE_HEADER_LEN..len)?;
+        bytes = bytes.get(aligned(len)..).unwrap_or_default();
+        Some((kind, value))
+    })
+}
+
+fn text(value: &[u8]) -> String {
+    let text = CStr::from_bytes_until_nul(value).unwrap_or_default();
+    text.to_string_lossy().into_owned()
+}
+
+fn aligned(len: usize) -> usize {
+    len.next_multiple_of(4)
+}
+
+fn read_u16(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+fn read_u32(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+        let len = (ATTRIBUTE_HEADER_LEN + value.len()) as u16;
+        let mut bytes = [len.to_ne_bytes(), kind.to_ne_bytes()].concat();
+        bytes.extend(value);
+        bytes.resize(aligned(bytes.len()), 0);
+        bytes
+    }
+
+    fn link(index: i32, attributes: &[Vec<u8>]) -> Vec<u8> {
+        let mut body = vec![0; LINK_HEADER_LEN];
+        body[4..8].copy_from_slice(&index.to_ne_bytes());
+        body.extend(attributes.concat());
+        body
+    }
+
+    fn kind(name: &str) -> Vec<u8> {
+        attribute(
+            libc::IFLA_LINKINFO,
+            &attribute(libc::IFLA_INFO_KIND, format!("{name}\0").as_bytes()),
+        )
+    }
+
+    fn links() -> Links {
+        let name = |text: &str| attribute(libc::IFLA_IFNAME, format!("{text}\0").as_bytes());
+        let number = |kind, index: i32| attribute(kind, &index.to_ne_bytes());
+        let bodies = [
+            link(1, &[name("eth0")]),
+            link(2, &[name("eth1"), number(libc::IFLA_MASTER, 3)]),
+            link(3, &[name("br0"), kind("bridge")]),
+            link(4, &[name("eth0.7"), number(libc::IFLA_LINK, 1), kind("vlan")]),
+            link(5, &[name("ta"), number(libc::IFLA_LINK, 6), kind("veth")]),
+            link(
+                6,
+                &[
+                    name("tb"),
+                    number(libc::IFLA_LINK, 5),
+                    number(libc::IFLA_MASTER, 99),
+                    kind("veth"),
+                ],
+            ),
+        ];
+        Links(bodies.iter().filter_map(|body| parse_link(body)).collect())
+    }
+
+    #[test]
+    fn neighbours_are_named() {
+        let links = links();
+        assert_eq!(links.master_of(2), Some("br0"));
+        assert_eq!((links.master_of(1), links.master_of(77)), (None, None));
+        assert_eq!(links.master_of(6), Some("another interface"));
+        assert_eq!(links.upper_of(1), Some("eth0.7"));
+        assert_eq!(links.upper_of(5), None, "the other end of a pair is nobody's user");
+        assert_eq!([1, 4, 5].map(|index| links.is_software(index)), [false, true, true]);
+    }
+
+    #[test]
+    fn addresses_are_the_interfaces_own() {
+        let message = |attributes: &[Vec<u8>]| {
+            let mut body = vec![0; ADDRESS_HEADER_LEN];
+            body[4] = 9;
+            body.extend(attributes.concat());
+            parse_address(&body)
+        };
+        let (own, peer) = (
+            attribute(libc::IFA_LOCAL, &[192, 0, 2, 1]),
+            attribute(libc::IFA_ADDRESS, &[192, 0, 2, 9]),
+        );
+        let expected = Some((9, IpAddr::from([192, 0, 2, 1])));
+        assert_eq!(message(&[peer.clone(), own.clone()]), expected);
+        assert_eq!(message(&[own, peer]), expected);
+        let v6 = message(&[attribute(libc::IFA_ADDRESS, &Ipv6Addr::LOCALHOST.octets())]);
+        assert_eq!(v6, Some((9, Ipv6Addr::LOCALHOST.into())));
+        assert_eq!(message(&[attribute(libc::IFA_ADDRESS, &[1, 2, 3])]), None);
+        assert!(is_link_local("fe80::1".parse().unwrap()));
+        assert!(!is_link_local("169.254.0.1".parse().unwrap()));
+    }
+
+    #[test]
+    fn default_routes_are_those_of_the_interface() {
+        let v4 = "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\n\
+            eth0 00000000 0102A8C0 0003 0 0 0 00000000 0 0 0\neth1 0002A8C0 00000000 0001 0 0 0 00FFFFFF 0 0 0\n";
+        let zeros = "0".repeat(32);
+        let v6 = format!("{zeros} 00 {zeros} 00 {zeros} 00000400 00000001 00000000 00000003    eth2\n");
+        let found = ["eth0", "eth1", "eth2", "eth"].map(|name| has_default_route([v4, &v6], name));
+        assert_eq!(found, [true, false, true, false]);
+    }
+
+    #[test]
+    fn a_carrier_and_its_losses_are_read() {
+        let losses = attribute(libc::IFLA_CARRIER_DOWN_COUNT, &7_u32.to_ne_bytes());
+        let carrier = |byte: u8| attribute(libc::IFLA_CARRIER, &[byte]);
+        let found = |attributes: &[Vec<u8>]| parse_carrier(&link(1, attributes));
+        assert_eq!(
+            found(&[carrier(1), losses]),
+            Some(Carrier {
+                is_there: true,
+                losses: 7
+            })
+        );
+        assert_eq!(found(&[carrier(0)]), Some(Carrier::default()));
+        assert_eq!(found(&[]), None);
+        assert!(carrier_of(i32::MAX).is_err());
+    }
+
+    #[test]
+    fn errors_of_the_kernel_are_errors_here() {
+        let mut part = vec![0; 20];
+        part[0] = 20;
+        part[4] = libc::NLMSG_ERROR as u8;
+        part[16..20].copy_from_slice(&(-libc::EPERM).to_ne_bytes());
+        let error = take_bodies(&part, &mut Vec::new()).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EPERM));
+    }
+
+    #[test]
+    fn the_kernel_tells_of_loopback() {
+        let links = Links::read().unwrap();
+        let lo = links.0.iter().find(|link| link.name == "lo").unwrap();
+        assert_eq!((lo.index, links.master_of(lo.index)), (1, None));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let mut bodies = Vec::new();
+            let _ = take_bodies(&bytes, &mut bodies);
+            for body in bodies.iter().chain([&bytes]) {
+                let _ = (parse_link(body), parse_address(body), parse_carrier(body));
+            }
+        }
+    }
+}

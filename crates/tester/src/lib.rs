@@ -30,7 +30,10 @@ pub use delay::{DelayDetail, DelayReport};
 pub use early_stop::{SentHistory, certainly_lost};
 pub use lane::DirectionReport;
 pub use pacing::{PacingBounds, PacingRecord, PacingReport, Spoiled};
-pub use profile::{Addressing, Directions, Endpoint, FrameSizes, FrameSizesError, MAX_FLOWS, Pair, Profile, Stream};
+pub use profile::{
+    Addressing, Directions, Endpoint, FrameSizes, FrameSizesError, Genome, MAX_FLOWS, MAX_SIZE_PATTERN, Pair, Profile,
+    ProfileFile, Stream, WeightedSize,
+};
 pub use protocol::{Description, MeasureRequest, Reply, Request, Warning};
 pub use schedule::{CatchUp, Schedule};
 pub use serve::serve;

@@ -59,7 +59,7 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     let mut tester = Tester::new(
         ports.map(|port| with_faults(port, &settings.faults, clock)),
         clock,
-        settings.profile,
+        settings.profile.clone(),
         settings.timing,
         &stop,
         process::arbitrary_trial_number(),

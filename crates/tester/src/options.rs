@@ -1,9 +1,12 @@
+use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::{Path, PathBuf};
 
 use brimful_frame::{MacAddress, VlanTag};
 use brimful_netdev::BackEnd;
 use brimful_tester::{
-    Addressing, Description, Directions, Endpoint, FrameSizes, MAX_FLOWS, PacingBounds, Pair, Profile, Timing,
+    Addressing, Description, Directions, Endpoint, FrameSizes, MAX_FLOWS, PacingBounds, Pair, Profile, ProfileFile,
+    Timing,
 };
 use brimful_trial::{Load, Nanoseconds};
 use clap::{Parser, ValueEnum};
@@ -40,15 +43,18 @@ pub(crate) struct Options {
     /// Opens and closes them. Interfaces with an address are spared by XDP unless they are named.
     #[arg(long)]
     pub(crate) list_back_ends: bool,
-    /// Bytes of a frame, frame check sequence included, or `imix`: 7 x 64, 4 x 594, 1 x 1518.
-    #[arg(long, value_name = "BYTES|imix", default_value = "64")]
-    frame_size: FrameSizes,
-    /// Flows of each direction, told apart by UDP ports.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_FLOWS)))]
-    flows: u32,
-    /// Both ways at once, or from the first port to the second only.
-    #[arg(long, value_enum, default_value_t = Direction::Bi)]
-    direction: Direction,
+    /// Traffic profile: a TOML file that says what to send. Options beside it override what it says.
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
+    /// Bytes of a frame, frame check sequence included, or `imix`: 7 x 64, 4 x 594, 1 x 1518 [default: 64].
+    #[arg(long, value_name = "BYTES|imix")]
+    frame_size: Option<FrameSizes>,
+    /// Flows of each direction, told apart by UDP ports [default: 1].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_FLOWS)))]
+    flows: Option<u32>,
+    /// Both ways at once, or from the first port to the second only [default: bi].
+    #[arg(long, value_enum)]
+    direction: Option<Direction>,
     /// Tag all frames with this 802.1Q VLAN; the frame size includes the tag.
     #[arg(long, value_name = "ID")]
     vlan: Option<u16>,
@@ -192,13 +198,26 @@ impl Options {
             mac: macs[port],
             next_hop: next_hops.map(|hops| hops[port]),
         };
+        let named = |error: String| match &self.profile {
+            Some(path) => format!("--profile {}: {error}", path.display()),
+            None => error,
+        };
+        let file = self
+            .profile
+            .as_deref()
+            .map(read_profile)
+            .transpose()
+            .map_err(named)?
+            .unwrap_or_default();
+        let sizes = file.sizes().map_err(|error| named(format!("sizes: {error}")))?;
+        let directions = self.direction.map(|direction| match direction {
+            Direction::Uni => Directions::Uni,
+            Direction::Bi => Directions::Bi,
+        });
         Ok(Profile {
-            sizes: self.frame_size,
-            flows: self.flows,
-            directions: match self.direction {
-                Direction::Uni => Directions::Uni,
-                Direction::Bi => Directions::Bi,
-            },
+            sizes: self.frame_size.clone().or(sizes).unwrap_or(FrameSizes::Fixed(64)),
+            flows: self.flows.or(file.flows()).unwrap_or(1),
+            directions: directions.or(file.directions()).unwrap_or(Directions::Bi),
             vlan: vlan.map_err(|error| format!("--vlan: {error}"))?,
             endpoints: [endpoint(0), endpoint(1)],
             addressing: self.addressing()?,
@@ -310,6 +329,11 @@ impl Settings {
         }
         fields
     }
+}
+
+fn read_profile(path: &Path) -> Result<ProfileFile, String> {
+    let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+    ProfileFile::parse(&text)
 }
 
 fn pair<T: Copy>(option: &str, values: &[T]) -> Result<Option<[T; 2]>, String> {

@@ -53,7 +53,7 @@ class LabMeasurer:
     """Our own tester in a lab with a device under test between its ports."""
 
     def __init__(self, device: str, arguments: list[str], *, ip: int, rules: int | None, timeout_s: float) -> None:
-        self._arguments = [*arguments, f"--ip={ip}"]
+        self._arguments = arguments
         self._ip = ip
         self._timeout_s = timeout_s
         self._lab = open_lab(device, ip=ip) if rules is None else open_lab(device, ip=ip, rules=rules)

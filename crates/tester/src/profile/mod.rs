@@ -1,15 +1,18 @@
-use std::fmt;
+mod file;
+mod sizes;
+
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::str::FromStr;
 
 use brimful_frame::{
     FRAME_CHECK_SEQUENCE_LEN, IpAddresses, MacAddress, Stamp, TemplateError, TestFrameFormat, TestTemplate, UdpPorts,
     VlanTag,
 };
-use thiserror::Error;
+use file::{DirectionKey, SizeKey, SizesKey};
 
-/// The simple Internet mix in an order that spreads the sizes: 7 x 64, 4 x 594, 1 x 1518 bytes in twelve frames.
-const IMIX: [usize; 12] = [64, 594, 64, 64, 594, 64, 1518, 64, 594, 64, 64, 594];
+pub use file::ProfileFile;
+pub use sizes::{FrameSizes, FrameSizesError, Genome, MAX_SIZE_PATTERN, WeightedSize};
+
 /// Dynamic ports begin here (RFC 6335); flows are told apart by them.
 const FIRST_SOURCE_PORT: u16 = 49_152;
 const SOURCE_PORTS: u32 = 16_384;
@@ -17,51 +20,6 @@ const SOURCE_PORTS: u32 = 16_384;
 const FIRST_DESTINATION_PORT: u16 = 7;
 /// Flows at most: all source ports for 64 destination ports.
 pub const MAX_FLOWS: u32 = SOURCE_PORTS * 64;
-
-/// Which frame sizes a trial has, frame check sequence included.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum FrameSizes {
-    /// One size.
-    Fixed(usize),
-    /// 7 x 64, 4 x 594 and 1 x 1518 bytes in twelve frames. A size too small for headers and stamp (IPv6, VLAN) is
-    /// raised to the smallest that has room.
-    Imix,
-}
-
-/// Text that is no frame size.
-#[derive(Clone, Debug, Eq, Error, PartialEq)]
-#[error("`{0}` is neither a number of bytes nor `imix`")]
-pub struct FrameSizesError(String);
-
-impl FrameSizes {
-    fn pattern(self, smallest: usize) -> Vec<usize> {
-        match self {
-            Self::Fixed(size) => vec![size],
-            Self::Imix => IMIX.iter().map(|&size| size.max(smallest)).collect(),
-        }
-    }
-}
-
-impl FromStr for FrameSizes {
-    type Err = FrameSizesError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text == "imix" {
-            return Ok(Self::Imix);
-        }
-        let size = text.parse().map_err(|_| FrameSizesError(text.to_owned()))?;
-        Ok(Self::Fixed(size))
-    }
-}
-
-impl fmt::Display for FrameSizes {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fixed(size) => write!(formatter, "{size}"),
-            Self::Imix => write!(formatter, "imix"),
-        }
-    }
-}
 
 /// Which ways frames go.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -149,7 +107,7 @@ impl Addressing {
 }
 
 /// Everything about the frames of a trial but their number and rate.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Profile {
     /// Frame sizes.
     pub sizes: FrameSizes,
@@ -221,6 +179,50 @@ impl Profile {
             vlan: self.vlan,
             addresses: self.addressing.of_frames_from(from),
         }
+    }
+}
+
+impl ProfileFile {
+    /// The sizes that it gives, if it does.
+    ///
+    /// # Errors
+    /// When they are none.
+    pub fn sizes(&self) -> Result<Option<FrameSizes>, FrameSizesError> {
+        let Some(sizes) = &self.keys.sizes else {
+            return Ok(None);
+        };
+        let sizes = match sizes {
+            SizesKey::One(size) => FrameSizes::Fixed(*size),
+            SizesKey::Text(text) if text == "imix" => FrameSizes::Imix,
+            SizesKey::Text(text) => FrameSizes::Genome(Genome::parse(text, &BTreeMap::new())?),
+            SizesKey::Genome(key) => FrameSizes::Genome(Genome::parse(&key.genome, &key.letters)?),
+            SizesKey::List(list) => {
+                let entry = |key: &SizeKey| WeightedSize {
+                    size: key.size,
+                    weight: key.weight,
+                };
+                FrameSizes::mix(list.iter().map(entry).collect())?
+            }
+        };
+        Ok(Some(sizes))
+    }
+
+    /// The number of flows that it gives, if it does.
+    pub fn flows(&self) -> Option<u32> {
+        self.keys.flows
+    }
+
+    /// The directions that it gives, if it does.
+    pub fn directions(&self) -> Option<Directions> {
+        Some(match self.keys.direction? {
+            DirectionKey::Uni => Directions::Uni,
+            DirectionKey::Bi => Directions::Bi,
+        })
+    }
+
+    /// Its name, if it has one.
+    pub fn name(&self) -> Option<&str> {
+        self.keys.name.as_deref()
     }
 }
 
@@ -312,9 +314,6 @@ mod tests {
 
     #[test]
     fn frame_sizes_are_read() {
-        assert_eq!("imix".parse(), Ok(FrameSizes::Imix));
-        assert_eq!("1518".parse(), Ok(FrameSizes::Fixed(1518)));
-        assert!("big".parse::<FrameSizes>().is_err());
         assert!(profile(FrameSizes::Fixed(63), 1).stream(0, 1).is_err());
     }
 

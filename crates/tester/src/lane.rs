@@ -1,4 +1,4 @@
-use brimful_trial::{Load, Nanoseconds};
+use brimful_trial::Nanoseconds;
 use serde::Serialize;
 
 use crate::attribution::{Account, Counted, Direction};
@@ -54,18 +54,17 @@ pub(crate) struct Lane {
 impl Lane {
     fn new((from, to): (usize, usize), schedule: Schedule) -> Self {
         Self {
-            sending: SendingLane::new(from, schedule),
             receiving: ReceivingLane::new(to, schedule.count()),
+            sending: SendingLane::new(from, schedule),
             account: None,
         }
     }
 
     /// The lanes of a trial, one a direction, evenly interleaved.
-    pub(crate) fn all(pairs: &[(usize, usize)], start: Nanoseconds, load: Load, duration: Nanoseconds) -> Vec<Self> {
-        let schedule = Schedule::new(start, load, duration);
+    pub(crate) fn all(pairs: &[(usize, usize)], schedule: &Schedule) -> Vec<Self> {
         let with_schedule = |(index, &pair): (usize, &(usize, usize))| match index {
-            0 => Self::new(pair, schedule),
-            _ => Self::new(pair, schedule.offset_by_half_a_period()),
+            0 => Self::new(pair, schedule.clone()),
+            _ => Self::new(pair, schedule.clone().offset_by_half_a_period()),
         };
         pairs.iter().enumerate().map(with_schedule).collect()
     }

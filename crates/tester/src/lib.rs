@@ -21,6 +21,7 @@ mod sending;
 mod serve;
 mod station;
 mod tester;
+mod time;
 mod warnings;
 
 pub use accounting::{Arrival, Tracker};
@@ -31,10 +32,11 @@ pub use early_stop::{SentHistory, certainly_lost};
 pub use lane::DirectionReport;
 pub use pacing::{PacingBounds, PacingRecord, PacingReport, Spoiled};
 pub use profile::{
-    Addressing, Directions, Endpoint, FrameSizes, FrameSizesError, Genome, MAX_FLOWS, MAX_SIZE_PATTERN, Pair, Profile,
-    ProfileFile, Stream, WeightedSize,
+    Directions, FrameSizes, FrameSizesError, Genome, IpVersion, MAX_FLOWS, MAX_SIZE_PATTERN, Profile, ProfileFile,
+    ProfileOptions, Stream, WeightedSize,
 };
 pub use protocol::{Description, MeasureRequest, Reply, Request, Warning};
-pub use schedule::{CatchUp, Schedule};
+pub use schedule::{CatchUp, LoadShape, Schedule};
 pub use serve::serve;
 pub use tester::{Outcome, Tester, Timing, TrialPlan, TrialReport};
+pub use time::parse_time;

@@ -78,7 +78,7 @@ type Opened = ([Box<dyn Port>; 2], BackEnd);
 
 fn open_ports(settings: &Settings) -> Result<Opened, Box<dyn std::error::Error>> {
     let options = PacketPortOptions {
-        has_vlan_tag: settings.profile.vlan.is_some(),
+        has_vlan_tag: settings.profile.has_vlan_tags(),
         ..PacketPortOptions::new(settings.profile.max_frame_len()?)
     };
     let [first, second] = &settings.port_names;
@@ -91,7 +91,7 @@ fn open_ports(settings: &Settings) -> Result<Opened, Box<dyn std::error::Error>>
     match settings.back_end {
         Some(back_end) => Ok(open(back_end)?),
         // The faster one, unless these interfaces or this user cannot; what AF_PACKET says then is the better advice.
-        None if settings.profile.vlan.is_none() => Ok(open(FASTEST).or_else(|_| open(BackEnd::Packet))?),
+        None if !settings.profile.has_vlan_tags() => Ok(open(FASTEST).or_else(|_| open(BackEnd::Packet))?),
         None => Ok(open(BackEnd::Packet)?),
     }
 }

@@ -11,7 +11,7 @@ pub(crate) const WINDOW: Nanoseconds = Nanoseconds(10_000_000);
 /// (0.3-22 us at the 99th percentile) and less than a stall by another process (several ms).
 const LATE_FRAME: Nanoseconds = Nanoseconds(1_000_000);
 /// A window is off when its count differs from the schedule by more than a fifth, or, at low rates, by more than one
-/// catch-up burst. A fifth is a stall of 2 ms; catching up, at 1.1 times the load, stays within it.
+/// catch-up burst or one burst of the schedule. A fifth is a stall of 2 ms; catching up, at 1.1 times the load, stays within it.
 const OFF_WINDOW_SHARE: f64 = 0.2;
 const OFF_WINDOW_FRAMES: f64 = 64.0;
 /// A stall spills from one window into the next: one stall alone must not spoil a short trial.
@@ -116,11 +116,11 @@ impl PacingRecord {
     /// Nothing sent yet.
     pub fn new(schedule: Schedule) -> Self {
         Self {
-            schedule,
             sent: 0,
             late: 0,
             lateness: TimeHistogram::new(),
             last_turn: schedule.start(),
+            schedule,
             longest_stall: Nanoseconds::ZERO,
             window: 0,
             sent_in_window: 0,
@@ -215,7 +215,8 @@ impl PacingRecord {
 
     fn judge(&mut self, due: f64) {
         let sent = self.sent_in_window as f64;
-        if (sent - due).abs() > (due * OFF_WINDOW_SHARE).max(OFF_WINDOW_FRAMES) {
+        let allowed = OFF_WINDOW_FRAMES.max(self.schedule.burst());
+        if (sent - due).abs() > (due * OFF_WINDOW_SHARE).max(allowed) {
             self.off_windows += 1;
         }
         if due > 0.0 {
@@ -229,6 +230,7 @@ impl PacingRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::LoadShape;
     use brimful_trial::Load;
     use proptest::prelude::*;
 
@@ -238,8 +240,8 @@ mod tests {
     /// Sends everything that is due at each of the times.
     fn record(load: f64, seconds: f64, turns: impl Iterator<Item = u64>) -> PacingRecord {
         let duration = Nanoseconds::from_seconds(seconds).unwrap();
-        let schedule = Schedule::new(START, Load::new(load).unwrap(), duration);
-        let mut pacing = PacingRecord::new(schedule);
+        let schedule = Schedule::new(START, Load::new(load).unwrap(), duration, &LoadShape::Even);
+        let mut pacing = PacingRecord::new(schedule.clone());
         let mut next = 0;
         for now in turns.map(|time| START + Nanoseconds(time)) {
             pacing.turn(now, next);
@@ -310,7 +312,7 @@ mod tests {
             let mut elapsed = 0;
             let turns: Vec<u64> = gaps.iter().map(|gap| { elapsed += gap; elapsed }).collect();
             let pacing = record(load, 0.01, turns.iter().copied());
-            let schedule = pacing.schedule;
+            let schedule = pacing.schedule.clone();
             let sent_at = |index| turns.iter().map(|turn| START.0 + turn).find(|&turn| turn >= schedule.due(index).0);
             let lateness = |index| sent_at(index).map(|turn| turn - schedule.due(index).0);
             let mut naive: Vec<u64> = (0..schedule.count()).filter_map(lateness).collect();

@@ -12,7 +12,7 @@ use crate::receiving::ReceivingLane;
 use crate::sending::Identity;
 use crate::station::{LEARNING_STREAM, Meaning, Station};
 use crate::warnings::warnings;
-use crate::{Clock, DirectionReport, PacingBounds, Profile, Stream, Warning};
+use crate::{Clock, DirectionReport, PacingBounds, Profile, Schedule, Stream, Warning};
 
 /// How long the tester waits at most for its learning frames to come through: a device that takes longer has learnt
 /// or never will.
@@ -141,12 +141,10 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
         stop: &'a AtomicBool,
         first_trial: u16,
     ) -> Result<Self, TemplateError> {
-        let pairs = profile.directions.pairs().iter();
+        let pairs = profile.directions().pairs().iter();
         Ok(Self {
             stations: [Station::new(&profile, 0)?, Station::new(&profile, 1)?],
-            streams: pairs
-                .map(|&(from, to)| profile.stream(from, to))
-                .collect::<Result<_, _>>()?,
+            streams: pairs.map(|&(from, _)| profile.stream(from)).collect::<Result<_, _>>()?,
             ports,
             clock,
             profile,
@@ -176,8 +174,8 @@ impl<'a, P: Port, C: Clock> Tester<'a, P, C> {
         let refused_before = self.statistics()?.map(|port| port.sent_into_full_queue);
         self.answers = [0; 2];
         let start = self.clock.now() + LEAD;
-        let pairs = self.profile.directions.pairs();
-        let mut lanes = Lane::all(pairs, start, plan.load, plan.duration);
+        let schedule = Schedule::new(start, plan.load, plan.duration, self.profile.shape());
+        let mut lanes = Lane::all(self.profile.directions().pairs(), &schedule);
         let mut end = self.send(&mut lanes, plan)?;
         let end_of_sending = self.clock.now();
         let mut left_behind = [0; 2];

@@ -1,25 +1,33 @@
 mod file;
+mod frames;
+mod keys;
+mod options;
+mod replay;
 mod sizes;
+mod stream;
+mod values;
 
-use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::Path;
 
-use brimful_frame::{
-    FRAME_CHECK_SEQUENCE_LEN, IpAddresses, MacAddress, Stamp, TemplateError, TestFrameFormat, TestTemplate, UdpPorts,
-    VlanTag,
-};
-use file::{DirectionKey, SizeKey, SizesKey};
+use brimful_frame::{FRAME_CHECK_SEQUENCE_LEN, HeaderField, MacAddress, TemplateError};
+use serde_json::{Map, Value, json};
+
+use crate::LoadShape;
+use frames::{Draft, Frames};
+use keys::{DirectionKey, Keys};
+use replay::{Replay, WayBack};
+use values::{FrameNumber, Values};
 
 pub use file::ProfileFile;
+pub use options::ProfileOptions;
 pub use sizes::{FrameSizes, FrameSizesError, Genome, MAX_SIZE_PATTERN, WeightedSize};
+pub use stream::Stream;
 
-/// Dynamic ports begin here (RFC 6335); flows are told apart by them.
-const FIRST_SOURCE_PORT: u16 = 49_152;
-const SOURCE_PORTS: u32 = 16_384;
-/// The port of the test frames of RFC 2544 appendix C.2.6.4.
-const FIRST_DESTINATION_PORT: u16 = 7;
-/// Flows at most: all source ports for 64 destination ports.
-pub const MAX_FLOWS: u32 = SOURCE_PORTS * 64;
+/// Flows at most: all dynamic source ports for 64 destination ports.
+pub const MAX_FLOWS: u32 = 16_384 * 64;
+/// Frames of a burst at most: what a device of this world may be asked to hold.
+const MAX_BURST_FRAMES: u32 = 1 << 16;
 
 /// Which ways frames go.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -40,115 +48,140 @@ impl Directions {
     }
 }
 
-/// The Ethernet addresses of one port.
+/// Version of the Internet protocol.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Endpoint {
-    /// Ethernet address that it sends from.
-    pub mac: MacAddress,
-    /// Ethernet address that it sends to: a router's, or absent for the other port's.
-    pub next_hop: Option<MacAddress>,
-}
-
-/// IP addresses: what each port sends from and sends to.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Addressing {
+pub enum IpVersion {
     /// IPv4.
-    V4([Pair<Ipv4Addr>; 2]),
+    V4,
     /// IPv6.
-    V6([Pair<Ipv6Addr>; 2]),
-}
-
-/// What one port sends from and sends to.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Pair<T> {
-    /// Its own address.
-    pub source: T,
-    /// The address behind the device.
-    pub destination: T,
-}
-
-impl<T: Copy> Pair<T> {
-    /// Each port sends to the other.
-    pub fn crossed([first, second]: [T; 2]) -> [Self; 2] {
-        let pair = |source, destination| Self { source, destination };
-        [pair(first, second), pair(second, first)]
-    }
-}
-
-impl Addressing {
-    /// The address that a port sends from.
-    pub fn source(&self, port: usize) -> IpAddr {
-        match self {
-            Self::V4(pairs) => pairs[port].source.into(),
-            Self::V6(pairs) => pairs[port].source.into(),
-        }
-    }
-
-    /// The address that a port sends to.
-    pub fn destination(&self, port: usize) -> IpAddr {
-        match self {
-            Self::V4(pairs) => pairs[port].destination.into(),
-            Self::V6(pairs) => pairs[port].destination.into(),
-        }
-    }
-
-    fn of_frames_from(&self, port: usize) -> IpAddresses {
-        match self {
-            Self::V4(pairs) => IpAddresses::V4 {
-                source: pairs[port].source,
-                destination: pairs[port].destination,
-            },
-            Self::V6(pairs) => IpAddresses::V6 {
-                source: pairs[port].source,
-                destination: pairs[port].destination,
-            },
-        }
-    }
+    V6,
 }
 
 /// Everything about the frames of a trial but their number and rate.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Profile {
-    /// Frame sizes.
-    pub sizes: FrameSizes,
-    /// Flows of each direction, told apart by UDP ports.
-    pub flows: u32,
-    /// Which ways frames go.
-    pub directions: Directions,
-    /// The 802.1Q tag of all frames, if any.
-    pub vlan: Option<VlanTag>,
-    /// Ethernet addresses of both ports.
-    pub endpoints: [Endpoint; 2],
-    /// IP addresses.
-    pub addressing: Addressing,
+    directions: Directions,
+    traffic: Traffic,
+    macs: [MacAddress; 2],
+    shape: LoadShape,
+    file: Option<Value>,
+}
+
+#[derive(Clone, Debug)]
+enum Traffic {
+    /// Of each direction.
+    Generated(Box<[Frames; 2]>),
+    Replayed(Replay),
 }
 
 impl Profile {
-    /// The frames from one port to the other.
+    /// What a file says, where options do not say otherwise. `folder` is where a capture that the file names is.
     ///
     /// # Errors
-    /// When a frame size has no room for headers and stamp, or is too large.
-    pub fn stream(&self, from: usize, to: usize) -> Result<Stream, TemplateError> {
-        let format = self.format(from, to);
-        let templates = self
-            .sizes
-            .pattern(format.smallest_size())
-            .into_iter()
-            .map(|size| format.template(size))
-            .collect::<Result<_, _>>()?;
-        Ok(Stream {
-            templates,
-            flows: self.flows.max(1),
+    /// One line that begins with the key or the option that does not fit.
+    pub fn new(file: &ProfileFile, folder: &Path, options: &ProfileOptions) -> Result<Self, String> {
+        let keys = &file.keys;
+        let written = keys.direction.map(|direction| match direction {
+            DirectionKey::Uni => Directions::Uni,
+            DirectionKey::Bi => Directions::Bi,
+        });
+        let directions = options.directions.or(written).unwrap_or(Directions::Bi);
+        let content = file.content();
+        let mut profile = match &keys.replay {
+            Some(replay) => {
+                refuse_beside_replay(keys, options)?;
+                let way_back = match keys.symmetric {
+                    Some(false) => WayBack::Same,
+                    _ => WayBack::Mirrored,
+                };
+                Self {
+                    directions,
+                    macs: options.macs(),
+                    traffic: Traffic::Replayed(Replay::load(replay, folder, options, way_back)?),
+                    shape: LoadShape::Even,
+                    file: None,
+                }
+            }
+            None => Self::generated(keys, directions, options)?,
+        };
+        profile.shape = profile.load_shape(keys)?;
+        profile.file = content
+            .as_object()
+            .is_some_and(|keys| !keys.is_empty())
+            .then(|| content.clone());
+        Ok(profile)
+    }
+
+    fn generated(keys: &Keys, directions: Directions, options: &ProfileOptions) -> Result<Self, String> {
+        let forward = Draft::new(&keys.frames())?;
+        let reverse = match (&keys.reverse, keys.symmetric) {
+            (Some(_), Some(true)) => return Err("reverse: a symmetric profile has none; leave one out".to_owned()),
+            (Some(_), _) if directions == Directions::Uni => {
+                return Err("reverse: there is no second direction: direction is uni".to_owned());
+            }
+            (Some(keys), _) => Draft::new(keys).map_err(|error| format!("reverse.{error}"))?,
+            (None, Some(false)) => forward.clone(),
+            (None, _) => forward.mirrored(),
+        };
+        let mut macs = options.macs();
+        for (mac, draft) in macs.iter_mut().zip([&forward, &reverse]) {
+            if let (Some(values), None) = (draft.fields.get(&HeaderField::SourceMac), options.source_macs) {
+                *mac = mac_of(values);
+            }
+        }
+        let forward = options.complete(forward, 0, macs)?;
+        let reverse = options.complete(reverse, 1, macs)?;
+        Ok(Self {
+            directions,
+            traffic: Traffic::Generated(Box::new([forward, reverse])),
+            macs,
+            shape: LoadShape::Even,
+            file: None,
         })
     }
 
-    /// The smallest frame from one port to the other.
+    fn load_shape(&self, keys: &Keys) -> Result<LoadShape, String> {
+        let shape = match &self.traffic {
+            Traffic::Generated(_) => LoadShape::Even,
+            Traffic::Replayed(replay) => replay.shape(),
+        };
+        let Some(bursts) = &keys.bursts else {
+            return Ok(shape);
+        };
+        if shape != LoadShape::Even {
+            return Err(
+                "bursts: a replay has its own; leave [bursts] out or write replay.timing = \"even\"".to_owned(),
+            );
+        }
+        if !(1..=MAX_BURST_FRAMES).contains(&bursts.frames) {
+            return Err(format!("bursts.frames: not between 1 and {MAX_BURST_FRAMES}"));
+        }
+        let spacing = bursts.spacing.as_deref().unwrap_or("0s");
+        Ok(LoadShape::Bursts {
+            frames: u64::from(bursts.frames),
+            spacing: crate::parse_time(spacing).map_err(|error| format!("bursts.spacing: {error}"))?,
+        })
+    }
+
+    /// Which ways frames go.
+    pub fn directions(&self) -> Directions {
+        self.directions
+    }
+
+    /// How the frames of a load are spread over time.
+    pub fn shape(&self) -> &LoadShape {
+        &self.shape
+    }
+
+    /// The frames that a port sends.
     ///
     /// # Errors
-    /// Never for a valid profile.
-    pub fn smallest(&self, from: usize, to: usize) -> Result<TestTemplate, TemplateError> {
-        let format = self.format(from, to);
-        format.template(format.smallest_size())
+    /// When a frame size has no room for headers and stamp, or is too large.
+    pub fn stream(&self, from: usize) -> Result<Stream, TemplateError> {
+        match &self.traffic {
+            Traffic::Generated(frames) => Stream::generated(&frames[from]),
+            Traffic::Replayed(replay) => Ok(replay.stream(from)),
+        }
     }
 
     /// Bytes of the longest frame, frame check sequence not included.
@@ -156,197 +189,124 @@ impl Profile {
     /// # Errors
     /// When a frame size has no room for headers and stamp, or is too large.
     pub fn max_frame_len(&self) -> Result<usize, TemplateError> {
-        let stream = self.stream(0, 1)?;
-        let longest = stream.templates.iter().map(TestTemplate::byte_len).max();
-        Ok(longest.unwrap_or_default())
+        let [forward, reverse] = [self.stream(0)?, self.stream(1)?];
+        Ok(forward.lens().chain(reverse.lens()).max().unwrap_or_default())
     }
 
-    /// The sizes in the order in which they are sent, again and again; frame check sequence included.
+    /// The sizes in the order in which they are sent from the first port, again and again; frame check sequence
+    /// included.
     ///
     /// # Errors
-    /// When a frame size has no room for headers and stamp, or is too large.
+    /// When a frame size of either direction has no room for headers and stamp, or is too large.
     pub fn size_pattern(&self) -> Result<Vec<usize>, TemplateError> {
-        let lens = self.stream(0, 1)?.templates;
-        let size = |template: &TestTemplate| template.byte_len() + FRAME_CHECK_SEQUENCE_LEN;
-        Ok(lens.iter().map(size).collect())
+        self.stream(1)?;
+        Ok(self
+            .stream(0)?
+            .lens()
+            .map(|len| len + FRAME_CHECK_SEQUENCE_LEN)
+            .collect())
     }
 
-    fn format(&self, from: usize, to: usize) -> TestFrameFormat {
-        let peer = self.endpoints[to].mac;
-        TestFrameFormat {
-            destination_mac: self.endpoints[from].next_hop.unwrap_or(peer),
-            source_mac: self.endpoints[from].mac,
-            vlan: self.vlan,
-            addresses: self.addressing.of_frames_from(from),
+    /// Whether some frames have a VLAN tag.
+    pub fn has_vlan_tags(&self) -> bool {
+        match &self.traffic {
+            Traffic::Generated(frames) => frames.iter().any(|frames| !frames.layout.tags.is_empty()),
+            Traffic::Replayed(replay) => replay.has_vlan_tags(),
         }
     }
-}
 
-impl ProfileFile {
-    /// The sizes that it gives, if it does.
-    ///
-    /// # Errors
-    /// When they are none.
-    pub fn sizes(&self) -> Result<Option<FrameSizes>, FrameSizesError> {
-        let Some(sizes) = &self.keys.sizes else {
-            return Ok(None);
-        };
-        let sizes = match sizes {
-            SizesKey::One(size) => FrameSizes::Fixed(*size),
-            SizesKey::Text(text) if text == "imix" => FrameSizes::Imix,
-            SizesKey::Text(text) => FrameSizes::Genome(Genome::parse(text, &BTreeMap::new())?),
-            SizesKey::Genome(key) => FrameSizes::Genome(Genome::parse(&key.genome, &key.letters)?),
-            SizesKey::List(list) => {
-                let entry = |key: &SizeKey| WeightedSize {
-                    size: key.size,
-                    weight: key.weight,
-                };
-                FrameSizes::mix(list.iter().map(entry).collect())?
-            }
-        };
-        Ok(Some(sizes))
+    /// The Ethernet address of a port.
+    pub fn mac(&self, port: usize) -> MacAddress {
+        self.macs[port]
     }
 
-    /// The number of flows that it gives, if it does.
-    pub fn flows(&self) -> Option<u32> {
-        self.keys.flows
+    /// An IP address that a port sends from: that of the first flow. Nothing where frames have none.
+    pub fn source_ip(&self, port: usize) -> Option<IpAddr> {
+        self.address(port, HeaderField::SourceIp)
     }
 
-    /// The directions that it gives, if it does.
-    pub fn directions(&self) -> Option<Directions> {
-        Some(match self.keys.direction? {
-            DirectionKey::Uni => Directions::Uni,
-            DirectionKey::Bi => Directions::Bi,
+    /// An IP address that a port sends to: that of the first flow. Nothing where frames have none.
+    pub fn destination_ip(&self, port: usize) -> Option<IpAddr> {
+        self.address(port, HeaderField::DestinationIp)
+    }
+
+    /// Whether an address belongs to a port: some frame comes from it there, or goes there.
+    pub(crate) fn owns(&self, port: usize, address: Ipv4Addr) -> bool {
+        let Traffic::Generated(frames) = &self.traffic else {
+            return false;
+        };
+        let value = u128::from(u32::from(address));
+        let include = |frames: &Frames, field| frames.fields.get(&field).is_some_and(|values| values.include(value));
+        frames[port].version() == Some(IpVersion::V4)
+            && (include(&frames[port], HeaderField::SourceIp) || include(&frames[1 - port], HeaderField::DestinationIp))
+    }
+
+    /// What it is, for the record.
+    pub fn description(&self) -> Map<String, Value> {
+        let traffic = match &self.traffic {
+            Traffic::Generated(frames) => frames[0].description(),
+            Traffic::Replayed(replay) => replay.description(),
+        };
+        let direction = match self.directions {
+            Directions::Uni => "uni",
+            Directions::Bi => "bi",
+        };
+        let mut description = Map::new();
+        if let Some(file) = &self.file {
+            description.insert("profile".to_owned(), file.clone());
+        }
+        description.insert("direction".to_owned(), json!(direction));
+        description.extend(traffic);
+        description
+    }
+
+    fn address(&self, port: usize, field: HeaderField) -> Option<IpAddr> {
+        let Traffic::Generated(frames) = &self.traffic else {
+            return None;
+        };
+        let value = frames[port].fields.get(&field)?.at(FrameNumber::FIRST);
+        Some(match frames[port].version()? {
+            IpVersion::V4 => Ipv4Addr::from(value as u32).into(),
+            IpVersion::V6 => Ipv6Addr::from(value).into(),
         })
     }
-
-    /// Its name, if it has one.
-    pub fn name(&self) -> Option<&str> {
-        self.keys.name.as_deref()
-    }
 }
 
-/// The frames of one direction, by sequence number.
-#[derive(Clone, Debug)]
-pub struct Stream {
-    templates: Vec<TestTemplate>,
-    flows: u32,
+fn mac_of(values: &Values) -> MacAddress {
+    let mut address = [0; 6];
+    address.copy_from_slice(&values.at(FrameNumber::FIRST).to_be_bytes()[10..]);
+    MacAddress(address)
 }
 
-impl Stream {
-    /// Writes the frame with this stamp to the start of `buffer` and gives its length.
-    ///
-    /// Sizes take turns frame by frame, flows each time the pattern of sizes is through, so that every flow has every
-    /// size.
-    ///
-    /// # Panics
-    /// When `buffer` is too short for the longest frame.
-    pub fn fill(&self, buffer: &mut [u8], stamp: Stamp) -> usize {
-        let pattern = self.templates.len() as u64;
-        let template = &self.templates[(stamp.sequence % pattern) as usize];
-        let flow = (stamp.sequence / pattern % u64::from(self.flows)) as u32;
-        template.fill(buffer, ports_of(flow), stamp)
-    }
-}
-
-fn ports_of(flow: u32) -> UdpPorts {
-    UdpPorts {
-        source: FIRST_SOURCE_PORT + (flow % SOURCE_PORTS) as u16,
-        destination: FIRST_DESTINATION_PORT + (flow / SOURCE_PORTS) as u16,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use brimful_frame::TestFrame;
-    use proptest::prelude::*;
-    use std::collections::{BTreeMap, BTreeSet};
-
-    fn profile(sizes: FrameSizes, flows: u32) -> Profile {
-        let endpoint = |last| Endpoint {
-            mac: MacAddress([2, 0, 0, 0, 0, last]),
-            next_hop: None,
-        };
-        Profile {
-            sizes,
-            flows,
-            directions: Directions::Bi,
-            vlan: None,
-            endpoints: [endpoint(1), endpoint(2)],
-            addressing: Addressing::V4(Pair::crossed([[198, 18, 0, 2].into(), [198, 19, 0, 2].into()])),
-        }
-    }
-
-    fn stamp(sequence: u64) -> Stamp {
-        Stamp {
-            trial: 1,
-            stream: 0,
-            timestamp: 0,
-            sequence,
-        }
-    }
-
-    #[test]
-    fn imix_is_seven_four_one() {
-        let stream = profile(FrameSizes::Imix, 5).stream(0, 1).unwrap();
-        let mut buffer = [0; 1600];
-        let mut sizes = BTreeMap::new();
-        for sequence in 0..1200 {
-            *sizes.entry(stream.fill(&mut buffer, stamp(sequence)) + 4).or_insert(0) += 1;
-        }
-        assert_eq!(sizes, BTreeMap::from([(64, 700), (594, 400), (1518, 100)]));
-    }
-
-    #[test]
-    fn imix_makes_room_for_ipv6() {
-        let addressing = Addressing::V6(Pair::crossed([
-            "2001:2::2".parse().unwrap(),
-            "2001:2::3".parse().unwrap(),
-        ]));
-        let profile = Profile {
-            addressing,
-            ..profile(FrameSizes::Imix, 1)
-        };
-        assert_eq!(profile.size_pattern().unwrap()[..2], [84, 594]);
-        assert_eq!(profile.max_frame_len().unwrap(), 1514);
-    }
-
-    #[test]
-    fn frame_sizes_are_read() {
-        assert!(profile(FrameSizes::Fixed(63), 1).stream(0, 1).is_err());
-    }
-
-    #[test]
-    fn a_next_hop_is_where_frames_go() {
-        let mut profile = profile(FrameSizes::Fixed(64), 1);
-        let router = MacAddress([2, 9, 9, 9, 9, 9]);
-        profile.endpoints[0].next_hop = Some(router);
-        let mut buffer = [0; 64];
-        profile.stream(0, 1).unwrap().fill(&mut buffer, stamp(0));
-        assert_eq!(buffer[..6], router.0);
-        profile.stream(1, 0).unwrap().fill(&mut buffer, stamp(0));
-        assert_eq!(buffer[..6], profile.endpoints[0].mac.0);
-    }
-
-    proptest! {
-        #[test]
-        fn every_flow_gets_its_share(flows in 1..500_u32) {
-            let stream = profile(FrameSizes::Fixed(64), flows).stream(0, 1).unwrap();
-            let mut buffer = [0; 64];
-            let mut seen = BTreeSet::new();
-            for sequence in 0..u64::from(flows) * 2 {
-                let len = stream.fill(&mut buffer, stamp(sequence));
-                let frame = TestFrame::parse(&buffer[..len]).unwrap();
-                prop_assert_eq!(frame.stamp.sequence, sequence);
-                seen.insert((frame.ports.source, frame.ports.destination));
-            }
-            prop_assert_eq!(seen.len() as u32, flows);
-        }
-
-        #[test]
-        fn flows_have_distinct_ports(one in 0..MAX_FLOWS, two in 0..MAX_FLOWS) {
-            prop_assert_eq!(ports_of(one) == ports_of(two), one == two);
-        }
+/// The frames of a capture are what they are.
+fn refuse_beside_replay(keys: &Keys, options: &ProfileOptions) -> Result<(), String> {
+    let written = [
+        ("sizes", keys.sizes.is_some()),
+        ("flows", keys.flows.is_some()),
+        (
+            "ethernet",
+            keys.ethernet.source.is_some() || keys.ethernet.destination.is_some(),
+        ),
+        ("vlan", !keys.vlan.is_empty()),
+        ("mpls", !keys.mpls.is_empty()),
+        ("raw", keys.raw.is_some()),
+        ("ipv4", keys.ipv4.is_some()),
+        ("ipv6", keys.ipv6.is_some()),
+        ("udp", keys.udp.is_some()),
+        ("tcp", keys.tcp.is_some()),
+        ("icmp", keys.icmp.is_some()),
+        ("reverse", keys.reverse.is_some()),
+        ("--frame-size", options.sizes.is_some()),
+        ("--flows", options.flows.is_some()),
+        ("--vlan", options.vlan.is_some()),
+        ("--ip", options.ip.is_some()),
+        ("--source-ip", options.source_ips.is_some()),
+        ("--destination-ip", options.destination_ips.is_some()),
+    ];
+    match written.iter().find(|(_, is_there)| *is_there) {
+        Some((name, _)) => Err(format!(
+            "{name}: a replay sends frames as they were captured; leave it out"
+        )),
+        None => Ok(()),
     }
 }

@@ -1,15 +1,16 @@
 //! Two ports joined in memory, and a clock that only moves when it is looked at.
 
 use std::cell::Cell;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use brimful_frame::{MacAddress, TestFrame};
+use brimful_frame::{TestFrame, VlanTag};
 use brimful_netdev::{FaultPlan, Faults, FaultyPort, MemoryPort, memory_wire};
 use brimful_tester::{
-    Addressing, Clock, Directions, Endpoint, FrameSizes, Outcome, PacingBounds, Pair, Profile, Tester, Timing,
-    TrialPlan, TrialReport,
+    Clock, FrameSizes, Outcome, PacingBounds, Profile, ProfileFile, ProfileOptions, Tester, Timing, TrialPlan,
+    TrialReport,
 };
 use brimful_trial::{Load, Nanoseconds, Ratio};
 
@@ -45,18 +46,18 @@ pub(crate) type MemoryTester<'a> = Tester<'a, TestPort, StepClock>;
 pub(crate) static RUNNING: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn profile() -> Profile {
-    let endpoint = |last| Endpoint {
-        mac: MacAddress([2, 0, 0, 0, 0, last]),
-        next_hop: None,
+    profile_in(None)
+}
+
+/// All frames in a VLAN, if there is one.
+pub(crate) fn profile_in(vlan: Option<VlanTag>) -> Profile {
+    let options = ProfileOptions {
+        sizes: Some(FrameSizes::Imix),
+        flows: Some(10),
+        vlan,
+        ..ProfileOptions::default()
     };
-    Profile {
-        sizes: FrameSizes::Imix,
-        flows: 10,
-        directions: Directions::Bi,
-        vlan: None,
-        endpoints: [endpoint(1), endpoint(2)],
-        addressing: Addressing::V4(Pair::crossed([[198, 18, 0, 2].into(), [198, 19, 0, 2].into()])),
-    }
+    Profile::new(&ProfileFile::default(), Path::new(""), &options).expect("these fit")
 }
 
 pub(crate) fn timing() -> Timing {

@@ -4,9 +4,9 @@ use std::io;
 
 use brimful_frame::{Stamp, TestFrame, VlanTag};
 use brimful_netdev::{InterfaceCounters, MemoryPort, Port, Statistics, memory_wire};
-use brimful_tester::{Profile, Tester, TrialReport};
+use brimful_tester::{Tester, TrialReport};
 
-use crate::bed::{RUNNING, StepClock, counted, plan, profile, timing};
+use crate::bed::{RUNNING, StepClock, counted, plan, profile, profile_in, timing};
 
 /// A port behind a device that puts every tenth frame of a trial on another VLAN.
 struct Retagging {
@@ -54,10 +54,7 @@ impl Port for Retagging {
 #[test]
 fn frames_on_another_vlan_are_misrouted_and_lost() {
     let ports = memory_wire(["a", "b"], 4096).map(|inner| Retagging { inner, retagged: 0 });
-    let profile = Profile {
-        vlan: VlanTag::new(6).ok(),
-        ..profile()
-    };
+    let profile = profile_in(VlanTag::new(6).ok());
     let mut tester = Tester::new(ports, StepClock::new(1000), profile, timing(), &RUNNING, 7).expect("valid");
     let report = counted(tester.measure(&plan(20_000.0, None)).expect("a trial"));
     // The device of direction 0 is what port b receives.
@@ -128,7 +125,7 @@ fn frame_of_trial(trial: u16, stream: u8, sequence: u64) -> Vec<u8> {
         sequence,
     };
     let mut buffer = vec![0; 2000];
-    let frames = profile().stream(0, 1).expect("valid");
+    let frames = profile().stream(0).expect("valid");
     let len = frames.fill(&mut buffer, stamp);
     buffer.truncate(len);
     buffer

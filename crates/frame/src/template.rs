@@ -106,6 +106,9 @@ impl TestTemplate {
     }
 
     /// The same frame on its way back: sender and receiver swapped in Ethernet, IP, UDP and TCP.
+    ///
+    /// # Panics
+    /// Never.
     #[must_use]
     pub fn mirrored(mut self) -> Self {
         let anatomy = Anatomy::of(&self.bytes).expect("it was taken apart before");

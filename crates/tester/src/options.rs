@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use brimful_frame::{MacAddress, VlanTag};
 use brimful_netdev::BackEnd;
 use brimful_tester::{
-    Description, Directions, FrameSizes, IpVersion, MAX_FLOWS, PacingBounds, Profile, ProfileFile, ProfileOptions,
-    Timing, parse_time,
+    Description, Directions, FrameSizes, IpVersion, MAX_FLOWS, MAX_SIZE_PATTERN, PacingBounds, Profile, ProfileFile,
+    ProfileOptions, Timing, parse_time,
 };
 use brimful_trial::{Load, Nanoseconds};
 use clap::{Parser, ValueEnum};
@@ -255,8 +255,10 @@ impl Settings {
             })
         };
         let mut fields = profile.description();
+        // A long capture is told by its name.
+        let sizes = (self.sizes.len() <= MAX_SIZE_PATTERN).then_some(&self.sizes);
         let own = json!({
-            "frame_sizes": self.sizes,
+            "frame_sizes": sizes,
             "back_end": back_end.name(),
             "ports": [port(0), port(1)],
             "straggler_wait_s": self.timing.straggler_wait.as_seconds(),

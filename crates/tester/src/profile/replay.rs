@@ -1,6 +1,7 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use brimful_frame::{FRAME_CHECK_SEQUENCE_LEN, MAX_FRAME_SIZE, Stamp, TestFrame, TestTemplate};
 use brimful_netdev::Capture;
@@ -11,7 +12,7 @@ use super::{ProfileOptions, Stream};
 use crate::LoadShape;
 
 /// Frames of a capture at most: each is kept in memory for both directions.
-const MAX_FRAMES: usize = 1 << 18;
+const MAX_FRAMES: usize = 1 << 16;
 
 /// The frames of a capture, ready to be sent.
 #[derive(Clone, Debug)]
@@ -158,7 +159,8 @@ fn timeline(capture: &Capture) -> Result<LoadShape, String> {
     if first == last {
         return Err("all frames have the same time; write replay.timing = \"even\"".to_owned());
     }
-    let mean = (last - first).as_secs_f64() / (times.len() - 1) as f64;
-    let places = times.iter().map(|&time| (time - first).as_secs_f64() / mean);
+    let since_first = |time: Duration| time.saturating_sub(first).as_secs_f64();
+    let mean = since_first(last) / (times.len() - 1) as f64;
+    let places = times.iter().map(|&time| since_first(time) / mean);
     Ok(LoadShape::Timeline(places.collect::<Arc<[f64]>>()))
 }

@@ -128,6 +128,8 @@ pub(crate) struct Settings {
     max_load: Option<Load>,
     sizes: Vec<usize>,
     next_hops: Option<[MacAddress; 2]>,
+    /// What a profile without a name is called.
+    profile_stem: Option<String>,
 }
 
 impl Options {
@@ -161,6 +163,7 @@ impl Options {
             profile,
             sizes,
             next_hops: pair("--next-hop-mac", &self.next_hops)?,
+            profile_stem: self.profile.as_deref().map(stem_of),
             timing: Timing {
                 straggler_wait: self.straggler_wait,
                 stop_grace: self.stop_grace,
@@ -255,6 +258,9 @@ impl Settings {
             })
         };
         let mut fields = profile.description();
+        if let Some(stem) = &self.profile_stem {
+            fields.insert("profile_name".to_owned(), json!(profile.name().unwrap_or(stem)));
+        }
         // A long capture is told by its name.
         let sizes = (self.sizes.len() <= MAX_SIZE_PATTERN).then_some(&self.sizes);
         let own = json!({
@@ -274,6 +280,10 @@ impl Settings {
         }
         fields
     }
+}
+
+fn stem_of(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn read_profile(path: &Path) -> Result<ProfileFile, String> {

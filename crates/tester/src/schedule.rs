@@ -30,6 +30,20 @@ pub enum LoadShape {
     Timeline(Arc<[f64]>),
 }
 
+impl LoadShape {
+    /// What is not even about it, in words.
+    pub(crate) fn description(&self) -> Option<String> {
+        match self {
+            Self::Even => None,
+            Self::Bursts { frames, spacing } if *spacing == Nanoseconds::ZERO => {
+                Some(format!("{frames} frames as fast as possible, then a gap"))
+            }
+            Self::Bursts { frames, spacing } => Some(format!("{frames} frames {spacing} apart, then a gap")),
+            Self::Timeline(_) => Some("as captured, scaled to the load".to_owned()),
+        }
+    }
+}
+
 /// When each frame of one direction is due, whatever happened to the ones before: frame i at `start + i / load` when
 /// the load is even.
 #[derive(Clone, Debug, PartialEq)]

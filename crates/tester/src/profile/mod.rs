@@ -163,6 +163,11 @@ impl Profile {
         })
     }
 
+    /// The name that its file gives it.
+    pub fn name(&self) -> Option<&str> {
+        self.file.as_ref()?.get("name")?.as_str()
+    }
+
     /// Which ways frames go.
     pub fn directions(&self) -> Directions {
         self.directions
@@ -254,6 +259,9 @@ impl Profile {
         let mut description = Map::new();
         if let Some(file) = &self.file {
             description.insert("profile".to_owned(), file.clone());
+        }
+        if let Some(bursts) = self.shape.description() {
+            description.insert("bursts".to_owned(), json!(bursts));
         }
         description.insert("direction".to_owned(), json!(direction));
         description.extend(traffic);

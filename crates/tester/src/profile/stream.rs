@@ -3,7 +3,7 @@ use std::sync::Arc;
 use brimful_frame::{FieldPlace, HeaderField, Stamp, TemplateError, TestTemplate, VlanTag};
 
 use super::frames::Frames;
-use super::values::{FrameNumber, Pattern, Values};
+use super::values::{FrameNumber, Pattern, Values, quotient, remainder};
 
 /// The frames of one direction, by sequence number.
 #[derive(Clone, Debug)]
@@ -70,11 +70,15 @@ impl Stream {
     /// # Panics
     /// When `buffer` is too short for the longest frame.
     pub fn fill(&self, buffer: &mut [u8], stamp: Stamp) -> usize {
-        let template = &self.templates[self.place_in_pattern(stamp.sequence)];
+        let (round, place) = self.place_in_pattern(stamp.sequence);
+        let template = &self.templates[place];
         if self.varied.is_empty() {
             return template.fill(buffer, stamp);
         }
-        let number = self.number(stamp.sequence);
+        let number = FrameNumber {
+            flow: remainder(round, self.flows),
+            sequence: stamp.sequence,
+        };
         let fields = self.varied.iter().map(|(place, pattern)| (*place, pattern.at(number)));
         template.fill_varied(buffer, stamp, fields)
     }
@@ -83,8 +87,12 @@ impl Stream {
     pub(crate) fn vlan_id(&self, sequence: u64) -> u16 {
         match &self.vlan_ids {
             VlanIds::OfField(Values::Fixed(id)) => *id as u16,
-            VlanIds::OfField(values) => values.at(self.number(sequence)) as u16,
-            VlanIds::OfCapture(ids) => ids[self.place_in_pattern(sequence)],
+            VlanIds::OfField(values) => {
+                let (round, _) = self.place_in_pattern(sequence);
+                let flow = remainder(round, self.flows);
+                values.at(FrameNumber { flow, sequence }) as u16
+            }
+            VlanIds::OfCapture(ids) => ids[self.place_in_pattern(sequence).1],
         }
     }
 
@@ -93,14 +101,10 @@ impl Stream {
         self.templates.iter().map(TestTemplate::byte_len)
     }
 
-    fn place_in_pattern(&self, sequence: u64) -> usize {
-        (sequence % self.templates.len() as u64) as usize
-    }
-
-    fn number(&self, sequence: u64) -> FrameNumber {
-        FrameNumber {
-            flow: sequence / self.templates.len() as u64 % self.flows,
-            sequence,
-        }
+    /// How often the pattern has been through before a frame, and where in it the frame is.
+    fn place_in_pattern(&self, sequence: u64) -> (u64, usize) {
+        let len = self.templates.len() as u64;
+        let round = quotient(sequence, len);
+        (round, (sequence - round * len) as usize)
     }
 }

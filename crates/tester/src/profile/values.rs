@@ -74,10 +74,11 @@ impl Pattern {
         let number = match self.per {
             Per::Flow => number.flow,
             Per::Frame => number.sequence,
-        } / self.every;
+        };
+        let number = quotient(number, self.every);
         let count = self.choices.count();
         let place = match self.order {
-            Order::Increment => number % count,
+            Order::Increment => remainder(number, count),
             Order::Random { seed } => ((u128::from(mixed(seed, number)) * u128::from(count)) >> 64) as u64,
         };
         self.choices.at(place)
@@ -115,6 +116,22 @@ impl Choices {
             Self::List(list) => list.contains(&value),
         }
     }
+}
+
+/// A division, which takes as long as the rest of a frame, only where it does something.
+#[inline]
+pub(super) fn quotient(number: u64, divisor: u64) -> u64 {
+    match divisor {
+        1 => number,
+        _ if number < divisor => 0,
+        _ => number / divisor,
+    }
+}
+
+/// The same for what a division leaves.
+#[inline]
+pub(super) fn remainder(number: u64, divisor: u64) -> u64 {
+    if number < divisor { number } else { number % divisor }
 }
 
 /// `SplitMix64` (Steele, Lea and Flood 2014) at a place of its sequence: any number from any seed, without state.

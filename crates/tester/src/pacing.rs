@@ -239,8 +239,12 @@ mod tests {
 
     /// Sends everything that is due at each of the times.
     fn record(load: f64, seconds: f64, turns: impl Iterator<Item = u64>) -> PacingRecord {
+        shaped(load, seconds, &LoadShape::Even, turns)
+    }
+
+    fn shaped(load: f64, seconds: f64, shape: &LoadShape, turns: impl Iterator<Item = u64>) -> PacingRecord {
         let duration = Nanoseconds::from_seconds(seconds).unwrap();
-        let schedule = Schedule::new(START, Load::new(load).unwrap(), duration, &LoadShape::Even);
+        let schedule = Schedule::new(START, Load::new(load).unwrap(), duration, shape);
         let mut pacing = PacingRecord::new(schedule.clone());
         let mut next = 0;
         for now in turns.map(|time| START + Nanoseconds(time)) {
@@ -278,6 +282,33 @@ mod tests {
         ));
         assert_eq!(pacing.report().off_windows, 3);
         assert_eq!(pacing.report().lowest_window, Some(0.0));
+    }
+
+    #[test]
+    fn bursts_on_schedule_are_clean_wherever_they_fall() {
+        let spacing = Nanoseconds(2000);
+        // Of 1400 frames 14 ms apart: some windows have two, some none, and some end within one.
+        for shape in [
+            LoadShape::Bursts { frames: 1400, spacing },
+            LoadShape::Bursts {
+                frames: 1400,
+                spacing: Nanoseconds::ZERO,
+            },
+            LoadShape::Timeline((0..1400).map(|index| f64::from(index) * 0.2).collect()),
+        ] {
+            let on_time = (0..=1_000_000).step_by(5).map(|time| time * US + 300);
+            let pacing = shaped(100_000.0, 1.0, &shape, on_time);
+            assert_eq!(pacing.verdict(&PacingBounds::default(), false), Ok(()), "{shape:?}");
+            assert_eq!((pacing.sent, pacing.report().off_windows), (100_000, 0), "{shape:?}");
+            let stalled = (0..=1_000_000)
+                .step_by(5)
+                .filter(|time| !(301_000..341_000).contains(time));
+            let pacing = shaped(100_000.0, 1.0, &shape, stalled.map(|time| time * US));
+            assert!(matches!(
+                pacing.verdict(&PacingBounds::default(), false),
+                Err(Spoiled::Stalled { .. })
+            ));
+        }
     }
 
     #[test]

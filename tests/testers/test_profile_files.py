@@ -2,7 +2,6 @@
 
 import pytest
 from brimful.errors import UsageError
-from brimful.measurers.command import CommandMeasurer
 from brimful.measurers.opening import open_measurer
 from brimful.measurers.profile import digest
 from support import brimful
@@ -45,9 +44,3 @@ def test_a_missing_file_is_wrong_usage(tmp_path, content, expected):
 def test_only_our_own_tester_sends_profiles(spec):
     with pytest.raises(UsageError, match="--profile: only lab: and tester: send"):
         open_measurer(spec, timeout_s=1.0, tester_arguments=["--profile=/some/file.toml"])
-
-
-def test_a_program_can_say_that_its_arguments_make_no_sense():
-    command = ["sh", "-c", "echo 'flows: not between 1 and 2' >&2; exit 2"]
-    with pytest.raises(UsageError, match=r"^flows: not between 1 and 2$"):
-        CommandMeasurer(command, timeout_s=5.0, usage_exit_code=2).describe()

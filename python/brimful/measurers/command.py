@@ -30,20 +30,11 @@ _KNOWN_FIELDS = frozenset(TrialOutput.__struct_fields__) - {"extra"}
 class CommandMeasurer:
     """Runs a program and asks it for trials, one line each way.
 
-    The program is started for the first request, and again after one that failed. With `usage_exit_code` it says that
-    its arguments make no sense, and its last line on standard error why.
+    The program is started for the first request, and again after one that failed.
     """
 
-    def __init__(
-        self,
-        command: list[str],
-        *,
-        timeout_s: float = DEFAULT_TIMEOUT_S,
-        name: str | None = None,
-        usage_exit_code: int | None = None,
-    ) -> None:
+    def __init__(self, command: list[str], *, timeout_s: float = DEFAULT_TIMEOUT_S, name: str | None = None) -> None:
         self._command = command
-        self._usage_exit_code = usage_exit_code
         self._timeout_s = timeout_s
         self._name = name or shlex.join(command)
         self._process: _Program | None = None
@@ -110,7 +101,7 @@ class CommandMeasurer:
 
     def _ask(self, request: dict[str, Any], timeout_s: float) -> dict[str, Any]:
         if self._process is None:
-            self._process = _Program(self._command, self._name, self._usage_exit_code)
+            self._process = _Program(self._command, self._name)
         try:
             line = self._process.ask(json.dumps(request).encode() + b"\n", timeout_s)
         except BaseException:
@@ -161,9 +152,8 @@ def trial_output(reply: dict[str, Any], *, where: str) -> TrialOutput:
 class _Program:
     """A running program with a line in and a line out."""
 
-    def __init__(self, command: list[str], name: str, usage_exit_code: int | None) -> None:
+    def __init__(self, command: list[str], name: str) -> None:
         self._name = name
-        self._usage_exit_code = usage_exit_code
         try:
             self._process = subprocess.Popen(
                 command,
@@ -242,8 +232,6 @@ class _Program:
         except subprocess.TimeoutExpired:
             code = None
         self._listener.join(1.0)
-        if code is not None and code == self._usage_exit_code and self._complaints:
-            return UsageError(self._complaints[-1])
         how = "closed its output" if code is None else f"ended with exit code {code}"
         said = "; it said: " + " / ".join(self._complaints) if self._complaints else ""
         text = f"{self._name}: the program {how}{said}"

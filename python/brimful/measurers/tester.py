@@ -39,15 +39,9 @@ def tester_on_ports(ports: list[str], arguments: list[str], *, timeout_s: float)
         message = f"measurer 'tester:{','.join(ports)}': name two ports, like tester:eth1,eth2"
         raise UsageError(message)
     command = [tester_program(), *(word for port in ports for word in ("--port", port)), *arguments]
-    return _driven(command, timeout_s)
+    return CommandMeasurer(command, timeout_s=timeout_s, name="brimful-tester")
 
 
-def _driven(command: list[str], timeout_s: float) -> CommandMeasurer:
-    return CommandMeasurer(command, timeout_s=timeout_s, name="brimful-tester", usage_exit_code=_EXIT_USAGE)
-
-
-_EXIT_USAGE = 2
-"""The tester's arguments, or the profile, make no sense."""
 _OFFER_STEP = 0.8
 _OFFER_ATTEMPTS = 20
 _OFFER_TRIALS = 5
@@ -135,7 +129,7 @@ class LabMeasurer:
 
     def _tester_in(self, lab: Lab) -> CommandMeasurer:
         command = [tester_program(), *lab.tester_arguments(), "--priority=high", *self._arguments]
-        return _driven(lab.command(command), self._timeout_s)
+        return CommandMeasurer(lab.command(command), timeout_s=self._timeout_s, name="brimful-tester")
 
 
 def _difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:

@@ -10,20 +10,10 @@ from pathlib import Path
 import brimful.lab
 import pytest
 from brimful.errors import UsageError
-from brimful.lab import Device, Input, Lab, devices, losses, open_lab, state
+from brimful.lab import Device, Input, devices, losses, open_lab, state
 from brimful.lab.devices import _queue_is_safe
-from lab_support import PYTHON, wait_until
-
-CROSS = str(Path(__file__).with_name("cross.py"))
-TA, TB = "02:62:66:00:00:1a", "02:62:66:00:00:1b"
-FRAMES = 50
-
-
-def cross(lab: Lab, ip: int = 4) -> dict:
-    next_hops = lab.router_macs or (TB, TA)
-    done = subprocess.run(lab.command([*PYTHON, CROSS, str(FRAMES), str(ip), *next_hops]), capture_output=True)
-    assert done.returncode == 0, done.stderr.decode()
-    return json.loads(done.stdout)
+from brimful.lab.programs import find_own_program
+from lab_support import CROSS, FRAMES, PYTHON, TB, cross, open_if_installed, wait_until
 
 
 def namespace_of(pid: int) -> str:
@@ -55,12 +45,12 @@ def test_frames_cross_both_ways_and_nothing_else_does(own_interfaces, device, ip
 
 @pytest.mark.parametrize(
     ("missing", "expected"),
-    [(["_find_classifier"], {Input.THREAD, Input.INLINE}), (["_find_classifier", "threads"], {Input.INLINE})],
+    [(["find_classifier"], {Input.THREAD, Input.INLINE}), (["find_classifier", "threads"], {Input.INLINE})],
 )
 def test_a_kernel_with_less_still_gives_a_lab_that_says_so(own_interfaces, monkeypatch, missing, expected):
     if "threads" in missing:
         monkeypatch.setattr(devices.links, "give_threads", lambda device, ports: False)
-    monkeypatch.setattr(devices, "_find_classifier", lambda device: None)
+    monkeypatch.setattr(devices, "find_classifier", lambda device: None)
     for device in ("bridge", "router"):
         with open_lab(device) as lab:
             assert lab.input in expected
@@ -78,8 +68,9 @@ for number in range(int(sys.argv[1])):
 """
 
 
-def test_an_overloaded_device_drops_and_every_frame_is_accounted_for(own_interfaces):
-    with open_lab("bridge", rules=2000) as lab:
+@pytest.mark.parametrize("device", ["bridge,rules=2000", "xdp,work=20000"])
+def test_an_overloaded_device_drops_and_every_frame_is_accounted_for(own_interfaces, device):
+    with open_if_installed(device) as lab:
         if lab.input is not Input.QUEUE:
             pytest.skip(f"this kernel gives the device no queue of its own, only input {lab.input.value}")
         before, sent = lab.counters(), 0
@@ -149,11 +140,11 @@ def test_a_killed_owner_leaves_no_namespace_and_no_process(own_interfaces):
 def test_a_failure_while_building_leaves_nothing(own_interfaces, monkeypatch):
     namespaces = []
 
-    def fail(device, kept, ip, rules):
-        namespaces.extend(kept)
+    def fail(device, tester, programs, ip, options):
+        namespaces.extend([tester, programs.namespace])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(brimful.lab, "_build", fail)
+    monkeypatch.setattr(brimful.lab.catalogue, "build", fail)
     with pytest.raises(KeyboardInterrupt):
         open_lab("bridge")
     assert len(namespaces) == 2
@@ -161,9 +152,24 @@ def test_a_failure_while_building_leaves_nothing(own_interfaces, monkeypatch):
     assert state.read_all() == []
 
 
-def own_cpu():
-    cpu = devices.tester_cpu()
-    return [] if cpu is None else ["--cpu", str(cpu)]
+def own_cpus(device):
+    return [word for cpu in devices.tester_cpus(device) for word in ("--cpu", str(cpu))]
+
+
+@pytest.mark.parametrize(
+    ("cpus", "on_a_wire", "beside_a_device", "left"),
+    [
+        ({5}, (), (), [5]),
+        ({1, 3}, (1, 3), (1,), [3]),
+        ({2, 0, 4}, (0, 2), (0, 2), [4]),
+        ({0, 1, 2, 3}, (0, 1), (0, 1), [2, 3]),
+    ],
+)
+def test_a_device_gets_a_cpu_before_the_tester_gets_a_second(monkeypatch, cpus, on_a_wire, beside_a_device, left):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: cpus)
+    assert devices.tester_cpus(Device.WIRE) == on_a_wire
+    assert devices.tester_cpus(Device.ROUTER) == beside_a_device
+    assert devices.device_cpus() == left
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or len(os.sched_getaffinity(0)) < 2, reason="needs root and two CPUs")
@@ -174,15 +180,19 @@ def test_the_device_runs_on_other_cpus_than_the_tester():
         if lab.input is not Input.QUEUE:
             pytest.skip("the device has no threads of its own on this kernel")
         assert len(threads) == 2
-        assert all(devices.tester_cpu() not in os.sched_getaffinity(thread) for thread in threads)
+        reserved = devices.tester_cpus(Device.BRIDGE)
+        assert all(os.sched_getaffinity(thread).isdisjoint(reserved) for thread in threads)
 
 
 def test_tester_arguments(own_interfaces):
     with open_lab("bridge") as lab:
-        assert lab.tester_arguments() == ["--port", "ta", "--port", "tb", *own_cpu()]
+        assert lab.tester_arguments() == ["--port", "ta", "--port", "tb", *own_cpus(Device.BRIDGE)]
+    with open_lab("wire") as lab:
+        assert lab.tester_arguments() == ["--port", "ta", "--port", "tb", *own_cpus(Device.WIRE)]
+        assert lab.tester_arguments(cpus=[7]) == ["--port", "ta", "--port", "tb", "--cpu", "7"]
     with open_lab("router", ip=6) as lab:
         assert " ".join(lab.tester_arguments()) == (
-            f"--port ta --port tb {' '.join([*own_cpu(), ''])}"
+            f"--port ta --port tb {' '.join([*own_cpus(Device.ROUTER), ''])}"
             "--next-hop-mac 02:62:66:00:00:0a --next-hop-mac 02:62:66:00:00:0b --ip 6 "
             "--source-ip 2001:2::2 --destination-ip 2001:2:0:8000::2 "
             "--source-ip 2001:2:0:8000::2 --destination-ip 2001:2::2"
@@ -193,9 +203,20 @@ def test_tester_arguments(own_interfaces):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"device": "hub"}, "there is no device 'hub': use one of bridge, router, wire"),
+        ({"device": "hub"}, "there is no device 'hub': use one of bridge, router, xdp, ovs, testpmd, wire"),
         ({"device": Device.ROUTER, "ip": 5}, "ip is 5: use 4 or 6"),
         ({"device": "bridge", "rules": 2001}, "rules is 2001: use 0 to 2000"),
+        ({"device": "bridge,rules=-1"}, "rules is -1: use 0 to 2000"),
+        ({"device": "xdp,work=100001"}, "work is 100001: use 0 to 100000"),
+        ({"device": "testpmd,mode=macswap"}, "mode is macswap: use one of io, mac"),
+        ({"device": "ovs,ports=dpdk"}, "ports is dpdk: use one of system, afxdp"),
+        ({"device": "router,rule=3"}, "device router has no option 'rule': use rules"),
+        ({"device": "wire,rules=3"}, "device wire has no option 'rules': it has none"),
+        ({"device": "bridge,rules"}, "device bridge: 'rules' is not key=value, or its key is there twice"),
+        (
+            {"device": "bridge,rules=3", "rules": 4},
+            "device bridge: 'rules=3' is not key=value, or its key is there twice",
+        ),
     ],
 )
 def test_wrong_arguments_are_named(arguments, message):
@@ -211,7 +232,8 @@ def test_the_queue_is_only_used_with_kernels_that_restart_it(release, safe):
     assert _queue_is_safe(release) is safe
 
 
-def test_a_user_without_root_gets_the_same_lab(own_interfaces):
+def lab_of_nobody(device: str) -> dict:
+    """Make a lab as a user without any privilege, send frames through it, and say what came of it."""
     if os.geteuid() != 0:
         pytest.skip("the other tests already run without root")
     python = shutil.which("python3", path="/usr/bin:/bin")
@@ -223,33 +245,62 @@ def test_a_user_without_root_gets_the_same_lab(own_interfaces):
         source = Path(brimful.lab.__file__).parent
         shutil.copytree(source, Path(place) / "brimful/lab", ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(source.parent / "errors.py", Path(place) / "brimful/errors.py")
-        shutil.copy(CROSS, place)
+        for program in (CROSS, find_own_program("brimful-forwarder")):
+            if program is not None:
+                shutil.copy(program, place)
         runtime = Path(place) / "runtime"
         runtime.mkdir()
         os.chown(runtime, 65534, 65534)
         Path(place).chmod(0o755)
-        environment = {"PYTHONPATH": place, "XDG_RUNTIME_DIR": str(runtime), "PATH": "/usr/bin:/bin", "PLACE": place}
-        done = subprocess.run([*nobody, python, "-c", ROOTLESS], env=environment, capture_output=True, text=True)
+        environment = {"PYTHONPATH": place, "XDG_RUNTIME_DIR": str(runtime), "PATH": f"/usr/bin:/bin:{place}"}
+        program = [*nobody, python, "-c", ROOTLESS, place, device]
+        done = subprocess.run(program, env=environment, capture_output=True, text=True)
+        left = [path.name for path in (runtime / "brimful").glob("*")]
     assert done.returncode == 0, done.stderr
+    assert left == []
     result = json.loads(done.stdout)
     if "refused" in result:
         pytest.skip(result["refused"])
-    good = {"in_order": True, "hops": [63]}
-    assert result["found"] == {"ta": good, "tb": good}
-    assert result["description"]["privilege"] == "user namespace"
-    assert result["left"] == []
+    return result
 
 
 ROOTLESS = """
-import json, os, subprocess, sys
-from brimful.lab import open_lab, permitted, state
-refused = permitted()
+import json, subprocess, sys
+from brimful.errors import MeasureError
+from brimful.lab import catalogue, open_lab, permitted
+place, device = sys.argv[1:]
+try:
+    refused = permitted()
+    catalogue.check_programs(device)
+except MeasureError as error:
+    refused = str(error)
 if refused is not None:
     print(json.dumps({"refused": refused}))
     raise SystemExit
-with open_lab("router") as lab:
-    program = [sys.executable, os.environ["PLACE"] + "/cross.py", "50", "4", *lab.router_macs]
+try:
+    opened = open_lab(device)
+except MeasureError as error:
+    print(json.dumps({"error": str(error)}))
+    raise SystemExit
+with opened as lab:
+    next_hops = lab.router_macs or ("02:62:66:00:00:1b", "02:62:66:00:00:1a")
+    program = [sys.executable, place + "/cross.py", "50", "4", *next_hops]
     found = json.loads(subprocess.run(lab.command(program), check=True, stdout=subprocess.PIPE).stdout)
     description = lab.describe()
-print(json.dumps({"found": found, "description": description, "left": [e.lab_id for e in state.read_all()]}))
+print(json.dumps({"found": found, "description": description}))
 """
+
+
+@pytest.mark.parametrize(("device", "hops"), [("router", [63]), ("ovs", [64]), ("testpmd", [64])])
+def test_a_user_without_root_gets_the_same_lab(own_interfaces, device, hops):
+    result = lab_of_nobody(device)
+    good = {"in_order": True, "hops": hops}
+    assert result["found"] == {"ta": good, "tb": good}
+    assert result["description"]["privilege"] == "user namespace"
+
+
+def test_a_user_without_root_is_told_that_xdp_needs_it(own_interfaces):
+    assert lab_of_nobody("xdp")["error"] == (
+        "brimful-forwarder has ended; it said: no permission to attach an XDP program to `pa`: "
+        "run as root of the machine, with CAP_BPF and CAP_NET_ADMIN"
+    )

@@ -16,7 +16,7 @@ def run(*arguments: str) -> Result:
 
 
 def test_up_list_and_clean(own_interfaces):
-    up = json.loads(run("up", "bridge", "--rules", "10", "--json").stdout)
+    up = json.loads(run("up", "bridge,rules=10", "--json").stdout)
     try:
         (listed,) = (json.loads(line) for line in run("list", "--json").stdout.splitlines())
         assert (listed["id"], listed["owner"], listed["state"]) == (up["id"], None, "alive")

@@ -16,7 +16,7 @@ EXAMPLES = ROOT / "examples" / "profiles"
 
 @contextmanager
 def measurer(device: str, profile: Path) -> Iterator[LabMeasurer]:
-    opened = LabMeasurer(device, [f"--profile={profile}"], ip=4, rules=None, timeout_s=30.0)
+    opened = LabMeasurer(device, [f"--profile={profile}"], ip=4, timeout_s=30.0)
     try:
         yield opened
     finally:

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use brimful_netdev::{MemoryPort, Port, memory_wire};
+use brimful_netdev::{MemoryReceiver, MemorySender, Receiver, Sender, memory_wire};
 use criterion::{Criterion, Throughput};
 
 const FRAME_LEN: usize = 60;
@@ -24,8 +24,8 @@ const CAPACITY: u32 = 256;
 const WINDOWS: usize = 101;
 const WINDOW_FRAMES: u64 = 1_000_000;
 
-fn send(port: &mut MemoryPort, frame: &[u8; FRAME_LEN]) {
-    let sent = port.send_burst(BURST, &mut |index, buffer| {
+fn send(sender: &mut MemorySender, frame: &[u8; FRAME_LEN]) {
+    let sent = sender.send_burst(BURST, &mut |index, buffer| {
         buffer[..FRAME_LEN].copy_from_slice(frame);
         buffer[0] = index as u8;
         FRAME_LEN
@@ -33,13 +33,13 @@ fn send(port: &mut MemoryPort, frame: &[u8; FRAME_LEN]) {
     black_box(sent).expect("a wire in memory takes everything");
 }
 
-fn receive(port: &mut MemoryPort, sum: &mut [u64; FRAME_LEN / 8]) -> u64 {
-    let received = port.receive_burst(BURST, &mut |frame| {
+fn receive(receiver: &mut MemoryReceiver, sum: &mut [u64; FRAME_LEN / 8]) -> u64 {
+    let count = receiver.receive_burst(BURST, &mut |frame| {
         for (sum, word) in sum.iter_mut().zip(frame.as_chunks().0) {
             *sum ^= u64::from_ne_bytes(*word);
         }
     });
-    received.expect("a wire in memory gives what it has") as u64
+    count.expect("a wire in memory gives what it has") as u64
 }
 
 /// How long it takes until `frames` have crossed from one thread to another.
@@ -51,16 +51,16 @@ fn cross_threads(frames: u64) -> Duration {
         move || {
             let frame = [0x5a; FRAME_LEN];
             while !is_over.load(Ordering::Relaxed) {
-                send(&mut there, &frame);
+                send(&mut there.sender, &frame);
             }
         }
     });
     let mut sum = [0; FRAME_LEN / 8];
-    while receive(&mut here, &mut sum) == 0 {}
+    while receive(&mut here.receiver, &mut sum) == 0 {}
     let start = Instant::now();
     let mut left = frames;
     while left > 0 {
-        left = left.saturating_sub(receive(&mut here, &mut sum));
+        left = left.saturating_sub(receive(&mut here.receiver, &mut sum));
     }
     let elapsed = start.elapsed();
     is_over.store(true, Ordering::Relaxed);
@@ -79,8 +79,8 @@ fn main() {
         let [mut there, mut here] = memory_wire(["there", "here"], CAPACITY);
         let (frame, mut sum) = ([0x5a; FRAME_LEN], [0; FRAME_LEN / 8]);
         bencher.iter(|| {
-            send(&mut there, &frame);
-            receive(&mut here, &mut sum)
+            send(&mut there.sender, &frame);
+            receive(&mut here.receiver, &mut sum)
         });
         black_box(sum);
     });

@@ -23,14 +23,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
     while start.elapsed() < duration {
         for _ in 0..64 {
-            port.send_burst(MAX_BURST, &mut |_, buffer| {
+            port.sender.send_burst(MAX_BURST, &mut |_, buffer| {
                 buffer[..FRAME_LEN].copy_from_slice(&frame);
                 FRAME_LEN
             })?;
         }
     }
-    while port.flush()? > 0 && start.elapsed() < 2 * duration {}
+    while port.sender.flush()? > 0 && start.elapsed() < 2 * duration {}
     let elapsed = start.elapsed().as_secs_f64();
-    println!("{:.0}", port.statistics()?.sent as f64 / elapsed);
+    println!("{:.0}", port.sender.statistics()?.sent as f64 / elapsed);
     Ok(())
 }

@@ -2,6 +2,8 @@ use std::io;
 
 use thiserror::Error;
 
+use crate::Attachment;
+
 /// Why a port could not be opened.
 #[derive(Debug, Error)]
 pub enum OpenError {
@@ -11,6 +13,11 @@ pub enum OpenError {
     /// Packet sockets need a privilege.
     #[error("no permission to send and receive on `{0}`: run as root, or give the program CAP_NET_RAW")]
     NotPermitted(String),
+    /// XDP programs need more.
+    #[error(
+        "no permission to attach an XDP program to `{0}`: run as root of the machine, with CAP_BPF and CAP_NET_ADMIN"
+    )]
+    XdpNotPermitted(String),
     /// The back end does not carry frames of the length asked for.
     #[error("interface `{name}`: AF_XDP carries frames of {most} bytes at most here; use the back end packet")]
     FrameTooLong {
@@ -76,6 +83,20 @@ pub enum OpenError {
 }
 
 impl OpenError {
+    /// Why an XDP program could not be loaded or attached.
+    pub(crate) fn attaching(name: &str, attachment: Attachment, source: io::Error) -> Self {
+        match source.raw_os_error() {
+            Some(libc::EPERM) => Self::XdpNotPermitted(name.to_owned()),
+            Some(libc::EOPNOTSUPP) if attachment == Attachment::Native => Self::NoNativeXdp(name.to_owned()),
+            Some(libc::EBUSY | libc::EEXIST) => Self::OtherXdpProgram(name.to_owned()),
+            _ => Self::System {
+                name: name.to_owned(),
+                step: "attach an XDP program to it",
+                source,
+            },
+        }
+    }
+
     pub(crate) fn system(name: &str, step: &'static str, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::PermissionDenied => Self::NotPermitted(name.to_owned()),

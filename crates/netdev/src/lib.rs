@@ -1,9 +1,10 @@
 //! Packet ports: how frames enter and leave this machine, one interface each.
 //!
 //! [`PacketPort`] is a kernel interface through `AF_PACKET`, [`XdpPort`] one through `AF_XDP`, [`TapPort`] the
-//! program's end of a TAP. [`memory_wire`] gives two ports joined in memory, [`LoopbackPort`] receives what it sends,
-//! [`PcapPort`] replays and writes capture files, and [`FaultyPort`] mistreats the frames of any port on purpose. Code
-//! above sees [`Port`] only.
+//! program's end of a TAP. [`memory_wire`] gives two ports joined in memory, [`loopback`] one that receives what it
+//! sends, [`PcapPort`] replays and writes capture files, and [`FaultyPort`] mistreats the frames of any port on purpose.
+//! Each is a [`Port`]: a [`Sender`] and a [`Receiver`], which two threads may use at once. Code above sees these only.
+//! [`XdpForwarder`] is no port: it lets the kernel pass frames between two interfaces.
 //!
 //! # Safety
 //!
@@ -22,6 +23,7 @@ mod packet;
 mod pcap;
 mod port;
 mod probe;
+mod processor;
 mod random;
 mod ring;
 mod sync;
@@ -30,14 +32,15 @@ mod tap;
 mod xdp;
 
 pub use error::OpenError;
-pub use fault::{FaultPlan, Faults, FaultyPort, InjectedFaults};
-pub use loopback::LoopbackPort;
-pub use memory::{MemoryPort, memory_wire};
+pub use fault::{FaultPlan, Faults, FaultyPort, FaultyReceiver, FaultySender, InjectedFaults};
+pub use loopback::loopback;
+pub use memory::{MemoryPort, MemoryReceiver, MemorySender, memory_wire};
 pub use open::BackEnd;
-pub use packet::{PacketPort, PacketPortOptions};
-pub use pcap::{Capture, CaptureError, CaptureFlaw, CaptureWriter, PcapPort, Replay};
-pub use port::{InterfaceCounters, MAX_BURST, Port, Statistics};
+pub use packet::{PacketPort, PacketPortOptions, PacketReceiver, PacketSender};
+pub use pcap::{Capture, CaptureError, CaptureFlaw, CaptureWriter, PcapPort, PcapReceiver, PcapSender, Replay};
+pub use port::{AnyPort, InterfaceCounters, MAX_BURST, Port, ReceiveStatistics, Receiver, SendStatistics, Sender};
 pub use probe::{Attempt, Care, interface_names, try_back_ends};
+pub use processor::processor_cycles;
 pub use random::SplitMix64;
-pub use tap::TapPort;
-pub use xdp::{Attachment, XdpPort};
+pub use tap::{TapPort, TapReceiver, TapSender};
+pub use xdp::{Attachment, Forwarded, XdpForwarder, XdpPort, XdpReceiver, XdpSender};

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use crate::ring::{Consumer, Producer, RingMemory};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, UnsafeCell};
-use crate::{InterfaceCounters, MAX_BURST, Port, Statistics};
+use crate::{InterfaceCounters, MAX_BURST, Port, ReceiveStatistics, Receiver, SendStatistics, Sender};
 
 /// Cache lines of a slot: odd, so that the slots of a ring do not all fall into the same few sets of a cache.
 const SLOT_LINES: usize = 33;
@@ -14,12 +14,20 @@ const CACHE_LINE_LEN: usize = 64;
 const LENGTH_LEN: usize = size_of::<u32>();
 
 /// One end of a wire without a kernel: see [`memory_wire`].
+pub type MemoryPort = Port<MemorySender, MemoryReceiver>;
+
+/// The sending half of a [`MemoryPort`].
 #[derive(Debug)]
-pub struct MemoryPort {
+pub struct MemorySender {
     name: String,
     outgoing: Producer<Arc<Way>>,
-    incoming: Consumer<Arc<Way>>,
     sent: u64,
+}
+
+/// The receiving half of a [`MemoryPort`].
+#[derive(Debug)]
+pub struct MemoryReceiver {
+    incoming: Consumer<Arc<Way>>,
     received: u64,
 }
 
@@ -51,7 +59,7 @@ struct Slot {
 // `memory_wire` makes one producer and one consumer of each way.
 unsafe impl Sync for Way {}
 
-/// Two ports joined by a wire, each of which one thread may hold. Each end has room for `capacity` arrived frames,
+/// Two ports joined by a wire, each half of which one thread may hold. Each end has room for `capacity` arrived frames,
 /// rounded up to a power of two, of [`MemoryPort::MAX_FRAME_LEN`]; further ones are dropped and counted.
 ///
 /// # Panics
@@ -60,12 +68,16 @@ pub fn memory_wire(names: [&str; 2], capacity: u32) -> [MemoryPort; 2] {
     assert!(capacity > 0, "a wire needs room for a frame");
     let size = capacity.checked_next_power_of_two().expect("at most 2^31 frames");
     let (there, back) = (Arc::new(Way::new(size)), Arc::new(Way::new(size)));
-    let port = |name: &str, outgoing: &Arc<Way>, incoming: &Arc<Way>| MemoryPort {
-        name: name.to_owned(),
-        outgoing: Producer::new(Arc::clone(outgoing), size),
-        incoming: Consumer::new(Arc::clone(incoming), size),
-        sent: 0,
-        received: 0,
+    let port = |name: &str, outgoing: &Arc<Way>, incoming: &Arc<Way>| Port {
+        sender: MemorySender {
+            name: name.to_owned(),
+            outgoing: Producer::new(Arc::clone(outgoing), size),
+            sent: 0,
+        },
+        receiver: MemoryReceiver {
+            incoming: Consumer::new(Arc::clone(incoming), size),
+            received: 0,
+        },
     };
     [port(names[0], &there, &back), port(names[1], &back, &there)]
 }
@@ -101,19 +113,12 @@ impl RingMemory for Arc<Way> {
 impl MemoryPort {
     /// The longest frame that it carries.
     pub const MAX_FRAME_LEN: usize = SLOT_LINES * CACHE_LINE_LEN - LENGTH_LEN;
+}
 
+impl MemorySender {
     /// Takes the link down, seen by this end: what it sends from now on is refused.
     pub fn unplug(&mut self) {
         self.outgoing.memory().is_up.store(false, Ordering::Relaxed);
-    }
-
-    /// Has the first lines of the next frames come over from the sender's processor all at once instead of one by one:
-    /// measured to double the rate between two threads.
-    fn fetch_ahead(&self, count: u32) {
-        for ahead in 0..count {
-            let slot = self.incoming.slot(ahead) as usize;
-            self.incoming.memory().slots[slot].with(prefetch);
-        }
     }
 
     fn is_up(&self) -> bool {
@@ -121,7 +126,7 @@ impl MemoryPort {
     }
 }
 
-impl Port for MemoryPort {
+impl Sender for MemorySender {
     fn name(&self) -> &str {
         &self.name
     }
@@ -149,6 +154,38 @@ impl Port for MemoryPort {
         Ok(count)
     }
 
+    fn flush(&mut self) -> io::Result<usize> {
+        Ok(0)
+    }
+
+    fn statistics(&mut self) -> io::Result<SendStatistics> {
+        Ok(SendStatistics {
+            sent: self.sent,
+            sent_into_full_queue: 0,
+        })
+    }
+
+    fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
+        Ok(None)
+    }
+
+    fn link_is_up(&mut self) -> io::Result<bool> {
+        Ok(self.is_up())
+    }
+}
+
+impl MemoryReceiver {
+    /// Has the first lines of the next frames come over from the sender's processor all at once instead of one by one:
+    /// measured to double the rate between two threads.
+    fn fetch_ahead(&self, count: u32) {
+        for ahead in 0..count {
+            let slot = self.incoming.slot(ahead) as usize;
+            self.incoming.memory().slots[slot].with(prefetch);
+        }
+    }
+}
+
+impl Receiver for MemoryReceiver {
     fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
         let count = self.incoming.ready(u32::try_from(limit).unwrap_or(u32::MAX));
         self.fetch_ahead(count.min(MAX_BURST as u32));
@@ -165,25 +202,11 @@ impl Port for MemoryPort {
         Ok(count as usize)
     }
 
-    fn flush(&mut self) -> io::Result<usize> {
-        Ok(0)
-    }
-
-    fn statistics(&mut self) -> io::Result<Statistics> {
-        Ok(Statistics {
-            sent: self.sent,
-            sent_into_full_queue: 0,
+    fn statistics(&mut self) -> io::Result<ReceiveStatistics> {
+        Ok(ReceiveStatistics {
             received: self.received,
             receive_dropped: self.incoming.memory().dropped.0.load(Ordering::Relaxed),
         })
-    }
-
-    fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
-        Ok(None)
-    }
-
-    fn link_is_up(&mut self) -> io::Result<bool> {
-        Ok(self.is_up())
     }
 }
 
@@ -203,7 +226,7 @@ mod tests {
     use super::*;
 
     fn send(port: &mut MemoryPort, bytes: &[&[u8]]) -> io::Result<usize> {
-        port.send_burst(bytes.len(), &mut |index, buffer| {
+        port.sender.send_burst(bytes.len(), &mut |index, buffer| {
             buffer[..bytes[index].len()].copy_from_slice(bytes[index]);
             bytes[index].len()
         })
@@ -211,7 +234,8 @@ mod tests {
 
     fn receive(port: &mut MemoryPort, limit: usize) -> Vec<Vec<u8>> {
         let mut frames = Vec::new();
-        port.receive_burst(limit, &mut |frame| frames.push(frame.to_vec()))
+        port.receiver
+            .receive_burst(limit, &mut |frame| frames.push(frame.to_vec()))
             .unwrap();
         frames
     }
@@ -233,8 +257,8 @@ mod tests {
         let [mut a, mut b] = memory_wire(["a", "b"], 2);
         assert_eq!(send(&mut a, &[b"1", b"2", b"3"]).unwrap(), 3);
         assert_eq!(receive(&mut b, 5).len(), 2);
-        assert_eq!(a.statistics().unwrap().sent, 3);
-        let statistics = b.statistics().unwrap();
+        assert_eq!(a.sender.statistics().unwrap().sent, 3);
+        let statistics = b.receiver.statistics().unwrap();
         assert_eq!((statistics.received, statistics.receive_dropped), (2, 1));
     }
 
@@ -242,8 +266,8 @@ mod tests {
     #[test]
     fn an_unplugged_end_refuses() {
         let [mut a, _b] = memory_wire(["a", "b"], 2);
-        a.unplug();
-        assert!(!a.link_is_up().unwrap());
+        a.sender.unplug();
+        assert!(!a.sender.link_is_up().unwrap());
         assert!(send(&mut a, &[b"1"]).is_err());
     }
 
@@ -251,8 +275,20 @@ mod tests {
     #[test]
     fn a_length_beyond_the_slot_is_cut() {
         let [mut a, mut b] = memory_wire(["a", "b"], 2);
-        a.send_burst(1, &mut |_, buffer| buffer.len() + 1).unwrap();
+        a.sender.send_burst(1, &mut |_, buffer| buffer.len() + 1).unwrap();
         assert_eq!(receive(&mut b, 5)[0].len(), MemoryPort::MAX_FRAME_LEN);
+    }
+
+    #[cfg(not(loom))]
+    #[test]
+    fn the_halves_of_an_end_may_be_in_two_threads() {
+        let [mut a, mut b] = memory_wire(["a", "b"], 64);
+        std::thread::scope(|scope| {
+            scope.spawn(|| b.sender.send_burst(1, &mut |_, _| 1).unwrap());
+            scope.spawn(|| while b.receiver.receive_burst(1, &mut |_| ()).unwrap() == 0 {});
+            a.sender.send_burst(1, &mut |_, _| 1).unwrap();
+            while a.receiver.receive_burst(1, &mut |_| ()).unwrap() == 0 {}
+        });
     }
 
     /// What arrives on another thread is what was sent, in order and whole; the rest is counted as dropped.
@@ -265,13 +301,15 @@ mod tests {
             let mut next = 0;
             while next < FRAMES {
                 let first = next;
-                let count = a.send_burst((FRAMES - next).min(20) as usize, &mut |index, buffer| {
-                    let number = first + index as u64;
-                    let len = 60 + (number % 40) as usize;
-                    buffer[..len].fill(number as u8);
-                    buffer[..8].copy_from_slice(&number.to_ne_bytes());
-                    len
-                });
+                let count = a
+                    .sender
+                    .send_burst((FRAMES - next).min(20) as usize, &mut |index, buffer| {
+                        let number = first + index as u64;
+                        let len = 60 + (number % 40) as usize;
+                        buffer[..len].fill(number as u8);
+                        buffer[..8].copy_from_slice(&number.to_ne_bytes());
+                        len
+                    });
                 next += count.unwrap() as u64;
             }
             drop(a);
@@ -280,6 +318,7 @@ mod tests {
         loop {
             let is_over = sending.is_finished();
             let count = b
+                .receiver
                 .receive_burst(32, &mut |frame| {
                     let number = u64::from_ne_bytes(frame[..8].try_into().unwrap());
                     assert!(last < Some(number), "{last:?} before {number}");
@@ -294,7 +333,7 @@ mod tests {
             }
         }
         sending.join().unwrap();
-        let statistics = b.statistics().unwrap();
+        let statistics = b.receiver.statistics().unwrap();
         assert_eq!(statistics.received, received);
         assert_eq!(received + statistics.receive_dropped, FRAMES);
     }
@@ -315,7 +354,7 @@ mod tests {
             arrived.extend(receive(&mut b, 1));
             sending.join().unwrap();
             arrived.extend(receive(&mut b, 3));
-            let dropped = b.statistics().unwrap().receive_dropped;
+            let dropped = b.receiver.statistics().unwrap().receive_dropped;
             assert_eq!(arrived.len() as u64 + dropped, FRAMES.len() as u64);
             let mut sent = FRAMES.iter();
             assert!(arrived.iter().all(|frame| sent.any(|other| other == frame)));

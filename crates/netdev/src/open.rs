@@ -1,7 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Attachment, OpenError, PacketPort, PacketPortOptions, Port, TapPort, XdpPort};
+use crate::{AnyPort, Attachment, OpenError, PacketPort, PacketPortOptions, TapPort, XdpPort};
 
 /// A way into the kernel.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -37,11 +37,11 @@ impl BackEnd {
     ///
     /// # Errors
     /// When there is none, privilege is missing, or it cannot carry the frames this way.
-    pub fn open(self, name: &str, options: PacketPortOptions) -> Result<Box<dyn Port>, OpenError> {
+    pub fn open(self, name: &str, options: PacketPortOptions) -> Result<AnyPort, OpenError> {
         Ok(match self {
-            Self::Packet => Box::new(PacketPort::open(name, options)?),
-            Self::Xdp(attachment) => Box::new(XdpPort::open(name, options, attachment)?),
-            Self::Tap => Box::new(TapPort::open(name, options)?),
+            Self::Packet => PacketPort::open(name, options)?.into_any(),
+            Self::Xdp(attachment) => XdpPort::open(name, options, attachment)?.into_any(),
+            Self::Tap => TapPort::open(name, options)?.into_any(),
         })
     }
 }

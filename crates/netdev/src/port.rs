@@ -3,14 +3,85 @@ use std::io;
 /// Frames in one burst at most, sent or received.
 pub const MAX_BURST: usize = 64;
 
-/// What a port has counted since it was opened.
+/// One interface, as two halves that do not wait for each other: one thread may use both, or two threads one each.
+#[derive(Debug)]
+pub struct Port<S, R> {
+    /// What sends.
+    pub sender: S,
+    /// What receives.
+    pub receiver: R,
+}
+
+/// A port of whatever kind.
+pub type AnyPort = Port<Box<dyn Sender>, Box<dyn Receiver>>;
+
+/// The sending half of a port, which also knows the interface. Calls never block.
+pub trait Sender: Send {
+    /// The name of the interface, for messages.
+    fn name(&self) -> &str;
+
+    /// Offers up to `count` frames, [`MAX_BURST`] at most, and gives how many were taken: always the first ones.
+    ///
+    /// `fill` writes frame `i` of the burst to the start of the buffer and gives its length. It may be called for
+    /// frames that are then not taken. A burst of none still sees to frames that were taken and have not left.
+    ///
+    /// # Errors
+    /// When the interface is gone or down.
+    fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize>;
+
+    /// Pushes out what was taken but has not left, and gives how many frames still have not.
+    ///
+    /// # Errors
+    /// When the interface is gone or down.
+    fn flush(&mut self) -> io::Result<usize>;
+
+    /// Counts since the port was opened.
+    ///
+    /// # Errors
+    /// When the operating system does not tell.
+    fn statistics(&mut self) -> io::Result<SendStatistics>;
+
+    /// What the interface itself has counted both ways; nothing where there is no such count.
+    ///
+    /// # Errors
+    /// When the interface is gone.
+    fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>>;
+
+    /// Whether the interface is up and has a carrier.
+    ///
+    /// # Errors
+    /// When the interface is gone.
+    fn link_is_up(&mut self) -> io::Result<bool>;
+}
+
+/// The receiving half of a port. Calls never block.
+pub trait Receiver: Send {
+    /// Hands up to `limit` frames that have arrived to `take` and gives how many there were.
+    ///
+    /// # Errors
+    /// When the interface is gone.
+    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize>;
+
+    /// Counts since the port was opened.
+    ///
+    /// # Errors
+    /// When the operating system does not tell.
+    fn statistics(&mut self) -> io::Result<ReceiveStatistics>;
+}
+
+/// What a sending half has counted since it was opened.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Statistics {
+pub struct SendStatistics {
     /// Frames that left: completed, not merely queued.
     pub sent: u64,
     /// Of those, frames that the directly attached receiver's full queue threw away while they were handed over
     /// (veth). They were offered; whoever was to receive them lost them.
     pub sent_into_full_queue: u64,
+}
+
+/// What a receiving half has counted since it was opened.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct ReceiveStatistics {
     /// Frames handed to the caller.
     pub received: u64,
     /// Frames that arrived and found no room here: this side's fault, not the wire's.
@@ -30,52 +101,17 @@ pub struct InterfaceCounters {
     pub send_dropped: u64,
 }
 
-/// One interface. Calls never block.
-pub trait Port {
-    /// Its name, for messages.
-    fn name(&self) -> &str;
-
-    /// Offers up to `count` frames, [`MAX_BURST`] at most, and gives how many were taken: always the first ones.
-    ///
-    /// `fill` writes frame `i` of the burst to the start of the buffer and gives its length. It may be called for
-    /// frames that are then not taken.
-    ///
-    /// # Errors
-    /// When the interface is gone or down.
-    fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize>;
-
-    /// Hands up to `limit` frames that have arrived to `take` and gives how many there were.
-    ///
-    /// # Errors
-    /// When the interface is gone.
-    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize>;
-
-    /// Pushes out what was taken but has not left, and gives how many frames still have not.
-    ///
-    /// # Errors
-    /// When the interface is gone or down.
-    fn flush(&mut self) -> io::Result<usize>;
-
-    /// Counts since the port was opened.
-    ///
-    /// # Errors
-    /// When the operating system does not tell.
-    fn statistics(&mut self) -> io::Result<Statistics>;
-
-    /// What the interface itself has counted; nothing where there is no such count.
-    ///
-    /// # Errors
-    /// When the interface is gone.
-    fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>>;
-
-    /// Whether the interface is up and has a carrier.
-    ///
-    /// # Errors
-    /// When the interface is gone.
-    fn link_is_up(&mut self) -> io::Result<bool>;
+impl<S: Sender + 'static, R: Receiver + 'static> Port<S, R> {
+    /// Forgets of which kind it is.
+    pub fn into_any(self) -> AnyPort {
+        Port {
+            sender: Box::new(self.sender),
+            receiver: Box::new(self.receiver),
+        }
+    }
 }
 
-impl<P: Port + ?Sized> Port for Box<P> {
+impl<S: Sender + ?Sized> Sender for Box<S> {
     fn name(&self) -> &str {
         (**self).name()
     }
@@ -84,15 +120,11 @@ impl<P: Port + ?Sized> Port for Box<P> {
         (**self).send_burst(count, fill)
     }
 
-    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
-        (**self).receive_burst(limit, take)
-    }
-
     fn flush(&mut self) -> io::Result<usize> {
         (**self).flush()
     }
 
-    fn statistics(&mut self) -> io::Result<Statistics> {
+    fn statistics(&mut self) -> io::Result<SendStatistics> {
         (**self).statistics()
     }
 
@@ -102,5 +134,15 @@ impl<P: Port + ?Sized> Port for Box<P> {
 
     fn link_is_up(&mut self) -> io::Result<bool> {
         (**self).link_is_up()
+    }
+}
+
+impl<R: Receiver + ?Sized> Receiver for Box<R> {
+    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
+        (**self).receive_burst(limit, take)
+    }
+
+    fn statistics(&mut self) -> io::Result<ReceiveStatistics> {
+        (**self).statistics()
     }
 }

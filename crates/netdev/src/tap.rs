@@ -5,23 +5,44 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
+use std::sync::Arc;
 
 use crate::interface::{Interface, request_about};
 use crate::system::check;
-use crate::{InterfaceCounters, MAX_BURST, OpenError, PacketPortOptions, Port, Statistics};
+use crate::{
+    InterfaceCounters, MAX_BURST, OpenError, PacketPortOptions, Port, ReceiveStatistics, Receiver, SendStatistics,
+    Sender,
+};
 
 const CLONE_DEVICE: &str = "/dev/net/tun";
 /// `TUNSETIFF` of `linux/if_tun.h`.
 const TUN_SET_INTERFACE: libc::Ioctl = 0x4004_54ca;
 
 /// A TAP interface of this network namespace.
+pub type TapPort = Port<TapSender, TapReceiver>;
+
+/// The sending half of a [`TapPort`].
 #[derive(Debug)]
-pub struct TapPort {
+pub struct TapSender {
+    tap: Arc<Tap>,
+    buffer: Vec<u8>,
+    statistics: SendStatistics,
+}
+
+/// The receiving half of a [`TapPort`].
+#[derive(Debug)]
+pub struct TapReceiver {
+    tap: Arc<Tap>,
+    buffer: Vec<u8>,
+    statistics: ReceiveStatistics,
+    dropped_before: u64,
+}
+
+/// What both halves use: the kernel reads and writes frames independently of each other.
+#[derive(Debug)]
+struct Tap {
     interface: Interface,
     device: File,
-    buffer: Vec<u8>,
-    statistics: Statistics,
-    dropped_before: u64,
 }
 
 impl TapPort {
@@ -40,12 +61,19 @@ impl TapPort {
             interface.set_up().map_err(system("take it into operation"))?;
         }
         let counters = interface.counters().map_err(system("read its counters"))?;
+        let tap = Arc::new(Tap { interface, device });
         Ok(Self {
-            interface,
-            device,
-            buffer: vec![0; options.max_frame_len],
-            statistics: Statistics::default(),
-            dropped_before: seen_from_here(counters).receive_dropped,
+            sender: TapSender {
+                tap: Arc::clone(&tap),
+                buffer: vec![0; options.max_frame_len],
+                statistics: SendStatistics::default(),
+            },
+            receiver: TapReceiver {
+                tap,
+                buffer: vec![0; options.max_frame_len],
+                statistics: ReceiveStatistics::default(),
+                dropped_before: seen_from_here(counters).receive_dropped,
+            },
         })
     }
 }
@@ -84,16 +112,16 @@ fn seen_from_here(counters: InterfaceCounters) -> InterfaceCounters {
     }
 }
 
-impl Port for TapPort {
+impl Sender for TapSender {
     fn name(&self) -> &str {
-        self.interface.name()
+        self.tap.interface.name()
     }
 
     fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
         for index in 0..count.min(MAX_BURST) {
             let len = fill(index, &mut self.buffer).min(self.buffer.len());
             // A TAP takes a frame whole or not at all.
-            match self.device.write_all(&self.buffer[..len]) {
+            match (&self.tap.device).write_all(&self.buffer[..len]) {
                 Ok(()) => self.statistics.sent += 1,
                 Err(error) => {
                     return match error.raw_os_error() {
@@ -108,9 +136,28 @@ impl Port for TapPort {
         Ok(count.min(MAX_BURST))
     }
 
+    /// Nothing to do: the kernel has a frame when the write returns.
+    fn flush(&mut self) -> io::Result<usize> {
+        Ok(0)
+    }
+
+    fn statistics(&mut self) -> io::Result<SendStatistics> {
+        Ok(self.statistics)
+    }
+
+    fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
+        Ok(Some(seen_from_here(self.tap.interface.counters()?)))
+    }
+
+    fn link_is_up(&mut self) -> io::Result<bool> {
+        self.tap.interface.is_up()
+    }
+}
+
+impl Receiver for TapReceiver {
     fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
         for count in 0..limit {
-            match self.device.read(&mut self.buffer) {
+            match (&self.tap.device).read(&mut self.buffer) {
                 Ok(len) => take(&self.buffer[..len]),
                 Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EINTR)) => return Ok(count),
                 Err(error) => return Err(error),
@@ -120,23 +167,10 @@ impl Port for TapPort {
         Ok(limit)
     }
 
-    /// Nothing to do: the kernel has a frame when the write returns.
-    fn flush(&mut self) -> io::Result<usize> {
-        Ok(0)
-    }
-
-    fn statistics(&mut self) -> io::Result<Statistics> {
-        let counters = seen_from_here(self.interface.counters()?);
+    fn statistics(&mut self) -> io::Result<ReceiveStatistics> {
+        let counters = seen_from_here(self.tap.interface.counters()?);
         self.statistics.receive_dropped = counters.receive_dropped - self.dropped_before;
         Ok(self.statistics)
-    }
-
-    fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
-        Ok(Some(seen_from_here(self.interface.counters()?)))
-    }
-
-    fn link_is_up(&mut self) -> io::Result<bool> {
-        self.interface.is_up()
     }
 }
 
@@ -177,11 +211,11 @@ mod tests {
         PacketPortOptions::new(FRAME_LEN)
     }
 
-    fn send(port: &mut impl Port, count: usize) -> usize {
+    fn send(sender: &mut impl Sender, count: usize) -> usize {
         let mut sent = 0;
         while sent < count {
             let first = sent;
-            let taken = port.send_burst(count - sent, &mut |index, buffer| {
+            let taken = sender.send_burst(count - sent, &mut |index, buffer| {
                 buffer[..FRAME_LEN].fill(0xff);
                 buffer[12..14].copy_from_slice(&ETHER_TYPE);
                 buffer[14..22].copy_from_slice(&(first + index).to_be_bytes());
@@ -193,9 +227,9 @@ mod tests {
     }
 
     /// The numbers of the frames of ours that have arrived.
-    fn receive(port: &mut impl Port) -> Vec<u64> {
+    fn receive(receiver: &mut impl Receiver) -> Vec<u64> {
         let mut numbers = Vec::new();
-        while port
+        while receiver
             .receive_burst(MAX_BURST, &mut |frame| {
                 if frame[12..14] == ETHER_TYPE {
                     numbers.push(u64::from_be_bytes(frame[14..22].try_into().unwrap()));
@@ -211,15 +245,15 @@ mod tests {
     fn frames_cross_between_program_and_kernel_both_ways() {
         in_a_namespace(|| {
             let mut tap = TapPort::open("tap0", options()).unwrap();
-            assert!(tap.link_is_up().unwrap());
+            assert!(tap.sender.link_is_up().unwrap());
             let mut kernel = PacketPort::open("tap0", options()).unwrap();
-            send(&mut tap, 100);
-            assert_eq!(receive(&mut kernel), (0..100).collect::<Vec<_>>());
-            send(&mut kernel, 50);
-            assert_eq!(receive(&mut tap), (0..50).collect::<Vec<_>>());
-            let counters = tap.interface_counters().unwrap().unwrap();
+            send(&mut tap.sender, 100);
+            assert_eq!(receive(&mut kernel.receiver), (0..100).collect::<Vec<_>>());
+            send(&mut kernel.sender, 50);
+            assert_eq!(receive(&mut tap.receiver), (0..50).collect::<Vec<_>>());
+            let counters = tap.sender.interface_counters().unwrap().unwrap();
             assert_eq!((counters.sent, counters.received), (100, 50));
-            assert_eq!(tap.statistics().unwrap().sent, 100);
+            assert_eq!(tap.sender.statistics().unwrap().sent, 100);
         });
     }
 
@@ -232,7 +266,7 @@ mod tests {
             let mut refusals = 0;
             while refusals < 50 {
                 // One at a time: of a burst the kernel tries the frame that it refused once more.
-                let burst = kernel.send_burst(1, &mut |_, buffer| {
+                let burst = kernel.sender.send_burst(1, &mut |_, buffer| {
                     buffer[..FRAME_LEN].fill(0xff);
                     buffer[12..14].copy_from_slice(&ETHER_TYPE);
                     FRAME_LEN
@@ -241,8 +275,8 @@ mod tests {
                 taken += burst as u64;
                 refusals += u64::from(burst == 0);
             }
-            assert_eq!(receive(&mut tap).len() as u64, taken);
-            assert_eq!(tap.statistics().unwrap().receive_dropped, refusals);
+            assert_eq!(receive(&mut tap.receiver).len() as u64, taken);
+            assert_eq!(tap.receiver.statistics().unwrap().receive_dropped, refusals);
         });
     }
 
@@ -270,8 +304,8 @@ mod tests {
             if !done.is_ok_and(|status| status.success()) {
                 return;
             }
-            assert!(!tap.link_is_up().unwrap());
-            let error = tap.send_burst(1, &mut |_, _| FRAME_LEN).unwrap_err();
+            assert!(!tap.sender.link_is_up().unwrap());
+            let error = tap.sender.send_burst(1, &mut |_, _| FRAME_LEN).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::NetworkDown);
         });
     }

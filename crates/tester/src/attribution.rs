@@ -1,17 +1,18 @@
-use brimful_netdev::{InterfaceCounters, Statistics};
+use brimful_netdev::{InterfaceCounters, ReceiveStatistics, SendStatistics};
 use serde::Serialize;
 
 /// What a port and the interface below it have counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counted {
-    pub(crate) port: Statistics,
+    pub(crate) sender: SendStatistics,
+    pub(crate) receiver: ReceiveStatistics,
     pub(crate) interface: Option<InterfaceCounters>,
 }
 
 impl Counted {
     /// What they have counted since an earlier reading.
     pub(crate) fn since(&self, before: &Self) -> Self {
-        let (now, then) = (self.port, before.port);
+        let (sender, receiver) = (before.sender, before.receiver);
         let interface = self
             .interface
             .zip(before.interface)
@@ -22,11 +23,13 @@ impl Counted {
                 send_dropped: now.send_dropped.saturating_sub(then.send_dropped),
             });
         Self {
-            port: Statistics {
-                sent: now.sent - then.sent,
-                sent_into_full_queue: now.sent_into_full_queue - then.sent_into_full_queue,
-                received: now.received - then.received,
-                receive_dropped: now.receive_dropped - then.receive_dropped,
+            sender: SendStatistics {
+                sent: self.sender.sent - sender.sent,
+                sent_into_full_queue: self.sender.sent_into_full_queue - sender.sent_into_full_queue,
+            },
+            receiver: ReceiveStatistics {
+                received: self.receiver.received - receiver.received,
+                receive_dropped: self.receiver.receive_dropped - receiver.receive_dropped,
             },
             interface,
         }
@@ -36,8 +39,8 @@ impl Counted {
     pub(crate) fn unseen(&self) -> u64 {
         let arrived = self.interface.map_or(0, |interface| interface.received);
         arrived
-            .saturating_sub(self.port.received)
-            .max(self.port.receive_dropped)
+            .saturating_sub(self.receiver.received)
+            .max(self.receiver.receive_dropped)
     }
 }
 
@@ -83,13 +86,13 @@ pub(crate) struct Direction {
 
 impl Account {
     /// Puts together what was counted during a trial; nothing where an interface does not count.
-    pub(crate) fn new(direction: Direction, sender: &Counted, receiver: &Counted) -> Option<Self> {
-        let (out, into) = (sender.interface?, receiver.interface?);
-        let other_sent = sender.port.sent.saturating_sub(direction.sent);
-        let other_received = receiver.port.received.saturating_sub(direction.seen);
-        let counted_out = (out.sent + sender.port.sent_into_full_queue).saturating_sub(other_sent);
+    pub(crate) fn new(direction: Direction, from: &Counted, to: &Counted) -> Option<Self> {
+        let (out, into) = (from.interface?, to.interface?);
+        let other_sent = from.sender.sent.saturating_sub(direction.sent);
+        let other_received = to.receiver.received.saturating_sub(direction.seen);
+        let counted_out = (out.sent + from.sender.sent_into_full_queue).saturating_sub(other_sent);
         let tester_send = direction.sent.saturating_sub(counted_out).min(direction.lost);
-        let tester_receive = receiver.unseen().min(direction.lost - tester_send);
+        let tester_receive = to.unseen().min(direction.lost - tester_send);
         Some(Self {
             sent: direction.sent,
             counted_out,
@@ -112,9 +115,11 @@ mod tests {
 
     fn counted(sent: u64, refused: u64, received: u64, interface: [u64; 2]) -> Counted {
         Counted {
-            port: Statistics {
+            sender: SendStatistics {
                 sent,
                 sent_into_full_queue: refused,
+            },
+            receiver: ReceiveStatistics {
                 received,
                 receive_dropped: 0,
             },

@@ -1,6 +1,6 @@
 use std::io;
 
-use brimful_netdev::Port;
+use brimful_netdev::{Receiver, Sender};
 use brimful_trial::{Load, Nanoseconds};
 
 use crate::{Clock, Outcome, Tester, Timing, TrialPlan};
@@ -15,7 +15,7 @@ const DOUBLINGS: u32 = 9;
 /// Halvings of the last doubling: the ceiling is then known to 1/32 of it.
 const BISECTIONS: u32 = 5;
 
-impl<P: Port, C: Clock> Tester<'_, P, C> {
+impl<S: Sender, R: Receiver, C: Clock> Tester<'_, S, R, C> {
     /// The highest load per direction that this tester sends and receives itself without loss and on schedule, its
     /// ports joined back to back; `None` when it was called off or not even the first load went through.
     ///
@@ -27,8 +27,10 @@ impl<P: Port, C: Clock> Tester<'_, P, C> {
             straggler_wait: STRAGGLER_WAIT,
             ..timing
         });
+        let ramp_up = self.set_ramp_up(Nanoseconds::ZERO);
         let ceiling = self.ceiling();
         self.set_timing(timing);
+        self.set_ramp_up(ramp_up);
         Ok(ceiling?.and_then(|load| Load::new(load).ok()))
     }
 

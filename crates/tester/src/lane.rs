@@ -1,10 +1,9 @@
-use brimful_trial::Nanoseconds;
 use serde::Serialize;
 
 use crate::attribution::{Account, Counted, Direction};
 use crate::receiving::ReceivingLane;
 use crate::sending::SendingLane;
-use crate::{DelayReport, PacingReport, Schedule};
+use crate::{DelayReport, PacingReport, Schedule, TrialPlan};
 
 /// What is known of one direction after a trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -44,7 +43,7 @@ pub struct DirectionReport {
     pub pacing: PacingReport,
 }
 
-/// One direction of one trial.
+/// One direction of one trial that is over.
 pub(crate) struct Lane {
     pub(crate) sending: SendingLane,
     pub(crate) receiving: ReceivingLane,
@@ -52,35 +51,33 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    fn new((from, to): (usize, usize), schedule: Schedule) -> Self {
-        Self {
-            receiving: ReceivingLane::new(to, schedule.count()),
-            sending: SendingLane::new(from, schedule),
-            account: None,
-        }
+    /// The sending halves of a trial, one a direction, evenly interleaved.
+    pub(crate) fn sending(pairs: &[(usize, usize)], schedule: &Schedule) -> Vec<SendingLane> {
+        let half = |(index, &(from, _)): (usize, &(usize, usize))| match index {
+            0 => SendingLane::new(from, schedule.clone()),
+            _ => SendingLane::new(from, schedule.clone().offset_by_half_a_period()),
+        };
+        pairs.iter().enumerate().map(half).collect()
     }
 
-    /// The lanes of a trial, one a direction, evenly interleaved.
-    pub(crate) fn all(pairs: &[(usize, usize)], schedule: &Schedule) -> Vec<Self> {
-        let with_schedule = |(index, &pair): (usize, &(usize, usize))| match index {
-            0 => Self::new(pair, schedule.clone()),
-            _ => Self::new(pair, schedule.clone().offset_by_half_a_period()),
+    /// The receiving halves of a trial.
+    pub(crate) fn receiving(pairs: &[(usize, usize)], plan: &TrialPlan) -> Vec<ReceivingLane> {
+        let half = |&(_, to): &(usize, usize)| ReceivingLane::new(to, plan.frames());
+        pairs.iter().map(half).collect()
+    }
+
+    /// Puts both halves together.
+    pub(crate) fn join(sending: Vec<SendingLane>, receiving: Vec<ReceivingLane>) -> Vec<Self> {
+        let join = |(sending, receiving)| Self {
+            sending,
+            receiving,
+            account: None,
         };
-        pairs.iter().enumerate().map(with_schedule).collect()
+        sending.into_iter().zip(receiving).map(join).collect()
     }
 
     pub(crate) fn lost(&self) -> u64 {
-        self.sending.sent() - self.receiving.tracker.received()
-    }
-
-    /// Whether a frame may still be on its way: all that are missing were refused on the spot otherwise.
-    pub(crate) fn may_have_stragglers(&self) -> bool {
-        self.lost() > self.sending.sent_into_full_queue
-    }
-
-    /// Whether a frame may be on its way, none taking longer than `longest`.
-    pub(crate) fn expects_frames(&self, now: Nanoseconds, longest: Nanoseconds) -> bool {
-        self.may_have_stragglers() && now <= self.sending.last_sent() + longest
+        self.receiving.lost_of(self.sending.sent())
     }
 
     /// Notes what ports and interfaces have counted during the trial, in the order of the ports.

@@ -8,28 +8,38 @@ mod accounting;
 mod attribution;
 mod calibrate;
 mod clock;
+mod cost;
 mod delay;
 mod early_stop;
+mod exchange;
 mod histogram;
 mod lane;
+mod outcome;
 mod pacing;
 mod profile;
 mod protocol;
+mod ramp_up;
 mod receiving;
+mod receiving_side;
 mod schedule;
 mod sending;
+mod sending_side;
 mod serve;
 mod station;
 mod tester;
+mod threads;
 mod time;
+mod trial;
 mod warnings;
 
 pub use accounting::{Arrival, Tracker};
 pub use attribution::{Account, LostBy};
 pub use clock::{Clock, MonotonicClock};
+pub use cost::Cost;
 pub use delay::{DelayDetail, DelayReport};
 pub use early_stop::{SentHistory, certainly_lost};
 pub use lane::DirectionReport;
+pub use outcome::{Outcome, TrialReport};
 pub use pacing::{PacingBounds, PacingRecord, PacingReport, Spoiled};
 pub use profile::{
     Directions, FrameSizes, FrameSizesError, Genome, IpVersion, MAX_FLOWS, MAX_SIZE_PATTERN, Profile, ProfileFile,
@@ -38,5 +48,6 @@ pub use profile::{
 pub use protocol::{Description, MeasureRequest, Reply, Request, Warning};
 pub use schedule::{CatchUp, LoadShape, Schedule};
 pub use serve::serve;
-pub use tester::{Outcome, Tester, Timing, TrialPlan, TrialReport};
+pub use tester::{Tester, Timing, TrialPlan};
+pub use threads::{Threads, stay_on};
 pub use time::parse_time;

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use brimful_netdev::{Attachment, BackEnd, FaultyPort, OpenError, PacketPortOptions, Port};
-use brimful_tester::{Clock, MonotonicClock, Tester, serve};
+use brimful_netdev::{AnyPort, Attachment, BackEnd, FaultyPort, OpenError, PacketPortOptions};
+use brimful_tester::{Clock, MonotonicClock, Tester, serve, stay_on};
 use clap::Parser;
 
 use faults::FaultRequest;
@@ -52,8 +52,9 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     if settings.raise_priority {
         process::raise_priority();
     }
-    if let Some(processor) = settings.processor {
-        process::pin_to(processor)?;
+    // The sending thread goes there later: whether it can is better known now.
+    for &processor in &settings.processors {
+        stay_on(processor)?;
     }
     let clock = MonotonicClock::start();
     let mut tester = Tester::new(
@@ -63,7 +64,9 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
         settings.timing,
         &stop,
         process::arbitrary_trial_number(),
-    )?;
+    )?
+    .with_threads(settings.threads())
+    .with_ramp_up(settings.ramp_up);
     let input = BufReader::new(io::stdin());
     let mut output = io::stdout().lock();
     match serve(&mut tester, &settings.description(back_end), input, &mut output, &stop) {
@@ -74,7 +77,7 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// Both ports, and the way into the kernel that they take.
-type Opened = ([Box<dyn Port>; 2], BackEnd);
+type Opened = ([AnyPort; 2], BackEnd);
 
 fn open_ports(settings: &Settings) -> Result<Opened, Box<dyn std::error::Error>> {
     let options = PacketPortOptions {
@@ -96,9 +99,9 @@ fn open_ports(settings: &Settings) -> Result<Opened, Box<dyn std::error::Error>>
     }
 }
 
-fn with_faults(port: Box<dyn Port>, faults: &[FaultRequest], clock: MonotonicClock) -> Box<dyn Port> {
-    match FaultRequest::plan(faults, port.name()) {
-        Some(plan) => Box::new(FaultyPort::new(port, plan, move || Duration::from_nanos(clock.now().0))),
+fn with_faults(port: AnyPort, faults: &[FaultRequest], clock: MonotonicClock) -> AnyPort {
+    match FaultRequest::plan(faults, port.sender.name()) {
+        Some(plan) => FaultyPort::new(port, plan, move || Duration::from_nanos(clock.now().0)).into_any(),
         None => port,
     }
 }

@@ -1,12 +1,13 @@
 use std::fs;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use brimful_frame::{MacAddress, VlanTag};
 use brimful_netdev::BackEnd;
 use brimful_tester::{
     Description, Directions, FrameSizes, IpVersion, MAX_FLOWS, MAX_SIZE_PATTERN, PacingBounds, Profile, ProfileFile,
-    ProfileOptions, Timing, parse_time,
+    ProfileOptions, Threads, Timing, parse_time,
 };
 use brimful_trial::{Load, Nanoseconds};
 use clap::{Parser, ValueEnum};
@@ -72,6 +73,10 @@ pub(crate) struct Options {
     /// How long to rest after the end of sending when a trial stopped early.
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = parse_time)]
     rest_after_stop: Nanoseconds,
+    /// For how long the load rises to that of a trial before the trial, geometrically from 0.1 % of it, by frames that
+    /// count nowhere.
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_time)]
+    ramp_up: Nanoseconds,
     /// The longest stall of the sender that does not make a trial invalid.
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = parse_time)]
     max_stall: Nanoseconds,
@@ -87,9 +92,10 @@ pub(crate) struct Options {
     /// record says so.
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<FaultRequest>,
-    /// Stay on this processor.
-    #[arg(long, value_name = "NUMBER")]
-    cpu: Option<usize>,
+    /// Send and receive on this processor; given twice, send on the first and receive on the second, each in a thread of
+    /// its own. Default: two threads, on whatever processors, where the program may use more than one.
+    #[arg(long = "cpu", value_name = "NUMBER")]
+    cpus: Vec<usize>,
     /// Whether to ask for the processor before other programs.
     #[arg(long, value_enum, default_value_t = Priority::High)]
     priority: Priority,
@@ -121,9 +127,11 @@ pub(crate) struct Settings {
     pub(crate) port_names: [String; 2],
     pub(crate) profile: Profile,
     pub(crate) timing: Timing,
+    pub(crate) ramp_up: Nanoseconds,
     pub(crate) back_end: Option<BackEnd>,
     pub(crate) faults: Vec<FaultRequest>,
-    pub(crate) processor: Option<usize>,
+    /// Of the sending and the receiving thread, or of the only one.
+    pub(crate) processors: Vec<usize>,
     pub(crate) raise_priority: bool,
     max_load: Option<Load>,
     sizes: Vec<usize>,
@@ -150,6 +158,12 @@ impl Options {
         for fault in &self.faults {
             fault.check(&port_names)?;
         }
+        if self.cpus.len() > 2 {
+            return Err(format!(
+                "--cpu is given {} times: there is one thread that sends and one that receives",
+                self.cpus.len()
+            ));
+        }
         let max_load = self.max_load.map(Load::new).transpose();
         let profile = self.profile()?;
         let sizes = profile.size_pattern().map_err(|error| {
@@ -173,9 +187,10 @@ impl Options {
                     ..PacingBounds::default()
                 },
             },
+            ramp_up: self.ramp_up,
             back_end: self.back_end,
             faults: self.faults,
-            processor: self.cpu,
+            processors: self.cpus,
             raise_priority: self.priority == Priority::High,
             max_load: max_load.map_err(|error| format!("--max-load: {error}"))?,
         })
@@ -229,6 +244,17 @@ impl Options {
 }
 
 impl Settings {
+    /// Who performs trials.
+    pub(crate) fn threads(&self) -> Threads {
+        match self.processors[..] {
+            [] if thread::available_parallelism().is_ok_and(|processors| processors.get() > 1) => {
+                Threads::Two { sender: None }
+            }
+            [] | [_] => Threads::One,
+            [sender, ..] => Threads::Two { sender: Some(sender) },
+        }
+    }
+
     pub(crate) fn description(&self, back_end: BackEnd) -> Description {
         let wait = self.timing.straggler_wait;
         Description {
@@ -270,6 +296,7 @@ impl Settings {
             "straggler_wait_s": self.timing.straggler_wait.as_seconds(),
             "stop_grace_s": self.timing.stop_grace.as_seconds(),
             "rest_after_stop_s": self.timing.rest_after_stop.as_seconds(),
+            "ramp_up_s": self.ramp_up.as_seconds(),
             "max_stall_s": self.timing.bounds.stall.as_seconds(),
         });
         fields.extend(own.as_object().cloned().unwrap_or_default());

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::process::{Signal, set_parent_process_death_signal, setpriority_process, setsid};
-use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::process::{Signal, getpid, getsid, set_parent_process_death_signal, setpriority_process, setsid};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
@@ -32,20 +31,11 @@ pub(crate) fn stop_on_signals(stop: &Arc<AtomicBool>) -> io::Result<()> {
 pub(crate) fn raise_priority() {
     // Not being allowed is no reason not to measure: the pacing figures show what it cost.
     let _ = setpriority_process(None, HIGHEST_PRIORITY);
-    if !io::stdin().is_terminal() && setsid().is_ok() {
+    // Whoever started it may have given it a session already.
+    let leads_session = || setsid().is_ok() || getsid(None).is_ok_and(|session| session == getpid());
+    if !io::stdin().is_terminal() && leads_session() {
         let _ = fs::write("/proc/self/autogroup", HIGHEST_PRIORITY.to_string());
     }
-}
-
-/// Stays on one processor.
-pub(crate) fn pin_to(processor: usize) -> io::Result<()> {
-    let mut set = CpuSet::new();
-    if processor >= CpuSet::MAX_CPU {
-        return Err(io::Error::other(format!("there is no processor {processor}")));
-    }
-    set.set(processor);
-    sched_setaffinity(None, &set)
-        .map_err(|error| io::Error::other(format!("cannot stay on processor {processor}: {error}")))
 }
 
 /// Differs from run to run.

@@ -2,7 +2,7 @@ use brimful_trial::{Load, Nanoseconds, Ratio};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{DirectionReport, Outcome, TrialPlan, TrialReport};
+use crate::{Cost, DirectionReport, Outcome, TrialPlan, TrialReport};
 
 /// One line from the driver.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
@@ -123,6 +123,8 @@ pub enum Reply {
         stopped_early: bool,
         /// Each direction apart.
         directions: Vec<DirectionReport>,
+        /// What it cost the tester, each thread apart.
+        cost: Vec<Cost>,
         /// What a reader should know.
         warnings: Vec<Warning>,
     },
@@ -134,6 +136,8 @@ pub enum Reply {
         invalid: String,
         /// Each direction apart.
         directions: Vec<DirectionReport>,
+        /// What it cost the tester, each thread apart.
+        cost: Vec<Cost>,
         /// What a reader should know.
         warnings: Vec<Warning>,
     },
@@ -159,6 +163,7 @@ impl Reply {
                     id,
                     invalid: reason,
                     directions: report.directions,
+                    cost: report.costs,
                     warnings: report.warnings,
                 })
             }
@@ -183,6 +188,7 @@ impl Reply {
             late: sum(|direction| direction.late),
             stopped_early: report.stopped_early,
             directions: report.directions,
+            cost: report.costs,
             warnings: report.warnings,
         }
     }

@@ -40,6 +40,12 @@ impl ReceivingLane {
         }
     }
 
+    /// Frames missing of so many that were sent. Whoever makes up frames that look like ours can make it too small, but
+    /// never less than none.
+    pub(crate) fn lost_of(&self, sent: u64) -> u64 {
+        sent.saturating_sub(self.tracker.received())
+    }
+
     /// All frames of this direction that its port was given.
     pub(crate) fn seen(&self) -> u64 {
         let intact = self.tracker.received() + self.tracker.duplicated() + self.tracker.late();

@@ -1,7 +1,8 @@
 use brimful_frame::{Stamp, TIMESTAMP_MASK};
-use brimful_netdev::{MAX_BURST, Port};
+use brimful_netdev::{MAX_BURST, Sender};
 use brimful_trial::Nanoseconds;
 
+use crate::exchange::Progress;
 use crate::{CatchUp, Clock, PacingRecord, Schedule, Stream};
 
 /// The sending half of one direction of one trial.
@@ -36,22 +37,23 @@ impl SendingLane {
     }
 
     /// Sends what is due by `now`, as far as catching up is allowed to go, and gives how many frames left.
-    pub(crate) fn send_due<P: Port>(
+    pub(crate) fn send_due<S: Sender>(
         &mut self,
-        port: &mut P,
+        sender: &mut S,
         stream: &Stream,
         identity: Identity,
+        progress: &Progress,
         clock: &impl Clock,
         now: Nanoseconds,
     ) -> std::io::Result<usize> {
         self.pacing.turn(now, self.next);
         let due = self.schedule.due_by(now) - self.next;
         let burst = due.min(self.catch_up.credit(now)).min(MAX_BURST as u64) as usize;
-        if burst == 0 {
-            return Ok(0);
-        }
         let first = self.next;
-        let sent = port.send_burst(burst, &mut |index, buffer| {
+        if burst > 0 {
+            progress.offer(first + burst as u64);
+        }
+        let sent = sender.send_burst(burst, &mut |index, buffer| {
             let stamp = Stamp {
                 trial: identity.trial,
                 stream: identity.stream,
@@ -66,6 +68,7 @@ impl SendingLane {
             self.catch_up.spend(now, sent as u64);
             self.last_sent = now;
             self.next += sent as u64;
+            progress.note_sent(self.next);
         }
         Ok(sent)
     }

@@ -1,11 +1,11 @@
 use std::io::{self, BufRead, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use brimful_netdev::Port;
+use brimful_netdev::{Receiver, Sender};
 
 use crate::{Clock, Description, MeasureRequest, Reply, Request, Tester};
 
@@ -18,8 +18,8 @@ const SIGNAL_POLL: Duration = Duration::from_millis(20);
 ///
 /// # Errors
 /// When the output cannot be written.
-pub fn serve<P: Port, C: Clock>(
-    tester: &mut Tester<'_, P, C>,
+pub fn serve<S: Sender, R: Receiver, C: Clock>(
+    tester: &mut Tester<'_, S, R, C>,
     description: &Description,
     input: impl BufRead + Send + 'static,
     output: &mut impl Write,
@@ -42,7 +42,7 @@ pub fn serve<P: Port, C: Clock>(
 }
 
 /// The end of the input must be noticed in the middle of a trial, so somebody has to be reading all the time.
-fn read_in_background(input: impl BufRead + Send + 'static, stop: Arc<AtomicBool>) -> Receiver<String> {
+fn read_in_background(input: impl BufRead + Send + 'static, stop: Arc<AtomicBool>) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let lines = input.lines().map_while(Result::ok);
@@ -57,7 +57,11 @@ fn read_in_background(input: impl BufRead + Send + 'static, stop: Arc<AtomicBool
 }
 
 /// The reply to one line; `None` when a trial was called off.
-fn answer<P: Port, C: Clock>(tester: &mut Tester<'_, P, C>, description: &Description, line: &str) -> Option<Reply> {
+fn answer<S: Sender, R: Receiver, C: Clock>(
+    tester: &mut Tester<'_, S, R, C>,
+    description: &Description,
+    line: &str,
+) -> Option<Reply> {
     match serde_json::from_str(line) {
         Ok(Request::Describe) => Some(Reply::Description(Box::new(description.clone()))),
         Ok(Request::Calibrate) => Some(calibrate(tester)),
@@ -69,7 +73,7 @@ fn answer<P: Port, C: Clock>(tester: &mut Tester<'_, P, C>, description: &Descri
     }
 }
 
-fn calibrate<P: Port, C: Clock>(tester: &mut Tester<'_, P, C>) -> Reply {
+fn calibrate<S: Sender, R: Receiver, C: Clock>(tester: &mut Tester<'_, S, R, C>) -> Reply {
     let error = match tester.calibrate() {
         Ok(Some(ceiling)) => {
             return Reply::Calibration {
@@ -82,7 +86,10 @@ fn calibrate<P: Port, C: Clock>(tester: &mut Tester<'_, P, C>) -> Reply {
     Reply::Error { id: None, error }
 }
 
-fn measure<P: Port, C: Clock>(tester: &mut Tester<'_, P, C>, request: MeasureRequest) -> Option<Reply> {
+fn measure<S: Sender, R: Receiver, C: Clock>(
+    tester: &mut Tester<'_, S, R, C>,
+    request: MeasureRequest,
+) -> Option<Reply> {
     let error = match request.plan() {
         Ok(plan) => match tester.measure(&plan) {
             Ok(outcome) => return Reply::of_trial(request, outcome),

@@ -14,6 +14,8 @@ const MAX_TAGS: usize = 4;
 
 /// The stream of frames that only teach a bridge where an address is.
 pub(crate) const LEARNING_STREAM: u8 = 0xff;
+/// The stream of frames that go before a trial and count nowhere.
+pub(crate) const RAMP_UP_STREAM: u8 = 0xfe;
 
 /// What a received frame means to the tester.
 #[derive(Clone, Copy, Debug, PartialEq)]

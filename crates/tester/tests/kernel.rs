@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::{CpuSet, sched_getaffinity};
 use serde_json::{Value, json};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_brimful-tester");
@@ -121,6 +122,96 @@ fn joined_ports_lose_nothing_whatever_the_frames() {
         assert_eq!(reply["stopped_early"], false);
         assert_eq!(program.exit_code(), Some(0));
     }
+}
+
+/// Of the processors that this process may use.
+fn first_and_last_processor() -> [String; 2] {
+    let set = sched_getaffinity(None).expect("the kernel tells");
+    let usable: Vec<_> = (0..CpuSet::MAX_CPU)
+        .filter(|&processor| set.is_set(processor))
+        .collect();
+    [usable[0], usable[usable.len() - 1]].map(|processor| processor.to_string())
+}
+
+/// Whether a back end works on joined ports here.
+fn works(back_end: &str) -> bool {
+    let Some(mut program) = Program::start(&["--list-back-ends", "--port", "ta"]) else {
+        return false;
+    };
+    let mut line = String::new();
+    program.output.read_line(&mut line).expect("text");
+    program.exit_code();
+    let listed: Value = serde_json::from_str(&line).expect("a JSON object");
+    let mut back_ends = listed["back_ends"].as_array().expect("a list").iter();
+    back_ends.any(|listed| listed["name"] == back_end && listed["works"] == true)
+}
+
+#[test]
+fn one_thread_and_two_lose_nothing_on_any_back_end() {
+    let [first, last] = first_and_last_processor();
+    let on_one = &["--cpu", &first][..];
+    let on_two = &["--cpu", &first, "--cpu", &last][..];
+    for back_end in ["packet", "xdp-native", "xdp-generic"]
+        .into_iter()
+        .filter(|name| works(name))
+    {
+        for (processors, threads) in [(on_one, &["both"][..]), (on_two, &["sender", "receiver"])] {
+            let options = [
+                processors,
+                &["--back-end", back_end, "--ramp-up", "50ms", "--max-stall", "100ms"],
+            ]
+            .concat();
+            let Some(mut program) = Program::start(&on_both(&options)) else {
+                return;
+            };
+            let description = program.ask(&json!({"op": "describe"}));
+            assert_eq!(description["traffic"]["ramp_up_s"], 0.05);
+            let reply = program.trial();
+            assert_eq!(
+                (&reply["sent"], &reply["lost"]),
+                (&json!(4000), &json!(0)),
+                "{options:?}: {reply}"
+            );
+            let cost = reply["cost"].as_array().expect("a list");
+            let found: Vec<_> = cost
+                .iter()
+                .map(|cost| cost["thread"].as_str().expect("a name"))
+                .collect();
+            assert_eq!(found, threads);
+            assert!(cost.iter().all(|cost| cost["busy_s"].as_f64() > Some(0.0)), "{reply}");
+            assert_eq!(program.exit_code(), Some(0));
+        }
+    }
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "says why a test is skipped")]
+fn the_group_of_its_session_goes_before_others_whoever_made_the_session() {
+    let priority_of = |launcher: &'static [&'static str]| {
+        let way = unshare()?;
+        let script = format!("{JOINED_PORTS}; exec \"$@\"");
+        let command = [way, &["sh", "-c", &script, "sh"], launcher, &[PROGRAM], &on_both(&[])].concat();
+        let mut program = Program::of(&command);
+        program.ask(&json!({"op": "describe"}));
+        std::fs::read_to_string(format!("/proc/{}/autogroup", program.child.id())).ok()
+    };
+    let Some(own) = priority_of(&[]).filter(|text| text.contains("nice -20")) else {
+        eprintln!("skipped: this machine does not let us make a namespace, group processes or raise a priority");
+        return;
+    };
+    let given = priority_of(&["setsid"]).expect("as before");
+    assert!(given.contains("nice -20"), "{own} {given}");
+}
+
+#[test]
+fn a_processor_that_is_not_there_is_named() {
+    let Some(mut program) = Program::start(&on_both(&["--cpu", "100000"])) else {
+        return;
+    };
+    drop(program.input.take());
+    assert_eq!(program.child.wait().expect("the child is ours").code(), Some(3));
+    let (code, message) = refusal(&["--port", "a", "--port", "b", "--cpu", "0", "--cpu", "1", "--cpu", "2"]);
+    assert_eq!((code, message.lines().count()), (Some(2), 1), "{message}");
 }
 
 #[test]

@@ -1,10 +1,9 @@
 //! Profile files as people write them: the examples are sent and come back whole, nonsense is refused in one line.
 
-use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use brimful_frame::{Stamp, TestFrame, VlanTag};
 use brimful_netdev::memory_wire;
@@ -17,16 +16,16 @@ use brimful_trial::{Load, Nanoseconds};
 static RUNNING: AtomicBool = AtomicBool::new(false);
 
 /// Each look takes a microsecond.
-struct StepClock(Cell<u64>);
+struct StepClock(AtomicU64);
 
 impl Clock for StepClock {
     fn now(&self) -> Nanoseconds {
         self.sleep(Nanoseconds(1000));
-        Nanoseconds(self.0.get())
+        Nanoseconds(self.0.load(Ordering::Relaxed))
     }
 
     fn sleep(&self, span: Nanoseconds) {
-        self.0.set(self.0.get() + span.0);
+        self.0.fetch_add(span.0, Ordering::Relaxed);
     }
 }
 
@@ -80,7 +79,8 @@ fn every_example_goes_over_a_wire_without_loss() {
             bounds: PacingBounds::default(),
         };
         let ports = memory_wire(["a", "b"], 4096);
-        let mut tester = Tester::new(ports, StepClock(Cell::new(0)), profile, timing, &RUNNING, 7).expect("sizes fit");
+        let mut tester =
+            Tester::new(ports, StepClock(AtomicU64::new(0)), profile, timing, &RUNNING, 7).expect("sizes fit");
         let plan = TrialPlan {
             load: Load::new(20_000.0).expect("a load"),
             duration: Nanoseconds(100_000_000),

@@ -6,35 +6,26 @@ import json
 import shlex
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from brimful.errors import MeasureError
-from brimful.lab import Device, devices, open_lab, permitted, state
+from brimful.lab import Device, open_lab, permitted, state
 from brimful.lab.namespaces import tool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from brimful.lab.state import Entry
 
-    Command = Callable[..., Any]
-
-_DEVICE = click.argument("device", type=click.Choice([device.value for device in Device]))
+_DEVICE = click.argument("device", metavar="DEVICE[,KEY=VALUE...]")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
 
 
-def _building(command: Command) -> Command:
-    command = click.option(
-        "--rules",
-        type=click.IntRange(min=0),
-        default=devices.DEFAULT_RULES,
-        show_default=True,
-        help="Rules that every frame is matched against; more make the device slower.",
-    )(command)
-    versions = click.Choice(["4", "6"])
-    return click.option("--ip", type=versions, default="4", show_default=True, help="What the router routes.")(command)
+_IP = click.option(
+    "--ip", type=click.Choice(["4", "6"]), default="4", show_default=True, help="What the router routes."
+)
 
 
 @click.group()
@@ -42,25 +33,40 @@ def lab() -> None:
     """Make throw-away test beds: a tester's ports ta and tb, and a device between them.
 
     A lab is made of network namespaces without names. It touches no interface of this machine.
+
+    DEVICE is bridge, router, xdp, ovs, testpmd or wire. Options: rules=N of bridge and router, and work=N of xdp, make
+    the device slower; ports=system or afxdp of ovs; mode=io or mac of testpmd.
     """
 
 
 @lab.command()
-def check() -> None:
-    """Say whether labs can be made here; the exit code is 3 where not."""
+@_JSON
+def check(as_json: bool) -> None:
+    """Try every device in a lab of its own; the exit code is 3 where no lab can be made."""
     reason = permitted()
     if reason is not None:
         raise MeasureError(reason)
-    click.echo("Labs can be made here.")
+    rows = []
+    for device in Device:
+        try:
+            with open_lab(device) as opened:
+                found = {"device": device.value, "works": True, "input": opened.input.value}
+        except MeasureError as error:
+            found = {"device": device.value, "works": False, "reason": str(error)}
+        rows.append((device.value, "works" if found["works"] else "no", str(found.get("reason", ""))))
+        if as_json:
+            click.echo(json.dumps(found))
+    if not as_json:
+        click.echo(_table(rows))
 
 
 @lab.command()
 @_DEVICE
-@_building
+@_IP
 @_JSON
-def up(device: str, ip: str, rules: int, as_json: bool) -> None:
+def up(device: str, ip: str, as_json: bool) -> None:
     """Make a lab that stays until `brimful lab clean` ends it."""
-    with open_lab(device, ip=int(ip), rules=rules) as opened:
+    with open_lab(device, ip=int(ip)) as opened:
         description = opened.describe()
         command, arguments = opened.command([]), opened.tester_arguments()
         opened.keep()
@@ -114,13 +120,13 @@ def clean(lab_id: str | None, everything: bool, as_json: bool) -> None:
 
 
 @lab.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@_building
+@_IP
 @_DEVICE
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
-def run(device: str, ip: str, rules: int, command: Sequence[str]) -> None:
+def run(device: str, ip: str, command: Sequence[str]) -> None:
     """Run COMMAND at ports ta and tb of a new lab, and end the lab with it."""
     words = list(command[1:]) if command[0] == "--" else list(command)
-    with open_lab(device, ip=int(ip), rules=rules) as opened:
+    with open_lab(device, ip=int(ip)) as opened:
         # The command dies with us, or it would keep the namespace that the keeper let go.
         bound = [tool("setpriv"), "--pdeathsig", "TERM", "--", *words]
         done = subprocess.run(opened.command(bound), check=False)

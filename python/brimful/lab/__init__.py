@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Self
 
-from brimful.errors import UsageError
-from brimful.lab import devices, links, state
+from brimful.errors import MeasureError, UsageError
+from brimful.lab import catalogue, devices, health, links, state
 from brimful.lab.devices import Device, Input
 from brimful.lab.namespaces import Keeper, Process, permitted, start_keeper
+from brimful.lab.programs import Programs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from brimful.lab.devices import Settings
     from brimful.lab.links import InterfaceCounters
     from brimful.lab.namespaces import Namespace
+    from brimful.lab.programs import Program
 
 __all__ = ["Device", "Input", "Lab", "losses", "open_lab", "permitted"]
 
@@ -37,11 +39,20 @@ class Lab:
     ...     subprocess.run(lab.command(["brimful-tester", *lab.tester_arguments()]))
     """
 
-    def __init__(self, lab_id: str, device: Device, ip: int, keepers: Sequence[Keeper], settings: Settings) -> None:
+    def __init__(
+        self,
+        lab_id: str,
+        device: Device,
+        ip: int,
+        keepers: Sequence[Keeper],
+        programs: Sequence[Program],
+        settings: Settings,
+    ) -> None:
         self._id = lab_id
         self._device = device
         self._ip = ip
         self._keepers = keepers
+        self._programs = programs
         self._settings = settings
 
     def __enter__(self) -> Self:
@@ -64,7 +75,7 @@ class Lab:
 
     @property
     def input(self) -> Input:
-        """How the device takes frames; only with `Input.QUEUE` and `Input.THREAD` can it lose any."""
+        """How the device takes frames; with `Input.INLINE` and `Input.NONE` it never loses any."""
         return self._settings.input
 
     @property
@@ -92,8 +103,18 @@ class Lab:
         """
         return self.tester.command(argv)
 
-    def tester_arguments(self) -> list[str]:
-        """Return the arguments that tell `brimful-tester` its ports, next hops and addresses.
+    @property
+    def tester_cpus(self) -> tuple[int, ...]:
+        """CPUs that are the tester's alone: of its only thread, or of the one that sends and the one that receives."""
+        return devices.tester_cpus(self._device)
+
+    def tester_arguments(self, *, cpus: Sequence[int] | None = None) -> list[str]:
+        """Return the arguments that tell `brimful-tester` its ports, CPUs, next hops and addresses.
+
+        Parameters
+        ----------
+        cpus
+            The CPUs, if not this lab's own `tester_cpus`.
 
         Returns
         -------
@@ -102,9 +123,7 @@ class Lab:
             first source and the first destination.
         """
         arguments = [word for port in devices.TESTER_PORTS for word in ("--port", port)]
-        cpu = devices.tester_cpu()
-        if cpu is not None:
-            arguments += ["--cpu", str(cpu)]
+        arguments += [word for cpu in (self.tester_cpus if cpus is None else cpus) for word in ("--cpu", str(cpu))]
         if self._device is Device.ROUTER:
             arguments += [word for mac in self.router_macs for word in ("--next-hop-mac", mac)]
             near, far = devices.NETWORKS[self._ip]
@@ -131,6 +150,7 @@ class Lab:
             "input": self._settings.input.value,
             "input_queue_frames": self._settings.queue_frames,
             "rules": self._settings.rules,
+            **self._settings.details,
             "privilege": "user namespace" if self.tester.in_user_namespace else "root",
             "tester_ports": list(devices.TESTER_PORTS),
             "tester_macs": list(devices.TESTER_MACS),
@@ -150,9 +170,33 @@ class Lab:
             Interface to counter to value.
         """
         counters: dict[str, InterfaceCounters] = {}
-        for keeper in self._keepers:
+        # Keepers after the second hold programs, which are in the namespace of the device.
+        for keeper in self._keepers[:2]:
             counters.update(links.read_counters(keeper.namespace))
         return counters
+
+    def failure(self) -> str | None:
+        """Return, in one line, which part of the device has ended; None while all of it runs."""
+        for program in self._programs:
+            failure = program.failure()
+            if failure is not None:
+                return failure
+        if not all(keeper.namespace.is_alive() for keeper in self._keepers):
+            return f"lab {self._id} was ended by someone else"
+        return None
+
+    def _check(self) -> None:
+        """Make sure that frames pass the device both ways."""
+        next_hops = self.router_macs or tuple(reversed(devices.TESTER_MACS))
+        obstacle = health.find_obstacle(self.tester, ip=self._ip, next_hops=next_hops)
+        reason = self.failure() or obstacle
+        if reason is None:
+            return
+        if reason == obstacle and self._programs:
+            last = self._programs[-1]
+            reason += f"; {last.name} said: {last.last_words() or 'nothing'}"
+        message = f"lab:{self._device} does not work: {reason}"
+        raise MeasureError(message)
 
     def keep(self) -> None:
         """Let the lab outlive this process, until `brimful lab clean` ends it."""
@@ -169,18 +213,21 @@ class Lab:
             self._keepers = ()
 
 
-def open_lab(device: Device | str, *, ip: int = 4, rules: int = devices.DEFAULT_RULES) -> Lab:
-    """Make a lab that is gone when this process is.
+def open_lab(device: str, *, ip: int = 4, **options: int | str) -> Lab:
+    """Make a lab that is gone when this process is, and make sure that frames pass the device both ways.
 
     Parameters
     ----------
     device
-        `bridge`, `router`, or `wire`: the tester's ports joined to each other.
+        `bridge`, `router`, `xdp`, `ovs`, `testpmd`, or `wire`: the tester's ports joined to each other. Options may
+        follow, as in `bridge,rules=200`.
     ip
         4 or 6: what the router routes and the tester sends.
-    rules
-        Length of the list of rules that every frame is matched against in the device. The longer, the slower the
-        device; it has to be slower than the tester for its loss to be found.
+    **options
+        The options of the device, if not in its text. `rules` of `bridge` and `router`: the length of the list of rules
+        that every frame is matched against. `work` of `xdp`: the multiplications that every frame costs. Both make the
+        device slower; it has to be slower than the tester for its loss to be found. `ports` of `ovs`: `system` or
+        `afxdp`. `mode` of `testpmd`: `io` or `mac`.
 
     Returns
     -------
@@ -192,31 +239,36 @@ def open_lab(device: Device | str, *, ip: int = 4, rules: int = devices.DEFAULT_
     UsageError
         When an argument is wrong.
     MeasureError
-        When the system does not permit labs or misses a program.
+        When the system does not permit labs, misses a program, or no frame passes the device.
     """
-    try:
-        device = Device(device)
-    except ValueError:
-        message = f"there is no device {str(device)!r}: use one of {', '.join(Device)}"
-        raise UsageError(message) from None
+    kind, chosen = catalogue.parse_device(device, options)
     if ip not in devices.NETWORKS:
         message = f"ip is {ip}: use 4 or 6"
         raise UsageError(message)
-    if not 0 <= rules <= _MOST_RULES:
-        message = f"rules is {rules}: use 0 to {_MOST_RULES}"
-        raise UsageError(message)
+    catalogue.check_programs(kind)
     lab_id = state.new_id()
+    owner = Process.find(os.getpid())
     keepers: list[Keeper] = []
+    programs: list[Program] = []
     try:
         keepers.append(start_keeper(lab_id, "tester"))
-        if device is not Device.WIRE:
-            keepers.append(start_keeper(lab_id, "device", beside=keepers[0].namespace))
-        state.save(_entry(lab_id, device, Process.find(os.getpid()), keepers))
-        settings = _build(device, [keeper.namespace for keeper in keepers], ip, rules)
+        tester = keepers[0].namespace
+        if kind is Device.WIRE:
+            state.save(_entry(lab_id, kind, owner, keepers))
+            settings = devices.build_wire(tester)
+        else:
+            keepers.append(start_keeper(lab_id, "device", beside=tester))
+            state.save(_entry(lab_id, kind, owner, keepers))
+            started = Programs(keepers[1].namespace, keepers)
+            settings = catalogue.build(kind, tester, started, ip, chosen)
+            programs = started.running
+            state.save(_entry(lab_id, kind, owner, keepers))
+        lab = Lab(lab_id, kind, ip, keepers, programs, settings)
+        lab._check()
     except BaseException:
         _close(lab_id, keepers)
         raise
-    return Lab(lab_id, device, ip, keepers, settings)
+    return lab
 
 
 def losses(before: Mapping[str, InterfaceCounters], after: Mapping[str, InterfaceCounters]) -> dict[str, int]:
@@ -246,20 +298,6 @@ def losses(before: Mapping[str, InterfaceCounters], after: Mapping[str, Interfac
             if count:
                 found[f"{interface}.{counter}"] = count
     return found
-
-
-_MOST_RULES = 2000
-"""The kernel numbers at most 2047 rules of one list by itself (`cls_u32.c`)."""
-
-
-def _build(device: Device, namespaces: Sequence[Namespace], ip: int, rules: int) -> Settings:
-    match device:
-        case Device.WIRE:
-            return devices.build_wire(namespaces[0])
-        case Device.BRIDGE:
-            return devices.build_bridge(namespaces[0], namespaces[1], rules=rules)
-        case Device.ROUTER:
-            return devices.build_router(namespaces[0], namespaces[1], rules=rules, ip=ip)
 
 
 def _entry(lab_id: str, device: Device, owner: Process | None, keepers: Sequence[Keeper]) -> state.Entry:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +35,9 @@ class Device(StrEnum):
 
     BRIDGE = "bridge"
     ROUTER = "router"
+    XDP = "xdp"
+    OVS = "ovs"
+    TESTPMD = "testpmd"
     WIRE = "wire"
 
 
@@ -45,6 +48,8 @@ class Input(StrEnum):
     """A queue and a thread of the device; loss is counted there and hidden from the sender."""
     THREAD = "thread"
     """A thread of the device behind a short ring; the sender is told of frames that find it full."""
+    PROGRAM = "program"
+    """A queue that a program of the device empties; loss is the device's and hidden from the sender."""
     INLINE = "inline"
     """The device runs inside the sender's system call: it slows the sender and never drops."""
     NONE = "none"
@@ -57,9 +62,12 @@ class Settings:
 
     input: Input
     queue_frames: int
+    """How many frames wait at each port at most; 0 where that is not known."""
     rules: int
     ports: tuple[str, ...]
     """The interfaces that forward, in the order of the tester's ports."""
+    details: dict[str, str | int] = field(default_factory=dict)
+    """What else there is to say of this device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +86,8 @@ SIDES = ("a", "b")
 TESTER_PORTS = ("ta", "tb")
 CABLES = {port: f"d{side}" for port, side in zip(TESTER_PORTS, SIDES, strict=True)}
 """Port of the tester: the device's end of its cable."""
+QUEUES = tuple(f"q{side}" for side in SIDES)
+"""Where there is an input stage, the other ends of the interfaces that forward."""
 TESTER_MACS = ("02:62:66:00:00:1a", "02:62:66:00:00:1b")
 ROUTER_MACS = ("02:62:66:00:00:0a", "02:62:66:00:00:0b")
 
@@ -114,7 +124,7 @@ def build_wire(tester: Namespace) -> Settings:
 
 def build_bridge(tester: Namespace, device: Namespace, *, rules: int) -> Settings:
     """Put a Linux bridge between the tester's ports."""
-    settings = _build_ports(tester, device, rules)
+    settings = build_ports(tester, device, rules=rules)
     # Never `br`: ip takes it for `brd`. Snooping would send MLD and IGMP queries during trials.
     bridge = f"type bridge stp_state 0 forward_delay 0 mcast_snooping 0 ageing_time {_AGEING_CENTISECONDS}"
     links.configure(device, [f"link add name br0 {bridge}"])
@@ -128,7 +138,7 @@ def build_bridge(tester: Namespace, device: Namespace, *, rules: int) -> Setting
 
 def build_router(tester: Namespace, device: Namespace, *, rules: int, ip: int) -> Settings:
     """Put a Linux router between the tester's ports."""
-    settings = _build_ports(tester, device, rules)
+    settings = build_ports(tester, device, rules=rules)
     values = {"net/ipv4/ip_forward": 1}
     for name in ("all", "default", *settings.ports):
         for parameter in ("rp_filter", "send_redirects", "accept_redirects"):
@@ -152,11 +162,20 @@ def build_router(tester: Namespace, device: Namespace, *, rules: int, ip: int) -
     return settings
 
 
-def _build_ports(tester: Namespace, device: Namespace, rules: int) -> Settings:
-    classifier = _find_classifier(device)
-    ends = [CABLES[port] for port in TESTER_PORTS]
+def build_ports(tester: Namespace, device: Namespace, *, rules: int) -> Settings:
+    """Join the tester's ports to ports of the device behind its input stage."""
+    classifier = find_classifier(device)
     # The interface that forwards has the address that the tester sees as the device's, wherever it sits.
     end_macs = ROUTER_MACS if classifier is None else tuple(mac.replace("02:", "06:", 1) for mac in ROUTER_MACS)
+    ends = lay_cables(tester, device, end_macs)
+    settings = _queue_input(device, classifier) if classifier else _thread_input(tester, device, ends)
+    applied = rules if rules and _add_rules(device, settings.ports, rules) else 0
+    return replace(settings, rules=applied)
+
+
+def lay_cables(tester: Namespace, device: Namespace, end_macs: Sequence[str] = ROUTER_MACS) -> tuple[str, ...]:
+    """Join the tester's ports to the device's ends, which it returns."""
+    ends = tuple(CABLES[port] for port in TESTER_PORTS)
     for port, mac, end, end_mac in zip(TESTER_PORTS, TESTER_MACS, ends, end_macs, strict=True):
         peer = f"peer name {end} address {end_mac} netns {device.keeper.pid}"
         links.configure(tester, [f"link add name {port} address {mac} type veth {peer}"])
@@ -164,13 +183,11 @@ def _build_ports(tester: Namespace, device: Namespace, rules: int) -> Settings:
     links.silence(device, ends)
     links.configure(tester, [f"link set dev {port} up" for port in TESTER_PORTS])
     links.configure(device, [f"link set dev {end} up" for end in ends])
-    settings = _queue_input(device, classifier) if classifier else _thread_input(tester, device, ends)
-    applied = rules if rules and _add_rules(device, settings.ports, rules) else 0
-    return Settings(settings.input, settings.queue_frames, applied, settings.ports)
+    return ends
 
 
 def _queue_input(device: Namespace, classifier: str) -> Settings:
-    queues, ports = [f"q{side}" for side in SIDES], [f"p{side}" for side in SIDES]
+    queues, ports = list(QUEUES), [f"p{side}" for side in SIDES]
     for queue, port, mac in zip(queues, ports, ROUTER_MACS, strict=True):
         links.configure(device, [f"link add name {queue} type veth peer name {port} address {mac}"])
     links.silence(device, [*queues, *ports])
@@ -216,10 +233,21 @@ def _receive_in_threads(
     return False
 
 
-def tester_cpu() -> int | None:
-    """Return the CPU that is the tester's alone, or None where there is but one."""
+def tester_cpus(device: Device) -> tuple[int, ...]:
+    """Return the CPUs that are the tester's alone: one that sends and one that receives, where a device leaves two.
+
+    Without a device, all that the tester sends is received where it can be. A device gets a CPU first. Where there is
+    but one, nobody has it alone.
+    """
     cpus = sorted(os.sched_getaffinity(0))
-    return cpus[0] if len(cpus) > 1 else None
+    left = len(cpus) if device is Device.WIRE else len(cpus) - 1
+    return tuple(cpus[: min(left, 2)]) if len(cpus) > 1 else ()
+
+
+def device_cpus() -> list[int]:
+    """Return the CPUs that the tester leaves to a device; all where there is but one."""
+    cpus = os.sched_getaffinity(0)
+    return sorted(cpus.difference(tester_cpus(Device.BRIDGE)))
 
 
 def _receiving_threads(ports: Sequence[str]) -> set[int]:
@@ -239,16 +267,13 @@ def _keep_off_the_tester(threads: set[int]) -> None:
     A sender wakes the device's thread with every frame, and the scheduler likes to wake it where the sender runs: the
     two then take turns on one CPU, and what is measured is the tester.
     """
-    reserved = tester_cpu()
-    others = sorted(os.sched_getaffinity(0) - {reserved})
-    if reserved is None:
-        return
+    cpus = device_cpus()
     for index, thread in enumerate(sorted(threads)):
         with contextlib.suppress(OSError):
-            os.sched_setaffinity(thread, {others[index % len(others)]})
+            os.sched_setaffinity(thread, {cpus[index % len(cpus)]})
 
 
-def _find_classifier(device: Namespace) -> str | None:
+def find_classifier(device: Namespace) -> str | None:
     """Return a classifier that this kernel has and that takes every frame, tried out on `lo`."""
     if device.attempt([tool("tc"), "qdisc", "add", "dev", "lo", "clsact"]).returncode != 0:
         return None

@@ -43,6 +43,7 @@ _PACKAGES = {
     "unshare": "util-linux",
     "nsenter": "util-linux",
     "setpriv": "util-linux",
+    "taskset": "util-linux",
 }
 _END_SECONDS = 5.0
 
@@ -102,7 +103,7 @@ class Namespace:
             words = Path(f"/proc/{self.keeper.pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
         except OSError:
             return False
-        return self.keeper.is_alive() and words[-4:-1] == [MARKER, self.lab_id, self.role]
+        return self.keeper.is_alive() and words[3:6] == [MARKER, self.lab_id, self.role]
 
     def end(self) -> bool:
         """End the keeper if it is still ours; return whether there was one to end."""
@@ -134,11 +135,10 @@ class Keeper:
     def detach(self) -> None:
         """Let the keeper outlive this process."""
         assert self._child.stdin is not None
-        assert self._child.stdout is not None
         with contextlib.suppress(BrokenPipeError):
             self._child.stdin.write("detach\n")
             self._child.stdin.flush()
-        if self._child.stdout.readline() != "detached\n":
+        if read_line(self._child) != "detached":
             message = f"the keeper of the {self.namespace.role} namespace ended early: try again"
             raise MeasureError(message)
         self._close_pipes()
@@ -175,16 +175,25 @@ def start_keeper(lab_id: str, role: str, *, beside: Namespace | None = None) -> 
         argv = [*enter, tool("unshare"), "--net", "--", *keeper]
     else:
         argv = [tool("unshare"), "--net", "--", *keeper]
-    pipe = subprocess.PIPE
-    # A session of its own: an interrupt from the terminal reaches the owner, which then closes the keepers in order.
-    child = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
-    assert child.stdout is not None
-    assert child.stderr is not None
-    process = Process.find(child.pid) if child.stdout.readline() == "ready\n" else None
+    child = start_shell(argv)
+    process = Process.find(child.pid) if read_line(child) == "ready" else None
     if process is None:
         said = _first_line(child.communicate()[1])
         raise MeasureError(_refused(said))
     return Keeper(Namespace(lab_id, role, process, own_user), child)
+
+
+def start_shell(argv: Sequence[str]) -> subprocess.Popen[str]:
+    """Start what a keeper is: a program that this process talks to, until one of them ends."""
+    pipe = subprocess.PIPE
+    # A session of its own: an interrupt from the terminal reaches the owner, which then closes the keepers in order.
+    return subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
+
+
+def read_line(child: subprocess.Popen[str]) -> str:
+    """Return the next line that a keeper says, empty when it has ended."""
+    assert child.stdout is not None
+    return child.stdout.readline().rstrip("\n")
 
 
 def permitted() -> str | None:

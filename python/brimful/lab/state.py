@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import secrets
+import shutil
 import stat
 import time
 from dataclasses import dataclass
@@ -57,8 +58,16 @@ def save(entry: Entry) -> None:
     draft.replace(path)
 
 
+def make_directory(lab_id: str) -> Path:
+    """Make a directory for the files of a device's programs, removed with the file of the lab."""
+    directory = _files(lab_id)
+    directory.mkdir(mode=0o700)
+    return directory
+
+
 def forget(lab_id: str) -> None:
-    """Remove the file of a lab."""
+    """Remove the file of a lab, and the files of its programs."""
+    shutil.rmtree(_files(lab_id), ignore_errors=True)
     _path(lab_id).unlink(missing_ok=True)
 
 
@@ -124,6 +133,10 @@ def _directory() -> Path:
 
 def _path(lab_id: str) -> Path:
     return _directory() / f"{lab_id}.json"
+
+
+def _files(lab_id: str) -> Path:
+    return _directory() / lab_id
 
 
 def _read(path: Path) -> Entry | None:

@@ -10,7 +10,7 @@ from brimful.errors import UsageError
 from brimful.measurers.base import Measurer
 
 FORMS = (
-    "sim:KIND[,key=value...], lab:DEVICE[,rules=N], tester:PORT,PORT, trex:HOST[,key=value...],"
+    "sim:KIND[,key=value...], lab:DEVICE[,key=value...], tester:PORT,PORT, trex:HOST[,key=value...],"
     " iperf3:SERVER[,key=value...], cmd:PROGRAM ARGUMENTS or replay:RUN"
 )
 """What can be written after ``--measurer``."""
@@ -58,8 +58,7 @@ def open_measurer(spec: str, *, timeout_s: float, tester_arguments: list[str], i
     if kind == "lab":
         from brimful.measurers.tester import LabMeasurer
 
-        device, rules = _lab_device(rest)
-        return LabMeasurer(device, tester_arguments, ip=ip, rules=rules, **own)
+        return LabMeasurer(rest, tester_arguments, ip=ip, **own)
     if kind == "tester":
         from brimful.measurers.tester import tester_on_ports
 
@@ -74,18 +73,6 @@ def open_measurer(spec: str, *, timeout_s: float, tester_arguments: list[str], i
         return open_iperf3(rest, tester_arguments, ip=ip, **own)
     message = f"measurer {spec!r}: {kind!r} is unknown; write {FORMS}"
     raise UsageError(message)
-
-
-def _lab_device(text: str) -> tuple[str, int | None]:
-    """Read ``bridge`` or ``bridge,rules=200``."""
-    device, comma, option = text.partition(",")
-    if not comma:
-        return device, None
-    key, _, number = option.partition("=")
-    if key != "rules" or not number.isdecimal():
-        message = f"measurer 'lab:{text}': {option!r} is not rules=NUMBER"
-        raise UsageError(message)
-    return device, int(number)
 
 
 def _split(command: str) -> list[str]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
-import sys
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from brimful.errors import MeasureError, UsageError
 from brimful.lab import Lab, open_lab
+from brimful.lab.programs import find_own_program
 from brimful.measurers.attribution import attribute
 from brimful.measurers.base import Description, InvalidTrialError, TrialOutput
 from brimful.measurers.command import CommandMeasurer
@@ -25,8 +23,7 @@ def tester_program() -> str:
     UsageError
         When it is not there.
     """
-    beside = Path(sys.executable).with_name("brimful-tester")
-    found = str(beside) if beside.exists() else shutil.which("brimful-tester")
+    found = find_own_program("brimful-tester")
     if found is None:
         message = "brimful-tester is not installed beside this Python and not on the PATH; reinstall brimful"
         raise UsageError(message)
@@ -50,13 +47,16 @@ _OFFER_TRIAL_S = 0.5
 
 
 class LabMeasurer:
-    """Our own tester in a lab with a device under test between its ports."""
+    """Our own tester in a lab with a device under test between its ports.
 
-    def __init__(self, device: str, arguments: list[str], *, ip: int, rules: int | None, timeout_s: float) -> None:
+    `device` and `options` are those of `brimful.lab.open_lab`.
+    """
+
+    def __init__(self, device: str, arguments: list[str], *, ip: int, timeout_s: float, **options: int | str) -> None:
         self._arguments = arguments
         self._ip = ip
         self._timeout_s = timeout_s
-        self._lab = open_lab(device, ip=ip) if rules is None else open_lab(device, ip=ip, rules=rules)
+        self._lab = open_lab(device, ip=ip, **options)
         try:
             self._tester = self._tester_in(self._lab)
         except BaseException:
@@ -96,14 +96,20 @@ class LabMeasurer:
         return False
 
     def measure(self, load: float, duration_s: float, *, stop_above: float | None = None) -> TrialOutput:
-        """Perform one trial, and note which counters of the device moved and where frames were lost."""
+        """Perform one trial, and note which counters of the device moved and where frames were lost.
+
+        A trial in which part of the device ended says nothing of the device, whatever arrived.
+        """
+        self._expect_device(MeasureError)
         before = self._lab.counters()
         try:
             output = self._tester.measure(load, duration_s, stop_above=stop_above)
         except InvalidTrialError as error:
+            self._expect_device(InvalidTrialError)
             moved = _difference(before, self._lab.counters())
             error.reply["directions"], _ = attribute(error.reply.get("directions", []), moved, self._lab.cables)
             raise
+        self._expect_device(InvalidTrialError)
         moved = _difference(before, self._lab.counters())
         directions, warnings = attribute(output.directions, moved, self._lab.cables)
         return msgspec.structs.replace(
@@ -112,6 +118,12 @@ class LabMeasurer:
             warnings=output.warnings + warnings,
             extra={**output.extra, "device_counters": moved},
         )
+
+    def _expect_device(self, kind: type[MeasureError]) -> None:
+        failure = self._lab.failure()
+        if failure is not None:
+            message = f"the device no longer works: {failure}"
+            raise kind(message)
 
     def now(self) -> float:
         """Give the time of the wall clock."""
@@ -128,7 +140,9 @@ class LabMeasurer:
             self._lab.close()
 
     def _tester_in(self, lab: Lab) -> CommandMeasurer:
-        command = [tester_program(), *lab.tester_arguments(), "--priority=high", *self._arguments]
+        # A ceiling is that of the threads that a trial with the device has.
+        arguments = lab.tester_arguments(cpus=self._lab.tester_cpus)
+        command = [tester_program(), *arguments, "--priority=high", *self._arguments]
         return CommandMeasurer(lab.command(command), timeout_s=self._timeout_s, name="brimful-tester")
 
 

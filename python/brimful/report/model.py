@@ -140,6 +140,9 @@ def build(file: RunFile) -> Report:
     )
 
 
+_LAB_DEVICES = {"xdp": "XDP forwarder", "ovs": "Open vSwitch", "testpmd": "testpmd"}
+
+
 def _title(run: Run) -> str:
     for place in (run.device, run.labels):
         name = place.get("name") or place.get("title")
@@ -148,7 +151,8 @@ def _title(run: Run) -> str:
     if run.device.get("simulated"):
         return f"Simulated: {str(run.device['simulated']).partition(',')[0]}"
     if run.device.get("device"):
-        return f"{str(run.device['device']).capitalize()} in a lab"
+        device = str(run.device["device"])
+        return f"{_LAB_DEVICES.get(device, device.capitalize())} in a lab"
     return str(run.measurer.get("name") or run.run_id)
 
 

@@ -4,9 +4,10 @@ mod injector;
 
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{InterfaceCounters, MAX_BURST, Port, Statistics};
+use crate::{InterfaceCounters, MAX_BURST, Port, ReceiveStatistics, Receiver, SendStatistics, Sender};
 use injector::Injector;
 
 /// Room for the largest frame that passes.
@@ -80,67 +81,99 @@ impl Default for FaultPlan {
 
 /// A port that mistreats frames.
 ///
-/// Delayed frames go on when the port is used the next time after their time has come, whatever for.
-pub struct FaultyPort<P> {
-    inner: P,
-    sending: Injector,
-    receiving: Injector,
+/// Delayed frames go on when the half that holds them is used the next time after their time has come: by
+/// [`Sender::send_burst`] and [`Sender::flush`], and by [`Receiver::receive_burst`].
+pub type FaultyPort<S, R> = Port<FaultySender<S>, FaultyReceiver<R>>;
+
+/// The sending half of a [`FaultyPort`].
+pub struct FaultySender<S> {
+    inner: S,
+    injector: Injector,
     victims: fn(&[u8]) -> bool,
-    now: Box<dyn Fn() -> Duration>,
+    now: Now,
     accepted: u64,
-    handed_out: u64,
     buffer: Vec<u8>,
 }
 
-impl<P: Port> FaultyPort<P> {
+/// The receiving half of a [`FaultyPort`].
+pub struct FaultyReceiver<R> {
+    inner: R,
+    injector: Injector,
+    victims: fn(&[u8]) -> bool,
+    now: Now,
+    handed_out: u64,
+}
+
+type Now = Arc<dyn Fn() -> Duration + Send + Sync>;
+
+impl<S, R> FaultyPort<S, R> {
     /// Wraps a port; `now` gives the time that delays are measured by.
-    pub fn new(inner: P, plan: FaultPlan, now: impl Fn() -> Duration + 'static) -> Self {
+    pub fn new(inner: Port<S, R>, plan: FaultPlan, now: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
+        let now: Now = Arc::new(now);
         Self {
-            inner,
-            sending: Injector::new(plan.sending, plan.seed),
-            receiving: Injector::new(plan.receiving, !plan.seed),
-            victims: plan.victims,
-            now: Box::new(now),
-            accepted: 0,
-            handed_out: 0,
-            buffer: vec![0; BUFFER_LEN],
+            sender: FaultySender {
+                inner: inner.sender,
+                injector: Injector::new(plan.sending, plan.seed),
+                victims: plan.victims,
+                now: Arc::clone(&now),
+                accepted: 0,
+                buffer: vec![0; BUFFER_LEN],
+            },
+            receiver: FaultyReceiver {
+                inner: inner.receiver,
+                injector: Injector::new(plan.receiving, !plan.seed),
+                victims: plan.victims,
+                now,
+                handed_out: 0,
+            },
         }
     }
+}
 
+impl<S> FaultySender<S> {
     /// What was done so far to frames that were sent.
-    pub fn injected_sending(&self) -> InjectedFaults {
-        self.sending.injected()
+    pub fn injected(&self) -> InjectedFaults {
+        self.injector.injected()
     }
 
-    /// What was done so far to frames that arrived.
-    pub fn injected_receiving(&self) -> InjectedFaults {
-        self.receiving.injected()
-    }
-
-    /// The port inside.
-    pub fn inner_mut(&mut self) -> &mut P {
+    /// The half inside.
+    pub fn inner_mut(&mut self) -> &mut S {
         &mut self.inner
     }
+}
 
+impl<R> FaultyReceiver<R> {
+    /// What was done so far to frames that arrived.
+    pub fn injected(&self) -> InjectedFaults {
+        self.injector.injected()
+    }
+
+    /// The half inside.
+    pub fn inner_mut(&mut self) -> &mut R {
+        &mut self.inner
+    }
+}
+
+impl<S: Sender> FaultySender<S> {
     /// Sends what is due, as far as the port inside takes it, and gives how much it has not taken.
     fn push_out(&mut self) -> io::Result<usize> {
         let now = (self.now)();
-        while let Some(frame) = self.sending.due(now) {
+        while let Some(frame) = self.injector.due(now) {
             let taken = self.inner.send_burst(1, &mut |_, buffer| {
                 let len = frame.len().min(buffer.len());
                 buffer[..len].copy_from_slice(&frame[..len]);
                 len
             })?;
             if taken == 0 {
-                return Ok(self.sending.count_due(now));
+                return Ok(self.injector.count_due(now));
             }
-            self.sending.remove();
+            self.injector.remove();
         }
         Ok(0)
     }
 }
 
-impl<P: Port> Port for FaultyPort<P> {
+impl<S: Sender> Sender for FaultySender<S> {
     fn name(&self) -> &str {
         self.inner.name()
     }
@@ -156,9 +189,9 @@ impl<P: Port> Port for FaultyPort<P> {
             let now = (self.now)();
             let frame = &self.buffer[..len];
             if (self.victims)(frame) {
-                self.sending.pass(frame, now);
+                self.injector.pass(frame, now);
             } else {
-                self.sending.spare(frame, now);
+                self.injector.spare(frame, now);
             }
         }
         self.push_out()?;
@@ -166,44 +199,15 @@ impl<P: Port> Port for FaultyPort<P> {
         Ok(count)
     }
 
-    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
-        self.push_out()?;
-        if self.receiving.does_nothing() {
-            let received = self.inner.receive_burst(limit, take)?;
-            self.handed_out += received as u64;
-            return Ok(received);
-        }
-        let now = (self.now)();
-        let (receiving, victims) = (&mut self.receiving, self.victims);
-        self.inner.receive_burst(limit, &mut |frame| {
-            if victims(frame) {
-                receiving.pass(frame, now);
-            } else {
-                receiving.spare(frame, now);
-            }
-        })?;
-        let mut count = 0;
-        while count < limit
-            && let Some(frame) = self.receiving.due(now)
-        {
-            take(frame);
-            self.receiving.remove();
-            count += 1;
-        }
-        self.handed_out += count as u64;
-        Ok(count)
-    }
-
     /// Frames that wait for their time are on their way, and not left behind.
     fn flush(&mut self) -> io::Result<usize> {
-        self.sending.release_all((self.now)());
+        self.injector.release_all((self.now)());
         Ok(self.push_out()? + self.inner.flush()?)
     }
 
-    fn statistics(&mut self) -> io::Result<Statistics> {
-        Ok(Statistics {
+    fn statistics(&mut self) -> io::Result<SendStatistics> {
+        Ok(SendStatistics {
             sent: self.accepted,
-            received: self.handed_out,
             ..self.inner.statistics()?
         })
     }
@@ -217,13 +221,58 @@ impl<P: Port> Port for FaultyPort<P> {
     }
 }
 
-impl<P: fmt::Debug> fmt::Debug for FaultyPort<P> {
+impl<R: Receiver> Receiver for FaultyReceiver<R> {
+    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
+        if self.injector.does_nothing() {
+            let received = self.inner.receive_burst(limit, take)?;
+            self.handed_out += received as u64;
+            return Ok(received);
+        }
+        let now = (self.now)();
+        let (injector, victims) = (&mut self.injector, self.victims);
+        self.inner.receive_burst(limit, &mut |frame| {
+            if victims(frame) {
+                injector.pass(frame, now);
+            } else {
+                injector.spare(frame, now);
+            }
+        })?;
+        let mut count = 0;
+        while count < limit
+            && let Some(frame) = self.injector.due(now)
+        {
+            take(frame);
+            self.injector.remove();
+            count += 1;
+        }
+        self.handed_out += count as u64;
+        Ok(count)
+    }
+
+    fn statistics(&mut self) -> io::Result<ReceiveStatistics> {
+        Ok(ReceiveStatistics {
+            received: self.handed_out,
+            ..self.inner.statistics()?
+        })
+    }
+}
+
+impl<S: fmt::Debug> fmt::Debug for FaultySender<S> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("FaultyPort")
+            .debug_struct("FaultySender")
             .field("inner", &self.inner)
-            .field("sending", &self.sending)
-            .field("receiving", &self.receiving)
+            .field("injector", &self.injector)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<R: fmt::Debug> fmt::Debug for FaultyReceiver<R> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("FaultyReceiver")
+            .field("inner", &self.inner)
+            .field("injector", &self.injector)
             .finish_non_exhaustive()
     }
 }
@@ -231,8 +280,7 @@ impl<P: fmt::Debug> fmt::Debug for FaultyPort<P> {
 #[cfg(test)]
 #[cfg(not(loom))]
 mod tests {
-    use std::cell::Cell;
-    use std::rc::Rc;
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
     use proptest::prelude::*;
 
@@ -256,11 +304,12 @@ mod tests {
     /// Sends frames that may suffer on one side, at one a millisecond, and gives what was done and what arrived when.
     fn run(side: Side, faults: Faults, seed: u64, frames: u64) -> (InjectedFaults, Vec<(Vec<u8>, Duration)>) {
         let [a, b] = memory_wire(["a", "b"], 4096);
-        let now = Rc::new(Cell::new(Duration::ZERO));
+        let milliseconds = Arc::new(AtomicU64::new(0));
         let clock = || {
-            let now = Rc::clone(&now);
-            move || now.get()
+            let milliseconds = Arc::clone(&milliseconds);
+            move || Duration::from_millis(milliseconds.load(Ordering::Relaxed))
         };
+        let now = clock();
         let (mut there, mut here) = (FaultPlan::default(), FaultPlan::default());
         (there.seed, here.seed) = (seed, !seed);
         match side {
@@ -271,28 +320,31 @@ mod tests {
         let mut arrived = Vec::new();
         for sequence in 0..frames + 2 * faults.delay.as_millis() as u64 {
             if sequence < frames {
-                a.send_burst(1, &mut |_, buffer| {
-                    buffer[..FRAME_LEN].copy_from_slice(&frame(sequence));
-                    FRAME_LEN
-                })
-                .unwrap();
+                a.sender
+                    .send_burst(1, &mut |_, buffer| {
+                        buffer[..FRAME_LEN].copy_from_slice(&frame(sequence));
+                        FRAME_LEN
+                    })
+                    .unwrap();
             } else if sequence == frames {
-                assert_eq!(a.flush().unwrap(), 0);
+                assert_eq!(a.sender.flush().unwrap(), 0);
             }
-            a.receive_burst(1, &mut |_| ()).unwrap();
-            b.receive_burst(7, &mut |frame| arrived.push((frame.to_vec(), now.get())))
+            a.sender.send_burst(0, &mut |_, _| 0).unwrap();
+            b.receiver
+                .receive_burst(7, &mut |frame| arrived.push((frame.to_vec(), now())))
                 .unwrap();
-            now.set(now.get() + Duration::from_millis(1));
+            milliseconds.fetch_add(1, Ordering::Relaxed);
         }
-        a.flush().unwrap();
-        b.receiving.release_all(now.get());
-        b.receive_burst(usize::MAX, &mut |frame| arrived.push((frame.to_vec(), now.get())))
+        a.sender.flush().unwrap();
+        b.receiver.injector.release_all(now());
+        b.receiver
+            .receive_burst(usize::MAX, &mut |frame| arrived.push((frame.to_vec(), now())))
             .unwrap();
-        assert_eq!(a.statistics().unwrap().sent, frames);
-        assert_eq!(b.statistics().unwrap().received, arrived.len() as u64);
+        assert_eq!(a.sender.statistics().unwrap().sent, frames);
+        assert_eq!(b.receiver.statistics().unwrap().received, arrived.len() as u64);
         let injected = match side {
-            Side::Sending => a.injected_sending(),
-            Side::Receiving => b.injected_receiving(),
+            Side::Sending => a.sender.injected(),
+            Side::Receiving => b.receiver.injected(),
         };
         (injected, arrived)
     }
@@ -367,29 +419,25 @@ mod tests {
 
     /// Takes nothing until it is told to.
     struct Stubborn {
-        inner: crate::MemoryPort,
-        takes: Rc<Cell<bool>>,
+        inner: crate::MemorySender,
+        takes: Arc<AtomicBool>,
     }
 
-    impl Port for Stubborn {
+    impl Sender for Stubborn {
         fn name(&self) -> &str {
             self.inner.name()
         }
 
         fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
-            let count = if self.takes.get() { count } else { 0 };
-            self.inner.send_burst(count, fill)
-        }
-
-        fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
-            self.inner.receive_burst(limit, take)
+            let takes = self.takes.load(Ordering::Relaxed);
+            self.inner.send_burst(if takes { count } else { 0 }, fill)
         }
 
         fn flush(&mut self) -> io::Result<usize> {
             self.inner.flush()
         }
 
-        fn statistics(&mut self) -> io::Result<Statistics> {
+        fn statistics(&mut self) -> io::Result<SendStatistics> {
             self.inner.statistics()
         }
 
@@ -404,19 +452,22 @@ mod tests {
 
     #[test]
     fn a_port_that_takes_nothing_yet_loses_nothing() {
-        let [inner, mut b] = memory_wire(["a", "b"], 64);
-        let takes = Rc::new(Cell::new(false));
-        let stubborn = Stubborn {
-            inner,
-            takes: Rc::clone(&takes),
+        let [a, mut b] = memory_wire(["a", "b"], 64);
+        let takes = Arc::new(AtomicBool::new(false));
+        let stubborn = Port {
+            sender: Stubborn {
+                inner: a.sender,
+                takes: Arc::clone(&takes),
+            },
+            receiver: a.receiver,
         };
-        let mut a = FaultyPort::new(stubborn, FaultPlan::default(), || Duration::ZERO);
-        let send = |a: &mut FaultyPort<Stubborn>| a.send_burst(2, &mut |_, _| FRAME_LEN).unwrap();
-        assert_eq!(send(&mut a), 2);
-        assert_eq!(send(&mut a), 0);
+        let Port { sender: mut a, .. } = FaultyPort::new(stubborn, FaultPlan::default(), || Duration::ZERO);
+        let mut send = || a.send_burst(2, &mut |_, _| FRAME_LEN).unwrap();
+        assert_eq!(send(), 2);
+        assert_eq!(send(), 0);
         assert_eq!(a.flush().unwrap(), 2);
-        takes.set(true);
+        takes.store(true, Ordering::Relaxed);
         assert_eq!(a.flush().unwrap(), 0);
-        assert_eq!(b.receive_burst(9, &mut |_| ()).unwrap(), 2);
+        assert_eq!(b.receiver.receive_burst(9, &mut |_| ()).unwrap(), 2);
     }
 }

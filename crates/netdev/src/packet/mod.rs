@@ -8,11 +8,12 @@ mod ring;
 mod socket;
 
 use std::io;
+use std::sync::Arc;
 
 use crate::interface::Interface;
-use crate::{InterfaceCounters, MAX_BURST, OpenError, Port, Statistics};
+use crate::{InterfaceCounters, MAX_BURST, OpenError, Port, ReceiveStatistics, Receiver, SendStatistics, Sender};
 use ring::ReceiveRing;
-use socket::PacketSocket;
+use socket::{Burst, PacketSocket};
 
 /// Bytes of an 802.1Q tag.
 const VLAN_TAG_LEN: usize = 4;
@@ -48,15 +49,26 @@ impl PacketPortOptions {
 }
 
 /// A kernel interface, promiscuous while it is open.
+pub type PacketPort = Port<PacketSender, PacketReceiver>;
+
+/// The sending half of a [`PacketPort`].
 #[derive(Debug)]
-pub struct PacketPort {
+pub struct PacketSender {
     interface: Interface,
-    socket: PacketSocket,
-    ring: ReceiveRing,
+    socket: Arc<PacketSocket>,
+    burst: Burst,
     /// Whether a frame that the driver refuses was thrown away by the other end of a veth pair, whose queue belongs
     /// to whoever receives, and not by a transmit queue of our own.
     refusal_is_at_the_peer: bool,
-    statistics: Statistics,
+    statistics: SendStatistics,
+}
+
+/// The receiving half of a [`PacketPort`].
+#[derive(Debug)]
+pub struct PacketReceiver {
+    socket: Arc<PacketSocket>,
+    ring: ReceiveRing,
+    statistics: ReceiveStatistics,
 }
 
 impl PacketPort {
@@ -67,33 +79,41 @@ impl PacketPort {
     pub fn open(name: &str, options: PacketPortOptions) -> Result<Self, OpenError> {
         let system = |step| move |source| OpenError::system(name, step, source);
         let interface = Interface::find(name).ok_or_else(|| OpenError::NoSuchInterface(name.to_owned()))?;
-        let mut socket = PacketSocket::new(options.max_frame_len).map_err(system("open a packet socket"))?;
+        let socket = PacketSocket::new().map_err(system("open a packet socket"))?;
         interface.check_mtu(options.untagged_len())?;
         let refusal_is_at_the_peer = interface.driver().is_ok_and(|name| name == "veth");
         let ring = ReceiveRing::new(&socket, options.max_frame_len, options.ring_bytes)
             .map_err(system("set up the receive ring"))?;
         socket.start(interface.index()).map_err(system("bind to it"))?;
+        let socket = Arc::new(socket);
         Ok(Self {
-            interface,
-            socket,
-            ring,
-            refusal_is_at_the_peer,
-            statistics: Statistics::default(),
+            sender: PacketSender {
+                interface,
+                socket: Arc::clone(&socket),
+                burst: Burst::new(options.max_frame_len),
+                refusal_is_at_the_peer,
+                statistics: SendStatistics::default(),
+            },
+            receiver: PacketReceiver {
+                socket,
+                ring,
+                statistics: ReceiveStatistics::default(),
+            },
         })
     }
 }
 
-impl Port for PacketPort {
+impl Sender for PacketSender {
     fn name(&self) -> &str {
         self.interface.name()
     }
 
     fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
         let count = count.min(MAX_BURST);
-        self.socket.prepare(count, fill);
+        self.burst.prepare(count, fill);
         let mut taken = 0;
         while taken < count {
-            match self.socket.send_prepared(taken, count) {
+            match self.burst.send(&self.socket, taken, count) {
                 Ok(sent) => taken += sent,
                 Err(error) => match error.raw_os_error() {
                     Some(libc::ENOBUFS) if self.refusal_is_at_the_peer => {
@@ -109,19 +129,12 @@ impl Port for PacketPort {
         Ok(taken)
     }
 
-    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
-        let received = self.ring.receive(limit, take);
-        self.statistics.received += received as u64;
-        Ok(received)
-    }
-
     /// Nothing to do: `sendmmsg` returns when the driver has the frames.
     fn flush(&mut self) -> io::Result<usize> {
         Ok(0)
     }
 
-    fn statistics(&mut self) -> io::Result<Statistics> {
-        self.statistics.receive_dropped += u64::from(self.socket.take_drops()?);
+    fn statistics(&mut self) -> io::Result<SendStatistics> {
         Ok(self.statistics)
     }
 
@@ -131,5 +144,18 @@ impl Port for PacketPort {
 
     fn link_is_up(&mut self) -> io::Result<bool> {
         self.interface.is_up()
+    }
+}
+
+impl Receiver for PacketReceiver {
+    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
+        let received = self.ring.receive(limit, take);
+        self.statistics.received += received as u64;
+        Ok(received)
+    }
+
+    fn statistics(&mut self) -> io::Result<ReceiveStatistics> {
+        self.statistics.receive_dropped += u64::from(self.socket.take_drops()?);
+        Ok(self.statistics)
     }
 }

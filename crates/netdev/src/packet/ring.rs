@@ -102,6 +102,10 @@ impl ReceiveRing {
     }
 }
 
+// SAFETY: the pointer is to a mapping that belongs to the ring alone, not to the thread that made it; who may touch a
+// slot is up to its status word.
+unsafe impl Send for ReceiveRing {}
+
 impl Drop for ReceiveRing {
     fn drop(&mut self) {
         // SAFETY: the area was mapped with this length by `new`, and no slice of it outlives `self`.

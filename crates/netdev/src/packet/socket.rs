@@ -11,10 +11,15 @@ const SEND_BUFFER_BYTES: libc::c_int = 16 << 20;
 /// `PACKET_IGNORE_OUTGOING` of `linux/if_packet.h`.
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 
-/// A raw packet socket and the buffers of one burst to send.
+/// A raw packet socket.
 #[derive(Debug)]
 pub(super) struct PacketSocket {
     descriptor: OwnedFd,
+}
+
+/// The buffers of one burst to send.
+#[derive(Debug)]
+pub(super) struct Burst {
     slots: Vec<u8>,
     slot_len: usize,
     lengths: [usize; MAX_BURST],
@@ -22,24 +27,17 @@ pub(super) struct PacketSocket {
 
 impl PacketSocket {
     /// Receives nothing until it is started.
-    pub(super) fn new(max_frame_len: usize) -> io::Result<Self> {
+    pub(super) fn new() -> io::Result<Self> {
         let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
         // SAFETY: takes no pointers.
         let descriptor = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
         // SAFETY: the descriptor is new and nobody else's.
         let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
-        // Whole cache lines, and no frame of another burst in between.
-        let slot_len = max_frame_len.next_multiple_of(64);
-        Ok(Self {
-            descriptor,
-            slots: vec![0; slot_len * MAX_BURST],
-            slot_len,
-            lengths: [0; MAX_BURST],
-        })
+        Ok(Self { descriptor })
     }
 
     /// Binds to an interface, promiscuous, past the queueing discipline, blind to what this machine sends.
-    pub(super) fn start(&mut self, index: i32) -> io::Result<()> {
+    pub(super) fn start(&self, index: i32) -> io::Result<()> {
         set_option(self, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1_i32)?;
         set_option(self, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1_i32)?;
         // The forced form needs CAP_NET_ADMIN; without it the system's limit holds.
@@ -54,43 +52,6 @@ impl PacketSocket {
             mr_address: [0; 8],
         };
         set_option(self, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)
-    }
-
-    /// Writes a burst into the buffers.
-    pub(super) fn prepare(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) {
-        let slots = self.slots.chunks_exact_mut(self.slot_len);
-        for (index, slot) in slots.take(count).enumerate() {
-            self.lengths[index] = fill(index, slot).min(self.slot_len);
-        }
-    }
-
-    /// Sends frames `from..to` of the burst and gives how many the driver took.
-    pub(super) fn send_prepared(&mut self, from: usize, to: usize) -> io::Result<usize> {
-        let mut vectors = [const { mem::MaybeUninit::<libc::iovec>::uninit() }; MAX_BURST];
-        let mut messages = [const { mem::MaybeUninit::<libc::mmsghdr>::uninit() }; MAX_BURST];
-        for index in from..to {
-            let slot = &mut self.slots[index * self.slot_len..][..self.lengths[index]];
-            let vector = vectors[index].write(libc::iovec {
-                iov_base: slot.as_mut_ptr().cast(),
-                iov_len: slot.len(),
-            });
-            // SAFETY: all members of mmsghdr are plain data for which zero bytes are a value.
-            let mut message: libc::mmsghdr = unsafe { mem::zeroed() };
-            message.msg_hdr.msg_iov = vector;
-            message.msg_hdr.msg_iovlen = 1;
-            messages[index].write(message);
-        }
-        // SAFETY: messages `from..to` were written above, each with one vector into `self.slots`; all three arrays
-        // outlive the call and nothing else touches them during it.
-        let sent = check(unsafe {
-            libc::sendmmsg(
-                self.as_raw_fd(),
-                messages[from..to].as_mut_ptr().cast(),
-                (to - from) as libc::c_uint,
-                libc::MSG_DONTWAIT,
-            )
-        })?;
-        Ok(sent as usize)
     }
 
     /// Frames dropped for want of room in the ring since the last call.
@@ -118,6 +79,55 @@ impl PacketSocket {
             )
         })?;
         Ok(())
+    }
+}
+
+impl Burst {
+    pub(super) fn new(max_frame_len: usize) -> Self {
+        // Whole cache lines, and no frame of another burst in between.
+        let slot_len = max_frame_len.next_multiple_of(64);
+        Self {
+            slots: vec![0; slot_len * MAX_BURST],
+            slot_len,
+            lengths: [0; MAX_BURST],
+        }
+    }
+
+    /// Writes a burst into the buffers.
+    pub(super) fn prepare(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) {
+        let slots = self.slots.chunks_exact_mut(self.slot_len);
+        for (index, slot) in slots.take(count).enumerate() {
+            self.lengths[index] = fill(index, slot).min(self.slot_len);
+        }
+    }
+
+    /// Sends frames `from..to` of the burst and gives how many the driver took.
+    pub(super) fn send(&mut self, socket: &PacketSocket, from: usize, to: usize) -> io::Result<usize> {
+        let mut vectors = [const { mem::MaybeUninit::<libc::iovec>::uninit() }; MAX_BURST];
+        let mut messages = [const { mem::MaybeUninit::<libc::mmsghdr>::uninit() }; MAX_BURST];
+        for index in from..to {
+            let slot = &mut self.slots[index * self.slot_len..][..self.lengths[index]];
+            let vector = vectors[index].write(libc::iovec {
+                iov_base: slot.as_mut_ptr().cast(),
+                iov_len: slot.len(),
+            });
+            // SAFETY: all members of mmsghdr are plain data for which zero bytes are a value.
+            let mut message: libc::mmsghdr = unsafe { mem::zeroed() };
+            message.msg_hdr.msg_iov = vector;
+            message.msg_hdr.msg_iovlen = 1;
+            messages[index].write(message);
+        }
+        // SAFETY: messages `from..to` were written above, each with one vector into `self.slots`; all three arrays
+        // outlive the call and nothing else touches them during it.
+        let sent = check(unsafe {
+            libc::sendmmsg(
+                socket.as_raw_fd(),
+                messages[from..to].as_mut_ptr().cast(),
+                (to - from) as libc::c_uint,
+                libc::MSG_DONTWAIT,
+            )
+        })?;
+        Ok(sent as usize)
     }
 }
 

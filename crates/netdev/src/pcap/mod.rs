@@ -6,7 +6,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use crate::{InterfaceCounters, MAX_BURST, Port, Statistics};
+use crate::{InterfaceCounters, MAX_BURST, Port, ReceiveStatistics, Receiver, SendStatistics, Sender};
 use capture::{LINK_TYPE_ETHERNET, MAGIC_NANOSECONDS, MAJOR_VERSION, MAX_RECORD_LEN};
 
 pub use capture::{Capture, CaptureError, CaptureFlaw};
@@ -70,40 +70,56 @@ impl<W: Write> CaptureWriter<W> {
 }
 
 /// A port that receives the frames of a capture, as fast as they are asked for, and writes what it sends to another.
-pub struct PcapPort<W, T> {
+pub type PcapPort<W, T> = Port<PcapSender<W, T>, PcapReceiver>;
+
+/// The sending half of a [`PcapPort`].
+pub struct PcapSender<W, T> {
     name: String,
-    source: Capture,
-    replay: Replay,
-    next: usize,
     sink: CaptureWriter<W>,
     /// The time since 1970, for what is written.
     now: T,
     buffer: Vec<u8>,
-    statistics: Statistics,
+    sent: u64,
+}
+
+/// The receiving half of a [`PcapPort`].
+#[derive(Debug)]
+pub struct PcapReceiver {
+    source: Capture,
+    replay: Replay,
+    next: usize,
+    received: u64,
 }
 
 impl<W: Write, T: FnMut() -> Duration> PcapPort<W, T> {
     /// Replays `source` and writes to `sink`; `now` gives the time since 1970.
     pub fn new(name: &str, source: Capture, replay: Replay, sink: CaptureWriter<W>, now: T) -> Self {
         Self {
-            name: name.to_owned(),
-            source,
-            replay,
-            next: 0,
-            sink,
-            now,
-            buffer: vec![0; MAX_RECORD_LEN as usize],
-            statistics: Statistics::default(),
+            sender: PcapSender {
+                name: name.to_owned(),
+                sink,
+                now,
+                buffer: vec![0; MAX_RECORD_LEN as usize],
+                sent: 0,
+            },
+            receiver: PcapReceiver {
+                source,
+                replay,
+                next: 0,
+                received: 0,
+            },
         }
     }
+}
 
+impl<W, T> PcapSender<W, T> {
     /// What is written.
     pub fn sink(&self) -> &CaptureWriter<W> {
         &self.sink
     }
 }
 
-impl<W: Write, T: FnMut() -> Duration> Port for PcapPort<W, T> {
+impl<W: Write + Send, T: FnMut() -> Duration + Send> Sender for PcapSender<W, T> {
     fn name(&self) -> &str {
         &self.name
     }
@@ -113,24 +129,9 @@ impl<W: Write, T: FnMut() -> Duration> Port for PcapPort<W, T> {
         for index in 0..count {
             let len = fill(index, &mut self.buffer).min(self.buffer.len());
             self.sink.write((self.now)(), &self.buffer[..len])?;
-            self.statistics.sent += 1;
+            self.sent += 1;
         }
         Ok(count)
-    }
-
-    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
-        for count in 0..limit {
-            if self.next == self.source.len() && self.replay == Replay::Endlessly {
-                self.next = 0;
-            }
-            let Some(frame) = self.source.frame(self.next) else {
-                return Ok(count);
-            };
-            take(frame);
-            self.next += 1;
-            self.statistics.received += 1;
-        }
-        Ok(limit)
     }
 
     fn flush(&mut self) -> io::Result<usize> {
@@ -138,8 +139,11 @@ impl<W: Write, T: FnMut() -> Duration> Port for PcapPort<W, T> {
         Ok(0)
     }
 
-    fn statistics(&mut self) -> io::Result<Statistics> {
-        Ok(self.statistics)
+    fn statistics(&mut self) -> io::Result<SendStatistics> {
+        Ok(SendStatistics {
+            sent: self.sent,
+            sent_into_full_queue: 0,
+        })
     }
 
     fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
@@ -151,13 +155,37 @@ impl<W: Write, T: FnMut() -> Duration> Port for PcapPort<W, T> {
     }
 }
 
-impl<W, T> fmt::Debug for PcapPort<W, T> {
+impl<W, T> fmt::Debug for PcapSender<W, T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("PcapPort")
+            .debug_struct("PcapSender")
             .field("name", &self.name)
-            .field("next", &self.next)
+            .field("sent", &self.sent)
             .finish_non_exhaustive()
+    }
+}
+
+impl Receiver for PcapReceiver {
+    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
+        for count in 0..limit {
+            if self.next == self.source.len() && self.replay == Replay::Endlessly {
+                self.next = 0;
+            }
+            let Some(frame) = self.source.frame(self.next) else {
+                return Ok(count);
+            };
+            take(frame);
+            self.next += 1;
+            self.received += 1;
+        }
+        Ok(limit)
+    }
+
+    fn statistics(&mut self) -> io::Result<ReceiveStatistics> {
+        Ok(ReceiveStatistics {
+            received: self.received,
+            receive_dropped: 0,
+        })
     }
 }
 
@@ -177,21 +205,22 @@ mod tests {
         let sink = CaptureWriter::new(Vec::new()).unwrap();
         let mut port = PcapPort::new("file", empty, Replay::Endlessly, sink, clock);
         for burst in frames.chunks(3) {
-            let sent = port.send_burst(burst.len(), &mut |index, buffer| {
+            let sent = port.sender.send_burst(burst.len(), &mut |index, buffer| {
                 buffer[..burst[index].len()].copy_from_slice(&burst[index]);
                 burst[index].len()
             });
             assert_eq!(sent.unwrap(), burst.len());
         }
-        assert_eq!(port.flush().unwrap(), 0);
-        assert_eq!(port.statistics().unwrap().sent, frames.len() as u64);
-        assert_eq!(port.receive_burst(5, &mut |_| ()).unwrap(), 0);
-        Capture::parse(port.sink().get_ref().clone()).unwrap()
+        assert_eq!(port.sender.flush().unwrap(), 0);
+        assert_eq!(port.sender.statistics().unwrap().sent, frames.len() as u64);
+        assert_eq!(port.receiver.receive_burst(5, &mut |_| ()).unwrap(), 0);
+        Capture::parse(port.sender.sink().get_ref().clone()).unwrap()
     }
 
-    fn received(port: &mut impl Port, limit: usize) -> Vec<Vec<u8>> {
+    fn received(receiver: &mut impl Receiver, limit: usize) -> Vec<Vec<u8>> {
         let mut frames = Vec::new();
-        port.receive_burst(limit, &mut |frame| frames.push(frame.to_vec()))
+        receiver
+            .receive_burst(limit, &mut |frame| frames.push(frame.to_vec()))
             .unwrap();
         frames
     }
@@ -206,11 +235,11 @@ mod tests {
             prop_assert_eq!(capture.time(0), Some(Duration::new(1, 9)));
             let sink = || CaptureWriter::new(io::sink()).unwrap();
             let mut once = PcapPort::new("once", capture.clone(), Replay::Once, sink(), || Duration::ZERO);
-            prop_assert_eq!(received(&mut once, 1000), frames.clone());
-            prop_assert!(received(&mut once, 1000).is_empty());
+            prop_assert_eq!(received(&mut once.receiver, 1000), frames.clone());
+            prop_assert!(received(&mut once.receiver, 1000).is_empty());
             let mut endless = PcapPort::new("endless", capture, Replay::Endlessly, sink(), || Duration::ZERO);
             for _ in 0..3 {
-                prop_assert_eq!(received(&mut endless, frames.len()), frames.clone());
+                prop_assert_eq!(received(&mut endless.receiver, frames.len()), frames.clone());
             }
         }
     }

@@ -3,9 +3,11 @@
 use std::io;
 use std::marker::PhantomData;
 use std::mem;
+use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
 use std::ptr::{self, NonNull};
 use std::slice;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use crate::ring::{Entries, RingMemory};
@@ -38,6 +40,12 @@ impl Mapping {
     }
 }
 
+// SAFETY: the memory belongs to the mapping, not to the thread that made it.
+unsafe impl Send for Mapping {}
+
+// SAFETY: shared, a mapping only tells where it is. What is done there is said, with its reasons, where it is done.
+unsafe impl Sync for Mapping {}
+
 impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: the area was mapped with this length by `new`, and no reference into it outlives its owner.
@@ -45,11 +53,16 @@ impl Drop for Mapping {
     }
 }
 
-/// The frames of one socket: chunks of equal length, each of which belongs to the kernel or to us, as the rings say.
+/// Frames of one socket: chunks of equal length, each of which belongs to the kernel or to us, as the rings say.
+///
+/// The two halves of a port have chunks of their own: the kernel gives back to either what it got from it, the chunks
+/// of the fill ring on the receive ring and those of the send ring on the completion ring.
 #[derive(Debug)]
 pub(super) struct Frames {
-    mapping: Mapping,
+    mapping: Arc<Mapping>,
     chunk_len: usize,
+    /// The part of the mapping that is this half's alone.
+    own: Range<usize>,
 }
 
 impl Frames {
@@ -57,11 +70,30 @@ impl Frames {
     pub(super) fn new(count: u32, chunk_len: usize) -> io::Result<Self> {
         let len = count as usize * chunk_len;
         Ok(Self {
-            mapping: Mapping::new(len, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)?,
+            mapping: Arc::new(Mapping::new(len, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)?),
             chunk_len,
+            own: 0..len,
         })
     }
 
+    /// Takes all chunks but the first `count` away.
+    pub(super) fn split_off(&mut self, count: u32) -> Self {
+        let at = self.own.start + count as usize * self.chunk_len;
+        let taken = at..self.own.end;
+        self.own.end = at;
+        Self {
+            mapping: Arc::clone(&self.mapping),
+            chunk_len: self.chunk_len,
+            own: taken,
+        }
+    }
+
+    /// The addresses of the chunks.
+    pub(super) fn addresses(&self) -> impl Iterator<Item = u64> + use<> {
+        self.own.clone().step_by(self.chunk_len).map(|address| address as u64)
+    }
+
+    /// Tells the kernel of the whole mapping.
     pub(super) fn registration(&self) -> libc::xdp_umem_reg_v1 {
         libc::xdp_umem_reg_v1 {
             addr: self.mapping.area.as_ptr() as u64,
@@ -74,24 +106,26 @@ impl Frames {
     /// The whole chunk at an address of ours.
     pub(super) fn chunk_mut(&mut self, address: u64) -> &mut [u8] {
         let start = self.checked(address & !(self.chunk_len as u64 - 1), self.chunk_len);
-        // SAFETY: `checked` keeps the range inside the mapping, which lives as long as `self`. The chunk is ours until
-        // it is published on a ring, and the mutable borrow allows one such slice at a time.
+        // SAFETY: `checked` keeps the range inside the part of the mapping that no other `Frames` uses, and the mapping
+        // lives as long as `self`. The chunk is ours until it is published on a ring, and the mutable borrow allows one
+        // such slice at a time.
         unsafe { slice::from_raw_parts_mut(start, self.chunk_len) }
     }
 
     /// The frame that the kernel has put at an address.
     pub(super) fn frame(&self, address: u64, len: u32) -> &[u8] {
         let start = self.checked(address, len as usize);
-        // SAFETY: `checked` keeps the range inside the mapping, which lives as long as `self`. The kernel gave the
-        // chunk to us through the receive ring; it is ours until we put it on the fill ring.
+        // SAFETY: `checked` keeps the range inside the part of the mapping that no other `Frames` uses, and the mapping
+        // lives as long as `self`. The kernel gave the chunk to us through the receive ring; it is ours until we put it
+        // on the fill ring.
         unsafe { slice::from_raw_parts(start, len as usize) }
     }
 
     fn checked(&self, address: u64, len: usize) -> *mut u8 {
         let start = address as usize;
         assert!(
-            start <= self.mapping.len && len <= self.mapping.len - start,
-            "the kernel only gives addresses inside the frames"
+            self.own.start <= start && start <= self.own.end && len <= self.own.end - start,
+            "the kernel only gives back addresses that it got from here"
         );
         // SAFETY: just checked to be inside the mapping.
         unsafe { self.mapping.area.as_ptr().add(start) }
@@ -165,5 +199,30 @@ impl<T: Copy> Entries for Ring<T> {
     fn put(&mut self, slot: u32, entry: T) {
         // SAFETY: the slot is inside the mapping and ours, so that the kernel does not read it.
         unsafe { self.entry(slot).write(entry) }
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_have_chunks_of_their_own() {
+        let mut first = Frames::new(3, 2048).unwrap();
+        let mut rest = first.split_off(1);
+        let addresses = |frames: &Frames| frames.addresses().collect::<Vec<_>>();
+        assert_eq!((addresses(&first), addresses(&rest)), (vec![0], vec![2048, 4096]));
+        rest.chunk_mut(4096).fill(7);
+        assert_eq!(rest.frame(6143, 1), [7]);
+        assert_eq!(first.chunk_mut(0).len(), 2048);
+    }
+
+    #[test]
+    #[should_panic(expected = "got from here")]
+    fn the_chunks_of_the_other_half_are_out_of_reach() {
+        let mut first = Frames::new(2, 2048).unwrap();
+        let _rest = first.split_off(1);
+        first.frame(2047, 2);
     }
 }

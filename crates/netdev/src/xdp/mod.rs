@@ -5,20 +5,27 @@
 //! nobody empties stops sending without an error, so that it is emptied before every burst. And a frame has left only
 //! when it was completed, not when it was put on the ring: what counts as sent are completions.
 
+mod bpf;
+mod forward;
 mod memory;
 mod program;
 mod socket;
 
 use std::io;
+use std::sync::Arc;
 
 use crate::interface::Interface;
 use crate::ring::{Consumer, Producer};
-use crate::{InterfaceCounters, MAX_BURST, OpenError, PacketPortOptions, Port, Statistics};
+use crate::{
+    InterfaceCounters, MAX_BURST, OpenError, PacketPortOptions, Port, ReceiveStatistics, Receiver, SendStatistics,
+    Sender,
+};
 use memory::{Frames, Ring};
 use program::Program;
 use socket::{Sizes, XdpSocket};
 
-pub use program::Attachment;
+pub use bpf::Attachment;
+pub use forward::{Forwarded, XdpForwarder};
 
 /// At 64-byte frames the receive ring rides out a stall of 27 ms at 600 000 frames/s.
 const SIZES: Sizes = Sizes {
@@ -30,22 +37,34 @@ const HEADROOM: usize = 256;
 const CHUNK_LENS: [usize; 2] = [2048, 4096];
 
 /// A kernel interface with one receive queue.
+pub type XdpPort = Port<XdpSender, XdpReceiver>;
+
+/// The sending half of an [`XdpPort`].
 #[derive(Debug)]
-pub struct XdpPort {
-    interface: Interface,
-    receive: Consumer<Ring<libc::xdp_desc>>,
+pub struct XdpSender {
+    interface: Arc<Interface>,
     send: Producer<Ring<libc::xdp_desc>>,
-    fill: Producer<Ring<u64>>,
     completion: Consumer<Ring<u64>>,
-    /// Chunks to send from that hold no frame.
+    /// Chunks that hold no frame.
     free: Vec<u64>,
     /// Frames that the kernel sends for one kick.
     budget: u32,
     refusal_is_at_the_peer: bool,
-    statistics: Statistics,
+    statistics: SendStatistics,
+    socket: Arc<XdpSocket>,
+    frames: Frames,
+}
+
+/// The receiving half of an [`XdpPort`].
+#[derive(Debug)]
+pub struct XdpReceiver {
+    interface: Arc<Interface>,
+    receive: Consumer<Ring<libc::xdp_desc>>,
+    fill: Producer<Ring<u64>>,
+    statistics: ReceiveStatistics,
     interface_dropped_before: u64,
     _program: Program,
-    socket: XdpSocket,
+    socket: Arc<XdpSocket>,
     frames: Frames,
 }
 
@@ -74,8 +93,7 @@ impl XdpPort {
         }
         interface.check_mtu(options.untagged_len())?;
         let refusal_is_at_the_peer = interface.driver().is_ok_and(|name| name == "veth");
-        let chunks = SIZES.receive + SIZES.send;
-        let frames = Frames::new(chunks, chunk_len).map_err(system("allocate frames"))?;
+        let mut frames = Frames::new(SIZES.receive + SIZES.send, chunk_len).map_err(system("allocate frames"))?;
         let rings = socket
             .make_rings(&frames, SIZES)
             .map_err(system("set up the XDP rings"))?;
@@ -86,39 +104,47 @@ impl XdpPort {
                     Some(libc::EBUSY) => OpenError::XdpInUse(name.to_owned()),
                     _ => OpenError::system(name, "bind an XDP socket to it", source),
                 })?;
-        let program = Program::attach(interface.index(), attachment).map_err(|source| match source.raw_os_error() {
-            Some(libc::EOPNOTSUPP) if attachment == Attachment::Native => OpenError::NoNativeXdp(name.to_owned()),
-            Some(libc::EBUSY | libc::EEXIST) => OpenError::OtherXdpProgram(name.to_owned()),
-            _ => OpenError::system(name, "attach an XDP program to it", source),
-        })?;
+        let program = Program::attach(interface.index(), attachment)
+            .map_err(|source| OpenError::attaching(name, attachment, source))?;
         program
             .redirect_to(&socket)
             .map_err(system("redirect its frames to the socket"))?;
         let counters = interface.counters().map_err(system("read its counters"))?;
         let interface_dropped_before = counters.receive_dropped;
-        let address = |chunk: u32| u64::from(chunk) * chunk_len as u64;
-        let mut port = Self {
-            interface,
-            receive: Consumer::new(rings.receive, SIZES.receive),
-            send: Producer::new(rings.send, SIZES.send),
-            fill: Producer::new(rings.fill, SIZES.receive),
-            completion: Consumer::new(rings.completion, SIZES.send),
-            free: (SIZES.receive..chunks).map(address).collect(),
-            budget,
-            refusal_is_at_the_peer,
-            statistics: Statistics::default(),
-            interface_dropped_before,
-            _program: program,
-            socket,
-            frames,
-        };
-        for chunk in 0..SIZES.receive {
-            port.fill.put(chunk, address(chunk));
+        let (interface, socket) = (Arc::new(interface), Arc::new(socket));
+        let frames_to_send = frames.split_off(SIZES.receive);
+        let mut fill = Producer::new(rings.fill, SIZES.receive);
+        for (chunk, address) in (0..).zip(frames.addresses()) {
+            fill.put(chunk, address);
         }
-        port.fill.publish(SIZES.receive);
-        Ok(port)
+        fill.publish(SIZES.receive);
+        Ok(Self {
+            sender: XdpSender {
+                interface: Arc::clone(&interface),
+                send: Producer::new(rings.send, SIZES.send),
+                completion: Consumer::new(rings.completion, SIZES.send),
+                free: frames_to_send.addresses().collect(),
+                budget,
+                refusal_is_at_the_peer,
+                statistics: SendStatistics::default(),
+                socket: Arc::clone(&socket),
+                frames: frames_to_send,
+            },
+            receiver: XdpReceiver {
+                interface,
+                receive: Consumer::new(rings.receive, SIZES.receive),
+                fill,
+                statistics: ReceiveStatistics::default(),
+                interface_dropped_before,
+                _program: program,
+                socket,
+                frames,
+            },
+        })
     }
+}
 
+impl XdpSender {
     /// Takes back the chunks of frames that have left.
     fn reap(&mut self) {
         let count = self.completion.ready(SIZES.send);
@@ -150,7 +176,7 @@ impl XdpPort {
     }
 }
 
-impl Port for XdpPort {
+impl Sender for XdpSender {
     fn name(&self) -> &str {
         self.interface.name()
     }
@@ -175,6 +201,27 @@ impl Port for XdpPort {
         Ok(count as usize)
     }
 
+    fn flush(&mut self) -> io::Result<usize> {
+        self.kick()?;
+        self.reap();
+        Ok(SIZES.send as usize - self.free.len())
+    }
+
+    fn statistics(&mut self) -> io::Result<SendStatistics> {
+        self.reap();
+        Ok(self.statistics)
+    }
+
+    fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
+        self.interface.counters().map(Some)
+    }
+
+    fn link_is_up(&mut self) -> io::Result<bool> {
+        self.interface.is_up()
+    }
+}
+
+impl Receiver for XdpReceiver {
     fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
         let count = self.receive.ready(limit as u32);
         for ahead in 0..count {
@@ -189,25 +236,10 @@ impl Port for XdpPort {
         Ok(count as usize)
     }
 
-    fn flush(&mut self) -> io::Result<usize> {
-        self.kick()?;
-        self.reap();
-        Ok(SIZES.send as usize - self.free.len())
-    }
-
-    fn statistics(&mut self) -> io::Result<Statistics> {
-        self.reap();
+    fn statistics(&mut self) -> io::Result<ReceiveStatistics> {
         // The queue before a native program is the interface's; it counts what the socket dropped as well.
         let by_interface = self.interface.counters()?.receive_dropped - self.interface_dropped_before;
         self.statistics.receive_dropped = self.socket.receive_dropped()?.max(by_interface);
         Ok(self.statistics)
-    }
-
-    fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
-        self.interface.counters().map(Some)
-    }
-
-    fn link_is_up(&mut self) -> io::Result<bool> {
-        self.interface.is_up()
     }
 }

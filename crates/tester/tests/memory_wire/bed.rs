@@ -1,47 +1,27 @@
 //! Two ports joined in memory, and a clock that only moves when it is looked at.
 
-use std::cell::Cell;
 use std::path::Path;
-use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use brimful_frame::{TestFrame, VlanTag};
-use brimful_netdev::{FaultPlan, Faults, FaultyPort, MemoryPort, memory_wire};
+use brimful_netdev::{
+    FaultPlan, Faults, FaultyPort, FaultyReceiver, FaultySender, MemoryReceiver, MemorySender, memory_wire,
+};
 use brimful_tester::{
-    Clock, FrameSizes, Outcome, PacingBounds, Profile, ProfileFile, ProfileOptions, Tester, Timing, TrialPlan,
+    FrameSizes, Outcome, PacingBounds, Profile, ProfileFile, ProfileOptions, Tester, Threads, Timing, TrialPlan,
     TrialReport,
 };
 use brimful_trial::{Load, Nanoseconds, Ratio};
 
+use crate::clock::StepClock;
+
 pub(crate) const MS: u64 = 1_000_000;
 
-/// Each look at the clock takes a fixed time; nothing else does.
-pub(crate) struct StepClock {
-    now: Rc<Cell<u64>>,
-    step: u64,
-}
+pub(crate) const MODES: [Threads; 2] = [Threads::One, Threads::Two { sender: None }];
 
-impl StepClock {
-    pub(crate) fn new(step: u64) -> Self {
-        let now = Rc::new(Cell::new(0));
-        Self { now, step }
-    }
-}
-
-impl Clock for StepClock {
-    fn now(&self) -> Nanoseconds {
-        self.now.set(self.now.get() + self.step);
-        Nanoseconds(self.now.get())
-    }
-
-    fn sleep(&self, span: Nanoseconds) {
-        self.now.set(self.now.get() + span.0);
-    }
-}
-
-pub(crate) type TestPort = FaultyPort<MemoryPort>;
-pub(crate) type MemoryTester<'a> = Tester<'a, TestPort, StepClock>;
+type TestSender = FaultySender<MemorySender>;
+type TestReceiver = FaultyReceiver<MemoryReceiver>;
+pub(crate) type MemoryTester<'a> = Tester<'a, TestSender, TestReceiver, StepClock>;
 
 pub(crate) static RUNNING: AtomicBool = AtomicBool::new(false);
 
@@ -75,31 +55,27 @@ pub(crate) fn is_counted(frame: &[u8]) -> bool {
 }
 
 pub(crate) struct Bed {
+    pub(crate) threads: Threads,
     pub(crate) faults: [Faults; 2],
     pub(crate) seed: u64,
     pub(crate) ring: u32,
     pub(crate) clock_step: u64,
 }
 
-impl Default for Bed {
-    fn default() -> Self {
+impl Bed {
+    pub(crate) fn new(threads: Threads) -> Self {
         Self {
+            threads,
             faults: [Faults::default(); 2],
             seed: 1,
             ring: 4096,
-            clock_step: 1000,
+            clock_step: clock_step(threads),
         }
     }
-}
 
-impl Bed {
     pub(crate) fn tester(self, stop: &AtomicBool) -> MemoryTester<'_> {
         let [a, b] = memory_wire(["a", "b"], self.ring);
         let clock = StepClock::new(self.clock_step);
-        let now = || {
-            let now = Rc::clone(&clock.now);
-            move || Duration::from_nanos(now.get())
-        };
         let plan = |sending, seed| FaultPlan {
             sending,
             seed,
@@ -107,11 +83,17 @@ impl Bed {
             ..FaultPlan::default()
         };
         let ports = [
-            FaultyPort::new(a, plan(self.faults[0], self.seed), now()),
-            FaultyPort::new(b, plan(self.faults[1], !self.seed), now()),
+            FaultyPort::new(a, plan(self.faults[0], self.seed), clock.reading()),
+            FaultyPort::new(b, plan(self.faults[1], !self.seed), clock.reading()),
         ];
-        Tester::new(ports, clock, profile(), timing(), stop, 0).expect("the profile is valid")
+        let tester = Tester::new(ports, clock, profile(), timing(), stop, 0).expect("the profile is valid");
+        tester.with_threads(self.threads)
     }
+}
+
+/// Threads that wait for each other take their time: they look less often.
+pub(crate) fn clock_step(threads: Threads) -> u64 {
+    if threads == Threads::One { 1000 } else { 5000 }
 }
 
 pub(crate) fn plan(load: f64, stop_above: Option<f64>) -> TrialPlan {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use brimful_netdev::Faults;
-use brimful_tester::{MeasureRequest, Reply};
+use brimful_tester::{MeasureRequest, Reply, Threads};
 
 use crate::bed::{Bed, RUNNING, counted, plan};
 
@@ -16,7 +16,7 @@ fn an_injected_delay_is_the_delay() {
         };
         let bed = Bed {
             faults: [faults, Faults::default()],
-            ..Bed::default()
+            ..Bed::new(Threads::One)
         };
         let report = counted(bed.tester(&RUNNING).measure(&plan(20_000.0, None)).unwrap());
         let [there, back] = &report.directions[..] else {
@@ -49,7 +49,7 @@ fn a_reply_tells_the_delay_and_its_detail_when_asked() {
     for detail in [false, true] {
         let bed = Bed {
             faults: [Faults::default(), slow],
-            ..Bed::default()
+            ..Bed::new(Threads::One)
         };
         let outcome = bed.tester(&RUNNING).measure(&plan(20_000.0, None)).unwrap();
         let line = format!(r#"{{"id": 1, "load": 20000, "duration_s": 0.1, "detail": {detail}}}"#);
@@ -78,7 +78,7 @@ fn without_arrivals_there_is_no_delay() {
     };
     let bed = Bed {
         faults: [faults; 2],
-        ..Bed::default()
+        ..Bed::new(Threads::One)
     };
     let outcome = bed.tester(&RUNNING).measure(&plan(1000.0, None)).unwrap();
     let request = serde_json::from_str(r#"{"id": 1, "load": 1000, "duration_s": 0.1}"#).unwrap();

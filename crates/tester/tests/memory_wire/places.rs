@@ -1,57 +1,97 @@
 //! Loss is laid at the right door.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use brimful_netdev::{FaultPlan, Faults, FaultyPort, InjectedFaults, InterfaceCounters, Port, Statistics, memory_wire};
-use brimful_tester::{LostBy, Outcome, Tester, TrialReport};
+use brimful_netdev::{
+    FaultPlan, Faults, FaultyPort, InjectedFaults, InterfaceCounters, Port, ReceiveStatistics, Receiver,
+    SendStatistics, Sender, memory_wire,
+};
+use brimful_tester::{LostBy, Outcome, Tester, Threads, TrialReport};
 use proptest::prelude::*;
 
-use crate::bed::{RUNNING, StepClock, is_counted, plan, profile, timing};
+use crate::bed::{MODES, RUNNING, clock_step, is_counted, plan, profile, timing};
+use crate::clock::StepClock;
 
-/// A port whose interface counts what crosses it, above whatever is inside.
-struct Counting<P> {
-    inner: P,
-    counters: InterfaceCounters,
-    /// Readings that give what was counted before anything was sent.
-    late_readings: u32,
+/// Half of a port whose interface counts what crosses it, above whatever is inside.
+struct Counting<H> {
+    inner: H,
+    counters: Arc<Counters>,
 }
 
-impl<P: Port> Port for Counting<P> {
+#[derive(Default)]
+struct Counters {
+    sent: AtomicU64,
+    received: AtomicU64,
+    /// Readings that give what was counted before anything was sent.
+    late_readings: AtomicU32,
+}
+
+fn counting<S, R>(port: Port<S, R>, late_readings: u32) -> Port<Counting<S>, Counting<R>> {
+    let counters = Arc::new(Counters {
+        late_readings: AtomicU32::new(late_readings),
+        ..Counters::default()
+    });
+    Port {
+        sender: Counting {
+            inner: port.sender,
+            counters: Arc::clone(&counters),
+        },
+        receiver: Counting {
+            inner: port.receiver,
+            counters,
+        },
+    }
+}
+
+impl<S: Sender> Sender for Counting<S> {
     fn name(&self) -> &str {
         self.inner.name()
     }
 
     fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
         let sent = self.inner.send_burst(count, fill)?;
-        self.counters.sent += sent as u64;
+        self.counters.sent.fetch_add(sent as u64, Ordering::Relaxed);
         Ok(sent)
-    }
-
-    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
-        let received = self.inner.receive_burst(limit, take)?;
-        self.counters.received += received as u64;
-        Ok(received)
     }
 
     fn flush(&mut self) -> io::Result<usize> {
         self.inner.flush()
     }
 
-    fn statistics(&mut self) -> io::Result<Statistics> {
+    fn statistics(&mut self) -> io::Result<SendStatistics> {
         self.inner.statistics()
     }
 
     fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
-        if self.late_readings > 0 {
-            self.late_readings -= 1;
+        let late_readings = self.counters.late_readings.load(Ordering::Relaxed);
+        if late_readings > 0 {
+            self.counters.late_readings.store(late_readings - 1, Ordering::Relaxed);
             return Ok(Some(InterfaceCounters::default()));
         }
-        Ok(Some(self.counters))
+        Ok(Some(InterfaceCounters {
+            sent: self.counters.sent.load(Ordering::Relaxed),
+            received: self.counters.received.load(Ordering::Relaxed),
+            ..InterfaceCounters::default()
+        }))
     }
 
     fn link_is_up(&mut self) -> io::Result<bool> {
         self.inner.link_is_up()
+    }
+}
+
+impl<R: Receiver> Receiver for Counting<R> {
+    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
+        let received = self.inner.receive_burst(limit, take)?;
+        self.counters.received.fetch_add(received as u64, Ordering::Relaxed);
+        Ok(received)
+    }
+
+    fn statistics(&mut self) -> io::Result<ReceiveStatistics> {
+        self.inner.statistics()
     }
 }
 
@@ -65,7 +105,11 @@ struct Places {
 }
 
 /// One trial in which the frames from a to b suffer, and what was done to them at the three places.
-fn trial_with_faults_at(places: &Places, seed: u64) -> (TrialReport, Option<String>, [InjectedFaults; 3]) {
+fn trial_with_faults_at(
+    places: &Places,
+    seed: u64,
+    threads: Threads,
+) -> (TrialReport, Option<String>, [InjectedFaults; 3]) {
     let wire = memory_wire(["a", "b"], 4096);
     let of_port = [
         [places.tester_send, places.between, Faults::default()],
@@ -80,25 +124,21 @@ fn trial_with_faults_at(places: &Places, seed: u64) -> (TrialReport, Option<Stri
             seed,
             victims: is_counted,
         };
-        let counting = Counting {
-            inner: FaultyPort::new(port, plan(between, Faults::default()), || Duration::ZERO),
-            counters: InterfaceCounters::default(),
-            late_readings: places.late_readings,
-        };
+        let inner = FaultyPort::new(port, plan(between, Faults::default()), || Duration::ZERO);
+        let counting = counting(inner, places.late_readings);
         FaultyPort::new(counting, plan(tester_send, tester_receive), || Duration::ZERO)
     });
-    let mut tester = Tester::new(ports, StepClock::new(1000), profile(), timing(), &RUNNING, 7).expect("valid");
+    let clock = StepClock::new(clock_step(threads));
+    let tester = Tester::new(ports, clock, profile(), timing(), &RUNNING, 7).expect("valid");
+    let mut tester = tester.with_threads(threads);
     let (report, reason) = match tester.measure(&plan(20_000.0, None)).expect("a trial") {
         Outcome::Counted(report) => (report, None),
         Outcome::Invalid { report, reason } => (report, Some(reason)),
         Outcome::Interrupted => panic!("nobody calls it off"),
     };
-    let [a, b] = tester.ports_mut();
-    let injected = [
-        a.injected_sending(),
-        a.inner_mut().inner.injected_sending(),
-        b.injected_receiving(),
-    ];
+    let tester_receive = tester.receivers_mut()[1].injected();
+    let [a, _] = tester.senders_mut();
+    let injected = [a.injected(), a.inner_mut().inner.injected(), tester_receive];
     (report, reason, injected)
 }
 
@@ -106,10 +146,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn loss_is_laid_at_the_right_door(seed: u64, losses in prop::array::uniform3(prop_oneof![Just(0.0), 0.0..0.2])) {
+    fn loss_is_laid_at_the_right_door(threads in prop::sample::select(&MODES[..]), seed: u64,
+            losses in prop::array::uniform3(prop_oneof![Just(0.0), 0.0..0.2])) {
         let [tester_send, between, tester_receive] = losses.map(|loss| Faults { loss, ..Faults::default() });
         let places = Places { tester_send, between, tester_receive, ..Places::default() };
-        let (report, reason, injected) = trial_with_faults_at(&places, seed);
+        let (report, reason, injected) = trial_with_faults_at(&places, seed, threads);
         let account = report.directions[0].account.expect("both interfaces count");
         let lost = [account.lost.tester_send, account.lost.between, account.lost.tester_receive];
         prop_assert_eq!(lost, injected.map(|faults| faults.lost));
@@ -141,7 +182,7 @@ fn an_interface_that_counts_late_gets_time() {
         late_readings: 5,
         ..Places::default()
     };
-    let (report, reason, [_, injected, _]) = trial_with_faults_at(&places, 1);
+    let (report, reason, [_, injected, _]) = trial_with_faults_at(&places, 1, Threads::One);
     assert_eq!(reason, None);
     let lost = report.directions[0].account.expect("both interfaces count").lost;
     let expected = LostBy {
@@ -160,7 +201,7 @@ fn loss_in_the_receiving_tester_is_no_result() {
         },
         ..Places::default()
     };
-    let (report, _, [.., injected]) = trial_with_faults_at(&places, 1);
+    let (report, _, [.., injected]) = trial_with_faults_at(&places, 1, Threads::One);
     assert_eq!(
         report.directions[0].account.map(|account| account.lost.tester_receive),
         Some(injected.lost)

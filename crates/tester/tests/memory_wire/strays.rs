@@ -3,26 +3,19 @@
 use std::io;
 
 use brimful_frame::{Stamp, TestFrame, VlanTag};
-use brimful_netdev::{InterfaceCounters, MemoryPort, Port, Statistics, memory_wire};
-use brimful_tester::{Tester, TrialReport};
+use brimful_netdev::{MemoryPort, MemoryReceiver, MemorySender, Port, ReceiveStatistics, Receiver, memory_wire};
+use brimful_tester::{Profile, Tester, Threads, TrialReport};
 
-use crate::bed::{RUNNING, StepClock, counted, plan, profile, profile_in, timing};
+use crate::bed::{MODES, RUNNING, clock_step, counted, plan, profile, profile_in, timing};
+use crate::clock::StepClock;
 
-/// A port behind a device that puts every tenth frame of a trial on another VLAN.
+/// Behind a device that puts every tenth frame of a trial on another VLAN.
 struct Retagging {
-    inner: MemoryPort,
+    inner: MemoryReceiver,
     retagged: u64,
 }
 
-impl Port for Retagging {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
-        self.inner.send_burst(count, fill)
-    }
-
+impl Receiver for Retagging {
     fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
         self.inner.receive_burst(limit, &mut |frame| {
             let mut frame = frame.to_vec();
@@ -34,87 +27,73 @@ impl Port for Retagging {
         })
     }
 
-    fn flush(&mut self) -> io::Result<usize> {
-        self.inner.flush()
-    }
-
-    fn statistics(&mut self) -> io::Result<Statistics> {
+    fn statistics(&mut self) -> io::Result<ReceiveStatistics> {
         self.inner.statistics()
     }
+}
 
-    fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
-        self.inner.interface_counters()
-    }
-
-    fn link_is_up(&mut self) -> io::Result<bool> {
-        self.inner.link_is_up()
-    }
+/// A tester whose ports receive in another way.
+fn tester_that_receives<R: Receiver>(
+    threads: Threads,
+    ports: [MemoryPort; 2],
+    profile: Profile,
+    receiver: impl Fn(MemoryReceiver) -> R,
+) -> Tester<'static, MemorySender, R, StepClock> {
+    let ports = ports.map(|port| Port {
+        sender: port.sender,
+        receiver: receiver(port.receiver),
+    });
+    let clock = StepClock::new(clock_step(threads));
+    let tester = Tester::new(ports, clock, profile, timing(), &RUNNING, 7).expect("valid");
+    tester.with_threads(threads)
 }
 
 #[test]
 fn frames_on_another_vlan_are_misrouted_and_lost() {
-    let ports = memory_wire(["a", "b"], 4096).map(|inner| Retagging { inner, retagged: 0 });
-    let profile = profile_in(VlanTag::new(6).ok());
-    let mut tester = Tester::new(ports, StepClock::new(1000), profile, timing(), &RUNNING, 7).expect("valid");
-    let report = counted(tester.measure(&plan(20_000.0, None)).expect("a trial"));
-    // The device of direction 0 is what port b receives.
-    for (direction, port) in report.directions.iter().zip([1, 0]) {
-        let retagged = tester.ports_mut()[port].retagged;
-        assert_eq!((direction.misrouted, direction.lost), (retagged, retagged));
-        assert_eq!((retagged, direction.damaged), (200, 0));
+    for threads in MODES {
+        let profile = profile_in(VlanTag::new(6).ok());
+        let ports = memory_wire(["a", "b"], 4096);
+        let mut tester = tester_that_receives(threads, ports, profile, |inner| Retagging { inner, retagged: 0 });
+        let report = counted(tester.measure(&plan(20_000.0, None)).expect("a trial"));
+        // The device of direction 0 is what port b receives.
+        for (direction, port) in report.directions.iter().zip([1, 0]) {
+            let retagged = tester.receivers_mut()[port].retagged;
+            assert_eq!((direction.misrouted, direction.lost), (retagged, retagged));
+            assert_eq!((retagged, direction.damaged), (200, 0));
+        }
+        assert_eq!(report.warnings[0].code, "misrouted-frames");
+        assert!(report.warnings[0].text.starts_with("400 frames"), "{report:?}");
     }
-    assert_eq!(report.warnings[0].code, "misrouted-frames");
-    assert!(report.warnings[0].text.starts_with("400 frames"), "{report:?}");
 }
 
-/// A port at which one more frame has always just arrived.
+/// Where one more frame has always just arrived.
 struct Babbling {
-    inner: MemoryPort,
+    inner: MemoryReceiver,
     frame: Vec<u8>,
 }
 
-impl Port for Babbling {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
-        self.inner.send_burst(count, fill)
-    }
-
+impl Receiver for Babbling {
     fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
         take(&self.frame);
         Ok(1 + self.inner.receive_burst(limit - 1, take)?)
     }
 
-    fn flush(&mut self) -> io::Result<usize> {
-        self.inner.flush()
-    }
-
-    fn statistics(&mut self) -> io::Result<Statistics> {
+    fn statistics(&mut self) -> io::Result<ReceiveStatistics> {
         self.inner.statistics()
-    }
-
-    fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
-        self.inner.interface_counters()
-    }
-
-    fn link_is_up(&mut self) -> io::Result<bool> {
-        self.inner.link_is_up()
     }
 }
 
 /// One trial, in which the same frame arrives at both ports all the time.
-fn trial_with_babble(frame: &[u8]) -> TrialReport {
-    let [a, b] = memory_wire(["a", "b"], 4096);
-    let babbling = |inner| Babbling {
+fn trial_with_babble(threads: Threads, ports: [MemoryPort; 2], frame: &[u8], load: f64) -> TrialReport {
+    let mut tester = tester_that_receives(threads, ports, profile(), |inner| Babbling {
         inner,
         frame: frame.to_vec(),
-    };
-    let clock = StepClock::new(1000);
-    let ports = [babbling(a), babbling(b)];
-    let mut tester = Tester::new(ports, clock, profile(), timing(), &RUNNING, 7).expect("valid");
-    counted(tester.measure(&plan(20_000.0, None)).expect("a trial"))
+    });
+    counted(tester.measure(&plan(load, None)).expect("a trial"))
+}
+
+fn trial_on_a_wire_with_babble(threads: Threads, frame: &[u8]) -> TrialReport {
+    trial_with_babble(threads, memory_wire(["a", "b"], 4096), frame, 20_000.0)
 }
 
 fn frame_of_trial(trial: u16, stream: u8, sequence: u64) -> Vec<u8> {
@@ -133,51 +112,52 @@ fn frame_of_trial(trial: u16, stream: u8, sequence: u64) -> Vec<u8> {
 
 #[test]
 fn frames_of_an_earlier_trial_do_not_count_but_are_told() {
-    let report = trial_with_babble(&frame_of_trial(7, 0, 0));
-    assert_eq!((report.counts.sent(), report.counts.lost()), (4000, 0));
-    assert!(report.directions.iter().all(|direction| direction.duplicated == 0));
-    assert_eq!(report.warnings[0].code, "stale-frames");
+    for threads in MODES {
+        let report = trial_on_a_wire_with_babble(threads, &frame_of_trial(7, 0, 0));
+        assert_eq!((report.counts.sent(), report.counts.lost()), (4000, 0));
+        assert!(report.directions.iter().all(|direction| direction.duplicated == 0));
+        assert_eq!(report.warnings[0].code, "stale-frames");
+    }
 }
 
 #[test]
 fn frames_never_sent_or_at_the_wrong_port_do_not_count() {
-    let never_sent = trial_with_babble(&frame_of_trial(8, 0, 1_000_000));
-    assert_eq!((never_sent.counts.sent(), never_sent.counts.lost()), (4000, 0));
-    assert!(never_sent.warnings.is_empty());
-    // Stream 0 belongs at port b; what babbles at port a must not count, so that b alone sees copies of frame 5.
-    let copies = trial_with_babble(&frame_of_trial(8, 0, 5));
-    assert!(copies.directions[0].duplicated > 0 && copies.directions[0].misrouted > 0);
-    assert_eq!(
-        (copies.directions[1].duplicated, copies.directions[1].misrouted),
-        (0, 0)
-    );
-    assert_eq!(copies.warnings[0].code, "misrouted-frames");
+    for threads in MODES {
+        let never_sent = trial_on_a_wire_with_babble(threads, &frame_of_trial(8, 0, 1_000_000));
+        assert_eq!((never_sent.counts.sent(), never_sent.counts.lost()), (4000, 0));
+        assert!(never_sent.warnings.is_empty());
+        // Stream 0 belongs at port b; what babbles at port a must not count, so that b alone sees copies of frame 5.
+        let copies = trial_on_a_wire_with_babble(threads, &frame_of_trial(8, 0, 5));
+        assert!(copies.directions[0].duplicated > 0 && copies.directions[0].misrouted > 0);
+        assert_eq!(
+            (copies.directions[1].duplicated, copies.directions[1].misrouted),
+            (0, 0)
+        );
+        assert_eq!(copies.warnings[0].code, "misrouted-frames");
+    }
 }
 
 #[test]
 fn foreign_and_damaged_frames_do_not_count() {
-    let foreign = trial_with_babble(b"some other protocol, with an odd length");
-    assert_eq!((foreign.counts.sent(), foreign.counts.lost()), (4000, 0));
-    assert!(foreign.warnings.is_empty());
-    let mut damaged = frame_of_trial(8, 0, 3);
-    damaged[50] ^= 1;
-    let damaged = trial_with_babble(&damaged);
-    assert_eq!((damaged.counts.sent(), damaged.counts.lost()), (4000, 0));
-    assert_eq!(damaged.warnings[0].code, "damaged-frames");
+    for threads in MODES {
+        let foreign = trial_on_a_wire_with_babble(threads, b"some other protocol, with an odd length");
+        assert_eq!((foreign.counts.sent(), foreign.counts.lost()), (4000, 0));
+        assert!(foreign.warnings.is_empty());
+        let mut damaged = frame_of_trial(8, 0, 3);
+        damaged[50] ^= 1;
+        let damaged = trial_on_a_wire_with_babble(threads, &damaged);
+        assert_eq!((damaged.counts.sent(), damaged.counts.lost()), (4000, 0));
+        assert_eq!(damaged.warnings[0].code, "damaged-frames");
+    }
 }
 
 #[test]
 fn endless_chatter_does_not_hold_up_the_end_of_a_lossy_trial() {
-    // No frame of the trial can arrive: port a is joined to nobody who listens.
-    let [a, _] = memory_wire(["a", "x"], 4096);
-    let [b, _] = memory_wire(["b", "y"], 4096);
-    let babbling = |inner| Babbling {
-        inner,
-        frame: vec![0; 60],
-    };
-    let clock = StepClock::new(1000);
-    let ports = [babbling(a), babbling(b)];
-    let mut tester = Tester::new(ports, clock, profile(), timing(), &RUNNING, 7).expect("valid");
-    let report = counted(tester.measure(&plan(1000.0, None)).expect("a trial"));
-    assert_eq!(report.counts.lost(), report.counts.sent());
+    for threads in MODES {
+        // No frame of the trial can arrive: port a is joined to nobody who listens.
+        let [a, _] = memory_wire(["a", "x"], 4096);
+        let [b, _] = memory_wire(["b", "y"], 4096);
+        let report = trial_with_babble(threads, [a, b], &[0; 60], 1000.0);
+        assert_eq!(report.counts.lost(), report.counts.sent());
+    }
 }

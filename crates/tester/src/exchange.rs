@@ -1,0 +1,147 @@
+//! What the two sides of a trial tell each other while frames are sent, each perhaps in a thread of its own.
+
+#[cfg(all(loom, test))]
+use loom::sync::{
+    Mutex,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
+use std::mem;
+use std::sync::PoisonError;
+#[cfg(not(all(loom, test)))]
+use std::sync::{
+    Mutex,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
+use brimful_frame::ArpPacket;
+
+/// Shared by the sending and the receiving side of one trial.
+#[derive(Debug, Default)]
+pub(crate) struct Exchange {
+    directions: [Progress; 2],
+    is_called_off: AtomicBool,
+    sending_is_over: AtomicBool,
+    /// Asked on one of the ports, to be answered there.
+    questions: Mutex<Vec<(usize, ArpPacket)>>,
+    /// Spares the sending side the lock when there are none.
+    has_questions: AtomicBool,
+}
+
+/// How far the sending side is with one direction.
+///
+/// A frame can arrive before whoever sent it has counted it. What may arrive is therefore told before the frames are
+/// handed to a port, and what was sent after they were taken. What the sending side writes all the time is alone in two
+/// cache lines, because processors fetch them in pairs.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Progress {
+    offered: AtomicU64,
+    sent: AtomicU64,
+}
+
+impl Progress {
+    /// Frames below `end` may be on their way from now on.
+    pub(crate) fn offer(&self, end: u64) {
+        self.offered.store(end, Ordering::Release);
+    }
+
+    /// Whether a frame that arrived was handed to a port. What carries frames keeps the order: a frame that arrives
+    /// shows what was offered with it.
+    pub(crate) fn was_offered(&self, sequence: u64) -> bool {
+        sequence < self.offered.load(Ordering::Acquire)
+    }
+
+    /// Frames below `end` have been sent.
+    pub(crate) fn note_sent(&self, end: u64) {
+        self.sent.store(end, Ordering::Release);
+    }
+
+    /// Frames sent so far, or a moment ago.
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Acquire)
+    }
+}
+
+impl Exchange {
+    pub(crate) fn directions(&self) -> &[Progress; 2] {
+        &self.directions
+    }
+
+    /// Has the sending side stop before its schedule ends.
+    pub(crate) fn call_off(&self) {
+        self.is_called_off.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_called_off(&self) -> bool {
+        self.is_called_off.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn end_sending(&self) {
+        self.sending_is_over.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn sending_is_over(&self) -> bool {
+        self.sending_is_over.load(Ordering::Acquire)
+    }
+
+    /// Has the sending side answer a question that came in on a port.
+    pub(crate) fn ask(&self, port: usize, question: ArpPacket) {
+        let mut questions = self.questions.lock().unwrap_or_else(PoisonError::into_inner);
+        questions.push((port, question));
+        self.has_questions.store(true, Ordering::Release);
+    }
+
+    /// The questions since the last call, each with its port.
+    pub(crate) fn take_questions(&self) -> Vec<(usize, ArpPacket)> {
+        if !self.has_questions.load(Ordering::Acquire) {
+            return Vec::new();
+        }
+        let mut questions = self.questions.lock().unwrap_or_else(PoisonError::into_inner);
+        self.has_questions.store(false, Ordering::Relaxed);
+        mem::take(&mut questions)
+    }
+}
+
+/// Every order in which two threads can touch it, by `RUSTFLAGS="--cfg loom" cargo test -p brimful-tester --lib exchange`.
+#[cfg(all(loom, test))]
+mod tests {
+    use super::*;
+    use loom::sync::Arc;
+
+    /// A wire: frames below its position have crossed it.
+    type Wire = Arc<AtomicU64>;
+
+    #[test]
+    fn no_frame_arrives_that_was_not_offered_and_the_end_shows_all_that_was_sent() {
+        loom::model(|| {
+            let (exchange, wire) = (Arc::new(Exchange::default()), Wire::default());
+            let sending = loom::thread::spawn({
+                let (exchange, wire) = (Arc::clone(&exchange), Arc::clone(&wire));
+                move || {
+                    let progress = &exchange.directions()[0];
+                    for sent in 0..2 {
+                        if exchange.is_called_off() {
+                            break;
+                        }
+                        progress.offer(sent + 1);
+                        wire.store(sent + 1, Ordering::Release);
+                        progress.note_sent(sent + 1);
+                    }
+                    exchange.end_sending();
+                }
+            });
+            let progress = &exchange.directions()[0];
+            let arrived = wire.load(Ordering::Acquire);
+            assert!((0..arrived).all(|sequence| progress.was_offered(sequence)));
+            let sent = progress.sent();
+            assert!(wire.load(Ordering::Acquire) >= sent, "counted before it left");
+            if arrived == 1 {
+                exchange.call_off();
+            }
+            if exchange.sending_is_over() {
+                assert_eq!(progress.sent(), wire.load(Ordering::Acquire));
+            }
+            sending.join().unwrap();
+        });
+    }
+}

@@ -1,0 +1,108 @@
+use brimful_trial::{Counts, Ratio};
+
+use crate::lane::Lane;
+use crate::trial::End;
+use crate::warnings::warnings;
+use crate::{Cost, DirectionReport, PacingBounds, Warning};
+
+/// What is known after a trial.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrialReport {
+    /// Sums over all directions.
+    pub counts: Counts,
+    /// Whether it was stopped because of loss.
+    pub stopped_early: bool,
+    /// Each direction apart.
+    pub directions: Vec<DirectionReport>,
+    /// What sending and receiving cost, each thread apart.
+    pub costs: Vec<Cost>,
+    /// What a reader of the counts should know.
+    pub warnings: Vec<Warning>,
+}
+
+/// How a trial ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// It counts.
+    Counted(TrialReport),
+    /// The tester or the link spoiled it.
+    Invalid {
+        /// What happened, with the figure.
+        reason: String,
+        /// What was seen nevertheless.
+        report: TrialReport,
+    },
+    /// It was called off.
+    Interrupted,
+}
+
+/// What a trial is judged by.
+pub(crate) struct Evidence<'t> {
+    /// Of the ports.
+    pub(crate) names: [&'t str; 2],
+    pub(crate) lanes: &'t [Lane],
+    /// Frames of earlier trials that arrived.
+    pub(crate) stale: u64,
+    pub(crate) costs: Vec<Cost>,
+}
+
+impl Evidence<'_> {
+    /// Says whether the trial counts; `spoiled` says why ports and interfaces think it does not.
+    pub(crate) fn judge(
+        &self,
+        end: End,
+        stop_above: Option<Ratio>,
+        spoiled: Option<String>,
+        bounds: &PacingBounds,
+    ) -> Outcome {
+        match end {
+            End::Interrupted => return Outcome::Interrupted,
+            End::LinkDown(port) => return self.link_down(port),
+            End::Schedule | End::Loss => {}
+        }
+        if let Some(reason) = spoiled {
+            return self.invalid(reason);
+        }
+        for Lane { sending, .. } in self.lanes {
+            if let Err(spoiled) = sending.pacing.verdict(bounds, end == End::Loss) {
+                return self.invalid(format!("{}: {spoiled}", self.names[sending.from]));
+            }
+        }
+        let report = self.report(end == End::Loss);
+        if let (End::Loss, Some(limit)) = (end, stop_above)
+            && !report.counts.loss_is_certain_to_exceed(limit)
+        {
+            let reason = "frames taken for lost arrived after the trial was stopped: \
+                          the device delays frames longer than the stop grace time (--stop-grace)";
+            return self.invalid(reason.to_owned());
+        }
+        Outcome::Counted(report)
+    }
+
+    pub(crate) fn link_down(&self, port: usize) -> Outcome {
+        self.invalid(format!("the link of {} is down", self.names[port]))
+    }
+
+    fn invalid(&self, reason: String) -> Outcome {
+        let report = self.report(false);
+        Outcome::Invalid { reason, report }
+    }
+
+    fn report(&self, stopped_early: bool) -> TrialReport {
+        let directions: Vec<_> = self.lanes.iter().map(|lane| lane.report(self.names)).collect();
+        let (intended, sent, lost) = directions.iter().fold((0, 0, 0), |(intended, sent, lost), direction| {
+            (
+                intended + direction.intended,
+                sent + direction.sent,
+                lost + direction.lost,
+            )
+        });
+        TrialReport {
+            counts: Counts::new(intended, sent, lost).expect("no more is lost than was sent, or sent than intended"),
+            stopped_early,
+            costs: self.costs.clone(),
+            warnings: warnings(&directions, self.stale),
+            directions,
+        }
+    }
+}

@@ -1,0 +1,185 @@
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use brimful_frame::Stamp;
+use brimful_netdev::{MAX_BURST, Receiver};
+use brimful_trial::{Counts, Nanoseconds, Ratio};
+
+use crate::Clock;
+use crate::cost::Work;
+use crate::exchange::Exchange;
+use crate::pacing::WINDOW;
+use crate::receiving::ReceivingLane;
+use crate::station::{LEARNING_STREAM, Meaning, Station};
+use crate::trial::{End, Turn};
+
+/// Bursts that a receive ring holds at most; more have arrived meanwhile, and a device that never stops sending must
+/// not hold up the tester.
+const BACKLOG_BURSTS: usize = 4096;
+
+/// What arrives on both ports during one trial.
+pub(crate) struct ReceivingSide<'t, R> {
+    receivers: &'t mut [R; 2],
+    stations: &'t [Station; 2],
+    early_stop: EarlyStop<'t>,
+    exchange: &'t Exchange,
+    trial: u16,
+    /// Empty until the sending phase begins.
+    pub(crate) lanes: Vec<ReceivingLane>,
+    /// Frames of earlier trials.
+    pub(crate) stale: u64,
+    /// The ports at which a learning frame has arrived.
+    pub(crate) learnt: [bool; 2],
+    pub(crate) work: Work,
+    next_check: Nanoseconds,
+}
+
+/// What ends the sending phase before its time, seen by the receiving side.
+pub(crate) struct EarlyStop<'t> {
+    /// Whether all is called off.
+    pub(crate) stop: &'t AtomicBool,
+    /// The largest loss that is of interest.
+    pub(crate) limit: Option<Ratio>,
+    /// Frames of the whole trial.
+    pub(crate) intended: u64,
+    pub(crate) grace: Nanoseconds,
+    pub(crate) silence: Nanoseconds,
+}
+
+/// What a test frame counts for that arrives now.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Arriving {
+    WhileSending,
+    Straggling,
+    /// Before or after the contract: for nothing.
+    Outside,
+}
+
+impl<'t, R: Receiver> ReceivingSide<'t, R> {
+    pub(crate) fn new(
+        receivers: &'t mut [R; 2],
+        stations: &'t [Station; 2],
+        early_stop: EarlyStop<'t>,
+        exchange: &'t Exchange,
+        trial: u16,
+    ) -> Self {
+        Self {
+            receivers,
+            stations,
+            early_stop,
+            exchange,
+            trial,
+            lanes: Vec::new(),
+            stale: 0,
+            learnt: [false; 2],
+            work: Work::default(),
+            next_check: Nanoseconds::ZERO,
+        }
+    }
+
+    /// Takes in what has arrived, while frames are sent.
+    pub(crate) fn turn(&mut self, clock: &impl Clock, now: Nanoseconds) -> io::Result<Turn> {
+        if now >= self.next_check {
+            self.next_check = now + WINDOW;
+            if self.early_stop.stop.load(Ordering::Relaxed) {
+                return Ok(Turn::Over(End::Interrupted));
+            }
+            if self.loss_is_certain(now) {
+                return Ok(Turn::Over(End::Loss));
+            }
+        }
+        self.receive(clock, Arriving::WhileSending).map(Turn::Handled)
+    }
+
+    /// Takes in one burst of each port and gives how many frames that were.
+    pub(crate) fn receive(&mut self, clock: &impl Clock, arriving: Arriving) -> io::Result<usize> {
+        let mut total = 0;
+        for (port, receiver) in self.receivers.iter_mut().enumerate() {
+            let (station, lanes, exchange) = (&self.stations[port], &mut self.lanes, self.exchange);
+            let lanes = if arriving == Arriving::Outside {
+                &mut []
+            } else {
+                &mut lanes[..]
+            };
+            // Read at the first frame: the others of its burst had arrived by then or arrive while it is handled.
+            let mut arrival = None;
+            total += receiver.receive_burst(MAX_BURST, &mut |bytes| match station.meaning(bytes) {
+                Meaning::Test(stamp) if stamp.trial != self.trial => self.stale += 1,
+                Meaning::Test(stamp) if stamp.stream == LEARNING_STREAM => self.learnt[port] = true,
+                Meaning::Test(stamp) => match lane_of(lanes, &stamp, exchange) {
+                    Some(lane) if lane.to == port => {
+                        let now = *arrival.get_or_insert_with(|| clock.now());
+                        lane.take(&stamp, now, arriving == Arriving::Straggling);
+                    }
+                    Some(lane) => lane.misrouted[port] += 1,
+                    None => {}
+                },
+                Meaning::OtherVlan(stamp) if stamp.trial == self.trial => {
+                    if let Some(lane) = lane_of(lanes, &stamp, exchange) {
+                        lane.misrouted[port] += 1;
+                    }
+                }
+                Meaning::Damaged => {
+                    if let Some(lane) = lanes.iter_mut().find(|lane| lane.to == port) {
+                        lane.damaged += 1;
+                    }
+                }
+                Meaning::AddressWanted(question) => exchange.ask(port, question),
+                Meaning::OtherVlan(_) | Meaning::Foreign => {}
+            })?;
+        }
+        Ok(total)
+    }
+
+    /// Takes in all that has arrived by now.
+    pub(crate) fn receive_backlog(&mut self, clock: &impl Clock, arriving: Arriving) -> io::Result<()> {
+        for _ in 0..BACKLOG_BURSTS {
+            if self.receive(clock, arriving)? == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn loss_is_certain(&mut self, now: Nanoseconds) -> bool {
+        let EarlyStop {
+            limit: Some(limit),
+            intended,
+            grace,
+            silence,
+            ..
+        } = self.early_stop
+        else {
+            return false;
+        };
+        let (mut lost, mut all_sent) = (0, 0);
+        for (lane, progress) in self.lanes.iter_mut().zip(self.exchange.directions()) {
+            let sent = progress.sent();
+            lane.note_sent(now, sent, silence);
+            lost += lane.certainly_lost(now, grace, silence);
+            all_sent += sent;
+        }
+        Counts::new(intended, all_sent, lost).is_ok_and(|counts| counts.loss_is_certain_to_exceed(limit))
+    }
+}
+
+/// Whose a frame of the current trial is; nobody's when it was never sent.
+fn lane_of<'l>(lanes: &'l mut [ReceivingLane], stamp: &Stamp, exchange: &Exchange) -> Option<&'l mut ReceivingLane> {
+    let stream = usize::from(stamp.stream);
+    let lane = lanes.get_mut(stream)?;
+    exchange.directions()[stream]
+        .was_offered(stamp.sequence)
+        .then_some(lane)
+}
+
+/// Throws away what arrived while nobody looked.
+pub(crate) fn drain<R: Receiver>(receivers: &mut [R; 2]) -> io::Result<()> {
+    for receiver in receivers {
+        for _ in 0..BACKLOG_BURSTS {
+            if receiver.receive_burst(MAX_BURST, &mut |_| ())? == 0 {
+                break;
+            }
+        }
+    }
+    Ok(())
+}

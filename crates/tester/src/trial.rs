@@ -1,0 +1,240 @@
+//! One trial, phase by phase. While frames are sent, one loop runs both sides in turns, or each side runs its own; what
+//! a turn does and what it decides is the same.
+
+use std::hint;
+use std::io;
+use std::panic;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use brimful_netdev::{Receiver, Sender};
+use brimful_trial::Nanoseconds;
+
+use crate::exchange::Exchange;
+use crate::receiving_side::{Arriving, ReceivingSide};
+use crate::sending::SendingLane;
+use crate::sending_side::{SendingPlan, SendingSide};
+use crate::{Clock, Cost, Threads, stay_on};
+
+/// How long the tester waits at most for its learning frames to come through: a device that takes longer has learnt
+/// or never will.
+const LEARNING_WAIT: Nanoseconds = Nanoseconds(50_000_000);
+/// How long the tester sleeps at a time; bounds how late it notices anything. While frames may be on their way it spins,
+/// or their delay would be wrong by as much; one that takes longer than [`ON_THE_WAY`] is measured to 1 %.
+const NAP: Nanoseconds = Nanoseconds(200_000);
+/// How long after the last frame was sent the tester expects a missing one at any moment.
+const ON_THE_WAY: Nanoseconds = Nanoseconds(20_000_000);
+/// Pauses of the processor, a microsecond at most, after a look of the receiving thread at empty rings: each look takes
+/// cache lines away from the thread that sends, and from what shares a core with it.
+const IDLE_PAUSES: u32 = 16;
+/// How long a driver may take to give back frames after the end of sending.
+pub(crate) const FLUSH_WAIT: Nanoseconds = Nanoseconds(100_000_000);
+
+/// One trial that goes on.
+pub(crate) struct Trial<'t, S, R, C> {
+    pub(crate) sending: SendingSide<'t, S>,
+    pub(crate) receiving: ReceivingSide<'t, R>,
+    pub(crate) exchange: &'t Exchange,
+    pub(crate) clock: &'t C,
+    /// Whether all is called off.
+    pub(crate) stop: &'t AtomicBool,
+}
+
+/// Why the sending phase ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum End {
+    Schedule,
+    Loss,
+    LinkDown(usize),
+    Interrupted,
+}
+
+/// What came of a turn of one side.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Turn {
+    /// So many frames were sent or received.
+    Handled(usize),
+    /// The sending phase is over.
+    Over(End),
+}
+
+impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
+    /// Shows both addresses to the device and waits until it has forwarded a frame each way.
+    pub(crate) fn learn(&mut self) -> io::Result<()> {
+        self.sending.announce()?;
+        let deadline = self.clock.now() + LEARNING_WAIT;
+        while self.receiving.learnt != [true; 2] && self.clock.now() < deadline && !self.is_stopped() {
+            self.attend(Arriving::Outside, true)?;
+        }
+        Ok(())
+    }
+
+    /// Sends what is to be sent, and receives meanwhile.
+    pub(crate) fn send(&mut self, plan: &SendingPlan<'_>, threads: Threads) -> io::Result<End> {
+        match threads {
+            Threads::One => self.take_turns(plan),
+            Threads::Two { sender } => self.go_side_by_side(plan, sender),
+        }
+    }
+
+    /// What that cost.
+    pub(crate) fn costs(&self, threads: Threads) -> Vec<Cost> {
+        let rate = self.clock.cycles_per_second();
+        match threads {
+            Threads::One => vec![self.sending.work.cost("both", rate)],
+            Threads::Two { .. } => vec![
+                self.sending.work.cost("sender", rate),
+                self.receiving.work.cost("receiver", rate),
+            ],
+        }
+    }
+
+    fn take_turns(&mut self, plan: &SendingPlan<'_>) -> io::Result<End> {
+        let clock = self.clock;
+        self.sending.begin(plan, clock.now())?;
+        loop {
+            let now = clock.now();
+            self.sending.work.begin_turn(now);
+            let sent = match self.sending.turn(clock, now)? {
+                Turn::Handled(frames) => frames,
+                Turn::Over(end) => return Ok(end),
+            };
+            let received = match self.receiving.turn(clock, now)? {
+                Turn::Handled(frames) => frames,
+                Turn::Over(end) => return Ok(end),
+            };
+            self.sending.work.add(sent, received);
+            if sent + received == 0 && self.sending.may_rest(now) && !self.expects_frames(now) {
+                clock.sleep(NAP);
+            }
+        }
+    }
+
+    fn go_side_by_side(&mut self, plan: &SendingPlan<'_>, processor: Option<usize>) -> io::Result<End> {
+        let Self {
+            sending,
+            receiving,
+            exchange,
+            clock,
+            ..
+        } = self;
+        let (exchange, clock) = (*exchange, *clock);
+        thread::scope(|scope| {
+            let sending_thread = scope.spawn(move || {
+                let _told = TellsTheEnd(exchange);
+                processor.map_or(Ok(()), stay_on)?;
+                sending.begin(plan, clock.now())?;
+                while !exchange.is_called_off() {
+                    let now = clock.now();
+                    sending.work.begin_turn(now);
+                    match sending.turn(clock, now)? {
+                        Turn::Handled(0) if sending.may_rest(now) => clock.sleep(NAP),
+                        Turn::Handled(frames) => sending.work.add(frames, 0),
+                        Turn::Over(end) => return Ok(Some(end)),
+                    }
+                }
+                Ok(None)
+            });
+            let seen = receive_while_sending(receiving, exchange, clock);
+            exchange.call_off();
+            let sent: io::Result<_> = sending_thread
+                .join()
+                .unwrap_or_else(|panic| panic::resume_unwind(panic));
+            Ok(seen?.or(sent?).unwrap_or(End::Schedule))
+        })
+    }
+
+    /// Waits until all frames have left and gives how many have not, of each port.
+    pub(crate) fn flush(&mut self) -> io::Result<[usize; 2]> {
+        let deadline = self.clock.now() + FLUSH_WAIT;
+        let mut left_behind = self.sending.flush()?;
+        while left_behind != [0; 2] && self.clock.now() < deadline {
+            left_behind = self.sending.flush()?;
+        }
+        self.sending.settle_refused()?;
+        Ok(left_behind)
+    }
+
+    /// Waits until everything has arrived or the contract is over.
+    pub(crate) fn await_stragglers(&mut self, deadline: Nanoseconds) -> io::Result<Option<End>> {
+        while self.missing().next().is_some() {
+            if self.is_stopped() {
+                return Ok(Some(End::Interrupted));
+            }
+            let now = self.clock.now();
+            if now >= deadline {
+                // What has arrived by the deadline counts, however late it is fetched.
+                self.receiving.receive_backlog(self.clock, Arriving::Straggling)?;
+                break;
+            }
+            let may_rest = !self.expects_frames(now);
+            self.attend(Arriving::Straggling, may_rest)?;
+        }
+        Ok(None)
+    }
+
+    /// A stopped trial ends in the middle of a disturbance; the next one should not start there.
+    pub(crate) fn rest(&mut self, deadline: Nanoseconds) -> io::Result<Option<End>> {
+        while self.clock.now() < deadline {
+            if self.is_stopped() {
+                return Ok(Some(End::Interrupted));
+            }
+            self.attend(Arriving::Outside, true)?;
+        }
+        Ok(None)
+    }
+
+    /// A turn in which nothing is sent on schedule.
+    fn attend(&mut self, arriving: Arriving, may_rest: bool) -> io::Result<()> {
+        // A fault injector holds frames back until somebody uses the port.
+        self.sending.flush()?;
+        if self.receiving.receive(self.clock, arriving)? == 0 && may_rest {
+            self.clock.sleep(NAP);
+        }
+        self.sending.answer()
+    }
+
+    /// Whether a frame may arrive at any moment.
+    fn expects_frames(&self, now: Nanoseconds) -> bool {
+        self.missing().any(|lane| now <= lane.last_sent() + ON_THE_WAY)
+    }
+
+    /// The directions in which a frame may still be on its way: elsewhere all that are missing were refused on the spot.
+    fn missing(&self) -> impl Iterator<Item = &SendingLane> {
+        let lanes = self.sending.lanes.iter().zip(&self.receiving.lanes);
+        lanes
+            .filter(|(sending, receiving)| receiving.lost_of(sending.sent()) > sending.sent_into_full_queue)
+            .map(|(sending, _)| sending)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Tells the receiving side that its thread sends no more, however it ended.
+struct TellsTheEnd<'t>(&'t Exchange);
+
+impl Drop for TellsTheEnd<'_> {
+    fn drop(&mut self) {
+        self.0.end_sending();
+    }
+}
+
+/// Gives why the receiving side ended it; nothing where the sending side did.
+fn receive_while_sending<R: Receiver, C: Clock>(
+    receiving: &mut ReceivingSide<'_, R>,
+    exchange: &Exchange,
+    clock: &C,
+) -> io::Result<Option<End>> {
+    while !exchange.sending_is_over() {
+        let now = clock.now();
+        receiving.work.begin_turn(now);
+        match receiving.turn(clock, now)? {
+            Turn::Handled(0) => (0..IDLE_PAUSES).for_each(|_| hint::spin_loop()),
+            Turn::Handled(frames) => receiving.work.add(0, frames),
+            Turn::Over(end) => return Ok(Some(end)),
+        }
+    }
+    Ok(None)
+}

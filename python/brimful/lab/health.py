@@ -1,0 +1,93 @@
+"""Whether frames pass a device: asked before a lab is handed over."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import sys
+from typing import TYPE_CHECKING
+
+from brimful.lab import devices
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from brimful.lab.namespaces import Namespace
+
+# Runs in the tester's namespace. A frame is sent again until the newest has arrived: none is on its way any more then.
+_PROBE_PROGRAM = """
+import json, socket, sys, time
+patience, mark, ways = json.loads(sys.argv[1])
+ports = {}
+for name in ways:
+    ports[name] = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+    ports[name].bind((name, 0))
+    ports[name].settimeout(0.1)
+deadline = time.monotonic() + patience
+for near, (far, frame) in ways.items():
+    number = 0
+    while True:
+        if time.monotonic() > deadline:
+            sys.exit("no frame came through from %s to %s within %g s" % (near, far, patience))
+        number += 1
+        tail = mark.encode() + number.to_bytes(4, "big")
+        ports[near].send(bytes.fromhex(frame) + tail)
+        try:
+            while True:
+                got, address = ports[far].recvfrom(2048)
+                if address[2] != socket.PACKET_OUTGOING and tail in got:
+                    break
+            break
+        except TimeoutError:
+            continue
+"""
+_MARK = "brimful lab"
+_PATIENCE_S = 10.0
+_DISCARD_PORT = 9
+
+
+def find_obstacle(tester: Namespace, *, ip: int, next_hops: Sequence[str]) -> str | None:
+    """Send frames through the device both ways; return, in one line, which way none came through.
+
+    Parameters
+    ----------
+    tester
+        The namespace with the tester's ports.
+    ip
+        4 or 6: what the frames are.
+    next_hops
+        The MAC addresses that the ports send to.
+    """
+    near, far = devices.NETWORKS[ip]
+    here, there = devices.TESTER_PORTS
+    ways = {
+        here: (there, _frame(next_hops[0], devices.TESTER_MACS[0], near.tester, far.tester).hex()),
+        there: (here, _frame(next_hops[1], devices.TESTER_MACS[1], far.tester, near.tester).hex()),
+    }
+    request = json.dumps([_PATIENCE_S, _MARK, ways])
+    done = tester.attempt([sys.executable, "-I", "-S", "-c", _PROBE_PROGRAM, request])
+    if done.returncode == 0:
+        return None
+    return (done.stderr.strip().splitlines() or [f"the probe ended with exit code {done.returncode}"])[-1]
+
+
+def _frame(destination_mac: str, source_mac: str, source: str, destination: str) -> bytes:
+    """Return a UDP frame up to its payload, which is the mark and a number."""
+    macs = bytes.fromhex((destination_mac + source_mac).replace(":", ""))
+    payload_len = len(_MARK) + 4
+    datagram = struct.pack("!HHHH", _DISCARD_PORT, _DISCARD_PORT, 8 + payload_len, 0)
+    length = len(datagram) + payload_len
+    if ":" in source:
+        addresses = socket.inet_pton(socket.AF_INET6, source) + socket.inet_pton(socket.AF_INET6, destination)
+        return macs + b"\x86\xdd" + struct.pack("!IHBB", 6 << 28, length, 17, 64) + addresses + datagram
+    addresses = socket.inet_aton(source) + socket.inet_aton(destination)
+    header = struct.pack("!BBHHHBBH", 0x45, 0, 20 + length, 0, 0, 64, 17, 0) + addresses
+    return macs + b"\x08\x00" + header[:10] + struct.pack("!H", _checksum(header)) + header[12:] + datagram
+
+
+def _checksum(header: bytes) -> int:
+    """RFC 1071, for a header of less than 64 KiB."""
+    total: int = sum(struct.unpack(f"!{len(header) // 2}H", header))
+    total = (total & 0xFFFF) + (total >> 16)
+    return ~(total + (total >> 16)) & 0xFFFF

@@ -1,0 +1,47 @@
+"""The XDP forwarder: a program of a few instructions in the kernel, attached by `brimful-forwarder`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from brimful.errors import MeasureError
+from brimful.lab import devices, links
+from brimful.lab.links import Offload
+from brimful.lab.programs import Ending, find_own_program
+
+if TYPE_CHECKING:
+    from brimful.lab.devices import Settings
+    from brimful.lab.namespaces import Namespace
+    from brimful.lab.programs import Programs
+
+_FORWARDER = "brimful-forwarder"
+
+
+def find_forwarder() -> str:
+    """Return the path of the forwarder that was installed with this package."""
+    found = find_own_program(_FORWARDER)
+    if found is None:
+        message = f"lab:xdp needs the program {_FORWARDER}, which comes with brimful: reinstall brimful"
+        raise MeasureError(message)
+    return found
+
+
+def build_forwarder(tester: Namespace, programs: Programs, *, work: int) -> Settings:
+    """Let the kernel pass frames between the ports behind the input stage.
+
+    The programs run in the threads of the input stage. A veth takes redirected frames only when its peer has NAPI: with
+    GRO, the other end of each port has it, and what is redirected into `pb` comes out of `qb` in the same thread.
+    """
+    forwarder = find_forwarder()
+    device = programs.namespace
+    settings = devices.build_ports(tester, device, rules=0)
+    arguments = ["--work", str(work), *settings.ports]
+    if all(port in devices.CABLES.values() for port in settings.ports):
+        # Without an input stage the other ends are the tester's, and how those receive is the tester's business.
+        arguments.insert(0, "--generic")
+    else:
+        links.switch_on(device, Offload.RECEIVE_COALESCING, devices.QUEUES)
+    program = programs.start(_FORWARDER, [forwarder, *arguments], Ending.INPUT)
+    attachment = "native" if "XDP native" in program.wait_for("joined ") else "generic"
+    return replace(settings, details={"attachment": attachment, "work": work})

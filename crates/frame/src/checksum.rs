@@ -32,6 +32,12 @@ impl Checksum {
         Self(self.0 + fold_once(sum))
     }
 
+    /// With everything that another sum has.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+
     /// The value for a checksum field.
     pub fn finish(self) -> u16 {
         let mut sum = self.0;

@@ -69,8 +69,17 @@ impl EtherType {
     pub const ARP: Self = Self(0x0806);
     /// An 802.1Q tag.
     pub const VLAN: Self = Self(0x8100);
+    /// The tag of a service provider around it (802.1ad).
+    pub const SERVICE_VLAN: Self = Self(0x88a8);
+    /// An MPLS label stack.
+    pub const MPLS: Self = Self(0x8847);
     /// IPv6.
     pub const IPV6: Self = Self(0x86dd);
+
+    /// Whether it is the type of a VLAN tag, behind which another type follows.
+    pub fn is_tag(self) -> bool {
+        matches!(self, Self::VLAN | Self::SERVICE_VLAN)
+    }
 }
 
 /// An 802.1Q tag: VLAN id and priority.

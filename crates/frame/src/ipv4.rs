@@ -11,8 +11,14 @@ const DONT_FRAGMENT: u16 = 0x4000;
 pub struct IpProtocol(pub u8);
 
 impl IpProtocol {
+    /// ICMP.
+    pub const ICMP: Self = Self(1);
+    /// TCP.
+    pub const TCP: Self = Self(6);
     /// UDP.
     pub const UDP: Self = Self(17);
+    /// ICMP for IPv6.
+    pub const ICMPV6: Self = Self(58);
 }
 
 /// An IPv4 header without options, as written here: never fragmented, identification 0 (RFC 6864).
@@ -120,6 +126,11 @@ impl<'a> Ipv4View<'a> {
             .with_bytes(&self.bytes[12..20])
             .with_word(u16::from(self.protocol().0))
             .with_word(self.payload().len() as u16)
+    }
+
+    /// Bytes of the header, options included.
+    pub fn header_len(&self) -> usize {
+        self.header_len
     }
 
     /// What the packet carries.

@@ -7,12 +7,14 @@
 //! Bytes from a wire never panic here: they become a [`Malformed`]. Frames are held without their frame check
 //! sequence, as operating systems hand them over; a *frame size* counts it, as RFC 2544 does.
 
+mod anatomy;
 mod arp;
 mod checksum;
 mod error;
 mod ethernet;
 mod ipv4;
 mod ipv6;
+mod layout;
 mod stamp;
 mod template;
 mod test_frame;
@@ -24,8 +26,9 @@ pub use error::Malformed;
 pub use ethernet::{EtherType, EthernetHeader, EthernetView, MacAddress, MacAddressError, VlanTag, VlanTagError};
 pub use ipv4::{IpProtocol, Ipv4Header, Ipv4View};
 pub use ipv6::{Ipv6Header, Ipv6View};
-pub use stamp::{Stamp, TIMESTAMP_MASK};
-pub use template::{IpAddresses, TemplateError, TestFrameFormat, TestTemplate};
+pub use layout::{Content, FieldPlace, FrameLayout, HeaderField, TemplateError, Transport};
+pub use stamp::{SEQUENCE_MASK, Stamp, TIMESTAMP_MASK};
+pub use template::TestTemplate;
 pub use test_frame::TestFrame;
 pub use udp::{UdpPorts, UdpView};
 

@@ -1,156 +1,139 @@
-use std::net::{Ipv4Addr, Ipv6Addr};
-
-use thiserror::Error;
-
+use crate::anatomy::{Anatomy, Network};
+use crate::layout::{FieldPlace, Width};
+use crate::stamp::begins_with_magic;
 use crate::{
-    Checksum, EtherType, EthernetHeader, FRAME_CHECK_SEQUENCE_LEN, IpProtocol, Ipv4Header, Ipv6Header, MAX_FRAME_SIZE,
-    MIN_FRAME_SIZE, MacAddress, Stamp, UdpPorts, UdpView, VlanTag,
+    Checksum, FRAME_CHECK_SEQUENCE_LEN, IpProtocol, Ipv6Header, MIN_FRAME_SIZE, MacAddress, Malformed, Stamp, VlanTag,
 };
 
-/// Hop limit of test frames: far from running out behind a chain of routers.
-const HOP_LIMIT: u8 = 64;
-
-/// Sender and receiver of an IP packet.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum IpAddresses {
-    /// IPv4.
-    V4 {
-        /// Sender.
-        source: Ipv4Addr,
-        /// Receiver.
-        destination: Ipv4Addr,
-    },
-    /// IPv6.
-    V6 {
-        /// Sender.
-        source: Ipv6Addr,
-        /// Receiver.
-        destination: Ipv6Addr,
-    },
-}
-
-/// What all test frames of one kind share.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub struct TestFrameFormat {
-    /// Ethernet address of the receiver, or of the next hop towards it.
-    pub destination_mac: MacAddress,
-    /// Ethernet address of the sender.
-    pub source_mac: MacAddress,
-    /// The 802.1Q tag, if any.
-    pub vlan: Option<VlanTag>,
-    /// Both IP addresses.
-    pub addresses: IpAddresses,
-}
-
-/// A frame size that a test frame cannot have.
-#[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
-#[error("frame size {size} is not between {smallest} and {largest} bytes")]
-pub struct TemplateError {
-    /// The size asked for.
-    pub size: usize,
-    /// The smallest that has room for headers and stamp.
-    pub smallest: usize,
-    /// The largest.
-    pub largest: usize,
-}
-
-impl TestFrameFormat {
-    /// The smallest frame size that has room for all headers and the stamp, frame check sequence included.
-    pub fn smallest_size(&self) -> usize {
-        let bytes = self.udp_offset() + UdpView::HEADER_LEN + Stamp::LEN;
-        (bytes + FRAME_CHECK_SEQUENCE_LEN).max(MIN_FRAME_SIZE)
-    }
-
-    /// Prepares all frames of one size (frame check sequence included, as RFC 2544 counts).
-    ///
-    /// # Errors
-    /// When the size has no room for headers and stamp, or is above [`MAX_FRAME_SIZE`].
-    pub fn template(&self, size: usize) -> Result<TestTemplate, TemplateError> {
-        let smallest = self.smallest_size();
-        if !(smallest..=MAX_FRAME_SIZE).contains(&size) {
-            return Err(TemplateError {
-                size,
-                smallest,
-                largest: MAX_FRAME_SIZE,
-            });
-        }
-        let mut bytes = vec![0; size - FRAME_CHECK_SEQUENCE_LEN];
-        let udp_offset = self.udp_offset();
-        let udp_len = (bytes.len() - udp_offset) as u16;
-        let ethernet_len = self.ethernet().emit(&mut bytes);
-        self.emit_ip(&mut bytes[ethernet_len..], udp_len);
-        bytes[udp_offset + 4..udp_offset + 6].copy_from_slice(&udp_len.to_be_bytes());
-        let udp_sum = self.pseudo_header(udp_len).with_word(udp_len);
-        Ok(TestTemplate {
-            bytes,
-            udp_offset,
-            udp_sum,
-        })
-    }
-
-    fn ethernet(&self) -> EthernetHeader {
-        EthernetHeader {
-            destination: self.destination_mac,
-            source: self.source_mac,
-            vlan: self.vlan,
-            ether_type: match self.addresses {
-                IpAddresses::V4 { .. } => EtherType::IPV4,
-                IpAddresses::V6 { .. } => EtherType::IPV6,
-            },
-        }
-    }
-
-    fn udp_offset(&self) -> usize {
-        let ip_len = match self.addresses {
-            IpAddresses::V4 { .. } => Ipv4Header::LEN,
-            IpAddresses::V6 { .. } => Ipv6Header::LEN,
-        };
-        self.ethernet().byte_len() + ip_len
-    }
-
-    fn emit_ip(&self, buffer: &mut [u8], payload_len: u16) {
-        match self.addresses {
-            IpAddresses::V4 { source, destination } => Ipv4Header {
-                source,
-                destination,
-                hop_limit: HOP_LIMIT,
-                protocol: IpProtocol::UDP,
-                payload_len,
-            }
-            .emit(buffer),
-            IpAddresses::V6 { source, destination } => Ipv6Header {
-                source,
-                destination,
-                hop_limit: HOP_LIMIT,
-                next_header: IpProtocol::UDP,
-                payload_len,
-            }
-            .emit(buffer),
-        };
-    }
-
-    fn pseudo_header(&self, udp_len: u16) -> Checksum {
-        let addresses = match self.addresses {
-            IpAddresses::V4 { source, destination } => Checksum::new()
-                .with_bytes(&source.octets())
-                .with_bytes(&destination.octets()),
-            IpAddresses::V6 { source, destination } => Checksum::new()
-                .with_bytes(&source.octets())
-                .with_bytes(&destination.octets()),
-        };
-        addresses.with_word(u16::from(IpProtocol::UDP.0)).with_word(udp_len)
-    }
-}
-
-/// A test frame with everything filled in but ports and stamp; the payload behind the stamp is zero.
+/// A test frame with everything filled in but the stamp and the fields that vary, which are zero.
+///
+/// The payload adds nothing to checksums whatever the stamp is (see [`Stamp`]), so that a frame without varied fields
+/// takes a copy and a stamp. A varied field adds its value to kept sums: the incremental update of RFC 1624, from zero.
 #[derive(Clone, Debug)]
 pub struct TestTemplate {
     bytes: Vec<u8>,
-    udp_offset: usize,
-    udp_sum: Checksum,
+    stamp_offset: usize,
+    /// The sum of the payload without the stamp.
+    rest: Checksum,
+    network: Option<KeptSum>,
+    segment: Option<KeptSum>,
+}
+
+/// A checksum of a header and the sum that it comes from.
+#[derive(Clone, Copy, Debug)]
+struct KeptSum {
+    offset: usize,
+    sum: Checksum,
+    is_udp: bool,
 }
 
 impl TestTemplate {
+    /// From headers and a payload of zeros with the stamp at its start.
+    pub(crate) fn generated(bytes: Vec<u8>) -> Self {
+        let anatomy = Anatomy::of(&bytes).expect("whole headers were written");
+        let stamp_offset = anatomy.payload.start;
+        Self::stamped_at(bytes, &anatomy, stamp_offset)
+    }
+
+    /// From a captured frame, frame check sequence not included: stamped at the end of its payload, all checksums put
+    /// right. A frame too short for the stamp, or for Ethernet, grows.
+    ///
+    /// # Errors
+    /// When the frame ends within its headers.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn captured(frame: &[u8]) -> Result<Self, Malformed> {
+        let mut bytes = frame.to_vec();
+        pad(&mut bytes);
+        let mut anatomy = Anatomy::of(&bytes)?;
+        // A longer packet may show a header that the shorter one had no room for, hence again.
+        while Stamp::offset_at_end(anatomy.payload.len()).is_none() {
+            make_room(&mut bytes, &anatomy);
+            anatomy = Anatomy::of(&bytes)?;
+        }
+        let payload = &mut bytes[anatomy.payload.clone()];
+        let at_end = Stamp::offset_at_end(payload.len()).expect("room was made");
+        // A captured test frame has a stamp at the start, which the receiver would read.
+        if begins_with_magic(payload) {
+            payload[..2].fill(0);
+        }
+        payload[at_end..at_end + Stamp::LEN].fill(0);
+        let stamp_offset = anatomy.payload.start + at_end;
+        Ok(Self::stamped_at(bytes, &anatomy, stamp_offset))
+    }
+
+    fn stamped_at(mut bytes: Vec<u8>, anatomy: &Anatomy, stamp_offset: usize) -> Self {
+        let network = match &anatomy.network {
+            Network::Ipv4 { header } => {
+                let offset = header.start + 10;
+                bytes[offset..offset + 2].fill(0);
+                Some(KeptSum {
+                    offset,
+                    sum: Checksum::new().with_bytes(&bytes[header.clone()]),
+                    is_udp: false,
+                })
+            }
+            Network::Ipv6 { .. } | Network::Other => None,
+        };
+        let segment = anatomy.segment.as_ref().map(|segment| {
+            let offset = segment.checksum_offset;
+            bytes[offset..offset + 2].fill(0);
+            KeptSum {
+                offset,
+                sum: segment
+                    .pseudo_header
+                    .with_bytes(&bytes[segment.place.start..anatomy.payload.start]),
+                is_udp: segment.protocol == IpProtocol::UDP,
+            }
+        });
+        for kept in [network, segment].iter().flatten() {
+            kept.write(&mut bytes, kept.sum);
+        }
+        let rest = Checksum::new().with_bytes(&bytes[anatomy.payload.clone()]);
+        Self {
+            bytes,
+            stamp_offset,
+            rest,
+            network,
+            segment,
+        }
+    }
+
+    /// The outermost VLAN tag, if any.
+    pub fn vlan(&self) -> Option<VlanTag> {
+        Anatomy::of(&self.bytes).ok()?.vlan
+    }
+
+    /// The same frame on its way back: sender and receiver swapped in Ethernet, IP, UDP and TCP.
+    ///
+    /// # Panics
+    /// Never.
+    #[must_use]
+    pub fn mirrored(mut self) -> Self {
+        let anatomy = Anatomy::of(&self.bytes).expect("it was taken apart before");
+        swap(&mut self.bytes, 0, 6);
+        match &anatomy.network {
+            Network::Ipv4 { header } => swap(&mut self.bytes, header.start + 12, 4),
+            Network::Ipv6 { offset } => swap(&mut self.bytes, offset + 8, 16),
+            Network::Other => {}
+        }
+        if let Some(segment) = &anatomy.segment
+            && matches!(segment.protocol, IpProtocol::UDP | IpProtocol::TCP)
+        {
+            swap(&mut self.bytes, segment.place.start, 2);
+        }
+        self
+    }
+
+    /// The same frame with other Ethernet addresses.
+    #[must_use]
+    pub fn with_macs(mut self, destination: MacAddress, source: MacAddress) -> Self {
+        self.bytes[..6].copy_from_slice(&destination.0);
+        self.bytes[6..12].copy_from_slice(&source.0);
+        self
+    }
+
     /// Bytes of the frame, frame check sequence not included.
     pub fn byte_len(&self) -> usize {
         self.bytes.len()
@@ -160,25 +143,110 @@ impl TestTemplate {
     ///
     /// # Panics
     /// When `buffer` is shorter than [`Self::byte_len`].
-    pub fn fill(&self, buffer: &mut [u8], ports: UdpPorts, stamp: Stamp) -> usize {
+    pub fn fill(&self, buffer: &mut [u8], stamp: Stamp) -> usize {
         let frame = &mut buffer[..self.bytes.len()];
         frame.copy_from_slice(&self.bytes);
-        let stamp = stamp.to_bytes();
-        let sum = self
-            .udp_sum
-            .with_word(ports.source)
-            .with_word(ports.destination)
-            .with_bytes(&stamp);
-        let udp = &mut frame[self.udp_offset..];
-        udp[0..2].copy_from_slice(&ports.source.to_be_bytes());
-        udp[2..4].copy_from_slice(&ports.destination.to_be_bytes());
-        udp[6..8].copy_from_slice(&present(sum.finish()).to_be_bytes());
-        udp[UdpView::HEADER_LEN..UdpView::HEADER_LEN + Stamp::LEN].copy_from_slice(&stamp);
+        frame[self.stamp_offset..self.stamp_offset + Stamp::LEN].copy_from_slice(&stamp.to_bytes(self.rest));
         frame.len()
+    }
+
+    /// The same with values for fields that are zero in the template. A value has no more bits than its field.
+    ///
+    /// # Panics
+    /// When `buffer` is shorter than [`Self::byte_len`], or a place is not of the layout of this template.
+    pub fn fill_varied(
+        &self,
+        buffer: &mut [u8],
+        stamp: Stamp,
+        fields: impl Iterator<Item = (FieldPlace, u128)>,
+    ) -> usize {
+        let len = self.fill(buffer, stamp);
+        let (mut network, mut segment) = (Checksum::new(), Checksum::new());
+        for (place, value) in fields {
+            place.set(buffer, value);
+            let sum = place.sum(value);
+            if place.is_in_network_sum {
+                network = network.plus(sum);
+            }
+            if place.is_in_transport_sum {
+                segment = segment.plus(sum);
+            }
+        }
+        for (kept, varied) in [(self.network, network), (self.segment, segment)] {
+            if let Some(kept) = kept {
+                kept.write(buffer, kept.sum.plus(varied));
+            }
+        }
+        len
     }
 }
 
-/// A checksum of 0 would mean "none"; all ones has the same value (RFC 768).
-fn present(checksum: u16) -> u16 {
-    if checksum == 0 { 0xffff } else { checksum }
+impl KeptSum {
+    fn write(&self, bytes: &mut [u8], sum: Checksum) {
+        let checksum = match sum.finish() {
+            // 0 would mean "none"; all ones has the same value (RFC 768).
+            0 if self.is_udp => 0xffff,
+            checksum => checksum,
+        };
+        bytes[self.offset..self.offset + 2].copy_from_slice(&checksum.to_be_bytes());
+    }
+}
+
+impl FieldPlace {
+    /// Writes a value over zero bits.
+    pub(crate) fn set(self, bytes: &mut [u8], value: u128) {
+        let window = &mut bytes[self.offset..];
+        match self.width {
+            Width::Two => or(window, ((value as u16) << self.shift).to_be_bytes()),
+            Width::Four => or(window, ((value as u32) << self.shift).to_be_bytes()),
+            Width::Six => window[..6].copy_from_slice(&value.to_be_bytes()[10..]),
+            Width::Sixteen => window[..16].copy_from_slice(&value.to_be_bytes()),
+        }
+    }
+
+    /// What a value adds to a sum.
+    fn sum(self, value: u128) -> Checksum {
+        match self.width {
+            Width::Two => Checksum::new().with_word((value as u16) << self.shift),
+            Width::Four => Checksum::new().with_bytes(&((value as u32) << self.shift).to_be_bytes()),
+            Width::Six | Width::Sixteen => Checksum::new().with_bytes(&value.to_be_bytes()),
+        }
+    }
+}
+
+fn or<const N: usize>(window: &mut [u8], bits: [u8; N]) {
+    for (byte, bits) in window.iter_mut().zip(bits) {
+        *byte |= bits;
+    }
+}
+
+/// Swaps two neighbours; checksums do not notice.
+fn swap(bytes: &mut [u8], offset: usize, len: usize) {
+    bytes[offset..offset + 2 * len].rotate_left(len);
+}
+
+fn pad(bytes: &mut Vec<u8>) {
+    bytes.resize(bytes.len().max(MIN_FRAME_SIZE - FRAME_CHECK_SEQUENCE_LEN), 0);
+}
+
+/// Lengthens the payload to that of a stamp; padding of Ethernet behind an IP packet makes way.
+fn make_room(bytes: &mut Vec<u8>, anatomy: &Anatomy) {
+    let end = anatomy.payload.start + Stamp::LEN;
+    bytes.truncate(anatomy.payload.end);
+    bytes.resize(end, 0);
+    match &anatomy.network {
+        Network::Ipv4 { header } => set_length(bytes, header.start + 2, end - header.start),
+        Network::Ipv6 { offset } => set_length(bytes, offset + 4, end - offset - Ipv6Header::LEN),
+        Network::Other => {}
+    }
+    if let Some(segment) = &anatomy.segment
+        && segment.protocol == IpProtocol::UDP
+    {
+        set_length(bytes, segment.place.start + 4, end - segment.place.start);
+    }
+    pad(bytes);
+}
+
+fn set_length(bytes: &mut [u8], offset: usize, len: usize) {
+    bytes[offset..offset + 2].copy_from_slice(&(len as u16).to_be_bytes());
 }

@@ -3,8 +3,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use brimful_netdev::{FaultPlan, Faults};
-
-use crate::options::time;
+use brimful_tester::parse_time;
 
 /// Frames that overtake a reordered one where nothing else is said.
 const REORDER_DISTANCE: usize = 3;
@@ -119,8 +118,8 @@ impl FaultRequest {
             "reorder" => faults.reordering = share(value)?,
             "reorder-distance" => faults.reorder_distance = number(value)? as usize,
             "corrupt" => faults.corruption = share(value)?,
-            "delay" => faults.delay = Duration::from_nanos(time(value)?.0),
-            "jitter" => faults.jitter = Duration::from_nanos(time(value)?.0),
+            "delay" => faults.delay = Duration::from_nanos(parse_time(value)?.0),
+            "jitter" => faults.jitter = Duration::from_nanos(parse_time(value)?.0),
             "seed" => self.seed = number(value)?,
             _ => {
                 return Err(format!(

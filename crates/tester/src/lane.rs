@@ -1,4 +1,3 @@
-use brimful_trial::Nanoseconds;
 use serde::Serialize;
 
 use crate::attribution::{Account, Counted, Direction};
@@ -53,11 +52,10 @@ pub(crate) struct Lane {
 
 impl Lane {
     /// The sending halves of a trial, one a direction, evenly interleaved.
-    pub(crate) fn sending(pairs: &[(usize, usize)], start: Nanoseconds, plan: &TrialPlan) -> Vec<SendingLane> {
-        let schedule = Schedule::new(start, plan.load, plan.duration);
+    pub(crate) fn sending(pairs: &[(usize, usize)], schedule: &Schedule) -> Vec<SendingLane> {
         let half = |(index, &(from, _)): (usize, &(usize, usize))| match index {
-            0 => SendingLane::new(from, schedule),
-            _ => SendingLane::new(from, schedule.offset_by_half_a_period()),
+            0 => SendingLane::new(from, schedule.clone()),
+            _ => SendingLane::new(from, schedule.clone().offset_by_half_a_period()),
         };
         pairs.iter().enumerate().map(half).collect()
     }

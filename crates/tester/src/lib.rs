@@ -29,6 +29,7 @@ mod serve;
 mod station;
 mod tester;
 mod threads;
+mod time;
 mod trial;
 mod warnings;
 
@@ -41,9 +42,13 @@ pub use early_stop::{SentHistory, certainly_lost};
 pub use lane::DirectionReport;
 pub use outcome::{Outcome, TrialReport};
 pub use pacing::{PacingBounds, PacingRecord, PacingReport, Spoiled};
-pub use profile::{Addressing, Directions, Endpoint, FrameSizes, FrameSizesError, MAX_FLOWS, Pair, Profile, Stream};
+pub use profile::{
+    Directions, FrameSizes, FrameSizesError, Genome, IpVersion, MAX_FLOWS, MAX_SIZE_PATTERN, Profile, ProfileFile,
+    ProfileOptions, Stream, WeightedSize,
+};
 pub use protocol::{Description, MeasureRequest, Reply, Request, Warning};
-pub use schedule::{CatchUp, Schedule};
+pub use schedule::{CatchUp, LoadShape, Schedule};
 pub use serve::serve;
 pub use tester::{Tester, Timing, TrialPlan};
 pub use threads::{Threads, stay_on};
+pub use time::parse_time;

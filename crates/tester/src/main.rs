@@ -61,7 +61,7 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     let mut tester = Tester::new(
         ports.map(|port| with_faults(port, &settings.faults, clock)),
         clock,
-        settings.profile,
+        settings.profile.clone(),
         settings.timing,
         &stop,
         process::arbitrary_trial_number(),
@@ -95,7 +95,7 @@ type Opened = ([AnyPort; 2], BackEnd);
 
 fn open_ports(settings: &Settings) -> Result<Opened, Box<dyn std::error::Error>> {
     let options = PacketPortOptions {
-        has_vlan_tag: settings.profile.vlan.is_some(),
+        has_vlan_tag: settings.profile.has_vlan_tags(),
         ..PacketPortOptions::new(settings.profile.max_frame_len()?)
     };
     let [first, second] = &settings.port_names;
@@ -108,7 +108,7 @@ fn open_ports(settings: &Settings) -> Result<Opened, Box<dyn std::error::Error>>
     match settings.back_end {
         Some(back_end) => Ok(open(back_end)?),
         // The faster one, unless these interfaces or this user cannot; what AF_PACKET says then is the better advice.
-        None if settings.profile.vlan.is_none() => Ok(open(FASTEST).or_else(|error| match error {
+        None if !settings.profile.has_vlan_tags() => Ok(open(FASTEST).or_else(|error| match error {
             // Somebody else's program takes frames away before AF_PACKET sees them.
             OpenError::XdpInUse(_) | OpenError::OtherXdpProgram(_) if settings.care == Care::SpareUsed => Err(error),
             _ => open(BackEnd::Packet),

@@ -1,10 +1,13 @@
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::fs;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use brimful_frame::{MacAddress, VlanTag};
 use brimful_netdev::{BackEnd, Care};
 use brimful_tester::{
-    Addressing, Description, Directions, Endpoint, FrameSizes, MAX_FLOWS, PacingBounds, Pair, Profile, Threads, Timing,
+    Description, Directions, FrameSizes, IpVersion, MAX_FLOWS, MAX_SIZE_PATTERN, PacingBounds, Profile, ProfileFile,
+    ProfileOptions, Threads, Timing, parse_time,
 };
 use brimful_trial::{Load, Nanoseconds};
 use clap::{Parser, ValueEnum};
@@ -12,18 +15,6 @@ use serde_json::{Map, Value, json};
 
 use crate::faults::FaultRequest;
 
-/// One address of each half of the range that RFC 2544 appendix C.2.2 sets aside for tests.
-const IPV4: [Ipv4Addr; 2] = [Ipv4Addr::new(198, 18, 0, 2), Ipv4Addr::new(198, 19, 0, 2)];
-/// Two networks of the range that RFC 5180 sets aside.
-const IPV6: [Ipv6Addr; 2] = [
-    Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 2),
-    Ipv6Addr::new(0x2001, 2, 0, 1, 0, 0, 0, 2),
-];
-/// Locally administered; the middle spells the program.
-const MAC: [MacAddress; 2] = [
-    MacAddress([0x02, b'b', b'r', b'i', 0x00, 0x0a]),
-    MacAddress([0x02, b'b', b'r', b'i', 0x00, 0x0b]),
-];
 /// Bytes of preamble, start delimiter and inter-frame gap, beside the frame check sequence.
 const WIRE_OVERHEAD: usize = 20;
 /// Shorter trials are mostly start and end.
@@ -47,21 +38,24 @@ pub(crate) struct Options {
     /// or have a program of somebody else's. Their traffic will suffer.
     #[arg(long)]
     force: bool,
-    /// Bytes of a frame, frame check sequence included, or `imix`: 7 x 64, 4 x 594, 1 x 1518.
-    #[arg(long, value_name = "BYTES|imix", default_value = "64")]
-    frame_size: FrameSizes,
-    /// Flows of each direction, told apart by UDP ports.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_FLOWS)))]
-    flows: u32,
-    /// Both ways at once, or from the first port to the second only.
-    #[arg(long, value_enum, default_value_t = Direction::Bi)]
-    direction: Direction,
+    /// Traffic profile: a TOML file that says what to send. Options beside it override what it says.
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
+    /// Bytes of a frame, frame check sequence included, or `imix`: 7 x 64, 4 x 594, 1 x 1518 [default: 64].
+    #[arg(long, value_name = "BYTES|imix")]
+    frame_size: Option<FrameSizes>,
+    /// Flows of each direction, told apart by UDP ports [default: 1].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_FLOWS)))]
+    flows: Option<u32>,
+    /// Both ways at once, or from the first port to the second only [default: bi].
+    #[arg(long, value_enum)]
+    direction: Option<Direction>,
     /// Tag all frames with this 802.1Q VLAN; the frame size includes the tag.
     #[arg(long, value_name = "ID")]
     vlan: Option<u16>,
-    /// IP version; the last one given counts.
-    #[arg(long, value_enum, default_value_t = IpVersion::V4, overrides_with = "ip")]
-    ip: IpVersion,
+    /// IP version; the last one given counts [default: 4].
+    #[arg(long, value_enum, overrides_with = "ip")]
+    ip: Option<IpChoice>,
     /// IP address that a port sends from: give it twice, in the order of the ports.
     /// Default: of the ranges set aside for tests, 198.18.0.0/15 and `2001:2::/48`.
     #[arg(long = "source-ip", value_name = "IP")]
@@ -77,20 +71,20 @@ pub(crate) struct Options {
     #[arg(long = "next-hop-mac", value_name = "MAC")]
     next_hops: Vec<MacAddress>,
     /// How long after the end of sending a frame may arrive; the wait ends when all have.
-    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = time)]
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = parse_time)]
     straggler_wait: Nanoseconds,
     /// How long a frame may be overtaken before it is taken for lost by a trial that stops early.
-    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = time)]
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse_time)]
     stop_grace: Nanoseconds,
     /// How long to rest after the end of sending when a trial stopped early.
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = time)]
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = parse_time)]
     rest_after_stop: Nanoseconds,
     /// For how long the load rises to that of a trial before the trial, geometrically from 0.1 % of it, by frames that
     /// count nowhere.
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = time)]
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_time)]
     ramp_up: Nanoseconds,
     /// The longest stall of the sender that does not make a trial invalid.
-    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = time)]
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = parse_time)]
     max_stall: Nanoseconds,
     /// The largest load to promise, in frames/s of each direction.
     #[arg(long, value_name = "LOAD")]
@@ -120,7 +114,7 @@ enum Direction {
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-enum IpVersion {
+enum IpChoice {
     #[value(name = "4")]
     V4,
     #[value(name = "6")]
@@ -148,6 +142,9 @@ pub(crate) struct Settings {
     pub(crate) raise_priority: bool,
     max_load: Option<Load>,
     sizes: Vec<usize>,
+    next_hops: Option<[MacAddress; 2]>,
+    /// What a profile without a name is called.
+    profile_stem: Option<String>,
 }
 
 impl Options {
@@ -176,13 +173,18 @@ impl Options {
         }
         let max_load = self.max_load.map(Load::new).transpose();
         let profile = self.profile()?;
-        let sizes = profile
-            .size_pattern()
-            .map_err(|error| format!("--frame-size: {error}{}", self.size_hint()))?;
+        let sizes = profile.size_pattern().map_err(|error| {
+            format!(
+                "{}: {error} (headers and test stamp need their room)",
+                self.sizes_from()
+            )
+        })?;
         Ok(Settings {
             port_names,
             profile,
             sizes,
+            next_hops: pair("--next-hop-mac", &self.next_hops)?,
+            profile_stem: self.profile.as_deref().map(stem_of),
             timing: Timing {
                 straggler_wait: self.straggler_wait,
                 stop_grace: self.stop_grace,
@@ -203,71 +205,48 @@ impl Options {
     }
 
     fn profile(&self) -> Result<Profile, String> {
-        let macs = pair("--source-mac", &self.macs)?.unwrap_or(MAC);
-        if let Some(mac) = macs.iter().find(|mac| mac.is_group()) {
+        let options = self.profile_options()?;
+        let Some(path) = &self.profile else {
+            return Profile::new(&ProfileFile::default(), Path::new(""), &options);
+        };
+        let folder = path.parent().unwrap_or(Path::new(""));
+        read_profile(path)
+            .and_then(|file| Profile::new(&file, folder, &options))
+            .map_err(|error| format!("--profile {}: {error}", path.display()))
+    }
+
+    fn profile_options(&self) -> Result<ProfileOptions, String> {
+        let source_macs = pair("--source-mac", &self.macs)?;
+        if let Some(mac) = source_macs.iter().flatten().find(|mac| mac.is_group()) {
             return Err(format!(
                 "--source-mac {mac} is a group address: a port needs one of its own"
             ));
         }
-        let next_hops = pair("--next-hop-mac", &self.next_hops)?;
         let vlan = self.vlan.map(VlanTag::new).transpose();
-        let endpoint = |port: usize| Endpoint {
-            mac: macs[port],
-            next_hop: next_hops.map(|hops| hops[port]),
-        };
-        Ok(Profile {
-            sizes: self.frame_size,
+        Ok(ProfileOptions {
+            sizes: self.frame_size.clone(),
             flows: self.flows,
-            directions: match self.direction {
+            directions: self.direction.map(|direction| match direction {
                 Direction::Uni => Directions::Uni,
                 Direction::Bi => Directions::Bi,
-            },
+            }),
             vlan: vlan.map_err(|error| format!("--vlan: {error}"))?,
-            endpoints: [endpoint(0), endpoint(1)],
-            addressing: self.addressing()?,
+            ip: self.ip.map(|ip| match ip {
+                IpChoice::V4 => IpVersion::V4,
+                IpChoice::V6 => IpVersion::V6,
+            }),
+            source_ips: pair("--source-ip", &self.sources)?,
+            destination_ips: pair("--destination-ip", &self.destinations)?,
+            source_macs,
+            next_hop_macs: pair("--next-hop-mac", &self.next_hops)?,
         })
     }
 
-    fn addressing(&self) -> Result<Addressing, String> {
-        match self.ip {
-            IpVersion::V4 => Ok(Addressing::V4(self.address_pairs(IPV4, |address| match address {
-                IpAddr::V4(address) => Some(address),
-                IpAddr::V6(_) => None,
-            })?)),
-            IpVersion::V6 => Ok(Addressing::V6(self.address_pairs(IPV6, |address| match address {
-                IpAddr::V6(address) => Some(address),
-                IpAddr::V4(_) => None,
-            })?)),
-        }
-    }
-
-    /// Sources and destinations of both ports in the version that `narrow` lets through.
-    fn address_pairs<T: Copy>(&self, default: [T; 2], narrow: fn(IpAddr) -> Option<T>) -> Result<[Pair<T>; 2], String> {
-        let read = |option, values: &[IpAddr]| {
-            let Some([first, second]) = pair(option, values)? else {
-                return Ok(None);
-            };
-            match (narrow(first), narrow(second)) {
-                (Some(first), Some(second)) => Ok(Some([first, second])),
-                _ => Err(format!(
-                    "{option} {first} {option} {second}: not both of the version that --ip says"
-                )),
-            }
-        };
-        let sources = read("--source-ip", &self.sources)?.unwrap_or(default);
-        let mut pairs = Pair::crossed(sources);
-        if let Some([first, second]) = read("--destination-ip", &self.destinations)? {
-            pairs[0].destination = first;
-            pairs[1].destination = second;
-        }
-        Ok(pairs)
-    }
-
-    fn size_hint(&self) -> &'static str {
-        match (self.ip, self.vlan) {
-            (IpVersion::V6, _) => " (IPv6 headers and the test stamp need more room)",
-            (_, Some(_)) => " (the VLAN tag is part of the size)",
-            _ => "",
+    /// What gives the sizes, for messages.
+    fn sizes_from(&self) -> String {
+        match &self.profile {
+            Some(path) if self.frame_size.is_none() => format!("--profile {}: sizes", path.display()),
+            _ => "--frame-size".to_owned(),
         }
     }
 }
@@ -293,7 +272,7 @@ impl Settings {
             name: "brimful-tester",
             load_unit: "frames/s",
             load_scope: "per interface and direction",
-            conversion_factor: self.profile.directions.pairs().len() as u32,
+            conversion_factor: self.profile.directions().pairs().len() as u32,
             contract: format!("a frame is lost when it has not arrived intact within {wait} after the end of sending"),
             max_load: line_rates.into_iter().chain([promised]).flatten().reduce(f64::min),
             min_duration_s: MIN_DURATION_S,
@@ -307,30 +286,23 @@ impl Settings {
     fn traffic(&self, back_end: BackEnd, line_rates: [Option<f64>; 2]) -> Map<String, Value> {
         let profile = &self.profile;
         let port = |index: usize| {
-            let endpoint = profile.endpoints[index];
             json!({
                 "interface": self.port_names[index],
-                "mac": endpoint.mac.to_string(),
-                "next_hop_mac": endpoint.next_hop.map(|mac| mac.to_string()),
-                "source_ip": profile.addressing.source(index),
-                "destination_ip": profile.addressing.destination(index),
+                "mac": profile.mac(index).to_string(),
+                "next_hop_mac": self.next_hops.map(|macs| macs[index].to_string()),
+                "source_ip": profile.source_ip(index),
+                "destination_ip": profile.destination_ip(index),
                 "line_rate_fps": line_rates[index],
             })
         };
-        let traffic = json!({
-            "frame_size": profile.sizes.to_string(),
-            "frame_sizes": self.sizes,
-            "flows": profile.flows,
-            "direction": match profile.directions {
-                Directions::Uni => "uni",
-                Directions::Bi => "bi",
-            },
-            "vlan": profile.vlan.map(VlanTag::id),
-            "ip_version": match profile.addressing {
-                Addressing::V4(_) => 4,
-                Addressing::V6(_) => 6,
-            },
-            "transport": "udp",
+        let mut fields = profile.description();
+        if let Some(stem) = &self.profile_stem {
+            fields.insert("profile_name".to_owned(), json!(profile.name().unwrap_or(stem)));
+        }
+        // A long capture is told by its name.
+        let sizes = (self.sizes.len() <= MAX_SIZE_PATTERN).then_some(&self.sizes);
+        let own = json!({
+            "frame_sizes": sizes,
             "back_end": back_end.name(),
             "ports": [port(0), port(1)],
             "straggler_wait_s": self.timing.straggler_wait.as_seconds(),
@@ -339,9 +311,7 @@ impl Settings {
             "ramp_up_s": self.ramp_up.as_seconds(),
             "max_stall_s": self.timing.bounds.stall.as_seconds(),
         });
-        let Value::Object(mut fields) = traffic else {
-            return Map::new();
-        };
+        fields.extend(own.as_object().cloned().unwrap_or_default());
         // Only then, so that no result with faults on purpose is taken for another.
         if !self.faults.is_empty() {
             let texts = self.faults.iter().map(FaultRequest::to_string);
@@ -357,6 +327,15 @@ fn line_rate(speed: u64, sizes: &[usize]) -> f64 {
     speed as f64 * sizes.len() as f64 / bits as f64
 }
 
+fn stem_of(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn read_profile(path: &Path) -> Result<ProfileFile, String> {
+    let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+    ProfileFile::parse(&text)
+}
+
 fn pair<T: Copy>(option: &str, values: &[T]) -> Result<Option<[T; 2]>, String> {
     match values {
         [] => Ok(None),
@@ -368,17 +347,6 @@ fn pair<T: Copy>(option: &str, values: &[T]) -> Result<Option<[T; 2]>, String> {
     }
 }
 
-/// Reads `2s`, `500ms`, `100us`; a bare number is seconds.
-pub(crate) fn time(text: &str) -> Result<Nanoseconds, String> {
-    let error = || format!("`{text}` is no time like 2s or 500ms");
-    let (number, scale) = [("ms", 1e-3), ("us", 1e-6), ("s", 1.0)]
-        .into_iter()
-        .find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, scale)))
-        .unwrap_or((text, 1.0));
-    let number: f64 = number.trim().parse().map_err(|_| error())?;
-    Nanoseconds::from_seconds(number * scale).map_err(|_| error())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -388,16 +356,6 @@ mod tests {
         Options::try_parse_from(all)
             .map_err(|error| error.to_string())?
             .settings()
-    }
-
-    #[test]
-    fn times_are_read() {
-        assert_eq!(time("2s"), Ok(Nanoseconds(2_000_000_000)));
-        assert_eq!(time("1.5 ms"), Ok(Nanoseconds(1_500_000)));
-        assert_eq!(time("0.25"), Ok(Nanoseconds(250_000_000)));
-        for wrong in ["", "s", "-1s", "2h", "NaN"] {
-            assert!(time(wrong).is_err(), "{wrong}");
-        }
     }
 
     #[test]

@@ -27,11 +27,11 @@ impl SendingLane {
     pub(crate) fn new(from: usize, schedule: Schedule) -> Self {
         Self {
             from,
-            pacing: PacingRecord::new(schedule),
+            pacing: PacingRecord::new(schedule.clone()),
             sent_into_full_queue: 0,
-            schedule,
             catch_up: CatchUp::new(&schedule),
             last_sent: schedule.start(),
+            schedule,
             next: 0,
         }
     }

@@ -12,7 +12,7 @@ use crate::ramp_up::RampUp;
 use crate::sending::{Identity, SendingLane};
 use crate::station::{RAMP_UP_STREAM, Station};
 use crate::trial::{End, Turn};
-use crate::{Clock, Stream, TrialPlan};
+use crate::{Clock, LoadShape, Schedule, Stream, TrialPlan};
 
 /// Frames that each port sends before a trial, so that losing one does no harm.
 const LEARNING_FRAMES: usize = 3;
@@ -53,6 +53,8 @@ pub(crate) struct SendingPlan<'t> {
     pub(crate) trial: &'t TrialPlan,
     /// For how long the load rises before the trial.
     pub(crate) ramp_up: Nanoseconds,
+    /// How the frames of the trial are spread over time.
+    pub(crate) shape: &'t LoadShape,
 }
 
 impl<'t, S: Sender> SendingSide<'t, S> {
@@ -97,13 +99,19 @@ impl<'t, S: Sender> SendingSide<'t, S> {
 
     /// Begins the sending phase now.
     pub(crate) fn begin(&mut self, plan: &SendingPlan<'_>, now: Nanoseconds) -> io::Result<()> {
-        let SendingPlan { pairs, trial, ramp_up } = *plan;
+        let SendingPlan {
+            pairs,
+            trial,
+            ramp_up,
+            shape,
+        } = *plan;
         let start = now + LEAD;
         if ramp_up > Nanoseconds::ZERO {
             self.ramp_up = Some(RampUp::new(start, ramp_up, trial.load));
         }
         let overtime = Nanoseconds((trial.duration.0 / OVERTIME_SHARE).min(WINDOW.0));
-        self.lanes = Lane::sending(pairs, start + ramp_up, trial);
+        let schedule = Schedule::new(start + ramp_up, trial.load, trial.duration, shape);
+        self.lanes = Lane::sending(pairs, &schedule);
         self.deadline = self.lanes.iter().map(SendingLane::end).max().unwrap_or_default() + overtime;
         self.count_from_here()
     }

@@ -1,11 +1,16 @@
 use std::net::IpAddr;
 
 use brimful_frame::{
-    ArpOperation, ArpPacket, EtherType, EthernetHeader, EthernetView, MIN_FRAME_SIZE, MacAddress, Malformed, Stamp,
-    TestFrame, TestTemplate, UdpPorts, VlanTag,
+    ArpOperation, ArpPacket, EtherType, EthernetView, FRAME_CHECK_SEQUENCE_LEN, MIN_FRAME_SIZE, MacAddress, Malformed,
+    Stamp, TestFrame, VlanTag,
 };
 
-use crate::Profile;
+use crate::{Profile, Stream};
+
+const ADDRESSES_LEN: usize = 12;
+const TAG_LEN: usize = 4;
+/// An ARP packet has room for so many in the smallest frame.
+const MAX_TAGS: usize = 4;
 
 /// The stream of frames that only teach a bridge where an address is.
 pub(crate) const LEARNING_STREAM: u8 = 0xff;
@@ -29,28 +34,30 @@ pub(crate) enum Meaning {
 
 /// A port as a station of the network: how it makes itself known, and what it answers.
 pub(crate) struct Station {
-    mac: MacAddress,
-    address: IpAddr,
-    /// What the other port sends to; mostly the same.
-    expected: IpAddr,
-    vlan: Option<VlanTag>,
-    learning: TestTemplate,
+    port: usize,
+    profile: Profile,
+    /// What it sends, and what comes to it.
+    sent: Stream,
+    received: Stream,
+    /// Everything between addresses and type of the first frame that it sends.
+    tags: Vec<u8>,
 }
 
 impl Station {
     pub(crate) fn new(profile: &Profile, port: usize) -> Result<Self, brimful_frame::TemplateError> {
+        let sent = profile.stream(port)?;
         Ok(Self {
-            mac: profile.endpoints[port].mac,
-            address: profile.addressing.source(port),
-            expected: profile.addressing.destination(1 - port),
-            vlan: profile.vlan,
-            learning: profile.smallest(port, 1 - port)?,
+            port,
+            profile: profile.clone(),
+            tags: tags_of(&sent, profile.max_frame_len()?),
+            sent,
+            received: profile.stream(1 - port)?,
         })
     }
 
     pub(crate) fn meaning(&self, bytes: &[u8]) -> Meaning {
         match TestFrame::parse(bytes) {
-            Ok(frame) if self.is_on_vlan(frame.vlan) => Meaning::Test(frame.stamp),
+            Ok(frame) if self.is_on_vlan(&frame) => Meaning::Test(frame.stamp),
             Ok(frame) => Meaning::OtherVlan(frame.stamp),
             Err(Malformed::Checksum { .. }) => Meaning::Damaged,
             Err(_) => self.wanted_address(bytes).unwrap_or(Meaning::Foreign),
@@ -59,27 +66,17 @@ impl Station {
 
     /// A frame to the other port that is counted nowhere.
     pub(crate) fn fill_learning(&self, buffer: &mut [u8], trial: u16) -> usize {
-        let stamp = Stamp {
-            trial,
-            stream: LEARNING_STREAM,
-            timestamp: 0,
-            sequence: 0,
-        };
-        let ports = UdpPorts {
-            source: 9,
-            destination: 9,
-        };
-        self.learning.fill(buffer, ports, stamp)
+        self.sent.fill(buffer, learning_stamp(trial))
     }
 
-    /// A broadcast that tells every neighbour the address of the port; nothing for IPv6.
+    /// A broadcast that tells every neighbour the address of the port; nothing without IPv4.
     pub(crate) fn fill_announcement(&self, buffer: &mut [u8]) -> Option<usize> {
-        let IpAddr::V4(own) = self.address else {
+        let IpAddr::V4(own) = self.profile.source_ip(self.port)? else {
             return None;
         };
         let announcement = ArpPacket {
             operation: ArpOperation::Request,
-            sender_mac: self.mac,
+            sender_mac: self.profile.mac(self.port),
             sender_ip: own,
             target_mac: MacAddress::default(),
             target_ip: own,
@@ -88,11 +85,11 @@ impl Station {
     }
 
     pub(crate) fn fill_answer(&self, buffer: &mut [u8], question: ArpPacket) -> usize {
-        self.fill_arp(buffer, question.sender_mac, question.reply(self.mac))
+        self.fill_arp(buffer, question.sender_mac, question.reply(self.profile.mac(self.port)))
     }
 
-    fn is_on_vlan(&self, tag: Option<VlanTag>) -> bool {
-        tag.map_or(0, VlanTag::id) == self.vlan.map_or(0, VlanTag::id)
+    fn is_on_vlan(&self, frame: &TestFrame) -> bool {
+        frame.vlan.map_or(0, VlanTag::id) == self.received.vlan_id(frame.stamp.sequence)
     }
 
     fn wanted_address(&self, bytes: &[u8]) -> Option<Meaning> {
@@ -102,45 +99,61 @@ impl Station {
         }
         let packet = ArpPacket::parse(frame.payload()).ok()?;
         let is_for_us = packet.operation == ArpOperation::Request
-            && [self.address, self.expected].contains(&packet.target_ip.into())
-            && packet.sender_ip != packet.target_ip;
+            && packet.sender_ip != packet.target_ip
+            && self.profile.owns(self.port, packet.target_ip);
         is_for_us.then_some(Meaning::AddressWanted(packet))
     }
 
     fn fill_arp(&self, buffer: &mut [u8], destination: MacAddress, packet: ArpPacket) -> usize {
-        let len = MIN_FRAME_SIZE - brimful_frame::FRAME_CHECK_SEQUENCE_LEN;
+        let len = MIN_FRAME_SIZE - FRAME_CHECK_SEQUENCE_LEN;
         let frame = &mut buffer[..len];
         frame.fill(0);
-        let header = EthernetHeader {
-            destination,
-            source: self.mac,
-            vlan: self.vlan,
-            ether_type: EtherType::ARP,
-        };
-        let at = header.emit(frame);
-        packet.emit(&mut frame[at..]);
+        let type_offset = ADDRESSES_LEN + self.tags.len();
+        frame[..6].copy_from_slice(&destination.0);
+        frame[6..ADDRESSES_LEN].copy_from_slice(&self.profile.mac(self.port).0);
+        frame[ADDRESSES_LEN..type_offset].copy_from_slice(&self.tags);
+        frame[type_offset..type_offset + 2].copy_from_slice(&EtherType::ARP.0.to_be_bytes());
+        packet.emit(&mut frame[type_offset + 2..]);
         len
     }
+}
+
+fn learning_stamp(trial: u16) -> Stamp {
+    Stamp {
+        trial,
+        stream: LEARNING_STREAM,
+        timestamp: 0,
+        sequence: 0,
+    }
+}
+
+/// The VLAN tags of the first frame of a stream.
+fn tags_of(stream: &Stream, max_frame_len: usize) -> Vec<u8> {
+    let mut frame = vec![0; max_frame_len];
+    let len = stream.fill(&mut frame, learning_stamp(0));
+    let mut tags = frame[ADDRESSES_LEN..len].chunks_exact(TAG_LEN);
+    let is_tag = |tag: &&[u8]| EtherType(u16::from_be_bytes([tag[0], tag[1]])).is_tag();
+    tags.by_ref()
+        .take_while(is_tag)
+        .take(MAX_TAGS)
+        .flatten()
+        .copied()
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Addressing, Directions, Endpoint, FrameSizes, Pair};
+    use crate::{FrameSizes, ProfileFile, ProfileOptions};
+    use std::path::Path;
 
     fn station(port: usize, vlan: Option<u16>) -> Station {
-        let endpoint = |last| Endpoint {
-            mac: MacAddress([2, 0, 0, 0, 0, last]),
-            next_hop: None,
-        };
-        let profile = Profile {
-            sizes: FrameSizes::Fixed(100),
-            flows: 1,
-            directions: Directions::Uni,
+        let options = ProfileOptions {
             vlan: vlan.map(|id| VlanTag::new(id).unwrap()),
-            endpoints: [endpoint(1), endpoint(2)],
-            addressing: Addressing::V4(Pair::crossed([[198, 18, 0, 2].into(), [198, 19, 0, 2].into()])),
+            sizes: Some(FrameSizes::Fixed(100)),
+            ..ProfileOptions::default()
         };
+        let profile = Profile::new(&ProfileFile::default(), Path::new(""), &options).unwrap();
         Station::new(&profile, port).unwrap()
     }
 
@@ -174,7 +187,7 @@ mod tests {
         let frame = EthernetView::parse(&buffer[..len]).unwrap();
         assert_eq!(frame.destination(), question.sender_mac);
         let answer = ArpPacket::parse(frame.payload()).unwrap();
-        assert_eq!(answer.sender_mac, MacAddress([2, 0, 0, 0, 0, 2]));
+        assert_eq!(answer.sender_mac, station(1, None).profile.mac(1));
     }
 
     #[test]

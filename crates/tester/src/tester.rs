@@ -16,7 +16,7 @@ use crate::receiving_side::{EarlyStop, ReceivingSide, drain};
 use crate::sending_side::{SendingPlan, SendingSide, port_without_link};
 use crate::station::Station;
 use crate::trial::{End, FLUSH_WAIT, Trial};
-use crate::{Clock, Outcome, PacingBounds, Profile, Schedule, Stream, Threads};
+use crate::{Clock, LoadShape, Outcome, PacingBounds, Profile, Schedule, Stream, Threads};
 
 /// How long an interface may take to count frames that have left: network cards that gather their counters by
 /// themselves do so every second or two.
@@ -50,7 +50,7 @@ impl TrialPlan {
     /// Frames of each direction.
     pub(crate) fn frames(&self) -> u64 {
         // When it starts does not change how many they are.
-        Schedule::new(Nanoseconds::ZERO, self.load, self.duration).count()
+        Schedule::new(Nanoseconds::ZERO, self.load, self.duration, &LoadShape::Even).count()
     }
 }
 
@@ -90,8 +90,8 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         stop: &'a AtomicBool,
         first_trial: u16,
     ) -> Result<Self, TemplateError> {
-        let pairs = profile.directions.pairs().iter();
-        let streams = pairs.map(|&(from, to)| profile.stream(from, to));
+        let pairs = profile.directions().pairs().iter();
+        let streams = pairs.map(|&(from, _)| profile.stream(from));
         let [first, second] = ports;
         Ok(Self {
             stations: [Station::new(&profile, 0)?, Station::new(&profile, 1)?],
@@ -135,11 +135,13 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         {
             return Ok(self.evidence(&[], 0).link_down(port));
         }
-        let (pairs, timing, threads) = (self.profile.directions.pairs(), self.timing, self.threads);
+        let (pairs, timing, threads) = (self.profile.directions().pairs(), self.timing, self.threads);
+        let shape = self.profile.shape().clone();
         let sending_plan = SendingPlan {
             pairs,
             trial: plan,
             ramp_up: self.ramp_up,
+            shape: &shape,
         };
         let exchange = Exchange::default();
         let mut trial = self.trial(&exchange, plan);

@@ -101,14 +101,18 @@ def _checked_strategy(context: click.Context, parameter: click.Parameter, text: 
     help="How much longer than a trial its reply may take.",
 )
 @click.option("--no-calibrate", is_flag=True, help="Do not measure the tester's own ceiling first.")
-@click.option("--frame-size", metavar="BYTES|imix", default="64", show_default=True, help="Bytes of a frame, with FCS.")
-@click.option("--flows", type=click.IntRange(1, 1 << 20), default=1, show_default=True, help="Flows of each direction.")
+@click.option(
+    "--profile",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Traffic profile: a TOML file that says what to send. The options below override what it says.",
+)
+@click.option("--frame-size", metavar="BYTES|imix", help="Bytes of a frame, with FCS. Default: the profile's, or 64.")
+@click.option("--flows", type=click.IntRange(1, 1 << 20), help="Flows of each direction. Default: the profile's, or 1.")
 @click.option(
     "--direction",
     type=click.Choice(["bi", "uni"]),
-    default="bi",
-    show_default=True,
-    help="Both ways at once, or one.",
+    help="Both ways at once, or one. Default: the profile's, or bi.",
 )
 @click.option("--vlan", type=click.IntRange(1, 4094), help="VLAN of all frames.")
 @click.option(
@@ -199,7 +203,7 @@ def _request(options: dict[str, Any]) -> SearchRequest:
         on_invalid=options["on_invalid"],
         on_error=options["on_error"],
         calibrate=not options["no_calibrate"],
-        traffic={"arguments": _tester_arguments(options)},
+        traffic=_traffic(options),
         labels=dict(_label(text) for text in options["labels"]),
     )
 
@@ -224,8 +228,19 @@ def _label(text: str) -> tuple[str, str]:
 
 def _tester_arguments(options: dict[str, Any]) -> list[str]:
     arguments = [f"--{name.replace('_', '-')}={options[name]}" for name in _TESTER_OPTIONS if options[name] is not None]
+    if options["profile"] is not None:
+        arguments.insert(0, f"--profile={options['profile'].absolute()}")
     forced = ["--force"] if options["force"] else []
     return [*arguments, *forced, *options["tester_extra"]]
+
+
+def _traffic(options: dict[str, Any]) -> dict[str, Any]:
+    """Say what is sent, as far as it makes a search another one: a changed profile does."""
+    from brimful.measurers.profile import digest
+
+    profile = options["profile"]
+    arguments = _tester_arguments(options)
+    return {"arguments": arguments} if profile is None else {"arguments": arguments, "profile": digest(profile)}
 
 
 def _write_html(path: Path, target: Path) -> None:

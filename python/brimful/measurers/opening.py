@@ -39,6 +39,9 @@ def open_measurer(spec: str, *, timeout_s: float, tester_arguments: list[str], i
     if not colon or not rest:
         message = f"measurer {spec!r} is not one of {FORMS}"
         raise UsageError(message)
+    if kind not in {"lab", "tester"} and any(argument.startswith("--profile=") for argument in tester_arguments):
+        message = f"--profile: only lab: and tester: send what a profile says, {kind}: does not; leave it out"
+        raise UsageError(message)
     own: dict[str, Any] = {"timeout_s": timeout_s}
     if kind == "sim":
         from brimful.measurers.simulated import SimulatedMeasurer

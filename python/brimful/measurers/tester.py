@@ -53,7 +53,7 @@ class LabMeasurer:
     """
 
     def __init__(self, device: str, arguments: list[str], *, ip: int, timeout_s: float, **options: int | str) -> None:
-        self._arguments = [*arguments, f"--ip={ip}"]
+        self._arguments = arguments
         self._ip = ip
         self._timeout_s = timeout_s
         self._lab = open_lab(device, ip=ip, **options)

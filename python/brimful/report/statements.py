@@ -70,6 +70,9 @@ def _traffic_profile(report: Report) -> _Said:
     if not run.traffic:
         return MISSING, "The record has no traffic profile (run.traffic)."
     said = [f"directions: {facts.directions(run) or 'not recorded'}"]
+    if run.traffic.get("profile_name"):
+        sizes = facts.text(facts.lookup(run, facts.FRAME_SIZE_KEYS) or "not recorded")
+        said = [f"profile: {facts.text(run.traffic['profile_name'])}", f"frame sizes: {sizes}", *said]
     for name, keys in (("mesh", facts.MESH_KEYS), ("modifiers", facts.MODIFIER_KEYS)):
         value = facts.lookup(run, keys)
         if value is not None:

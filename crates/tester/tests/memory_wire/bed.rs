@@ -1,14 +1,15 @@
 //! Two ports joined in memory, and a clock that only moves when it is looked at.
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use brimful_frame::{MacAddress, TestFrame};
+use brimful_frame::{TestFrame, VlanTag};
 use brimful_netdev::{
     FaultPlan, Faults, FaultyPort, FaultyReceiver, FaultySender, MemoryReceiver, MemorySender, memory_wire,
 };
 use brimful_tester::{
-    Addressing, Directions, Endpoint, FrameSizes, Outcome, PacingBounds, Pair, Profile, Tester, Threads, Timing,
-    TrialPlan, TrialReport,
+    FrameSizes, Outcome, PacingBounds, Profile, ProfileFile, ProfileOptions, Tester, Threads, Timing, TrialPlan,
+    TrialReport,
 };
 use brimful_trial::{Load, Nanoseconds, Ratio};
 
@@ -25,18 +26,18 @@ pub(crate) type MemoryTester<'a> = Tester<'a, TestSender, TestReceiver, StepCloc
 pub(crate) static RUNNING: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn profile() -> Profile {
-    let endpoint = |last| Endpoint {
-        mac: MacAddress([2, 0, 0, 0, 0, last]),
-        next_hop: None,
+    profile_in(None)
+}
+
+/// All frames in a VLAN, if there is one.
+pub(crate) fn profile_in(vlan: Option<VlanTag>) -> Profile {
+    let options = ProfileOptions {
+        sizes: Some(FrameSizes::Imix),
+        flows: Some(10),
+        vlan,
+        ..ProfileOptions::default()
     };
-    Profile {
-        sizes: FrameSizes::Imix,
-        flows: 10,
-        directions: Directions::Bi,
-        vlan: None,
-        endpoints: [endpoint(1), endpoint(2)],
-        addressing: Addressing::V4(Pair::crossed([[198, 18, 0, 2].into(), [198, 19, 0, 2].into()])),
-    }
+    Profile::new(&ProfileFile::default(), Path::new(""), &options).expect("these fit")
 }
 
 pub(crate) fn timing() -> Timing {

@@ -6,7 +6,7 @@ use brimful_frame::{Stamp, TestFrame, VlanTag};
 use brimful_netdev::{MemoryPort, MemoryReceiver, MemorySender, Port, ReceiveStatistics, Receiver, memory_wire};
 use brimful_tester::{Profile, Tester, Threads, TrialReport};
 
-use crate::bed::{MODES, RUNNING, clock_step, counted, plan, profile, timing};
+use crate::bed::{MODES, RUNNING, clock_step, counted, plan, profile, profile_in, timing};
 use crate::clock::StepClock;
 
 /// Behind a device that puts every tenth frame of a trial on another VLAN.
@@ -51,10 +51,7 @@ fn tester_that_receives<R: Receiver>(
 #[test]
 fn frames_on_another_vlan_are_misrouted_and_lost() {
     for threads in MODES {
-        let profile = Profile {
-            vlan: VlanTag::new(6).ok(),
-            ..profile()
-        };
+        let profile = profile_in(VlanTag::new(6).ok());
         let ports = memory_wire(["a", "b"], 4096);
         let mut tester = tester_that_receives(threads, ports, profile, |inner| Retagging { inner, retagged: 0 });
         let report = counted(tester.measure(&plan(20_000.0, None)).expect("a trial"));
@@ -107,7 +104,7 @@ fn frame_of_trial(trial: u16, stream: u8, sequence: u64) -> Vec<u8> {
         sequence,
     };
     let mut buffer = vec![0; 2000];
-    let frames = profile().stream(0, 1).expect("valid");
+    let frames = profile().stream(0).expect("valid");
     let len = frames.fill(&mut buffer, stamp);
     buffer.truncate(len);
     buffer

@@ -1,0 +1,252 @@
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use brimful_frame::{Content, EtherType, FrameLayout, HeaderField, MacAddress, VlanTag};
+
+use super::frames::{Draft, Frames, Packet, mac_value};
+use super::values::{Choices, Order, Pattern, Per, Values};
+use super::{Directions, FrameSizes, IpVersion, MAX_FLOWS};
+
+/// One address of each half of the range that RFC 2544 appendix C.2.2 sets aside for tests.
+const IPV4: [Ipv4Addr; 2] = [Ipv4Addr::new(198, 18, 0, 2), Ipv4Addr::new(198, 19, 0, 2)];
+/// Two networks of the range that RFC 5180 sets aside.
+const IPV6: [Ipv6Addr; 2] = [
+    Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 2),
+    Ipv6Addr::new(0x2001, 2, 0, 1, 0, 0, 0, 2),
+];
+/// Locally administered; the middle spells the program.
+const MAC: [MacAddress; 2] = [
+    MacAddress([0x02, b'b', b'r', b'i', 0x00, 0x0a]),
+    MacAddress([0x02, b'b', b'r', b'i', 0x00, 0x0b]),
+];
+/// Dynamic ports begin here (RFC 6335); flows are told apart by them.
+const FIRST_SOURCE_PORT: u128 = 49_152;
+const SOURCE_PORTS: u64 = 16_384;
+/// The port of the test frames of RFC 2544 appendix C.2.6.4.
+const FIRST_DESTINATION_PORT: u128 = 7;
+const DESTINATION_PORTS: u64 = 64;
+/// Of frames and labels: far from running out behind a chain of routers.
+const HOP_LIMIT: u128 = 64;
+/// PSH and ACK: data of a connection that is there.
+const TCP_FLAGS: u128 = 0x18;
+const TCP_WINDOW: u128 = 65_535;
+
+/// What is said beside the profile file and goes before it.
+#[derive(Clone, Debug, Default)]
+pub struct ProfileOptions {
+    /// Frame sizes.
+    pub sizes: Option<FrameSizes>,
+    /// Flows of each direction.
+    pub flows: Option<u32>,
+    /// Which ways frames go.
+    pub directions: Option<Directions>,
+    /// The only tag of all frames, of 802.1Q.
+    pub vlan: Option<VlanTag>,
+    /// Version of IP, where the file has headers of neither.
+    pub ip: Option<IpVersion>,
+    /// IP addresses that the ports send from.
+    pub source_ips: Option<[IpAddr; 2]>,
+    /// IP addresses that the ports send to.
+    pub destination_ips: Option<[IpAddr; 2]>,
+    /// Ethernet addresses that the ports send from.
+    pub source_macs: Option<[MacAddress; 2]>,
+    /// Ethernet addresses that the ports send to.
+    pub next_hop_macs: Option<[MacAddress; 2]>,
+}
+
+impl ProfileOptions {
+    /// Ethernet addresses of the ports, as far as options say.
+    pub(super) fn macs(&self) -> [MacAddress; 2] {
+        self.source_macs.unwrap_or(MAC)
+    }
+
+    /// Settles what a file leaves open, for the frames that a port sends.
+    pub(super) fn complete(&self, draft: Draft, port: usize, macs: [MacAddress; 2]) -> Result<Frames, String> {
+        let content = self.content(draft.packet)?;
+        let mut draft = draft;
+        if let Some(tag) = self.vlan {
+            draft.tags = vec![EtherType::VLAN];
+            let is_of_tag =
+                |field: &HeaderField| matches!(field, HeaderField::VlanId(_) | HeaderField::VlanPriority(_));
+            draft.fields.retain(|field, _| !is_of_tag(field));
+            draft
+                .fields
+                .insert(HeaderField::VlanId(0), Values::Fixed(u128::from(tag.id())));
+        }
+        let layout = FrameLayout {
+            tags: draft.tags,
+            labels: draft.labels,
+            content,
+        };
+        let mut fields = draft.fields;
+        let mut replace = |field, value: Option<u128>| {
+            if let Some(value) = value {
+                fields.insert(field, Values::Fixed(value));
+            }
+        };
+        replace(
+            HeaderField::SourceMac,
+            self.source_macs.map(|macs| mac_value(macs[port])),
+        );
+        replace(
+            HeaderField::DestinationMac,
+            self.next_hop_macs.map(|macs| mac_value(macs[port])),
+        );
+        replace(HeaderField::SourceIp, self.source_ips.map(|ips| ip_value(ips[port])));
+        replace(
+            HeaderField::DestinationIp,
+            self.destination_ips.map(|ips| ip_value(ips[port])),
+        );
+        let flows = self.flows.or(draft.flows);
+        let flows = match flows {
+            Some(flows) => u64::from(flows),
+            None => flows_of(fields.values())?,
+        };
+        let tells_flows = |values: &Values| matches!(values, Values::Varied(pattern) if pattern.per == Per::Flow);
+        let are_told_apart = flows == 1 || fields.values().any(tells_flows);
+        if layout.place(HeaderField::SourcePort).is_some() {
+            let ends = if draft.is_mirrored {
+                [HeaderField::DestinationPort, HeaderField::SourcePort]
+            } else {
+                [HeaderField::SourcePort, HeaderField::DestinationPort]
+            };
+            for (end, values) in ends.into_iter().zip(ports(if are_told_apart { 1 } else { flows })) {
+                fields.entry(end).or_insert(values);
+            }
+        }
+        if flows > 1 && !fields.values().any(tells_flows) {
+            return Err("flows: nothing tells them apart: give a field a list or a pattern".to_owned());
+        }
+        for (field, value) in self.defaults(&layout, port, macs) {
+            fields.entry(field).or_insert(Values::Fixed(value));
+        }
+        Ok(Frames {
+            sizes: self.sizes.clone().or(draft.sizes).unwrap_or(FrameSizes::Fixed(64)),
+            flows: flows as u32,
+            layout,
+            fields,
+        })
+    }
+}
+
+impl ProfileOptions {
+    /// What frames carry, the version of IP settled.
+    fn content(&self, packet: Packet) -> Result<Content, String> {
+        let of_ip = [
+            ("--ip", self.ip.is_some()),
+            ("--source-ip", self.source_ips.is_some()),
+            ("--destination-ip", self.destination_ips.is_some()),
+        ];
+        let (version, transport) = match (packet, of_ip.iter().find(|(_, is_there)| *is_there)) {
+            (Packet::Raw(_), Some((option, _))) => {
+                return Err(format!(
+                    "raw: such frames have no IP, but {option} is given; leave one of them out"
+                ));
+            }
+            (Packet::Raw(ether_type), None) => return Ok(Content::Raw(ether_type)),
+            (Packet::Ip(version, transport), _) => (version, transport),
+        };
+        let version = match (version, self.ip) {
+            (Some(written), Some(asked)) if written != asked => {
+                let [written, asked] = [written, asked].map(IpVersion::number);
+                return Err(format!(
+                    "ipv{written}: the frames have such headers, but --ip {asked} is given; make them one"
+                ));
+            }
+            (written, asked) => written.or(asked).unwrap_or(IpVersion::V4),
+        };
+        for (option, addresses) in [
+            ("--source-ip", self.source_ips),
+            ("--destination-ip", self.destination_ips),
+        ] {
+            if let Some([first, second]) = addresses
+                && [first, second].iter().any(|address| IpVersion::of(*address) != version)
+            {
+                let number = version.number();
+                return Err(format!(
+                    "{option} {first} {option} {second}: the frames are IPv{number}; see --ip"
+                ));
+            }
+        }
+        Ok(match version {
+            IpVersion::V4 => Content::Ipv4(transport),
+            IpVersion::V6 => Content::Ipv6(transport),
+        })
+    }
+
+    /// What fields have of which nobody said anything; where there is no such field, nothing.
+    fn defaults(&self, layout: &FrameLayout, port: usize, macs: [MacAddress; 2]) -> Vec<(HeaderField, u128)> {
+        let ips = match (self.source_ips, layout.content) {
+            (Some(ips), _) => ips.map(ip_value),
+            (None, Content::Ipv6(_)) => IPV6.map(u128::from),
+            (None, _) => IPV4.map(|address| u128::from(u32::from(address))),
+        };
+        let ttls = (0..layout.labels).map(|index| (HeaderField::LabelTtl(index), HOP_LIMIT));
+        let mut defaults = vec![
+            (HeaderField::SourceMac, mac_value(macs[port])),
+            (HeaderField::DestinationMac, mac_value(macs[1 - port])),
+            (HeaderField::SourceIp, ips[port]),
+            (HeaderField::DestinationIp, ips[1 - port]),
+            (HeaderField::HopLimit, HOP_LIMIT),
+            (HeaderField::TcpFlags, TCP_FLAGS),
+            (HeaderField::TcpWindow, TCP_WINDOW),
+        ];
+        defaults.extend(ttls);
+        defaults.retain(|(field, _)| layout.place(*field).is_some());
+        defaults
+    }
+}
+
+impl IpVersion {
+    fn of(address: IpAddr) -> Self {
+        if address.is_ipv4() { Self::V4 } else { Self::V6 }
+    }
+
+    pub(super) fn number(self) -> u8 {
+        match self {
+            Self::V4 => 4,
+            Self::V6 => 6,
+        }
+    }
+}
+
+/// As many flows as the longest list or range has values.
+fn flows_of<'a>(values: impl Iterator<Item = &'a Values>) -> Result<u64, String> {
+    let mut flows = 1;
+    let mut needs_number = false;
+    for values in values {
+        if let Values::Varied(pattern) = values {
+            flows = flows.max(pattern.flows().unwrap_or(1));
+            needs_number |= pattern.per == Per::Flow && pattern.flows().is_none();
+        }
+    }
+    if needs_number && flows == 1 {
+        return Err("flows: give their number: random values of each flow do not".to_owned());
+    }
+    Ok(flows.min(u64::from(MAX_FLOWS)))
+}
+
+fn ip_value(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(address) => u128::from(u32::from(address)),
+        IpAddr::V6(address) => u128::from(address),
+    }
+}
+
+/// What one end of a flow has, the other end's ports being another field: (source, destination).
+fn ports(flows: u64) -> [Values; 2] {
+    if flows == 1 {
+        return [Values::Fixed(FIRST_SOURCE_PORT), Values::Fixed(FIRST_DESTINATION_PORT)];
+    }
+    let counting = |first, count, every| {
+        Values::Varied(Pattern {
+            choices: Choices::Range { first, step: 1, count },
+            order: Order::Increment,
+            every,
+            per: Per::Flow,
+        })
+    };
+    [
+        counting(FIRST_SOURCE_PORT, SOURCE_PORTS, 1),
+        counting(FIRST_DESTINATION_PORT, DESTINATION_PORTS, SOURCE_PORTS),
+    ]
+}

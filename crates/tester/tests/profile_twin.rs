@@ -1,0 +1,499 @@
+//! Frames of a profile against a naive twin that knows only what the documentation says: it writes each frame from
+//! nothing, byte after byte, with whole checksums, and keeps count where the product computes.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use brimful_frame::{SEQUENCE_MASK, Stamp, TIMESTAMP_MASK, TestFrame};
+use brimful_tester::{Profile, ProfileFile, ProfileOptions};
+use proptest::prelude::*;
+
+/// The values of one field, as they are written in a profile.
+#[derive(Clone, Debug)]
+enum Field {
+    One(u128),
+    List(Vec<u128>),
+    Range {
+        from: u128,
+        step: u64,
+        count: u64,
+        every: u64,
+        per_frame: bool,
+        seed: Option<u64>,
+    },
+}
+
+impl Field {
+    /// Counts from the start every time.
+    fn value(&self, flow: u64, sequence: u64, place: u64) -> u128 {
+        match self {
+            Self::One(value) => *value,
+            Self::List(values) => *values.iter().cycle().nth(flow as usize).expect("there are values"),
+            &Self::Range {
+                from,
+                step,
+                count,
+                every,
+                per_frame,
+                seed,
+            } => {
+                let number = if per_frame { sequence } else { flow };
+                let values: Vec<_> = (0..count)
+                    .map(|index| from + u128::from(index) * u128::from(step))
+                    .collect();
+                let Some(seed) = seed else {
+                    let repeated = values
+                        .iter()
+                        .flat_map(|value| std::iter::repeat_n(*value, every as usize));
+                    return repeated
+                        .collect::<Vec<_>>()
+                        .into_iter()
+                        .cycle()
+                        .nth(number as usize)
+                        .expect("there are values");
+                };
+                let mut generator = SplitMix64(seed.wrapping_add(place << 32));
+                let word = (0..=number / every)
+                    .map(|_| generator.next())
+                    .last()
+                    .expect("there are values");
+                values[((u128::from(word) * u128::from(count)) >> 64) as usize]
+            }
+        }
+    }
+
+    /// As TOML, addresses as text.
+    fn toml(&self, scalar: fn(u128) -> String) -> String {
+        match self {
+            Self::One(value) => scalar(*value),
+            Self::List(values) => format!(
+                "[{}]",
+                values.iter().map(|&value| scalar(value)).collect::<Vec<_>>().join(", ")
+            ),
+            &Self::Range {
+                from,
+                step,
+                count,
+                every,
+                per_frame,
+                seed,
+            } => {
+                let (from, to) = (scalar(from), scalar(from + u128::from(count - 1) * u128::from(step)));
+                let per = if per_frame { "frame" } else { "flow" };
+                let order = seed.map_or(String::new(), |seed| format!(", order = \"random\", seed = {seed}"));
+                format!("{{ from = {from}, to = {to}, step = {step}, every = {every}, per = \"{per}\"{order} }}")
+            }
+        }
+    }
+}
+
+struct SplitMix64(u64);
+
+impl SplitMix64 {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = self.0;
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^ (word >> 31)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Packet {
+    Raw,
+    V4,
+    V6,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Transport {
+    Udp,
+    Tcp,
+    Icmp,
+}
+
+/// A profile with every field written.
+#[derive(Clone, Debug)]
+struct Model {
+    packet: Packet,
+    transport: Transport,
+    sizes: Vec<usize>,
+    flows: u32,
+    macs: [Field; 2],
+    /// Service tag or not, id, priority.
+    tags: Vec<(bool, Field, Field)>,
+    /// Label, traffic class, time to live.
+    labels: Vec<[Field; 3]>,
+    /// Of IPv4: source, destination, DSCP, TTL, identification. Of IPv6: flow label instead of identification.
+    ip: [Field; 5],
+    ports: [Field; 2],
+    /// Sequence, acknowledgement, window.
+    tcp: [Field; 3],
+    echo: [Field; 2],
+}
+
+fn number(value: u128) -> String {
+    value.to_string()
+}
+
+fn mac(value: u128) -> String {
+    let bytes: Vec<_> = value.to_be_bytes()[10..]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    format!("\"{}\"", bytes.join(":"))
+}
+
+fn ipv4(value: u128) -> String {
+    format!("\"{}\"", std::net::Ipv4Addr::from(value as u32))
+}
+
+fn ipv6(value: u128) -> String {
+    format!("\"{}\"", std::net::Ipv6Addr::from(value))
+}
+
+impl Model {
+    fn toml(&self) -> String {
+        let mut text = format!("sizes = {:?}\nflows = {}\n", self.sizes, self.flows);
+        let [source, destination] = self.macs.each_ref().map(|field| field.toml(mac));
+        let _ = writeln!(text, "[ethernet]\nsource = {source}\ndestination = {destination}");
+        for (is_service, id, priority) in &self.tags {
+            let kind = if *is_service { "802.1ad" } else { "802.1q" };
+            let (id, priority) = (id.toml(number), priority.toml(number));
+            let _ = writeln!(text, "[[vlan]]\ntype = \"{kind}\"\nid = {id}\npriority = {priority}");
+        }
+        for label in &self.labels {
+            let [label, class, ttl] = label.each_ref().map(|field| field.toml(number));
+            let _ = writeln!(text, "[[mpls]]\nlabel = {label}\ntraffic_class = {class}\nttl = {ttl}");
+        }
+        let (table, scalar, hops, last): (_, fn(u128) -> String, _, _) = match self.packet {
+            Packet::Raw => {
+                text.push_str("[raw]\n");
+                return text;
+            }
+            Packet::V4 => ("ipv4", ipv4, "ttl", "identification"),
+            Packet::V6 => ("ipv6", ipv6, "hop_limit", "flow_label"),
+        };
+        let [source, destination] = [&self.ip[0], &self.ip[1]].map(|field| field.toml(scalar));
+        let [dscp, hop_limit, other] = [&self.ip[2], &self.ip[3], &self.ip[4]].map(|field| field.toml(number));
+        let _ = writeln!(
+            text,
+            "[{table}]\nsource = {source}\ndestination = {destination}\ndscp = {dscp}"
+        );
+        let _ = writeln!(text, "{hops} = {hop_limit}\n{last} = {other}");
+        let [source, destination] = self.ports.each_ref().map(|field| field.toml(number));
+        let ports = format!("source_port = {source}\ndestination_port = {destination}");
+        let [sequence, acknowledgement, window] = self.tcp.each_ref().map(|field| field.toml(number));
+        let [identifier, echo] = self.echo.each_ref().map(|field| field.toml(number));
+        let _ = match self.transport {
+            Transport::Udp => writeln!(text, "[udp]\n{ports}"),
+            Transport::Tcp => writeln!(
+                text,
+                "[tcp]\n{ports}\nsequence = {sequence}\nacknowledgement = {acknowledgement}\nwindow = {window}\n\
+                 flags = [\"syn\", \"ece\"]"
+            ),
+            Transport::Icmp => writeln!(text, "[icmp]\nidentifier = {identifier}\nsequence = {echo}"),
+        };
+        text
+    }
+
+    fn frame(&self, stamp: Stamp) -> Vec<u8> {
+        let sequence = stamp.sequence;
+        let size = self.sizes[(sequence % self.sizes.len() as u64) as usize];
+        let flow = sequence / self.sizes.len() as u64 % u64::from(self.flows);
+        // A field's chance depends on its place among the fields of the file.
+        let mut place = 0;
+        let mut next = |field: &Field| {
+            place += 1;
+            field.value(flow, sequence, place - 1)
+        };
+        let [source, destination] = self.macs.each_ref().map(&mut next);
+        let mut frame = [&destination.to_be_bytes()[10..], &source.to_be_bytes()[10..]].concat();
+        for (is_service, id, priority) in &self.tags {
+            let (id, priority) = (next(id), next(priority));
+            frame.extend(if *is_service { [0x88, 0xa8] } else { [0x81, 0x00] });
+            frame.extend(((priority as u16) << 13 | id as u16).to_be_bytes());
+        }
+        frame.extend(match self.packet {
+            _ if !self.labels.is_empty() => [0x88, 0x47],
+            Packet::Raw => [0x88, 0xb5],
+            Packet::V4 => [0x08, 0x00],
+            Packet::V6 => [0x86, 0xdd],
+        });
+        for (index, label) in self.labels.iter().enumerate() {
+            let [label, class, ttl] = label.each_ref().map(&mut next);
+            let bottom = u32::from(index + 1 == self.labels.len());
+            frame.extend(((label as u32) << 12 | (class as u32) << 9 | bottom << 8 | ttl as u32).to_be_bytes());
+        }
+        let room = size - 4 - frame.len();
+        match self.packet {
+            Packet::Raw => frame.extend(payload(stamp, room)),
+            Packet::V4 => frame.extend(self.packet_v4(stamp, room, &mut next)),
+            Packet::V6 => frame.extend(self.packet_v6(stamp, room, &mut next)),
+        }
+        frame
+    }
+
+    fn packet_v4(&self, stamp: Stamp, len: usize, next: &mut impl FnMut(&Field) -> u128) -> Vec<u8> {
+        let [source, destination, dscp, ttl, identification] = self.ip.each_ref().map(&mut *next);
+        let protocol = match self.transport {
+            Transport::Udp => 17,
+            Transport::Tcp => 6,
+            Transport::Icmp => 1,
+        };
+        let mut header = vec![0x45, (dscp as u8) << 2];
+        header.extend((len as u16).to_be_bytes());
+        header.extend((identification as u16).to_be_bytes());
+        header.extend([0x40, 0, ttl as u8, protocol, 0, 0]);
+        let addresses = [(source as u32).to_be_bytes(), (destination as u32).to_be_bytes()].concat();
+        header.extend(&addresses);
+        let checksum = checksum(&header);
+        header[10..12].copy_from_slice(&checksum.to_be_bytes());
+        let pseudo = [&addresses[..], &[0, protocol], &((len - 20) as u16).to_be_bytes()].concat();
+        let pseudo = if protocol == 1 { Vec::new() } else { pseudo };
+        header.extend(self.segment(stamp, len - 20, &pseudo, 8, next));
+        header
+    }
+
+    fn packet_v6(&self, stamp: Stamp, len: usize, next: &mut impl FnMut(&Field) -> u128) -> Vec<u8> {
+        let [source, destination, dscp, hop_limit, flow_label] = self.ip.each_ref().map(&mut *next);
+        let protocol = match self.transport {
+            Transport::Udp => 17,
+            Transport::Tcp => 6,
+            Transport::Icmp => 58,
+        };
+        let mut header = (6_u32 << 28 | (dscp as u32) << 22 | flow_label as u32)
+            .to_be_bytes()
+            .to_vec();
+        header.extend(((len - 40) as u16).to_be_bytes());
+        header.extend([protocol, hop_limit as u8]);
+        let addresses = [source.to_be_bytes(), destination.to_be_bytes()].concat();
+        header.extend(&addresses);
+        let pseudo = [&addresses[..], &((len - 40) as u32).to_be_bytes(), &[0, 0, 0, protocol]].concat();
+        header.extend(self.segment(stamp, len - 40, &pseudo, 128, next));
+        header
+    }
+
+    fn segment(
+        &self,
+        stamp: Stamp,
+        len: usize,
+        pseudo: &[u8],
+        echo: u8,
+        next: &mut impl FnMut(&Field) -> u128,
+    ) -> Vec<u8> {
+        let mut segment = Vec::new();
+        let mut words = |segment: &mut Vec<u8>, fields: &[Field; 2]| {
+            for field in fields {
+                segment.extend((next(field) as u16).to_be_bytes());
+            }
+        };
+        let checksum_at = match self.transport {
+            Transport::Udp => {
+                words(&mut segment, &self.ports);
+                segment.extend((len as u16).to_be_bytes());
+                segment.extend([0, 0]);
+                6
+            }
+            Transport::Tcp => {
+                words(&mut segment, &self.ports);
+                let [sequence, acknowledgement, window] = self.tcp.each_ref().map(next);
+                segment.extend((sequence as u32).to_be_bytes());
+                segment.extend((acknowledgement as u32).to_be_bytes());
+                segment.extend([0x50, 0x42]);
+                segment.extend((window as u16).to_be_bytes());
+                segment.extend([0; 4]);
+                16
+            }
+            Transport::Icmp => {
+                segment.extend([echo, 0, 0, 0]);
+                words(&mut segment, &self.echo);
+                2
+            }
+        };
+        segment.extend(payload(stamp, len - segment.len()));
+        let mut sum = checksum(&[pseudo, &segment].concat());
+        if sum == 0 && self.transport == Transport::Udp {
+            sum = 0xffff;
+        }
+        segment[checksum_at..checksum_at + 2].copy_from_slice(&sum.to_be_bytes());
+        segment
+    }
+}
+
+fn payload(stamp: Stamp, len: usize) -> Vec<u8> {
+    let mut payload = vec![0xb4, 0xf7];
+    payload.extend(stamp.trial.to_be_bytes());
+    payload.push(stamp.stream);
+    payload.extend(&stamp.timestamp.to_be_bytes()[3..]);
+    payload.extend(&stamp.sequence.to_be_bytes()[2..]);
+    payload.extend([0, 0]);
+    payload.resize(len, 0);
+    let check = checksum(&payload);
+    payload[16..18].copy_from_slice(&check.to_be_bytes());
+    payload
+}
+
+fn checksum(bytes: &[u8]) -> u16 {
+    let mut sum = 0_u32;
+    for pair in bytes.chunks(2) {
+        sum += u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+fn field(least: u128, most: u128) -> impl Strategy<Value = Field> {
+    let span = most - least;
+    let range = (
+        least..=most,
+        1..4_u64,
+        1..9_u64,
+        1..4_u64,
+        any::<bool>(),
+        prop::option::of(0..1000_u64),
+    );
+    prop_oneof![
+        (least..=most).prop_map(Field::One),
+        prop::collection::vec(least..=most, 1..5).prop_map(Field::List),
+        range.prop_map(move |(from, step, count, every, per_frame, seed)| {
+            let from = from.min(least + span - span.min(u128::from(step * count)));
+            let count = count.min((most - from) as u64 / step + 1);
+            Field::Range {
+                from,
+                step,
+                count,
+                every,
+                per_frame,
+                seed,
+            }
+        }),
+    ]
+}
+
+fn addresses(packet: Packet) -> [BoxedStrategy<Field>; 5] {
+    let most = if packet == Packet::V6 {
+        u128::MAX >> 1
+    } else {
+        u128::from(u32::MAX)
+    };
+    let last = if packet == Packet::V6 { (1 << 20) - 1 } else { 0xffff };
+    [
+        field(0, most).boxed(),
+        field(0, most).boxed(),
+        field(0, 63).boxed(),
+        field(1, 255).boxed(),
+        field(0, last).boxed(),
+    ]
+}
+
+fn models() -> impl Strategy<Value = Model> {
+    let packets = prop_oneof![Just(Packet::Raw), Just(Packet::V4), Just(Packet::V6)];
+    let transports = prop_oneof![Just(Transport::Udp), Just(Transport::Tcp), Just(Transport::Icmp)];
+    let word = || field(0, 0xffff);
+    let tag = || (any::<bool>(), field(1, 4094), field(0, 7));
+    let label = || [field(0, (1 << 20) - 1), field(0, 7), field(1, 255)];
+    (packets, transports).prop_flat_map(move |(packet, transport)| {
+        let headers = (
+            [field(0, (1 << 40) - 1), field(0, (1 << 48) - 1)],
+            prop::collection::vec(tag(), 0..3),
+            prop::collection::vec(label(), 0..3),
+            addresses(packet),
+        );
+        let segments = (
+            [word(), word()],
+            [field(0, 0xffff_ffff), field(0, 0xffff_ffff), word()],
+            [word(), word()],
+        );
+        let sizes = prop::collection::btree_set(130..300_usize, 1..5);
+        (headers, segments, sizes, 1..20_u32).prop_map(move |(headers, segments, sizes, flows)| {
+            let (macs, tags, labels, ip) = headers;
+            let (ports, tcp, echo) = segments;
+            let sizes = sizes.into_iter().collect();
+            Model {
+                packet,
+                transport,
+                sizes,
+                flows,
+                macs,
+                tags,
+                labels,
+                ip,
+                ports,
+                tcp,
+                echo,
+            }
+        })
+    })
+}
+
+/// The same without fields that change within a flow, which the product prepares as a whole.
+fn of_flows_only(mut model: Model) -> Model {
+    let tags = model.tags.iter_mut().flat_map(|(_, id, priority)| [id, priority]);
+    let labels = model.labels.iter_mut().flatten();
+    let others = model.macs.iter_mut().chain(&mut model.ip).chain(&mut model.ports);
+    let others = others.chain(&mut model.tcp).chain(&mut model.echo);
+    for field in tags.chain(labels).chain(others) {
+        if let Field::Range { per_frame, .. } = field {
+            *per_frame = false;
+        }
+    }
+    model
+}
+
+fn told_apart(model: &Model) -> Model {
+    // More flows than one need a field that tells them apart.
+    let mut model = model.clone();
+    model.macs[1] = Field::List(vec![1, 2, 3]);
+    model
+}
+
+proptest! {
+    #[test]
+    fn every_frame_is_the_twins(
+        model in prop_oneof![models(), models().prop_map(of_flows_only)],
+        trial: u16,
+        timestamp in 0..=TIMESTAMP_MASK,
+        sequences in prop::collection::vec(prop_oneof![0..60_u64, 0..5000_u64], 1..8),
+    ) {
+        let model = told_apart(&model);
+        let file = ProfileFile::parse(&model.toml()).map_err(|error| TestCaseError::fail(format!("{error}\n{}", model.toml())))?;
+        let profile = Profile::new(&file, Path::new(""), &ProfileOptions::default());
+        let stream = profile.map_err(TestCaseError::fail)?.stream(0).unwrap();
+        let mut buffer = vec![0xaa; 400];
+        for sequence in sequences {
+            let stamp = Stamp { trial, stream: 0, timestamp, sequence };
+            let len = stream.fill(&mut buffer, stamp);
+            prop_assert_eq!(&buffer[..len], model.frame(stamp), "{}", model.toml());
+            prop_assert_eq!(TestFrame::parse(&buffer[..len]).unwrap().stamp, stamp);
+        }
+    }
+
+    #[test]
+    fn the_way_back_is_the_mirror_image(model in models(), sequence in 0..=SEQUENCE_MASK) {
+        let model = told_apart(&model);
+        let file = ProfileFile::parse(&model.toml()).unwrap();
+        let profile = Profile::new(&file, Path::new(""), &ProfileOptions::default()).unwrap();
+        let stamp = Stamp { trial: 1, stream: 1, timestamp: 0, sequence };
+        let frame = |port| {
+            let mut buffer = vec![0; 400];
+            let len = profile.stream(port).unwrap().fill(&mut buffer, stamp);
+            buffer.truncate(len);
+            buffer
+        };
+        let (mut there, back) = (frame(0), frame(1));
+        there[..12].rotate_left(6);
+        let network = 14 + 4 * (model.tags.len() + model.labels.len());
+        let (addresses, len, transport) = match model.packet {
+            Packet::Raw => (network, 0, network),
+            Packet::V4 => (network + 12, 4, network + 20),
+            Packet::V6 => (network + 8, 16, network + 40),
+        };
+        there[addresses..addresses + 2 * len].rotate_left(len);
+        if model.packet != Packet::Raw && model.transport != Transport::Icmp {
+            there[transport..transport + 4].rotate_left(2);
+        }
+        prop_assert_eq!(there, back);
+    }
+}

@@ -3,7 +3,7 @@
 //!
 //! usage: `busy_loop LOAD SECONDS`
 
-use brimful_tester::{Clock, MonotonicClock, Schedule};
+use brimful_tester::{Clock, LoadShape, MonotonicClock, Schedule};
 use brimful_trial::{Load, Nanoseconds};
 
 /// As the tester has it before the first frame.
@@ -17,10 +17,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let (load, duration) = (Load::new(load.parse()?)?, Nanoseconds::from_seconds(seconds.parse()?)?);
     let clock = MonotonicClock::start();
-    let schedule = Schedule::new(clock.now() + LEAD, load, duration);
+    let schedule = Schedule::new(clock.now() + LEAD, load, duration, &LoadShape::Even);
     // Touched beforehand: a page fault is not the clock's.
     let mut lateness = vec![u64::MAX; schedule.count() as usize];
-    let schedule = Schedule::new(clock.now() + LEAD, load, duration);
+    let schedule = Schedule::new(clock.now() + LEAD, load, duration, &LoadShape::Even);
     let mut next = 0;
     while next < schedule.count() {
         let now = clock.now();

@@ -1,8 +1,8 @@
 """A program that speaks the measurer protocol and tells delays: a stand-in for the tester.
 
 Usage: delay_tester.py MEAN_S [OPTION=VALUE...]. Delays are gamma distributed around the mean. Options: seed, loss (a
-share of the frames), invalid (every so many trials), drift (seconds a trial), die (with that trial), silent (1: tells no
-delay), hang (in that trial), encoding of the histogram (plain or packed).
+share of the frames), invalid (every so many trials), drift (seconds a trial), die (with that trial), silent (1: no
+delay told), hang (in that trial), encoding of the histogram (plain or packed).
 """
 
 import base64

@@ -7,6 +7,7 @@ those is honest (Law, Simulation Modeling and Analysis, section 9.5.3; Schmeiser
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -44,7 +45,7 @@ class Spread(msgspec.Struct, frozen=True):
         """Half of the interval in which the true mean lies with 95 % confidence."""
         if self.error is None:
             return None
-        return student_quantile(0.5 + CONFIDENCE / 2, self.freedom) * self.error
+        return _student_factor(self.freedom) * self.error
 
 
 def dependence(values: Sequence[float]) -> float:
@@ -147,6 +148,11 @@ def _spread(value: float, values: Sequence[float]) -> Spread:
     if count < 2:
         return Spread(value, None, 0.0, count, 0.0)
     return Spread(value, math.sqrt(_squares(values) / (count - 1) / count), count - 1, count, dependence(values))
+
+
+@functools.lru_cache(maxsize=256)
+def _student_factor(freedom: float) -> float:
+    return student_quantile(0.5 + CONFIDENCE / 2, freedom)
 
 
 def _squares(values: Sequence[float]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -13,11 +14,11 @@ from brimful.records import Delay, DelayInterval, DelayPlan, Trial, Warning
 
 DEVICE, WIRE = "device", "wire"
 """The paths of trials."""
-SPINNING_ABOVE = 1000.0
-"""Frames a second of a direction: below, the tester sleeps between frames."""
-SPINNING_S, SLEEPING_S = 1e-6, 200e-6
-"""How long an arrived frame may wait until the tester looks at its ports: the time of one turn with a burst each way,
-and how long it sleeps at a time."""
+ASSUMED_POLL_S = 1e-6
+"""How long an arrived frame waits at most until a tester that does not tell looks at its port: about what one turn
+with a burst each way takes a busy one."""
+MUCH_AWAY = 0.05
+"""Share of a delay from which on a reader is told what the tester's absence may have added to its mean."""
 _CLOCK_S = 1e-9
 """Resolution of the stamps."""
 _HISTOGRAM = 1e-3
@@ -68,6 +69,12 @@ def warnings(found: Iterable[Delay]) -> list[Warning]:
         if result.wire is not None and result.direction == ALL and result.wire.lost:
             text = f"at {result.load:g}/s {result.wire.lost} frames were lost on the bare wire: by the tester itself"
             said.append(Warning(code="loss-on-wire", text=text))
+        if result.direction == ALL and result.mean.systematic_s > MUCH_AWAY * result.device.mean_s + ASSUMED_POLL_S:
+            text = (
+                f"at {result.load:g}/s the tester itself was away from its ports so much that it may misstate the mean"
+                f" by {result.mean.systematic_s:.2g} s; give it a processor of its own or a quieter machine"
+            )
+            said.append(Warning(code="tester-away", text=text))
         if result.mean.dependence > batches.DEPENDENT_Z:
             text = (
                 f"at {result.load:g}/s, {result.direction}: neighbouring batches still depend on each other, so that"
@@ -84,7 +91,7 @@ def _result(load: float, direction: str, pairs: Sequence[Pair], plan: DelayPlan)
         return None
     where = f"load {load:g}/s, {direction}"
     if plan.wire is None:
-        mean, median, method = batches.spread_of(_series(device)), [seen.median_s for seen in device], "total"
+        mean, median, method = batches.spread_of(_series(device)), [trial.median_s for trial in device], "total"
     elif plan.wire_run is not None:
         mean = batches.difference(batches.spread_of(_series(device)), batches.spread_of(_series(wire)))
         median, method = [], "welch"
@@ -98,24 +105,53 @@ def _result(load: float, direction: str, pairs: Sequence[Pair], plan: DelayPlan)
             for one, other in both
         ]
         method = "paired"
-    systematic_s = systematic(load)
+    seen = distribution(device, where=where)
+    unsure = systematic(device, seen.mean_s)
     return Delay(
         load=load,
         direction=direction,
         of="total" if method == "total" else "device",
-        mean=_mean_interval(mean, method, systematic_s),
-        median=_median_interval(median, systematic_s, device + wire),
-        device=distribution(device, where=where),
+        mean=_mean_interval(mean, method, unsure.of_mean_s),
+        median=_median_interval(median, unsure.of_median_s, device + wire),
+        device=seen,
         wire=distribution(wire, where=where) if wire else None,
     )
 
 
-def systematic(load: float) -> float:
-    """Give what more trials do not improve: the resolution of the clock, and how long an arrived frame may wait.
+class Systematic(msgspec.Struct, frozen=True):
+    """What more trials do not improve, in seconds."""
 
-    That wait is in the delays of both paths; it cancels where it is the same in both, which nothing says.
+    of_mean_s: float
+    of_median_s: float
+
+
+def systematic(trials: Sequence[Observed], delay_s: float) -> Systematic:
+    """Give how far the tester may misstate a delay because it looks at its ports only so often.
+
+    A frame that has arrived waits until the next look. Where the frame was sent by a tester that was away a moment
+    later, that wait is in the delay through a device, and not in the one over a wire, which is shorter than any time
+    away: a time away of g then adds up to min(g, delay) x g - min(g, delay)^2 / 2, per unit of time, to the mean. The
+    usual time between two looks comes on top, for both paths. The median knows the latter alone.
+
+    Parameters
+    ----------
+    trials
+        Through the device.
+    delay_s
+        How long frames are on their way.
     """
-    return _CLOCK_S + (SPINNING_S if load >= SPINNING_ABOVE else SLEEPING_S)
+    polls = [poll for trial in trials for poll in trial.polls]
+    total_s = math.fsum(seconds for _, seconds in polls)
+    if total_s <= 0 or not all(trial.polls for trial in trials):
+        return Systematic(_CLOCK_S + ASSUMED_POLL_S, _CLOCK_S + ASSUMED_POLL_S)
+    usual_s = total_s / sum(count for count, _ in polls)
+    waited = math.fsum(count * _waited(seconds / count, delay_s) for count, seconds in polls)
+    return Systematic(_CLOCK_S + usual_s + waited / total_s, _CLOCK_S + usual_s)
+
+
+def _waited(gap_s: float, delay_s: float) -> float:
+    within_s = min(gap_s, delay_s)
+    return within_s * gap_s - within_s**2 / 2
 
 
 def _series(trials: Sequence[Observed]) -> list[tuple[float, Sequence[float]]]:

@@ -38,6 +38,7 @@ class _Said(msgspec.Struct, frozen=True):
     p999_s: float | None = None
     batches: list[tuple[int, float | None]] = []
     histogram: str | None = None
+    polls: list[tuple[int, float]] = []
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +56,9 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """Means of the frames of each batch, in the order of sending; null where none arrived."""
     histograms: list[str]
     """Of each direction; fewer than directions where one is not known."""
+    polls: list[tuple[int, float]]
+    """Times between two looks of the tester at its port, those of about the same length together: how many, and their
+    sum in seconds. Empty where the tester does not tell."""
     parts: int
     """Directions in it."""
 
@@ -152,9 +156,10 @@ def _compressed(text: str) -> bytes:
 
 def _one(said: _Said, sent: int, lost: int) -> Observed:
     times = [said.min_s, said.mean_s, said.max_s, *(mean for _, mean in said.batches if mean is not None)]
+    times += [total_s for _, total_s in said.polls]
     times += [time for time in (said.jitter_s, said.p50_s, said.p90_s, said.p99_s, said.p999_s) if time is not None]
-    if said.frames < 1 or any(frames < 0 for frames, _ in said.batches):
-        message = "a count of frames is below what it can be"
+    if said.frames < 1 or any(count < 0 for count, _ in [*said.batches, *said.polls]):
+        message = "a count is below what it can be"
         raise ValueError(message)
     if not all(math.isfinite(time) for time in times) or not said.min_s <= said.mean_s <= said.max_s:
         message = "the mean is not between the least and the greatest"
@@ -173,6 +178,7 @@ def _one(said: _Said, sent: int, lost: int) -> Observed:
         median_s=said.p50_s,
         batches=[mean if frames else None for frames, mean in said.batches],
         histograms=[] if said.histogram is None else [said.histogram],
+        polls=[(count, total_s) for count, total_s in said.polls if count],
         parts=1,
     )
 
@@ -195,6 +201,7 @@ def _together(parts: list[Observed], *, where: str) -> Observed:
         median_s=merged(histograms, where=where).get_value_at_percentile(50) / 1e9 if known else None,
         batches=[_mean_of_known(batch) for batch in batches],
         histograms=histograms,
+        polls=[poll for part in parts for poll in part.polls],
         parts=len(parts),
     )
 

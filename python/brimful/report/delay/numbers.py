@@ -67,4 +67,4 @@ def unit_of(times: Sequence[float]) -> tuple[float, str]:
 
 
 def _digits(half: float) -> int:
-    return max(0, min(3, 1 - floor(log10(half)))) if half > 0 else 3
+    return max(0, min(6, 1 - floor(log10(half)))) if half > 0 else 3

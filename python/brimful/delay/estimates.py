@@ -85,26 +85,24 @@ def warnings(found: Iterable[Delay]) -> list[Warning]:
 
 
 def _result(load: float, direction: str, pairs: Sequence[Pair], plan: DelayPlan) -> Delay | None:
+    if plan.wire is not None and plan.wire_run is None:
+        pairs = [pair for pair in pairs if pair.device is not None and pair.wire is not None]
     device = [pair.device for pair in pairs if pair.device is not None]
     wire = [pair.wire for pair in pairs if pair.wire is not None]
     if not device or (plan.wire is not None and not wire):
         return None
-    where = f"load {load:g}/s, {direction}"
+    medians: list[float | None] = []
     if plan.wire is None:
-        mean, median, method = batches.spread_of(_series(device)), [trial.median_s for trial in device], "total"
+        mean, method = batches.spread_of(_series(device)), "total"
+        medians = [trial.median_s for trial in device]
     elif plan.wire_run is not None:
         mean = batches.difference(batches.spread_of(_series(device)), batches.spread_of(_series(wire)))
-        median, method = [], "welch"
+        method = "welch"
     else:
-        both = [(pair.device, pair.wire) for pair in pairs if pair.device is not None and pair.wire is not None]
-        if not both:
-            return None
-        mean = batches.spread_of([_difference(one, other) for one, other in both])
-        median = [
-            None if one.median_s is None or other.median_s is None else one.median_s - other.median_s
-            for one, other in both
-        ]
-        method = "paired"
+        both = list(zip(device, wire, strict=True))
+        mean, method = batches.spread_of([_difference(*pair) for pair in both]), "paired"
+        medians = [_difference_of_medians(*pair) for pair in both]
+    where = f"load {load:g}/s, {direction}"
     seen = distribution(device, where=where)
     unsure = systematic(device, seen.mean_s)
     return Delay(
@@ -112,7 +110,7 @@ def _result(load: float, direction: str, pairs: Sequence[Pair], plan: DelayPlan)
         direction=direction,
         of="total" if method == "total" else "device",
         mean=_mean_interval(mean, method, unsure.of_mean_s),
-        median=_median_interval(median, unsure.of_median_s, device + wire),
+        median=_median_interval(medians, unsure.of_median_s, device + wire),
         device=seen,
         wire=distribution(wire, where=where) if wire else None,
     )
@@ -161,6 +159,12 @@ def _series(trials: Sequence[Observed]) -> list[tuple[float, Sequence[float]]]:
 def _difference(device: Observed, wire: Observed) -> tuple[float, list[float]]:
     pairs = zip(device.batches, wire.batches, strict=False)
     return device.mean_s - wire.mean_s, [one - other for one, other in pairs if one is not None and other is not None]
+
+
+def _difference_of_medians(device: Observed, wire: Observed) -> float | None:
+    if device.median_s is None or wire.median_s is None:
+        return None
+    return device.median_s - wire.median_s
 
 
 def _mean_interval(spread: Spread, method: str, systematic_s: float) -> DelayInterval:

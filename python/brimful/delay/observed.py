@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 ALL, TO, FROM = "all", "to", "from"
 """Directions: both together, from the first port to the second, and back."""
+_ROUNDING = 1e-9
+"""What a mean may be beyond its extremes, as a share: sums of floats round."""
 _LONGEST_NS = 10**15
 _DIGITS = 3
 _PLAIN, _COMPRESSED = 0x1C849313, 0x1C849314
@@ -161,7 +163,9 @@ def _one(said: _Said, sent: int, lost: int) -> Observed:
     if said.frames < 1 or any(count < 0 for count, _ in [*said.batches, *said.polls]):
         message = "a count is below what it can be"
         raise ValueError(message)
-    if not all(math.isfinite(time) for time in times) or not said.min_s <= said.mean_s <= said.max_s:
+    rounded = _ROUNDING * abs(said.mean_s)
+    is_between = said.min_s - rounded <= said.mean_s <= said.max_s + rounded
+    if not all(map(math.isfinite, times)) or not is_between:
         message = "the mean is not between the least and the greatest"
         raise ValueError(message)
     if not 0 <= lost <= sent:

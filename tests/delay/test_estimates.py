@@ -9,7 +9,7 @@ from brimful.delay import estimates
 from brimful.delay.estimates import systematic
 from brimful.delay.observed import observe
 from delay_cases import LOAD, plan, trial
-from test_observed import direction
+from test_observed import direction, plain
 
 DEVICE = [(5000, 5100, 5200), (5300, 5100, 5000), (5400, 5600, 5500), (5000, 5000, 5300), (5900, 5200, 5100)]
 WIRE = [(1000, 1100, 1300), (1200, 1300, 1000), (1500, 1400, 1700), (900, 1200, 1100), (1200, 1000, 1300)]
@@ -117,13 +117,17 @@ def looks(*polls):
     return [observe([direction((1000,), polls=list(polls))], where="here")["all"]]
 
 
+def absences(trials, delay_s):
+    return systematic(trials, [], delay_s, where="here")
+
+
 def test_a_tester_that_does_not_tell_is_assumed_to_look_every_microsecond():
-    found = systematic(looks(), 50e-6)
+    found = absences(looks(), 50e-6)
     assert found.of_mean_s == found.of_median_s == pytest.approx(1.001e-6)
 
 
 def test_short_times_between_looks_add_half_of_themselves():
-    found = systematic(looks((1000, 1000 * 0.2e-6)), 50e-6)
+    found = absences(looks((1000, 1000 * 0.2e-6)), 50e-6)
     assert found.of_median_s == pytest.approx(0.201e-6)
     assert found.of_mean_s == pytest.approx(0.301e-6)
 
@@ -135,8 +139,30 @@ def test_long_absences_add_their_share_of_the_delay_at_most():
     sent = range(period - away)
     waits = [period - arrival if period - away < (arrival := at + delay) < period else 0 for at in sent]
     expected = sum(waits) / period
-    found = systematic(looks((800, 800e-9), (1, 200e-9)), delay * 1e-9)
+    found = absences(looks((800, 800e-9), (1, 200e-9)), delay * 1e-9)
     usual = 1e-9 + 1000e-9 / 801
     # Never less; more by no more than the grain of one nanosecond.
     assert 0 <= found.of_mean_s - usual - expected * 1e-9 <= 1e-9
     assert found.of_mean_s - usual < 0.2 * delay * 1e-9
+
+
+@pytest.mark.parametrize("histogram", [plain, lambda times: None])
+def test_waits_over_the_wire_count_up_to_the_delay(histogram):
+    wire = [observe([direction((1000, 1000, 3000, 9000, 1000), encode=histogram)], where="here")["all"]]
+    for delay_ns, waits in ((500, (0, 0, 500, 500, 0)), (4000, (0, 0, 2000, 4000, 0))):
+        found = systematic(looks(), wire, delay_ns / 1e9, where="here")
+        expected = statistics.fmean(waits) if histogram is plain else min(delay_ns, 2000)
+        assert found.of_mean_s == pytest.approx((1001 + expected) * 1e-9, rel=2e-3)
+        assert found.of_median_s == pytest.approx(1001e-9)
+
+
+def test_a_device_that_absorbs_the_bursts_of_the_tester_is_within_the_interval():
+    """Frames of a burst wait for its end on the wire; the device holds them until after that."""
+    burst = tuple(range(1000, 41000, 1000))
+    trials = []
+    for at in range(8):
+        trials += [trial("device", at, (50_000,) * 40), trial("wire", at, burst)]
+    found = results(trials)[LOAD, "all"]
+    assert found.mean.value_s < 30e-6
+    assert found.mean.low_s <= 49e-6 <= found.mean.high_s
+    assert found.median.low_s <= 49e-6 <= found.median.high_s

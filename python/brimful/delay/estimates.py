@@ -9,7 +9,7 @@ import msgspec
 
 from brimful.delay import batches
 from brimful.delay.batches import Spread
-from brimful.delay.observed import ALL, FROM, TO, Observed, distribution, observe
+from brimful.delay.observed import ALL, FROM, TO, Observed, distribution, mean_wait, observe
 from brimful.records import Delay, DelayInterval, DelayPlan, Trial, Warning
 
 DEVICE, WIRE = "device", "wire"
@@ -104,7 +104,9 @@ def _result(load: float, direction: str, pairs: Sequence[Pair], plan: DelayPlan)
         medians = [_difference_of_medians(*pair) for pair in both]
     where = f"load {load:g}/s, {direction}"
     seen = distribution(device, where=where)
-    unsure = systematic(device, seen.mean_s)
+    # The device's delay is this at most: no frame over the wire was quicker than its quickest.
+    longest_s = seen.mean_s - min((trial.min_s for trial in wire), default=0.0)
+    unsure = systematic(device, wire, longest_s, where=where)
     return Delay(
         load=load,
         direction=direction,
@@ -123,28 +125,40 @@ class Systematic(msgspec.Struct, frozen=True):
     of_median_s: float
 
 
-def systematic(trials: Sequence[Observed], delay_s: float) -> Systematic:
-    """Give how far the tester may misstate a delay because it looks at its ports only so often.
+def systematic(device: Sequence[Observed], wire: Sequence[Observed], delay_s: float, *, where: str) -> Systematic:
+    """Give how far the tester may misstate a delay because it is not always there to take frames.
 
-    A frame that has arrived waits until the next look. Where the frame was sent by a tester that was away a moment
-    later, that wait is in the delay through a device, and not in the one over a wire, which is shorter than any time
-    away: a time away of g then adds up to min(g, delay) x g - min(g, delay)^2 / 2, per unit of time, to the mean. The
-    usual time between two looks comes on top, for both paths. The median knows the latter alone.
+    A frame that has arrived waits until the tester looks at its port. In the difference of two paths such waits cancel
+    only where they are the same on both, and they need not be. A frame that a device still has when the tester goes
+    away for a time g waits for it, one that has passed a wire does not: that adds up to min(g, delay) x g -
+    min(g, delay)^2 / 2 a unit of time to the mean. The other way round, a frame waits on the wire while the tester
+    sends the rest of a burst, and not if the device holds it for longer than that: of each wait over the wire, up to
+    the delay may be missing. The larger of both counts, and the usual time between two looks on top.
 
     Parameters
     ----------
-    trials
-        Through the device.
+    device, wire
+        Trials over either path; of the wire there may be none.
     delay_s
-        How long frames are on their way.
+        Of the device, at most.
+    where
+        Names the result in an error.
     """
+    delay_s = max(0.0, delay_s)
+    usual_s, added_s = _absences(device, delay_s)
+    of_mean_s = _CLOCK_S + usual_s + max(added_s, mean_wait(wire, delay_s, where=where) if wire else 0.0)
+    typical = [trial.median_s - trial.min_s for trial in wire if trial.median_s is not None]
+    return Systematic(of_mean_s, _CLOCK_S + usual_s + min(delay_s, max(typical, default=0.0)))
+
+
+def _absences(trials: Sequence[Observed], delay_s: float) -> tuple[float, float]:
+    """Give the usual time between two looks, and what long ones add to the mean."""
     polls = [poll for trial in trials for poll in trial.polls]
     total_s = math.fsum(seconds for _, seconds in polls)
     if total_s <= 0 or not all(trial.polls for trial in trials):
-        return Systematic(_CLOCK_S + ASSUMED_POLL_S, _CLOCK_S + ASSUMED_POLL_S)
-    usual_s = total_s / sum(count for count, _ in polls)
-    waited = math.fsum(count * _waited(seconds / count, delay_s) for count, seconds in polls)
-    return Systematic(_CLOCK_S + usual_s + waited / total_s, _CLOCK_S + usual_s)
+        return ASSUMED_POLL_S, 0.0
+    added_s = math.fsum(count * _waited(seconds / count, delay_s) for count, seconds in polls) / total_s
+    return total_s / sum(count for count, _ in polls), added_s
 
 
 def _waited(gap_s: float, delay_s: float) -> float:

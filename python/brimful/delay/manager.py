@@ -90,12 +90,12 @@ def run_delay(
         note(f"{saved.path}: this run is complete; its result is shown again")
         outcome = DelayOutcome(delays=saved.delays, trials=saved.trials, warnings=saved.warnings, end=saved.ends[-1])
         return DelayRun(saved.path, outcome)
+    policies = _policies(request)
     run, begun = _begin(request, measurers) if saved is None else (saved.run, list[Warning]())
     plan = run.delay
     if plan is None:
         message = f"{out}: the run there is of no delay"
         raise UsageError(message)
-    policies = Policies(FailurePolicy.parse(request.on_invalid), FailurePolicy.parse(request.on_error))
     stored = [] if plan.wire_run is None or saved is not None else _stored_wire(request, plan)
     path = saved.path if saved is not None else new_run_directory(out) / RECORD_NAME
     with RecordWriter(path) as writer:
@@ -109,6 +109,14 @@ def run_delay(
             note(f"{path}: going on after {len(saved.trials)} saved trials")
         outcome = loop.run()
     return DelayRun(path, outcome)
+
+
+def _policies(request: DelayRequest) -> Policies:
+    policies = Policies(FailurePolicy.parse(request.on_invalid), FailurePolicy.parse(request.on_error))
+    if policies.on_invalid.count_as_loss or policies.on_error.count_as_loss:
+        message = "policy 'loss': a trial without frames has no delay; use fail or retry:N"
+        raise UsageError(message)
+    return policies
 
 
 def _begin(request: DelayRequest, measurers: Mapping[str, Measurer]) -> tuple[Run, list[Warning]]:

@@ -121,6 +121,20 @@ def distribution(trials: Sequence[Observed], *, where: str) -> DelayDistribution
     )
 
 
+def mean_wait(trials: Sequence[Observed], longest_s: float, *, where: str) -> float:
+    """Give how much longer frames took than the quickest, in the mean; of each frame ``longest_s`` counts at most."""
+    quickest_s = min(trial.min_s for trial in trials)
+    if any(len(trial.histograms) < trial.parts for trial in trials):
+        mean_s = _weighted((trial.frames, trial.mean_s) for trial in trials)
+        return min(longest_s, mean_s - quickest_s)
+    histogram = merged((text for trial in trials for text in trial.histograms), where=where)
+    waits = (
+        (step.count_added_in_this_iter_step, min(longest_s, max(0.0, step.value_iterated_to / 1e9 - quickest_s)))
+        for step in histogram.get_recorded_iterator()
+    )
+    return _weighted(waits)
+
+
 def merged(texts: Iterable[str], *, where: str) -> HdrHistogram:
     """Add histograms up that are encoded as V2 in base64, compressed or not.
 

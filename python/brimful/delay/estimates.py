@@ -71,7 +71,7 @@ def warnings(found: Iterable[Delay]) -> list[Warning]:
             said.append(Warning(code="loss-on-wire", text=text))
         if result.direction == ALL and result.mean.systematic_s > MUCH_AWAY * result.device.mean_s + ASSUMED_POLL_S:
             text = (
-                f"at {result.load:g}/s the tester itself was away from its ports so much that it may misstate the mean"
+                f"at {result.load:g}/s the tester was away or sent in bursts so much that it may misstate the mean"
                 f" by {result.mean.systematic_s:.2g} s; give it a processor of its own or a quieter machine"
             )
             said.append(Warning(code="tester-away", text=text))
@@ -145,20 +145,18 @@ def systematic(device: Sequence[Observed], wire: Sequence[Observed], delay_s: fl
         Names the result in an error.
     """
     delay_s = max(0.0, delay_s)
-    usual_s, added_s = _absences(device, delay_s)
-    of_mean_s = _CLOCK_S + usual_s + max(added_s, mean_wait(wire, delay_s, where=where) if wire else 0.0)
-    typical = [trial.median_s - trial.min_s for trial in wire if trial.median_s is not None]
-    return Systematic(of_mean_s, _CLOCK_S + usual_s + min(delay_s, max(typical, default=0.0)))
-
-
-def _absences(trials: Sequence[Observed], delay_s: float) -> tuple[float, float]:
-    """Give the usual time between two looks, and what long ones add to the mean."""
-    polls = [poll for trial in trials for poll in trial.polls]
+    polls = [poll for trial in device for poll in trial.polls]
     total_s = math.fsum(seconds for _, seconds in polls)
-    if total_s <= 0 or not all(trial.polls for trial in trials):
-        return ASSUMED_POLL_S, 0.0
+    if total_s <= 0 or not all(trial.polls for trial in device):
+        return Systematic(_CLOCK_S + ASSUMED_POLL_S, _CLOCK_S + ASSUMED_POLL_S)
+    usual_s = _CLOCK_S + total_s / sum(count for count, _ in polls)
     added_s = math.fsum(count * _waited(seconds / count, delay_s) for count, seconds in polls) / total_s
-    return total_s / sum(count for count, _ in polls), added_s
+    missing_s = mean_wait(wire, delay_s, where=where) if wire else 0.0
+    typical = [trial.median_s - trial.min_s for trial in wire if trial.median_s is not None]
+    return Systematic(
+        of_mean_s=usual_s + max(added_s, missing_s),
+        of_median_s=usual_s + min(delay_s, max(typical, default=0.0)),
+    )
 
 
 def _waited(gap_s: float, delay_s: float) -> float:

@@ -150,6 +150,7 @@ class DelayLoop:
             effective_duration_s=output.effective_duration_s,
             start_s=round(start_s, 6),
             elapsed_s=round(self._elapsed_s() - start_s, 6),
+            delay_p99_s=output.delay_p99_s,
             path=step.path,
             round=step.round,
             invalid=purpose if policy is None else problem,

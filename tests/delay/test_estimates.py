@@ -118,7 +118,7 @@ def looks(*polls):
 
 
 def absences(trials, delay_s):
-    return systematic(trials, [], delay_s, where="here")
+    return systematic(trials, [], delay_s)
 
 
 def test_a_tester_that_does_not_tell_is_assumed_to_look_every_microsecond():
@@ -150,7 +150,7 @@ def test_long_absences_add_their_share_of_the_delay_at_most():
 def test_waits_over_the_wire_count_up_to_the_delay(histogram):
     wire = [observe([direction((1000, 1000, 3000, 9000, 1000), encode=histogram)], where="here")["all"]]
     for delay_ns, waits in ((500, (0, 0, 500, 500, 0)), (4000, (0, 0, 2000, 4000, 0))):
-        found = systematic(looks((10**6, 1e-6)), wire, delay_ns / 1e9, where="here")
+        found = systematic(looks((10**6, 1e-6)), wire, delay_ns / 1e9)
         expected = statistics.fmean(waits) if histogram is plain else min(delay_ns, 2000)
         assert found.of_mean_s == pytest.approx((1 + expected) * 1e-9, abs=6e-12 + 1e-3 * 4e-6)
         assert found.of_median_s == pytest.approx(1e-9, abs=2e-12)

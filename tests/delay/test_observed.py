@@ -5,7 +5,8 @@ import json
 import zlib
 
 import pytest
-from brimful.delay.observed import distribution, merged, observe
+from brimful.delay.histograms import DelayHistogram
+from brimful.delay.observed import distribution, observe
 from brimful.errors import RecordError
 from hdrh.histogram import HdrHistogram
 from hypothesis import given, settings
@@ -46,13 +47,28 @@ def direction(times, *, sent=None, encode=plain, **changes):
 @settings(max_examples=25)
 @given(nanoseconds, nanoseconds)
 def test_histograms_merge_to_that_of_all_frames_however_they_are_encoded(one, other):
-    found = merged([plain(one), packed(other)], where="here")
+    found = DelayHistogram.merged([DelayHistogram.decode(text, where="here") for text in (plain(one), packed(other))])
     ordered = sorted(one + other)
-    assert found.get_total_count() == len(ordered)
-    for share in (50, 90, 99, 100):
-        # The library rounds the rank of a percentile to the nearest.
-        exact = ordered[max(1, int(len(ordered) * share / 100 + 0.5)) - 1]
-        assert found.get_value_at_percentile(share) == pytest.approx(exact, rel=1e-3, abs=1)
+    assert found.total() == len(ordered)
+    for thousandths in (500, 900, 990, 999, 1000):
+        exact = ordered[-(-len(ordered) * thousandths // 1000) - 1]
+        assert found.percentile_s(thousandths) * 1e9 == pytest.approx(exact, rel=1e-3, abs=1)
+
+
+@settings(max_examples=25)
+@given(st.lists(st.integers(1, 10**6), min_size=1, max_size=40), st.integers(0, 10**6))
+def test_waits_are_those_of_every_frame_up_to_the_longest(times, longest):
+    waits = [min(longest, time - min(times)) / 1e9 for time in times]
+    found = DelayHistogram.decode(plain(times), where="here").mean_wait_s(min(times) / 1e9, longest / 1e9)
+    # A thousandth of the longest delay.
+    assert found == pytest.approx(sum(waits) / len(waits), abs=1e-6)
+
+
+def test_histograms_of_different_ranges_merge():
+    small = HdrHistogram(1, 1000, 3)
+    small.record_value(7)
+    parts = [DelayHistogram.decode(text, where="here") for text in (small.encode().decode(), plain([10**9]))]
+    assert DelayHistogram.merged(parts).percentile_s(1000) == pytest.approx(1.0, rel=1e-3)
 
 
 @settings(max_examples=25)
@@ -87,7 +103,7 @@ def test_a_batch_in_which_nothing_arrived_has_no_mean():
 
 def test_trials_without_histograms_have_no_percentiles():
     seen = observe([direction([1000, 3000], histogram=None)], where="here")
-    found = distribution([seen["all"]], where="here")
+    found = distribution([seen["all"]])
     assert (found.p50_s, found.mean_s) == (None, 2e-6)
 
 
@@ -104,6 +120,8 @@ def test_trials_without_histograms_have_no_percentiles():
         {"batches": [[-1, 1.0]]},
         {"batches": 3},
         {"polls": [[1, -1e999]]},
+        {"histogram": plain([1000])},
+        {"histogram": HdrHistogram(1, 1000, 3).encode().decode()},
     ],
 )
 def test_what_cannot_be_is_named(changes):
@@ -118,4 +136,4 @@ def test_a_histogram_that_is_none_is_one_line(content):
     texts = [base64.b64encode(content).decode(), base64.b64encode(b"\x1c\x84\x93\x13" + content).decode(), "no base64"]
     for text in texts:
         with pytest.raises(RecordError, match="cannot be decoded"):
-            merged([text], where="here")
+            DelayHistogram.decode(text, where="here")

@@ -8,7 +8,9 @@ from support import brimful
 
 pytestmark = pytest.mark.usefixtures("own_interfaces")
 
-SHORT = ("--load", "2kpps", "--rounds", "6", "--trial", "100ms", "--on-invalid", "retry:200", "--json", "--quiet")
+# Whatever else the machine does, a trial at this load is worth something here.
+LENIENT = ("--tester-option", "--max-stall=100ms", "--on-invalid", "retry:200")
+SHORT = ("--load", "1kpps", "--rounds", "6", "--trial", "200ms", *LENIENT, "--json", "--quiet")
 
 
 @pytest.mark.parametrize(("text", "injected_s"), [("50us", 50e-6), ("1ms", 1e-3)])

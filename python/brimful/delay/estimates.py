@@ -102,11 +102,10 @@ def _result(load: float, direction: str, pairs: Sequence[Pair], plan: DelayPlan)
         both = list(zip(device, wire, strict=True))
         mean, method = batches.spread_of([_difference(*pair) for pair in both]), "paired"
         medians = [_difference_of_medians(*pair) for pair in both]
-    where = f"load {load:g}/s, {direction}"
-    seen = distribution(device, where=where)
+    seen = distribution(device)
     # The device's delay is this at most: no frame over the wire was quicker than its quickest.
     longest_s = seen.mean_s - min((trial.min_s for trial in wire), default=0.0)
-    unsure = systematic(device, wire, longest_s, where=where)
+    unsure = systematic(device, wire, longest_s)
     return Delay(
         load=load,
         direction=direction,
@@ -114,7 +113,7 @@ def _result(load: float, direction: str, pairs: Sequence[Pair], plan: DelayPlan)
         mean=_mean_interval(mean, method, unsure.of_mean_s),
         median=_median_interval(medians, unsure.of_median_s, device + wire),
         device=seen,
-        wire=distribution(wire, where=where) if wire else None,
+        wire=distribution(wire) if wire else None,
     )
 
 
@@ -125,7 +124,7 @@ class Systematic(msgspec.Struct, frozen=True):
     of_median_s: float
 
 
-def systematic(device: Sequence[Observed], wire: Sequence[Observed], delay_s: float, *, where: str) -> Systematic:
+def systematic(device: Sequence[Observed], wire: Sequence[Observed], delay_s: float) -> Systematic:
     """Give how far the tester may misstate a delay because it is not always there to take frames.
 
     A frame that has arrived waits until the tester looks at its port. In the difference of two paths such waits cancel
@@ -141,8 +140,6 @@ def systematic(device: Sequence[Observed], wire: Sequence[Observed], delay_s: fl
         Trials over either path; of the wire there may be none.
     delay_s
         Of the device, at most.
-    where
-        Names the result in an error.
     """
     delay_s = max(0.0, delay_s)
     polls = [poll for trial in device for poll in trial.polls]
@@ -151,7 +148,7 @@ def systematic(device: Sequence[Observed], wire: Sequence[Observed], delay_s: fl
         return Systematic(_CLOCK_S + ASSUMED_POLL_S, _CLOCK_S + ASSUMED_POLL_S)
     usual_s = _CLOCK_S + total_s / sum(count for count, _ in polls)
     added_s = math.fsum(count * _waited(seconds / count, delay_s) for count, seconds in polls) / total_s
-    missing_s = mean_wait(wire, delay_s, where=where) if wire else 0.0
+    missing_s = mean_wait(wire, delay_s) if wire else 0.0
     typical = [trial.median_s - trial.min_s for trial in wire if trial.median_s is not None]
     return Systematic(
         of_mean_s=usual_s + max(added_s, missing_s),

@@ -75,6 +75,7 @@ class DelayLoop:
         self._policies = policies
         self._sink = sink
         self._progress = progress
+        self._steps = list(steps(plan))
         self._trials: list[Trial] = []
         self._start_s = time.monotonic()
 
@@ -88,7 +89,8 @@ class DelayLoop:
         reason, text = "done", ""
         try:
             self._warm_up()
-            for number, step in enumerate(self._left(), start=1 + self._counted()):
+            left = self._left()
+            for number, step in enumerate(left, start=1 + len(self._steps) - len(left)):
                 self._show(step, number)
                 self._count(step)
         except KeyboardInterrupt:
@@ -99,10 +101,7 @@ class DelayLoop:
 
     def _left(self) -> list[Step]:
         made = {Step(trial.load, trial.path or "", trial.round or 0) for trial in self._trials if not trial.invalid}
-        return [step for step in steps(self._plan) if step not in made]
-
-    def _counted(self) -> int:
-        return len(list(steps(self._plan))) - len(self._left())
+        return [step for step in self._steps if step not in made]
 
     def _warm_up(self) -> None:
         """Let tester and device reach their working temperature: a trial on each path that is never counted."""
@@ -169,8 +168,8 @@ class DelayLoop:
         return time.monotonic() - self._start_s
 
     def _show(self, step: Step, number: int) -> None:
-        total = len(list(steps(self._plan)))
-        self._progress(DelayProgress(trial=number, trials=total, step=step, elapsed_s=self._elapsed_s()))
+        state = DelayProgress(trial=number, trials=len(self._steps), step=step, elapsed_s=self._elapsed_s())
+        self._progress(state)
 
     def _finish(self, reason: str, text: str) -> DelayOutcome:
         delays = estimates.results(self._trials, self._plan)

@@ -179,7 +179,7 @@ def test_bad_input_is_one_line_before_anything_is_sent(tmp_path, arguments, said
 
 def test_a_device_that_forwards_nothing_fails_with_the_reason(tmp_path):
     failed = brimful("delay", "-m", stand_in("1e-6", "loss=1"), *SHORT, cwd=tmp_path, check=3)
-    assert "tells no delay: 500 of 500 frames were lost" in failed.stderr
+    assert "no direction has a delay; 500 of 500 frames were lost" in failed.stderr
 
 
 def test_a_run_that_failed_goes_on_where_it_was(tmp_path):

@@ -72,7 +72,7 @@ def warnings(found: Iterable[Delay]) -> list[Warning]:
         if result.direction == ALL and result.mean.systematic_s > MUCH_AWAY * result.device.mean_s + ASSUMED_POLL_S:
             text = (
                 f"at {result.load:g}/s the tester was away or sent in bursts so much that it may misstate the mean"
-                f" by {result.mean.systematic_s:.2g} s; give it a processor of its own or a quieter machine"
+                f" by {result.mean.systematic_s * 1e6:.3g} us; give it a processor of its own or a quieter machine"
             )
             said.append(Warning(code="tester-away", text=text))
         if result.mean.dependence > batches.DEPENDENT_Z:

@@ -194,7 +194,7 @@ def _check(output: TrialOutput, where: str) -> None:
     except RecordError as error:
         raise TrialFailedError(str(error)) from error
     if ALL not in observed:
-        message = f"the reply tells no delay: {output.lost} of {output.sent} frames were lost"
+        message = f"no direction has a delay; {output.lost} of {output.sent} frames were lost"
         raise TrialFailedError(message)
 
 

@@ -14,7 +14,7 @@ from brimful.delay.estimates import DEVICE, WIRE
 from brimful.delay.manager import DelayRequest, run_delay
 from brimful.delay.wire import wire_arguments, wire_of
 from brimful.errors import UsageError
-from brimful.measurers.opening import FORMS, open_measurer
+from brimful.measurers.opening import open_measurer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,13 @@ _TESTER_OPTIONS = ("profile", "frame_size", "flows", "direction", "vlan")
 
 
 @click.command("delay")
-@click.option("--measurer", "-m", required=True, metavar="SPEC", help=f"What to measure with: {FORMS}.")
+@click.option(
+    "--measurer",
+    "-m",
+    required=True,
+    metavar="SPEC",
+    help="What to measure with: lab:DEVICE[,rules=N], tester:PORT,PORT or cmd:PROGRAM ARGUMENTS that tells delays.",
+)
 @click.option(
     "--wire",
     metavar="SPEC|RUN|none",

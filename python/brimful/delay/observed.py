@@ -91,8 +91,11 @@ def distribution(trials: Sequence[Observed]) -> DelayDistribution:
     jitters = [(trial.frames, trial.jitter_s) for trial in trials if trial.jitter_s is not None]
     histogram = _merged(trials)
 
+    longest_s = max(trial.max_s for trial in trials)
+
     def percentile(thousandths: int) -> float | None:
-        return None if histogram is None else histogram.percentile_s(thousandths)
+        # A histogram knows the longest delay to a thousandth only.
+        return None if histogram is None else min(longest_s, histogram.percentile_s(thousandths))
 
     return DelayDistribution(
         sent=sum(trial.sent for trial in trials),
@@ -100,7 +103,7 @@ def distribution(trials: Sequence[Observed]) -> DelayDistribution:
         frames=frames,
         mean_s=_weighted((trial.frames, trial.mean_s) for trial in trials),
         min_s=min(trial.min_s for trial in trials),
-        max_s=max(trial.max_s for trial in trials),
+        max_s=longest_s,
         jitter_s=_weighted(jitters) if len(jitters) == len(trials) else None,
         p50_s=percentile(500),
         p90_s=percentile(900),

@@ -140,8 +140,8 @@ def _notes(plan: DelayPlan, delays: list[Delay]) -> list[str]:
     if plan.wire is None:
         notes.append("No bare wire was measured: the delay of the tester itself is in every value.")
     notes.append(
-        "The interval includes, in full, what the tester itself may add: it looks at its ports only so often, is away at"
-        " times, and sends in bursts after that. That part does not shrink with more trials."
+        "The interval includes, in full, what the tester itself may add: it looks at its ports only so often, is away"
+        " at times, and sends in bursts after that. That part does not shrink with more trials."
     )
     if any(result.median for result in delays):
         notes.append(

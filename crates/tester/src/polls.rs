@@ -58,7 +58,7 @@ mod tests {
             let mut now = Nanoseconds(7);
             polls.poll(now);
             for &gap in &gaps {
-                now = now + Nanoseconds(gap);
+                now += Nanoseconds(gap);
                 polls.poll(now);
             }
             let report = polls.report();

@@ -32,7 +32,7 @@ _TESTER_OPTIONS = ("profile", "frame_size", "flows", "direction", "vlan")
     "-m",
     required=True,
     metavar="SPEC",
-    help="What to measure with: lab:DEVICE[,rules=N], tester:PORT,PORT or cmd:PROGRAM ARGUMENTS that tells delays.",
+    help="What to measure with: lab:DEVICE[,key=value...], tester:PORT,PORT, or a cmd:PROGRAM that tells delays.",
 )
 @click.option(
     "--wire",

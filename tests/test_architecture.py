@@ -31,6 +31,7 @@ MODULES = {
     "runs": {"errors", "records"},
     "manager": {"", "errors", "measurers", "records", "run_loop", "runs", "units"},
     "campaign": {"", "errors", "manager", "measurers", "records", "run_loop", "runs", "units", "verify"},
+    "delay": {"", "compare", "errors", "measurers", "records", "run_loop", "runs", "units"},
     "verify": {"_core", "errors", "goals", "records"},
     "explain": {"records", "units", "verify"},
     "compare": set(),

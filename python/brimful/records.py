@@ -37,6 +37,25 @@ class Goal(msgspec.Struct, frozen=True, omit_defaults=True):
     """A trial with a `Trial.delay_p99_s` above this is a high-loss trial too."""
 
 
+class DelayPlan(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a run of the subject ``delay`` measures."""
+
+    loads: list[float]
+    rounds: int
+    """How often each load is measured on each path."""
+    trial_s: float
+    wire: str | None = None
+    """Measurer of the bare wire, or the run that it was measured in; null: only the total is stated."""
+    wire_run: str | None = None
+    """Id of that run; its trials are kept in this one too."""
+    throughput: float | None = None
+    """The found throughput that the loads are shares of."""
+    throughput_run: str | None = None
+    """Id of the run that found it."""
+    throughput_goal: str | None = None
+    warm_up_s: float = 0.0
+
+
 class Run(msgspec.Struct, frozen=True, omit_defaults=True, tag="run", tag_field="kind"):
     """First line of a file: what was run, where, with what."""
 
@@ -47,10 +66,12 @@ class Run(msgspec.Struct, frozen=True, omit_defaults=True, tag="run", tag_field=
     command: list[str]
     host: dict[str, Any]
     subject: str = "search"
-    """``search``: a search for throughput. ``block-device``: QoS parameters of a block device.
-    ``switch-discards``: what uplinks of switches dropped, and whom it hurt. ``campaign``: many searches."""
+    """``search``: a search for throughput. ``delay``: the processing delay of a device. ``block-device``: QoS
+    parameters of a block device. ``switch-discards``: what uplinks of switches dropped, and whom it hurt.
+    ``campaign``: many searches."""
     measurer: dict[str, Any] = {}
     goals: list[Goal] = []
+    delay: DelayPlan | None = None
     min_load: float = 0.0
     max_load: float = 0.0
     strategy: str = ""
@@ -94,6 +115,10 @@ class Trial(msgspec.Struct, frozen=True, omit_defaults=True, tag="trial", tag_fi
     """99th percentile of the delay, largest of all directions; null where nothing arrived or it was not measured."""
     phase: int | None = None
     """Phase or target of the strategy, where it has such."""
+    path: str | None = None
+    """In runs of the subject ``delay``: ``device``, or ``wire``, without it."""
+    round: int | None = None
+    """In runs of the subject ``delay``: trials of the two paths at one load and in one round were made together."""
     invalid: str | None = None
     duplicated: int | None = None
     reordered: int | None = None
@@ -136,6 +161,58 @@ class GoalResult(msgspec.Struct, frozen=True, omit_defaults=True, tag="goal_resu
     """At the lower bound, as a load."""
     lower_bound_sums: Sums | None = None
     upper_bound_sums: Sums | None = None
+
+
+class DelayInterval(msgspec.Struct, frozen=True):
+    """A delay in seconds, and where it lies with 95 % confidence."""
+
+    value_s: float
+    low_s: float | None
+    """Null with ``high_s``: there were too few trials to tell."""
+    high_s: float | None
+    systematic_s: float
+    """Of the distance of the value to each end: what does not go away with more trials."""
+    method: str
+    """``paired``: differences of trials of one round. ``welch``: of means measured apart. ``total``: no difference.
+    ``sign``: the median of rounds, with the interval of the sign test."""
+    batches: int
+    freedom: float | None = None
+    """Degrees of freedom of Student's distribution."""
+    dependence: float = 0.0
+    """How far von Neumann's ratio is below that of independent batches, in standard deviations."""
+
+
+class DelayDistribution(msgspec.Struct, frozen=True):
+    """How long frames took on one path, the tester's own delay included; in seconds."""
+
+    sent: int
+    lost: int
+    frames: int
+    """That arrived."""
+    mean_s: float
+    min_s: float
+    max_s: float
+    jitter_s: float | None
+    """Mean difference, without its sign, of the delays of consecutive frames (RFC 3393)."""
+    p50_s: float | None
+    p90_s: float | None
+    p99_s: float | None
+    p999_s: float | None
+
+
+class Delay(msgspec.Struct, frozen=True, omit_defaults=True, tag="delay", tag_field="kind"):
+    """The delay at one load in one direction."""
+
+    load: float
+    direction: str
+    """``all``, ``to`` (from the first port to the second) or ``from`` (back)."""
+    of: str
+    """``device``: the delay through the device minus that of the bare wire. ``total``: with the tester's own delay."""
+    mean: DelayInterval
+    device: DelayDistribution
+    median: DelayInterval | None = None
+    """Of the typical frame: rare stalls do not move it."""
+    wire: DelayDistribution | None = None
 
 
 class Warning(msgspec.Struct, frozen=True, omit_defaults=True, tag="warning", tag_field="kind"):
@@ -242,7 +319,7 @@ class Member(msgspec.Struct, frozen=True, omit_defaults=True, tag="member", tag_
         return bool(self.goal_results) and all(result.regular for result in self.goal_results)
 
 
-Record = Run | Trial | Bound | GoalResult | Warning | End | Series | Fit | Solution | Finding | Member
+Record = Run | Trial | Bound | GoalResult | Warning | End | Series | Fit | Solution | Finding | Member | Delay
 
 
 class RunFile(msgspec.Struct, frozen=True):
@@ -261,6 +338,7 @@ class RunFile(msgspec.Struct, frozen=True):
     findings: list[Finding] = []
     members: list[Member] = []
     """Of a campaign; of one that was tried again, the last line."""
+    delays: list[Delay] = []
 
     def lines(self) -> Iterator[Record]:
         """Give all records of the analysis of a device, in the order of the format."""
@@ -429,6 +507,7 @@ def collect(path: Path, records: list[Record]) -> RunFile:
         solutions=[record for record in records if isinstance(record, Solution)],
         findings=[record for record in records if isinstance(record, Finding)],
         members=list({record.name: record for record in records if isinstance(record, Member)}.values()),
+        delays=_latest_delays([record for record in records if isinstance(record, Delay)]),
     )
 
 
@@ -436,3 +515,8 @@ def _latest_results(run: Run, results: list[GoalResult]) -> list[GoalResult]:
     """Keep the last result of each goal (a resumed run has more than one), in the order of the goals."""
     latest = {result.goal: result for result in results}
     return [latest[goal.name] for goal in run.goals if goal.name in latest]
+
+
+def _latest_delays(results: list[Delay]) -> list[Delay]:
+    """Keep the last result of each load and direction: a resumed run has more than one."""
+    return list({(result.load, result.direction): result for result in results}.values())

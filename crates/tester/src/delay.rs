@@ -5,6 +5,7 @@ use brimful_trial::Nanoseconds;
 use serde::Serialize;
 
 use crate::histogram::TimeHistogram;
+use crate::polls::Polls;
 
 /// Parts of a trial of which each has a mean of its own, so that a reader can tell how much a mean over the trial is
 /// worth although the delays of neighbouring frames are alike.
@@ -45,6 +46,9 @@ pub struct DelayDetail {
     pub batches: Vec<(u64, Option<f64>)>,
     /// The V2 serialisation of an `HdrHistogram` of nanoseconds with three significant digits, in base64.
     pub histogram: String,
+    /// Times between two looks at the ports, and their sum in seconds, those with the same number of bits of
+    /// nanoseconds together: how long a frame that has arrived may have waited.
+    pub polls: Vec<(u64, f64)>,
 }
 
 /// The time from a stamp to a later reading of the same clock.
@@ -72,6 +76,7 @@ pub(crate) struct DelayRecord {
     in_batch: Range<u64>,
     variation: Sum,
     last_in_order: Option<(u64, Nanoseconds)>,
+    pub(crate) polls: Polls,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,6 +97,7 @@ impl DelayRecord {
             in_batch: 0..0,
             variation: Sum::default(),
             last_in_order: None,
+            polls: Polls::new(),
         }
     }
 
@@ -134,6 +140,7 @@ impl DelayRecord {
             detail: Some(DelayDetail {
                 batches: self.batches.iter().map(|batch| (batch.terms, batch.mean_s())).collect(),
                 histogram: self.histogram.to_base64(),
+                polls: self.polls.report(),
             }),
         })
     }

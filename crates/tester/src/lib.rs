@@ -17,6 +17,7 @@ mod lane;
 mod machine;
 mod outcome;
 mod pacing;
+mod polls;
 mod profile;
 mod protocol;
 mod ramp_up;

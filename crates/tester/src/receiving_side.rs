@@ -79,6 +79,9 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
 
     /// Takes in what has arrived, while frames are sent.
     pub(crate) fn turn(&mut self, clock: &impl Clock, now: Nanoseconds) -> io::Result<Turn> {
+        for lane in &mut self.lanes {
+            lane.delay.polls.poll(now);
+        }
         if now >= self.next_check {
             self.next_check = now + WINDOW;
             if self.early_stop.stop.load(Ordering::Relaxed) {
@@ -89,6 +92,13 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
             }
         }
         self.receive(clock, Arriving::WhileSending).map(Turn::Handled)
+    }
+
+    /// Nobody looks for a while, because nothing is on its way.
+    pub(crate) fn rest(&mut self) {
+        for lane in &mut self.lanes {
+            lane.delay.polls.rest();
+        }
     }
 
     /// Takes in one burst of each port and gives how many frames that were.

@@ -113,6 +113,7 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
             };
             self.sending.work.add(sent, received);
             if sent + received == 0 && self.sending.may_rest(now) && !self.expects_frames(now) {
+                self.receiving.rest();
                 clock.sleep(NAP);
                 self.watch.note_nap();
             }

@@ -12,6 +12,7 @@ from brimful.errors import BrimfulError
 
 _COMMANDS = {
     "search": ("brimful.cli.search:search", "Find how much load something takes at given loss ratios."),
+    "delay": ("brimful.cli.delay:delay", "Measure how long a device takes to process a frame."),
     "report": ("brimful.cli.report:report", "Show a saved run: text, HTML or JSON."),
     "compare": ("brimful.cli.compare:compare", "Are two sets of runs the same or different?"),
     "verify": ("brimful.cli.verify:verify_command", "Recompute every verdict from a trial log."),

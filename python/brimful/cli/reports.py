@@ -14,7 +14,7 @@ from brimful.files import write_atomically
 if TYPE_CHECKING:
     from brimful.records import RunFile
 
-DEVICE, DISCARDS, CAMPAIGN = "block-device", "switch-discards", "campaign"
+DELAY, DEVICE, DISCARDS, CAMPAIGN = "delay", "block-device", "switch-discards", "campaign"
 
 
 def write_files(
@@ -50,6 +50,10 @@ def as_text(file: RunFile, *, columns: int = 100) -> str:
         from brimful.report.campaign.text import render as render_campaign
 
         return render_campaign(campaign_model.build(file), style=style)
+    if file.run.subject == DELAY:
+        from brimful.report.delay.text import render as render_delay
+
+        return render_delay(file, style=style)
     from brimful.report import model
 
     return text.render(model.build(file), style=style)
@@ -78,6 +82,10 @@ def as_json(file: RunFile) -> str:
         from brimful.report.campaign.export import to_json as campaign_to_json
 
         return campaign_to_json(file)
+    if file.run.subject == DELAY:
+        from brimful.report.delay.export import to_json as delay_to_json
+
+        return delay_to_json(file)
     from brimful.report import export, model
 
     return export.to_json(model.build(file))
@@ -120,6 +128,10 @@ def _page(file: RunFile) -> str:
         from brimful.report.campaign.html import render as render_campaign
 
         return render_campaign(campaign_model.build(file))
+    if file.run.subject == DELAY:
+        from brimful.report.delay.html import render as render_delay
+
+        return render_delay(file)
     from brimful.report import html, model
 
     return html.render(model.build(file))

@@ -11,8 +11,9 @@ import msgspec
 from brimful import units
 from brimful.campaign.verification import MemberVerification, is_campaign, verify_campaign
 from brimful.cli.goal_options import chosen_goals, goal_options
+from brimful.cli.reports import DELAY
 from brimful.errors import UsageError
-from brimful.records import read_run
+from brimful.records import RunFile, read_run
 from brimful.verify import Verification, is_run, open_log, verify
 
 _MARKS = {"lower-bound": "lower", "upper-bound": "upper", "undecided": "-"}
@@ -28,9 +29,10 @@ def verify_command(
 ) -> int:
     """Recompute every verdict from a trial log.
 
-    LOG is a record of brimful: its claims are checked as well, and the exit code is 1 where one does not hold. Or it
-    is a log of another tool, with --preset or --goal: CSV with a header or JSON Lines, one trial a row with load,
-    duration, sent and lost (and intended, effective_duration if they differ). Of a campaign every search is verified.
+    LOG is a record of searches or of delays: its claims are checked as well, and the exit code is 1 where one does not
+    hold. Or it is a log of another tool, with --preset or --goal: CSV with a header or JSON Lines, one trial a row
+    with load, duration, sent and lost (and intended, effective_duration if they differ). Of a campaign every search is
+    verified.
     """
     if requirements:
         from brimful.requirements import table
@@ -43,6 +45,8 @@ def verify_command(
     goals = chosen_goals(preset, goal_texts)
     if is_run(log) and is_campaign(log):
         return _verify_members(verify_campaign(read_run(log), goals), as_json=as_json)
+    if is_run(log) and (file := read_run(log)).run.subject == DELAY:
+        return _verify_delay(file, as_json=as_json)
     found = verify(open_log(log, goals))
     if as_json:
         click.echo(json.dumps(msgspec.to_builtins(found), indent=2))
@@ -62,6 +66,19 @@ def _verify_members(found: list[MemberVerification], *, as_json: bool) -> int:
         trials = sum(member.trials for member in found)
         click.echo(f"{len(found)} searches, {trials} trials: every verdict recomputed")
     return 1 if any(member.findings for member in found) else 0
+
+
+def _verify_delay(file: RunFile, *, as_json: bool) -> int:
+    from brimful.delay.verification import verify_delay
+
+    found = verify_delay(file)
+    if as_json:
+        click.echo(json.dumps(msgspec.to_builtins(found), indent=2))
+    else:
+        click.echo(f"{found.trials} trials, {len(found.delays)} delays: every mean, interval and percentile recomputed")
+        for text in found.findings:
+            click.echo(f"does not hold: {text}")
+    return 1 if found.findings else 0
 
 
 def _table(found: Verification) -> str:

@@ -33,8 +33,16 @@ class CommandMeasurer:
     The program is started for the first request, and again after one that failed.
     """
 
-    def __init__(self, command: list[str], *, timeout_s: float = DEFAULT_TIMEOUT_S, name: str | None = None) -> None:
+    def __init__(
+        self,
+        command: list[str],
+        *,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        name: str | None = None,
+        detail: bool = False,
+    ) -> None:
         self._command = command
+        self._detail = detail
         self._timeout_s = timeout_s
         self._name = name or shlex.join(command)
         self._process: _Program | None = None
@@ -72,6 +80,8 @@ class CommandMeasurer:
         request: dict[str, Any] = {"op": "measure", "id": self._next_id, "load": load, "duration_s": duration_s}
         if stop_above is not None:
             request["stop_above_loss_ratio"] = stop_above
+        if self._detail:
+            request["detail"] = True
         self._next_id += 1
         reply = self._ask(request, duration_s + self._timeout_s)
         where = f"{self._name}: trial at {load:g}/s"

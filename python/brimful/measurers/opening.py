@@ -16,7 +16,9 @@ FORMS = (
 """What can be written after ``--measurer``."""
 
 
-def open_measurer(spec: str, *, timeout_s: float, tester_arguments: list[str], ip: int = 4) -> Measurer:
+def open_measurer(
+    spec: str, *, timeout_s: float, tester_arguments: list[str], ip: int = 4, detail: bool = False
+) -> Measurer:
     """Open what ``spec`` names.
 
     Parameters
@@ -29,6 +31,8 @@ def open_measurer(spec: str, *, timeout_s: float, tester_arguments: list[str], i
         Traffic options for our own tester.
     ip
         Internet protocol version of the test traffic: what a lab's router routes.
+    detail
+        Whether programs are asked for all that they know of the delay in each trial: batches and histograms.
 
     Raises
     ------
@@ -50,7 +54,7 @@ def open_measurer(spec: str, *, timeout_s: float, tester_arguments: list[str], i
     if kind == "cmd":
         from brimful.measurers.command import CommandMeasurer
 
-        return CommandMeasurer(_split(rest), **own)
+        return CommandMeasurer(_split(rest), detail=detail, **own)
     if kind == "replay":
         from brimful.measurers.replay import ReplayMeasurer
 
@@ -58,11 +62,11 @@ def open_measurer(spec: str, *, timeout_s: float, tester_arguments: list[str], i
     if kind == "lab":
         from brimful.measurers.tester import LabMeasurer
 
-        return LabMeasurer(rest, tester_arguments, ip=ip, **own)
+        return LabMeasurer(rest, tester_arguments, ip=ip, detail=detail, **own)
     if kind == "tester":
         from brimful.measurers.tester import tester_on_ports
 
-        return tester_on_ports(rest.split(","), tester_arguments, **own)
+        return tester_on_ports(rest.split(","), tester_arguments, detail=detail, **own)
     if kind == "trex":
         from brimful.measurers.trex import open_trex
 

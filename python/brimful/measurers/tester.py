@@ -30,13 +30,13 @@ def tester_program() -> str:
     return found
 
 
-def tester_on_ports(ports: list[str], arguments: list[str], *, timeout_s: float) -> CommandMeasurer:
+def tester_on_ports(ports: list[str], arguments: list[str], *, timeout_s: float, detail: bool) -> CommandMeasurer:
     """Drive the tester on two ports of this machine, cabled to the device under test."""
     if len(ports) != 2 or not all(ports):
         message = f"measurer 'tester:{','.join(ports)}': name two ports, like tester:eth1,eth2"
         raise UsageError(message)
     command = [tester_program(), *(word for port in ports for word in ("--port", port)), *arguments]
-    return CommandMeasurer(command, timeout_s=timeout_s, name="brimful-tester")
+    return CommandMeasurer(command, timeout_s=timeout_s, name="brimful-tester", detail=detail)
 
 
 _OFFER_STEP = 0.8
@@ -52,10 +52,20 @@ class LabMeasurer:
     `device` and `options` are those of `brimful.lab.open_lab`.
     """
 
-    def __init__(self, device: str, arguments: list[str], *, ip: int, timeout_s: float, **options: int | str) -> None:
+    def __init__(
+        self,
+        device: str,
+        arguments: list[str],
+        *,
+        ip: int,
+        timeout_s: float,
+        detail: bool = False,
+        **options: int | str,
+    ) -> None:
         self._arguments = arguments
         self._ip = ip
         self._timeout_s = timeout_s
+        self._detail = detail
         self._lab = open_lab(device, ip=ip, **options)
         try:
             self._tester = self._tester_in(self._lab)
@@ -142,8 +152,8 @@ class LabMeasurer:
     def _tester_in(self, lab: Lab) -> CommandMeasurer:
         # A ceiling is that of the threads that a trial with the device has.
         arguments = lab.tester_arguments(cpus=self._lab.tester_cpus)
-        command = [tester_program(), *arguments, "--priority=high", *self._arguments]
-        return CommandMeasurer(lab.command(command), timeout_s=self._timeout_s, name="brimful-tester")
+        command = lab.command([tester_program(), *arguments, "--priority=high", *self._arguments])
+        return CommandMeasurer(command, timeout_s=self._timeout_s, name="brimful-tester", detail=self._detail)
 
 
 def _difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:

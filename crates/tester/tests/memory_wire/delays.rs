@@ -67,6 +67,9 @@ fn a_reply_tells_the_delay_and_its_detail_when_asked() {
         assert_eq!(batches.len(), 32);
         assert_eq!(batches.iter().map(|batch| batch.0).sum::<u64>(), delay["frames"]);
         assert!(batches.iter().all(|batch| batch.0 < 63 && batch.1 >= 0.001), "{reply}");
+        let polls: Vec<(u64, f64)> = serde_json::from_value(delay["polls"].clone()).unwrap();
+        // It looks all the time while it sends: for a tenth of a second.
+        assert!(polls.iter().map(|poll| poll.1).sum::<f64>() > 0.09, "{reply}");
     }
 }
 

@@ -1,0 +1,199 @@
+"""``brimful delay``."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from brimful import units
+from brimful.delay.estimates import DEVICE, WIRE
+from brimful.delay.manager import DelayRequest, run_delay
+from brimful.delay.wire import wire_arguments, wire_of
+from brimful.errors import UsageError
+from brimful.measurers.opening import open_measurer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brimful.delay.loop import DelayProgress
+    from brimful.measurers.base import Measurer
+    from brimful.records import Run
+
+_TESTER_OPTIONS = ("profile", "frame_size", "flows", "direction", "vlan")
+
+
+@click.command("delay")
+@click.option(
+    "--measurer",
+    "-m",
+    required=True,
+    metavar="SPEC",
+    help="What to measure with: lab:DEVICE[,key=value...], tester:PORT,PORT, or a cmd:PROGRAM that tells delays.",
+)
+@click.option(
+    "--wire",
+    metavar="SPEC|RUN|none",
+    help="The bare wire: a measurer, an earlier run over it, or none, to state the total alone."
+    " Default: a second lab beside a lab:DEVICE; else none.",
+)
+@click.option("--load", "loads", multiple=True, metavar="LOAD", help="Measure at this load: 10kpps. Repeat it.")
+@click.option("--of", "of_run", type=click.Path(exists=True), metavar="RUN", help="A run that found a throughput.")
+@click.option("--at", "shares", metavar="SHARE,...", help="Measure at these shares of it: 10%,50%,90%.")
+@click.option("--goal", metavar="NAME", help="The goal of RUN whose throughput it is. Default: the first.")
+@click.option(
+    "--rounds", type=click.IntRange(1, 1000), default=10, show_default=True, help="Trials at each load and path."
+)
+@click.option("--trial", metavar="TIME", default="1s", show_default=True, help="Length of each trial.")
+@click.option("--warm-up", metavar="TIME", help="First a trial on each path that is not counted.")
+@click.option(
+    "--on-invalid", metavar="POLICY", default="retry:10", show_default=True, help="A spoiled trial: fail or retry:N."
+)
+@click.option(
+    "--on-error",
+    metavar="POLICY",
+    default="fail",
+    show_default=True,
+    help="A crash, time-out or bad reply: fail or retry:N.",
+)
+@click.option(
+    "--timeout",
+    metavar="TIME",
+    default="30s",
+    show_default=True,
+    help="How much longer than a trial its reply may take.",
+)
+@click.option("--profile", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Traffic profile (TOML).")
+@click.option("--frame-size", metavar="BYTES|imix", help="Bytes of a frame, with FCS. Default: 64.")
+@click.option("--flows", type=click.IntRange(1, 1 << 20), help="Flows of each direction. Default: 1.")
+@click.option("--direction", type=click.Choice(["bi", "uni"]), help="Both ways at once, or one. Default: bi.")
+@click.option("--vlan", type=click.IntRange(1, 4094), help="VLAN of all frames.")
+@click.option(
+    "--ip", type=click.Choice(["4", "6"]), default="4", show_default=True, help="Internet protocol of all frames."
+)
+@click.option(
+    "--tester-option",
+    "tester_extra",
+    multiple=True,
+    metavar="OPTION",
+    help="Any further option of brimful-tester, for both paths; faults are of the device's alone.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Directory of the record. Default: a new one under runs/.")
+@click.option("--resume", is_flag=True, help="Go on with the last run of these very options.")
+@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record.")
+@click.option("--html", "html_file", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def delay(**options: Any) -> int:  # noqa: ANN401
+    """Measure how long a device takes to process a frame, at given loads.
+
+    Trials go through the device and over the bare wire by turns; the delay of the device is their difference, stated
+    with a 95 % confidence interval for all frames and for each direction. Exit code: 0 measured, 2 wrong usage,
+    3 measuring failed.
+    """
+    from brimful.cli import reports
+    from brimful.records import read_run
+
+    request = _request(options)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    say = _silent if options["quiet"] else _say
+    with _opened(request, options) as measurers:
+        done = run_delay(
+            request,
+            measurers,
+            out=options["out"],
+            resume=options["resume"],
+            progress=lambda run, state: say(_trial_line(run, state)),
+            note=say,
+        )
+    file = read_run(done.path)
+    if options["as_json"]:
+        click.echo(reports.as_json(file))
+    else:
+        click.echo(reports.as_text(file))
+        click.echo(f"Record: {done.path}")
+    reports.write_files(file, html_file=options["html_file"])
+    end = done.outcome.end
+    if end.reason == "measurement-failed":
+        click.echo(f"brimful: error: {end.text}; the record is {done.path}", err=True)
+        return 3
+    return 130 if end.reason == "interrupted" else 0
+
+
+def _request(options: dict[str, Any]) -> DelayRequest:
+    if (options["of_run"] is None) != (options["shares"] is None):
+        message = "--of RUN and --at SHARES go together: the run that found a throughput, and the shares of it"
+        raise UsageError(message)
+    if options["goal"] and options["of_run"] is None:
+        message = "--goal names a goal of the run given by --of; there is none"
+        raise UsageError(message)
+    arguments = _tester_arguments(options)
+    return DelayRequest(
+        measurer=options["measurer"],
+        loads=list(options["loads"]),
+        of_run=options["of_run"],
+        shares=[share for share in (options["shares"] or "").split(",") if share],
+        goal=options["goal"],
+        wire=wire_of(options["measurer"], options["wire"], arguments),
+        rounds=options["rounds"],
+        trial_s=units.parse_duration(options["trial"]),
+        warm_up_s=units.parse_duration(options["warm_up"]) if options["warm_up"] else 0.0,
+        on_invalid=options["on_invalid"],
+        on_error=options["on_error"],
+        traffic={"arguments": arguments, "ip": int(options["ip"])},
+        labels=dict(_label(text) for text in options["labels"]),
+    )
+
+
+@contextlib.contextmanager
+def _opened(request: DelayRequest, options: dict[str, Any]) -> Iterator[dict[str, Measurer]]:
+    """Open the measurer of each path, and close them all."""
+    arguments = request.traffic["arguments"]
+    paths = {DEVICE: (request.measurer, arguments)}
+    if request.wire is not None and not Path(request.wire).exists():
+        paths[WIRE] = (request.wire, wire_arguments(arguments))
+    with contextlib.ExitStack() as stack:
+        measurers = {}
+        for path, (spec, words) in paths.items():
+            measurers[path] = open_measurer(
+                spec,
+                timeout_s=units.parse_duration(options["timeout"]),
+                tester_arguments=words,
+                ip=int(options["ip"]),
+                detail=True,
+            )
+            stack.callback(measurers[path].close)
+        yield measurers
+
+
+def _tester_arguments(options: dict[str, Any]) -> list[str]:
+    values = {name: options[name] for name in _TESTER_OPTIONS if options[name] is not None}
+    if "profile" in values:
+        values["profile"] = values["profile"].resolve()
+    arguments = [f"--{name.replace('_', '-')}={value}" for name, value in values.items()]
+    return [*arguments, *options["tester_extra"]]
+
+
+def _label(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        message = f"--label {text!r} is not KEY=VALUE"
+        raise UsageError(message)
+    return key, value
+
+
+def _trial_line(run: Run, state: DelayProgress) -> str:
+    number = f"trial {state.trial} of {state.trials}" if state.trial else "warm-up"
+    load = units.format_load(state.step.load, run.load_unit)
+    return f"{units.format_duration(state.elapsed_s):>9}  {number}  {load}  {state.step.path}"
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def _silent(text: str) -> None:
+    pass

@@ -1,0 +1,217 @@
+"""The loop of a delay run: trials in their order, each on disk before the next, then the results."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from brimful.delay import estimates
+from brimful.delay.estimates import WIRE
+from brimful.delay.observed import ALL, observe
+from brimful.delay.steps import WARM_UP, Step, steps
+from brimful.errors import MeasureError, RecordError
+from brimful.measurers.base import InvalidTrialError, Measurer, TrialFailedError, TrialOutput
+from brimful.records import Delay, DelayPlan, End, Record, Trial, Warning
+from brimful.run_loop import FailurePolicy
+
+
+class Policies(msgspec.Struct, frozen=True):
+    """What to do about trials that gave nothing to count."""
+
+    on_invalid: FailurePolicy
+    on_error: FailurePolicy
+
+
+class DelayProgress(msgspec.Struct, frozen=True):
+    """Where a run stands, for whoever shows it."""
+
+    trial: int
+    """Of those that count, from 1."""
+    trials: int
+    step: Step
+    elapsed_s: float
+
+
+class DelayOutcome(msgspec.Struct, frozen=True):
+    """What a run found."""
+
+    delays: list[Delay]
+    trials: list[Trial]
+    warnings: list[Warning]
+    end: End
+
+
+class DelayLoop:
+    """One run from the first trial, or from the saved ones, to the results.
+
+    Parameters
+    ----------
+    plan
+        What to measure.
+    measurers
+        By path: whoever performs the trials.
+    policies
+        What to do about trials that failed.
+    sink
+        Is given every record the moment it exists; returns when it is safe.
+    progress
+        Is told where the run stands before each trial.
+    """
+
+    def __init__(
+        self,
+        plan: DelayPlan,
+        measurers: Mapping[str, Measurer],
+        policies: Policies,
+        *,
+        sink: Callable[[Record], None] = lambda record: None,
+        progress: Callable[[DelayProgress], None] = lambda progress: None,
+    ) -> None:
+        self._plan = plan
+        self._measurers = measurers
+        self._policies = policies
+        self._sink = sink
+        self._progress = progress
+        self._steps = list(steps(plan))
+        self._trials: list[Trial] = []
+        self._start_s = time.monotonic()
+
+    def resume(self, saved: Sequence[Trial]) -> None:
+        """Take over trials: those of this run before it was interrupted, or those of an earlier run on the wire."""
+        self._trials += saved
+        self._start_s -= max((trial.start_s + trial.elapsed_s for trial in saved), default=0.0)
+
+    def run(self) -> DelayOutcome:
+        """Measure until done, interrupted or failed; the results are what the trials support."""
+        reason, text = "done", ""
+        try:
+            self._warm_up()
+            left = self._left()
+            for number, step in enumerate(left, start=1 + len(self._steps) - len(left)):
+                self._show(step, number)
+                self._count(step)
+        except KeyboardInterrupt:
+            reason = "interrupted"
+        except MeasureError as error:
+            reason, text = "measurement-failed", str(error)
+        return self._finish(reason, text)
+
+    def _left(self) -> list[Step]:
+        made = {Step(trial.load, trial.path or "", trial.round or 0) for trial in self._trials if not trial.invalid}
+        return [step for step in self._steps if step not in made]
+
+    def _warm_up(self) -> None:
+        """Let tester and device reach their working temperature: a trial on each path that is never counted."""
+        if self._plan.warm_up_s <= 0:
+            return
+        for path in self._measurers:
+            step = Step(max(self._plan.loads), path, 0)
+            self._show(step, 0)
+            self._attempt(step, self._plan.warm_up_s, purpose=WARM_UP)
+
+    def _count(self, step: Step) -> None:
+        """Perform one trial, as often as the policy allows."""
+        failures = 0
+        while True:
+            policy, problem = self._attempt(step, self._plan.trial_s)
+            if policy is None:
+                return
+            failures += 1
+            if failures > policy.retries:
+                again = f" ({failures} times in a row)" if failures > 1 else ""
+                message = f"{problem}{again}"
+                raise MeasureError(message)
+
+    def _attempt(self, step: Step, duration_s: float, purpose: str | None = None) -> tuple[FailurePolicy | None, str]:
+        """Perform one trial and save it, whatever became of it."""
+        start_s = self._elapsed_s()
+        where = f"trial at {step.load:g}/s {'on the wire' if step.path == WIRE else 'through the device'}"
+        policy, problem = None, ""
+        output = TrialOutput(sent=0, lost=0, intended=max(1, round(step.load * duration_s)))
+        try:
+            output = self._measurers[step.path].measure(step.load, duration_s)
+            _check(output, where)
+        except InvalidTrialError as error:
+            policy, problem = self._policies.on_invalid, f"invalid {where}: {error}"
+            output = msgspec.structs.replace(output, extra=_without_histograms(error.reply))
+        except TrialFailedError as error:
+            policy, problem = self._policies.on_error, f"{where}: {error}"
+        trial = Trial(
+            seq=len(self._trials),
+            load=step.load,
+            duration_s=duration_s,
+            intended=output.sent if output.intended is None else output.intended,
+            sent=output.sent,
+            lost=output.lost,
+            effective_duration_s=output.effective_duration_s,
+            start_s=round(start_s, 6),
+            elapsed_s=round(self._elapsed_s() - start_s, 6),
+            delay_p99_s=output.delay_p99_s,
+            path=step.path,
+            round=step.round,
+            invalid=purpose if policy is None else problem,
+            duplicated=output.duplicated,
+            reordered=output.reordered,
+            late=output.late,
+            directions=output.directions,
+            warnings=output.warnings,
+            extra=output.extra,
+        )
+        self._sink(trial)
+        self._trials.append(trial)
+        return policy, problem
+
+    def _elapsed_s(self) -> float:
+        return time.monotonic() - self._start_s
+
+    def _show(self, step: Step, number: int) -> None:
+        state = DelayProgress(trial=number, trials=len(self._steps), step=step, elapsed_s=self._elapsed_s())
+        self._progress(state)
+
+    def _finish(self, reason: str, text: str) -> DelayOutcome:
+        delays = estimates.results(self._trials, self._plan)
+        end = End(reason=reason, trials=len(self._trials), search_s=round(self._elapsed_s(), 6), text=text)
+        warnings = [*estimates.warnings(delays), *_spoiled(self._trials)]
+        found: list[Record] = [*delays, *warnings, end]
+        for record in found:
+            self._sink(record)
+        return DelayOutcome(delays=delays, trials=self._trials, warnings=warnings, end=end)
+
+
+def _check(output: TrialOutput, where: str) -> None:
+    """Refuse a trial that says nothing of the delay.
+
+    Raises
+    ------
+    TrialFailedError
+        Naming what is missing.
+    """
+    try:
+        observed = observe(output.directions, where=where)
+    except RecordError as error:
+        raise TrialFailedError(str(error)) from error
+    if ALL not in observed:
+        message = f"no direction has a delay; {output.lost} of {output.sent} frames were lost"
+        raise TrialFailedError(message)
+
+
+def _without_histograms(reply: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the reply to a trial that is not counted without what makes it long."""
+    directions = reply.get("directions")
+    if not isinstance(directions, list):
+        return dict(reply)
+    kept = [
+        {key: value for key, value in direction.items() if key != "delay"} if isinstance(direction, dict) else direction
+        for direction in directions
+    ]
+    return {**reply, "directions": kept}
+
+
+def _spoiled(trials: Sequence[Trial]) -> list[Warning]:
+    spoiled = sum(trial.invalid not in (None, WARM_UP) for trial in trials)
+    if not spoiled:
+        return []
+    return [Warning(code="invalid-trials", text=f"{spoiled} of {len(trials)} trials were invalid and not counted")]

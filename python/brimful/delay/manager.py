@@ -1,0 +1,262 @@
+"""Sets a delay run up: loads, paths, the record; begins it or goes on with it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from brimful import __version__, units
+from brimful.delay.estimates import DEVICE, WIRE
+from brimful.delay.loop import DelayLoop, DelayOutcome, DelayProgress, Policies
+from brimful.errors import UsageError
+from brimful.measurers.base import Description, Measurer
+from brimful.records import SCHEMA, DelayPlan, Record, RecordWriter, Run, RunFile, Trial, Warning, read_run
+from brimful.run_loop import FailurePolicy
+from brimful.runs import RECORD_NAME, find_run, fingerprint, host_facts, new_run_directory, now
+
+SUBJECT = "delay"
+_SAME_LOAD = 1e-3
+"""Loads that differ by no more, as a share, are the same one."""
+
+
+class DelayRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user asked for; loads still as text, because some need the measurer."""
+
+    measurer: str
+    loads: list[str] = []
+    of_run: str | None = None
+    """Path of a run that found the throughput which shares are of."""
+    shares: list[str] = []
+    goal: str | None = None
+    wire: str | None = None
+    """A measurer or the path of a run; null: the total alone is stated."""
+    rounds: int = 10
+    trial_s: float = 1.0
+    warm_up_s: float = 0.0
+    on_invalid: str = "retry:10"
+    on_error: str = "fail"
+    traffic: dict[str, Any] = {}
+    labels: dict[str, str] = {}
+
+    def fingerprint(self) -> str:
+        """Digest what makes two runs the same; what may change when a run is resumed is left out."""
+        changeable = {"on_invalid", "on_error", "labels"}
+        facts = msgspec.to_builtins(self)
+        return fingerprint(subject=SUBJECT, **{key: value for key, value in facts.items() if key not in changeable})
+
+
+class DelayRun(msgspec.Struct, frozen=True):
+    """A run that ended, and where its record is."""
+
+    path: Path
+    outcome: DelayOutcome
+
+
+def run_delay(
+    request: DelayRequest,
+    measurers: Mapping[str, Measurer],
+    *,
+    out: Path | None = None,
+    resume: bool = False,
+    progress: Callable[[Run, DelayProgress], None] = lambda run, progress: None,
+    note: Callable[[str], None] = lambda text: None,
+) -> DelayRun:
+    """Measure the delay, or go on with a run that was interrupted, every trial on disk before the next begins.
+
+    Parameters
+    ----------
+    request
+        What to measure.
+    measurers
+        By path: ``device``, and ``wire`` where there is a bare wire to measure beside it.
+    out, resume
+        Where the record is, and whether to go on with it.
+    progress, note
+        Are told where the run stands, and what to say once.
+
+    Raises
+    ------
+    UsageError
+        When the request cannot be carried out; nothing has been measured then.
+    """
+    saved = find_run(out, request.fingerprint()) if resume else None
+    if resume and saved is None:
+        note("nothing to resume: no run of these options yet, so this is its first")
+    if saved is not None and saved.ends and saved.ends[-1].reason == "done":
+        note(f"{saved.path}: this run is complete; its result is shown again")
+        outcome = DelayOutcome(delays=saved.delays, trials=saved.trials, warnings=saved.warnings, end=saved.ends[-1])
+        return DelayRun(saved.path, outcome)
+    policies = _policies(request)
+    run, begun = _begin(request, measurers) if saved is None else (saved.run, list[Warning]())
+    plan = run.delay
+    if plan is None:
+        message = f"{out}: the run there is of no delay"
+        raise UsageError(message)
+    stored = [] if plan.wire_run is None or saved is not None else _stored_wire(request, plan)
+    path = saved.path if saved is not None else new_run_directory(out) / RECORD_NAME
+    with RecordWriter(path) as writer:
+        if saved is None:
+            head: list[Record] = [run, *begun, *stored]
+            for record in head:
+                writer.write(record)
+        loop = DelayLoop(plan, measurers, policies, sink=writer.write, progress=lambda state: progress(run, state))
+        loop.resume(stored if saved is None else saved.trials)
+        if saved is not None:
+            note(f"{path}: going on after {len(saved.trials)} saved trials")
+        outcome = loop.run()
+    return DelayRun(path, outcome)
+
+
+def _policies(request: DelayRequest) -> Policies:
+    policies = Policies(FailurePolicy.parse(request.on_invalid), FailurePolicy.parse(request.on_error))
+    if policies.on_invalid.count_as_loss or policies.on_error.count_as_loss:
+        message = "policy 'loss': a trial without frames has no delay; use fail or retry:N"
+        raise UsageError(message)
+    return policies
+
+
+def _begin(request: DelayRequest, measurers: Mapping[str, Measurer]) -> tuple[Run, list[Warning]]:
+    description = measurers[DEVICE].describe()
+    for path, measurer in measurers.items():
+        if not measurer.describe().tells_delay:
+            spec = request.measurer if path == DEVICE else request.wire
+            message = f"measurer {spec!r} does not tell how long frames take; use lab:DEVICE or tester:PORT,PORT"
+            raise UsageError(message)
+    plan, warnings = _plan(request, description)
+    wire = measurers.get(WIRE)
+    run = Run(
+        schema=SCHEMA,
+        run_id=f"{now():%Y%m%dT%H%M%S%fZ}",
+        started=now().isoformat(timespec="seconds"),
+        tool={"name": "brimful", "version": __version__},
+        command=sys.argv,
+        host=host_facts(),
+        subject=SUBJECT,
+        measurer={"spec": request.measurer, "name": description.name, "contract": description.contract},
+        delay=plan,
+        min_load=min(plan.loads),
+        max_load=max(plan.loads),
+        load_unit=description.load_unit,
+        load_scope=description.load_scope,
+        conversion_factor=description.conversion_factor,
+        traffic=description.traffic,
+        device=description.device,
+        source={} if wire is None else {"wire": {"traffic": wire.describe().traffic, "device": wire.describe().device}},
+        warm_up_s=request.warm_up_s,
+        on_invalid=request.on_invalid,
+        on_error=request.on_error,
+        labels=request.labels,
+        fingerprint=request.fingerprint(),
+    )
+    return run, warnings
+
+
+def _plan(request: DelayRequest, description: Description) -> tuple[DelayPlan, list[Warning]]:
+    loads = [_load(text, description) for text in request.loads]
+    throughput, found, warnings = None, None, list[Warning]()
+    if request.of_run is not None:
+        file = read_run(Path(request.of_run))
+        throughput, goal, warnings = _throughput(request, file, description)
+        found = (file.run.run_id, goal)
+        loads += [_share(text) * throughput for text in request.shares]
+    if not loads:
+        message = "give the loads to measure at: --load 10kpps, or --of RUN --at 10%,50%,90%"
+        raise UsageError(message)
+    wire_run = _read_wire(request.wire) if request.wire is not None and Path(request.wire).exists() else None
+    plan = DelayPlan(
+        loads=sorted(set(loads)),
+        rounds=request.rounds,
+        trial_s=request.trial_s,
+        wire=request.wire,
+        wire_run=None if wire_run is None else wire_run.run.run_id,
+        throughput=throughput,
+        throughput_run=None if found is None else found[0],
+        throughput_goal=None if found is None else found[1],
+        warm_up_s=request.warm_up_s,
+    )
+    return plan, warnings
+
+
+def _load(text: str, description: Description) -> float:
+    size = str(description.traffic.get("frame_size"))
+    frame_size = int(size) if size.isdecimal() else None
+    return units.parse_load(text, frame_size=frame_size, max_load=description.max_load)
+
+
+def _share(text: str) -> float:
+    share = units.parse_ratio(text)
+    if share == 0:
+        message = f"--at {text!r}: nothing is sent at no load"
+        raise UsageError(message)
+    return share
+
+
+def _throughput(request: DelayRequest, file: RunFile, description: Description) -> tuple[float, str, list[Warning]]:
+    """Give the conditional throughput that a search found, of the goal that was asked for or the first that has one."""
+    where = f"--of {request.of_run}"
+    results = {result.goal: result for result in file.goal_results if result.conditional_throughput}
+    name = request.goal or next(iter(results), None)
+    if name is None or name not in results:
+        known = f"; it has {', '.join(results)}" if results else ""
+        message = f"{where}: the run has no throughput{f' of goal {name!r}' if name else ''}{known}"
+        raise UsageError(message)
+    if file.run.load_unit != description.load_unit:
+        message = f"{where}: its loads are in {file.run.load_unit}, those of the measurer in {description.load_unit}"
+        raise UsageError(message)
+    result = results[name]
+    warnings = []
+    if not result.regular:
+        text = f"the result of {name} is irregular ({result.reason}): shares of it are shares of a bound"
+        warnings.append(Warning(code="irregular-throughput", text=text))
+    differing = [
+        key
+        for key in ("frame_size", "directions", "flows", "vlan", "ip_version")
+        if file.run.traffic.get(key) != description.traffic.get(key)
+    ]
+    if differing:
+        text = f"the throughput was found with other traffic: {', '.join(differing)} differ"
+        warnings.append(Warning(code="other-traffic", text=text))
+    return result.conditional_throughput or 0.0, name, warnings
+
+
+def _read_wire(path: str) -> RunFile:
+    file = read_run(Path(path))
+    plan = file.run.delay
+    if file.run.subject != SUBJECT or plan is None or plan.wire is not None:
+        message = f"--wire {path}: not a run of brimful delay over the bare wire alone; make one with --wire none"
+        raise UsageError(message)
+    return file
+
+
+def _stored_wire(request: DelayRequest, plan: DelayPlan) -> list[Trial]:
+    """Give the trials of an earlier run over the bare wire as those of the wire of this one."""
+    file = _read_wire(request.wire or "")
+    taken: list[Trial] = []
+    for load in plan.loads:
+        near = [trial for trial in file.counted() if abs(trial.load - load) <= _SAME_LOAD * load]
+        if not near:
+            loads = ", ".join(units.format_load(other, file.run.load_unit) for other in _loads(file))
+            message = (
+                f"--wire {request.wire}: not measured at {units.format_load(load, file.run.load_unit)}, but at {loads}"
+            )
+            raise UsageError(message)
+        taken += near
+    return [
+        msgspec.structs.replace(
+            trial,
+            seq=number,
+            path=WIRE,
+            load=min(plan.loads, key=lambda load: abs(load - trial.load)),
+            start_s=0.0,
+            elapsed_s=0.0,
+        )
+        for number, trial in enumerate(taken)
+    ]
+
+
+def _loads(file: RunFile) -> Sequence[float]:
+    return file.run.delay.loads if file.run.delay is not None else []

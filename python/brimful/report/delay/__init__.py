@@ -1,0 +1,1 @@
+"""Reports on the processing delay of a device."""

@@ -1,0 +1,59 @@
+"""The report on delay for a terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from brimful.records import RunFile
+from brimful.report.delay import model
+from brimful.report.delay.model import Row
+from brimful.report.text import WIDTH, Style, plain, table
+
+
+def render(file: RunFile, *, style: Style = plain) -> str:
+    """Write the report as lines for a terminal.
+
+    Parameters
+    ----------
+    file
+        A record with the subject ``delay``.
+    style
+        How roles look; the default leaves text plain.
+    """
+    view = model.build(file)
+    run = file.run
+    head = [style(view.title, "title"), _wrap(view.outcome), style(f"run {run.run_id}, started {run.started}", "faint")]
+    blocks = ["\n".join(head)]
+    if view.results:
+        blocks += [
+            _rows(style(view.headline, "title"), ["load", "direction", *view.result_names], view.results),
+            _rows(
+                style("How long frames took, the tester's own delay included", "title"),
+                ["load", "", *view.distribution_names],
+                view.distributions,
+            ),
+        ]
+    else:
+        blocks.append("There is no result: too few trials were made.")
+    blocks += [
+        _list(style("Warnings", "title"), view.warnings),
+        _list(style("What the values mean", "title"), view.notes),
+        "\n".join([style("Set-up", "title"), table([list(row) for row in view.set_up])]),
+    ]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _rows(title: str, names: Sequence[str], rows: Sequence[Row]) -> str:
+    lines = [list(names), *([row.load, row.name, *row.cells] for row in rows)]
+    return "\n".join([title, table(lines, right=range(2, len(names)))])
+
+
+def _list(title: str, entries: Sequence[str]) -> str:
+    if not entries:
+        return ""
+    return "\n".join([title, *(_wrap(f"- {entry}", 2, 2) for entry in entries)])
+
+
+def _wrap(text: str, indent: int = 0, hang: int = 0) -> str:
+    return textwrap.fill(text, WIDTH, initial_indent=" " * indent, subsequent_indent=" " * (indent + hang))

@@ -187,7 +187,7 @@ impl<'a> Outlooker<'a> {
             } else {
                 with_stray(
                     self.curve.odds(point, plan),
-                    stray.rate * factors[stray.decay] * seconds,
+                    stray.rate * factors[stray.reach] * seconds,
                 )
             };
             // Low-loss is what neither loses too much nor is too slow.

@@ -40,6 +40,7 @@ pub(super) struct Outlooker<'a> {
     pub(super) problem: &'a Problem,
     pub(super) log: &'a TrialLog,
     pub(super) grid: &'a LoadGrid,
+    scale: &'a LoadGrid,
     curve: &'a Curve,
     /// Points of the posterior that stand for an equal share each ...
     points: Vec<Point>,
@@ -69,12 +70,19 @@ impl Opinion {
 const PLASTIC_RATIO: f64 = 0.754_877_666_246_693;
 
 impl<'a> Outlooker<'a> {
-    pub(super) fn new(problem: &'a Problem, log: &'a TrialLog, grid: &'a LoadGrid, curve: &'a Curve) -> Self {
+    pub(super) fn new(
+        problem: &'a Problem,
+        log: &'a TrialLog,
+        grid: &'a LoadGrid,
+        scale: &'a LoadGrid,
+        curve: &'a Curve,
+    ) -> Self {
         let points = representatives(curve.points());
         Self {
             problem,
             log,
             grid,
+            scale,
             curve,
             weights: vec![1.0 / points.len() as f32; points.len()],
             opinions: curve
@@ -218,7 +226,7 @@ impl<'a> Outlooker<'a> {
 
     fn trial_plan(&self, target: &Target, load: Load, seconds: f64) -> TrialPlan {
         TrialPlan {
-            position: self.grid.position(load.per_second()),
+            position: self.scale.position(load.per_second()),
             units_per_step: load.per_second() * self.grid.log_step() * seconds,
             limit: target.limit,
         }

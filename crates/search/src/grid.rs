@@ -42,6 +42,11 @@ impl LoadGrid {
         }
     }
 
+    /// How much greater positions are than on another grid of the same steps.
+    pub(crate) fn shift_from(&self, other: &Self) -> f64 {
+        self.max_position - other.max_position
+    }
+
     /// The index of max load.
     pub(crate) fn top(&self) -> i64 {
         self.steps

@@ -67,6 +67,7 @@ pub(super) struct Shape {
     onset: Onset,
     slope: f64,
     prior: f64,
+    log_step: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -143,6 +144,13 @@ impl Curve {
         };
         curve.normalise();
         curve
+    }
+
+    /// Takes over what an earlier curve knows beside its own position.
+    pub(super) fn keep_what_does_not_move(&mut self, before: Self) {
+        self.strays = before.strays;
+        self.second_opinions = before.second_opinions;
+        self.delays = before.delays;
     }
 
     /// Learns from a trial.
@@ -254,6 +262,11 @@ impl Curve {
         same.expect("every limit of a goal has its own")
     }
 
+    /// Whether this point has loss set in softly: frame by frame, every trial on its own.
+    pub(super) fn is_soft(&self, point: &Point) -> bool {
+        self.shapes[point.shape].is_soft()
+    }
+
     /// The odds that a trial is high-loss if this point is true, stray losses aside.
     pub(super) fn odds(&self, point: &Point, plan: &TrialPlan) -> f64 {
         self.shapes[point.shape].odds(plan, point.position)
@@ -261,11 +274,23 @@ impl Curve {
 }
 
 impl Shape {
+    fn is_soft(&self) -> bool {
+        matches!(self.onset, Onset::Soft(_))
+    }
+
     /// Steps of overload of a load `distance` above the position.
     fn overload(&self, distance: f64) -> f64 {
         match self.onset {
             Onset::Jitter(_) => self.slope * distance.max(0.0),
-            Onset::Soft(softness) => self.slope * softness * softplus(distance / softness),
+            Onset::Soft(softness) => {
+                // Loss falls off with the load itself below the position, not with its logarithm.
+                let linear = if distance < 0.0 {
+                    distance / (1.0 - 0.5 * self.log_step * distance)
+                } else {
+                    distance
+                };
+                self.slope * softness * softplus(linear / softness)
+            }
         }
     }
 
@@ -381,6 +406,7 @@ fn shapes(log_step: f64) -> Vec<Shape> {
             onset,
             slope,
             prior: share * part,
+            log_step,
         }));
     }
     shapes

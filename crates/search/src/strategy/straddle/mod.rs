@@ -5,6 +5,7 @@ mod bracket;
 mod curve;
 mod delay;
 mod guard;
+mod locate;
 mod plan;
 mod prospect;
 mod second_opinion;
@@ -13,12 +14,13 @@ mod target;
 mod threshold;
 mod verdict_odds;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use brimful_trial::{Load, Nanoseconds, TrialInput, TrialResult};
 
 use self::curve::{Curve, Limit, Observation};
 use self::guard::Watch;
+use self::locate::SMALL_OVERLOAD;
 use self::prospect::Outlooker;
 use self::target::Target;
 use crate::grid::LoadGrid;
@@ -35,9 +37,16 @@ const MARGIN: f64 = 40.0;
 /// Belief that a hint is right, and how far off in steps it then is.
 const HINT_SHARE: f64 = 0.8;
 const HINT_STEPS: f64 = 3.0;
+/// How far the grid may be from where the capacity wants it, in steps.
+const ALIGNED: f64 = 0.15;
+/// A multiple of what was lost before at the same load that is no repetition: capacity has moved.
+const NEWS: f64 = 4.0;
 
 pub(crate) struct Straddle {
+    /// The loads to choose from ...
     grid: LoadGrid,
+    /// ... and the scale that the curve is drawn to.
+    scale: LoadGrid,
     targets: Vec<Target>,
     /// One for each goal.
     watches: Vec<Watch>,
@@ -46,9 +55,13 @@ pub(crate) struct Straddle {
     /// Delay limits of the goals, ascending.
     delay_limits: Vec<Nanoseconds>,
     seen: Vec<Observation>,
-    /// Loads that lost something.
-    lossy: BTreeSet<Load>,
+    /// Whether a single high-loss trial makes an upper bound for some goal.
+    has_strict: bool,
+    /// Loads that lost something, with the largest overload.
+    lossy: BTreeMap<Load, f64>,
     curve: Option<Curve>,
+    /// Trials from here on tell where the capacity is: it has dropped since those before.
+    since: usize,
     /// How many trials the curve was last drawn anew from.
     drawn_at: usize,
     overhead: f64,
@@ -65,18 +78,22 @@ impl Straddle {
         let grid = LoadGrid::new(problem.min_load(), problem.max_load(), narrowest);
         let mut straddle = Self {
             grid,
+            scale: grid,
             targets: Vec::new(),
             watches: vec![Watch::default(); problem.goals().len()],
             limits: Vec::new(),
             delay_limits: delay_limits(problem),
             seen: Vec::new(),
-            lossy: BTreeSet::new(),
+            has_strict: false,
+            lossy: BTreeMap::new(),
             curve: None,
+            since: 0,
             drawn_at: 0,
             overhead: 0.0,
             remaining: None,
         };
         straddle.aim(problem);
+        straddle.has_strict = straddle.targets.iter().any(|target| target.is_strict);
         straddle.limits = limits(&straddle.targets);
         if let Some(hint) = problem.hint() {
             straddle.draw_curve(problem, grid.position(hint.per_second()));
@@ -96,13 +113,13 @@ impl Straddle {
 
     /// Draws the curve anew, in most detail around a position.
     fn draw_curve(&mut self, problem: &Problem, around: f64) {
-        let top = self.grid.top() as f64;
+        let top = self.scale.top() as f64;
         let range = (-MARGIN, top + MARGIN);
         let even = 1.0 / (range.1 - range.0);
-        let hint = problem.hint().map(|hint| self.grid.position(hint.per_second()));
+        let hint = problem.hint().map(|hint| self.scale.position(hint.per_second()));
         let centre = (around * 4.0).round() / 4.0;
         let mut curve = Curve::new(
-            self.grid.log_step(),
+            self.scale.log_step(),
             centre,
             range,
             (&self.limits, &self.delay_limits),
@@ -115,8 +132,11 @@ impl Straddle {
                 }
             },
         );
-        for seen in &self.seen {
+        for seen in &self.seen[self.since..] {
             curve.observe(seen);
+        }
+        if let Some(before) = self.curve.take().filter(|_| self.since > 0) {
+            curve.keep_what_does_not_move(before);
         }
         self.curve = Some(curve);
         self.drawn_at = self.seen.len();
@@ -125,12 +145,19 @@ impl Straddle {
     /// Lays the grid so that a capacity comes between two loads, then draws the curve around it.
     fn align(&mut self, problem: &Problem, capacity: f64) {
         let upper = capacity + SPARE_ABOVE;
-        let shift = upper.ceil() - upper;
-        self.grid = self.grid.shifted(shift);
-        for seen in &mut self.seen {
-            seen.position += shift;
-        }
-        self.draw_curve(problem, capacity + shift);
+        self.grid = self.scale.shifted(upper.ceil() - upper);
+        self.draw_curve(problem, capacity);
+    }
+
+    /// Whether a capacity is about where the grid wants it.
+    fn is_aligned(&self, capacity: f64) -> bool {
+        let upper = capacity + SPARE_ABOVE + self.grid.shift_from(&self.scale);
+        (upper - upper.round()).abs() < ALIGNED
+    }
+
+    /// The index of the first load at or above a position of the curve.
+    fn index_above(&self, position: f64) -> i64 {
+        (position + self.grid.shift_from(&self.scale)).ceil() as i64
     }
 
     fn follow(&mut self, problem: &Problem, seen: Observation) {
@@ -144,13 +171,41 @@ impl Straddle {
             self.draw_curve(problem, seen.position);
             return;
         }
+        if let Some(capacity) = self.steep_knee().filter(|&capacity| !self.is_aligned(capacity)) {
+            self.align(problem, capacity);
+            return;
+        }
+        if let Some(between) = self.middle() {
+            self.draw_curve(problem, between);
+            return;
+        }
         let Some(curve) = &mut self.curve else { return };
         curve.observe(&seen);
+        if let Some(capacity) = locate::dropped(&self.seen[self.since..]) {
+            self.since = self.seen.len() - 2;
+            self.draw_curve(problem, capacity);
+            return;
+        }
+        let Some(curve) = &self.curve else { return };
         let is_due = self.seen.len() >= self.drawn_at + self.seen.len() / REDRAW_SHARE;
         if is_due && curve.is_off_centre() {
             let around = curve.median();
             self.draw_curve(problem, around);
         }
+    }
+
+    /// The knee of a steep system; refined only where one trial makes an upper bound, as trials above the knee are
+    /// worth nothing otherwise once the grid moves, and where goals with and without loss may share their loads.
+    fn steep_knee(&self) -> Option<f64> {
+        locate::steep_knee(
+            &self.seen,
+            self.scale.log_step(),
+            self.has_strict && self.limits.len() > 1,
+        )
+    }
+
+    fn middle(&self) -> Option<f64> {
+        locate::middle(&self.seen, self.scale.log_step())
     }
 
     fn observation(&mut self, result: &TrialResult) -> Observation {
@@ -163,15 +218,26 @@ impl Straddle {
         } else {
             (counts.loss_ratio().as_f64(), intended)
         };
-        let overload = -(1.0 - ratio.min(NEARLY_ALL)).ln() / self.grid.log_step();
+        let overload = -(1.0 - ratio.min(NEARLY_ALL)).ln() / self.scale.log_step();
         Observation {
-            position: self.grid.position(load),
-            units_per_step: load * self.grid.log_step() * duration,
+            position: self.scale.position(load),
+            units_per_step: load * self.scale.log_step() * duration,
             duration,
             overload,
-            is_repeated: overload > 0.0 && !self.lossy.insert(result.input.load),
+            is_repeated: self.is_repeated(result.input.load, overload),
             output: result.output,
         }
+    }
+
+    /// Whether an earlier trial at the load lost about as much or more.
+    fn is_repeated(&mut self, load: Load, overload: f64) -> bool {
+        if overload <= 0.0 {
+            return false;
+        }
+        let most = self.lossy.entry(load).or_insert(0.0);
+        let is_repeated = overload <= NEWS * *most;
+        *most = most.max(overload);
+        is_repeated
     }
 
     /// Whether a trial was too slow for one of the goals.
@@ -279,9 +345,6 @@ impl Strategy for Straddle {
     }
 }
 
-/// Steps of overload from which capacity can be told to a step.
-const SMALL_OVERLOAD: f64 = 1.5;
-
 /// A change of the overhead by more than this share of a trial is taken up.
 const OVERHEAD_CHANGE: f64 = 0.05;
 
@@ -302,7 +365,7 @@ impl Straddle {
                 duration: open.iter().map(|target| target.duration).max()?,
             });
         };
-        let outlooker = Outlooker::new(problem, log, &self.grid, curve);
+        let outlooker = Outlooker::new(problem, log, &self.grid, &self.scale, curve);
         let Some(choice) = plan::choose(&outlooker, open, &self.watches) else {
             return guard::last_resort(problem, open.first()?);
         };
@@ -319,21 +382,22 @@ impl Straddle {
     }
 
     /// The first trials take the hint for right, and the system for a sharp one, which loses what is above its
-    /// capacity: the load just above capacity serves most goals, the one just below shows whether it is true. While
-    /// nothing is lost or too slow, the largest load tells most.
+    /// capacity: the load just above capacity serves most goals, the one just below shows whether it is true. If the
+    /// load there is clean, the system is a steep one, of which a second loss tells the knee. While nothing is lost or
+    /// too slow, the largest load tells most.
     fn opening(&self, problem: &Problem) -> Option<Load> {
-        let hint = problem.hint().map(|hint| self.grid.position(hint.per_second()));
+        let hint = problem.hint().map(|hint| self.scale.position(hint.per_second()));
         let index = match (self.seen.as_slice(), hint) {
-            ([], Some(hint)) => hint.ceil(),
-            ([_], Some(hint)) if self.is_unbounded() => hint.ceil() + HINT_STEPS,
-            ([only], _) if only.overload > 0.0 => (only.position - only.overload).ceil(),
+            ([], Some(hint)) => self.index_above(hint),
+            ([_], Some(hint)) if self.is_unbounded() => self.index_above(hint + HINT_STEPS),
+            ([only], _) if only.overload > 0.0 => self.index_above(only.position - only.overload),
             ([_, second], _) if second.overload > 0.0 && second.overload < SMALL_OVERLOAD => {
-                let capacity = (second.position - second.overload).floor();
-                capacity.min((second.position - 1.0).ceil())
+                let capacity = self.index_above(second.position - second.overload) - 1;
+                capacity.min(self.index_above(second.position - 1.0))
             }
-            _ if self.is_unbounded() => self.grid.top() as f64,
-            _ => return None,
+            _ if self.is_unbounded() => self.grid.top(),
+            _ => self.index_above(self.steep_knee().or_else(|| self.middle())?),
         };
-        Some(self.grid.load(index as i64))
+        Some(self.grid.load(index))
     }
 }

@@ -40,6 +40,7 @@ pub(super) struct Outlooker<'a> {
     pub(super) problem: &'a Problem,
     pub(super) log: &'a TrialLog,
     pub(super) grid: &'a LoadGrid,
+    scale: &'a LoadGrid,
     curve: &'a Curve,
     /// Points of the posterior that stand for an equal share each ...
     points: Vec<Point>,
@@ -69,12 +70,19 @@ impl Opinion {
 const PLASTIC_RATIO: f64 = 0.754_877_666_246_693;
 
 impl<'a> Outlooker<'a> {
-    pub(super) fn new(problem: &'a Problem, log: &'a TrialLog, grid: &'a LoadGrid, curve: &'a Curve) -> Self {
+    pub(super) fn new(
+        problem: &'a Problem,
+        log: &'a TrialLog,
+        grid: &'a LoadGrid,
+        scale: &'a LoadGrid,
+        curve: &'a Curve,
+    ) -> Self {
         let points = representatives(curve.points());
         Self {
             problem,
             log,
             grid,
+            scale,
             curve,
             weights: vec![1.0 / points.len() as f32; points.len()],
             opinions: curve
@@ -116,8 +124,8 @@ impl<'a> Outlooker<'a> {
             begins_short: false,
         };
         let mut full = 0.0;
-        for odds in self.odds(target, &plan, target.duration_s) {
-            let Outlook { lower, trials } = outlooks[bin_of_odds(odds * target.shared_weather)];
+        for (odds, weather) in self.odds(target, &plan, target.duration_s) {
+            let Outlook { lower, trials } = outlooks[bin_of_odds(odds * weather)];
             let mut cost = target.cost;
             if stops {
                 let failing = (STOPPED_SECONDS + target.duration_s / (2.0 + odds)).min(target.cost);
@@ -148,7 +156,7 @@ impl<'a> Outlooker<'a> {
         let seconds: Vec<f32> = self
             .odds(target, &plan, short_s)
             .zip(&prospect.seconds)
-            .map(|(odds, &full)| {
+            .map(|((odds, _), &full)| {
                 let seconds = cost + f64::from(full) / (1.0 + odds);
                 with_short += seconds;
                 seconds as f32
@@ -166,13 +174,19 @@ impl<'a> Outlooker<'a> {
         let outlooks = target.odds.fresh();
         let odds = self.odds(target, &plan, target.duration_s);
         let sum: f64 = odds
-            .map(|odds| outlooks[bin_of_odds(odds * target.shared_weather)].lower)
+            .map(|(odds, weather)| outlooks[bin_of_odds(odds * weather)].lower)
             .sum();
         sum / self.points.len() as f64
     }
 
-    /// Odds that a trial is high-loss, by point if it is true; some stand for the threshold instead, as far as it is believed.
-    fn odds<'b>(&'b self, target: &Target, plan: &'b TrialPlan, seconds: f64) -> impl Iterator<Item = f64> + use<'b> {
+    /// Odds that a trial is high-loss, by point if it is true, and what to multiply them with when all trials of a
+    /// lower bound are to be low-loss; some stand for the threshold instead, as far as it is believed.
+    fn odds<'b>(
+        &'b self,
+        target: &Target,
+        plan: &'b TrialPlan,
+        seconds: f64,
+    ) -> impl Iterator<Item = (f64, f64)> + use<'b> {
         let same = self
             .opinions
             .iter()
@@ -181,19 +195,27 @@ impl<'a> Outlooker<'a> {
         let factors = self.curve.stray(plan.limit).factors(plan.position);
         let slow = target.delay_limit.map(|limit| self.delays_at(limit));
         let points = self.points.iter().zip(&opinion.strays).zip(&opinion.thresholds);
+        let (shared_weather, is_lossless) = (target.shared_weather, target.limit <= 0.0);
         points.enumerate().map(move |(index, ((point, stray), threshold))| {
-            let lossy = if opinion.prefers_threshold(index) {
-                threshold.odds(plan.position)
+            let (lossy, is_soft) = if opinion.prefers_threshold(index) {
+                (threshold.odds(plan.position), false)
             } else {
-                with_stray(
-                    self.curve.odds(point, plan),
-                    stray.rate * factors[stray.decay] * seconds,
+                let stray = stray.rate * factors[stray.reach] * seconds;
+                (
+                    with_stray(self.curve.odds(point, plan), stray),
+                    self.curve.is_soft(point),
                 )
             };
-            // Low-loss is what neither loses too much nor is too slow.
-            slow.map_or(lossy, |slow| {
-                (1.0 + lossy) * (1.0 + slow[index].odds(plan.position)) - 1.0
-            })
+            match slow {
+                // Where loss sets in softly single units are lost by chance, which no two trials share.
+                None if is_lossless && is_soft => (lossy, 1.0),
+                None => (lossy, shared_weather),
+                // Low-loss is what neither loses too much nor is too slow.
+                Some(slow) => {
+                    let odds = (1.0 + lossy) * (1.0 + slow[index].odds(plan.position)) - 1.0;
+                    (odds, shared_weather)
+                }
+            }
         })
     }
 
@@ -204,7 +226,7 @@ impl<'a> Outlooker<'a> {
 
     fn trial_plan(&self, target: &Target, load: Load, seconds: f64) -> TrialPlan {
         TrialPlan {
-            position: self.grid.position(load.per_second()),
+            position: self.scale.position(load.per_second()),
             units_per_step: load.per_second() * self.grid.log_step() * seconds,
             limit: target.limit,
         }

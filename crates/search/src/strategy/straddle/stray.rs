@@ -4,16 +4,18 @@
 use super::curve::Observation;
 
 /// Events a second at the lowest load that lost something.
-const RATES: [f64; 6] = [0.0005, 0.003, 0.012, 0.04, 0.15, 0.6];
-const RATE_PRIOR: [f64; 6] = [0.57, 0.19, 0.12, 0.09, 0.05, 0.04];
-/// Share of the load over which events get rarer by a factor of e; the last is never.
-const DECAYS: [f64; 5] = [0.012, 0.025, 0.05, 0.12, f64::INFINITY];
+const RATES: [f64; 9] = [0.0005, 0.004, 0.012, 0.025, 0.05, 0.1, 0.2, 0.45, 1.0];
+const RATE_PRIOR: [f64; 9] = [0.55, 0.17, 0.09, 0.05, 0.04, 0.03, 0.025, 0.025, 0.02];
+/// Share of the load below that one over which events thin out to none; the last is never. Onsets far below are the
+/// likelier ones: what thins out fast is the curve's own business.
+const REACHES: [f64; 5] = [0.015, 0.04, 0.1, 0.3, f64::INFINITY];
+const REACH_PRIOR: [f64; 5] = [0.1, 0.2, 0.25, 0.25, 0.2];
 
 #[derive(Clone, Copy, Debug)]
 struct Hypothesis {
     rate: f64,
     /// 1 / steps.
-    decay: f64,
+    inverse_reach: f64,
     weight: f64,
 }
 
@@ -21,8 +23,8 @@ struct Hypothesis {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Drawn {
     pub(super) rate: f64,
-    /// Which of the decays.
-    pub(super) decay: usize,
+    /// Which of the reaches.
+    pub(super) reach: usize,
 }
 
 /// Spreads any number of points evenly over 0 to 1 in an order without pattern.
@@ -72,7 +74,7 @@ impl Stray {
 
     /// Events a second, by hypothesis drawn, at a position: the drawing is even and the same for every position.
     pub(super) fn draw(&self, count: usize) -> Vec<Drawn> {
-        let mut drawn = vec![Drawn { rate: 0.0, decay: 0 }; count];
+        let mut drawn = vec![Drawn { rate: 0.0, reach: 0 }; count];
         let mut order: Vec<(f64, usize)> = (0..count)
             .map(|index| ((0.5 + index as f64 * GOLDEN_RATIO).fract(), index))
             .collect();
@@ -85,16 +87,16 @@ impl Stray {
             }
             drawn[index] = Drawn {
                 rate: self.hypotheses[hypothesis].rate,
-                decay: hypothesis % DECAYS.len(),
+                reach: hypothesis % REACHES.len(),
             };
         }
         drawn
     }
 
-    /// What to multiply drawn rates with at a position, by their decay.
-    pub(super) fn factors(&self, position: f64) -> [f64; DECAYS.len()] {
+    /// What to multiply drawn rates with at a position, by their reach.
+    pub(super) fn factors(&self, position: f64) -> [f64; REACHES.len()] {
         let below = (position - self.anchor).min(0.0) * self.log_step;
-        DECAYS.map(|decay| (below / decay).exp())
+        REACHES.map(|reach| (1.0 + below / reach).max(0.0))
     }
 
     /// Learns from a trial whose loss, if any, overload explains with density `explained`, and a stray event with
@@ -148,7 +150,7 @@ impl Stray {
 impl Hypothesis {
     /// Events expected in a trial.
     fn mean(&self, anchor: f64, position: f64, duration: f64) -> f64 {
-        self.rate * ((position - anchor).min(0.0) * self.decay).exp() * duration
+        self.rate * (1.0 + (position - anchor).min(0.0) * self.inverse_reach).max(0.0) * duration
     }
 
     fn share(&self, anchor: f64, position: f64, duration: f64) -> f64 {
@@ -157,13 +159,15 @@ impl Hypothesis {
 }
 
 fn hypotheses(log_step: f64) -> Vec<Hypothesis> {
-    let mut hypotheses = Vec::with_capacity(RATES.len() * DECAYS.len());
+    let mut hypotheses = Vec::with_capacity(RATES.len() * REACHES.len());
     for (rate, share) in RATES.into_iter().zip(RATE_PRIOR) {
-        hypotheses.extend(DECAYS.map(|decay| Hypothesis {
-            rate,
-            decay: log_step / decay,
-            weight: share / DECAYS.len() as f64,
-        }));
+        for (reach, part) in REACHES.into_iter().zip(REACH_PRIOR) {
+            hypotheses.push(Hypothesis {
+                rate,
+                inverse_reach: log_step / reach,
+                weight: share * part,
+            });
+        }
     }
     hypotheses
 }

@@ -1,0 +1,152 @@
+//! Where the capacity is, from a few amounts lost: before the curve knows, and once it is no longer where the curve
+//! has it.
+
+use super::curve::Observation;
+
+/// A steep knee is looked for in so many trials at most.
+const LOCATING_TRIALS: usize = 20;
+/// The line through two losses needs them this far apart, in steps.
+const FAR_STEPS: f64 = 2.0;
+/// More lost for each unit of load than this is more than overload explains.
+const STEEP: f64 = 1.1;
+/// Steps of overload from which capacity can be told to a step.
+pub(super) const SMALL_OVERLOAD: f64 = 1.5;
+/// Between loads this far apart, in steps, the middle is as good as what the curve says of the first few losses.
+const WIDE_GAP: f64 = 8.0;
+/// Steps that capacity has to drop by to be believed at once, and within which two trials have to agree on it.
+const DROP: f64 = 2.0;
+/// Steps of overload that do not contradict that the capacity was above.
+const SLIGHT: f64 = 0.1;
+
+/// Where loss begins on a system that forwards less the more it is overloaded: the first loss tells too low a
+/// capacity of it. The losses in units a second of the lowest lossy load and of one farther up are on a line, whose
+/// root is near; trials there tell it again, and are averaged if `refine` is set. `None` where the line is no steeper
+/// than overload explains, or contradicts a clean trial.
+pub(super) fn steep_knee(seen: &[Observation], log_step: f64, refine: bool) -> Option<f64> {
+    if seen.len() > LOCATING_TRIALS {
+        return None;
+    }
+    let lossy = seen.iter().filter(|seen| seen.overload > 0.0);
+    let clean = seen.iter().filter(|seen| seen.overload <= 0.0);
+    let highest_clean = clean.clone().map(|seen| seen.position).reduce(f64::max)?;
+    let near = lossy.clone().min_by(|a, b| a.position.total_cmp(&b.position))?;
+    let farther = lossy.clone().filter(|seen| seen.position > near.position + FAR_STEPS);
+    let far = farther.min_by(|a, b| a.position.total_cmp(&b.position))?;
+    // Loads and losses as shares of the near load.
+    let far_load = ((far.position - near.position) * log_step).exp();
+    let lost = |seen: &Observation| 1.0 - (-seen.overload * log_step).exp();
+    let slope = (far_load * lost(far) - lost(near)) / (far_load - 1.0);
+    let capacity = 1.0 - lost(near) / slope;
+    if slope < STEEP || capacity <= 0.0 {
+        return None;
+    }
+    let close = lossy.filter(|seen| seen.overload < SMALL_OVERLOAD);
+    let mut told: Vec<f64> = close.map(|seen| seen.position - seen.overload / slope).collect();
+    if told.is_empty() {
+        let position = near.position + capacity.ln() / log_step;
+        return (position > highest_clean).then_some(position);
+    }
+    let mean = |told: &[f64]| told.iter().sum::<f64>() / told.len() as f64;
+    let capacity = mean(&told);
+    // Capacity was at least there.
+    told.extend(clean.map(|seen| seen.position).filter(|&position| position > capacity));
+    refine.then(|| mean(&told))
+}
+
+/// The middle between the lowest lossy load and the highest clean one, as long as the loss tells a capacity that the
+/// clean one is above: it says nothing of where between them loss begins.
+pub(super) fn middle(seen: &[Observation], log_step: f64) -> Option<f64> {
+    let lossy = seen.iter().filter(|seen| seen.overload > 0.0);
+    let clean = seen.iter().filter(|seen| seen.overload <= 0.0);
+    let above = lossy.min_by(|a, b| a.position.total_cmp(&b.position))?;
+    let below = clean.map(|seen| seen.position).reduce(f64::max)?;
+    let gap = above.position - below;
+    let is_open = seen.len() <= LOCATING_TRIALS && gap > WIDE_GAP && above.overload >= gap;
+    is_open.then(|| below + f64::midpoint((gap * log_step).exp(), 1.0).ln() / log_step)
+}
+
+/// The capacity that the last two trials agree on, if it is well below them and a load as high lost nothing before.
+pub(super) fn dropped(seen: &[Observation]) -> Option<f64> {
+    let [earlier @ .., before, last] = seen else {
+        return None;
+    };
+    let capacity = |seen: &Observation| seen.position - seen.overload;
+    let highest = capacity(before).max(capacity(last));
+    let lowest = capacity(before).min(capacity(last));
+    let is_drop = before.overload.min(last.overload) > DROP
+        && highest - lowest < DROP
+        && earlier
+            .iter()
+            .any(|seen| seen.overload < SLIGHT && seen.position >= before.position.min(last.position));
+    is_drop.then_some(lowest)
+}
+
+#[cfg(test)]
+mod tests {
+    use brimful_trial::{Counts, TrialOutput};
+
+    use super::*;
+
+    const LOG_STEP: f64 = 0.005;
+
+    /// A trial at a load of a system of capacity 1 that loses `slope` units for each above it.
+    fn seen(load: f64, slope: f64) -> Observation {
+        let lost = (slope * (load - 1.0) / load).max(0.0);
+        Observation {
+            position: load.ln() / LOG_STEP,
+            units_per_step: 1e4,
+            duration: 1.0,
+            overload: -(1.0 - lost).ln() / LOG_STEP,
+            is_repeated: false,
+            output: TrialOutput {
+                counts: Counts::new(1, 1, 0).unwrap(),
+                effective_duration: None,
+                delay_p99: None,
+                stopped_early: false,
+            },
+        }
+    }
+
+    #[test]
+    fn a_steep_knee_is_found_from_two_losses_and_told_again_near_it() {
+        let far_away = [seen(1.5, 1.5), seen(0.75, 1.5), seen(1.12, 1.5)];
+        let knee = steep_knee(&far_away, LOG_STEP, false).unwrap();
+        assert!(knee.abs() < 1e-6, "{knee}");
+        let with_close = [&far_away[..], &[seen(1.002, 1.5)]].concat();
+        let knee = steep_knee(&with_close, LOG_STEP, true).unwrap();
+        assert!(knee.abs() < 0.01, "{knee}");
+        assert_eq!(steep_knee(&with_close, LOG_STEP, false), None);
+    }
+
+    #[test]
+    fn loss_that_overload_explains_is_no_steep_knee() {
+        let trials = [seen(1.5, 1.0), seen(0.75, 1.0), seen(1.12, 1.0)];
+        assert_eq!(steep_knee(&trials, LOG_STEP, true), None);
+    }
+
+    #[test]
+    fn the_middle_of_the_loads_is_next_where_loss_tells_too_low_a_capacity() {
+        let (above, below) = (seen(1.4, 2.0), seen(0.8, 2.0));
+        let next = middle(&[above, below], LOG_STEP).unwrap();
+        assert!((next - seen(1.1, 1.0).position).abs() < 1e-9);
+        assert_eq!(middle(&[seen(1.4, 1.0), seen(0.8, 1.0)], LOG_STEP), None);
+    }
+
+    #[test]
+    fn two_trials_that_agree_make_a_drop_and_one_does_not() {
+        let lost = |load: f64, capacity: f64| {
+            let steps = seen(load, 1.0).position - seen(capacity, 1.0).position;
+            Observation {
+                overload: steps,
+                ..seen(load, 1.0)
+            }
+        };
+        let before = seen(0.999, 1.0);
+        let (first, second) = (lost(0.999, 0.94), lost(0.99, 0.941));
+        let capacity = dropped(&[before, first, second]).unwrap();
+        assert!((capacity - 0.94_f64.ln() / LOG_STEP).abs() < 1e-9);
+        assert_eq!(dropped(&[before, first]), None);
+        assert_eq!(dropped(&[before, first, lost(0.99, 0.9)]), None);
+        assert_eq!(dropped(&[seen(0.93, 1.0), first, second]), None);
+    }
+}

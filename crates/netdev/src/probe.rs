@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(attempts.len(), BackEnd::ALL.len());
         for attempt in attempts {
             match attempt.back_end {
-                BackEnd::Packet => {}
+                BackEnd::Packet(_) => {}
                 BackEnd::Xdp(_) => assert!(attempt.obstacle.is_some_and(|text| text.contains("not tried"))),
                 BackEnd::Tap => assert!(attempt.obstacle.is_some()),
             }

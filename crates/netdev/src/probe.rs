@@ -56,7 +56,7 @@ pub fn try_back_ends(name: &str, care: Care) -> Findings {
         }
         let is_fit = match back_end {
             BackEnd::Tap => Ok(()),
-            BackEnd::Packet | BackEnd::Xdp(_) => interface.check_up(),
+            BackEnd::Packet(_) | BackEnd::Xdp(_) => interface.check_up(),
         };
         let opened = is_fit.and_then(|()| back_end.open(name, PacketPortOptions::new(FRAME_LEN)));
         opened.err().map(|error| error.to_string())

@@ -28,7 +28,7 @@ def measure(lab, *arguments, load=2000.0):
         measurer.close()
 
 
-@pytest.mark.parametrize("back_end", ["packet", "xdp-native", "xdp-generic"])
+@pytest.mark.parametrize("back_end", ["packet", "packet-blocks", "xdp-native", "xdp-generic"])
 def test_every_frame_crosses_a_wire(own_interfaces, back_end):
     with open_lab("wire") as lab:
         traffic, trial = measure(lab, f"--back-end={back_end}")

@@ -40,7 +40,7 @@ pub use interface::link_speed;
 pub use loopback::loopback;
 pub use memory::{MemoryPort, MemoryReceiver, MemorySender, memory_wire};
 pub use open::BackEnd;
-pub use packet::{PacketPort, PacketPortOptions, PacketReceiver, PacketSender};
+pub use packet::{PacketPort, PacketPortOptions, PacketReceiver, PacketRing, PacketSender};
 pub use pcap::{Capture, CaptureError, CaptureFlaw, CaptureWriter, PcapPort, PcapReceiver, PcapSender, Replay};
 pub use port::{AnyPort, InterfaceCounters, MAX_BURST, Port, ReceiveStatistics, Receiver, SendStatistics, Sender};
 pub use probe::{Attempt, Findings, interface_names, try_back_ends};

@@ -1,13 +1,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{AnyPort, Attachment, OpenError, PacketPort, PacketPortOptions, TapPort, XdpPort};
+use crate::{AnyPort, Attachment, OpenError, PacketPort, PacketPortOptions, PacketRing, TapPort, XdpPort};
 
 /// A way into the kernel.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum BackEnd {
-    /// `AF_PACKET`: a `TPACKET_V2` receive ring and `sendmmsg`.
-    Packet,
+    /// `AF_PACKET`: a receive ring and `sendmmsg`.
+    Packet(PacketRing),
     /// `AF_XDP` in copy mode, with its program here.
     Xdp(Attachment),
     /// The program's end of a TAP.
@@ -16,8 +16,9 @@ pub enum BackEnd {
 
 impl BackEnd {
     /// All there are.
-    pub const ALL: [Self; 4] = [
-        Self::Packet,
+    pub const ALL: [Self; 5] = [
+        Self::Packet(PacketRing::Slots),
+        Self::Packet(PacketRing::Blocks),
         Self::Xdp(Attachment::Native),
         Self::Xdp(Attachment::Generic),
         Self::Tap,
@@ -26,7 +27,8 @@ impl BackEnd {
     /// Its name, as it is given and shown.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Packet => "packet",
+            Self::Packet(PacketRing::Slots) => "packet",
+            Self::Packet(PacketRing::Blocks) => "packet-blocks",
             Self::Xdp(Attachment::Native) => "xdp-native",
             Self::Xdp(Attachment::Generic) => "xdp-generic",
             Self::Tap => "tap",
@@ -39,7 +41,7 @@ impl BackEnd {
     /// When there is none, privilege is missing, or it cannot carry the frames this way.
     pub fn open(self, name: &str, options: PacketPortOptions) -> Result<AnyPort, OpenError> {
         Ok(match self {
-            Self::Packet => PacketPort::open(name, options)?.into_any(),
+            Self::Packet(ring) => PacketPort::open(name, options, ring)?.into_any(),
             Self::Xdp(attachment) => XdpPort::open(name, options, attachment)?.into_any(),
             Self::Tap => TapPort::open(name, options)?.into_any(),
         })

@@ -56,7 +56,7 @@ pub fn try_back_ends(name: &str, care: Care) -> Findings {
         }
         let is_fit = match back_end {
             BackEnd::Tap => Ok(()),
-            BackEnd::Packet | BackEnd::Xdp(_) => interface.check_up(),
+            BackEnd::Packet(_) | BackEnd::Xdp(_) => interface.check_up(),
         };
         let opened = is_fit.and_then(|()| back_end.open(name, PacketPortOptions::new(FRAME_LEN)));
         opened.err().map(|error| error.to_string())
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(attempts.len(), BackEnd::ALL.len());
         for attempt in attempts {
             match attempt.back_end {
-                BackEnd::Packet => {}
+                BackEnd::Packet(_) => {}
                 BackEnd::Xdp(_) => assert!(attempt.obstacle.is_some_and(|text| text.contains("not tried"))),
                 BackEnd::Tap => assert!(attempt.obstacle.is_some()),
             }

@@ -179,13 +179,16 @@ impl Receiver for TapReceiver {
 #[cfg(not(loom))]
 mod tests {
     use std::thread;
+    use std::time::Duration;
 
     use super::*;
-    use crate::PacketPort;
+    use crate::{PacketPort, PacketRing};
 
     const FRAME_LEN: usize = 60;
     /// Set aside for experiments (IEEE 802): nobody else's frames.
     const ETHER_TYPE: [u8; 2] = [0x88, 0xb5];
+    /// How long frames may take at most; they are there within one or two.
+    const PATIENCE_MS: usize = 2000;
 
     /// Runs in a thread with a network namespace of its own; says why where there is none to be had.
     #[expect(clippy::print_stderr, reason = "says why a test is skipped")]
@@ -210,6 +213,10 @@ mod tests {
 
     fn options() -> PacketPortOptions {
         PacketPortOptions::new(FRAME_LEN)
+    }
+
+    fn kernel_side(ring: PacketRing) -> PacketPort {
+        PacketPort::open("tap0", options(), ring).unwrap()
     }
 
     fn send(sender: &mut impl Sender, count: usize) -> usize {
@@ -247,7 +254,7 @@ mod tests {
         in_a_namespace(|| {
             let mut tap = TapPort::open("tap0", options()).unwrap();
             assert!(tap.sender.link_is_up().unwrap());
-            let mut kernel = PacketPort::open("tap0", options()).unwrap();
+            let mut kernel = kernel_side(PacketRing::Slots);
             send(&mut tap.sender, 100);
             assert_eq!(receive(&mut kernel.receiver), (0..100).collect::<Vec<_>>());
             send(&mut kernel.sender, 50);
@@ -258,11 +265,60 @@ mod tests {
         });
     }
 
+    /// More than fit a block, so that reading goes on from one to the next, and a last one that is not full.
+    #[test]
+    fn frames_in_blocks_arrive_whole_and_in_order() {
+        const COUNT: u64 = 5000;
+        in_a_namespace(|| {
+            let mut tap = TapPort::open("tap0", options()).unwrap();
+            let mut kernel = kernel_side(PacketRing::Blocks);
+            send(&mut tap.sender, COUNT as usize);
+            let mut numbers = Vec::new();
+            for _ in 0..PATIENCE_MS {
+                numbers.extend(receive(&mut kernel.receiver));
+                if numbers.len() as u64 == COUNT {
+                    break;
+                }
+                thread::sleep(Duration::from_millis(1));
+            }
+            assert!(numbers.into_iter().eq(0..COUNT));
+            assert_eq!(kernel.receiver.statistics().unwrap().receive_dropped, 0);
+        });
+    }
+
+    #[test]
+    fn tags_that_the_kernel_takes_out_are_put_back() {
+        in_a_namespace(|| {
+            let mut tagged = [0xff; FRAME_LEN];
+            tagged[12..18].copy_from_slice(&[0x81, 0x00, 0x60, 0x07, ETHER_TYPE[0], ETHER_TYPE[1]]);
+            let mut tap = TapPort::open("tap0", options()).unwrap();
+            for ring in [PacketRing::Slots, PacketRing::Blocks] {
+                let mut kernel = kernel_side(ring);
+                tap.sender
+                    .send_burst(1, &mut |_, buffer| {
+                        buffer[..FRAME_LEN].copy_from_slice(&tagged);
+                        FRAME_LEN
+                    })
+                    .unwrap();
+                let mut arrived = Vec::new();
+                for _ in 0..PATIENCE_MS {
+                    let mut take = |frame: &[u8]| arrived.push(frame.to_vec());
+                    kernel.receiver.receive_burst(MAX_BURST, &mut take).unwrap();
+                    if !arrived.is_empty() {
+                        break;
+                    }
+                    thread::sleep(Duration::from_millis(1));
+                }
+                assert_eq!(arrived, [tagged.to_vec()], "{ring:?}");
+            }
+        });
+    }
+
     #[test]
     fn what_finds_no_room_is_counted() {
         in_a_namespace(|| {
             let mut tap = TapPort::open("tap0", options()).unwrap();
-            let mut kernel = PacketPort::open("tap0", options()).unwrap();
+            let mut kernel = kernel_side(PacketRing::Slots);
             let mut taken = 0;
             let mut refusals = 0;
             while refusals < 50 {

@@ -3,7 +3,7 @@ use serde::Serialize;
 use crate::attribution::{Account, Counted, Direction};
 use crate::receiving::ReceivingLane;
 use crate::sending::SendingLane;
-use crate::{DelayReport, PacingReport, Schedule, TrialPlan};
+use crate::{DelayReport, FlowsReport, PacingReport, Schedule, Stream, TrialPlan};
 
 /// What is known of one direction after a trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -37,6 +37,9 @@ pub struct DirectionReport {
     /// How long the frames took; nothing when none arrived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<DelayReport>,
+    /// Which flows lost frames; nothing where there is but one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flows: Option<FlowsReport>,
     /// Where the frames were counted and lost; nothing where an interface does not count.
     pub account: Option<Account>,
     /// How the sender kept its schedule.
@@ -61,9 +64,10 @@ impl Lane {
     }
 
     /// The receiving halves of a trial.
-    pub(crate) fn receiving(pairs: &[(usize, usize)], plan: &TrialPlan) -> Vec<ReceivingLane> {
-        let half = |&(_, to): &(usize, usize)| ReceivingLane::new(to, plan.frames());
-        pairs.iter().map(half).collect()
+    pub(crate) fn receiving(pairs: &[(usize, usize)], streams: &[Stream], plan: &TrialPlan) -> Vec<ReceivingLane> {
+        let half =
+            |(&(_, to), stream): (&(usize, usize), &Stream)| ReceivingLane::new(to, plan.frames(), stream.flow_turns());
+        pairs.iter().zip(streams).map(half).collect()
     }
 
     /// Puts both halves together.
@@ -113,6 +117,7 @@ impl Lane {
             damaged: receiving.damaged,
             misrouted: receiving.misrouted.iter().sum(),
             delay: receiving.delay.report(),
+            flows: receiving.flows.as_ref().map(|flows| flows.report(sending.sent())),
             account: self.account,
             pacing: sending.pacing.report(),
         }

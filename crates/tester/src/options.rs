@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use brimful_frame::{MacAddress, VlanTag};
-use brimful_netdev::{BackEnd, Care};
+use brimful_netdev::{BackEnd, Care, PacketRing};
 use brimful_tester::{
     Description, Directions, FrameSizes, IpVersion, MAX_FLOWS, MAX_SIZE_PATTERN, PacingBounds, Profile, ProfileFile,
     ProfileOptions, Threads, Timing, parse_time,
@@ -89,8 +89,8 @@ pub(crate) struct Options {
     /// The largest load to promise, in frames/s of each direction.
     #[arg(long, value_name = "LOAD")]
     max_load: Option<f64>,
-    /// The way into the kernel: packet, xdp-native, xdp-generic or tap. Default: the faster of packet and xdp-native that
-    /// these interfaces take.
+    /// The way into the kernel: packet, packet-blocks, xdp-native, xdp-generic or tap. Default: the faster of packet and
+    /// xdp-native that these interfaces take.
     #[arg(long, value_name = "NAME")]
     back_end: Option<BackEnd>,
     /// Mistreat frames to test the tester itself, `[INTERFACE/]send|receive:key=value,...`: `drop`, `burst`, `duplicate`,
@@ -278,7 +278,8 @@ impl Settings {
             min_duration_s: MIN_DURATION_S,
             can_stop_early: true,
             can_calibrate: true,
-            tells_delay: true,
+            // A block is handed over when it is full, or some milliseconds after its first frame.
+            tells_delay: back_end != BackEnd::Packet(PacketRing::Blocks),
             traffic: self.traffic(back_end, line_rates),
         }
     }
@@ -351,6 +352,8 @@ fn pair<T: Copy>(option: &str, values: &[T]) -> Result<Option<[T; 2]>, String> {
 mod tests {
     use super::*;
 
+    const PACKET: BackEnd = BackEnd::Packet(PacketRing::Slots);
+
     fn settings(arguments: &[&str]) -> Result<Settings, String> {
         let all = ["brimful-tester"].iter().chain(arguments);
         Options::try_parse_from(all)
@@ -361,7 +364,7 @@ mod tests {
     #[test]
     fn defaults_describe_themselves() {
         let settings = settings(&["--port", "a", "--port", "b"]).unwrap();
-        let description = settings.description(BackEnd::Packet, [None; 2]);
+        let description = settings.description(PACKET, [None; 2]);
         assert_eq!(description.conversion_factor, 2);
         assert_eq!(description.traffic["ports"][1]["source_ip"], "198.19.0.2");
         assert_eq!(description.traffic["frame_sizes"], json!([64]));
@@ -374,7 +377,7 @@ mod tests {
         const GIGABIT: Option<u64> = Some(1_000_000_000);
         let described = |more: &[&str], speeds| {
             let arguments = [&["--port", "a", "--port", "b"], more].concat();
-            settings(&arguments).unwrap().description(BackEnd::Packet, speeds)
+            settings(&arguments).unwrap().description(PACKET, speeds)
         };
         let near = |found: &Value, expected: f64| (found.as_f64().unwrap() - expected).abs() < 1.0;
         let slow_side = described(&[], [GIGABIT, Some(100_000_000)]);
@@ -396,7 +399,7 @@ mod tests {
         let fault = "a/send:drop=0.5";
         let settings = settings(&["--port", "a", "--port", "b", "--fault", fault]).unwrap();
         assert_eq!(
-            settings.description(BackEnd::Packet, [None; 2]).traffic["faults"],
+            settings.description(PACKET, [None; 2]).traffic["faults"],
             json!([fault])
         );
     }
@@ -406,11 +409,7 @@ mod tests {
         let text = "--port a --port b --ip 6 --ip=4 --source-ip 10.0.0.1 --destination-ip 10.1.0.1 \
                     --source-ip 10.1.0.1 --destination-ip 10.0.0.9";
         let arguments: Vec<_> = text.split_whitespace().collect();
-        let ports = settings(&arguments)
-            .unwrap()
-            .description(BackEnd::Packet, [None; 2])
-            .traffic["ports"]
-            .clone();
+        let ports = settings(&arguments).unwrap().description(PACKET, [None; 2]).traffic["ports"].clone();
         assert_eq!(
             (&ports[0]["source_ip"], &ports[0]["destination_ip"]),
             (&json!("10.0.0.1"), &json!("10.1.0.1"))

@@ -2,6 +2,7 @@ use brimful_frame::Stamp;
 use brimful_trial::Nanoseconds;
 
 use crate::delay::{DelayRecord, since_stamp};
+use crate::flows::{FlowTurns, FlowsRecord};
 use crate::{Arrival, SentHistory, Tracker, certainly_lost};
 
 /// The receiving half of one direction of one trial. Of the sending half it knows how many frames were sent.
@@ -11,6 +12,8 @@ pub(crate) struct ReceivingLane {
     pub(crate) stragglers: u64,
     pub(crate) damaged: u64,
     pub(crate) delay: DelayRecord,
+    /// Nothing where there is but one flow.
+    pub(crate) flows: Option<FlowsRecord>,
     /// Frames of this direction that arrived where they should not, by port.
     pub(crate) misrouted: [u64; 2],
     history: SentHistory,
@@ -18,13 +21,14 @@ pub(crate) struct ReceivingLane {
 
 impl ReceivingLane {
     /// For up to `count` frames.
-    pub(crate) fn new(to: usize, count: u64) -> Self {
+    pub(crate) fn new(to: usize, count: u64, flows: Option<FlowTurns>) -> Self {
         Self {
             to,
             tracker: Tracker::new(count),
             stragglers: 0,
             damaged: 0,
             delay: DelayRecord::new(count),
+            flows: flows.map(FlowsRecord::new),
             misrouted: [0; 2],
             history: SentHistory::default(),
         }
@@ -37,6 +41,9 @@ impl ReceivingLane {
             let delay = since_stamp(stamp.timestamp, now);
             self.delay.record(stamp.sequence, delay, arrival == Arrival::InOrder);
             self.stragglers += u64::from(sending_is_over);
+            if let Some(flows) = &mut self.flows {
+                flows.record(stamp.sequence);
+            }
         }
     }
 

@@ -28,7 +28,7 @@ const OVERTIME_SHARE: u64 = 100;
 pub(crate) struct SendingSide<'t, S> {
     senders: &'t mut [S; 2],
     stations: &'t [Station; 2],
-    streams: &'t [Stream],
+    pub(crate) streams: &'t [Stream],
     exchange: &'t Exchange,
     trial: u16,
     /// Empty until the sending phase begins.

@@ -146,7 +146,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         let exchange = Exchange::default();
         let mut trial = self.trial(&exchange, plan);
         trial.learn()?;
-        trial.receiving.lanes = Lane::receiving(pairs, plan);
+        trial.receiving.lanes = Lane::receiving(pairs, trial.sending.streams, plan);
         let mut end = trial.send(&sending_plan, threads)?;
         let end_of_sending = trial.now();
         let mut left_behind = [0; 2];

@@ -151,7 +151,7 @@ fn one_thread_and_two_lose_nothing_on_any_back_end() {
     let [first, last] = first_and_last_processor();
     let on_one = &["--cpu", &first][..];
     let on_two = &["--cpu", &first, "--cpu", &last][..];
-    for back_end in ["packet", "xdp-native", "xdp-generic"]
+    for back_end in ["packet", "packet-blocks", "xdp-native", "xdp-generic"]
         .into_iter()
         .filter(|name| works(name))
     {

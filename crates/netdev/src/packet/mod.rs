@@ -1,17 +1,21 @@
-//! A kernel interface through `AF_PACKET`: a `TPACKET_V2` receive ring, and `sendmmsg` past the queueing discipline.
+//! A kernel interface through `AF_PACKET`: a receive ring, and `sendmmsg` past the queueing discipline.
 //!
 //! `sendmmsg` rather than a transmit ring: it was as fast as or faster than the ring, it tells of each frame whether
 //! the driver took it before the call returns, and a ring retries a frame that a veth peer has thrown away, which
 //! would make a full device look like a slow tester.
 
+mod blocks;
+mod mapping;
 mod ring;
 mod socket;
+mod tag;
 
 use std::io;
 use std::sync::Arc;
 
 use crate::interface::Interface;
 use crate::{InterfaceCounters, MAX_BURST, OpenError, Port, ReceiveStatistics, Receiver, SendStatistics, Sender};
+use blocks::ReceiveBlocks;
 use ring::ReceiveRing;
 use socket::{Burst, PacketSocket};
 
@@ -48,6 +52,15 @@ impl PacketPortOptions {
     }
 }
 
+/// How arrived frames are shared with the kernel.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum PacketRing {
+    /// A slot a frame (`TPACKET_V2`): frames are there at once.
+    Slots,
+    /// Blocks of frames (`TPACKET_V3`): fewer are dropped in a rush, but they come up to some milliseconds late.
+    Blocks,
+}
+
 /// A kernel interface, promiscuous while it is open.
 pub type PacketPort = Port<PacketSender, PacketReceiver>;
 
@@ -67,8 +80,14 @@ pub struct PacketSender {
 #[derive(Debug)]
 pub struct PacketReceiver {
     socket: Arc<PacketSocket>,
-    ring: ReceiveRing,
+    arrived: Arrived,
     statistics: ReceiveStatistics,
+}
+
+#[derive(Debug)]
+enum Arrived {
+    Slots(ReceiveRing),
+    Blocks(ReceiveBlocks),
 }
 
 impl PacketPort {
@@ -76,14 +95,19 @@ impl PacketPort {
     ///
     /// # Errors
     /// When there is none, privilege is missing, or it cannot carry the frames.
-    pub fn open(name: &str, options: PacketPortOptions) -> Result<Self, OpenError> {
+    pub fn open(name: &str, options: PacketPortOptions, ring: PacketRing) -> Result<Self, OpenError> {
         let system = |step| move |source| OpenError::system(name, step, source);
         let interface = Interface::find(name).ok_or_else(|| OpenError::NoSuchInterface(name.to_owned()))?;
         let socket = PacketSocket::new().map_err(system("open a packet socket"))?;
         interface.check_mtu(options.untagged_len())?;
         let refusal_is_at_the_peer = interface.driver().is_ok_and(|name| name == "veth");
-        let ring = ReceiveRing::new(&socket, options.max_frame_len, options.ring_bytes)
-            .map_err(system("set up the receive ring"))?;
+        let arrived = match ring {
+            PacketRing::Slots => {
+                ReceiveRing::new(&socket, options.max_frame_len, options.ring_bytes).map(Arrived::Slots)
+            }
+            PacketRing::Blocks => ReceiveBlocks::new(&socket, options.ring_bytes).map(Arrived::Blocks),
+        }
+        .map_err(system("set up the receive ring"))?;
         socket.start(interface.index()).map_err(system("bind to it"))?;
         let socket = Arc::new(socket);
         Ok(Self {
@@ -96,7 +120,7 @@ impl PacketPort {
             },
             receiver: PacketReceiver {
                 socket,
-                ring,
+                arrived,
                 statistics: ReceiveStatistics::default(),
             },
         })
@@ -149,7 +173,10 @@ impl Sender for PacketSender {
 
 impl Receiver for PacketReceiver {
     fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
-        let received = self.ring.receive(limit, take);
+        let received = match &mut self.arrived {
+            Arrived::Slots(ring) => ring.receive(limit, take),
+            Arrived::Blocks(blocks) => blocks.receive(limit, take),
+        };
         self.statistics.received += received as u64;
         Ok(received)
     }

@@ -1,28 +1,22 @@
 use std::io;
 use std::mem;
-use std::os::fd::AsRawFd;
-use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::mapping::Mapping;
 use super::socket::PacketSocket;
+use super::tag::{self, Tag};
 use crate::system::set_option;
 
 /// Blocks are the unit in which the kernel allocates; every slot length divides it.
 const BLOCK_LEN: usize = 256 << 10;
 /// Bytes of a slot before the frame: header, address and alignment (`linux/if_packet.h`), with the reserve below.
 const SLOT_OVERHEAD: usize = 96;
-/// Kept free before each frame, so that an 802.1Q tag that the kernel has taken out can be put back in place.
-const RESERVE: u32 = VLAN_TAG_LEN as u32;
-const VLAN_TAG_LEN: usize = 4;
-const MAC_ADDRESSES_LEN: usize = 12;
-const ETHER_TYPE_VLAN: u16 = 0x8100;
 
-/// Arrived frames in memory shared with the kernel.
+/// Arrived frames in memory shared with the kernel, a slot each (`TPACKET_V2`).
 #[derive(Debug)]
 pub(super) struct ReceiveRing {
-    area: NonNull<u8>,
-    area_len: usize,
+    area: Mapping,
     slot_len: usize,
     slots: usize,
     next: usize,
@@ -42,26 +36,10 @@ impl ReceiveRing {
         };
         let version = libc::tpacket_versions::TPACKET_V2 as libc::c_int;
         set_option(socket, libc::SOL_PACKET, libc::PACKET_VERSION, &version)?;
-        set_option(socket, libc::SOL_PACKET, libc::PACKET_RESERVE, &RESERVE)?;
+        set_option(socket, libc::SOL_PACKET, libc::PACKET_RESERVE, &tag::RESERVE)?;
         set_option(socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)?;
-        // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists.
-        let area = unsafe {
-            libc::mmap(
-                ptr::null_mut(),
-                area_len,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED | libc::MAP_POPULATE,
-                socket.as_raw_fd(),
-                0,
-            )
-        };
-        if area == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let area = NonNull::new(area.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Self {
-            area,
-            area_len,
+            area: Mapping::of(socket, area_len)?,
             slot_len,
             slots: area_len / slot_len,
             next: 0,
@@ -83,33 +61,19 @@ impl ReceiveRing {
 
     fn arrived(&mut self) -> Option<Slot<'_>> {
         // SAFETY: `next < slots`, so that the slot is inside the area, which is mapped as long as `self` lives.
-        let start = unsafe { self.area.add(self.next * self.slot_len) };
+        let start = unsafe { self.area.start().add(self.next * self.slot_len) };
         // SAFETY: the status word is the first member of the header at the start of a slot, aligned because slots
         // are powers of two of at least 128 bytes; the kernel writes it atomically.
-        let status = unsafe { AtomicU32::from_ptr(start.as_ptr().cast()) };
+        let status = unsafe { AtomicU32::from_ptr(start.cast()) };
         if status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
             return None;
         }
         // SAFETY: the status says that the slot is ours until we give it back, which only dropping `Slot` does; the
         // mutable borrow of `self` allows one `Slot` at a time. The bytes after the status word are no one else's.
         let bytes = unsafe {
-            slice::from_raw_parts_mut(
-                start.as_ptr().add(mem::size_of::<u32>()),
-                self.slot_len - mem::size_of::<u32>(),
-            )
+            slice::from_raw_parts_mut(start.add(mem::size_of::<u32>()), self.slot_len - mem::size_of::<u32>())
         };
         Some(Slot { status, bytes })
-    }
-}
-
-// SAFETY: the pointer is to a mapping that belongs to the ring alone, not to the thread that made it; who may touch a
-// slot is up to its status word.
-unsafe impl Send for ReceiveRing {}
-
-impl Drop for ReceiveRing {
-    fn drop(&mut self) {
-        // SAFETY: the area was mapped with this length by `new`, and no slice of it outlives `self`.
-        unsafe { libc::munmap(self.area.as_ptr().cast(), self.area_len) };
     }
 }
 
@@ -126,29 +90,13 @@ impl Slot<'_> {
         let at = mem::offset_of!(libc::tpacket2_hdr, tp_mac);
         let start = usize::from(self.u16_at(at)) - mem::size_of::<u32>();
         let end = (start + captured).min(self.bytes.len());
-        let start = self.with_vlan_tag(start, end);
+        let tag = Tag::beside_frame(
+            self.status.load(Ordering::Relaxed),
+            self.u16_at(mem::offset_of!(libc::tpacket2_hdr, tp_vlan_tci)),
+            self.u16_at(mem::offset_of!(libc::tpacket2_hdr, tp_vlan_tpid)),
+        );
+        let start = tag.map_or(start, |tag| tag.put_back(self.bytes, start, end));
         &self.bytes[start..end]
-    }
-
-    /// Puts a tag that the kernel keeps beside the frame back into it and gives the frame's new start.
-    fn with_vlan_tag(&mut self, start: usize, end: usize) -> usize {
-        let status = self.status.load(Ordering::Relaxed);
-        let has_addresses = end >= start + MAC_ADDRESSES_LEN;
-        if status & libc::TP_STATUS_VLAN_VALID == 0 || !has_addresses {
-            return start;
-        }
-        let control_information = self.u16_at(mem::offset_of!(libc::tpacket2_hdr, tp_vlan_tci));
-        let protocol = if status & libc::TP_STATUS_VLAN_TPID_VALID == 0 {
-            ETHER_TYPE_VLAN
-        } else {
-            self.u16_at(mem::offset_of!(libc::tpacket2_hdr, tp_vlan_tpid))
-        };
-        let new_start = start - VLAN_TAG_LEN;
-        self.bytes.copy_within(start..start + MAC_ADDRESSES_LEN, new_start);
-        let tag = &mut self.bytes[new_start + MAC_ADDRESSES_LEN..][..VLAN_TAG_LEN];
-        tag[..2].copy_from_slice(&protocol.to_be_bytes());
-        tag[2..].copy_from_slice(&control_information.to_be_bytes());
-        new_start
     }
 
     fn u32_at(&self, header_offset: usize) -> u32 {

@@ -23,6 +23,7 @@ pub use file::ProfileFile;
 pub use options::ProfileOptions;
 pub use sizes::{FrameSizes, FrameSizesError, Genome, MAX_SIZE_PATTERN, WeightedSize};
 pub use stream::Stream;
+pub(crate) use values::{quotient, remainder};
 
 /// Flows at most: all dynamic source ports for 64 destination ports.
 pub const MAX_FLOWS: u32 = 16_384 * 64;

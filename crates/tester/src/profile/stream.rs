@@ -4,6 +4,7 @@ use brimful_frame::{FieldPlace, HeaderField, Stamp, TemplateError, TestTemplate,
 
 use super::frames::Frames;
 use super::values::{FrameNumber, Pattern, Per, Values, quotient, remainder};
+use crate::flows::FlowTurns;
 
 /// Frames of all flows are prepared up to so many bytes: they should stay in the cache nearest to the processor but one.
 const PREPARED_BYTES: u64 = 1 << 20;
@@ -117,6 +118,14 @@ impl Stream {
             }
             VlanIds::OfCapture(ids) => ids[remainder(sequence, ids.len() as u64) as usize],
         }
+    }
+
+    /// Which flows its frames belong to; nothing when there is but one.
+    pub(crate) fn flow_turns(&self) -> Option<FlowTurns> {
+        (self.flows > 1).then_some(FlowTurns {
+            pattern: self.pattern as u64,
+            flows: self.flows,
+        })
     }
 
     /// Lengths of the frames in the order of the pattern, frame check sequence not included.

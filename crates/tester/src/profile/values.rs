@@ -120,7 +120,7 @@ impl Choices {
 
 /// A division, which takes as long as the rest of a frame, only where it does something.
 #[inline]
-pub(super) fn quotient(number: u64, divisor: u64) -> u64 {
+pub(crate) fn quotient(number: u64, divisor: u64) -> u64 {
     match divisor {
         1 => number,
         _ if number < divisor => 0,
@@ -130,7 +130,7 @@ pub(super) fn quotient(number: u64, divisor: u64) -> u64 {
 
 /// The same for what a division leaves.
 #[inline]
-pub(super) fn remainder(number: u64, divisor: u64) -> u64 {
+pub(crate) fn remainder(number: u64, divisor: u64) -> u64 {
     if number < divisor { number } else { number % divisor }
 }
 

@@ -4,7 +4,7 @@ use std::io;
 
 use brimful_frame::{Stamp, TestFrame, VlanTag};
 use brimful_netdev::{MemoryPort, MemoryReceiver, MemorySender, Port, ReceiveStatistics, Receiver, memory_wire};
-use brimful_tester::{Profile, Tester, Threads, TrialReport};
+use brimful_tester::{FlowLoss, Profile, Tester, Threads, TrialReport};
 
 use crate::bed::{MODES, RUNNING, clock_step, counted, plan, profile, profile_in, timing};
 use crate::clock::StepClock;
@@ -29,6 +29,24 @@ impl Receiver for Retagging {
 
     fn statistics(&mut self) -> io::Result<ReceiveStatistics> {
         self.inner.statistics()
+    }
+}
+
+/// Behind a device that does not forward the fourth of ten flows, each of which has the twelve sizes of a mix in turn.
+struct WithoutAFlow(MemoryReceiver);
+
+impl Receiver for WithoutAFlow {
+    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
+        self.0.receive_burst(limit, &mut |frame| {
+            let is_gone = |stamp: Stamp| stamp.stream < 2 && stamp.sequence / 12 % 10 == 3;
+            if !TestFrame::parse(frame).is_ok_and(|frame| is_gone(frame.stamp)) {
+                take(frame);
+            }
+        })
+    }
+
+    fn statistics(&mut self) -> io::Result<ReceiveStatistics> {
+        self.0.statistics()
     }
 }
 
@@ -159,5 +177,27 @@ fn endless_chatter_does_not_hold_up_the_end_of_a_lossy_trial() {
         let [b, _] = memory_wire(["b", "y"], 4096);
         let report = trial_with_babble(threads, [a, b], &[0; 60], 1000.0);
         assert_eq!(report.counts.lost(), report.counts.sent());
+    }
+}
+
+#[test]
+fn a_flow_that_is_not_forwarded_is_named() {
+    for threads in MODES {
+        let ports = memory_wire(["a", "b"], 4096);
+        let mut tester = tester_that_receives(threads, ports, profile(), WithoutAFlow);
+        let report = counted(tester.measure(&plan(24_000.0, None)).expect("a trial"));
+        for direction in &report.directions {
+            let flows = direction.flows.as_ref().expect("there are ten");
+            assert_eq!((flows.count, flows.with_loss, flows.dead), (10, 1, 1));
+            let all_of_it = FlowLoss {
+                flow: 3,
+                sent: 240,
+                lost: 240,
+            };
+            assert_eq!(flows.worst, [all_of_it]);
+            assert_eq!(direction.lost, 240);
+        }
+        let codes: Vec<_> = report.warnings.iter().map(|warning| warning.code).collect();
+        assert_eq!(codes, ["dead-flows", "dead-flows"]);
     }
 }

@@ -1,0 +1,144 @@
+use serde::Serialize;
+
+use crate::profile::{quotient, remainder};
+
+/// Flows that a report names at most: those that lost most.
+const MOST_NAMED: usize = 10;
+/// A flow of which fewer frames were sent may have lost them all by chance.
+const ENOUGH_TO_BE_DEAD: u64 = 10;
+
+/// The flows of one direction that lost frames.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowsReport {
+    /// Flows of which frames were sent.
+    pub count: u64,
+    /// Of those, flows that lost frames.
+    pub with_loss: u64,
+    /// Of those, flows of which at least ten frames were sent and none arrived.
+    pub dead: u64,
+    /// The ten that lost most, the most first.
+    pub worst: Vec<FlowLoss>,
+}
+
+/// What one flow lost.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+pub struct FlowLoss {
+    /// Its number, from 0.
+    pub flow: u64,
+    /// Its frames that were sent.
+    pub sent: u64,
+    /// Of those, frames that did not arrive.
+    pub lost: u64,
+}
+
+/// Which flow a frame belongs to: flows take turns each time the pattern of sizes is through.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct FlowTurns {
+    /// Frames of one turn.
+    pub(crate) pattern: u64,
+    pub(crate) flows: u64,
+}
+
+impl FlowTurns {
+    fn flow_of(self, sequence: u64) -> u64 {
+        remainder(quotient(sequence, self.pattern), self.flows)
+    }
+
+    /// Frames of a flow among the first so many of all.
+    fn sent_of(self, flow: u64, sent: u64) -> u64 {
+        let round = self.pattern * self.flows;
+        let begun = (sent % round).saturating_sub(flow * self.pattern);
+        sent / round * self.pattern + begun.min(self.pattern)
+    }
+}
+
+/// Counts the frames of each flow of one direction.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowsRecord {
+    turns: FlowTurns,
+    received: Vec<u32>,
+}
+
+impl FlowsRecord {
+    pub(crate) fn new(turns: FlowTurns) -> Self {
+        Self {
+            turns,
+            received: vec![0; turns.flows as usize],
+        }
+    }
+
+    /// Adds the first copy of a frame.
+    pub(crate) fn record(&mut self, sequence: u64) {
+        self.received[self.turns.flow_of(sequence) as usize] += 1;
+    }
+
+    /// The figures, `sent` being the frames sent of all flows.
+    pub(crate) fn report(&self, sent: u64) -> FlowsReport {
+        let flows = (0..).zip(&self.received).map(|(flow, &received)| {
+            let sent = self.turns.sent_of(flow, sent);
+            let lost = sent.saturating_sub(received.into());
+            FlowLoss { flow, sent, lost }
+        });
+        let (mut count, mut dead) = (0, 0);
+        let mut lossy: Vec<_> = flows
+            .inspect(|flow| {
+                count += u64::from(flow.sent > 0);
+                dead += u64::from(flow.sent >= ENOUGH_TO_BE_DEAD && flow.lost == flow.sent);
+            })
+            .filter(|flow| flow.lost > 0)
+            .collect();
+        let with_loss = lossy.len() as u64;
+        lossy.sort_by_key(|flow| (std::cmp::Reverse(flow.lost), flow.flow));
+        lossy.truncate(MOST_NAMED);
+        FlowsReport {
+            count,
+            with_loss,
+            dead,
+            worst: lossy,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        #[test]
+        fn equals_the_naive_twin(
+            pattern in 1..13_u64,
+            flows in 2..40_u64,
+            sent in 0..3000_u64,
+            lost in proptest::collection::btree_set(0..3000_u64, 0..200),
+            deaf in 0..40_u64,
+        ) {
+            let mut record = FlowsRecord::new(FlowTurns { pattern, flows });
+            let mut naive: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+            for sequence in 0..sent {
+                let flow = sequence / pattern % flows;
+                let is_lost = flow == deaf || lost.contains(&sequence);
+                let (sent, lost) = naive.entry(flow).or_default();
+                *sent += 1;
+                *lost += u64::from(is_lost);
+                if !is_lost {
+                    record.record(sequence);
+                }
+            }
+            let report = record.report(sent);
+            prop_assert_eq!(report.count, naive.len() as u64);
+            prop_assert_eq!(report.with_loss, naive.values().filter(|counts| counts.1 > 0).count() as u64);
+            let dead = naive.values().filter(|&&(sent, lost)| sent == lost && sent >= 10).count() as u64;
+            prop_assert_eq!(report.dead, dead);
+            prop_assert_eq!(report.worst.len() as u64, report.with_loss.min(10));
+            for found in &report.worst {
+                prop_assert_eq!(naive.get(&found.flow), Some(&(found.sent, found.lost)));
+            }
+            let named: Vec<u64> = report.worst.iter().map(|flow| flow.lost).collect();
+            let mut all: Vec<u64> = naive.values().map(|counts| counts.1).collect();
+            all.sort_unstable_by(|one, two| two.cmp(one));
+            prop_assert_eq!(&all[..named.len()], &named[..]);
+        }
+    }
+}

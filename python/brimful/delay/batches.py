@@ -55,7 +55,7 @@ def dependence(values: Sequence[float]) -> float:
     of 4 (n - 2) / (n^2 - 1); this is how many standard deviations it lies below.
 
     >>> round(dependence([1, 2, 3, 4, 5, 6, 7, 8]), 2), dependence([1.0, 1.0, 1.0])
-    (3.09, 0.0)
+    (2.97, 0.0)
     """
     count = len(values)
     squares = _squares(values)

@@ -28,7 +28,7 @@ def steps(plan: DelayPlan) -> Iterator[Step]:
 
     >>> plan = DelayPlan(loads=[1.0, 2.0], rounds=2, trial_s=1.0, wire="lab:wire")
     >>> ["%s%d" % (step.path[0], step.load) for step in steps(plan)]
-    ['d1', 'w1', 'w2', 'd2', 'w2', 'd2', 'd1', 'w1']
+    ['d1', 'w1', 'w2', 'd2', 'd2', 'w2', 'w1', 'd1']
     """
     paths = [DEVICE, WIRE] if plan.wire is not None and plan.wire_run is None else [DEVICE]
     turn = 0

@@ -4,8 +4,8 @@ use crate::profile::{quotient, remainder};
 
 /// Flows that a report names at most: those that lost most.
 const MOST_NAMED: usize = 10;
-/// A flow of which fewer frames were sent may have lost them all by chance.
-const ENOUGH_TO_BE_DEAD: u64 = 10;
+/// A flow of which fewer frames were to be expected may have lost them all by chance.
+const ENOUGH_TO_BE_DEAD: u128 = 10;
 
 /// The flows of one direction that lost frames.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -14,7 +14,7 @@ pub struct FlowsReport {
     pub count: u64,
     /// Of those, flows that lost frames.
     pub with_loss: u64,
-    /// Of those, flows of which at least ten frames were sent and none arrived.
+    /// Of those, flows of which none arrived, although ten or more would have with the loss ratio of all flows together.
     pub dead: u64,
     /// The ten that lost most, the most first.
     pub worst: Vec<FlowLoss>,
@@ -79,11 +79,15 @@ impl FlowsRecord {
             let lost = sent.saturating_sub(received.into());
             FlowLoss { flow, sent, lost }
         });
+        let arrived: u128 = self.received.iter().map(|&received| u128::from(received)).sum();
+        let is_dead = |flow: &FlowLoss| {
+            flow.lost == flow.sent && u128::from(flow.sent) * arrived >= ENOUGH_TO_BE_DEAD * u128::from(sent)
+        };
         let (mut count, mut dead) = (0, 0);
         let mut lossy: Vec<_> = flows
             .inspect(|flow| {
                 count += u64::from(flow.sent > 0);
-                dead += u64::from(flow.sent >= ENOUGH_TO_BE_DEAD && flow.lost == flow.sent);
+                dead += u64::from(flow.sent > 0 && is_dead(flow));
             })
             .filter(|flow| flow.lost > 0)
             .collect();
@@ -129,7 +133,10 @@ mod tests {
             let report = record.report(sent);
             prop_assert_eq!(report.count, naive.len() as u64);
             prop_assert_eq!(report.with_loss, naive.values().filter(|counts| counts.1 > 0).count() as u64);
-            let dead = naive.values().filter(|&&(sent, lost)| sent == lost && sent >= 10).count() as u64;
+            let arrived: u64 = naive.values().map(|counts| counts.0 - counts.1).sum();
+            let expected = |of_flow: u64| of_flow as f64 * arrived as f64 / sent as f64;
+            let is_dead = |counts: &(u64, u64)| counts.0 == counts.1 && expected(counts.0) >= 10.0;
+            let dead = naive.values().filter(|counts| is_dead(counts)).count() as u64;
             prop_assert_eq!(report.dead, dead);
             prop_assert_eq!(report.worst.len() as u64, report.with_loss.min(10));
             for found in &report.worst {

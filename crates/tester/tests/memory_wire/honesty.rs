@@ -249,7 +249,8 @@ proptest! {
         prop_assert_eq!(losses(&report), dropped.by_devices);
         // Slower than the 50 us between frames, and never so slow that it forwards none.
         prop_assert_eq!(report.counts.lost() > 0, period_us > 50, "{:?}", dropped.by_devices);
-        prop_assert!(report.warnings.is_empty());
+        // Which frames such a device forwards may be those of the same flows again and again.
+        prop_assert!(report.warnings.iter().all(|warning| warning.code == "dead-flows"), "{:?}", report.warnings);
     }
 
     #[test]

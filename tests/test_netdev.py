@@ -95,5 +95,6 @@ def test_what_goes_wrong_is_one_line(stand_in, script, expected):
 def test_the_tester_itself_is_understood():
     for interface in back_ends.list_back_ends(["brimful-absent"]):
         assert interface.interface == "brimful-absent"
-        assert [back_end.name for back_end in interface.back_ends] == ["packet", "xdp-native", "xdp-generic", "tap"]
+        names = [back_end.name for back_end in interface.back_ends]
+        assert names == ["packet", "packet-blocks", "xdp-native", "xdp-generic", "tap"]
         assert all("no interface `brimful-absent`" in (back_end.obstacle or "") for back_end in interface.back_ends)

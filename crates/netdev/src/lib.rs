@@ -19,6 +19,7 @@ mod fault;
 mod interface;
 mod links;
 mod loopback;
+mod mapping;
 mod memory;
 mod open;
 mod packet;

@@ -3,9 +3,9 @@ use std::mem::{self, offset_of};
 use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::mapping::Mapping;
 use super::socket::PacketSocket;
 use super::tag::{self, Tag};
+use crate::mapping::Mapping;
 use crate::system::set_option;
 
 /// Blocks are handed over whole: small ones come soon at low rates, large ones cost less at high rates.
@@ -56,7 +56,7 @@ impl ReceiveBlocks {
         set_option(socket, libc::SOL_PACKET, libc::PACKET_RESERVE, &tag::RESERVE)?;
         set_option(socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)?;
         Ok(Self {
-            area: Mapping::of(socket, area_len)?,
+            area: Mapping::of(socket, area_len, 0)?,
             blocks,
             current: 0,
             position: None,

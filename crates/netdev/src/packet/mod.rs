@@ -5,7 +5,6 @@
 //! would make a full device look like a slow tester.
 
 mod blocks;
-mod mapping;
 mod ring;
 mod socket;
 mod tag;

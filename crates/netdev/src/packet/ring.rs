@@ -3,9 +3,9 @@ use std::mem;
 use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::mapping::Mapping;
 use super::socket::PacketSocket;
 use super::tag::{self, Tag};
+use crate::mapping::Mapping;
 use crate::system::set_option;
 
 /// Blocks are the unit in which the kernel allocates; every slot length divides it.
@@ -39,7 +39,7 @@ impl ReceiveRing {
         set_option(socket, libc::SOL_PACKET, libc::PACKET_RESERVE, &tag::RESERVE)?;
         set_option(socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)?;
         Ok(Self {
-            area: Mapping::of(socket, area_len)?,
+            area: Mapping::of(socket, area_len, 0)?,
             slot_len,
             slots: area_len / slot_len,
             next: 0,

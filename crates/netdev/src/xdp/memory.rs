@@ -4,54 +4,13 @@ use std::io;
 use std::marker::PhantomData;
 use std::mem;
 use std::ops::Range;
-use std::os::fd::{AsRawFd, RawFd};
-use std::ptr::{self, NonNull};
+use std::os::fd::AsRawFd;
 use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
+use crate::mapping::Mapping;
 use crate::ring::{Entries, RingMemory};
-
-/// A mapping, unmapped when dropped.
-#[derive(Debug)]
-struct Mapping {
-    area: NonNull<u8>,
-    len: usize,
-}
-
-impl Mapping {
-    fn new(len: usize, flags: libc::c_int, descriptor: RawFd, offset: libc::off_t) -> io::Result<Self> {
-        // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists.
-        let area = unsafe {
-            libc::mmap(
-                ptr::null_mut(),
-                len,
-                libc::PROT_READ | libc::PROT_WRITE,
-                flags | libc::MAP_POPULATE,
-                descriptor,
-                offset,
-            )
-        };
-        if area == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let area = NonNull::new(area.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self { area, len })
-    }
-}
-
-// SAFETY: the memory belongs to the mapping, not to the thread that made it.
-unsafe impl Send for Mapping {}
-
-// SAFETY: shared, a mapping only tells where it is. What is done there is said, with its reasons, where it is done.
-unsafe impl Sync for Mapping {}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: the area was mapped with this length by `new`, and no reference into it outlives its owner.
-        unsafe { libc::munmap(self.area.as_ptr().cast(), self.len) };
-    }
-}
 
 /// Frames of one socket: chunks of equal length, each of which belongs to the kernel or to us, as the rings say.
 ///
@@ -70,7 +29,7 @@ impl Frames {
     pub(super) fn new(count: u32, chunk_len: usize) -> io::Result<Self> {
         let len = count as usize * chunk_len;
         Ok(Self {
-            mapping: Arc::new(Mapping::new(len, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)?),
+            mapping: Arc::new(Mapping::anonymous(len)?),
             chunk_len,
             own: 0..len,
         })
@@ -96,8 +55,8 @@ impl Frames {
     /// Tells the kernel of the whole mapping.
     pub(super) fn registration(&self) -> libc::xdp_umem_reg_v1 {
         libc::xdp_umem_reg_v1 {
-            addr: self.mapping.area.as_ptr() as u64,
-            len: self.mapping.len as u64,
+            addr: self.mapping.start() as u64,
+            len: self.mapping.len() as u64,
             chunk_size: self.chunk_len as u32,
             headroom: 0,
         }
@@ -128,7 +87,7 @@ impl Frames {
             "the kernel only gives back addresses that it got from here"
         );
         // SAFETY: just checked to be inside the mapping.
-        unsafe { self.mapping.area.as_ptr().add(start) }
+        unsafe { self.mapping.start().add(start) }
     }
 }
 
@@ -150,7 +109,7 @@ impl<T: Copy> Ring<T> {
     ) -> io::Result<Self> {
         let len = offsets.desc as usize + size as usize * mem::size_of::<T>();
         Ok(Self {
-            mapping: Mapping::new(len, libc::MAP_SHARED, socket.as_raw_fd(), page_offset)?,
+            mapping: Mapping::of(socket, len, page_offset)?,
             offsets,
             entry: PhantomData,
         })
@@ -159,15 +118,14 @@ impl<T: Copy> Ring<T> {
     fn word(&self, offset: u64) -> &AtomicU32 {
         // SAFETY: the offset is the kernel's own for this mapping, aligned and inside it; both sides access the word
         // atomically only.
-        unsafe { AtomicU32::from_ptr(self.mapping.area.as_ptr().add(offset as usize).cast()) }
+        unsafe { AtomicU32::from_ptr(self.mapping.start().add(offset as usize).cast()) }
     }
 
     fn entry(&self, slot: u32) -> *mut T {
         // SAFETY: slots are below the size that the mapping was made for.
         unsafe {
             self.mapping
-                .area
-                .as_ptr()
+                .start()
                 .add(self.offsets.desc as usize)
                 .cast::<T>()
                 .add(slot as usize)

@@ -7,11 +7,11 @@ the bare wire is a second such lab without the fault. Many short runs, each with
 import os
 import statistics
 
+from brimful.attempts import FailurePolicy
 from brimful.delay.estimates import DEVICE, WIRE
 from brimful.delay.loop import DelayLoop, Policies
 from brimful.measurers.opening import open_measurer
 from brimful.records import DelayPlan
-from brimful.run_loop import FailurePolicy
 
 RUNS = int(os.environ.get("RUNS", "100"))
 ROUNDS = int(os.environ.get("ROUNDS", "10"))

@@ -2,10 +2,11 @@
 
 import brimful
 import pytest
+from brimful.attempts import FailurePolicy
 from brimful.errors import UsageError
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import Bound, End, GoalResult, Trial
-from brimful.run_loop import FailurePolicy, Plan, SearchLoop
+from brimful.run_loop import Plan, SearchLoop
 from support import NDR_AND_PDR, InvalidTrialError, MeasureError, TrialFailedError, TrialOutput, Troubled, goal, sharp
 
 

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from brimful import __version__, units
+from brimful import units
+from brimful.attempts import FailurePolicy
 from brimful.errors import UsageError
 from brimful.measurers.base import Description, Measurer
-from brimful.records import SCHEMA, Goal, RecordWriter, Run, Warning
+from brimful.records import Goal, RecordWriter, Run, Warning
 from brimful.run_loop import (
     DEAD_DIRECTION_CHECK,
     WARM_UP,
-    FailurePolicy,
     Plan,
     Progress,
     SearchLoop,
     SearchResult,
     check_delay_limits,
 )
-from brimful.runs import RECORD_NAME, find_run, fingerprint, host_facts, new_run_directory, now
+from brimful.runs import RECORD_NAME, find_run, fingerprint, new_run_directory, run_identity
 
 NEAR_CEILING = 0.9
 """A result above this share of the tester's own ceiling may be the tester's, not the device's."""
@@ -167,12 +166,7 @@ def _begin(request: SearchRequest, description: Description, ceiling: float | No
     min_load = least if request.min_load is None else _load(request.min_load, description, max_load)
     deviations = list(_deviations(request, description))
     return Run(
-        schema=SCHEMA,
-        run_id=f"{now():%Y%m%dT%H%M%S%fZ}",
-        started=now().isoformat(timespec="seconds"),
-        tool={"name": "brimful", "version": __version__},
-        command=sys.argv,
-        host=host_facts(),
+        **run_identity(),
         measurer={
             "spec": request.measurer,
             "name": description.name,

@@ -15,35 +15,12 @@ from typing import Any
 import msgspec
 
 from brimful import _core
+from brimful.attempts import Attempt, FailurePolicy, repeat_as_allowed, trial_of
 from brimful.errors import MeasureError, UsageError
 from brimful.goals import SearchGoal, named_goals, problem_json
 from brimful.measurers.base import Description, InvalidTrialError, Measurer, TrialFailedError, TrialOutput
 from brimful.measurers.function import FunctionMeasurer, MeasureFunction
 from brimful.records import Bound, End, Goal, GoalResult, Record, Trial, Warning
-
-
-class FailurePolicy(msgspec.Struct, frozen=True):
-    """What to do about a trial that gave nothing to count: fail, repeat it, or count it as total loss."""
-
-    retries: int = 0
-    count_as_loss: bool = False
-
-    @classmethod
-    def parse(cls, text: str) -> FailurePolicy:
-        """Read ``fail``, ``retry:N`` or ``loss``.
-
-        >>> FailurePolicy.parse("retry:3").retries
-        3
-        """
-        if text == "fail":
-            return cls()
-        if text == "loss":
-            return cls(count_as_loss=True)
-        kind, _, number = text.partition(":")
-        if kind == "retry" and number.isdecimal() and 1 <= int(number) <= 1000:
-            return cls(retries=int(number))
-        message = f"policy {text!r} is not fail, retry:N (N from 1 to 1000) or loss"
-        raise UsageError(message)
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -246,19 +223,7 @@ class SearchLoop:
         stop_above = None
         if self._plan.early_termination and self._description.can_stop_early:
             stop_above = self._controller.stop_above(load)
-        failures = 0
-        while True:
-            trial, policy, problem = self._attempt(load, duration_s, stop_above)
-            if policy is None:
-                break
-            if policy.count_as_loss:
-                break
-            failures += 1
-            if failures > policy.retries:
-                again = f" ({failures} times in a row)" if failures > 1 else ""
-                hint = trial.extra.get("hint")
-                message = f"{problem}{again}{f'; {hint}' if isinstance(hint, str) else ''}"
-                raise MeasureError(message)
+        trial = repeat_as_allowed(lambda: self._attempt(load, duration_s, stop_above))
         self._feed(trial)
         self._record_bounds(trial.seq)
         self._check_directions(trial)
@@ -273,19 +238,17 @@ class SearchLoop:
             return
         self._directions_checked = True
         load = min(trial.load, max(self._plan.min_load, _CHECK_UNITS / trial.duration_s))
-        check, policy, _ = self._attempt(load, trial.duration_s, None, purpose=DEAD_DIRECTION_CHECK)
-        if policy is not None:
+        check = self._attempt(load, trial.duration_s, None, purpose=DEAD_DIRECTION_CHECK)
+        if check.policy is not None:
             return
-        for sender, receiver in dead & _dead_directions(check.directions):
+        for sender, receiver in dead & _dead_directions(check.trial.directions):
             message = (
                 f"nothing that {sender} sends arrives at {receiver}, neither at {trial.load:g}/s nor at {load:g}/s:"
                 " see to cables and addresses, and that the device forwards that way"
             )
             raise MeasureError(message)
 
-    def _attempt(
-        self, load: float, duration_s: float, stop_above: float | None, purpose: str | None = None
-    ) -> tuple[Trial, FailurePolicy | None, str]:
+    def _attempt(self, load: float, duration_s: float, stop_above: float | None, purpose: str | None = None) -> Attempt:
         """Perform one trial and save it, whatever became of it."""
         start_s = self._elapsed_s()
         policy, problem = None, ""
@@ -301,31 +264,20 @@ class SearchLoop:
         counted_as_loss = purpose is None and policy is not None and policy.count_as_loss
         invalid = purpose if policy is None else None if counted_as_loss else problem
         warnings = [{"code": "counted-as-loss", "text": problem}] if counted_as_loss else []
-        trial = Trial(
+        trial = trial_of(
+            msgspec.structs.replace(output, warnings=output.warnings + warnings),
             seq=len(self._trials),
             load=load,
             duration_s=duration_s,
-            intended=output.sent if output.intended is None else output.intended,
-            sent=output.sent,
-            lost=output.lost,
-            effective_duration_s=output.effective_duration_s,
-            start_s=round(start_s, 6),
-            elapsed_s=round(self._elapsed_s() - start_s, 6),
-            stopped_early=output.stopped_early,
-            delay_p99_s=output.delay_p99_s,
-            phase=self._controller.phase(),
+            start_s=start_s,
+            end_s=self._elapsed_s(),
             invalid=invalid,
-            duplicated=output.duplicated,
-            reordered=output.reordered,
-            late=output.late,
-            directions=output.directions,
-            warnings=output.warnings + warnings,
-            extra=output.extra,
+            phase=self._controller.phase(),
         )
         self._sink(trial)
         self._trials.append(trial)
         self._note_wait(trial)
-        return trial, policy, problem
+        return Attempt(trial, policy, problem)
 
     def _check_delay(self, output: TrialOutput, load: float) -> None:
         """Refuse a trial that says nothing of its delay where a goal limits it.

@@ -8,11 +8,13 @@ import json
 import os
 import platform
 import secrets
+import sys
 from pathlib import Path
 from typing import Any
 
+from brimful import __version__
 from brimful.errors import RecordError, UsageError
-from brimful.records import Run, RunFile, cut_torn_line, iterate_records, read_run
+from brimful.records import SCHEMA, Run, RunFile, cut_torn_line, iterate_records, read_run
 
 RECORD_NAME = "run.jsonl"
 """The record file within a run directory."""
@@ -66,6 +68,19 @@ def find_run(out: Path | None, wanted: str) -> RunFile | None:
         if found is not None and found.fingerprint == wanted:
             return _whole_run(directory)
     return None
+
+
+def run_identity() -> dict[str, Any]:
+    """Give what the first record of every new run says of itself: who measures, when, where, and how it was told."""
+    begun = now()
+    return {
+        "schema": SCHEMA,
+        "run_id": f"{begun:%Y%m%dT%H%M%S%fZ}",
+        "started": begun.isoformat(timespec="seconds"),
+        "tool": {"name": "brimful", "version": __version__},
+        "command": sys.argv,
+        "host": host_facts(),
+    }
 
 
 def now() -> datetime.datetime:

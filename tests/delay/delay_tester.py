@@ -60,7 +60,7 @@ def reply(request, options, mean_s, chance, trial):
             "name": "stand-in",
             "tells_delay": not options.get("silent"),
             "max_load": 1e6,
-            "traffic": {"frame_size": 64},
+            "traffic": {"frame_size": 64, "direction": "bi"},
             "device": {"name": "stand-in"},
         }
     assert request["detail"] is True

@@ -79,6 +79,27 @@ def test_loads_are_shares_of_what_a_search_found(tmp_path):
     assert "ndr of run" in text
 
 
+@pytest.mark.parametrize(("direction", "differing"), [("bi", None), ("uni", "direction differ")])
+def test_a_throughput_of_other_traffic_comes_with_a_warning(tmp_path, direction, differing):
+    brimful("search", "-m", SIM, "--preset", "quick", "--quiet", "--out", "found", cwd=tmp_path, check=0)
+    record = tmp_path / "found" / "run.jsonl"
+    first, _, rest = record.read_text().partition("\n")
+    run = json.loads(first)
+    run["traffic"] = {"frame_size": 64, "direction": direction}
+    record.write_text(json.dumps(run) + "\n" + rest)
+    arguments = ("--of", "found", "--at", "10%", "--rounds", "1", "--trial", "50ms", "--quiet", "--out", "one")
+    measured(tmp_path, "-m", DEVICE, *arguments)
+    texts = [warning.text for warning in read_run(tmp_path / "one").warnings if warning.code == "other-traffic"]
+    assert texts == ([] if differing is None else [f"the throughput was found with other traffic: {differing}"])
+
+
+def test_delays_are_not_compared_as_if_they_were_throughputs(tmp_path):
+    brimful("delay", "-m", DEVICE, *SHORT, "--out", "one", cwd=tmp_path, check=0)
+    brimful("search", "-m", SIM, "--preset", "quick", "--quiet", "--out", "found", cwd=tmp_path, check=0)
+    for other, complaint in (("one", "delays are not compared"), ("found", "different kinds")):
+        assert complaint in brimful("compare", "one", "--against", other, cwd=tmp_path, check=2).stderr
+
+
 def test_without_a_wire_only_the_total_is_stated(tmp_path):
     arguments = ("-m", DEVICE, *SHORT, "--out", "one")
     (delay,) = [delay for delay in measured(tmp_path, *arguments)["delays"] if delay["direction"] == "to"]

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
-from brimful import __version__
 from brimful.campaign.guesses import first_guess
 from brimful.campaign.plan import SUBJECT, Campaign, Planned
 from brimful.errors import BrimfulError, RecordError, UsageError
 from brimful.manager import SearchRequest, check_search, run_search
 from brimful.measurers.base import Measurer
-from brimful.records import SCHEMA, End, Member, RecordWriter, Run
+from brimful.records import End, Member, RecordWriter, Run
 from brimful.run_loop import Progress
-from brimful.runs import RECORD_NAME, find_run, host_facts, new_run_directory, now
+from brimful.runs import RECORD_NAME, find_run, new_run_directory, run_identity
 
 OpenMember = Callable[[SearchRequest], Measurer]
 """Opens the measurer that a request names."""
@@ -125,12 +123,7 @@ def _check(left: Sequence[Planned], open_member: OpenMember, note: Callable[[str
 def _begin(campaign: Campaign) -> Run:
     search = campaign.search
     return Run(
-        schema=SCHEMA,
-        run_id=f"{now():%Y%m%dT%H%M%S%fZ}",
-        started=now().isoformat(timespec="seconds"),
-        tool={"name": "brimful", "version": __version__},
-        command=sys.argv,
-        host=host_facts(),
+        **run_identity(),
         subject=SUBJECT,
         goals=search.goals,
         strategy=search.strategy,

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from brimful.errors import UsageError
+
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from brimful.records import RunFile
 
 RUN = click.Path(exists=True, path_type=Path)
@@ -55,12 +59,17 @@ def compare(
     from brimful.units import parse_ratio
 
     ours, theirs = [read_run(path) for path in runs], [read_run(path) for path in against]
-    if all(file.run.subject == "block-device" for file in (*ours, *theirs)):
-        return _compare_devices(ours, theirs, parse_ratio(tolerance), html_file, as_json)
-    if any(file.run.subject == "switch-discards" for file in (*ours, *theirs)):
+    subject = _common_subject([*ours, *theirs])
+    if subject == "block-device":
+        from brimful.report.iocost import comparison as devices
+
+        return _compare_in_text("block devices", devices, (ours, theirs), parse_ratio(tolerance), html_file, as_json)
+    if subject == "switch-discards":
         return _compare_discards(ours, theirs, html_file, as_json)
-    if all(file.run.subject == "campaign" for file in (*ours, *theirs)):
-        return _compare_campaigns(ours, theirs, parse_ratio(tolerance), html_file, as_json)
+    if subject == "campaign":
+        from brimful.report.campaign import comparison as campaigns
+
+        return _compare_in_text("campaigns", campaigns, (ours, theirs), parse_ratio(tolerance), html_file, as_json)
     result = comparison.build(ours, theirs, tolerance=parse_ratio(tolerance))
     if html_file is not None:
         from brimful.report import comparison_html
@@ -75,50 +84,50 @@ def compare(
     return 1 if result.regressed else 0
 
 
-def _compare_devices(
-    ours: list[RunFile], theirs: list[RunFile], tolerance: float, html_file: Path | None, as_json: bool
-) -> int:
-    from brimful.errors import UsageError
-    from brimful.report import text
-    from brimful.report.iocost import comparison
-
-    if html_file is not None:
-        message = f"--html {html_file}: comparisons of block devices are text or JSON"
+def _common_subject(files: list[RunFile]) -> str:
+    subjects = {file.run.subject: file.path for file in files}
+    if len(subjects) > 1:
+        what = ", ".join(f"{path} ({subject})" for subject, path in subjects.items())
+        message = f"runs of different kinds cannot be compared: {what}"
         raise UsageError(message)
-    result = comparison.build(ours, theirs, tolerance=tolerance)
+    (subject,) = subjects
+    if subject == "delay":
+        message = f"{files[0].path}: delays are not compared; brimful report shows each with its intervals"
+        raise UsageError(message)
+    return subject
+
+
+def _compare_in_text(
+    what: str,
+    kind: ModuleType,
+    sides: tuple[list[RunFile], list[RunFile]],
+    tolerance: float,
+    html_file: Path | None,
+    as_json: bool,
+) -> int:
+    """Compare runs of a kind that has no page for it, by the functions of its own module."""
+    from brimful.report import text
+
+    _refuse_page(html_file, what)
+    result = kind.build(*sides, tolerance=tolerance)
     if as_json:
-        click.echo(comparison.to_json(result))
+        click.echo(kind.to_json(result))
     else:
-        click.echo(comparison.render(result, style=text.coloured if sys.stdout.isatty() else text.plain), nl=False)
+        click.echo(kind.render(result, style=text.coloured if sys.stdout.isatty() else text.plain), nl=False)
     return 1 if result.regressed else 0
 
 
-def _compare_campaigns(
-    ours: list[RunFile], theirs: list[RunFile], tolerance: float, html_file: Path | None, as_json: bool
-) -> int:
-    from brimful.errors import UsageError
-    from brimful.report import text
-    from brimful.report.campaign import comparison
-
+def _refuse_page(html_file: Path | None, what: str) -> None:
     if html_file is not None:
-        message = f"--html {html_file}: comparisons of campaigns are text or JSON"
+        message = f"--html {html_file}: comparisons of {what} are text or JSON"
         raise UsageError(message)
-    result = comparison.build(ours, theirs, tolerance=tolerance)
-    if as_json:
-        click.echo(comparison.to_json(result))
-    else:
-        click.echo(comparison.render(result, style=text.coloured if sys.stdout.isatty() else text.plain), nl=False)
-    return 1 if result.regressed else 0
 
 
 def _compare_discards(ours: list[RunFile], theirs: list[RunFile], html_file: Path | None, as_json: bool) -> int:
-    from brimful.errors import UsageError
     from brimful.report import text
     from brimful.report.discards import comparison
 
-    if html_file is not None:
-        message = f"--html {html_file}: comparisons of discards are text or JSON"
-        raise UsageError(message)
+    _refuse_page(html_file, "discards")
     if len(ours) != 1 or len(theirs) != 1:
         message = "runs on discards are compared one with one; give one run before --against and one after it"
         raise UsageError(message)

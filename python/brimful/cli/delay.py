@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from brimful import units
+from brimful.cli.traffic_options import labels_of, traffic_of, traffic_options
 from brimful.delay.estimates import DEVICE, WIRE
 from brimful.delay.manager import DelayRequest, run_delay
 from brimful.delay.wire import wire_arguments, wire_of
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from brimful.delay.loop import DelayProgress
     from brimful.measurers.base import Measurer
     from brimful.records import Run
-
-_TESTER_OPTIONS = ("profile", "frame_size", "flows", "direction", "vlan")
 
 
 @click.command("delay")
@@ -66,21 +65,7 @@ _TESTER_OPTIONS = ("profile", "frame_size", "flows", "direction", "vlan")
     show_default=True,
     help="How much longer than a trial its reply may take.",
 )
-@click.option("--profile", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Traffic profile (TOML).")
-@click.option("--frame-size", metavar="BYTES|imix", help="Bytes of a frame, with FCS. Default: 64.")
-@click.option("--flows", type=click.IntRange(1, 1 << 20), help="Flows of each direction. Default: 1.")
-@click.option("--direction", type=click.Choice(["bi", "uni"]), help="Both ways at once, or one. Default: bi.")
-@click.option("--vlan", type=click.IntRange(1, 4094), help="VLAN of all frames.")
-@click.option(
-    "--ip", type=click.Choice(["4", "6"]), default="4", show_default=True, help="Internet protocol of all frames."
-)
-@click.option(
-    "--tester-option",
-    "tester_extra",
-    multiple=True,
-    metavar="OPTION",
-    help="Any further option of brimful-tester, for both paths; faults are of the device's alone.",
-)
+@traffic_options
 @click.option("--out", type=click.Path(path_type=Path), help="Directory of the record. Default: a new one under runs/.")
 @click.option("--resume", is_flag=True, help="Go on with the last run of these very options.")
 @click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record.")
@@ -91,8 +76,8 @@ def delay(**options: Any) -> int:  # noqa: ANN401
     """Measure how long a device takes to process a frame, at given loads.
 
     Trials go through the device and over the bare wire by turns; the delay of the device is their difference, stated
-    with a 95 % confidence interval for all frames and for each direction. Exit code: 0 measured, 2 wrong usage,
-    3 measuring failed.
+    with a 95 % confidence interval for all frames and for each direction. What --tester-option says is for both paths,
+    but faults are the device's alone. Exit code: 0 measured, 2 wrong usage, 3 measuring failed, 130 interrupted.
     """
     from brimful.cli import reports
     from brimful.records import read_run
@@ -130,21 +115,21 @@ def _request(options: dict[str, Any]) -> DelayRequest:
     if options["goal"] and options["of_run"] is None:
         message = "--goal names a goal of the run given by --of; there is none"
         raise UsageError(message)
-    arguments = _tester_arguments(options)
+    traffic = traffic_of(options)
     return DelayRequest(
         measurer=options["measurer"],
         loads=list(options["loads"]),
         of_run=options["of_run"],
         shares=[share for share in (options["shares"] or "").split(",") if share],
         goal=options["goal"],
-        wire=wire_of(options["measurer"], options["wire"], arguments),
+        wire=wire_of(options["measurer"], options["wire"], traffic["arguments"]),
         rounds=options["rounds"],
         trial_s=units.parse_duration(options["trial"]),
         warm_up_s=units.parse_duration(options["warm_up"]) if options["warm_up"] else 0.0,
         on_invalid=options["on_invalid"],
         on_error=options["on_error"],
-        traffic={"arguments": arguments, "ip": int(options["ip"])},
-        labels=dict(_label(text) for text in options["labels"]),
+        traffic={**traffic, "ip": int(options["ip"])},
+        labels=labels_of(options),
     )
 
 
@@ -167,22 +152,6 @@ def _opened(request: DelayRequest, options: dict[str, Any]) -> Iterator[dict[str
             )
             stack.callback(measurers[path].close)
         yield measurers
-
-
-def _tester_arguments(options: dict[str, Any]) -> list[str]:
-    values = {name: options[name] for name in _TESTER_OPTIONS if options[name] is not None}
-    if "profile" in values:
-        values["profile"] = values["profile"].resolve()
-    arguments = [f"--{name.replace('_', '-')}={value}" for name, value in values.items()]
-    return [*arguments, *options["tester_extra"]]
-
-
-def _label(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        message = f"--label {text!r} is not KEY=VALUE"
-        raise UsageError(message)
-    return key, value
 
 
 def _trial_line(run: Run, state: DelayProgress) -> str:

@@ -14,13 +14,12 @@ import msgspec
 from brimful import units
 from brimful.cli.assertion import Assertion
 from brimful.cli.progress import open_progress
+from brimful.cli.traffic_options import labels_of, traffic_of, traffic_options
 from brimful.errors import UsageError
 from brimful.goals import PRESETS, SearchGoal, named_goals, parse_goal
 from brimful.manager import SearchOutcome, SearchRequest, run_search
 from brimful.measurers.base import Measurer
 from brimful.measurers.opening import FORMS, open_measurer
-
-_TESTER_OPTIONS = ("frame_size", "flows", "direction", "vlan")
 
 
 def _checked_strategy(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
@@ -101,33 +100,7 @@ def _checked_strategy(context: click.Context, parameter: click.Parameter, text: 
     help="How much longer than a trial its reply may take.",
 )
 @click.option("--no-calibrate", is_flag=True, help="Do not measure the tester's own ceiling first.")
-@click.option(
-    "--profile",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Traffic profile: a TOML file that says what to send. The options below override what it says.",
-)
-@click.option("--frame-size", metavar="BYTES|imix", help="Bytes of a frame, with FCS. Default: the profile's, or 64.")
-@click.option("--flows", type=click.IntRange(1, 1 << 20), help="Flows of each direction. Default: the profile's, or 1.")
-@click.option(
-    "--direction",
-    type=click.Choice(["bi", "uni"]),
-    help="Both ways at once, or one. Default: the profile's, or bi.",
-)
-@click.option("--vlan", type=click.IntRange(1, 4094), help="VLAN of all frames.")
-@click.option(
-    "--ip",
-    type=click.Choice(["4", "6"]),
-    default="4",
-    show_default=True,
-    help="Internet protocol of all frames.",
-)
-@click.option(
-    "--force", is_flag=True, help="Let brimful-tester take interfaces that are in use; their traffic suffers."
-)
-@click.option(
-    "--tester-option", "tester_extra", multiple=True, metavar="OPTION", help="Any further option of brimful-tester."
-)
+@traffic_options
 @click.option("--out", type=click.Path(path_type=Path), help="Directory of the record. Default: a new one under runs/.")
 @click.option("--resume", is_flag=True, help="Go on with the last run of this very search.")
 @click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record.")
@@ -203,8 +176,8 @@ def _request(options: dict[str, Any]) -> SearchRequest:
         on_invalid=options["on_invalid"],
         on_error=options["on_error"],
         calibrate=not options["no_calibrate"],
-        traffic=_traffic(options),
-        labels=dict(_label(text) for text in options["labels"]),
+        traffic=traffic_of(options),
+        labels=labels_of(options),
     )
 
 
@@ -216,31 +189,6 @@ def _hint_of_run(path: Path) -> str:
         message = f"--hint {path}: the run has no lower bound to begin from; give a load"
         raise UsageError(message)
     return repr(found[0])
-
-
-def _label(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        message = f"--label {text!r} is not KEY=VALUE"
-        raise UsageError(message)
-    return key, value
-
-
-def _tester_arguments(options: dict[str, Any]) -> list[str]:
-    arguments = [f"--{name.replace('_', '-')}={options[name]}" for name in _TESTER_OPTIONS if options[name] is not None]
-    if options["profile"] is not None:
-        arguments.insert(0, f"--profile={options['profile'].absolute()}")
-    forced = ["--force"] if options["force"] else []
-    return [*arguments, *forced, *options["tester_extra"]]
-
-
-def _traffic(options: dict[str, Any]) -> dict[str, Any]:
-    """Say what is sent, as far as it makes a search another one: a changed profile does."""
-    from brimful.measurers.profile import digest
-
-    profile = options["profile"]
-    arguments = _tester_arguments(options)
-    return {"arguments": arguments} if profile is None else {"arguments": arguments, "profile": digest(profile)}
 
 
 def _write_html(path: Path, target: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from brimful.attempts import Attempt, FailurePolicy, repeat_as_allowed, trial_of
 from brimful.delay import estimates
 from brimful.delay.estimates import WIRE
 from brimful.delay.observed import ALL, observe
@@ -15,7 +16,6 @@ from brimful.delay.steps import WARM_UP, Step, steps
 from brimful.errors import MeasureError, RecordError
 from brimful.measurers.base import InvalidTrialError, Measurer, TrialFailedError, TrialOutput
 from brimful.records import Delay, DelayPlan, End, Record, Trial, Warning
-from brimful.run_loop import FailurePolicy
 
 
 class Policies(msgspec.Struct, frozen=True):
@@ -92,7 +92,7 @@ class DelayLoop:
             left = self._left()
             for number, step in enumerate(left, start=1 + len(self._steps) - len(left)):
                 self._show(step, number)
-                self._count(step)
+                self._measure(step)
         except KeyboardInterrupt:
             reason = "interrupted"
         except MeasureError as error:
@@ -112,20 +112,11 @@ class DelayLoop:
             self._show(step, 0)
             self._attempt(step, self._plan.warm_up_s, purpose=WARM_UP)
 
-    def _count(self, step: Step) -> None:
+    def _measure(self, step: Step) -> None:
         """Perform one trial, as often as the policy allows."""
-        failures = 0
-        while True:
-            policy, problem = self._attempt(step, self._plan.trial_s)
-            if policy is None:
-                return
-            failures += 1
-            if failures > policy.retries:
-                again = f" ({failures} times in a row)" if failures > 1 else ""
-                message = f"{problem}{again}"
-                raise MeasureError(message)
+        repeat_as_allowed(lambda: self._attempt(step, self._plan.trial_s))
 
-    def _attempt(self, step: Step, duration_s: float, purpose: str | None = None) -> tuple[FailurePolicy | None, str]:
+    def _attempt(self, step: Step, duration_s: float, purpose: str | None = None) -> Attempt:
         """Perform one trial and save it, whatever became of it."""
         start_s = self._elapsed_s()
         where = f"trial at {step.load:g}/s {'on the wire' if step.path == WIRE else 'through the device'}"
@@ -139,30 +130,20 @@ class DelayLoop:
             output = msgspec.structs.replace(output, extra=_without_histograms(error.reply))
         except TrialFailedError as error:
             policy, problem = self._policies.on_error, f"{where}: {error}"
-        trial = Trial(
+        trial = trial_of(
+            output,
             seq=len(self._trials),
             load=step.load,
             duration_s=duration_s,
-            intended=output.sent if output.intended is None else output.intended,
-            sent=output.sent,
-            lost=output.lost,
-            effective_duration_s=output.effective_duration_s,
-            start_s=round(start_s, 6),
-            elapsed_s=round(self._elapsed_s() - start_s, 6),
-            delay_p99_s=output.delay_p99_s,
+            start_s=start_s,
+            end_s=self._elapsed_s(),
+            invalid=purpose if policy is None else problem,
             path=step.path,
             round=step.round,
-            invalid=purpose if policy is None else problem,
-            duplicated=output.duplicated,
-            reordered=output.reordered,
-            late=output.late,
-            directions=output.directions,
-            warnings=output.warnings,
-            extra=output.extra,
         )
         self._sink(trial)
         self._trials.append(trial)
-        return policy, problem
+        return Attempt(trial, policy, problem)
 
     def _elapsed_s(self) -> float:
         return time.monotonic() - self._start_s

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from brimful import __version__, units
+from brimful import units
+from brimful.attempts import FailurePolicy
 from brimful.delay.estimates import DEVICE, WIRE
 from brimful.delay.loop import DelayLoop, DelayOutcome, DelayProgress, Policies
 from brimful.errors import UsageError
 from brimful.measurers.base import Description, Measurer
-from brimful.records import SCHEMA, DelayPlan, Record, RecordWriter, Run, RunFile, Trial, Warning, read_run
-from brimful.run_loop import FailurePolicy
-from brimful.runs import RECORD_NAME, find_run, fingerprint, host_facts, new_run_directory, now
+from brimful.records import DelayPlan, Record, RecordWriter, Run, RunFile, Trial, Warning, read_run
+from brimful.runs import RECORD_NAME, find_run, fingerprint, new_run_directory, run_identity
 
 SUBJECT = "delay"
 _SAME_LOAD = 1e-3
@@ -129,12 +128,7 @@ def _begin(request: DelayRequest, measurers: Mapping[str, Measurer]) -> tuple[Ru
     plan, warnings = _plan(request, description)
     wire = measurers.get(WIRE)
     run = Run(
-        schema=SCHEMA,
-        run_id=f"{now():%Y%m%dT%H%M%S%fZ}",
-        started=now().isoformat(timespec="seconds"),
-        tool={"name": "brimful", "version": __version__},
-        command=sys.argv,
-        host=host_facts(),
+        **run_identity(),
         subject=SUBJECT,
         measurer={"spec": request.measurer, "name": description.name, "contract": description.contract},
         delay=plan,
@@ -214,7 +208,7 @@ def _throughput(request: DelayRequest, file: RunFile, description: Description) 
         warnings.append(Warning(code="irregular-throughput", text=text))
     differing = [
         key
-        for key in ("frame_size", "directions", "flows", "vlan", "ip_version")
+        for key in ("profile", "frame_size", "direction", "flows", "vlan", "ip_version")
         if file.run.traffic.get(key) != description.traffic.get(key)
     ]
     if differing:

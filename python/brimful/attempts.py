@@ -1,0 +1,116 @@
+"""One trial, whatever became of it, and how often it is made when nothing came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from brimful.errors import MeasureError, UsageError
+from brimful.measurers.base import TrialOutput
+from brimful.records import Trial
+
+
+class FailurePolicy(msgspec.Struct, frozen=True):
+    """What to do about a trial that gave nothing to count: fail, repeat it, or count it as total loss."""
+
+    retries: int = 0
+    count_as_loss: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> FailurePolicy:
+        """Read ``fail``, ``retry:N`` or ``loss``.
+
+        >>> FailurePolicy.parse("retry:3").retries
+        3
+        """
+        if text == "fail":
+            return cls()
+        if text == "loss":
+            return cls(count_as_loss=True)
+        kind, _, number = text.partition(":")
+        if kind == "retry" and number.isdecimal() and 1 <= int(number) <= 1000:
+            return cls(retries=int(number))
+        message = f"policy {text!r} is not fail, retry:N (N from 1 to 1000) or loss"
+        raise UsageError(message)
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """A trial that was made, and is in the record."""
+
+    trial: Trial
+    policy: FailurePolicy | None = None
+    """What to do about it when it gave nothing to count."""
+    problem: str = ""
+    """Why it gave nothing."""
+
+
+def repeat_as_allowed(attempt: Callable[[], Attempt]) -> Trial:
+    """Make a trial as often as its policy allows, and give the one that counts.
+
+    Raises
+    ------
+    MeasureError
+        When the last one allowed gave nothing to count either; with the hint of the tester, if it had one.
+    """
+    failures = 0
+    while True:
+        made = attempt()
+        if made.policy is None or made.policy.count_as_loss:
+            return made.trial
+        failures += 1
+        if failures > made.policy.retries:
+            again = f" ({failures} times in a row)" if failures > 1 else ""
+            hint = made.trial.extra.get("hint")
+            message = f"{made.problem}{again}{f'; {hint}' if isinstance(hint, str) else ''}"
+            raise MeasureError(message)
+
+
+def trial_of(
+    output: TrialOutput,
+    *,
+    seq: int,
+    load: float,
+    duration_s: float,
+    start_s: float,
+    end_s: float,
+    invalid: str | None,
+    **more: Any,  # noqa: ANN401 - fields of Trial
+) -> Trial:
+    """Give the record of a trial.
+
+    Parameters
+    ----------
+    output
+        What happened in it.
+    seq, load, duration_s
+        Its number, and what was asked for.
+    start_s, end_s
+        When it began and ended, in seconds since the start of the run.
+    invalid
+        Why it does not count, if it does not.
+    more
+        Fields that only some kinds of run have.
+    """
+    return Trial(
+        seq=seq,
+        load=load,
+        duration_s=duration_s,
+        intended=output.sent if output.intended is None else output.intended,
+        sent=output.sent,
+        lost=output.lost,
+        effective_duration_s=output.effective_duration_s,
+        start_s=round(start_s, 6),
+        elapsed_s=round(end_s - start_s, 6),
+        stopped_early=output.stopped_early,
+        delay_p99_s=output.delay_p99_s,
+        invalid=invalid,
+        duplicated=output.duplicated,
+        reordered=output.reordered,
+        late=output.late,
+        directions=output.directions,
+        warnings=output.warnings,
+        extra=output.extra,
+        **more,
+    )

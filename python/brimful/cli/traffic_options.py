@@ -1,0 +1,86 @@
+"""What is sent: the options that every command with a tester has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from brimful.errors import UsageError
+
+_PASSED_ON = ("frame_size", "flows", "direction", "vlan")
+
+_OPTIONS = (
+    click.option(
+        "--profile",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Traffic profile: a TOML file that says what to send. The options below override what it says.",
+    ),
+    click.option(
+        "--frame-size", metavar="BYTES|imix", help="Bytes of a frame, with FCS. Default: the profile's, or 64."
+    ),
+    click.option(
+        "--flows", type=click.IntRange(1, 1 << 20), help="Flows of each direction. Default: the profile's, or 1."
+    ),
+    click.option(
+        "--direction",
+        type=click.Choice(["bi", "uni"]),
+        help="Both ways at once, or one. Default: the profile's, or bi.",
+    ),
+    click.option("--vlan", type=click.IntRange(1, 4094), help="VLAN of all frames."),
+    click.option(
+        "--ip",
+        type=click.Choice(["4", "6"]),
+        default="4",
+        show_default=True,
+        help="Internet protocol of all frames.",
+    ),
+    click.option(
+        "--force", is_flag=True, help="Let brimful-tester take interfaces that are in use; their traffic suffers."
+    ),
+    click.option(
+        "--tester-option", "tester_extra", multiple=True, metavar="OPTION", help="Any further option of brimful-tester."
+    ),
+)
+
+
+def traffic_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command these options."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def traffic_of(options: dict[str, Any]) -> dict[str, Any]:
+    """Say what is sent, as far as it makes a run another one: ``arguments`` of the tester, and what a profile says."""
+    from brimful.measurers.profile import digest
+
+    arguments = [f"--{name.replace('_', '-')}={options[name]}" for name in _PASSED_ON if options[name] is not None]
+    forced = ["--force"] if options["force"] else []
+    rest = [*arguments, *forced, *options["tester_extra"]]
+    profile = options["profile"]
+    if profile is None:
+        return {"arguments": rest}
+    return {"arguments": [f"--profile={profile.absolute()}", *rest], "profile": digest(profile)}
+
+
+def labels_of(options: dict[str, Any]) -> dict[str, str]:
+    """Read what ``--label`` was given.
+
+    Raises
+    ------
+    UsageError
+        When one is not KEY=VALUE.
+    """
+    return dict(_label(text) for text in options["labels"])
+
+
+def _label(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        message = f"--label {text!r} is not KEY=VALUE"
+        raise UsageError(message)
+    return key, value

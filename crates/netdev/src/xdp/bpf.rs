@@ -10,10 +10,14 @@ use crate::system::check;
 const BPF_MAP_CREATE: libc::c_long = 0;
 const BPF_MAP_UPDATE_ELEM: libc::c_long = 2;
 const BPF_PROG_LOAD: libc::c_long = 5;
+const BPF_PROG_TEST_RUN: libc::c_long = 10;
 const BPF_LINK_CREATE: libc::c_long = 28;
+const BPF_MAP_TYPE_ARRAY: u32 = 2;
 const BPF_MAP_TYPE_XSKMAP: u32 = 17;
+const BPF_F_MMAPABLE: u32 = 1 << 10;
 const BPF_PROG_TYPE_XDP: u32 = 6;
 const BPF_XDP: u32 = 37;
+const BPF_F_TEST_XDP_LIVE_FRAMES: u32 = 1 << 1;
 const XDP_FLAGS_SKB_MODE: u32 = 1 << 1;
 const XDP_FLAGS_DRV_MODE: u32 = 1 << 2;
 const LICENSE: &[u8] = b"Apache-2.0\0";
@@ -33,6 +37,7 @@ struct MapCreate {
     key_size: u32,
     value_size: u32,
     max_entries: u32,
+    flags: u32,
 }
 
 #[repr(C)]
@@ -54,6 +59,25 @@ struct ProgramLoad {
     log_buffer: u64,
     kernel_version: u32,
     flags: u32,
+}
+
+/// Ends with padding, which the kernel wants to be zero.
+#[repr(C)]
+struct TestRun {
+    program: u32,
+    answer: u32,
+    frame_len: u32,
+    result_len: u32,
+    frame: u64,
+    result: u64,
+    repetitions: u32,
+    duration: u32,
+    context_lens: [u32; 2],
+    contexts: [u64; 2],
+    flags: u32,
+    processor: u32,
+    batch: u32,
+    padding: u32,
 }
 
 #[repr(C)]
@@ -83,6 +107,19 @@ pub(super) fn create_socket_map() -> io::Result<OwnedFd> {
         key_size: 4,
         value_size: 4,
         max_entries: 1,
+        flags: 0,
+    };
+    Ok(new_descriptor(bpf(BPF_MAP_CREATE, &map)?))
+}
+
+/// So many bytes that programs can use, and this process once it has mapped them.
+pub(super) fn create_shared_array(len: u32) -> io::Result<OwnedFd> {
+    let map = MapCreate {
+        map_type: BPF_MAP_TYPE_ARRAY,
+        key_size: 4,
+        value_size: len,
+        max_entries: 1,
+        flags: BPF_F_MMAPABLE,
     };
     Ok(new_descriptor(bpf(BPF_MAP_CREATE, &map)?))
 }
@@ -128,6 +165,29 @@ pub(super) fn attach(program: &OwnedFd, interface: i32, attachment: Attachment) 
         },
     };
     Ok(new_descriptor(bpf(BPF_LINK_CREATE, &link)?))
+}
+
+/// Runs a program on so many copies of a frame, and does with each what the program says. All of them are done when it
+/// returns, or none.
+pub(super) fn run_on_live_frames(program: &OwnedFd, frame: &[u8], count: u32) -> io::Result<()> {
+    let run = TestRun {
+        program: program.as_raw_fd() as u32,
+        answer: 0,
+        frame_len: frame.len() as u32,
+        result_len: 0,
+        frame: frame.as_ptr() as u64,
+        result: 0,
+        repetitions: count,
+        duration: 0,
+        context_lens: [0; 2],
+        contexts: [0; 2],
+        flags: BPF_F_TEST_XDP_LIVE_FRAMES,
+        processor: 0,
+        batch: count,
+        padding: 0,
+    };
+    bpf(BPF_PROG_TEST_RUN, &run)?;
+    Ok(())
 }
 
 /// Makes a bpf call. `attributes` is the member of `union bpf_attr` that `command` reads, or the beginning of it: the

@@ -7,9 +7,12 @@
 
 mod bpf;
 mod forward;
+mod live;
 mod memory;
 mod program;
 mod socket;
+#[cfg(all(test, not(loom)))]
+mod tests;
 
 use std::io;
 use std::sync::Arc;
@@ -20,6 +23,7 @@ use crate::{
     InterfaceCounters, MAX_BURST, OpenError, PacketPortOptions, Port, ReceiveStatistics, Receiver, SendStatistics,
     Sender,
 };
+use live::LiveFrames;
 use memory::{Frames, Ring};
 use program::Program;
 use socket::{Sizes, XdpSocket};
@@ -49,8 +53,11 @@ pub struct XdpSender {
     free: Vec<u64>,
     /// Frames that the kernel sends for one kick.
     budget: u32,
-    refusal_is_at_the_peer: bool,
+    /// Where it can be done, how bursts are sent.
+    live: Option<LiveFrames>,
+    is_veth: bool,
     statistics: SendStatistics,
+    interface_dropped_before: u64,
     socket: Arc<XdpSocket>,
     frames: Frames,
 }
@@ -92,7 +99,7 @@ impl XdpPort {
             });
         }
         interface.check_mtu(options.untagged_len())?;
-        let refusal_is_at_the_peer = interface.driver().is_ok_and(|name| name == "veth");
+        let is_veth = interface.driver().is_ok_and(|name| name == "veth");
         let mut frames = Frames::new(SIZES.receive + SIZES.send, chunk_len).map_err(system("allocate frames"))?;
         let rings = socket
             .make_rings(&frames, SIZES)
@@ -104,13 +111,14 @@ impl XdpPort {
                     Some(libc::EBUSY) => OpenError::XdpInUse(name.to_owned()),
                     _ => OpenError::system(name, "bind an XDP socket to it", source),
                 })?;
-        let program = Program::attach(interface.index(), attachment)
+        let wants_live_frames =
+            is_veth && attachment == Attachment::Native && options.max_frame_len <= live::MAX_FRAME_LEN;
+        let (program, live) = Program::attach(interface.index(), attachment, wants_live_frames)
             .map_err(|source| OpenError::attaching(name, attachment, source))?;
         program
             .redirect_to(&socket)
             .map_err(system("redirect its frames to the socket"))?;
         let counters = interface.counters().map_err(system("read its counters"))?;
-        let interface_dropped_before = counters.receive_dropped;
         let (interface, socket) = (Arc::new(interface), Arc::new(socket));
         let frames_to_send = frames.split_off(SIZES.receive);
         let mut fill = Producer::new(rings.fill, SIZES.receive);
@@ -125,8 +133,10 @@ impl XdpPort {
                 completion: Consumer::new(rings.completion, SIZES.send),
                 free: frames_to_send.addresses().collect(),
                 budget,
-                refusal_is_at_the_peer,
+                live,
+                is_veth,
                 statistics: SendStatistics::default(),
+                interface_dropped_before: counters.send_dropped,
                 socket: Arc::clone(&socket),
                 frames: frames_to_send,
             },
@@ -135,7 +145,7 @@ impl XdpPort {
                 receive: Consumer::new(rings.receive, SIZES.receive),
                 fill,
                 statistics: ReceiveStatistics::default(),
-                interface_dropped_before,
+                interface_dropped_before: counters.receive_dropped,
                 _program: program,
                 socket,
                 frames,
@@ -155,6 +165,34 @@ impl XdpSender {
         self.statistics.sent += u64::from(count);
     }
 
+    /// Whether all frames on the ring have left, so that none is overtaken.
+    fn is_idle(&self) -> bool {
+        self.free.len() == SIZES.send as usize
+    }
+
+    fn live_frames_are_accepted(&mut self) -> io::Result<bool> {
+        let interface = &self.interface;
+        self.live
+            .as_mut()
+            .map_or(Ok(false), |live| live.are_accepted(interface))
+    }
+
+    fn send_live(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
+        let Some(live) = &mut self.live else { return Ok(0) };
+        // The kernel throws live frames away without a word where the interface is down.
+        if !self.interface.is_up()? {
+            return Err(io::ErrorKind::NetworkDown.into());
+        }
+        match live.send(count, fill) {
+            Ok(()) => {
+                self.statistics.sent += count as u64;
+                Ok(count)
+            }
+            Err(error) if error.raw_os_error() == Some(libc::ENOMEM) => Ok(0),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Makes the kernel send what is on the ring, once for each budget of frames.
     fn kick(&mut self) -> io::Result<()> {
         let mut kicks = self.send.waiting().div_ceil(self.budget);
@@ -163,7 +201,7 @@ impl XdpSender {
                 Ok(()) => kicks -= 1,
                 Err(error) => match error.raw_os_error() {
                     // One frame was thrown away by the other end of a veth pair; the rest is still on the ring.
-                    Some(libc::EBUSY) if self.refusal_is_at_the_peer => {
+                    Some(libc::EBUSY) if self.is_veth => {
                         self.statistics.sent_into_full_queue += 1;
                         kicks = self.send.waiting().div_ceil(self.budget);
                     }
@@ -183,7 +221,11 @@ impl Sender for XdpSender {
 
     fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
         self.reap();
-        let count = count.min(MAX_BURST).min(self.free.len()) as u32;
+        let count = count.min(MAX_BURST);
+        if count >= live::LEAST_BURST && self.is_idle() && self.live_frames_are_accepted()? {
+            return self.send_live(count, fill);
+        }
+        let count = count.min(self.free.len()) as u32;
         let count = self.send.free(count);
         for ahead in 0..count {
             let Some(address) = self.free.pop() else { break };
@@ -209,6 +251,11 @@ impl Sender for XdpSender {
 
     fn statistics(&mut self) -> io::Result<SendStatistics> {
         self.reap();
+        if self.live.is_some() {
+            // Nobody is told what the other end of a veth pair refused of live frames, but it is counted.
+            let by_interface = self.interface.counters()?.send_dropped - self.interface_dropped_before;
+            self.statistics.sent_into_full_queue = self.statistics.sent_into_full_queue.max(by_interface);
+        }
         Ok(self.statistics)
     }
 

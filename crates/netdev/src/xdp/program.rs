@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use super::bpf::{self, Attachment, instruction};
+use super::live::{LiveFrames, Slots};
 
 /// Of `linux/bpf.h`.
 const XDP_PASS: u32 = 2;
@@ -21,13 +22,26 @@ pub(super) struct Program {
 
 impl Program {
     /// Loads the program and attaches it to an interface; no socket is known to it yet.
-    pub(super) fn attach(interface: i32, attachment: Attachment) -> io::Result<Self> {
+    ///
+    /// If asked, with a part that sends bursts, where the kernel can do that.
+    pub(super) fn attach(
+        interface: i32,
+        attachment: Attachment,
+        wants_live_frames: bool,
+    ) -> io::Result<(Self, Option<LiveFrames>)> {
         let sockets = bpf::create_socket_map()?;
-        let program = bpf::load(&redirect_to(sockets.as_raw_fd()))?;
-        Ok(Self {
-            _link: bpf::attach(&program, interface, attachment)?,
-            sockets,
-        })
+        let arriving = redirect_to(sockets.as_raw_fd());
+        let slots = if wants_live_frames { Slots::new().ok() } else { None };
+        let sending = slots.and_then(|slots| {
+            let program = bpf::load(&[slots.program(interface), arriving.to_vec()].concat()).ok()?;
+            Some((slots, program))
+        });
+        let (program, live) = match sending {
+            Some((slots, program)) => (program.try_clone()?, Some(LiveFrames::new(slots, program))),
+            None => (bpf::load(&arriving)?, None),
+        };
+        let link = bpf::attach(&program, interface, attachment)?;
+        Ok((Self { _link: link, sockets }, live))
     }
 
     /// Sends the frames of the first queue to this socket from now on.

@@ -1,0 +1,161 @@
+//! Bursts over a veth pair in a network namespace of its own; skipped where that is not allowed.
+
+use std::process::Command;
+use std::thread;
+
+use super::*;
+use crate::{PacketPort, PacketRing};
+
+const MAX_FRAME_LEN: usize = 1514;
+/// A link that carries nothing but what the test sends.
+const JOINED_PORTS: &str = "ip link add ta type veth peer name tb && \
+    for port in ta tb; do \
+        ip link set $port addrgenmode none 2>/dev/null; ip link set $port up || exit 99; \
+    done";
+/// Looks at empty rings before the rest counts as lost.
+const LOOKS: u32 = 1000;
+
+/// Runs a test in a thread with a namespace and a veth pair of its own.
+#[expect(clippy::print_stderr, reason = "says why a test is skipped")]
+fn over_joined_ports(test: impl FnOnce() + Send) {
+    thread::scope(|scope| {
+        let run = scope.spawn(|| {
+            // SAFETY: takes no pointers, and changes nothing but the network namespace of this thread.
+            let is_alone = unsafe { libc::unshare(libc::CLONE_NEWNET) } == 0;
+            let made = || Command::new("sh").args(["-c", JOINED_PORTS]).output();
+            if is_alone && made().is_ok_and(|output| output.status.success()) {
+                test();
+            } else {
+                eprintln!("skipped: this machine does not let us make a network namespace with a veth pair");
+            }
+        });
+        run.join().expect("the test passes");
+    });
+}
+
+fn options() -> PacketPortOptions {
+    PacketPortOptions::new(MAX_FRAME_LEN)
+}
+
+fn xdp_port(name: &str) -> XdpPort {
+    XdpPort::open(name, options(), Attachment::Native).expect("veth runs programs")
+}
+
+/// A frame that no other place in the stream has: its length, its number, and bytes that depend on both.
+fn frame(number: u32) -> Vec<u8> {
+    let len = 60 + (number * 997) as usize % (MAX_FRAME_LEN - 59);
+    let mut frame: Vec<u8> = (0..len).map(|place| (place as u32 ^ number) as u8).collect();
+    frame[..14].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5]);
+    frame[14..18].copy_from_slice(&number.to_be_bytes());
+    frame
+}
+
+/// Sends bursts of these lengths and gives what was to arrive, in order.
+fn send(sender: &mut impl Sender, bursts: impl IntoIterator<Item = usize>) -> Vec<Vec<u8>> {
+    let mut sent = Vec::new();
+    for burst in bursts {
+        let first = sent.len() as u32;
+        let taken = sender
+            .send_burst(burst, &mut |index, buffer| {
+                let frame = frame(first + index as u32);
+                buffer[..frame.len()].copy_from_slice(&frame);
+                frame.len()
+            })
+            .expect("the link is up");
+        sent.extend((0..taken as u32).map(|index| frame(first + index)));
+    }
+    while sender.flush().expect("the link is up") > 0 {}
+    sent
+}
+
+/// What has arrived of the test's own frames: those of the occasion on which bursts are tried out bear no number.
+fn receive(receiver: &mut impl Receiver, expected: usize) -> Vec<Vec<u8>> {
+    let (mut arrived, mut looks) = (Vec::new(), 0);
+    while arrived.len() < expected && looks < LOOKS {
+        let count = receiver
+            .receive_burst(MAX_BURST, &mut |bytes| {
+                if bytes[0] == 2 {
+                    arrived.push(bytes.to_vec());
+                }
+            })
+            .expect("the interface is there");
+        looks = if count == 0 { looks + 1 } else { 0 };
+        if count == 0 {
+            thread::yield_now();
+        }
+    }
+    arrived
+}
+
+/// Whether the bursts so far went without the socket; nothing where the kernel is too old for that.
+fn accepted_live_frames(sender: &mut XdpSender) -> Option<bool> {
+    let interface = Arc::clone(&sender.interface);
+    sender
+        .live
+        .as_mut()
+        .map(|live| live.are_accepted(&interface).expect("the interface is there"))
+}
+
+/// Small bursts go through the socket, large ones do not, and neither overtakes the other.
+fn mixed_bursts() -> impl Iterator<Item = usize> {
+    [1, MAX_BURST, 3, 24, 23, MAX_BURST, MAX_BURST, 40, 2]
+        .into_iter()
+        .cycle()
+        .take(60)
+}
+
+#[test]
+fn bursts_of_all_lengths_arrive_whole_and_in_order() {
+    over_joined_ports(|| {
+        let (mut near, mut far) = (xdp_port("ta"), xdp_port("tb"));
+        let sent = send(&mut near.sender, mixed_bursts());
+        let arrived = receive(&mut far.receiver, sent.len());
+        assert_eq!(sent.len(), mixed_bursts().sum::<usize>(), "all were taken");
+        assert!(
+            arrived == sent,
+            "{} of {} arrived, or others",
+            arrived.len(),
+            sent.len()
+        );
+        let statistics = near.sender.statistics().unwrap();
+        assert_eq!(
+            (statistics.sent, statistics.sent_into_full_queue),
+            (sent.len() as u64, 0)
+        );
+        assert_ne!(accepted_live_frames(&mut near.sender), Some(false));
+    });
+}
+
+#[test]
+fn a_peer_that_takes_no_live_frames_gets_all_through_the_socket() {
+    over_joined_ports(|| {
+        let mut near = xdp_port("ta");
+        // No program, hence no NAPI: the driver refuses live frames without a word.
+        let mut far = PacketPort::open("tb", options(), PacketRing::Slots).expect("veth");
+        let sent = send(&mut near.sender, mixed_bursts());
+        let arrived = receive(&mut far.receiver, sent.len());
+        assert!(
+            arrived == sent,
+            "{} of {} arrived, or others",
+            arrived.len(),
+            sent.len()
+        );
+        assert_eq!(near.sender.statistics().unwrap().sent, sent.len() as u64);
+        assert_ne!(accepted_live_frames(&mut near.sender), Some(true));
+    });
+}
+
+#[test]
+fn a_burst_into_an_interface_that_is_down_is_an_error() {
+    over_joined_ports(|| {
+        let (mut near, _far) = (xdp_port("ta"), xdp_port("tb"));
+        send(&mut near.sender, [MAX_BURST]);
+        let down = Command::new("ip").args(["link", "set", "ta", "down"]).status();
+        assert!(down.is_ok_and(|status| status.success()));
+        let error = near
+            .sender
+            .send_burst(MAX_BURST, &mut |_, buffer| buffer.len().min(60))
+            .unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::NetworkDown);
+    });
+}

@@ -4,6 +4,8 @@
 //! Three habits of the kernel shape the code. A kick sends no more than a budget of frames. A completion ring that
 //! nobody empties stops sending without an error, so that it is emptied before every burst. And a frame has left only
 //! when it was completed, not when it was put on the ring: what counts as sent are completions.
+//!
+//! On veth, large bursts leave without the socket (`live`).
 
 mod bpf;
 mod forward;

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::slice;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::mapping::Mapping;
 use crate::ring::{Entries, RingMemory};
@@ -113,6 +113,11 @@ impl<T: Copy> Ring<T> {
             offsets,
             entry: PhantomData,
         })
+    }
+
+    /// Whether the kernel waits to be told of entries; it does not while it looks by itself (`XDP_USE_NEED_WAKEUP`).
+    pub(super) fn needs_wakeup(&self) -> bool {
+        self.word(self.offsets.flags).load(Ordering::Relaxed) & libc::XDP_RING_NEED_WAKEUP != 0
     }
 
     fn word(&self, offset: u64) -> &AtomicU32 {

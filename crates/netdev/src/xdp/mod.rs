@@ -195,8 +195,11 @@ impl XdpSender {
         }
     }
 
-    /// Makes the kernel send what is on the ring, once for each budget of frames.
+    /// Makes the kernel send what is on the ring, once for each budget of frames, where it does not do so by itself.
     fn kick(&mut self) -> io::Result<()> {
+        if !self.send.memory().needs_wakeup() {
+            return Ok(());
+        }
         let mut kicks = self.send.waiting().div_ceil(self.budget);
         while kicks > 0 {
             match self.socket.kick() {
@@ -281,6 +284,9 @@ impl Receiver for XdpReceiver {
         }
         self.receive.release(count);
         self.fill.publish(count);
+        if self.fill.memory().needs_wakeup() {
+            self.socket.wake_receiving();
+        }
         self.statistics.received += u64::from(count);
         Ok(count as usize)
     }

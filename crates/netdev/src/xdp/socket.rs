@@ -72,7 +72,7 @@ impl XdpSocket {
     pub(super) fn start(&self, interface: i32, budget: u32) -> io::Result<u32> {
         let address = libc::sockaddr_xdp {
             sxdp_family: libc::AF_XDP as u16,
-            sxdp_flags: libc::XDP_COPY,
+            sxdp_flags: libc::XDP_COPY | libc::XDP_USE_NEED_WAKEUP,
             sxdp_ifindex: interface as u32,
             sxdp_queue_id: 0,
             sxdp_shared_umem_fd: 0,
@@ -98,6 +98,22 @@ impl XdpSocket {
         }
         let has_budget = set_option(self, libc::SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &budget).is_ok();
         Ok(if has_budget { budget } else { 32 })
+    }
+
+    /// Tells the kernel that it may put arrived frames into the chunks on the fill ring.
+    pub(super) fn wake_receiving(&self) {
+        let (descriptor, nothing) = (self.as_raw_fd(), ptr::null_mut());
+        // SAFETY: no buffer and no address are given. Nothing is received this way: the call itself is what matters.
+        unsafe {
+            libc::recvfrom(
+                descriptor,
+                nothing,
+                0,
+                libc::MSG_DONTWAIT,
+                ptr::null_mut(),
+                ptr::null_mut(),
+            )
+        };
     }
 
     /// Makes the kernel send what is on the ring, up to its budget.

@@ -45,7 +45,8 @@ const PROBES: usize = 8;
 const PROBE_LEN: usize = 60;
 /// To the nearest bridge, which forwards it nowhere (IEEE 802.1Q table 8-1), of a type for local experiments.
 const PROBE_HEADER: [u8; 14] = [0x01, 0x80, 0xc2, 0, 0, 0x0e, 0x02, 0, 0, 0, 0, 0, 0x88, 0xb5];
-const PROBE_LOOKS: u32 = 20;
+/// Altogether less than a sender may be away in the middle of a trial.
+const PROBE_LOOKS: u32 = 5;
 const PROBE_PAUSE: Duration = Duration::from_millis(1);
 
 /// Frames of one burst, in memory that the program reads.

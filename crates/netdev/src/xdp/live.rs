@@ -10,8 +10,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::bpf::{self, instruction};
 use crate::MAX_BURST;
@@ -45,9 +44,8 @@ const PROBES: usize = 8;
 const PROBE_LEN: usize = 60;
 /// To the nearest bridge, which forwards it nowhere (IEEE 802.1Q table 8-1), of a type for local experiments.
 const PROBE_HEADER: [u8; 14] = [0x01, 0x80, 0xc2, 0, 0, 0x0e, 0x02, 0, 0, 0, 0, 0, 0x88, 0xb5];
-/// Altogether less than a sender may be away in the middle of a trial.
-const PROBE_LOOKS: u32 = 5;
-const PROBE_PAUSE: Duration = Duration::from_millis(1);
+/// Whoever takes probes counts them at once, or soon after in another thread of the kernel.
+const PROBE_PATIENCE: Duration = Duration::from_millis(5);
 
 /// Frames of one burst, in memory that the program reads.
 #[derive(Debug)]
@@ -151,6 +149,12 @@ pub(super) struct LiveFrames {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Acceptance {
     Untried,
+    /// Probes are on their way.
+    Open {
+        /// Frames that the interface had handled before them and that were not sent here.
+        by_others: u64,
+        until: Instant,
+    },
     Given,
     Refused,
 }
@@ -164,11 +168,25 @@ impl LiveFrames {
         }
     }
 
-    /// Whether the driver of the interface takes them; tried once, when first asked.
-    pub(super) fn are_accepted(&mut self, interface: &Interface) -> io::Result<bool> {
+    /// Whether the driver of the interface takes them, as far as known; it is tried out when first asked. `sent` counts
+    /// the frames that have left the interface any other way.
+    pub(super) fn are_accepted(&mut self, interface: &Interface, sent: u64) -> io::Result<bool> {
         if self.acceptance == Acceptance::Untried {
-            let is_accepted = self.try_out(interface)?;
-            self.acceptance = if is_accepted {
+            let by_others = handled(interface)?.saturating_sub(sent);
+            self.acceptance = match self.send(PROBES, &mut write_probe) {
+                Err(_) => Acceptance::Refused,
+                Ok(()) if have_left(interface, by_others, sent)? => Acceptance::Given,
+                Ok(()) => Acceptance::Open {
+                    by_others,
+                    until: Instant::now() + PROBE_PATIENCE,
+                },
+            };
+        }
+        if let Acceptance::Open { by_others, until } = self.acceptance
+            && Instant::now() > until
+        {
+            let are_taken = have_left(interface, by_others, sent)?;
+            self.acceptance = if are_taken {
                 Acceptance::Given
             } else {
                 Acceptance::Refused
@@ -190,31 +208,23 @@ impl LiveFrames {
         self.slots.begin_with_the_first();
         bpf::run_on_live_frames(&self.program, &[0; INITIAL_LEN], count as u32)
     }
+}
 
-    fn try_out(&mut self, interface: &Interface) -> io::Result<bool> {
-        let handled = || {
-            interface
-                .counters()
-                .map(|counters| counters.sent + counters.send_dropped)
-        };
-        let before = handled()?;
-        let mut write = |_, buffer: &mut [u8]| {
-            buffer[..PROBE_LEN].fill(0);
-            buffer[..PROBE_HEADER.len()].copy_from_slice(&PROBE_HEADER);
-            PROBE_LEN
-        };
-        if self.send(PROBES, &mut write).is_err() {
-            return Ok(false);
-        }
-        // Whoever takes them counts them, perhaps in another thread of the kernel.
-        for _ in 0..PROBE_LOOKS {
-            if handled()? - before >= PROBES as u64 {
-                return Ok(true);
-            }
-            thread::sleep(PROBE_PAUSE);
-        }
-        Ok(false)
-    }
+fn write_probe(_: usize, buffer: &mut [u8]) -> usize {
+    buffer[..PROBE_LEN].fill(0);
+    buffer[..PROBE_HEADER.len()].copy_from_slice(&PROBE_HEADER);
+    PROBE_LEN
+}
+
+/// Whether all probes have been counted on the interface.
+fn have_left(interface: &Interface, by_others: u64, sent: u64) -> io::Result<bool> {
+    Ok(handled(interface)? >= by_others + sent + PROBES as u64)
+}
+
+/// Frames that an interface was given and has counted.
+fn handled(interface: &Interface) -> io::Result<u64> {
+    let counters = interface.counters()?;
+    Ok(counters.sent + counters.send_dropped)
 }
 
 fn send_next(interface: i32, map: RawFd) -> [u64; 34] {

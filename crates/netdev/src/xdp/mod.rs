@@ -173,10 +173,10 @@ impl XdpSender {
     }
 
     fn live_frames_are_accepted(&mut self) -> io::Result<bool> {
-        let interface = &self.interface;
+        let (interface, sent) = (&self.interface, self.statistics.sent);
         self.live
             .as_mut()
-            .map_or(Ok(false), |live| live.are_accepted(interface))
+            .map_or(Ok(false), |live| live.are_accepted(interface, sent))
     }
 
     fn send_live(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {

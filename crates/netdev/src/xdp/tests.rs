@@ -2,6 +2,7 @@
 
 use std::process::Command;
 use std::thread;
+use std::time::Duration;
 
 use super::*;
 use crate::{PacketPort, PacketRing};
@@ -89,13 +90,11 @@ fn receive(receiver: &mut impl Receiver, expected: usize) -> Vec<Vec<u8>> {
     arrived
 }
 
-/// Whether the bursts so far went without the socket; nothing where the kernel is too old for that.
+/// Whether bursts go without the socket, once that is settled; nothing where the kernel is too old for it.
 fn accepted_live_frames(sender: &mut XdpSender) -> Option<bool> {
-    let interface = Arc::clone(&sender.interface);
-    sender
-        .live
-        .as_mut()
-        .map(|live| live.are_accepted(&interface).expect("the interface is there"))
+    thread::sleep(Duration::from_millis(10));
+    let accepted = sender.live_frames_are_accepted().expect("the interface is there");
+    sender.live.as_ref().map(|_| accepted)
 }
 
 /// Small bursts go through the socket, large ones do not, and neither overtakes the other.

@@ -1,0 +1,116 @@
+"""What the documents show is what happens: sessions are repeated, and every command that is named exists."""
+
+import re
+import shlex
+import subprocess
+import sys
+
+import click
+import pytest
+from brimful.cli import group
+from support import BRIMFUL, ROOT
+
+README = ROOT / "README.md"
+DOCUMENTS = [README, *sorted((ROOT / "docs").rglob("*.md"))]
+VOLATILE = {r"\brun \S+, started \S+,": "run RUN,", r"\brun \S+, started \S+": "run RUN", r"\bruns/[^/ ]+": "runs/RUN"}
+"""What differs from run to run, and what stands for it."""
+
+
+def blocks(path, language):
+    """The blocks of code of a document that are marked with a language, or with none."""
+    found = re.findall(r"^ *```(\w*)\n(.*?)^ *```", path.read_text(), flags=re.DOTALL | re.MULTILINE)
+    return [text for marked, text in found if marked == language]
+
+
+def sessions(path):
+    """The blocks that show commands after `$`, each as pairs of a command and what it prints."""
+    for text in blocks(path, ""):
+        parts = re.split(r"^\$ ((?:.*\\\n)*.*)\n", text, flags=re.MULTILINE)
+        if len(parts) > 1:
+            yield list(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def session(beginning):
+    """The session of the README of which the first command begins so."""
+    return next(found for found in sessions(README) if found[0][0].startswith(beginning))
+
+
+def normal(text):
+    """A text without what differs from run to run, and without its line breaks."""
+    text = " ".join(text.split())
+    for volatile, placeholder in VOLATILE.items():
+        text = re.sub(volatile, placeholder, text)
+    return text
+
+
+def check_shown(shown, printed):
+    """What is shown was printed, in this order and whole but for what `...` leaves out."""
+    pieces = [re.escape(piece.strip()) for piece in normal(shown).split("...")]
+    is_shown = re.fullmatch(" ?.* ?".join(pieces), normal(printed)) is not None
+    assert is_shown, f"shown:\n{shown}\nprinted:\n{printed}"
+
+
+def repeat(command, directory, **replaced):
+    """Run a command as it is shown and give what it prints; `replaced` words differ here."""
+    words = [replaced.get(word, word) for word in shlex.split(command.replace("\\\n", " "))]
+    assert words[0] == "brimful"
+    done = subprocess.run(
+        [*BRIMFUL, *words[1:]], cwd=directory, capture_output=True, text=True, check=True, timeout=300
+    )
+    return done.stdout
+
+
+def test_the_search_and_its_explanation_in_the_readme(tmp_path):
+    (search,) = session("brimful search")
+    ((explain, explanation),) = session("brimful explain")
+    check_shown(search[1], repeat(search[0], tmp_path))
+    shown_run = next(word for word in explain.split() if word.startswith("runs/"))
+    (run,) = (tmp_path / "runs").iterdir()
+    check_shown(explanation, repeat(explain, tmp_path, **{shown_run: str(run)}))
+
+
+def test_the_discards_in_the_readme(tmp_path):
+    shown = ""
+    for command, printed in session("brimful discards synth"):
+        output, shown = repeat(command, tmp_path), printed
+    check_shown(shown, output)
+
+
+def test_the_python_of_the_readme(tmp_path):
+    (program,) = blocks(README, "python")
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert len(done.stdout.splitlines()) == 2, done.stdout
+
+
+def commands():
+    """Every line of a document that calls `brimful`, with the document's name."""
+    for path in DOCUMENTS:
+        for text in blocks(path, "") + blocks(path, "sh"):
+            for line in text.replace("\\\n", " ").splitlines():
+                words = line.strip().removeprefix("$ ")
+                if words.startswith("brimful ") and path.name != "command.md":
+                    yield pytest.param(words, id=f"{path.name}: {words[:60]}")
+
+
+@pytest.mark.parametrize("command", list(commands()))
+def test_commands_in_the_documents_and_their_options_exist(command):
+    words = shlex.split(command, comments=True)
+    end = next((place for place, word in enumerate(words) if word in {"|", ">", "&&", ";"}), len(words))
+    context = click.Context(group, info_name="brimful")
+    try:
+        parse(group, context, words[1:end])
+    except (click.NoSuchOption, click.BadOptionUsage) as error:
+        pytest.fail(error.format_message())
+
+
+def parse(command, parent, words):
+    """Parse words as the command line does, as far as options and subcommands go; files need not exist."""
+    if not isinstance(command, click.Group):
+        command.make_parser(parent).parse_args(list(words))
+        return
+    words = [word for word in words if word not in {"-h", "--help", "--version"}]
+    if not words:
+        return
+    subcommand = command.get_command(parent, words[0])
+    assert subcommand is not None, f"no command {words[0]!r}"
+    parse(subcommand, click.Context(subcommand, parent=parent, info_name=words[0]), words[1:])

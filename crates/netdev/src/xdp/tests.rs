@@ -22,18 +22,26 @@ const LOOKS: u32 = 1000;
 #[expect(clippy::print_stderr, reason = "says why a test is skipped")]
 fn over_joined_ports(test: impl FnOnce() + Send) {
     thread::scope(|scope| {
-        let run = scope.spawn(|| {
-            // SAFETY: takes no pointers, and changes nothing but the network namespace of this thread.
-            let is_alone = unsafe { libc::unshare(libc::CLONE_NEWNET) } == 0;
-            let made = || Command::new("sh").args(["-c", JOINED_PORTS]).output();
-            if is_alone && made().is_ok_and(|output| output.status.success()) {
-                test();
-            } else {
-                eprintln!("skipped: this machine does not let us make a network namespace with a veth pair");
-            }
+        let run = scope.spawn(|| match make_joined_ports() {
+            Ok(()) => test(),
+            Err(reason) => eprintln!("skipped: {reason}"),
         });
         run.join().expect("the test passes");
     });
+}
+
+/// In a new namespace of this thread; why not, where that is not allowed.
+fn make_joined_ports() -> Result<(), String> {
+    // SAFETY: takes no pointers, and changes nothing but the network namespace of this thread.
+    if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+        return Err("this machine does not let us make a network namespace".to_owned());
+    }
+    let made = Command::new("sh").args(["-c", JOINED_PORTS]).output();
+    if !made.is_ok_and(|output| output.status.success()) {
+        return Err("this machine does not let us make a veth pair".to_owned());
+    }
+    let opened = XdpPort::open("ta", options(), Attachment::Native);
+    opened.map(drop).map_err(|error| error.to_string())
 }
 
 fn options() -> PacketPortOptions {

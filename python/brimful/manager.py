@@ -11,6 +11,8 @@ import msgspec
 from brimful import units
 from brimful.attempts import FailurePolicy
 from brimful.errors import UsageError
+from brimful.machine.figures import explain_unrest
+from brimful.machine.watch import Watch
 from brimful.measurers.base import Description, Measurer
 from brimful.records import Goal, RecordWriter, Run, Warning
 from brimful.run_loop import (
@@ -115,7 +117,13 @@ def run_search(
     with RecordWriter(path) as writer:
         if saved is None:
             writer.write(run)
-        loop = SearchLoop(plan, measurer, sink=writer.write, progress=lambda state: progress(run, state))
+        loop = SearchLoop(
+            plan,
+            measurer,
+            sink=writer.write,
+            progress=lambda state: progress(run, state),
+            watch=Watch() if description.on_this_machine else None,
+        )
         if saved is not None:
             note(f"{path}: going on after {len(saved.trials)} saved trials")
             loop.resume(saved.trials)
@@ -270,4 +278,7 @@ def _warnings(run: Run, result: SearchResult) -> list[Warning]:
                 code="invalid-trials", text=f"{spoiled} of {len(result.trials)} trials were invalid and not counted"
             )
         )
+    machine = result.end.machine
+    if machine is not None and not machine.quiet:
+        warnings.append(Warning(code="machine-not-quiet", text=explain_unrest(machine, run.goals)))
     return warnings

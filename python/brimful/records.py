@@ -223,6 +223,18 @@ class Warning(msgspec.Struct, frozen=True, omit_defaults=True, tag="warning", ta
     seq: int | None = None
 
 
+class Machine(msgspec.Struct, frozen=True):
+    """How quiet the machine that sent the frames was during a run."""
+
+    others_share: float
+    """Of the time of all processors, what others than the run took, stolen time included; without interrupts and
+    kernel threads."""
+    speed_spread: float
+    """How far the time of a fixed piece of work between trials moved: (95th - 5th percentile) / median."""
+    quiet: bool
+    """Whether neither is large enough to move results by more than the width of the goals."""
+
+
 class End(msgspec.Struct, frozen=True, omit_defaults=True, tag="end", tag_field="kind"):
     """The run ended: how, and what it took. A resumed run has one for each time it ended."""
 
@@ -231,6 +243,8 @@ class End(msgspec.Struct, frozen=True, omit_defaults=True, tag="end", tag_field=
     trials: int
     search_s: float
     text: str = ""
+    machine: Machine | None = None
+    """Since the run began or was resumed; null where nothing was watched."""
 
 
 class Series(msgspec.Struct, frozen=True, omit_defaults=True, tag="series", tag_field="kind"):

@@ -18,6 +18,7 @@ from brimful import _core
 from brimful.attempts import Attempt, FailurePolicy, repeat_as_allowed, trial_of
 from brimful.errors import MeasureError, UsageError
 from brimful.goals import SearchGoal, named_goals, problem_json
+from brimful.machine.watch import Watch
 from brimful.measurers.base import Description, InvalidTrialError, Measurer, TrialFailedError, TrialOutput
 from brimful.measurers.function import FunctionMeasurer, MeasureFunction
 from brimful.records import Bound, End, Goal, GoalResult, Record, Trial, Warning
@@ -124,6 +125,8 @@ class SearchLoop:
         Is given every record the moment it exists; returns when it is safe.
     progress
         Is told where the search stands before each trial.
+    watch
+        Looks at the machine before each trial, where that means something.
     """
 
     def __init__(
@@ -133,12 +136,14 @@ class SearchLoop:
         *,
         sink: Callable[[Record], None] = lambda record: None,
         progress: Callable[[Progress], None] = lambda progress: None,
+        watch: Watch | None = None,
     ) -> None:
         self._plan = plan
         self._measurer = measurer
         self._description: Description = measurer.describe()
         self._sink = sink
         self._progress = progress
+        self._watch = watch
         self._controller = plan.controller()
         self._bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(plan.goals)
         self._trials: list[Trial] = []
@@ -250,6 +255,8 @@ class SearchLoop:
 
     def _attempt(self, load: float, duration_s: float, stop_above: float | None, purpose: str | None = None) -> Attempt:
         """Perform one trial and save it, whatever became of it."""
+        if self._watch is not None:
+            self._watch.look()
         start_s = self._elapsed_s()
         policy, problem = None, ""
         try:
@@ -338,7 +345,13 @@ class SearchLoop:
         ]
         for result in results:
             self._sink(result)
-        end = End(reason=reason, trials=len(self._trials), search_s=round(self._elapsed_s(), 6), text=text)
+        end = End(
+            reason=reason,
+            trials=len(self._trials),
+            search_s=round(self._elapsed_s(), 6),
+            text=text,
+            machine=self._watch.result(self._plan.goals) if self._watch is not None else None,
+        )
         if text:
             self._sink(Warning(code=reason, text=text))
         self._sink(end)

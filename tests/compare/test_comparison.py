@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 from brimful.errors import UsageError
-from brimful.records import encode
-from brimful.report import comparison, comparison_text
+from brimful.records import Machine, encode
+from brimful.report import comparison, comparison_html, comparison_text, export, words
 from support import brimful
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "report"))
@@ -98,3 +98,18 @@ def test_the_command(tmp_path):
     brimful("compare", regular, "--against", regular, "--tolerance", "x", cwd=tmp_path, check=2)
     other = write(tmp_path / "other.jsonl", with_run(example("regular"), load_unit="IO/s"))
     assert "load unit" in brimful("compare", other, "--against", regular, cwd=tmp_path, check=2).stderr
+
+
+def test_runs_whose_machine_was_not_quiet_are_named():
+    def with_machine(file, quiet):
+        machine = Machine(others_share=0.31, speed_spread=0.042, quiet=quiet)
+        return msgspec.structs.replace(file, ends=[msgspec.structs.replace(file.ends[-1], machine=machine)])
+
+    busy, calm = with_machine(scaled(1.0, "busy"), False), with_machine(scaled(1.0, "calm"), True)
+    report = comparison.build([busy, calm], [example("regular")])
+    line = "The machine of busy was not quiet: others took 31 % of the processors, its speed moved by 4.2 %."
+    assert report.not_quiet == [line]
+    assert line in comparison_text.render(report).replace("\n  ", " ")
+    assert words.keep_units(line) in comparison_html.render(report)
+    assert json.loads(export.comparison_to_json(report))["not_quiet"] == [line]
+    assert comparison.build([calm], [example("regular")]).not_quiet == []

@@ -5,7 +5,7 @@ import re
 
 import msgspec
 import pytest
-from brimful.records import GoalResult, Trial
+from brimful.records import GoalResult, Machine, Trial
 from brimful.report import export, figures, html, items, model, scales, text, trials, words
 from brimful.report.statements import MISSING, make_statements
 from cases import EXAMPLES, SCHEMAS, example, with_run
@@ -175,3 +175,32 @@ def test_the_command(tmp_path):
     assert re.search("give one of them", brimful("report", run, "--json", "--text", cwd=tmp_path, check=2).stderr)
     (tmp_path / "other.jsonl").write_text("{}\n")
     brimful("report", "other.jsonl", cwd=tmp_path, check=2)
+
+
+def with_machine(*machines):
+    file = example("regular")
+    ends = [msgspec.structs.replace(file.ends[-1], machine=machine) for machine in machines]
+    return msgspec.structs.replace(file, ends=ends)
+
+
+def test_how_quiet_the_machine_was(snapshot):
+    quiet = Machine(others_share=0.004, speed_spread=0.003, quiet=True)
+    report = model.build(with_machine(quiet))
+    line = "Machine: quiet: others took 0.4 % of the processors, its speed moved by 0.3 %."
+    assert text.render(report).splitlines()[:4] == snapshot
+    assert line in text.summary(report)
+    assert words.keep_units(line) in html.render(report)
+    assert json.loads(export.to_json(report))["machine"] == msgspec.to_builtins(quiet)
+
+
+def test_a_run_that_was_resumed_was_as_quiet_as_its_worst_part():
+    quiet, busy = (Machine(0.004, 0.021, quiet=True), Machine(0.25, 0.003, quiet=False))
+    seen = model.build(with_machine(quiet, None, busy)).machine
+    assert seen == Machine(others_share=0.25, speed_spread=0.021, quiet=False)
+    assert words.machine(seen).startswith("Machine: not quiet: others took 25 % of the processors, its speed moved")
+
+
+def test_nothing_is_said_of_a_machine_that_nobody_watched():
+    report = model.build(with_machine(None))
+    assert report.machine is None
+    assert "Machine:" not in text.render(report) + html.render(report)

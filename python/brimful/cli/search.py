@@ -210,6 +210,7 @@ def _print(outcome: SearchOutcome, *, as_json: bool, missed: list[str]) -> None:
             "load_unit": outcome.run.load_unit,
             "load_scope": outcome.run.load_scope,
             "goal_results": msgspec.to_builtins(outcome.result.goal_results),
+            "machine": msgspec.to_builtins(outcome.result.end.machine),
             "warnings": msgspec.to_builtins(outcome.warnings),
             "assertions_missed": missed,
         }

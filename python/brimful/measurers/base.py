@@ -43,6 +43,8 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     can_calibrate: bool = False
     tells_delay: bool = False
     """Every trial in which something arrived comes with `TrialOutput.delay_p99_s`: goals may limit it."""
+    on_this_machine: bool = False
+    """The processors of this machine send the frames, so that how quiet it is matters."""
     virtual_time: bool = False
     """Trials take no time of anybody's: the clock of the measurer is not the wall's."""
     traffic: dict[str, Any] = {}

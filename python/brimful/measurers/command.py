@@ -30,7 +30,8 @@ _KNOWN_FIELDS = frozenset(TrialOutput.__struct_fields__) - {"extra"}
 class CommandMeasurer:
     """Runs a program and asks it for trials, one line each way.
 
-    The program is started for the first request, and again after one that failed.
+    The program is started for the first request, and again after one that failed. Where it does not say itself whether
+    the processors of this machine send the frames, `on_this_machine` does.
     """
 
     def __init__(
@@ -40,9 +41,11 @@ class CommandMeasurer:
         timeout_s: float = DEFAULT_TIMEOUT_S,
         name: str | None = None,
         detail: bool = False,
+        on_this_machine: bool = False,
     ) -> None:
         self._command = command
         self._detail = detail
+        self._on_this_machine = on_this_machine
         self._timeout_s = timeout_s
         self._name = name or shlex.join(command)
         self._process: _Program | None = None
@@ -61,7 +64,8 @@ class CommandMeasurer:
             message = f"{self._name}: {_one_line(reply['error'])}"
             raise MeasureError(message)
         try:
-            return msgspec.convert({"name": self._name, **reply}, Description)
+            facts = {"name": self._name, "on_this_machine": self._on_this_machine, **reply}
+            return msgspec.convert(facts, Description)
         except msgspec.ValidationError as error:
             message = f"{self._name}: reply to describe: {error}"
             raise MeasureError(message) from error

@@ -121,6 +121,7 @@ class Iperf3Measurer:
                 "direction": "bi" if options.both_ways else "uni",
                 "ip": options.ip,
             },
+            on_this_machine=True,
         )
 
     def measure(self, load: float, duration_s: float, *, stop_above: float | None = None) -> TrialOutput:

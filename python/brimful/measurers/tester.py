@@ -36,7 +36,8 @@ def tester_on_ports(ports: list[str], arguments: list[str], *, timeout_s: float,
         message = f"measurer 'tester:{','.join(ports)}': name two ports, like tester:eth1,eth2"
         raise UsageError(message)
     command = [tester_program(), *(word for port in ports for word in ("--port", port)), *arguments]
-    return CommandMeasurer(command, timeout_s=timeout_s, name="brimful-tester", detail=detail)
+    name = "brimful-tester"
+    return CommandMeasurer(command, timeout_s=timeout_s, name=name, detail=detail, on_this_machine=True)
 
 
 _OFFER_STEP = 0.8
@@ -76,7 +77,9 @@ class LabMeasurer:
     def describe(self) -> Description:
         """Say what tester and device are. Ceilings are measured in a lab without a device."""
         description = self._tester.describe()
-        return msgspec.structs.replace(description, device=self._lab.describe(), can_calibrate=True)
+        return msgspec.structs.replace(
+            description, device=self._lab.describe(), can_calibrate=True, on_this_machine=True
+        )
 
     def calibrate(self) -> float:
         """Measure the tester's own ceiling: what it sends and receives with its ports joined directly, in a second lab.

@@ -57,6 +57,8 @@ class ComparisonReport(msgspec.Struct, frozen=True, kw_only=True):
     new_title: str
     baseline_title: str
     goals: list[GoalComparison]
+    not_quiet: list[str]
+    """A sentence for each run whose machine was not quiet."""
 
     @property
     def regressed(self) -> bool:
@@ -95,6 +97,7 @@ def build(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: flo
         new_title=_title(new),
         baseline_title=_title(baseline),
         goals=[_goal(goal, new, baseline, tolerance) for goal in first.run.goals],
+        not_quiet=[text for file in [*new, *baseline] if (text := _unrest(file)) is not None],
     )
 
 
@@ -139,6 +142,13 @@ def _attribute_differences(prefix: str, attributes: dict[str, object], other: Go
 def _measurer_kind(run: Run) -> str:
     kind = run.measurer.get("kind") or str(run.measurer.get("name", "")).partition(":")[0]
     return str(kind)
+
+
+def _unrest(file: RunFile) -> str | None:
+    machine = facts.machine(file.ends)
+    if machine is None or machine.quiet:
+        return None
+    return f"The machine of {file.run.run_id} was not quiet: {words.machine_figures(machine)}."
 
 
 def _title(runs: Sequence[RunFile]) -> str:

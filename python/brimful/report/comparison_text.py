@@ -6,7 +6,7 @@ import textwrap
 
 from brimful.compare import IMPROVEMENT, REGRESSION, SAME
 from brimful.report.comparison import ComparisonReport, GoalComparison, RunValue, signed
-from brimful.report.text import WIDTH, Style, plain, table
+from brimful.report.text import WIDTH, Style, plain, table, wrap
 from brimful.units import format_load, format_ratio
 
 ROLES = {REGRESSION: "bad", IMPROVEMENT: "good", SAME: "good"}
@@ -32,6 +32,7 @@ def render(report: ComparisonReport, *, style: Style = plain) -> str:
         table(rows, right=range(1, 9), indent=0),
         *(_strip(goal) for goal in report.goals),
         "\n".join(_sentence(goal, style) for goal in report.goals),
+        "\n".join(wrap(text, 0, hang=2) for text in report.not_quiet),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 

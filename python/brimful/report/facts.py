@@ -5,10 +5,10 @@ The well-known keys are listed in `docs/reference/record.md`; whatever else is t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from brimful.records import Run
+from brimful.records import End, Machine, Run
 from brimful.units import ETHERNET_OVERHEAD_BYTES
 
 LINK_KEYS = ("link_bps", "link_rate_bps", "link_speed_bps")
@@ -36,6 +36,18 @@ def lookup(run: Run, keys: tuple[str, ...]) -> object:
             if value is not None and value != "":
                 return value
     return None
+
+
+def machine(ends: Sequence[End]) -> Machine | None:
+    """Give how quiet the machine was: the worst of each time that the run ended; none where nothing was watched."""
+    known = [end.machine for end in ends if end.machine is not None]
+    if not known:
+        return None
+    return Machine(
+        others_share=max(one.others_share for one in known),
+        speed_spread=max(one.speed_spread for one in known),
+        quiet=all(one.quiet for one in known),
+    )
 
 
 def number(value: object) -> float | None:

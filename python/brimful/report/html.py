@@ -77,6 +77,7 @@ def render_page(template: str, **values: object) -> str:
         group=words.group,
         value=facts.text,
         bits=words.bits,
+        machine=words.machine,
     )
     environment.globals.update(
         load=format_load, count=words.count, style=(TEMPLATES / "page.css").read_text(), goal_colour=_goal_variable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from brimful.records import Bound, Goal, GoalResult, Run, RunFile, Sums
+from brimful.records import Bound, Goal, GoalResult, Machine, Run, RunFile, Sums
 from brimful.report import facts, words
 from brimful.report.trials import Pause, TrialStatistics, TrialView, total, view_trials
 from brimful.units import format_delay, format_duration
@@ -98,6 +98,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     theoretical_rate: float | None
     deviations: list[str]
     warnings: list[Note]
+    machine: Machine | None
+    """How quiet the machine was; null where nothing was watched."""
 
     @property
     def limits_delay(self) -> bool:
@@ -137,6 +139,7 @@ def build(file: RunFile) -> Report:
         theoretical_rate=facts.theoretical_rate(run) if facts.counts_frames(run) else None,
         deviations=_deviations(run, statistics),
         warnings=_warnings(file),
+        machine=facts.machine(file.ends),
     )
 
 

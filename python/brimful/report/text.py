@@ -96,6 +96,7 @@ def _head(report: Report, style: Style) -> str:
     lines = [
         style(report.title, "title"),
         wrap(report.outcome, 0),
+        *([wrap(words.machine(report.machine), 0)] if report.machine is not None else []),
         style(f"run {run.run_id}, started {run.started}, {tool or 'unknown tool'}, {how}", "faint"),
     ]
     return "\n".join(lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from brimful.records import Goal, GoalResult
+from brimful.records import Goal, GoalResult, Machine
 from brimful.units import format_delay, format_duration, format_load, format_ratio
 
 REASONS = {
@@ -71,6 +71,21 @@ def sentence(goal: Goal, result: GoalResult | None, unit: str) -> str:
     if result.regular:
         return f"It forwards {format_load(throughput, unit)} {asked}."
     return f"It forwards between {format_load(throughput, unit)} and {format_load(result.upper_bound, unit)} {asked}."
+
+
+def machine(seen: Machine) -> str:
+    """Say how quiet the machine was.
+
+    >>> machine(Machine(others_share=0.004, speed_spread=0.003, quiet=True))
+    'Machine: quiet: others took 0.4 % of the processors, its speed moved by 0.3 %.'
+    """
+    return f"Machine: {'quiet' if seen.quiet else 'not quiet'}: {machine_figures(seen)}."
+
+
+def machine_figures(seen: Machine) -> str:
+    """Say what went to others, and how far the speed moved."""
+    others, speed = format_ratio(seen.others_share), format_ratio(seen.speed_spread)
+    return f"others took {others} of the processors, its speed moved by {speed}"
 
 
 def count(number: int, one: str, many: str | None = None) -> str:

@@ -61,7 +61,7 @@ def costs(direction: str, load: float) -> dict[str, list[tuple[float, float | No
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--direction", choices=("uni", "bi"), default="uni")
-    parser.add_argument("--max-load", default="2Mpps", help="of each direction")
+    parser.add_argument("--max-load", default="5Mpps", help="of each direction")
     arguments = parser.parse_args()
     rate, directions, trials = highest_rate(arguments.direction, arguments.max_load)
     print(

@@ -27,6 +27,7 @@ mod pcap;
 mod port;
 mod probe;
 mod processor;
+mod promiscuity;
 mod random;
 mod ring;
 mod sync;

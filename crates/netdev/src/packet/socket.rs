@@ -3,6 +3,7 @@ use std::mem;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use crate::MAX_BURST;
+use crate::promiscuity::take_all_addresses;
 use crate::system::{check, get_option, set_option};
 
 /// Bytes of sent frames that may wait in a driver: enough for the longest hardware queue, so that the socket's own
@@ -45,13 +46,7 @@ impl PacketSocket {
             set_option(self, libc::SOL_SOCKET, libc::SO_SNDBUF, &SEND_BUFFER_BYTES)?;
         }
         self.bind(index)?;
-        let membership = libc::packet_mreq {
-            mr_ifindex: index,
-            mr_type: libc::PACKET_MR_PROMISC as libc::c_ushort,
-            mr_alen: 0,
-            mr_address: [0; 8],
-        };
-        set_option(self, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)
+        take_all_addresses(self, index)
     }
 
     /// Frames dropped for want of room in the ring since the last call.

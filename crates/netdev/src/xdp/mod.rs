@@ -20,6 +20,7 @@ use std::io;
 use std::sync::Arc;
 
 use crate::interface::Interface;
+use crate::promiscuity::Promiscuity;
 use crate::ring::{Consumer, Producer};
 use crate::{
     InterfaceCounters, MAX_BURST, OpenError, PacketPortOptions, Port, ReceiveStatistics, Receiver, SendStatistics,
@@ -73,6 +74,7 @@ pub struct XdpReceiver {
     statistics: ReceiveStatistics,
     interface_dropped_before: u64,
     _program: Program,
+    _promiscuity: Promiscuity,
     socket: Arc<XdpSocket>,
     frames: Frames,
 }
@@ -120,6 +122,7 @@ impl XdpPort {
         program
             .redirect_to(&socket)
             .map_err(system("redirect its frames to the socket"))?;
+        let promiscuity = Promiscuity::of(interface.index()).map_err(system("have it take frames to all addresses"))?;
         let counters = interface.counters().map_err(system("read its counters"))?;
         let (interface, socket) = (Arc::new(interface), Arc::new(socket));
         let frames_to_send = frames.split_off(SIZES.receive);
@@ -149,6 +152,7 @@ impl XdpPort {
                 statistics: ReceiveStatistics::default(),
                 interface_dropped_before: counters.receive_dropped,
                 _program: program,
+                _promiscuity: promiscuity,
                 socket,
                 frames,
             },

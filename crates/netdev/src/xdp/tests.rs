@@ -168,3 +168,17 @@ fn a_burst_into_an_interface_that_is_down_is_an_error() {
         assert_eq!(error.kind(), std::io::ErrorKind::NetworkDown);
     });
 }
+
+#[test]
+fn a_port_takes_frames_to_all_addresses_while_it_is_open() {
+    let takes_all = || {
+        let shown = Command::new("ip").args(["-details", "link", "show", "ta"]).output();
+        String::from_utf8_lossy(&shown.expect("it made the port").stdout).contains("promiscuity 1")
+    };
+    over_joined_ports(|| {
+        let port = xdp_port("ta");
+        assert!(takes_all());
+        drop(port);
+        assert!(!takes_all());
+    });
+}

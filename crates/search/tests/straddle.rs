@@ -232,6 +232,14 @@ fn trials_that_were_not_asked_for_are_taken_up() {
 }
 
 #[test]
+fn a_single_load_at_which_all_is_lost_is_an_upper_bound() {
+    let goals = vec![goal("ndr", 0.0, 0.5, 0.1, 0.3, 0.1, 0.001)];
+    let problem = Problem::new(goals, load(1e4), load(1e4)).unwrap();
+    let controller = search(&problem, |_, _, _| 1.0, 0, 0.5);
+    assert_eq!(controller.results()[0].reason, Reason::MinLoadIsUpperBound);
+}
+
+#[test]
 fn a_measurer_whose_trials_do_not_count_is_given_up() {
     let mut controller = Controller::new(ndr_and_pdr(0.5), StrategyKind::Straddle);
     while let Step::Trial(input) = controller.next() {

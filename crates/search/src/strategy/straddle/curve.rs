@@ -5,9 +5,10 @@
 
 use std::sync::LazyLock;
 
-use brimful_trial::{Nanoseconds, TrialOutput};
+use brimful_trial::Nanoseconds;
 
 use super::delay::DelayThreshold;
+use super::observation::Observation;
 use super::second_opinion::SecondOpinion;
 use super::stray::Stray;
 
@@ -22,25 +23,6 @@ const NEGLIGIBLE: f64 = 1e-5;
 const TELLING: f64 = 5e-5;
 /// Chance that a trial is clean although the curve says otherwise.
 const FLUKE: f64 = 0.001;
-/// Density of a stray loss, by logarithm of the overload.
-const STRAY_DENSITY: f64 = 0.03;
-
-/// A trial as the curve sees it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Observation {
-    /// Where on the grid.
-    pub(super) position: f64,
-    /// Units lost in this trial by an overload of one step.
-    pub(super) units_per_step: f64,
-    /// Seconds.
-    pub(super) duration: f64,
-    /// Steps; 0 when nothing was lost.
-    pub(super) overload: f64,
-    /// Whether an earlier trial at this load lost something: how much then says little that is new.
-    pub(super) is_repeated: bool,
-    /// As measured.
-    pub(super) output: TrialOutput,
-}
 
 /// What divides high loss from low loss, for goals of one loss ratio.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -171,7 +153,7 @@ impl Curve {
             self.second_opinions[index].observe(seen, high);
         }
         let stray = self.strays[0].share(seen.position, seen.duration);
-        let stray_density = if seen.is_repeated { 1.0 } else { STRAY_DENSITY };
+        let stray_density = seen.stray_density();
         let mut explained = 0.0;
         for point in &mut self.points {
             let likelihood = self.shapes[point.shape].likelihood(seen, point.position);

@@ -3,7 +3,7 @@
 
 use brimful_trial::Nanoseconds;
 
-use super::curve::Observation;
+use super::observation::Observation;
 use super::threshold::{Outcome, Threshold};
 
 /// Delay grows with the inverse of the distance from the capacity, at which the curve is centred. So the threshold is

@@ -1,10 +1,12 @@
 //! Where the capacity is, from a few amounts lost: before the curve knows, and once it is no longer where the curve
 //! has it.
 
-use super::curve::Observation;
+use super::observation::Observation;
 
 /// A steep knee is looked for in so many trials at most.
 const LOCATING_TRIALS: usize = 20;
+/// The same where trials near the knee are to tell it better.
+const REFINING_TRIALS: usize = 25;
 /// The line through two losses needs them this far apart, in steps.
 const FAR_STEPS: f64 = 2.0;
 /// More lost for each unit of load than this is more than overload explains.
@@ -23,7 +25,7 @@ const SLIGHT: f64 = 0.1;
 /// root is near; trials there tell it again, and are averaged if `refine` is set. `None` where the line is no steeper
 /// than overload explains, or contradicts a clean trial.
 pub(super) fn steep_knee(seen: &[Observation], log_step: f64, refine: bool) -> Option<f64> {
-    if seen.len() > LOCATING_TRIALS {
+    if seen.len() > if refine { REFINING_TRIALS } else { LOCATING_TRIALS } {
         return None;
     }
     let lossy = seen.iter().filter(|seen| seen.overload > 0.0);

@@ -6,6 +6,8 @@ mod curve;
 mod delay;
 mod guard;
 mod locate;
+mod observation;
+mod placement;
 mod plan;
 mod prospect;
 mod second_opinion;
@@ -18,9 +20,10 @@ use std::collections::BTreeMap;
 
 use brimful_trial::{Load, Nanoseconds, TrialInput, TrialResult};
 
-use self::curve::{Curve, Limit, Observation};
+use self::curve::{Curve, Limit};
 use self::guard::Watch;
 use self::locate::SMALL_OVERLOAD;
+use self::observation::Observation;
 use self::prospect::Outlooker;
 use self::target::Target;
 use crate::grid::LoadGrid;
@@ -29,16 +32,11 @@ use crate::{Problem, StopReason, TrialLog};
 
 /// Drawing the curve anew costs as much as all trials so far: it has to wait for this share of new ones.
 const REDRAW_SHARE: usize = 8;
-/// The part of a step between the capacity that the first loss shows and the next load above. The rest is below, and
-/// is to be the larger part, as lower bounds cost more than upper ones.
-const SPARE_ABOVE: f64 = 0.45;
 /// How far beyond the limits the curve may lie, in steps.
 const MARGIN: f64 = 40.0;
 /// Belief that a hint is right, and how far off in steps it then is.
 const HINT_SHARE: f64 = 0.8;
 const HINT_STEPS: f64 = 3.0;
-/// How far the grid may be from where the capacity wants it, in steps.
-const ALIGNED: f64 = 0.15;
 /// A multiple of what was lost before at the same load that is no repetition: capacity has moved.
 const NEWS: f64 = 4.0;
 
@@ -55,8 +53,9 @@ pub(crate) struct Straddle {
     /// Delay limits of the goals, ascending.
     delay_limits: Vec<Nanoseconds>,
     seen: Vec<Observation>,
-    /// Whether a single high-loss trial makes an upper bound for some goal.
-    has_strict: bool,
+    /// What a lower bound takes where one high-loss trial makes an upper bound and goals of several loss ratios may share
+    /// both.
+    shared_seconds: Option<f64>,
     /// Loads that lost something, with the largest overload.
     lossy: BTreeMap<Load, f64>,
     curve: Option<Curve>,
@@ -84,7 +83,7 @@ impl Straddle {
             limits: Vec::new(),
             delay_limits: delay_limits(problem),
             seen: Vec::new(),
-            has_strict: false,
+            shared_seconds: None,
             lossy: BTreeMap::new(),
             curve: None,
             since: 0,
@@ -93,8 +92,11 @@ impl Straddle {
             remaining: None,
         };
         straddle.aim(problem);
-        straddle.has_strict = straddle.targets.iter().any(|target| target.is_strict);
         straddle.limits = limits(&straddle.targets);
+        if straddle.limits.len() > 1 {
+            let strict = straddle.targets.iter().filter(|target| target.is_strict);
+            straddle.shared_seconds = strict.map(|target| target.pair_seconds).reduce(f64::max);
+        }
         if let Some(hint) = problem.hint() {
             straddle.draw_curve(problem, grid.position(hint.per_second()));
         }
@@ -117,7 +119,8 @@ impl Straddle {
         let range = (-MARGIN, top + MARGIN);
         let even = 1.0 / (range.1 - range.0);
         let hint = problem.hint().map(|hint| self.scale.position(hint.per_second()));
-        let centre = (around * 4.0).round() / 4.0;
+        // Where nearly all is lost, overload points to far below min load.
+        let centre = (around.clamp(range.0, range.1) * 4.0).round() / 4.0;
         let mut curve = Curve::new(
             self.scale.log_step(),
             centre,
@@ -142,17 +145,19 @@ impl Straddle {
         self.drawn_at = self.seen.len();
     }
 
-    /// Lays the grid so that a capacity comes between two loads, then draws the curve around it.
-    fn align(&mut self, problem: &Problem, capacity: f64) {
-        let upper = capacity + SPARE_ABOVE;
+    /// Lays the grid so that a capacity is so many steps below the next load, then draws the curve around it.
+    fn align(&mut self, problem: &Problem, capacity: f64, spare: f64) {
+        let upper = capacity + spare;
         self.grid = self.scale.shifted(upper.ceil() - upper);
         self.draw_curve(problem, capacity);
     }
 
-    /// Whether a capacity is about where the grid wants it.
-    fn is_aligned(&self, capacity: f64) -> bool {
-        let upper = capacity + SPARE_ABOVE + self.grid.shift_from(&self.scale);
-        (upper - upper.round()).abs() < ALIGNED
+    /// Whether the grid is to stay where it is although the knee is told anew.
+    fn is_settled(&self, knee: f64, spare: f64) -> bool {
+        let shift = self.grid.shift_from(&self.scale);
+        let upper = knee + spare + shift;
+        let below = upper.round() - 1.0 - shift;
+        placement::is_settled(&self.seen, below, (upper - upper.round()).abs(), self.shared_seconds)
     }
 
     /// The index of the first load at or above a position of the curve.
@@ -164,15 +169,16 @@ impl Straddle {
         let is_first_loss = seen.overload > 0.0 && self.seen.iter().all(|earlier| earlier.overload <= 0.0);
         self.seen.push(seen);
         if is_first_loss {
-            self.align(problem, seen.position - seen.overload);
+            self.align(problem, seen.position - seen.overload, placement::SPARE_ABOVE);
             return;
         }
         if self.curve.is_none() && self.is_slow(&seen) {
             self.draw_curve(problem, seen.position);
             return;
         }
-        if let Some(capacity) = self.steep_knee().filter(|&capacity| !self.is_aligned(capacity)) {
-            self.align(problem, capacity);
+        let spare = placement::spare_above_knee(self.shared_seconds);
+        if let Some(knee) = self.steep_knee().filter(|&knee| !self.is_settled(knee, spare)) {
+            self.align(problem, knee, spare);
             return;
         }
         if let Some(between) = self.middle() {
@@ -197,11 +203,7 @@ impl Straddle {
     /// The knee of a steep system; refined only where one trial makes an upper bound, as trials above the knee are
     /// worth nothing otherwise once the grid moves, and where goals with and without loss may share their loads.
     fn steep_knee(&self) -> Option<f64> {
-        locate::steep_knee(
-            &self.seen,
-            self.scale.log_step(),
-            self.has_strict && self.limits.len() > 1,
-        )
+        locate::steep_knee(&self.seen, self.scale.log_step(), self.shared_seconds.is_some())
     }
 
     fn middle(&self) -> Option<f64> {

@@ -1,7 +1,7 @@
 //! Loss that has nothing to do with overload: dips, stalls, stray frames. How often it strikes, and how much less
 //! often at lower loads.
 
-use super::curve::Observation;
+use super::observation::Observation;
 
 /// Events a second at the lowest load that lost something.
 const RATES: [f64; 9] = [0.0005, 0.004, 0.012, 0.025, 0.05, 0.1, 0.2, 0.45, 1.0];

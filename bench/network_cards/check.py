@@ -38,7 +38,9 @@ def expect(what: str, found: object, wanted: object) -> None:
 
 
 def check_back_ends(said: Said, card: str) -> None:
-    for listed in said.objects(f"{card} list"):
+    found = said.objects(f"{card} list")
+    expect(f"{card}: two interfaces are listed", len(found), 2)
+    for listed in found:
         works = [each["name"] for each in listed["back_ends"] if each["works"]]
         expect(f"{card}: {listed['interface']} works with {', '.join(works)}", works, BACK_ENDS[card])
     best = "xdp-native" if "xdp-native" in BACK_ENDS[card] else "packet"

@@ -262,7 +262,8 @@ impl Sender for XdpSender {
         self.reap();
         if self.live.is_some() {
             // Nobody is told what the other end of a veth pair refused of live frames, but it is counted.
-            let by_interface = self.interface.counters()?.send_dropped - self.interface_dropped_before;
+            let dropped = self.interface.counters()?.send_dropped;
+            let by_interface = dropped.saturating_sub(self.interface_dropped_before);
             self.statistics.sent_into_full_queue = self.statistics.sent_into_full_queue.max(by_interface);
         }
         Ok(self.statistics)
@@ -297,7 +298,8 @@ impl Receiver for XdpReceiver {
 
     fn statistics(&mut self) -> io::Result<ReceiveStatistics> {
         // The queue before a native program is the interface's; it counts what the socket dropped as well.
-        let by_interface = self.interface.counters()?.receive_dropped - self.interface_dropped_before;
+        let dropped = self.interface.counters()?.receive_dropped;
+        let by_interface = dropped.saturating_sub(self.interface_dropped_before);
         self.statistics.receive_dropped = self.socket.receive_dropped()?.max(by_interface);
         Ok(self.statistics)
     }

@@ -1,0 +1,60 @@
+# Read by benchmarks that need a kernel of their own: a Debian kernel under QEMU with files in its memory.
+# Set before: name (for messages and for build/$name, where downloads stay) and top (of the project).
+# After `prepare`: $work, removed at the end; $root, the guest's files; $image and $busybox.
+
+die() { echo "$name: $*" >&2; exit 2; }
+
+prepare() {
+    command -v qemu-system-x86_64 >/dev/null || die "no qemu-system-x86_64; install the package qemu-system-x86"
+    [ -x "$top/.venv/bin/python" ] || die "no .venv; run tools/setup test"
+    cache=$top/build/$name
+    mkdir -p "$cache"
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+    trap 'exit 130' INT TERM
+    image=$(apt-cache depends linux-image-amd64 | sed -n 's/.*Depends: \(linux-image-.*\)/\1/p' | head -n 1)
+    [ -n "$image" ] || die "apt knows no linux-image-amd64; run apt-get update"
+    fetch "$image"
+    fetch busybox-static
+    busybox=$work/busybox-static/bin/busybox
+    root=$work/root
+    mkdir -p "$root"
+    (cd "$root" && mkdir -p bin dev proc sys tmp modules)
+    cp "$busybox" "$root/bin/busybox"
+}
+
+fetch() {
+    ls "$cache/$1"_*.deb >/dev/null 2>&1 || (cd "$cache" && apt-get download "$1" >/dev/null 2>&1) ||
+        die "cannot download $1; run apt-get update"
+    dpkg -x "$(ls "$cache/$1"_*.deb | tail -n 1)" "$work/$1"
+}
+
+# Modules of the kernel, in the order in which they must be loaded; what is built in has no file.
+add_modules() {
+    number=10
+    for module; do
+        file=$(find "$work/$image" -name "$module.ko" | head -n 1)
+        [ -z "$file" ] || cp "$file" "$root/modules/$number-$module.ko"
+        number=$((number + 1))
+    done
+}
+
+# The libraries that programs need.
+add_libraries_of() {
+    for library in $(ldd "$@" | sed -n 's/^\(.* \)\{0,1\}[[:space:]]*\(\/[^ ]*\) (.*/\2/p' | sort -u); do
+        mkdir -p "$root$(dirname "$library")"
+        cp -L "$library" "$root$library"
+    done
+}
+
+# SECONDS [OPTIONS OF QEMU]: what the guest says is then in $work/console.
+boot() {
+    limit_seconds=$1; shift
+    (cd "$root" && find . | "$busybox" cpio -o -H newc 2>/dev/null | gzip -1) >"$work/initramfs"
+    status=0
+    timeout "$limit_seconds" qemu-system-x86_64 -accel tcg -m 768 -nographic -no-reboot "$@" \
+        -kernel "$(find "$work/$image/boot" -name 'vmlinuz-*' | head -n 1)" -initrd "$work/initramfs" \
+        -append "console=ttyS0 quiet panic=-1 mitigations=off" </dev/null >"$work/raw" 2>&1 || status=$?
+    tr -d '\r' <"$work/raw" >"$work/console"
+    [ "$status" != 124 ] || { cat "$work/console"; die "no answer in $limit_seconds s"; }
+}

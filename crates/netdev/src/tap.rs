@@ -170,7 +170,7 @@ impl Receiver for TapReceiver {
 
     fn statistics(&mut self) -> io::Result<ReceiveStatistics> {
         let counters = seen_from_here(self.tap.interface.counters()?);
-        self.statistics.receive_dropped = counters.receive_dropped - self.dropped_before;
+        self.statistics.receive_dropped = counters.receive_dropped.saturating_sub(self.dropped_before);
         Ok(self.statistics)
     }
 }

@@ -78,8 +78,8 @@ impl XdpForwarder {
     pub fn counts(&self) -> io::Result<[Forwarded; 2]> {
         let now = [self.interfaces[0].counters()?, self.interfaces[1].counters()?];
         let account = |from: usize, to: usize| {
-            let received = now[from].received - self.before[from].received;
-            let forwarded = now[to].sent - self.before[to].sent;
+            let received = now[from].received.saturating_sub(self.before[from].received);
+            let forwarded = now[to].sent.saturating_sub(self.before[to].sent);
             Forwarded {
                 received,
                 forwarded,

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 FASTEST_GIGABIT_FPS = 1e9 / 8 / (64 + 20)
-FRAMES = {"e1000e": 200, "virtio": 200, "veth": 8000}
+FRAMES = {"e1000e": 200, "virtio": 200, "veth": 2000}
 """Of each direction of a trial."""
 BACK_ENDS = {
     "e1000e": ["packet", "packet-blocks", "xdp-generic"],
@@ -65,6 +65,9 @@ def check_trials(said: Said, card: str, back_end: str) -> None:
     for reply in replies:
         outcome = reply.get("invalid") or f"sent {reply['sent']}, lost {reply['lost']}"
         print(f"  {card} {back_end}: {outcome}")
+        for direction in reply["directions"]:
+            if direction["lost"]:
+                print(f"    {json.dumps({key: value for key, value in direction.items() if key != 'delay'})}")
     counted = [reply for reply in replies if "invalid" not in reply]
     clean = [reply for reply in counted if (reply["sent"], reply["lost"]) == (2 * FRAMES[card], 0)]
     expect(f"{card} {back_end}: valid trials without loss", (len(clean), len(clean) > 0), (len(counted), True))

@@ -45,7 +45,7 @@ const ON_GRID: f64 = 1e-6;
 
 /// Trials in a row share their weather: that all of many are low-loss is likelier than if they were independent. The
 /// odds of high loss in one count less by this power of their number.
-const SHARED_WEATHER: f64 = 0.22;
+const SHARED_WEATHER: f64 = 0.3;
 
 impl Target {
     pub(super) fn new(problem: &Problem, grid: &LoadGrid, goal: usize, overhead: f64) -> Self {

@@ -8,7 +8,9 @@ const BINS_PER_OCTAVE: f64 = 2.0;
 const OCTAVES: f64 = 16.0;
 const LAST_BIN: i64 = (2.0 * OCTAVES * BINS_PER_OCTAVE) as i64;
 const BINS: usize = (2.0 * OCTAVES * BINS_PER_OCTAVE) as usize + 1;
-/// More trials than this are counted in groups.
+/// Trials are counted in groups where a table would have more rows than the square of this. Where one high-loss trial
+/// decides, the counts of the others are all that it has: a group would pass for a single trial, and staying clean for
+/// easier than it is.
 const LARGEST_COUNT: usize = 40;
 
 /// How many more trials of one length decide about a load: so many low-loss ones, or so many high-loss ones.
@@ -67,7 +69,9 @@ impl VerdictOdds {
     /// A table for a goal whose trials weigh `effective` seconds.
     pub(super) fn new(goal: &SearchGoal, effective: f64) -> Self {
         let fresh = Needed::new(goal, &Sums::default(), effective);
-        let group = (fresh.low.max(fresh.high) / LARGEST_COUNT as f64).ceil().max(1.0);
+        let largest = LARGEST_COUNT as f64;
+        let group = ((fresh.low * fresh.high).sqrt() / largest).max(fresh.low.max(fresh.high) / largest.powi(2));
+        let group = group.ceil().max(1.0);
         let low_counts = (fresh.low / group).ceil() as usize;
         let high_counts = (fresh.high / group).ceil() as usize;
         let mut table = Self {
@@ -163,4 +167,40 @@ fn share_of_bin(bin: usize) -> f64 {
     let logarithm = (bin as f64 + 0.5) / BINS_PER_OCTAVE - OCTAVES;
     let odds = logarithm.exp2();
     odds / (1.0 + odds)
+}
+
+#[cfg(test)]
+mod tests {
+    use brimful_trial::{Nanoseconds, Ratio};
+
+    use super::*;
+
+    #[test]
+    fn a_load_that_one_trial_may_fail_stays_clean_as_often_as_independent_trials_do() {
+        let seconds = |value: f64| Nanoseconds::from_seconds(value).unwrap();
+        let mut goal = SearchGoal {
+            name: "strict".to_owned(),
+            loss_ratio: Ratio::ZERO,
+            delay_limit: None,
+            exceed_ratio: Ratio::ZERO,
+            final_trial_duration: seconds(1.0),
+            duration_sum: seconds(60.0),
+            initial_trial_duration: seconds(1.0),
+            width: None,
+        };
+        let high_loss: f64 = share_of_bin(bin_of_odds(0.03));
+        let clean = |trials: i32| (1.0 - high_loss).powi(trials);
+        for trials in [21, 60, 600] {
+            goal.duration_sum = seconds(f64::from(trials));
+            let found = VerdictOdds::new(&goal, 1.0).fresh()[bin_of_odds(0.03)];
+            assert!((found.lower - clean(trials)).abs() < 1e-9, "{trials}: {found:?}");
+            assert!(
+                (found.trials - (1.0 - clean(trials)) / high_loss).abs() < 1e-6,
+                "{found:?}"
+            );
+        }
+        goal.duration_sum = seconds(1e6);
+        let table = VerdictOdds::new(&goal, 1.0);
+        assert!(table.outlooks.len() < 4 * LARGEST_COUNT.pow(2) * BINS);
+    }
 }

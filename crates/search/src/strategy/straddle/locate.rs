@@ -5,8 +5,10 @@ use super::observation::Observation;
 
 /// A steep knee is looked for in so many trials at most.
 const LOCATING_TRIALS: usize = 20;
-/// The same where trials near the knee are to tell it better.
+/// The same where trials near the knee are to tell it better, and as a share of those that a lower bound takes: it may
+/// fail that late.
 const REFINING_TRIALS: usize = 25;
+const REFINING_SHARE: f64 = 0.75;
 /// The line through two losses needs them this far apart, in steps.
 const FAR_STEPS: f64 = 2.0;
 /// More lost for each unit of load than this is more than overload explains.
@@ -22,10 +24,13 @@ const SLIGHT: f64 = 0.1;
 
 /// Where loss begins on a system that forwards less the more it is overloaded: the first loss tells too low a
 /// capacity of it. The losses in units a second of the lowest lossy load and of one farther up are on a line, whose
-/// root is near; trials there tell it again, and are averaged if `refine` is set. `None` where the line is no steeper
-/// than overload explains, or contradicts a clean trial.
-pub(super) fn steep_knee(seen: &[Observation], log_step: f64, refine: bool) -> Option<f64> {
-    if seen.len() > if refine { REFINING_TRIALS } else { LOCATING_TRIALS } {
+/// root is near; trials there tell it again, and are averaged where goals share a lower bound that takes
+/// `shared_seconds`. `None` where the line is no steeper than overload explains, or contradicts a clean trial.
+pub(super) fn steep_knee(seen: &[Observation], log_step: f64, shared_seconds: Option<f64>) -> Option<f64> {
+    let trials = shared_seconds.map_or(LOCATING_TRIALS, |seconds| {
+        REFINING_TRIALS.max((REFINING_SHARE * seconds) as usize)
+    });
+    if seen.len() > trials {
         return None;
     }
     let lossy = seen.iter().filter(|seen| seen.overload > 0.0);
@@ -52,7 +57,7 @@ pub(super) fn steep_knee(seen: &[Observation], log_step: f64, refine: bool) -> O
     let capacity = mean(&told);
     // Capacity was at least there.
     told.extend(clean.map(|seen| seen.position).filter(|&position| position > capacity));
-    refine.then(|| mean(&told))
+    shared_seconds.map(|_| mean(&told))
 }
 
 /// The middle between the lowest lossy load and the highest clean one, as long as the loss tells a capacity that the
@@ -112,18 +117,18 @@ mod tests {
     #[test]
     fn a_steep_knee_is_found_from_two_losses_and_told_again_near_it() {
         let far_away = [seen(1.5, 1.5), seen(0.75, 1.5), seen(1.12, 1.5)];
-        let knee = steep_knee(&far_away, LOG_STEP, false).unwrap();
+        let knee = steep_knee(&far_away, LOG_STEP, None).unwrap();
         assert!(knee.abs() < 1e-6, "{knee}");
         let with_close = [&far_away[..], &[seen(1.002, 1.5)]].concat();
-        let knee = steep_knee(&with_close, LOG_STEP, true).unwrap();
+        let knee = steep_knee(&with_close, LOG_STEP, Some(21.0)).unwrap();
         assert!(knee.abs() < 0.01, "{knee}");
-        assert_eq!(steep_knee(&with_close, LOG_STEP, false), None);
+        assert_eq!(steep_knee(&with_close, LOG_STEP, None), None);
     }
 
     #[test]
     fn loss_that_overload_explains_is_no_steep_knee() {
         let trials = [seen(1.5, 1.0), seen(0.75, 1.0), seen(1.12, 1.0)];
-        assert_eq!(steep_knee(&trials, LOG_STEP, true), None);
+        assert_eq!(steep_knee(&trials, LOG_STEP, Some(21.0)), None);
     }
 
     #[test]

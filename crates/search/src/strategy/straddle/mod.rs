@@ -176,10 +176,12 @@ impl Straddle {
             self.draw_curve(problem, seen.position);
             return;
         }
-        let spare = placement::spare_above_knee(self.shared_seconds);
-        if let Some(knee) = self.steep_knee().filter(|&knee| !self.is_settled(knee, spare)) {
-            self.align(problem, knee, spare);
-            return;
+        if let Some(knee) = self.steep_knee() {
+            let spare = placement::spare_above_knee(&self.seen, knee, self.shared_seconds);
+            if !self.is_settled(knee, spare) {
+                self.align(problem, knee, spare);
+                return;
+            }
         }
         if let Some(between) = self.middle() {
             self.draw_curve(problem, between);
@@ -203,7 +205,7 @@ impl Straddle {
     /// The knee of a steep system; refined only where one trial makes an upper bound, as trials above the knee are
     /// worth nothing otherwise once the grid moves, and where goals with and without loss may share their loads.
     fn steep_knee(&self) -> Option<f64> {
-        locate::steep_knee(&self.seen, self.scale.log_step(), self.shared_seconds.is_some())
+        locate::steep_knee(&self.seen, self.scale.log_step(), self.shared_seconds)
     }
 
     fn middle(&self) -> Option<f64> {

@@ -15,6 +15,11 @@ const SHARED_SPARE_LIMITS: (f64, f64) = (0.3, 0.6);
 const ALIGNED: f64 = 0.15;
 /// ... and in steps times the seconds of a lower bound that goals share: a longer one is worth more care.
 const ALIGNED_SECONDS: f64 = 6.0;
+/// How far below a load that failed although the knee is above it the next lower bound is tried, in steps. Below that by
+/// a whole step, goals with loss could not share its upper bound.
+const BELOW_FAILURE: f64 = 0.15;
+/// How far below the next lower bound such a load may be, in steps.
+const NEAR_FAILURE: f64 = 0.5;
 /// Clean trials at the load below the knee from which on the grid stays: they would be lost.
 const BEGUN: usize = 2;
 /// A load that loses after this share of its lower bound is worth finishing for the goals with loss.
@@ -24,11 +29,17 @@ const SAME_LOAD: f64 = 1e-6;
 
 /// Steps from the knee of a steep system to the next load above. `shared_seconds` is what a lower bound takes where
 /// goals with and without loss may share it.
-pub(super) fn spare_above_knee(shared_seconds: Option<f64>) -> f64 {
-    shared_seconds.map_or(SPARE_ABOVE, |seconds| {
-        let (least, most) = SHARED_SPARE_LIMITS;
-        (SHARED_SPARE - SHARED_SPARE_LESS * seconds.ln()).clamp(least, most)
-    })
+pub(super) fn spare_above_knee(seen: &[Observation], knee: f64, shared_seconds: Option<f64>) -> f64 {
+    let Some(seconds) = shared_seconds else {
+        return SPARE_ABOVE;
+    };
+    let (least, most) = SHARED_SPARE_LIMITS;
+    let spare = (SHARED_SPARE - SHARED_SPARE_LESS * seconds.ln()).clamp(least, most);
+    let lossy = seen.iter().filter(|seen| seen.overload > 0.0).map(|seen| seen.position);
+    let failed = lossy.filter(|&position| position < knee && position > knee + spare - 1.0 - NEAR_FAILURE);
+    failed
+        .map(|position| position - BELOW_FAILURE + 1.0 - knee)
+        .fold(spare, f64::min)
 }
 
 /// Whether the grid is to stay although it is `off` steps from where a knee wants it. `below` is the position of the
@@ -71,8 +82,21 @@ mod tests {
 
     #[test]
     fn a_longer_lower_bound_gets_more_of_the_step() {
-        assert!(spare_above_knee(Some(60.0)) < spare_above_knee(Some(21.0)));
-        assert!((spare_above_knee(None) - SPARE_ABOVE).abs() < 1e-12);
+        let spare = |shared_seconds| spare_above_knee(&[], 7.0, shared_seconds);
+        assert!(spare(Some(60.0)) < spare(Some(21.0)));
+        assert!((spare(None) - SPARE_ABOVE).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_next_lower_bound_is_below_one_that_failed_under_the_knee() {
+        let below = |lossy: f64| {
+            let seen = trials(lossy, 0.1, 1);
+            7.0 + spare_above_knee(&seen, 7.0, Some(60.0)) - 1.0
+        };
+        let usual = below(7.2);
+        assert!((below(usual + 0.05) - (usual - 0.1)).abs() < 1e-9);
+        assert!((below(usual + BELOW_FAILURE + 0.1) - usual).abs() < 1e-9);
+        assert!((below(usual - NEAR_FAILURE - 0.1) - usual).abs() < 1e-9);
     }
 
     #[test]

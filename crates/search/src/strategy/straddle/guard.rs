@@ -7,6 +7,7 @@
 use brimful_trial::{Load, TrialInput};
 
 use super::target::Target;
+use crate::grid::LoadGrid;
 use crate::{Problem, TrialLog, Verdict};
 
 /// A bound may move by a single width so often in a row on one side, and so often altogether.
@@ -21,6 +22,9 @@ const CHEAPEST: f64 = 0.04;
 const IDLE_LOADS: f64 = 3.0;
 /// Trials at one load, as a multiple of what forces a verdict, before a goal is given up.
 const EXCESS: f64 = 4.0;
+
+/// Widths between a clean load and an upper bound that are too many to settle below.
+const WIDE_GAP: f64 = 16.0;
 
 /// The history of one goal's bounds.
 #[derive(Clone, Debug, Default)]
@@ -101,6 +105,25 @@ impl Watch {
     }
 }
 
+/// A single trial in the middle of a wide gap, before a load below the gap is measured to its verdict. Where one
+/// high-loss trial ends an attempt, plans weigh whole attempts, and may settle far below loads that were never tried.
+/// A load that lost something says itself how far away the answer is.
+pub(super) fn probe(log: &TrialLog, target: &Target, grid: &LoadGrid, planned: Load) -> Option<TrialInput> {
+    let upper = target
+        .upper
+        .filter(|_| target.is_strict && !log.trials_at(planned).is_empty())?;
+    let highest_below = log.loads().filter(|&load| load < upper).last()?;
+    let [low, high] = [highest_below, upper].map(|load| grid.position(load.per_second()));
+    let middle = grid.load(f64::midpoint(low, high).round() as i64);
+    let is_wide = high - low > WIDE_GAP * target.steps as f64;
+    let tried = log.trials_at(highest_below);
+    let is_lossless = tried.iter().all(|trial| trial.output.counts.missing() == 0);
+    (is_wide && is_lossless && planned <= highest_below).then(|| TrialInput {
+        load: middle,
+        duration: target.exploring_duration(),
+    })
+}
+
 /// A trial for a goal for which the model has no candidate left: the middle of what is open.
 pub(super) fn last_resort(problem: &Problem, target: &Target) -> Option<TrialInput> {
     let load = match (target.lower, target.upper) {
@@ -115,4 +138,60 @@ pub(super) fn last_resort(problem: &Problem, target: &Target) -> Option<TrialInp
         load,
         duration: target.duration,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use brimful_trial::{Counts, Nanoseconds, Ratio, TrialOutput, TrialResult};
+
+    use super::*;
+    use crate::SearchGoal;
+
+    /// What is tried instead of another trial at 400 kpps, where trials at these loads lost so many frames.
+    fn probed(trials: &[(f64, u64)], exceed_ratio: Ratio) -> Option<f64> {
+        let goal = SearchGoal {
+            name: "goal".to_owned(),
+            loss_ratio: Ratio::ZERO,
+            delay_limit: None,
+            exceed_ratio,
+            final_trial_duration: Nanoseconds::from_seconds(1.0).unwrap(),
+            duration_sum: Nanoseconds::from_seconds(60.0).unwrap(),
+            initial_trial_duration: Nanoseconds::from_seconds(1.0).unwrap(),
+            width: Some(Ratio::new(1, 200).unwrap()),
+        };
+        let load = |per_second: f64| Load::new(per_second).unwrap();
+        let problem = Problem::new(vec![goal], load(1e4), load(1e6)).unwrap();
+        let mut log = TrialLog::new(problem.goals().to_vec());
+        for &(per_second, lost) in trials {
+            let sent = per_second as u64;
+            log.add(TrialResult {
+                input: TrialInput {
+                    load: load(per_second),
+                    duration: Nanoseconds::from_seconds(1.0).unwrap(),
+                },
+                output: TrialOutput {
+                    counts: Counts::new(sent, sent, lost).unwrap(),
+                    effective_duration: None,
+                    delay_p99: None,
+                    stopped_early: false,
+                },
+            });
+        }
+        let grid = LoadGrid::new(problem.min_load(), problem.max_load(), 0.005);
+        let mut target = Target::new(&problem, &grid, 0, 0.0);
+        target.refresh(&log, &grid);
+        probe(&log, &target, &grid, load(4e5)).map(|input| input.load.per_second())
+    }
+
+    #[test]
+    fn the_middle_of_a_wide_gap_is_tried_before_a_load_below_it_is_measured_out() {
+        let half = Ratio::new(1, 2).unwrap();
+        let far = [(4e5, 0), (9e5, 7)];
+        let middle = probed(&far, Ratio::ZERO).unwrap();
+        assert!((middle / 6e5 - 1.0).abs() < 0.005, "{middle}");
+        assert_eq!(probed(&far, half), None);
+        assert_eq!(probed(&[(9e5, 7)], Ratio::ZERO), None);
+        assert_eq!(probed(&[(4e5, 0), (8.5e5, 0), (9e5, 7)], Ratio::ZERO), None);
+        assert_eq!(probed(&[(4e5, 0)], Ratio::ZERO), None);
+    }
 }

@@ -376,13 +376,14 @@ impl Straddle {
         self.remaining = Some(choice.remaining);
         let target = open.iter().find(|target| target.goal == choice.goal)?;
         let watch = &mut self.watches[choice.goal];
-        Some(match watch.commitment(log, target, open.len(), choice.input.load) {
+        let input = match watch.commitment(log, target, open.len(), choice.input.load) {
             Some(load) => TrialInput {
                 load,
                 duration: target.duration,
             },
             None => choice.input,
-        })
+        };
+        Some(guard::probe(log, target, &self.grid, input.load).unwrap_or(input))
     }
 
     /// The first trials take the hint for right, and the system for a sharp one, which loses what is above its

@@ -2,7 +2,8 @@
 //!
 //! The model may promise a verdict a little further down again and again, or hop between loads without finishing any.
 //! So every goal is watched: bounds that creep make the steps to the next load double, many moved bounds end in plain
-//! bisection, and time without a moved bound ends in measuring one load to its verdict.
+//! bisection, and time without a moved bound ends in measuring one load to its verdict. And before it settles far below
+//! all loss, the loads between are probed.
 
 use brimful_trial::{Load, TrialInput};
 
@@ -22,7 +23,6 @@ const CHEAPEST: f64 = 0.04;
 const IDLE_LOADS: f64 = 3.0;
 /// Trials at one load, as a multiple of what forces a verdict, before a goal is given up.
 const EXCESS: f64 = 4.0;
-
 /// Widths between a clean load and an upper bound that are too many to settle below.
 const WIDE_GAP: f64 = 16.0;
 

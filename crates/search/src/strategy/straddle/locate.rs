@@ -5,8 +5,8 @@ use super::observation::Observation;
 
 /// A steep knee is looked for in so many trials at most.
 const LOCATING_TRIALS: usize = 20;
-/// The same where trials near the knee are to tell it better, and as a share of those that a lower bound takes: it may
-/// fail that late.
+/// The same where trials near the knee are to tell it better: so many trials, or as long as this share of the seconds
+/// that a lower bound takes, which may fail that late.
 const REFINING_TRIALS: usize = 25;
 const REFINING_SHARE: f64 = 0.75;
 /// The line through two losses needs them this far apart, in steps.
@@ -27,10 +27,14 @@ const SLIGHT: f64 = 0.1;
 /// root is near; trials there tell it again, and are averaged where goals share a lower bound that takes
 /// `shared_seconds`. `None` where the line is no steeper than overload explains, or contradicts a clean trial.
 pub(super) fn steep_knee(seen: &[Observation], log_step: f64, shared_seconds: Option<f64>) -> Option<f64> {
-    let trials = shared_seconds.map_or(LOCATING_TRIALS, |seconds| {
-        REFINING_TRIALS.max((REFINING_SHARE * seconds) as usize)
-    });
-    if seen.len() > trials {
+    let is_late = match shared_seconds {
+        None => seen.len() > LOCATING_TRIALS,
+        Some(seconds) => {
+            let passed: f64 = seen.iter().map(|seen| seen.duration).sum();
+            seen.len() > REFINING_TRIALS && passed > REFINING_SHARE * seconds
+        }
+    };
+    if is_late {
         return None;
     }
     let lossy = seen.iter().filter(|seen| seen.overload > 0.0);
@@ -123,6 +127,18 @@ mod tests {
         let knee = steep_knee(&with_close, LOG_STEP, Some(21.0)).unwrap();
         assert!(knee.abs() < 0.01, "{knee}");
         assert_eq!(steep_knee(&with_close, LOG_STEP, None), None);
+    }
+
+    #[test]
+    fn a_steep_knee_is_told_again_for_longer_where_a_lower_bound_takes_longer() {
+        let near = [&[seen(1.5, 1.5), seen(0.75, 1.5)][..], &[seen(1.002, 1.5); 38]].concat();
+        assert!(steep_knee(&near, LOG_STEP, Some(60.0)).is_some());
+        assert_eq!(steep_knee(&near, LOG_STEP, Some(21.0)), None);
+        let long: Vec<Observation> = near
+            .iter()
+            .map(|&seen| Observation { duration: 60.0, ..seen })
+            .collect();
+        assert_eq!(steep_knee(&long, LOG_STEP, Some(60.0)), None);
     }
 
     #[test]

@@ -15,8 +15,8 @@ const SHARED_SPARE_LIMITS: (f64, f64) = (0.3, 0.6);
 const ALIGNED: f64 = 0.15;
 /// ... and in steps times the seconds of a lower bound that goals share: a longer one is worth more care.
 const ALIGNED_SECONDS: f64 = 6.0;
-/// How far below a load that failed although the knee is above it the next lower bound is tried, in steps. Below that by
-/// a whole step, goals with loss could not share its upper bound.
+/// How far below a load that failed although the knee is above it the next lower bound is tried, in steps. A whole step
+/// below it would be too far from an upper bound of the goals with loss, and they would need a lower bound of their own.
 const BELOW_FAILURE: f64 = 0.15;
 /// How far below the next lower bound such a load may be, in steps.
 const NEAR_FAILURE: f64 = 0.5;

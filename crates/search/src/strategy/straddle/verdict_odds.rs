@@ -8,9 +8,9 @@ const BINS_PER_OCTAVE: f64 = 2.0;
 const OCTAVES: f64 = 16.0;
 const LAST_BIN: i64 = (2.0 * OCTAVES * BINS_PER_OCTAVE) as i64;
 const BINS: usize = (2.0 * OCTAVES * BINS_PER_OCTAVE) as usize + 1;
-/// Trials are counted in groups where a table would have more rows than the square of this. Where one high-loss trial
-/// decides, the counts of the others are all that it has: a group would pass for a single trial, and staying clean for
-/// easier than it is.
+/// Trials are counted in groups where a table would have more rows than the square of this. A group counts as a single
+/// trial, which makes a load look likelier to stay clean than it is: where one high-loss trial decides, a table has few
+/// rows, and all trials are counted one by one.
 const LARGEST_COUNT: usize = 40;
 
 /// How many more trials of one length decide about a load: so many low-loss ones, or so many high-loss ones.

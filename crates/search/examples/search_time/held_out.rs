@@ -8,6 +8,8 @@ const LINK: f64 = 14.88e6;
 /// Trials are walked through in steps of 10 ms.
 const STEP: u64 = 10_000_000;
 const SECOND: f64 = 1e9;
+/// What a policer saves up at most, in seconds of its rate.
+const BUCKET_S: f64 = 0.5;
 
 pub(crate) struct HeldOut {
     kind: String,
@@ -17,6 +19,8 @@ pub(crate) struct HeldOut {
     overhead_counts: bool,
     rest: u64,
     now: u64,
+    /// Seconds of capacity that a policer has saved up, or whether a system has given in to overload.
+    state: f64,
 }
 
 impl HeldOut {
@@ -30,6 +34,7 @@ impl HeldOut {
             overhead_counts: false,
             rest: 2_000_000_000,
             now: 0,
+            state: 0.0,
         };
         for part in parts {
             match part.split_once('=').ok_or("key=value")? {
@@ -39,6 +44,9 @@ impl HeldOut {
                 ("rest", "2s") => {}
                 (key, _) => return Err(format!("unknown {key}").into()),
             }
+        }
+        if system.kind == "policer" {
+            system.state = BUCKET_S;
         }
         system.capacity = LINK * (0.34 + 0.55 * system.draw(0));
         Ok(system)
@@ -58,6 +66,9 @@ impl HeldOut {
         let end = self.now + input.duration.0;
         let mut lost = self.draw(self.now ^ 0x5eed);
         let (mut at, mut queue, mut stopped) = (self.now, 0.0, false);
+        if self.kind == "wake-up" {
+            lost += 200.0;
+        }
         while at < end {
             let step = STEP.min(end - at);
             lost += self.lost(load, at, &mut queue) * step as f64 / SECOND;
@@ -73,7 +84,11 @@ impl HeldOut {
         } else {
             intended
         };
-        self.now = at + self.overhead + if stopped { self.rest } else { 0 };
+        let silence = self.overhead + if stopped { self.rest } else { 0 };
+        if self.kind == "policer" {
+            self.state = (self.state + silence as f64 / SECOND).min(BUCKET_S);
+        }
+        self.now = at + silence;
         Ok(TrialOutput {
             counts: Counts::new(intended, sent, (lost as u64).min(sent))?,
             effective_duration: self
@@ -85,10 +100,11 @@ impl HeldOut {
     }
 
     /// Units lost a second.
-    fn lost(&self, load: f64, at: u64, queue: &mut f64) -> f64 {
+    fn lost(&mut self, load: f64, at: u64, queue: &mut f64) -> f64 {
         let seconds = at as f64 / SECOND;
         let relative = load / self.capacity;
-        let above = |share: f64| (load - share * self.capacity).max(0.0);
+        let capacity = self.capacity;
+        let above = |share: f64| (load - share * capacity).max(0.0);
         match self.kind.as_str() {
             "buffer" => {
                 // A queue of 10 ms of capacity takes what is too much at first.
@@ -148,6 +164,39 @@ impl HeldOut {
                     above(1.0)
                 }
             }
+            "policer" => {
+                // A bucket for half a second takes what is too much at first, also over several trials.
+                self.state = (self.state + (1.0 - relative) * STEP as f64 / SECOND).min(BUCKET_S);
+                let over = (-self.state).max(0.0) * capacity;
+                self.state = self.state.max(0.0);
+                over * SECOND / STEP as f64
+            }
+            "hysteresis" => {
+                // Given too much, it forwards less until it is given little.
+                if relative > 1.0 {
+                    self.state = 1.0;
+                } else if relative < 0.5 {
+                    self.state = 0.0;
+                }
+                above(if self.state > 0.0 { 0.7 } else { 1.0 })
+            }
+            "outages" => {
+                // Some 20 ms of every 40 s, whatever the load.
+                let is_out = self.draw(at / (2 * STEP) + 13) < 0.0005;
+                above(1.0).max(if is_out { load } else { 0.0 })
+            }
+            "waves" => {
+                let phase = std::f64::consts::TAU * self.draw(1);
+                above(0.97 + 0.02 * (seconds / 4.0 + phase).sin() + 0.01 * (seconds / 31.0).sin())
+            }
+            "wake-up" => above(1.0),
+            "moody" => {
+                // One second in ten forwards half of what is near its capacity.
+                let is_bad = relative > 0.9 && self.draw(at / 1_000_000_000 + 17) < 0.1;
+                above(1.0).max(if is_bad { 0.5 * load } else { 0.0 })
+            }
+            "cliff" => above(if relative > 1.2 { 0.3 } else { 1.0 }),
+            "climb" => above(0.9 + 0.0005 * seconds.min(200.0)),
             _ => f64::NAN,
         }
     }

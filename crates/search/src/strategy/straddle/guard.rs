@@ -23,8 +23,17 @@ const CHEAPEST: f64 = 0.04;
 const IDLE_LOADS: f64 = 3.0;
 /// Trials at one load, as a multiple of what forces a verdict, before a goal is given up.
 const EXCESS: f64 = 4.0;
-/// Widths between a clean load and an upper bound that are too many to settle below.
+/// Widths between a clean load and an upper bound that are too many to settle below, at a second trial and at a first
+/// one that lasts as long as many probes.
 const WIDE_GAP: f64 = 16.0;
+const WIDE_GAP_LONG: f64 = 4.0;
+/// Loads of which none had a low-loss trial, before the lowest is tried.
+const IN_VAIN: usize = 8;
+/// So many attempts that ended after about as many clean trials, within this factor, were ended by time: the capacity
+/// falls. Chance ends them anywhere, and the shortest tell nothing.
+const STEADY_ATTEMPTS: usize = 4;
+const STEADY_WITHIN: f64 = 1.5;
+const STEADY_LEAST: f64 = 4.0;
 
 /// The history of one goal's bounds.
 #[derive(Clone, Debug, Default)]
@@ -36,12 +45,14 @@ pub(super) struct Watch {
     moves: f64,
     idle_seconds: f64,
     committed: Option<Load>,
+    /// Clean trials of the attempts since the lower bound has moved, each ended by a lower upper bound.
+    attempts: Vec<f64>,
     is_given_up: bool,
 }
 
 impl Watch {
     /// Takes notice of the bounds as they are now.
-    pub(super) fn follow(&mut self, target: &Target) {
+    pub(super) fn follow(&mut self, log: &TrialLog, target: &Target) {
         let (is_lower_new, is_upper_new) = (self.lower != target.lower, self.upper != target.upper);
         // A bound that moved for the price of a single trial hardly counts.
         let price = (self.idle_seconds / (target.odds.unanimous_trials() * target.effective)).clamp(CHEAPEST, 1.0);
@@ -50,6 +61,11 @@ impl Watch {
         }
         if is_upper_new {
             (self.lower_in_row, self.upper_in_row) = (0.0, self.upper_in_row + price);
+        }
+        if is_lower_new {
+            self.attempts.clear();
+        } else if let Some(upper) = target.upper.filter(|_| is_upper_new) {
+            self.attempts.push(log.trials_at(upper).len() as f64 - 1.0);
         }
         if is_lower_new || is_upper_new {
             self.moves += price;
@@ -76,7 +92,25 @@ impl Watch {
             let doublings = always.max(in_row - one_side).clamp(0.0, MOST_DOUBLINGS);
             doublings.exp2() as i64
         };
-        (widths(self.lower_in_row), widths(self.upper_in_row))
+        (
+            widths(self.lower_in_row),
+            widths(self.upper_in_row).max(self.widths_lost_in_time(target)),
+        )
+    }
+
+    /// How many widths the capacity falls while one load is measured to its verdict.
+    fn widths_lost_in_time(&self, target: &Target) -> i64 {
+        let last = self.attempts.len().checked_sub(STEADY_ATTEMPTS);
+        let Some(last) = last.filter(|_| target.is_strict).map(|first| &self.attempts[first..]) else {
+            return 1;
+        };
+        let [shortest, longest] = [f64::min, f64::max].map(|of| last.iter().copied().reduce(of).unwrap_or(0.0));
+        let is_steady = shortest >= STEADY_LEAST && longest <= STEADY_WITHIN * shortest;
+        if is_steady {
+            (target.odds.fresh_low() / shortest).ceil() as i64
+        } else {
+            1
+        }
     }
 
     /// The load to stay at until its verdict is known, once nothing has moved for long.
@@ -108,18 +142,34 @@ impl Watch {
 /// A single trial in the middle of a wide gap, before a load below the gap is measured to its verdict. Where one
 /// high-loss trial ends an attempt, plans weigh whole attempts, and may settle far below loads that were never tried.
 /// A load that lost something says itself how far away the answer is.
-pub(super) fn probe(log: &TrialLog, target: &Target, grid: &LoadGrid, planned: Load) -> Option<TrialInput> {
-    let upper = target
-        .upper
-        .filter(|_| target.is_strict && !log.trials_at(planned).is_empty())?;
-    let highest_below = log.loads().filter(|&load| load < upper).last()?;
+pub(super) fn probe(log: &TrialLog, target: &Target, grid: &LoadGrid, planned: TrialInput) -> Option<TrialInput> {
+    let is_long = target.short.is_some_and(|short| planned.duration > short);
+    let is_second = !log.trials_at(planned.load).is_empty();
+    let upper = target.upper.filter(|_| target.is_strict && (is_long || is_second))?;
+    let highest_below = log.loads().filter(|&load| load < upper).last();
+    let highest_below = highest_below.map_or(planned.load, |load| load.max(planned.load));
     let [low, high] = [highest_below, upper].map(|load| grid.position(load.per_second()));
     let middle = grid.load(f64::midpoint(low, high).round() as i64);
-    let is_wide = high - low > WIDE_GAP * target.steps as f64;
+    let most = if is_long { WIDE_GAP_LONG } else { WIDE_GAP };
+    let is_wide = high - low > most * target.steps as f64;
     let tried = log.trials_at(highest_below);
     let is_lossless = tried.iter().all(|trial| trial.output.counts.missing() == 0);
-    (is_wide && is_lossless && planned <= highest_below).then(|| TrialInput {
+    (is_wide && is_lossless).then(|| TrialInput {
         load: middle,
+        duration: target.exploring_duration(),
+    })
+}
+
+/// The lowest load, where many were tried in vain: it tells at once whether any can be an answer.
+pub(super) fn lowest(problem: &Problem, log: &TrialLog, target: &Target) -> Option<TrialInput> {
+    let load = problem.min_load();
+    let is_vain = |load: Load| {
+        let sums = log.sums(load, target.goal);
+        sums.full_low.0 == 0 && sums.short_low.0 == 0
+    };
+    let is_due = log.trials_at(load).is_empty() && log.loads().count() >= IN_VAIN && log.loads().all(is_vain);
+    is_due.then(|| TrialInput {
+        load,
         duration: target.exploring_duration(),
     })
 }
@@ -147,51 +197,135 @@ mod tests {
     use super::*;
     use crate::SearchGoal;
 
-    /// What is tried instead of another trial at 400 kpps, where trials at these loads lost so many frames.
-    fn probed(trials: &[(f64, u64)], exceed_ratio: Ratio) -> Option<f64> {
-        let goal = SearchGoal {
-            name: "goal".to_owned(),
-            loss_ratio: Ratio::ZERO,
-            delay_limit: None,
-            exceed_ratio,
-            final_trial_duration: Nanoseconds::from_seconds(1.0).unwrap(),
-            duration_sum: Nanoseconds::from_seconds(60.0).unwrap(),
-            initial_trial_duration: Nanoseconds::from_seconds(1.0).unwrap(),
-            width: Some(Ratio::new(1, 200).unwrap()),
-        };
-        let load = |per_second: f64| Load::new(per_second).unwrap();
-        let problem = Problem::new(vec![goal], load(1e4), load(1e6)).unwrap();
-        let mut log = TrialLog::new(problem.goals().to_vec());
-        for &(per_second, lost) in trials {
-            let sent = per_second as u64;
-            log.add(TrialResult {
-                input: TrialInput {
-                    load: load(per_second),
-                    duration: Nanoseconds::from_seconds(1.0).unwrap(),
-                },
-                output: TrialOutput {
-                    counts: Counts::new(sent, sent, lost).unwrap(),
-                    effective_duration: None,
-                    delay_p99: None,
-                    stopped_early: false,
-                },
-            });
+    /// A search for a load of which 60 seconds lose nothing, between 10 kpps and 1 Mpps, and its log.
+    struct Case {
+        problem: Problem,
+        log: TrialLog,
+        grid: LoadGrid,
+        target: Target,
+    }
+
+    fn load(per_second: f64) -> Load {
+        Load::new(per_second).unwrap()
+    }
+
+    fn half() -> Ratio {
+        Ratio::new(1, 2).unwrap()
+    }
+
+    fn seconds(seconds: f64) -> Nanoseconds {
+        Nanoseconds::from_seconds(seconds).unwrap()
+    }
+
+    impl Case {
+        fn new(exceed_ratio: Ratio, final_trial_s: f64) -> Self {
+            let goal = SearchGoal {
+                name: "goal".to_owned(),
+                loss_ratio: Ratio::ZERO,
+                delay_limit: None,
+                exceed_ratio,
+                final_trial_duration: seconds(final_trial_s),
+                duration_sum: seconds(60.0),
+                initial_trial_duration: seconds(1.0),
+                width: Ratio::new(1, 200).ok(),
+            };
+            let problem = Problem::new(vec![goal], load(1e4), load(1e6)).unwrap();
+            let grid = LoadGrid::new(problem.min_load(), problem.max_load(), 0.005);
+            Self {
+                log: TrialLog::new(problem.goals().to_vec()),
+                target: Target::new(&problem, &grid, 0, 0.0),
+                problem,
+                grid,
+            }
         }
-        let grid = LoadGrid::new(problem.min_load(), problem.max_load(), 0.005);
-        let mut target = Target::new(&problem, &grid, 0, 0.0);
-        target.refresh(&log, &grid);
-        probe(&log, &target, &grid, load(4e5)).map(|input| input.load.per_second())
+
+        /// Adds trials of a second: loads and how many frames they lost.
+        fn add(&mut self, trials: &[(f64, u64)]) {
+            for &(per_second, lost) in trials {
+                let sent = per_second as u64;
+                self.log.add(TrialResult {
+                    input: TrialInput {
+                        load: load(per_second),
+                        duration: seconds(1.0),
+                    },
+                    output: TrialOutput {
+                        counts: Counts::new(sent, sent, lost).unwrap(),
+                        effective_duration: None,
+                        delay_p99: None,
+                        stopped_early: false,
+                    },
+                });
+            }
+            self.target.refresh(&self.log, &self.grid);
+        }
+
+        /// What is tried instead of a full-length trial at 400 kpps.
+        fn probe(&self) -> Option<f64> {
+            let planned = TrialInput {
+                load: load(4e5),
+                duration: self.target.duration,
+            };
+            let input = probe(&self.log, &self.target, &self.grid, planned)?;
+            assert_eq!(input.duration, seconds(1.0));
+            Some(input.load.per_second())
+        }
     }
 
     #[test]
     fn the_middle_of_a_wide_gap_is_tried_before_a_load_below_it_is_measured_out() {
-        let half = Ratio::new(1, 2).unwrap();
+        let probed = |trials: &[(f64, u64)], exceed_ratio| {
+            let mut case = Case::new(exceed_ratio, 1.0);
+            case.add(trials);
+            case.probe()
+        };
         let far = [(4e5, 0), (9e5, 7)];
         let middle = probed(&far, Ratio::ZERO).unwrap();
         assert!((middle / 6e5 - 1.0).abs() < 0.005, "{middle}");
-        assert_eq!(probed(&far, half), None);
+        assert_eq!(probed(&far, half()), None);
         assert_eq!(probed(&[(9e5, 7)], Ratio::ZERO), None);
         assert_eq!(probed(&[(4e5, 0), (8.5e5, 0), (9e5, 7)], Ratio::ZERO), None);
         assert_eq!(probed(&[(4e5, 0)], Ratio::ZERO), None);
+    }
+
+    #[test]
+    fn a_long_trial_waits_for_short_ones_in_a_narrower_gap_too() {
+        let mut case = Case::new(Ratio::ZERO, 60.0);
+        case.add(&[(4.2e5, 7)]);
+        let middle = case.probe().unwrap();
+        assert!((middle / 4.1e5 - 1.0).abs() < 0.005, "{middle}");
+        case.add(&[(4.13e5, 0)]);
+        assert_eq!(case.probe(), None);
+    }
+
+    #[test]
+    fn the_lowest_load_is_tried_once_many_were_tried_in_vain() {
+        let lossy: Vec<(f64, u64)> = (0..IN_VAIN).map(|index| (9e5 - 1e5 * index as f64, 7)).collect();
+        let tried = |trials: &[(f64, u64)]| {
+            let mut case = Case::new(half(), 1.0);
+            case.add(trials);
+            lowest(&case.problem, &case.log, &case.target).map(|input| input.load.per_second())
+        };
+        assert_eq!(tried(&lossy), Some(1e4));
+        assert_eq!(tried(&lossy[1..]), None);
+        assert_eq!(tried(&[&lossy[..], &[(8.5e5, 0)]].concat()), None);
+        assert_eq!(tried(&[&lossy[..], &[(1e4, 7)]].concat()), None);
+    }
+
+    #[test]
+    fn attempts_that_time_ends_make_the_next_one_start_lower() {
+        let distance = |clean_trials: [usize; STEADY_ATTEMPTS]| {
+            let mut case = Case::new(Ratio::ZERO, 1.0);
+            let mut watch = Watch::default();
+            for (index, clean) in clean_trials.into_iter().enumerate() {
+                let at = 9e5 - 1e4 * index as f64;
+                case.add(&vec![(at, 0); clean]);
+                case.add(&[(at, 7)]);
+                watch.follow(&case.log, &case.target);
+            }
+            watch.distances(&case.target).1
+        };
+        assert_eq!(distance([10, 11, 12, 10]), 6);
+        assert_eq!(distance([10, 11, 12, 30]), 1);
+        assert_eq!(distance([1, 1, 1, 1]), 1);
     }
 }

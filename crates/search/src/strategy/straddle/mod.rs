@@ -295,7 +295,7 @@ impl Strategy for Straddle {
     fn next(&mut self, problem: &Problem, log: &TrialLog) -> Option<TrialInput> {
         for target in &mut self.targets {
             target.refresh(log, &self.grid);
-            self.watches[target.goal].follow(target);
+            self.watches[target.goal].follow(log, target);
         }
         let mut targets = std::mem::take(&mut self.targets);
         let mut input = None;
@@ -383,7 +383,8 @@ impl Straddle {
             },
             None => choice.input,
         };
-        Some(guard::probe(log, target, &self.grid, input.load).unwrap_or(input))
+        let instead = guard::lowest(problem, log, target).or_else(|| guard::probe(log, target, &self.grid, input));
+        Some(instead.unwrap_or(input))
     }
 
     /// The first trials take the hint for right, and the system for a sharp one, which loses what is above its

@@ -5,7 +5,7 @@
 //! bisection, and time without a moved bound ends in measuring one load to its verdict. And before it settles far below
 //! all loss, the loads between are probed.
 
-use brimful_trial::{Load, TrialInput};
+use brimful_trial::{Load, Nanoseconds, TrialInput};
 
 use super::target::Target;
 use crate::grid::LoadGrid;
@@ -27,6 +27,10 @@ const EXCESS: f64 = 4.0;
 /// one that lasts as long as many probes.
 const WIDE_GAP: f64 = 16.0;
 const WIDE_GAP_LONG: f64 = 4.0;
+/// Widths that a load may be below another one that lost nothing, and trials there before a long one is risked, as long
+/// as no load that lost nothing at first has lost later.
+const FAR_BELOW: f64 = 8.0;
+const CLEAN_TRIALS: usize = 3;
 /// Loads of which none had a low-loss trial, before the lowest is tried.
 const IN_VAIN: usize = 8;
 /// So many attempts that ended after about as many clean trials, within this factor, were ended by time: the capacity
@@ -139,8 +143,8 @@ impl Watch {
     }
 }
 
-/// A single trial in the middle of a wide gap, before a load below the gap is measured to its verdict. Where one
-/// high-loss trial ends an attempt, plans weigh whole attempts, and may settle far below loads that were never tried.
+/// What to try before a load far below others that may do as well is measured to its verdict. Where one high-loss trial
+/// ends an attempt, plans weigh whole attempts, and may settle far below loads that were never tried, or lost nothing.
 /// A load that lost something says itself how far away the answer is.
 pub(super) fn probe(log: &TrialLog, target: &Target, grid: &LoadGrid, planned: TrialInput) -> Option<TrialInput> {
     let is_long = target.short.is_some_and(|short| planned.duration > short);
@@ -148,15 +152,30 @@ pub(super) fn probe(log: &TrialLog, target: &Target, grid: &LoadGrid, planned: T
     let upper = target.upper.filter(|_| target.is_strict && (is_long || is_second))?;
     let highest_below = log.loads().filter(|&load| load < upper).last();
     let highest_below = highest_below.map_or(planned.load, |load| load.max(planned.load));
-    let [low, high] = [highest_below, upper].map(|load| grid.position(load.per_second()));
-    let middle = grid.load(f64::midpoint(low, high).round() as i64);
-    let most = if is_long { WIDE_GAP_LONG } else { WIDE_GAP };
-    let is_wide = high - low > most * target.steps as f64;
     let tried = log.trials_at(highest_below);
-    let is_lossless = tried.iter().all(|trial| trial.output.counts.missing() == 0);
-    (is_wide && is_lossless).then(|| TrialInput {
-        load: middle,
-        duration: target.exploring_duration(),
+    if tried.iter().any(|trial| trial.output.counts.missing() > 0) {
+        return None;
+    }
+    let [start, low, high] = [planned.load, highest_below, upper].map(|load| grid.position(load.per_second()));
+    let widths = |from: f64, to: f64| (to - from) / target.steps as f64;
+    if widths(low, high) > if is_long { WIDE_GAP_LONG } else { WIDE_GAP } {
+        return Some(TrialInput {
+            load: grid.load(f64::midpoint(low, high).round() as i64),
+            duration: target.exploring_duration(),
+        });
+    }
+    let has_misled = |load: Load| {
+        let sums = log.sums(load, target.goal);
+        let is_mixed = sums.full_low.max(sums.short_low) > Nanoseconds::ZERO && sums.full_high > Nanoseconds::ZERO;
+        is_mixed && sums.short_high == Nanoseconds::ZERO
+    };
+    (widths(start, low) > FAR_BELOW && !log.loads().any(has_misled)).then(|| TrialInput {
+        load: highest_below,
+        duration: if tried.len() < CLEAN_TRIALS {
+            target.exploring_duration()
+        } else {
+            planned.duration
+        },
     })
 }
 
@@ -165,7 +184,7 @@ pub(super) fn lowest(problem: &Problem, log: &TrialLog, target: &Target) -> Opti
     let load = problem.min_load();
     let is_vain = |load: Load| {
         let sums = log.sums(load, target.goal);
-        sums.full_low.0 == 0 && sums.short_low.0 == 0
+        sums.full_low.max(sums.short_low) == Nanoseconds::ZERO
     };
     let is_due = log.trials_at(load).is_empty() && log.loads().count() >= IN_VAIN && log.loads().all(is_vain);
     is_due.then(|| TrialInput {
@@ -192,7 +211,7 @@ pub(super) fn last_resort(problem: &Problem, target: &Target) -> Option<TrialInp
 
 #[cfg(test)]
 mod tests {
-    use brimful_trial::{Counts, Nanoseconds, Ratio, TrialOutput, TrialResult};
+    use brimful_trial::{Counts, Ratio, TrialOutput, TrialResult};
 
     use super::*;
     use crate::SearchGoal;
@@ -242,20 +261,28 @@ mod tests {
         /// Adds trials of a second: loads and how many frames they lost.
         fn add(&mut self, trials: &[(f64, u64)]) {
             for &(per_second, lost) in trials {
-                let sent = per_second as u64;
-                self.log.add(TrialResult {
-                    input: TrialInput {
-                        load: load(per_second),
-                        duration: seconds(1.0),
-                    },
-                    output: TrialOutput {
-                        counts: Counts::new(sent, sent, lost).unwrap(),
-                        effective_duration: None,
-                        delay_p99: None,
-                        stopped_early: false,
-                    },
-                });
+                self.add_one(per_second, lost, seconds(1.0));
             }
+        }
+
+        fn add_long(&mut self, per_second: f64, lost: u64) {
+            self.add_one(per_second, lost, self.target.duration);
+        }
+
+        fn add_one(&mut self, per_second: f64, lost: u64, duration: Nanoseconds) {
+            let sent = (per_second * duration.as_seconds()) as u64;
+            self.log.add(TrialResult {
+                input: TrialInput {
+                    load: load(per_second),
+                    duration,
+                },
+                output: TrialOutput {
+                    counts: Counts::new(sent, sent, lost).unwrap(),
+                    effective_duration: None,
+                    delay_p99: None,
+                    stopped_early: false,
+                },
+            });
             self.target.refresh(&self.log, &self.grid);
         }
 
@@ -283,7 +310,7 @@ mod tests {
         assert!((middle / 6e5 - 1.0).abs() < 0.005, "{middle}");
         assert_eq!(probed(&far, half()), None);
         assert_eq!(probed(&[(9e5, 7)], Ratio::ZERO), None);
-        assert_eq!(probed(&[(4e5, 0), (8.5e5, 0), (9e5, 7)], Ratio::ZERO), None);
+        assert_eq!(probed(&[(4e5, 0), (3.9e5, 0), (4.1e5, 7)], Ratio::ZERO), None);
         assert_eq!(probed(&[(4e5, 0)], Ratio::ZERO), None);
     }
 
@@ -295,6 +322,26 @@ mod tests {
         assert!((middle / 4.1e5 - 1.0).abs() < 0.005, "{middle}");
         case.add(&[(4.13e5, 0)]);
         assert_eq!(case.probe(), None);
+    }
+
+    #[test]
+    fn a_load_far_above_that_lost_nothing_comes_first() {
+        let mut case = Case::new(Ratio::ZERO, 60.0);
+        case.add(&[(9e5, 7), (8.9e5, 0)]);
+        let planned = |case: &Case, load| {
+            let duration = case.target.duration;
+            let instead = probe(&case.log, &case.target, &case.grid, TrialInput { load, duration })?;
+            Some((instead.load.per_second(), instead.duration))
+        };
+        assert_eq!(planned(&case, load(4e5)), Some((8.9e5, seconds(1.0))));
+        assert_eq!(planned(&case, load(8.7e5)), None);
+        case.add(&[(8.9e5, 0), (8.9e5, 0)]);
+        assert_eq!(planned(&case, load(4e5)), Some((8.9e5, seconds(60.0))));
+        case.add_long(8.95e5, 7);
+        assert_eq!(planned(&case, load(4e5)), Some((8.9e5, seconds(60.0))));
+        case.add_long(8.9e5, 7);
+        case.add(&[(8.8e5, 0)]);
+        assert_eq!(planned(&case, load(4e5)), None);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //! likely to straddle the answer; one trial is made, then everything is planned anew.
 
 mod bracket;
+#[cfg(test)]
+mod case;
 mod curve;
 mod delay;
 mod guard;
@@ -9,6 +11,7 @@ mod locate;
 mod observation;
 mod placement;
 mod plan;
+mod probe;
 mod prospect;
 mod second_opinion;
 mod stray;
@@ -371,7 +374,7 @@ impl Straddle {
         };
         let outlooker = Outlooker::new(problem, log, &self.grid, &self.scale, curve);
         let Some(choice) = plan::choose(&outlooker, open, &self.watches) else {
-            return guard::last_resort(problem, open.first()?);
+            return probe::last_resort(problem, open.first()?);
         };
         self.remaining = Some(choice.remaining);
         let target = open.iter().find(|target| target.goal == choice.goal)?;
@@ -383,7 +386,7 @@ impl Straddle {
             },
             None => choice.input,
         };
-        let instead = guard::lowest(problem, log, target).or_else(|| guard::probe(log, target, &self.grid, input));
+        let instead = probe::lowest(problem, log, target).or_else(|| probe::probe(log, target, &self.grid, input));
         Some(instead.unwrap_or(input))
     }
 

@@ -33,8 +33,9 @@ pub(super) fn probe(log: &TrialLog, target: &Target, grid: &LoadGrid, planned: T
     let upper = log.loads().find(|&load| load > planned.load && is_lossy(load))?;
     let highest_below = log.loads().filter(|&load| load < upper).last();
     let highest_below = highest_below.map_or(planned.load, |load| load.max(planned.load));
-    let tried = log.trials_at(highest_below);
-    if tried.iter().any(|trial| trial.output.counts.missing() > 0) {
+    let below = log.loads().take_while(|&load| load <= highest_below);
+    let mut trials = below.flat_map(|load| log.trials_at(load));
+    if trials.any(|trial| trial.output.counts.missing() > 0) {
         return None;
     }
     let [start, low, high] = [planned.load, highest_below, upper].map(|load| grid.position(load.per_second()));
@@ -51,7 +52,7 @@ pub(super) fn probe(log: &TrialLog, target: &Target, grid: &LoadGrid, planned: T
     };
     (widths(start, low) > FAR_BELOW && !log.loads().any(has_misled)).then(|| TrialInput {
         load: highest_below,
-        duration: if tried.len() < CLEAN_TRIALS {
+        duration: if log.trials_at(highest_below).len() < CLEAN_TRIALS {
             target.exploring_duration()
         } else {
             planned.duration

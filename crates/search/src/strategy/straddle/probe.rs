@@ -5,7 +5,7 @@ use brimful_trial::{Load, Nanoseconds, TrialInput};
 
 use super::target::Target;
 use crate::grid::LoadGrid;
-use crate::{Problem, Sums, TrialLog};
+use crate::{Problem, Sums, TrialLog, Verdict};
 
 /// Widths between a clean load and an upper bound that are too many to settle below, at a second trial and at a first
 /// one that lasts as long as many probes.
@@ -60,14 +60,18 @@ pub(super) fn probe(log: &TrialLog, target: &Target, grid: &LoadGrid, planned: T
     })
 }
 
-/// The lowest load, where many were tried in vain: it tells at once whether any can be an answer.
+/// The lowest load, where many were tried in vain: it tells soonest whether any can be an answer.
 pub(super) fn lowest(problem: &Problem, log: &TrialLog, target: &Target) -> Option<TrialInput> {
     let load = problem.min_load();
     let is_vain = |load: Load| !has_low(&log.sums(load, target.goal));
-    let is_due = log.trials_at(load).is_empty() && log.loads().count() >= IN_VAIN && log.loads().all(is_vain);
-    is_due.then(|| TrialInput {
+    let is_open = log.verdict(load, target.goal) == Verdict::Undecided;
+    (is_open && log.loads().count() >= IN_VAIN && log.loads().all(is_vain)).then(|| TrialInput {
         load,
-        duration: target.exploring_duration(),
+        duration: if log.trials_at(load).is_empty() {
+            target.exploring_duration()
+        } else {
+            target.duration
+        },
     })
 }
 
@@ -173,6 +177,7 @@ mod tests {
         assert_eq!(tried(&lossy), Some(1e4));
         assert_eq!(tried(&lossy[1..]), None);
         assert_eq!(tried(&[&lossy[..], &[(8.5e5, 0)]].concat()), None);
-        assert_eq!(tried(&[&lossy[..], &[(1e4, 7)]].concat()), None);
+        assert_eq!(tried(&[&lossy[..], &[(1e4, 7); 30]].concat()), Some(1e4));
+        assert_eq!(tried(&[&lossy[..], &[(1e4, 7); 31]].concat()), None);
     }
 }

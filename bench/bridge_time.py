@@ -16,13 +16,11 @@ from brimful.lab import open_lab
 from brimful.measurers.base import InvalidTrialError
 from brimful.measurers.command import CommandMeasurer
 from brimful.measurers.tester import tester_program
-from MLRsearch import AbstractMeasurer, Config, MeasurementResult, MultipleLossRatioSearch, SearchGoal
-from MLRsearch.search_goal_tuple import SearchGoalTuple
+from MLRsearch import AbstractMeasurer, MeasurementResult, MultipleLossRatioSearch
+from search_time import GOAL_SETS, WIDTH, csit_config
 
 MIN_LOAD, MAX_LOAD = 300.0, 300e3
-LOSS_RATIOS = (0.0, 0.005)
-GOAL = {"exceed_ratio": 0.5, "initial_trial_duration": 1.0, "final_trial_duration": 1.0, "duration_sum": 21.0}
-WIDTH = 0.005
+GOALS = "production"
 ATTEMPTS = 20
 """At a trial that the tester itself spoils."""
 
@@ -34,8 +32,8 @@ class Bridge(AbstractMeasurer):
         self._tester = tester
 
     def trial(self, load: float, duration_s: float) -> tuple[int, int, float]:
-        start = time.monotonic()
         for _ in range(ATTEMPTS):
+            start = time.monotonic()
             with contextlib.suppress(InvalidTrialError):
                 directions = self._tester.measure(load, duration_s).directions
                 intended = sum(each["intended"] for each in directions)
@@ -56,20 +54,26 @@ class Bridge(AbstractMeasurer):
 
 
 def straddle(bridge: Bridge) -> list[float | None]:
-    goals = [brimful.SearchGoal(loss_ratio=ratio, width=WIDTH, **GOAL) for ratio in LOSS_RATIOS]
+    goals = [
+        brimful.SearchGoal(
+            loss_ratio=loss,
+            exceed_ratio=exceed,
+            initial_trial_duration=1.0,
+            final_trial_duration=final,
+            duration_sum=total,
+            width=WIDTH,
+        )
+        for loss, exceed, final, total in GOAL_SETS[GOALS][0]
+    ]
     found = brimful.search(bridge.trial, goals=goals, min_load=MIN_LOAD, max_load=MAX_LOAD)
     return [result.conditional_throughput for result in found.goal_results]
 
 
 def csit(bridge: Bridge) -> list[float | None]:
-    config = Config()
-    config.goals = SearchGoalTuple(
-        tuple(SearchGoal(loss_ratio=ratio, relative_width=WIDTH, fail_fast=False, **GOAL) for ratio in LOSS_RATIOS)
-    )
-    config.min_load, config.max_load = MIN_LOAD, MAX_LOAD
-    config.search_duration_max, config.warmup_duration = 1200.0, None
+    config = csit_config(GOALS, MIN_LOAD, MAX_LOAD)
     found = MultipleLossRatioSearch(config=config).search(bridge, debug=lambda _: None)
-    return [float(found[goal].conditional_throughput) for goal in config.goals]
+    results = [found[goal] for goal in config.goals]
+    return [float(each.conditional_throughput) if each.relevant_lower_bound else None for each in results]
 
 
 def main() -> None:

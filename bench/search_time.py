@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 KINDS = ["sharp", "soft-knee", "noisy", "stalls", "vhost", "livelock", "tester-limit", "inversion"]
-# What nothing was tuned on, and what the model of the default strategy does not know.
+# What the model of the default strategy does not know. Its looks and its guard were chosen with these kinds.
 HELD_OUT = [
     "held-buffer",
     "held-step",
@@ -43,6 +43,7 @@ HELD_OUT = [
 ]
 LINK = 14.88e6
 MIN_LOAD = 9001.0
+WIDTH = 0.005
 # name: (goals as (loss, exceed, final duration, duration sum), what the specification of the system adds)
 GOAL_SETS = {
     "production": ([(0.0, 0.5, 1.0, 21.0), (0.005, 0.5, 1.0, 21.0)], "overhead=0.5s,overhead-counts=yes"),
@@ -89,9 +90,34 @@ class System:
         self._process.wait()
 
 
-def search_with_csit(system: System, spec: str, goals: str) -> dict:
-    from MLRsearch import AbstractMeasurer, Config, MeasurementResult, MultipleLossRatioSearch, SearchGoal
+def csit_config(goals: str, min_load: float, max_load: float):
+    """The CSIT library's configuration for a set of goals."""
+    from MLRsearch import Config, SearchGoal
     from MLRsearch.search_goal_tuple import SearchGoalTuple
+
+    attributes, _ = GOAL_SETS[goals]
+    config = Config()
+    config.goals = SearchGoalTuple(
+        tuple(
+            SearchGoal(
+                loss_ratio=loss,
+                exceed_ratio=exceed,
+                relative_width=WIDTH,
+                initial_trial_duration=1.0,
+                final_trial_duration=final,
+                duration_sum=total,
+                fail_fast=False,
+            )
+            for loss, exceed, final, total in attributes
+        )
+    )
+    config.min_load, config.max_load = min_load, max_load
+    config.search_duration_max, config.warmup_duration = 1200.0, None
+    return config
+
+
+def search_with_csit(system: System, spec: str, goals: str) -> dict:
+    from MLRsearch import AbstractMeasurer, MeasurementResult, MultipleLossRatioSearch
 
     class Adapter(AbstractMeasurer):
         def measure(self, intended_duration: float, intended_load: float) -> MeasurementResult:
@@ -105,26 +131,7 @@ def search_with_csit(system: System, spec: str, goals: str) -> dict:
                 duration_with_overheads=effective_s,
             )
 
-    attributes, _ = GOAL_SETS[goals]
-    config = Config()
-    config.goals = SearchGoalTuple(
-        tuple(
-            SearchGoal(
-                loss_ratio=loss,
-                exceed_ratio=exceed,
-                relative_width=0.005,
-                initial_trial_duration=1.0,
-                final_trial_duration=final,
-                duration_sum=total,
-                fail_fast=False,
-            )
-            for loss, exceed, final, total in attributes
-        )
-    )
-    config.max_load = LINK
-    config.min_load = MIN_LOAD
-    config.search_duration_max = 1200.0
-    config.warmup_duration = None
+    config = csit_config(goals, MIN_LOAD, LINK)
     capacity = system.new(spec)
     try:
         found = MultipleLossRatioSearch(config=config).search(Adapter(), debug=lambda _: None)

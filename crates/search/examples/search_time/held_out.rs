@@ -1,4 +1,5 @@
-//! Kinds of system that nothing was tuned on, to see what happens where the model is wrong.
+//! Kinds of system that the model of the default strategy does not know, to see what happens where it is wrong. The
+//! looks and the guard were chosen with them, so that they are held out of the model only.
 
 use brimful_trial::{Counts, Nanoseconds, Ratio, TrialInput, TrialOutput};
 

@@ -7,8 +7,8 @@ use super::target::Target;
 use crate::grid::LoadGrid;
 use crate::{Problem, Sums, TrialLog, Verdict};
 
-/// Widths between a clean load and an upper bound that are too many to settle below, at a second trial and at a first
-/// one that lasts as long as many probes.
+/// Widths between a clean load and the next one with high loss that are too many to settle below, at a second trial and
+/// at any that lasts as long as many looks.
 const WIDE_GAP: f64 = 16.0;
 const WIDE_GAP_LONG: f64 = 4.0;
 /// Widths that a load may be below another one that lost nothing, and trials there before a long one is risked, as long
@@ -30,15 +30,15 @@ pub(super) fn probe(log: &TrialLog, target: &Target, grid: &LoadGrid, planned: T
         return None;
     }
     let is_lossy = |load: Load| has_high(&log.sums(load, target.goal));
-    let upper = log.loads().find(|&load| load > planned.load && is_lossy(load))?;
-    let highest_below = log.loads().filter(|&load| load < upper).last();
+    let lossy = log.loads().find(|&load| load > planned.load && is_lossy(load))?;
+    let highest_below = log.loads().filter(|&load| load < lossy).last();
     let highest_below = highest_below.map_or(planned.load, |load| load.max(planned.load));
     let below = log.loads().take_while(|&load| load <= highest_below);
     let mut trials = below.flat_map(|load| log.trials_at(load));
     if trials.any(|trial| trial.output.counts.missing() > 0) {
         return None;
     }
-    let [start, low, high] = [planned.load, highest_below, upper].map(|load| grid.position(load.per_second()));
+    let [start, low, high] = [planned.load, highest_below, lossy].map(|load| grid.position(load.per_second()));
     let widths = |from: f64, to: f64| (to - from) / target.steps as f64;
     if widths(low, high) > if is_long { WIDE_GAP_LONG } else { WIDE_GAP } {
         return Some(TrialInput {
@@ -46,6 +46,7 @@ pub(super) fn probe(log: &TrialLog, target: &Target, grid: &LoadGrid, planned: T
             duration: target.exploring_duration(),
         });
     }
+    // Where short trials were lossy as well, they have not promised too much.
     let has_misled = |load: Load| {
         let sums = log.sums(load, target.goal);
         has_low(&sums) && sums.full_high > Nanoseconds::ZERO && sums.short_high == Nanoseconds::ZERO
@@ -129,6 +130,7 @@ mod tests {
         assert!((middle / 6e5 - 1.0).abs() < 0.005, "{middle}");
         assert_eq!(probed(&far, half()), None);
         assert_eq!(probed(&[(9e5, 7)], Ratio::ZERO), None);
+        assert_eq!(probed(&[(4e5, 0), (8.5e5, 0), (9e5, 7)], Ratio::ZERO), Some(8.5e5));
         assert_eq!(probed(&[(4e5, 0), (3.9e5, 0), (4.1e5, 7)], Ratio::ZERO), None);
         assert_eq!(probed(&[(4e5, 0)], Ratio::ZERO), None);
     }

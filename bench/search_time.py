@@ -40,6 +40,7 @@ HELD_OUT = [
     "held-moody",
     "held-cliff",
     "held-climb",
+    "held-bridge",
 ]
 LINK = 14.88e6
 MIN_LOAD = 9001.0

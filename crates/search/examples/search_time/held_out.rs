@@ -11,6 +11,8 @@ const STEP: u64 = 10_000_000;
 const SECOND: f64 = 1e9;
 /// What a policer saves up at most, in seconds of its rate.
 const BUCKET_S: f64 = 0.5;
+/// How long a tester waits for what is missing.
+const STRAGGLER_WAIT: u64 = 500_000_000;
 
 pub(crate) struct HeldOut {
     kind: String,
@@ -40,6 +42,7 @@ impl HeldOut {
         for part in parts {
             match part.split_once('=').ok_or("key=value")? {
                 ("seed", value) => system.seed = value.parse()?,
+                ("overhead", "0.05s") => system.overhead = 50_000_000,
                 ("overhead", "0.5s") => system.overhead = 500_000_000,
                 ("overhead-counts", value) => system.overhead_counts = value == "yes",
                 ("rest", "2s") => {}
@@ -85,16 +88,16 @@ impl HeldOut {
         } else {
             intended
         };
-        let silence = self.overhead + if stopped { self.rest } else { 0 };
+        let waits = self.kind == "bridge" && lost >= 1.0;
+        let overhead = self.overhead + if waits { STRAGGLER_WAIT } else { 0 };
+        let silence = overhead + if stopped { self.rest } else { 0 };
         if self.kind == "policer" {
             self.state = (self.state + silence as f64 / SECOND).min(BUCKET_S);
         }
         self.now = at + silence;
         Ok(TrialOutput {
             counts: Counts::new(intended, sent, (lost as u64).min(sent))?,
-            effective_duration: self
-                .overhead_counts
-                .then(|| Nanoseconds(input.duration.0 + self.overhead)),
+            effective_duration: self.overhead_counts.then(|| Nanoseconds(input.duration.0 + overhead)),
             delay_p99: None,
             stopped_early: stopped,
         })
@@ -198,8 +201,25 @@ impl HeldOut {
             }
             "cliff" => above(if relative > 1.2 { 0.3 } else { 1.0 }),
             "climb" => above(0.9 + 0.0005 * seconds.min(200.0)),
+            "bridge" => {
+                // One of Linux on a virtual machine: so its capacity strayed within seconds and minutes.
+                let second = self.wave(seconds.floor(), 1.0);
+                above(0.85 + 0.045 * second + 0.035 * self.wave(seconds, 4.0) + 0.02 * self.wave(seconds, 60.0))
+            }
             _ => f64::NAN,
         }
+    }
+
+    /// Something that moves around 0 with a deviation of about 1, and takes so many seconds to turn.
+    fn wave(&self, seconds: f64, turn_s: f64) -> f64 {
+        let level = |index: u64| {
+            let draws = (0..3).map(|part| self.draw(index * 3 + part + ((turn_s as u64) << 32)));
+            2.0 * draws.sum::<f64>() - 3.0
+        };
+        let (before, share) = ((seconds / turn_s).floor(), (seconds / turn_s).fract());
+        let (from, to) = (level(before as u64), level(before as u64 + 1));
+        let (from_weight, to_weight) = (1.0 - share, share);
+        (from * from_weight + to * to_weight) / from_weight.hypot(to_weight)
     }
 
     /// Even over 0 to 1.

@@ -2,6 +2,7 @@
 
 use brimful_trial::{Counts, Load, Nanoseconds, Ratio, TrialInput, TrialOutput, TrialResult};
 
+use super::overhead::Overhead;
 use super::target::Target;
 use crate::grid::LoadGrid;
 use crate::{Problem, SearchGoal, TrialLog};
@@ -42,7 +43,7 @@ impl Case {
         let grid = LoadGrid::new(problem.min_load(), problem.max_load(), 0.005);
         Self {
             log: TrialLog::new(problem.goals().to_vec()),
-            target: Target::new(&problem, &grid, 0, 0.0),
+            target: Target::new(&problem, &grid, 0, Overhead::default()),
             problem,
             grid,
         }

@@ -48,7 +48,7 @@ impl Watch {
     pub(super) fn follow(&mut self, log: &TrialLog, target: &Target) {
         let (is_lower_new, is_upper_new) = (self.lower != target.lower, self.upper != target.upper);
         // A bound that moved for the price of a single trial hardly counts.
-        let price = (self.idle_seconds / (target.odds.unanimous_trials() * target.effective)).clamp(CHEAPEST, 1.0);
+        let price = (self.idle_seconds / (target.odds.unanimous_trials() * target.effective.low)).clamp(CHEAPEST, 1.0);
         if is_lower_new {
             (self.lower_in_row, self.upper_in_row) = (self.lower_in_row + price, 0.0);
         }
@@ -114,7 +114,7 @@ impl Watch {
         open_goals: usize,
         planned: Load,
     ) -> Option<Load> {
-        let verdict_seconds = target.odds.fresh_trials() * target.effective;
+        let verdict_seconds = target.odds.fresh_trials() * target.effective.low.max(target.effective.high);
         if self.idle_seconds < IDLE_LOADS * verdict_seconds * open_goals as f64 {
             return None;
         }

@@ -76,7 +76,8 @@ pub(super) fn middle(seen: &[Observation], log_step: f64) -> Option<f64> {
     is_open.then(|| below + f64::midpoint((gap * log_step).exp(), 1.0).ln() / log_step)
 }
 
-/// The capacity that the last two trials agree on, if it is well below them and a load as high lost nothing before.
+/// The capacity that the last two trials agree on, if it is well below them, a load as high lost nothing before, and
+/// it is not one that strays that far all the time.
 pub(super) fn dropped(seen: &[Observation]) -> Option<f64> {
     let [earlier @ .., before, last] = seen else {
         return None;
@@ -89,7 +90,13 @@ pub(super) fn dropped(seen: &[Observation]) -> Option<f64> {
         && earlier
             .iter()
             .any(|seen| seen.overload < SLIGHT && seen.position >= before.position.min(last.position));
-    is_drop.then_some(lowest)
+    // Where a loss told as low a capacity before, and a load above that was clean afterwards, capacity strays.
+    let was_as_low = |seen: &Observation| seen.overload > DROP && capacity(seen) < highest + DROP;
+    let since_then = earlier.iter().skip_while(|seen| !was_as_low(seen));
+    let strays = since_then
+        .filter(|seen| seen.overload < SLIGHT)
+        .any(|seen| seen.position > highest + DROP);
+    (is_drop && !strays).then_some(lowest)
 }
 
 #[cfg(test)]
@@ -171,5 +178,8 @@ mod tests {
         assert_eq!(dropped(&[before, first]), None);
         assert_eq!(dropped(&[before, first, lost(0.99, 0.9)]), None);
         assert_eq!(dropped(&[seen(0.93, 1.0), first, second]), None);
+        // It was as low before, and higher again.
+        assert_eq!(dropped(&[before, first, before, first, second]), None);
+        assert!(dropped(&[before, lost(0.999, 0.97), before, first, second]).is_some());
     }
 }

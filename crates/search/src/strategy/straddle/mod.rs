@@ -9,6 +9,7 @@ mod delay;
 mod guard;
 mod locate;
 mod observation;
+mod overhead;
 mod placement;
 mod plan;
 mod probe;
@@ -27,6 +28,7 @@ use self::curve::{Curve, Limit};
 use self::guard::Watch;
 use self::locate::SMALL_OVERLOAD;
 use self::observation::Observation;
+use self::overhead::Overheads;
 use self::prospect::Outlooker;
 use self::target::Target;
 use crate::grid::LoadGrid;
@@ -66,7 +68,7 @@ pub(crate) struct Straddle {
     since: usize,
     /// How many trials the curve was last drawn anew from.
     drawn_at: usize,
-    overhead: f64,
+    overheads: Overheads,
     remaining: Option<f64>,
 }
 
@@ -91,7 +93,7 @@ impl Straddle {
             curve: None,
             since: 0,
             drawn_at: 0,
-            overhead: 0.0,
+            overheads: Overheads::default(),
             remaining: None,
         };
         straddle.aim(problem);
@@ -109,7 +111,7 @@ impl Straddle {
     fn aim(&mut self, problem: &Problem) {
         let expected: Vec<i64> = self.targets.iter().map(|target| target.expected).collect();
         self.targets = (0..problem.goals().len())
-            .map(|goal| Target::new(problem, &self.grid, goal, self.overhead))
+            .map(|goal| Target::new(problem, &self.grid, goal, self.overheads.get()))
             .collect();
         for (target, expected) in self.targets.iter_mut().zip(expected) {
             target.expected = expected;
@@ -194,6 +196,8 @@ impl Straddle {
         curve.observe(&seen);
         if let Some(capacity) = locate::dropped(&self.seen[self.since..]) {
             self.since = self.seen.len() - 2;
+            // Whatever the load lost before, this amount is news.
+            self.seen[self.since].is_repeated = false;
             self.draw_curve(problem, capacity);
             return;
         }
@@ -330,9 +334,7 @@ impl Strategy for Straddle {
 
     fn observe(&mut self, problem: &Problem, _: &TrialLog, result: &TrialResult) {
         let effective = result.effective_duration().as_seconds();
-        let overhead = effective - result.input.duration.as_seconds();
-        if (overhead - self.overhead).abs() > OVERHEAD_CHANGE * result.input.duration.as_seconds() {
-            self.overhead = overhead;
+        if self.overheads.observe(result) {
             self.aim(problem);
         }
         for watch in &mut self.watches {
@@ -351,9 +353,6 @@ impl Strategy for Straddle {
         has_given_up.then_some(StopReason::NoProgress)
     }
 }
-
-/// A change of the overhead by more than this share of a trial is taken up.
-const OVERHEAD_CHANGE: f64 = 0.05;
 
 impl Straddle {
     fn select(&mut self, problem: &Problem, log: &TrialLog, open: &mut [Target]) -> Option<TrialInput> {

@@ -126,11 +126,11 @@ impl<'a> Outlooker<'a> {
         let mut full = 0.0;
         for (odds, weather) in self.odds(target, &plan, target.duration_s) {
             let Outlook { lower, trials } = outlooks[bin_of_odds(odds * weather)];
-            let mut cost = target.cost;
+            let mut failing = target.lossy_cost;
             if stops {
-                let failing = (STOPPED_SECONDS + target.duration_s / (2.0 + odds)).min(target.cost);
-                cost += (failing - target.cost) * odds / (1.0 + odds);
+                failing = failing.min(STOPPED_SECONDS + target.duration_s / (2.0 + odds));
             }
+            let cost = target.cost + (failing - target.cost) * odds / (1.0 + odds);
             let seconds = trials * group * cost;
             full += seconds;
             prospect.lower.push(lower as f32);

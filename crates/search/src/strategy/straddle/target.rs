@@ -2,7 +2,8 @@
 
 use brimful_trial::{Load, Nanoseconds, Ratio};
 
-use super::verdict_odds::VerdictOdds;
+use super::overhead::Overhead;
+use super::verdict_odds::{Effective, VerdictOdds};
 use crate::grid::LoadGrid;
 use crate::{Problem, TrialLog};
 
@@ -24,10 +25,11 @@ pub(super) struct Target {
     pub(super) is_strict: bool,
     /// What to multiply the odds of one trial with when all those of a lower bound are to be low-loss.
     pub(super) shared_weather: f64,
-    /// What a full-length trial weighs, and costs, in seconds.
-    pub(super) effective: f64,
+    /// What full-length trials weigh, and cost, in seconds.
+    pub(super) effective: Effective,
     pub(super) cost: f64,
-    pub(super) overhead: f64,
+    pub(super) lossy_cost: f64,
+    overhead: f64,
     pub(super) odds: VerdictOdds,
     /// Seconds for two fresh bounds.
     pub(super) pair_seconds: f64,
@@ -48,10 +50,12 @@ const ON_GRID: f64 = 1e-6;
 const SHARED_WEATHER: f64 = 0.3;
 
 impl Target {
-    pub(super) fn new(problem: &Problem, grid: &LoadGrid, goal: usize, overhead: f64) -> Self {
+    pub(super) fn new(problem: &Problem, grid: &LoadGrid, goal: usize, overhead: Overhead) -> Self {
         let attributes = &problem.goals()[goal];
         let duration_s = attributes.final_trial_duration.as_seconds();
-        let effective = (duration_s + overhead).max(0.01 * duration_s);
+        let [low, high] =
+            [overhead.clean, overhead.lossy].map(|overhead| (duration_s + overhead).max(0.01 * duration_s));
+        let effective = Effective { low, high };
         let odds = VerdictOdds::new(attributes, effective);
         let width = -(1.0 - attributes.target_width()).ln();
         let is_strict = attributes.exceed_ratio == Ratio::ZERO;
@@ -75,9 +79,10 @@ impl Target {
                 1.0
             },
             effective,
-            cost: duration_s + overhead.max(0.0),
-            overhead: overhead.max(0.0),
-            pair_seconds: bounds * odds.fresh_low() * effective,
+            cost: duration_s + overhead.clean.max(0.0),
+            lossy_cost: duration_s + overhead.lossy.max(0.0),
+            overhead: overhead.clean.max(0.0),
+            pair_seconds: bounds * odds.fresh_low() * low,
             odds,
             expected: grid.top(),
             lower: None,

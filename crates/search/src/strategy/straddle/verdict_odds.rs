@@ -20,6 +20,13 @@ pub(super) struct Needed {
     high: f64,
 }
 
+/// Seconds that trials of a goal weigh.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Effective {
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
 /// What is to be expected of a load at certain odds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Outlook {
@@ -39,8 +46,8 @@ pub(super) struct VerdictOdds {
 }
 
 impl Needed {
-    /// The trials that a load with these sums needs when each weighs `effective` seconds.
-    pub(super) fn new(goal: &SearchGoal, sums: &Sums, effective: f64) -> Self {
+    /// The trials that a load with these sums needs.
+    pub(super) fn new(goal: &SearchGoal, sums: &Sums, effective: Effective) -> Self {
         let exceed = goal.exceed_ratio.as_f64();
         let whole = goal.duration_sum.as_seconds();
         let coefficient = exceed / (1.0 - exceed);
@@ -56,8 +63,8 @@ impl Needed {
         };
         let high_wanted = (exceed * whole).max(coefficient * low);
         Self {
-            low: ((low_wanted - low) / effective - ROUNDING).ceil().max(1.0),
-            high: ((high_wanted - high) / effective + ROUNDING).floor().max(0.0) + 1.0,
+            low: ((low_wanted - low) / effective.low - ROUNDING).ceil().max(1.0),
+            high: ((high_wanted - high) / effective.high + ROUNDING).floor().max(0.0) + 1.0,
         }
     }
 }
@@ -66,8 +73,8 @@ impl Needed {
 const ROUNDING: f64 = 1e-9;
 
 impl VerdictOdds {
-    /// A table for a goal whose trials weigh `effective` seconds.
-    pub(super) fn new(goal: &SearchGoal, effective: f64) -> Self {
+    /// A table for a goal.
+    pub(super) fn new(goal: &SearchGoal, effective: Effective) -> Self {
         let fresh = Needed::new(goal, &Sums::default(), effective);
         let largest = LARGEST_COUNT as f64;
         let group = ((fresh.low * fresh.high).sqrt() / largest).max(fresh.low.max(fresh.high) / largest.powi(2));
@@ -192,7 +199,7 @@ mod tests {
         let clean = |trials: i32| (1.0 - high_loss).powi(trials);
         for trials in [21, 60, 600] {
             goal.duration_sum = seconds(f64::from(trials));
-            let found = VerdictOdds::new(&goal, 1.0).fresh()[bin_of_odds(0.03)];
+            let found = VerdictOdds::new(&goal, Effective { low: 1.0, high: 1.0 }).fresh()[bin_of_odds(0.03)];
             assert!((found.lower - clean(trials)).abs() < 1e-9, "{trials}: {found:?}");
             assert!(
                 (found.trials - (1.0 - clean(trials)) / high_loss).abs() < 1e-6,
@@ -200,7 +207,7 @@ mod tests {
             );
         }
         goal.duration_sum = seconds(1e6);
-        let table = VerdictOdds::new(&goal, 1.0);
+        let table = VerdictOdds::new(&goal, Effective { low: 1.0, high: 1.0 });
         assert!(table.outlooks.len() < 4 * LARGEST_COUNT.pow(2) * BINS);
     }
 }

@@ -41,6 +41,7 @@ HELD_OUT = [
     "held-cliff",
     "held-climb",
     "held-bridge",
+    "held-queues",
 ]
 LINK = 14.88e6
 MIN_LOAD = 9001.0

@@ -215,6 +215,20 @@ fn a_hint_saves_time_when_right_and_costs_little_when_wrong() {
 }
 
 #[test]
+fn queues_that_fill_one_after_the_other_take_little_more_than_the_evidence() {
+    // Hashing loads four queues unevenly.
+    let queues: Behaviour = |_, load, _| {
+        let lost = [0.31, 0.27, 0.23, 0.19].map(|share| (share * load - 0.1).max(0.0));
+        lost.iter().sum::<f64>() / load
+    };
+    let found = search(&ndr_and_pdr(0.5), queues, 1, 1.0);
+    // Two bounds a goal, 11 trials each.
+    let evidence = 2 * 2 * 11;
+    let trials = found.log().trial_count();
+    assert!(trials <= evidence + 10, "{trials} trials");
+}
+
+#[test]
 fn trials_that_were_not_asked_for_are_taken_up() {
     let problem = ndr_and_pdr(0.5);
     let mut controller = Controller::new(problem.clone(), StrategyKind::Straddle);

@@ -321,7 +321,12 @@ impl Shape {
             seen.overload / (std::f64::consts::PI * deviation * (1.0 + ratio * ratio))
         };
         let exact = density(deviation + 0.02 * expected + 1e-9);
-        let rough = density(deviation + 0.3 * expected + 1e-9);
+        let rough = if self.slope < 1.0 && (expected..distance).contains(&seen.overload) {
+            // Farther up all of them are full, and it may be anything between.
+            1.0 / (1.0 / self.slope).ln()
+        } else {
+            density(deviation + 0.3 * expected + 1e-9)
+        };
         (1.0 - clean) * (0.6 * exact + 0.4 * rough)
     }
 }
@@ -382,9 +387,13 @@ fn shapes(log_step: f64) -> Vec<Shape> {
         (Onset::Soft(8.0 * per_width), 0.02),
     ];
     let slopes = [(1.0, 0.6), (1.4, 0.25), (2.0, 0.15)];
-    let mut shapes = Vec::with_capacity(onsets.len() * slopes.len());
+    // Where some of several queues or processors are full before the others, only their share is lost.
+    let gentle_slopes = [0.5, 0.25, 0.125, 0.0625].map(|slope| (slope, 0.02));
+    let is_sharp = |onset: Onset| matches!(onset, Onset::Jitter(deviation) if deviation < per_width);
+    let mut shapes = Vec::with_capacity(onsets.len() * (slopes.len() + gentle_slopes.len()));
     for (onset, share) in onsets {
-        shapes.extend(slopes.map(|(slope, part)| Shape {
+        let gentle = gentle_slopes.into_iter().filter(|_| is_sharp(onset));
+        shapes.extend(slopes.into_iter().chain(gentle).map(|(slope, part)| Shape {
             onset,
             slope,
             prior: share * part,

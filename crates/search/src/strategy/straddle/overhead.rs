@@ -4,6 +4,8 @@ use brimful_trial::TrialResult;
 
 /// A change by more than this share of a trial is taken up.
 const CHANGE: f64 = 0.05;
+/// So many trials make a mean; older ones fade.
+const MEMORY: f64 = 10.0;
 
 /// Seconds beyond the duration of a trial, by whether anything was lost; may be negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -12,7 +14,7 @@ pub(super) struct Overhead {
     pub(super) lossy: f64,
 }
 
-/// The means of all trials so far, and what was last taken from them.
+/// The means of the last trials, and what was last taken from them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Overheads {
     clean: Mean,
@@ -22,13 +24,18 @@ pub(super) struct Overheads {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Mean {
-    sum: f64,
+    value: f64,
     count: f64,
 }
 
 impl Mean {
+    fn add(&mut self, value: f64) {
+        self.count = (self.count + 1.0).min(MEMORY);
+        self.value += (value - self.value) / self.count;
+    }
+
     fn get(self) -> Option<f64> {
-        (self.count > 0.0).then(|| self.sum / self.count)
+        (self.count > 0.0).then_some(self.value)
     }
 }
 
@@ -42,8 +49,7 @@ impl Overheads {
         let duration = result.input.duration.as_seconds();
         let is_lossy = result.output.counts.missing() > 0;
         let mean = if is_lossy { &mut self.lossy } else { &mut self.clean };
-        mean.sum += result.effective_duration().as_seconds() - duration;
-        mean.count += 1.0;
+        mean.add(result.effective_duration().as_seconds() - duration);
         // What was never seen is like the other.
         let [clean, lossy] = [self.clean, self.lossy].map(Mean::get);
         let now = Overhead {

@@ -16,7 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 KINDS = ["sharp", "soft-knee", "noisy", "stalls", "vhost", "livelock", "tester-limit", "inversion"]
-# What the model of the default strategy does not know. Its looks and its guard were chosen with these kinds.
+# What the default strategy was not built for; its looks and its guard were chosen with these kinds, and its model knows
+# the queues since.
 HELD_OUT = [
     "held-buffer",
     "held-step",

@@ -229,6 +229,21 @@ fn queues_that_fill_one_after_the_other_take_little_more_than_the_evidence() {
 }
 
 #[test]
+fn after_a_drop_of_capacity_no_load_far_below_is_tried() {
+    for drops_after in 3..14 {
+        let mut controller = Controller::new(ndr_and_pdr(0.5), StrategyKind::Straddle);
+        let mut trials = 0;
+        while let Step::Trial(input) = controller.next() {
+            let share = input.load.per_second() / 14.88e6;
+            let capacity = if trials < drops_after { 0.401 } else { 0.395 };
+            assert!(share > 0.2, "trial {trials} at {share}, drop after {drops_after}");
+            controller.record(result_of(input, (1.0 - capacity / share).max(0.0), 1.0));
+            trials += 1;
+        }
+    }
+}
+
+#[test]
 fn trials_that_were_not_asked_for_are_taken_up() {
     let problem = ndr_and_pdr(0.5);
     let mut controller = Controller::new(problem.clone(), StrategyKind::Straddle);

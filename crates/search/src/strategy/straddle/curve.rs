@@ -322,7 +322,7 @@ impl Shape {
         };
         let exact = density(deviation + 0.02 * expected + 1e-9);
         let rough = if self.slope < 1.0 && (expected..distance).contains(&seen.overload) {
-            // Farther up all of them are full, and it may be anything between.
+            // Farther up more and more queues are full: it may be anything up to the whole overload.
             1.0 / (1.0 / self.slope).ln()
         } else {
             density(deviation + 0.3 * expected + 1e-9)

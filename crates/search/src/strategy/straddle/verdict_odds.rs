@@ -46,7 +46,7 @@ pub(super) struct VerdictOdds {
 }
 
 impl Needed {
-    /// The trials that a load with these sums needs.
+    /// The trials that a load with these sums needs when each weighs so much.
     pub(super) fn new(goal: &SearchGoal, sums: &Sums, effective: Effective) -> Self {
         let exceed = goal.exceed_ratio.as_f64();
         let whole = goal.duration_sum.as_seconds();
@@ -73,7 +73,7 @@ impl Needed {
 const ROUNDING: f64 = 1e-9;
 
 impl VerdictOdds {
-    /// A table for a goal.
+    /// A table for a goal whose trials weigh so much.
     pub(super) fn new(goal: &SearchGoal, effective: Effective) -> Self {
         let fresh = Needed::new(goal, &Sums::default(), effective);
         let largest = LARGEST_COUNT as f64;

@@ -142,7 +142,8 @@ class Keeper:
             message = f"the keeper of the {self.namespace.role} namespace ended early: try again"
             raise MeasureError(message)
         self._close_pipes()
-        _detached.append(self._child)
+        # It ends after us: without a code, a Popen warns when it is collected.
+        self._child.returncode = 0
 
     def close(self) -> None:
         """End the keeper and wait for it."""
@@ -158,10 +159,6 @@ class Keeper:
             if pipe is not None:
                 with contextlib.suppress(BrokenPipeError):
                     pipe.close()
-
-
-_detached: list[subprocess.Popen[str]] = []
-"""Children that are meant to outlive us; kept, because a forgotten Popen warns when it is collected."""
 
 
 def start_keeper(lab_id: str, role: str, *, beside: Namespace | None = None) -> Keeper:

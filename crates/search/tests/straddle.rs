@@ -244,6 +244,21 @@ fn after_a_drop_of_capacity_no_load_far_below_is_tried() {
 }
 
 #[test]
+fn a_device_that_collapses_far_below_max_load_is_found_in_few_trials() {
+    for capacity in [0.001, 0.002, 0.005, 0.02] {
+        let mut controller = Controller::new(ndr_and_pdr(0.5), StrategyKind::Straddle);
+        let mut overloaded = 0;
+        while let Step::Trial(input) = controller.next() {
+            let share = input.load.per_second() / 14.88e6;
+            let forwarded = if share > capacity { 0.3 * capacity } else { share };
+            controller.record(result_of(input, 1.0 - forwarded / share, 1.0));
+            overloaded += usize::from(share > 2.0 * capacity);
+        }
+        assert!(overloaded <= 4, "{overloaded} trials beyond twice {capacity}");
+    }
+}
+
+#[test]
 fn trials_that_were_not_asked_for_are_taken_up() {
     let problem = ndr_and_pdr(0.5);
     let mut controller = Controller::new(problem.clone(), StrategyKind::Straddle);

@@ -188,7 +188,7 @@ impl Straddle {
                 return;
             }
         }
-        if let Some(between) = self.middle() {
+        if let Some(between) = self.between() {
             self.draw_curve(problem, between);
             return;
         }
@@ -215,8 +215,8 @@ impl Straddle {
         locate::steep_knee(&self.seen, self.scale.log_step(), self.shared_seconds)
     }
 
-    fn middle(&self) -> Option<f64> {
-        locate::middle(&self.seen, self.scale.log_step())
+    fn between(&self) -> Option<f64> {
+        locate::between(&self.seen, self.scale.log_step())
     }
 
     fn observation(&mut self, result: &TrialResult) -> Observation {
@@ -404,7 +404,7 @@ impl Straddle {
                 capacity.min(self.index_above(second.position - 1.0))
             }
             _ if self.is_unbounded() => self.grid.top(),
-            _ => self.index_above(self.steep_knee().or_else(|| self.middle())?),
+            _ => self.index_above(self.steep_knee().or_else(|| self.between())?),
         };
         Some(self.grid.load(index))
     }

@@ -259,6 +259,22 @@ fn a_device_that_collapses_far_below_max_load_is_found_in_few_trials() {
 }
 
 #[test]
+fn a_capacity_that_strays_far_is_not_followed_down_step_by_step() {
+    let mut trials = 0;
+    for seed in 0..40 {
+        let mut controller = Controller::new(ndr_and_pdr(0.0), StrategyKind::Straddle);
+        while let Step::Trial(input) = controller.next() {
+            let draws = (0..3).map(|part| draw(seed, 3 * controller.log().trial_count() + part));
+            let capacity = 0.5 * (1.0 + 0.06 * (2.0 * draws.sum::<f64>() - 3.0));
+            let share = input.load.per_second() / 14.88e6;
+            controller.record(result_of(input, (1.0 - capacity / share).max(0.0), 1.0));
+        }
+        trials += controller.log().trial_count();
+    }
+    assert!(trials < 40 * 105, "{} trials a search", trials / 40);
+}
+
+#[test]
 fn trials_that_were_not_asked_for_are_taken_up() {
     let problem = ndr_and_pdr(0.5);
     let mut controller = Controller::new(problem.clone(), StrategyKind::Straddle);

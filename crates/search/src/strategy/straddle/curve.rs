@@ -244,9 +244,9 @@ impl Curve {
         same.expect("every limit of a goal has its own")
     }
 
-    /// Whether this point has loss set in softly: frame by frame, every trial on its own.
-    pub(super) fn is_soft(&self, point: &Point) -> bool {
-        self.shapes[point.shape].is_soft()
+    /// Whether no two trials share their weather if this point is true.
+    pub(super) fn is_independent(&self, point: &Point, limit: f64) -> bool {
+        self.shapes[point.shape].is_independent(limit)
     }
 
     /// The odds that a trial is high-loss if this point is true, stray losses aside.
@@ -256,8 +256,13 @@ impl Curve {
 }
 
 impl Shape {
-    fn is_soft(&self) -> bool {
-        matches!(self.onset, Onset::Soft(_))
+    /// Single units lost at a soft onset are lost by chance, and a capacity that strays this far is another one for
+    /// each trial.
+    fn is_independent(&self, limit: f64) -> bool {
+        match self.onset {
+            Onset::Jitter(deviation) => deviation >= FAR_STEPS,
+            Onset::Soft(_) => limit <= 0.0,
+        }
     }
 
     /// Steps of overload of a load `distance` above the position.
@@ -371,6 +376,9 @@ fn softplus(u: f64) -> f64 {
     }
 }
 
+/// Capacities that stray by so many steps leave little to what trials share.
+const FAR_STEPS: f64 = 4.0;
+
 /// Half of the prior is on systems without any softness; a flat prior wanders down after softness on every sharp one.
 fn shapes(log_step: f64) -> Vec<Shape> {
     // Real jitter and softness are shares of the load, however narrow the goal.
@@ -380,6 +388,7 @@ fn shapes(log_step: f64) -> Vec<Shape> {
         (Onset::Jitter(0.4 * per_width), 0.16),
         (Onset::Jitter(1.5 * per_width), 0.06),
         (Onset::Jitter(5.0 * per_width), 0.03),
+        (Onset::Jitter(16.0 * per_width), 0.02),
         (Onset::Soft(0.5), 0.07),
         (Onset::Soft(1.0 * per_width), 0.08),
         (Onset::Soft(2.0 * per_width), 0.08),

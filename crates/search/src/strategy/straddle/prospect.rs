@@ -195,20 +195,19 @@ impl<'a> Outlooker<'a> {
         let factors = self.curve.stray(plan.limit).factors(plan.position);
         let slow = target.delay_limit.map(|limit| self.delays_at(limit));
         let points = self.points.iter().zip(&opinion.strays).zip(&opinion.thresholds);
-        let (shared_weather, is_lossless) = (target.shared_weather, target.limit <= 0.0);
+        let shared_weather = target.shared_weather;
         points.enumerate().map(move |(index, ((point, stray), threshold))| {
-            let (lossy, is_soft) = if opinion.prefers_threshold(index) {
+            let (lossy, is_independent) = if opinion.prefers_threshold(index) {
                 (threshold.odds(plan.position), false)
             } else {
                 let stray = stray.rate * factors[stray.reach] * seconds;
                 (
                     with_stray(self.curve.odds(point, plan), stray),
-                    self.curve.is_soft(point),
+                    self.curve.is_independent(point, plan.limit),
                 )
             };
             match slow {
-                // Where loss sets in softly single units are lost by chance, which no two trials share.
-                None if is_lossless && is_soft => (lossy, 1.0),
+                None if is_independent => (lossy, 1.0),
                 None => (lossy, shared_weather),
                 // Low-loss is what neither loses too much nor is too slow.
                 Some(slow) => {

@@ -46,8 +46,8 @@ pub(super) struct Target {
 const ON_GRID: f64 = 1e-6;
 
 /// Trials in a row share their weather: that all of many are low-loss is likelier than if they were independent. The
-/// odds of high loss in one count less by this power of their number.
-const SHARED_WEATHER: f64 = 0.3;
+/// odds of high loss in one count less, as if no more than so many weathers came by in all of them.
+const WEATHERS: f64 = 14.0;
 
 impl Target {
     pub(super) fn new(problem: &Problem, grid: &LoadGrid, goal: usize, overhead: Overhead) -> Self {
@@ -74,7 +74,7 @@ impl Target {
             short_s: short.map(Nanoseconds::as_seconds),
             is_strict,
             shared_weather: if is_strict {
-                odds.fresh_low().powf(-SHARED_WEATHER)
+                WEATHERS / (WEATHERS - 1.0 + odds.fresh_low())
             } else {
                 1.0
             },

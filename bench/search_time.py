@@ -44,6 +44,26 @@ HELD_OUT = [
     "held-bridge",
     "held-queues",
 ]
+# The product's own kinds, stronger, weaker and elsewhere than its strategy was tuned on.
+STRENGTHS = [
+    "sharp,capacity=30kpps",
+    "soft-knee,softness=0.05%",
+    "soft-knee,softness=2%",
+    "noisy,dips=15%",
+    "noisy,dips=40%",
+    "noisy,jitter=2%",
+    "noisy,jitter=6%",
+    "noisy,jitter=10%",
+    "stalls,stall-every=5s",
+    "stalls,stall-most=500ms",
+    "vhost,gap=20%",
+    "vhost,dwell=3s",
+    "vhost,stray=0pps",
+    "livelock,collapse=1",
+    "livelock,capacity=30kpps",
+    "inversion,band-from=90%,band-to=99%",
+]
+KIND_SETS = {"held-out": HELD_OUT, "strengths": STRENGTHS}
 LINK = 14.88e6
 MIN_LOAD = 9001.0
 WIDTH = 0.005
@@ -225,7 +245,9 @@ def main() -> None:
     parser.add_argument("--strategy", default="straddle")
     parser.add_argument("--goals", default="production,e0-21,e0-60,rfc2544", help="names of goal sets")
     parser.add_argument(
-        "--kinds", default=" ".join(KINDS), help="specifications of systems, spaces between; held-out for all of those"
+        "--kinds",
+        default=" ".join(KINDS),
+        help="specifications of systems, spaces between, or a set of them: held-out, strengths",
     )
     parser.add_argument("--first", type=int, default=1, help="the first seed")
     parser.add_argument("--seeds", type=int, default=200)
@@ -236,7 +258,7 @@ def main() -> None:
         options.cache.mkdir(parents=True, exist_ok=True)
     for goals in options.goals.split(","):
         print(f"== {goals}: ours / CSIT, seconds of virtual time, CT in % of capacity")
-        kinds = HELD_OUT if options.kinds == "held-out" else options.kinds.split()
+        kinds = KIND_SETS.get(options.kinds) or options.kinds.split()
         with ThreadPoolExecutor(options.jobs) as pool:
 
             def both(kind: str, goals: str = goals) -> tuple[list[dict], list[dict]]:

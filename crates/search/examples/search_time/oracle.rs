@@ -28,7 +28,12 @@ pub(crate) fn oracle_seconds(
     capacity: f64,
 ) -> Result<f64, Failure> {
     let weather = seed.wrapping_add(OTHER_WEATHER);
-    let mut system = System::new(&format!("{spec},capacity={capacity}pps,seed={weather}"))?;
+    let same = if spec.contains(",capacity=") {
+        spec.to_owned()
+    } else {
+        format!("{spec},capacity={capacity}pps")
+    };
+    let mut system = System::new(&format!("{same},seed={weather}"))?;
     let mut log = TrialLog::new(problem.goals().to_vec());
     for (load, reported) in reported_loads(results) {
         let duration = reported.duration(problem);

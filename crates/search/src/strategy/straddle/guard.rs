@@ -47,8 +47,13 @@ impl Watch {
     /// Takes notice of the bounds as they are now.
     pub(super) fn follow(&mut self, log: &TrialLog, target: &Target) {
         let (is_lower_new, is_upper_new) = (self.lower != target.lower, self.upper != target.upper);
-        // A bound that moved for the price of a single trial hardly counts.
-        let price = (self.idle_seconds / (target.odds.unanimous_trials() * target.effective.low)).clamp(CHEAPEST, 1.0);
+        // A bound that moved for the price of a single trial hardly counts, unless it takes no more.
+        let whole = if is_lower_new {
+            target.odds.fresh_low()
+        } else {
+            target.odds.unanimous_trials()
+        };
+        let price = (self.idle_seconds / (whole * target.effective.low)).clamp(CHEAPEST, 1.0);
         if is_lower_new {
             (self.lower_in_row, self.upper_in_row) = (self.lower_in_row + price, 0.0);
         }
@@ -137,7 +142,20 @@ mod tests {
     use brimful_trial::Ratio;
 
     use super::*;
-    use crate::strategy::straddle::case::Case;
+    use crate::strategy::straddle::case::{Case, half};
+
+    #[test]
+    fn lower_bounds_that_creep_by_one_long_trial_each_make_the_steps_double() {
+        let mut case = Case::new(half(), 60.0);
+        let mut watch = Watch::default();
+        let distances = (0..5).map(|step| {
+            case.add_long(9e5 + 5e3 * f64::from(step), 0);
+            watch.spend(60.0);
+            watch.follow(&case.log, &case.target);
+            watch.distances(&case.target).0
+        });
+        assert_eq!(distances.collect::<Vec<_>>(), [1, 1, 2, 4, 8]);
+    }
 
     #[test]
     fn attempts_that_time_ends_make_the_next_one_start_lower() {

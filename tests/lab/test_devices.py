@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -10,7 +11,7 @@ import sys
 import pytest
 from brimful.cli.lab import lab as command
 from brimful.errors import MeasureError
-from brimful.lab import Device, devices, health, links, losses, open_lab, programs, state
+from brimful.lab import Device, devices, health, links, losses, open_lab, openvswitch, programs, state
 from brimful.lab.namespaces import Process
 from brimful.measurers.base import InvalidTrialError
 from brimful.measurers.tester import LabMeasurer
@@ -150,6 +151,15 @@ def test_a_missing_program_is_named_before_anything_is_made(state_directory, mon
     monkeypatch.setattr(programs.sys, "executable", str(tmp_path / "python"))
     with pytest.raises(MeasureError, match=f"^{message}$"):
         open_lab(device)
+    assert not state_directory.exists()
+
+
+def test_open_vswitch_says_at_once_that_it_cannot_make_a_tap_interface(state_directory, monkeypatch, tmp_path):
+    monkeypatch.setattr(openvswitch, "find_tools", dict)
+    monkeypatch.setattr(openvswitch, "_TAP", str(tmp_path / "tun"))
+    message = rf"lab:ovs needs {tmp_path}/tun, which cannot be opened (No such file or directory): `modprobe tun`"
+    with pytest.raises(MeasureError, match=f"^{re.escape(message)}$"):
+        open_lab("ovs")
     assert not state_directory.exists()
 
 

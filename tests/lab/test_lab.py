@@ -271,7 +271,7 @@ from brimful.lab import catalogue, open_lab, permitted
 place, device = sys.argv[1:]
 try:
     refused = permitted()
-    catalogue.check_programs(device)
+    catalogue.check_needs(device)
 except MeasureError as error:
     refused = str(error)
 if refused is not None:

@@ -245,7 +245,7 @@ def open_lab(device: str, *, ip: int = 4, **options: int | str) -> Lab:
     if ip not in devices.NETWORKS:
         message = f"ip is {ip}: use 4 or 6"
         raise UsageError(message)
-    catalogue.check_programs(kind)
+    catalogue.check_needs(kind)
     lab_id = state.new_id()
     owner = Process.find(os.getpid())
     keepers: list[Keeper] = []

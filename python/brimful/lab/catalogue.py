@@ -75,19 +75,19 @@ def _read_option(key: str, values: range | tuple[str, ...], value: int | str) ->
     return value
 
 
-def check_programs(device: Device) -> None:
-    """Make sure that the programs are there which only this device needs.
+def check_needs(device: Device) -> None:
+    """Make sure that what only this device needs is there, programs above all.
 
     Raises
     ------
     MeasureError
-        Naming the missing program and where it comes from.
+        Naming what is missing, and where it comes from.
     """
     match device:
         case Device.XDP:
             xdp.find_forwarder()
         case Device.OVS:
-            openvswitch.find_tools()
+            openvswitch.check_needs()
         case Device.TESTPMD:
             testpmd.find_testpmd()
         case _:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _TOOLS = ("ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl")
 _SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 _QUIET = ("-vconsole:warn", "-vsyslog:off", "-vfile:off")
+_TAP = "/dev/net/tun"
 _PATIENCE_S = 10
 _KEEP_FLOWS_MS = 3_600_000
 
@@ -24,6 +26,23 @@ _KEEP_FLOWS_MS = 3_600_000
 def find_tools() -> dict[str, str]:
     """Return the paths of Open vSwitch's programs."""
     return {name: find_program(name, device="ovs", package="openvswitch-switch") for name in _TOOLS}
+
+
+def check_needs() -> None:
+    """Make sure that Open vSwitch is installed and may make a TAP interface: every bridge of it in user space has one.
+
+    Raises
+    ------
+    MeasureError
+        Naming what is missing.
+    """
+    find_tools()
+    try:
+        os.close(os.open(_TAP, os.O_RDWR))
+    except OSError as error:
+        fix = "run as root" if isinstance(error, PermissionError) else "`modprobe tun`"
+        message = f"lab:ovs needs {_TAP}, which cannot be opened ({error.strerror}): {fix}"
+        raise MeasureError(message) from None
 
 
 def build_open_vswitch(tester: Namespace, programs: Programs, *, ports: str) -> Settings:

@@ -315,6 +315,64 @@ fn forecast_ends_at_nothing() {
     assert_eq!(controller.forecast(), Some(Nanoseconds::ZERO));
 }
 
+/// Forwards everything up to a capacity, loses what is more, and beyond some overload forwards less.
+struct Collapsing {
+    capacity: f64,
+    beyond: f64,
+    left: f64,
+}
+
+impl Collapsing {
+    fn drawn(seed: u64) -> Self {
+        Self {
+            capacity: 0.002 + 0.948 * draw(seed, 1),
+            beyond: 1.0 + 0.5 * draw(seed, 2).powi(2),
+            left: draw(seed, 3),
+        }
+    }
+
+    fn loss(&self, share: f64) -> f64 {
+        let forwarded = if share > self.beyond * self.capacity {
+            self.left * self.capacity
+        } else {
+            share.min(self.capacity)
+        };
+        1.0 - forwarded / share
+    }
+}
+
+#[test]
+fn long_trials_on_what_always_does_the_same_are_few() {
+    let trial_of = |name, loss, exceed, sum| goal(name, loss, exceed, 60.0, sum, 1.0, 0.005);
+    // With the mean seconds of searches in which lossy trials end at once, two seconds' rest included.
+    let cases = [
+        (vec![trial_of("ndr", 0.0, 0.0, 60.0)], 87.0),
+        (vec![trial_of("ndr", 0.0, 0.5, 120.0)], 103.0),
+        (
+            vec![trial_of("ndr", 0.0, 0.0, 60.0), trial_of("pdr", 0.005, 0.0, 60.0)],
+            96.0,
+        ),
+    ];
+    for (goals, enough) in cases {
+        let problem = Problem::new(goals, load(9001.0), load(14.88e6)).unwrap();
+        let problem = problem.with_early_termination();
+        let systems = 150;
+        let mut seconds = 0.0;
+        for seed in 0..systems {
+            let system = Collapsing::drawn(seed);
+            let mut controller = Controller::new(problem.clone(), StrategyKind::Straddle);
+            while let Step::Trial(input) = controller.next() {
+                let loss = system.loss(input.load.per_second() / 14.88e6);
+                seconds += if loss > 0.0 { 3.0 } else { input.duration.as_seconds() };
+                controller.record(result_of(input, loss, 1.0));
+            }
+            check(&problem, &controller);
+        }
+        let mean = seconds / systems as f64;
+        assert!(mean < enough, "{mean} seconds");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]

@@ -57,14 +57,18 @@ pub(super) fn probe(log: &TrialLog, target: &Target, grid: &LoadGrid, planned: T
             duration: target.exploring_duration(),
         });
     }
-    (widths(start, low) > FAR_BELOW && misled == 0).then(|| TrialInput {
+    if widths(start, low) <= FAR_BELOW || misled > 0 {
+        return None;
+    }
+    let there = |duration| TrialInput {
         load: highest_below,
-        duration: if log.trials_at(highest_below).len() < CLEAN_TRIALS {
-            target.exploring_duration()
-        } else {
-            planned.duration
-        },
-    })
+        duration,
+    };
+    if log.trials_at(highest_below).len() < CLEAN_TRIALS {
+        return Some(there(target.exploring_duration()));
+    }
+    let full = there(target.duration);
+    Some(probe(log, target, grid, full).unwrap_or(full))
 }
 
 /// The lowest load, where many were tried in vain: it tells soonest whether any can be an answer.
@@ -184,6 +188,27 @@ mod tests {
         case.add_long(8.9e5, 7);
         case.add(&[(8.8e5, 0)]);
         assert_eq!(planned(&case, load(4e5)), None);
+    }
+
+    #[test]
+    fn a_load_that_was_looked_at_often_enough_is_measured_even_if_only_another_look_was_planned() {
+        let mut case = Case::new(Ratio::ZERO, 60.0);
+        case.add(&[(9e5, 7), (8.9e5, 0), (8.9e5, 0), (4e5, 0)]);
+        let look = TrialInput {
+            load: load(4e5),
+            duration: seconds(1.0),
+        };
+        let instead = |case: &Case| probe(&case.log, &case.target, &case.grid, look);
+        let duration = instead(&case).map(|input| input.duration);
+        assert_eq!(duration, Some(seconds(1.0)));
+        case.add(&[(8.9e5, 0)]);
+        let duration = instead(&case).map(|input| input.duration);
+        assert_eq!(duration, Some(seconds(60.0)));
+        // What is to be measured for long is not to be far below what was never tried.
+        let mut wide = Case::new(Ratio::ZERO, 60.0);
+        wide.add(&[(9e5, 7), (8.7e5, 0), (8.7e5, 0), (8.7e5, 0), (4e5, 0)]);
+        let between = instead(&wide).unwrap();
+        assert!(between.load > load(8.7e5) && between.duration == seconds(1.0));
     }
 
     #[test]

@@ -48,8 +48,8 @@ impl SecondOpinion {
         1.0 / (1.0 + against * (-self.score).exp())
     }
 
-    /// Learns from a trial for which the curve saw this chance of high loss. That a short trial was clean says
-    /// little, and is no test of who foretells better.
+    /// Learns from a trial for which the curve saw this chance of high loss. That a short trial was clean says little of
+    /// longer ones: it may speak against the curve, but not for it.
     pub(super) fn observe(&mut self, seen: &Observation, curve_high: f64) {
         let is_high = seen.overload > self.limit.overload;
         let outcome = match is_high {
@@ -58,9 +58,9 @@ impl SecondOpinion {
             false => Outcome::Low,
         };
         let high = self.threshold.observe(seen.position, outcome);
-        if !matches!(outcome, Outcome::ShortLow) {
-            let chance = |high: f64| if is_high { high } else { 1.0 - high }.max(1e-3);
-            let vote = chance(high).ln() - chance(curve_high).ln();
+        let chance = |high: f64| if is_high { high } else { 1.0 - high }.max(1e-3);
+        let vote = chance(high).ln() - chance(curve_high).ln();
+        if !matches!(outcome, Outcome::ShortLow) || vote > 0.0 {
             self.score = MEMORY * self.score + vote.clamp(-LARGEST_VOTE, LARGEST_VOTE);
         }
     }

@@ -275,6 +275,32 @@ fn a_capacity_that_strays_far_is_not_followed_down_step_by_step() {
 }
 
 #[test]
+fn a_steep_knee_is_found_again_for_a_single_goal() {
+    let goals = vec![goal("ndr", 0.0, 0.0, 60.0, 60.0, 1.0, 0.005)];
+    let problem = Problem::new(goals, load(9001.0), load(14.88e6)).unwrap();
+    let lower_bounds: Vec<f64> = (0..40)
+        .map(|seed| {
+            let mut controller = Controller::new(problem.clone(), StrategyKind::Straddle);
+            let capacity = 0.2 + 0.6 * draw(seed, 0);
+            while let Step::Trial(input) = controller.next() {
+                let share = input.load.per_second() / 14.88e6;
+                let now = capacity * (1.0 + 0.002 * (draw(seed, controller.log().trial_count() + 1) - 0.5));
+                let overload = (share - now).max(0.0);
+                controller.record(result_of(input, 1.5 * overload / share.max(1.5 * overload), 1.0));
+            }
+            let lower = controller.results()[0].lower_bound.unwrap().load;
+            lower.per_second() / 14.88e6 / capacity
+        })
+        .collect();
+    let (lowest, highest) = lower_bounds
+        .iter()
+        .fold((f64::MAX, 0.0_f64), |(lowest, highest), &bound| {
+            (lowest.min(bound), highest.max(bound))
+        });
+    assert!(highest - lowest < 0.0035, "{lowest} to {highest}");
+}
+
+#[test]
 fn trials_that_were_not_asked_for_are_taken_up() {
     let problem = ndr_and_pdr(0.5);
     let mut controller = Controller::new(problem.clone(), StrategyKind::Straddle);

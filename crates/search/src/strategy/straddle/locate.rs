@@ -28,10 +28,10 @@ const SLIGHT: f64 = 0.1;
 
 /// Where loss begins on a system that forwards less the more it is overloaded: the first loss tells too low a
 /// capacity of it. The losses in units a second of the lowest lossy load and of one farther up are on a line, whose
-/// root is near; trials there tell it again, and are averaged where goals share a lower bound that takes
-/// `shared_seconds`. `None` where the line is no steeper than overload explains, or contradicts a clean trial.
-pub(super) fn steep_knee(seen: &[Observation], log_step: f64, shared_seconds: Option<f64>) -> Option<f64> {
-    let is_late = match shared_seconds {
+/// root is near; trials there tell it again, and are averaged where one high-loss trial makes an upper bound and a lower
+/// one takes `strict_seconds`. `None` where the line is no steeper than overload explains, or contradicts a clean trial.
+pub(super) fn steep_knee(seen: &[Observation], log_step: f64, strict_seconds: Option<f64>) -> Option<f64> {
+    let is_late = match strict_seconds {
         None => seen.len() > LOCATING_TRIALS,
         Some(seconds) => {
             let passed: f64 = seen.iter().map(|seen| seen.duration).sum();
@@ -65,7 +65,7 @@ pub(super) fn steep_knee(seen: &[Observation], log_step: f64, shared_seconds: Op
     let capacity = mean(&told);
     // Capacity was at least there.
     told.extend(clean.map(|seen| seen.position).filter(|&position| position > capacity));
-    shared_seconds.map(|_| mean(&told))
+    strict_seconds.map(|_| mean(&told))
 }
 
 /// A load between the lowest lossy one and the highest clean one, as long as the loss tells a capacity that the clean

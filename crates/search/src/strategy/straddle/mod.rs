@@ -58,9 +58,8 @@ pub(crate) struct Straddle {
     /// Delay limits of the goals, ascending.
     delay_limits: Vec<Nanoseconds>,
     seen: Vec<Observation>,
-    /// What a lower bound takes where one high-loss trial makes an upper bound and goals of several loss ratios may share
-    /// both.
-    shared_seconds: Option<f64>,
+    /// What a lower bound takes where one high-loss trial makes an upper bound.
+    strict_seconds: Option<f64>,
     /// Loads that lost something, with the largest overload.
     lossy: BTreeMap<Load, f64>,
     curve: Option<Curve>,
@@ -88,7 +87,7 @@ impl Straddle {
             limits: Vec::new(),
             delay_limits: delay_limits(problem),
             seen: Vec::new(),
-            shared_seconds: None,
+            strict_seconds: None,
             lossy: BTreeMap::new(),
             curve: None,
             since: 0,
@@ -98,10 +97,8 @@ impl Straddle {
         };
         straddle.aim(problem);
         straddle.limits = limits(&straddle.targets);
-        if straddle.limits.len() > 1 {
-            let strict = straddle.targets.iter().filter(|target| target.is_strict);
-            straddle.shared_seconds = strict.map(|target| target.pair_seconds).reduce(f64::max);
-        }
+        let strict = straddle.targets.iter().filter(|target| target.is_strict);
+        straddle.strict_seconds = strict.map(|target| target.pair_seconds).reduce(f64::max);
         if let Some(hint) = problem.hint() {
             straddle.draw_curve(problem, grid.position(hint.per_second()));
         }
@@ -162,7 +159,7 @@ impl Straddle {
         let shift = self.grid.shift_from(&self.scale);
         let upper = knee + spare + shift;
         let below = upper.round() - 1.0 - shift;
-        placement::is_settled(&self.seen, below, (upper - upper.round()).abs(), self.shared_seconds)
+        placement::is_settled(&self.seen, below, (upper - upper.round()).abs(), self.strict_seconds)
     }
 
     /// The index of the first load at or above a position of the curve.
@@ -182,7 +179,7 @@ impl Straddle {
             return;
         }
         if let Some(knee) = self.steep_knee() {
-            let spare = placement::spare_above_knee(&self.seen, knee, self.shared_seconds);
+            let spare = placement::spare_above_knee(&self.seen, knee, self.strict_seconds);
             if !self.is_settled(knee, spare) {
                 self.align(problem, knee, spare);
                 return;
@@ -210,9 +207,9 @@ impl Straddle {
     }
 
     /// The knee of a steep system; refined only where one trial makes an upper bound, as trials above the knee are
-    /// worth nothing otherwise once the grid moves, and where goals with and without loss may share their loads.
+    /// worth nothing otherwise once the grid moves.
     fn steep_knee(&self) -> Option<f64> {
-        locate::steep_knee(&self.seen, self.scale.log_step(), self.shared_seconds)
+        locate::steep_knee(&self.seen, self.scale.log_step(), self.strict_seconds)
     }
 
     fn between(&self) -> Option<f64> {

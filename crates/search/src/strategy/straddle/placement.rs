@@ -5,15 +5,15 @@ use super::observation::Observation;
 /// The part of a step between the capacity that the first loss shows and the next load above. The rest is below, and
 /// is to be the larger part, as lower bounds cost more than upper ones.
 pub(super) const SPARE_ABOVE: f64 = 0.45;
-/// The same at the knee of a steep system for a lower bound of a second, where goals with and without loss share both
-/// loads, and how much less it is for each factor of e that the lower bound takes longer: the longer the load below
-/// has to stay clean, the more it needs of the step.
-const SHARED_SPARE: f64 = 0.72;
-const SHARED_SPARE_LESS: f64 = 0.075;
-const SHARED_SPARE_LIMITS: (f64, f64) = (0.3, 0.6);
+/// The same at the knee of a steep system for a lower bound of a second, where one high-loss trial makes an upper bound, so
+/// that goals with and without loss may share both loads, and how much less it is for each factor of e that the lower
+/// bound takes longer: the longer the load below has to stay clean, the more it needs of the step.
+const STRICT_SPARE: f64 = 0.72;
+const STRICT_SPARE_LESS: f64 = 0.075;
+const STRICT_SPARE_LIMITS: (f64, f64) = (0.3, 0.6);
 /// How far the grid may be from where a knee wants it, in steps ...
 const ALIGNED: f64 = 0.15;
-/// ... and in steps times the seconds of a lower bound that goals share: a longer one is worth more care.
+/// ... and in steps times the seconds of such a lower bound: a longer one is worth more care.
 const ALIGNED_SECONDS: f64 = 6.0;
 /// How far below a load that failed although the knee is above it the next lower bound is tried, in steps. A whole step
 /// below it would be too far from an upper bound of the goals with loss, and they would need a lower bound of their own.
@@ -27,14 +27,14 @@ const NEARLY_DONE: f64 = 0.6;
 /// What trials at one load may differ by, in steps.
 const SAME_LOAD: f64 = 1e-6;
 
-/// Steps from the knee of a steep system to the next load above. `shared_seconds` is what a lower bound takes where
-/// goals with and without loss may share it.
-pub(super) fn spare_above_knee(seen: &[Observation], knee: f64, shared_seconds: Option<f64>) -> f64 {
-    let Some(seconds) = shared_seconds else {
+/// Steps from the knee of a steep system to the next load above. `strict_seconds` is what a lower bound takes where
+/// one high-loss trial makes an upper one.
+pub(super) fn spare_above_knee(seen: &[Observation], knee: f64, strict_seconds: Option<f64>) -> f64 {
+    let Some(seconds) = strict_seconds else {
         return SPARE_ABOVE;
     };
-    let (least, most) = SHARED_SPARE_LIMITS;
-    let spare = (SHARED_SPARE - SHARED_SPARE_LESS * seconds.ln()).clamp(least, most);
+    let (least, most) = STRICT_SPARE_LIMITS;
+    let spare = (STRICT_SPARE - STRICT_SPARE_LESS * seconds.ln()).clamp(least, most);
     let lossy = seen.iter().filter(|seen| seen.overload > 0.0).map(|seen| seen.position);
     let failed = lossy.filter(|&position| position < knee && position > knee + spare - 1.0 - NEAR_FAILURE);
     failed
@@ -44,8 +44,8 @@ pub(super) fn spare_above_knee(seen: &[Observation], knee: f64, shared_seconds: 
 
 /// Whether the grid is to stay although it is `off` steps from where a knee wants it. `below` is the position of the
 /// load below the knee.
-pub(super) fn is_settled(seen: &[Observation], below: f64, off: f64, shared_seconds: Option<f64>) -> bool {
-    let Some(seconds) = shared_seconds else {
+pub(super) fn is_settled(seen: &[Observation], below: f64, off: f64, strict_seconds: Option<f64>) -> bool {
+    let Some(seconds) = strict_seconds else {
         return off < ALIGNED;
     };
     let there = seen.iter().filter(|seen| (seen.position - below).abs() < SAME_LOAD);
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_longer_lower_bound_gets_more_of_the_step() {
-        let spare = |shared_seconds| spare_above_knee(&[], 7.0, shared_seconds);
+        let spare = |strict_seconds| spare_above_knee(&[], 7.0, strict_seconds);
         assert!(spare(Some(60.0)) < spare(Some(21.0)));
         assert!((spare(None) - SPARE_ABOVE).abs() < 1e-12);
     }

@@ -301,6 +301,29 @@ fn a_steep_knee_is_found_again_for_a_single_goal() {
 }
 
 #[test]
+fn of_two_strict_goals_the_one_with_the_lower_load_goes_first() {
+    // A dip at the lower load ends the attempts of both goals; at the higher load it leaves the lower goal to do.
+    let problem = ndr_and_pdr(0.0);
+    let trials: Vec<usize> = (0..20)
+        .map(|seed| {
+            let mut controller = Controller::new(problem.clone(), StrategyKind::Straddle);
+            let capacity = 0.2 + 0.6 * draw(seed, 0);
+            while let Step::Trial(input) = controller.next() {
+                let overload = 1.0 - capacity / (input.load.per_second() / 14.88e6);
+                let weather = match controller.log().trial_count() {
+                    8 => 0.0008,
+                    38 | 48 => 0.05,
+                    _ => 0.0,
+                };
+                controller.record(result_of(input, overload.max(weather), 1.0));
+            }
+            controller.log().trial_count()
+        })
+        .collect();
+    assert!(trials.iter().all(|&count| count < 55), "{trials:?}");
+}
+
+#[test]
 fn trials_that_were_not_asked_for_are_taken_up() {
     let problem = ndr_and_pdr(0.5);
     let mut controller = Controller::new(problem.clone(), StrategyKind::Straddle);

@@ -19,6 +19,10 @@ const OFFSETS: [i64; 6] = [1, 2, 3, 6, 16, 50];
 const CERTAIN: f32 = 0.75;
 /// How often every goal plans again with what the others plan.
 const SHARING_PASSES: usize = 2;
+/// Loads that are no more widths apart mostly lose in the same weather.
+const SAME_WEATHER_WIDTHS: i64 = 3;
+/// Of the urgency of others, what a goal has that waits for another.
+const WAITING: f64 = 1e-6;
 
 /// What to do next and what is left to do.
 #[derive(Clone, Copy, Debug)]
@@ -41,8 +45,14 @@ struct Plan {
     begun: Vec<f64>,
 }
 
-/// The next trial for these targets, or `None` where no candidate is left to try.
-pub(super) fn choose(outlooker: &Outlooker, targets: &mut [Target], watches: &[Watch]) -> Option<Choice> {
+/// The next trial for these targets, or `None` where no candidate is left to try. Where the grid `may_move`, what the
+/// highest loads tell comes first.
+pub(super) fn choose(
+    outlooker: &Outlooker,
+    targets: &mut [Target],
+    watches: &[Watch],
+    may_move: bool,
+) -> Option<Choice> {
     let planned = targets
         .iter_mut()
         .map(|target| Plan::new(outlooker, target, &watches[target.goal]));
@@ -61,7 +71,9 @@ pub(super) fn choose(outlooker: &Outlooker, targets: &mut [Target], watches: &[W
         let Some(first) = plan.policy.first() else { continue };
         remaining += first.total;
         let prospect = &plan.prospects[first.candidate];
-        let urgency = urgency(&first);
+        let others = plans.iter().zip(targets.iter());
+        let waits = !may_move && waits_for_another(prospect.index, target, others);
+        let urgency = urgency(&first) * if waits { WAITING } else { 1.0 };
         if best.is_none_or(|(most, _)| urgency > most) {
             let input = TrialInput {
                 load: prospect.load,
@@ -78,6 +90,21 @@ pub(super) fn choose(outlooker: &Outlooker, targets: &mut [Target], watches: &[W
 fn urgency(step: &Move) -> f64 {
     let surprise = (step.lower * (1.0 - step.lower)).max(1e-6);
     surprise / step.seconds.max(1e-6)
+}
+
+/// Whether another goal is about to try a load a little below this one, where a loss would most likely end both
+/// attempts: this one would then have been for nothing.
+fn waits_for_another<'p>(
+    index: i64,
+    target: &Target,
+    mut others: impl Iterator<Item = (&'p Plan, &'p Target)>,
+) -> bool {
+    let below = index - SAME_WEATHER_WIDTHS * target.steps..index;
+    target.is_strict
+        && others.any(|(plan, other)| {
+            let first = plan.policy.first();
+            other.is_strict && first.is_some_and(|first| below.contains(&plan.prospects[first.candidate].index))
+        })
 }
 
 /// The seconds that the other goals are expected to spend at the candidates of one.

@@ -19,6 +19,8 @@ const OFFSETS: [i64; 6] = [1, 2, 3, 6, 16, 50];
 const CERTAIN: f32 = 0.75;
 /// How often every goal plans again with what the others plan.
 const SHARING_PASSES: usize = 2;
+/// With this chance of a lower bound a load is measured for one; below, a single trial mostly ends it.
+const ATTEMPT: f64 = 0.3;
 /// Loads that are no more widths apart mostly lose in the same weather.
 const SAME_WEATHER_WIDTHS: i64 = 3;
 /// Of the urgency of others, what a goal has that waits for another.
@@ -72,7 +74,8 @@ pub(super) fn choose(
         remaining += first.total;
         let prospect = &plan.prospects[first.candidate];
         let others = plans.iter().zip(targets.iter());
-        let waits = !may_move && waits_for_another(prospect.index, target, others);
+        let is_attempt = target.is_strict && first.lower > ATTEMPT;
+        let waits = is_attempt && !may_move && waits_for_another(prospect.index, target, others);
         let urgency = urgency(&first) * if waits { WAITING } else { 1.0 };
         if best.is_none_or(|(most, _)| urgency > most) {
             let input = TrialInput {
@@ -100,11 +103,10 @@ fn waits_for_another<'p>(
     mut others: impl Iterator<Item = (&'p Plan, &'p Target)>,
 ) -> bool {
     let below = index - SAME_WEATHER_WIDTHS * target.steps..index;
-    target.is_strict
-        && others.any(|(plan, other)| {
-            let first = plan.policy.first();
-            other.is_strict && first.is_some_and(|first| below.contains(&plan.prospects[first.candidate].index))
-        })
+    others.any(|(plan, other)| {
+        let first = plan.policy.first();
+        other.is_strict && first.is_some_and(|first| below.contains(&plan.prospects[first.candidate].index))
+    })
 }
 
 /// The seconds that the other goals are expected to spend at the candidates of one.

@@ -368,7 +368,7 @@ impl Straddle {
                 duration: open.iter().map(|target| target.duration).max()?,
             });
         };
-        let outlooker = Outlooker::new(problem, log, &self.grid, &self.scale, curve);
+        let outlooker = Outlooker::new(problem, log, &self.grid, &self.scale, curve, &self.seen);
         let may_move = self.steep_knee().is_some();
         let Some(choice) = plan::choose(&outlooker, open, &self.watches, may_move) else {
             return probe::last_resort(problem, open.first()?);

@@ -20,11 +20,11 @@ const CERTAIN: f32 = 0.75;
 /// How often every goal plans again with what the others plan.
 const SHARING_PASSES: usize = 2;
 /// With this chance of a lower bound a load is measured for one; below, a single trial mostly ends it.
-const ATTEMPT: f64 = 0.3;
+const ATTEMPT: f64 = 0.5;
 /// Loads that are no more widths apart mostly lose in the same weather.
 const SAME_WEATHER_WIDTHS: i64 = 3;
-/// Of the urgency of others, what a goal has that waits for another.
-const WAITING: f64 = 1e-6;
+/// After so many trials elsewhere the weather at a load is another one.
+const OTHER_WEATHER_TRIALS: usize = 10;
 
 /// What to do next and what is left to do.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +34,17 @@ pub(super) struct Choice {
     pub(super) input: TrialInput,
     /// Expected seconds to the end of the search.
     pub(super) remaining: f64,
+}
+
+/// Which goal goes first, before it counts how urgent they are.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+enum Turn {
+    /// Another goal is about to try a load a little lower, where a loss most likely ends both attempts: this one would
+    /// have been for nothing.
+    Waiting,
+    Usual,
+    /// An attempt that is spread over time meets the weather that ends it after fewer trials.
+    Overdue,
 }
 
 /// One goal with its candidates and what to do about them.
@@ -67,26 +78,28 @@ pub(super) fn choose(
             }
         }
     }
-    let mut best: Option<(f64, Choice)> = None;
+    let mut best: Option<(Turn, f64, Choice)> = None;
     let mut remaining = 0.0;
     for (plan, target) in plans.iter().zip(targets.iter()) {
         let Some(first) = plan.policy.first() else { continue };
         remaining += first.total;
         let prospect = &plan.prospects[first.candidate];
-        let others = plans.iter().zip(targets.iter());
-        let is_attempt = target.is_strict && first.lower > ATTEMPT;
-        let waits = is_attempt && !may_move && waits_for_another(prospect.index, target, others);
-        let urgency = urgency(&first) * if waits { WAITING } else { 1.0 };
-        if best.is_none_or(|(most, _)| urgency > most) {
+        let turn = if target.is_strict && first.lower > ATTEMPT && !may_move {
+            turn_of_attempt(outlooker, prospect, target, plans.iter().zip(targets.iter()))
+        } else {
+            Turn::Usual
+        };
+        let urgency = urgency(&first);
+        if best.is_none_or(|(foremost, most, _)| (turn, urgency) > (foremost, most)) {
             let input = TrialInput {
                 load: prospect.load,
                 duration: duration(target, prospect),
             };
             let goal = target.goal;
-            best = Some((urgency, Choice { goal, input, remaining }));
+            best = Some((turn, urgency, Choice { goal, input, remaining }));
         }
     }
-    best.map(|(_, choice)| Choice { remaining, ..choice })
+    best.map(|(.., choice)| Choice { remaining, ..choice })
 }
 
 /// What is learnt by a verdict, per second.
@@ -95,18 +108,26 @@ fn urgency(step: &Move) -> f64 {
     surprise / step.seconds.max(1e-6)
 }
 
-/// Whether another goal is about to try a load a little below this one, where a loss would most likely end both
-/// attempts: this one would then have been for nothing.
-fn waits_for_another<'p>(
-    index: i64,
+/// When an attempt at a lower bound that one high-loss trial ends is to go on, as one of several goals.
+fn turn_of_attempt<'p>(
+    outlooker: &Outlooker,
+    prospect: &Prospect,
     target: &Target,
     mut others: impl Iterator<Item = (&'p Plan, &'p Target)>,
-) -> bool {
-    let below = index - SAME_WEATHER_WIDTHS * target.steps..index;
-    others.any(|(plan, other)| {
+) -> Turn {
+    let below = prospect.index - SAME_WEATHER_WIDTHS * target.steps..prospect.index;
+    let is_moot_soon = others.any(|(plan, other)| {
         let first = plan.policy.first();
         other.is_strict && first.is_some_and(|first| below.contains(&plan.prospects[first.candidate].index))
-    })
+    });
+    let is_long = target.odds.fresh_low() > OTHER_WEATHER_TRIALS as f64;
+    if is_moot_soon {
+        Turn::Waiting
+    } else if is_long && outlooker.trials_since(prospect.load) >= OTHER_WEATHER_TRIALS {
+        Turn::Overdue
+    } else {
+        Turn::Usual
+    }
 }
 
 /// The seconds that the other goals are expected to spend at the candidates of one.

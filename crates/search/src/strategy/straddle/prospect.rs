@@ -3,6 +3,7 @@
 use brimful_trial::{Load, Nanoseconds};
 
 use super::curve::{Curve, Point, TrialPlan};
+use super::observation::Observation;
 use super::stray::Drawn;
 use super::target::Target;
 use super::threshold::At;
@@ -16,6 +17,9 @@ const STOPPED_SECONDS: f64 = 3.0;
 const SHORT_TRIALS: usize = 2;
 /// So many points stand for the posterior in planning; a multiple of the lanes of [`sums_of_products`].
 const REPRESENTATIVES: usize = 64;
+
+/// Positions closer than this are those of the same load.
+const SAME_LOAD: f64 = 1e-6;
 
 pub(super) struct Prospect {
     pub(super) index: i64,
@@ -42,6 +46,7 @@ pub(super) struct Outlooker<'a> {
     pub(super) grid: &'a LoadGrid,
     scale: &'a LoadGrid,
     curve: &'a Curve,
+    seen: &'a [Observation],
     /// Points of the posterior that stand for an equal share each ...
     points: Vec<Point>,
     /// ... and what goes with them, by limit.
@@ -76,6 +81,7 @@ impl<'a> Outlooker<'a> {
         grid: &'a LoadGrid,
         scale: &'a LoadGrid,
         curve: &'a Curve,
+        seen: &'a [Observation],
     ) -> Self {
         let points = representatives(curve.points());
         Self {
@@ -84,6 +90,7 @@ impl<'a> Outlooker<'a> {
             grid,
             scale,
             curve,
+            seen,
             weights: vec![1.0 / points.len() as f32; points.len()],
             opinions: curve
                 .strays()
@@ -103,6 +110,13 @@ impl<'a> Outlooker<'a> {
                 .collect(),
             points,
         }
+    }
+
+    /// How many trials ago there was one at a load; all where there was none.
+    pub(super) fn trials_since(&self, load: Load) -> usize {
+        let position = self.scale.position(load.per_second());
+        let is_there = |seen: &Observation| (seen.position - position).abs() < SAME_LOAD;
+        self.seen.iter().rev().position(is_there).unwrap_or(self.seen.len())
     }
 
     pub(super) fn prospect(&self, target: &Target, index: i64) -> Option<Prospect> {

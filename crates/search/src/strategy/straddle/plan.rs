@@ -24,7 +24,7 @@ const ATTEMPT: f64 = 0.5;
 /// Loads that are no more widths apart mostly lose in the same weather.
 const SAME_WEATHER_WIDTHS: i64 = 3;
 /// After so many trials elsewhere the weather at a load is another one.
-const OTHER_WEATHER_TRIALS: usize = 10;
+const OTHER_WEATHER_TRIALS: usize = 14;
 
 /// What to do next and what is left to do.
 #[derive(Clone, Copy, Debug)]

@@ -13,7 +13,6 @@ const LABEL_LEN: usize = 4;
 const TCP_HEADER_LEN: usize = 20;
 const ECHO_HEADER_LEN: usize = 8;
 const BOTTOM_OF_STACK: u8 = 1;
-const DONT_FRAGMENT: u8 = 0x40;
 const ICMP_ECHO: u8 = 8;
 const ICMPV6_ECHO: u8 = 128;
 
@@ -33,7 +32,7 @@ pub struct FrameLayout {
 pub enum Content {
     /// The payload itself, of a type of its own; below labels there is no room for the type.
     Raw(EtherType),
-    /// IPv4, never fragmented.
+    /// IPv4 in whole packets.
     Ipv4(Transport),
     /// IPv6 without extension headers.
     Ipv6(Transport),
@@ -61,6 +60,8 @@ pub enum HeaderField {
     VlanId(usize),
     /// Priority code point of a VLAN tag.
     VlanPriority(usize),
+    /// Drop eligible indicator of a VLAN tag.
+    DropEligible(usize),
     /// MPLS label.
     Label(usize),
     /// Traffic class of an MPLS label.
@@ -73,10 +74,14 @@ pub enum HeaderField {
     DestinationIp,
     /// Differentiated services code point.
     Dscp,
+    /// Explicit congestion notification.
+    Ecn,
     /// Time to live or hop limit.
     HopLimit,
     /// Identification of IPv4.
     Identification,
+    /// Whether a packet of IPv4 must stay whole.
+    DontFragment,
     /// Flow label of IPv6.
     FlowLabel,
     /// Port of the sender.
@@ -91,6 +96,8 @@ pub enum HeaderField {
     TcpFlags,
     /// Window of TCP.
     TcpWindow,
+    /// Urgent pointer of TCP.
+    TcpUrgentPointer,
     /// Identifier of an echo request.
     EchoIdentifier,
     /// Sequence number of an echo request.
@@ -173,6 +180,7 @@ impl FrameLayout {
             F::SourceMac => Spot::bits(6, Width::Six, 0, 48).place(0),
             F::VlanId(index) => Spot::bits(0, Width::Two, 0, 12).place(tag(index)?),
             F::VlanPriority(index) => Spot::bits(0, Width::Two, 13, 3).place(tag(index)?),
+            F::DropEligible(index) => Spot::bits(0, Width::Two, 12, 1).place(tag(index)?),
             F::Label(index) => Spot::bits(0, Width::Four, 12, 20).place(label(index)?),
             F::LabelTrafficClass(index) => Spot::bits(0, Width::Four, 9, 3).place(label(index)?),
             F::LabelTtl(index) => Spot::bits(0, Width::Four, 0, 8).place(label(index)?),
@@ -188,11 +196,16 @@ impl FrameLayout {
                 Spot::bits(0, Width::Two, 2, 6).in_network(),
                 Spot::bits(0, Width::Two, 6, 6),
             ),
+            F::Ecn => ip(
+                Spot::bits(0, Width::Two, 0, 2).in_network(),
+                Spot::bits(0, Width::Two, 4, 2),
+            ),
             F::HopLimit => ip(
                 Spot::bits(8, Width::Two, 8, 8).in_network(),
                 Spot::bits(6, Width::Two, 0, 8),
             ),
             F::Identification => ip(Spot::bits(4, Width::Two, 0, 16).in_network(), Spot::NOWHERE),
+            F::DontFragment => ip(Spot::bits(6, Width::Two, 14, 1).in_network(), Spot::NOWHERE),
             F::FlowLabel => ip(Spot::NOWHERE, Spot::bits(0, Width::Four, 0, 20)),
             F::SourcePort => port(0),
             F::DestinationPort => port(2),
@@ -200,6 +213,7 @@ impl FrameLayout {
             F::TcpAcknowledgement => transport(Transport::Tcp, Spot::bits(8, Width::Four, 0, 32).in_transport()),
             F::TcpFlags => transport(Transport::Tcp, Spot::bits(12, Width::Two, 0, 8).in_transport()),
             F::TcpWindow => transport(Transport::Tcp, Spot::bits(14, Width::Two, 0, 16).in_transport()),
+            F::TcpUrgentPointer => transport(Transport::Tcp, Spot::bits(18, Width::Two, 0, 16).in_transport()),
             F::EchoIdentifier => transport(Transport::Echo, Spot::bits(4, Width::Two, 0, 16).in_transport()),
             F::EchoSequence => transport(Transport::Echo, Spot::bits(6, Width::Two, 0, 16).in_transport()),
         }
@@ -258,7 +272,6 @@ impl FrameLayout {
             Content::Ipv4(transport) => {
                 packet[0] = 0x45;
                 packet[2..4].copy_from_slice(&len.to_be_bytes());
-                packet[6] = DONT_FRAGMENT;
                 packet[9] = match transport {
                     Transport::Udp => IpProtocol::UDP.0,
                     Transport::Tcp => IpProtocol::TCP.0,

@@ -121,15 +121,17 @@ struct Model {
     sizes: Vec<usize>,
     flows: u32,
     macs: [Field; 2],
-    /// Service tag or not, id, priority.
-    tags: Vec<(bool, Field, Field)>,
+    /// Service tag or not; id, priority, drop eligible.
+    tags: Vec<(bool, [Field; 3])>,
     /// Label, traffic class, time to live.
     labels: Vec<[Field; 3]>,
-    /// Of IPv4: source, destination, DSCP, TTL, identification. Of IPv6: flow label instead of identification.
-    ip: [Field; 5],
+    /// Of IPv4: source, destination, DSCP, ECN, TTL, identification. Of IPv6: flow label instead of identification.
+    ip: [Field; 6],
+    /// Of IPv4.
+    dont_fragment: Field,
     ports: [Field; 2],
-    /// Sequence, acknowledgement, window.
-    tcp: [Field; 3],
+    /// Sequence, acknowledgement, window, urgent pointer.
+    tcp: [Field; 4],
     echo: [Field; 2],
 }
 
@@ -158,10 +160,11 @@ impl Model {
         let mut text = format!("sizes = {:?}\nflows = {}\n", self.sizes, self.flows);
         let [source, destination] = self.macs.each_ref().map(|field| field.toml(mac));
         let _ = writeln!(text, "[ethernet]\nsource = {source}\ndestination = {destination}");
-        for (is_service, id, priority) in &self.tags {
+        for (is_service, tag) in &self.tags {
             let kind = if *is_service { "802.1ad" } else { "802.1q" };
-            let (id, priority) = (id.toml(number), priority.toml(number));
+            let [id, priority, eligible] = tag.each_ref().map(|field| field.toml(number));
             let _ = writeln!(text, "[[vlan]]\ntype = \"{kind}\"\nid = {id}\npriority = {priority}");
+            let _ = writeln!(text, "drop_eligible = {eligible}");
         }
         for label in &self.labels {
             let [label, class, ttl] = label.each_ref().map(|field| field.toml(number));
@@ -176,22 +179,25 @@ impl Model {
             Packet::V6 => ("ipv6", ipv6, "hop_limit", "flow_label"),
         };
         let [source, destination] = [&self.ip[0], &self.ip[1]].map(|field| field.toml(scalar));
-        let [dscp, hop_limit, other] = [&self.ip[2], &self.ip[3], &self.ip[4]].map(|field| field.toml(number));
+        let [_, _, dscp, ecn, hop_limit, other] = self.ip.each_ref().map(|field| field.toml(number));
         let _ = writeln!(
             text,
-            "[{table}]\nsource = {source}\ndestination = {destination}\ndscp = {dscp}"
+            "[{table}]\nsource = {source}\ndestination = {destination}\ndscp = {dscp}\necn = {ecn}"
         );
         let _ = writeln!(text, "{hops} = {hop_limit}\n{last} = {other}");
+        if self.packet == Packet::V4 {
+            let _ = writeln!(text, "dont_fragment = {}", self.dont_fragment.toml(number));
+        }
         let [source, destination] = self.ports.each_ref().map(|field| field.toml(number));
         let ports = format!("source_port = {source}\ndestination_port = {destination}");
-        let [sequence, acknowledgement, window] = self.tcp.each_ref().map(|field| field.toml(number));
+        let [sequence, acknowledgement, window, urgent] = self.tcp.each_ref().map(|field| field.toml(number));
         let [identifier, echo] = self.echo.each_ref().map(|field| field.toml(number));
         let _ = match self.transport {
             Transport::Udp => writeln!(text, "[udp]\n{ports}"),
             Transport::Tcp => writeln!(
                 text,
                 "[tcp]\n{ports}\nsequence = {sequence}\nacknowledgement = {acknowledgement}\nwindow = {window}\n\
-                 flags = [\"syn\", \"ece\"]"
+                 urgent_pointer = {urgent}\nflags = [\"syn\", \"ece\"]"
             ),
             Transport::Icmp => writeln!(text, "[icmp]\nidentifier = {identifier}\nsequence = {echo}"),
         };
@@ -210,10 +216,10 @@ impl Model {
         };
         let [source, destination] = self.macs.each_ref().map(&mut next);
         let mut frame = [&destination.to_be_bytes()[10..], &source.to_be_bytes()[10..]].concat();
-        for (is_service, id, priority) in &self.tags {
-            let (id, priority) = (next(id), next(priority));
+        for (is_service, tag) in &self.tags {
+            let [id, priority, eligible] = tag.each_ref().map(&mut next);
             frame.extend(if *is_service { [0x88, 0xa8] } else { [0x81, 0x00] });
-            frame.extend(((priority as u16) << 13 | id as u16).to_be_bytes());
+            frame.extend(((priority as u16) << 13 | (eligible as u16) << 12 | id as u16).to_be_bytes());
         }
         frame.extend(match self.packet {
             _ if !self.labels.is_empty() => [0x88, 0x47],
@@ -236,16 +242,17 @@ impl Model {
     }
 
     fn packet_v4(&self, stamp: Stamp, len: usize, next: &mut impl FnMut(&Field) -> u128) -> Vec<u8> {
-        let [source, destination, dscp, ttl, identification] = self.ip.each_ref().map(&mut *next);
+        let [source, destination, dscp, ecn, ttl, identification] = self.ip.each_ref().map(&mut *next);
+        let dont_fragment = next(&self.dont_fragment) as u8;
         let protocol = match self.transport {
             Transport::Udp => 17,
             Transport::Tcp => 6,
             Transport::Icmp => 1,
         };
-        let mut header = vec![0x45, (dscp as u8) << 2];
+        let mut header = vec![0x45, (dscp as u8) << 2 | ecn as u8];
         header.extend((len as u16).to_be_bytes());
         header.extend((identification as u16).to_be_bytes());
-        header.extend([0x40, 0, ttl as u8, protocol, 0, 0]);
+        header.extend([dont_fragment << 6, 0, ttl as u8, protocol, 0, 0]);
         let addresses = [(source as u32).to_be_bytes(), (destination as u32).to_be_bytes()].concat();
         header.extend(&addresses);
         let checksum = checksum(&header);
@@ -257,13 +264,13 @@ impl Model {
     }
 
     fn packet_v6(&self, stamp: Stamp, len: usize, next: &mut impl FnMut(&Field) -> u128) -> Vec<u8> {
-        let [source, destination, dscp, hop_limit, flow_label] = self.ip.each_ref().map(&mut *next);
+        let [source, destination, dscp, ecn, hop_limit, flow_label] = self.ip.each_ref().map(&mut *next);
         let protocol = match self.transport {
             Transport::Udp => 17,
             Transport::Tcp => 6,
             Transport::Icmp => 58,
         };
-        let mut header = (6_u32 << 28 | (dscp as u32) << 22 | flow_label as u32)
+        let mut header = (6_u32 << 28 | (dscp as u32) << 22 | (ecn as u32) << 20 | flow_label as u32)
             .to_be_bytes()
             .to_vec();
         header.extend(((len - 40) as u16).to_be_bytes());
@@ -298,12 +305,13 @@ impl Model {
             }
             Transport::Tcp => {
                 words(&mut segment, &self.ports);
-                let [sequence, acknowledgement, window] = self.tcp.each_ref().map(next);
+                let [sequence, acknowledgement, window, urgent] = self.tcp.each_ref().map(next);
                 segment.extend((sequence as u32).to_be_bytes());
                 segment.extend((acknowledgement as u32).to_be_bytes());
                 segment.extend([0x50, 0x42]);
                 segment.extend((window as u16).to_be_bytes());
-                segment.extend([0; 4]);
+                segment.extend([0; 2]);
+                segment.extend((urgent as u16).to_be_bytes());
                 16
             }
             Transport::Icmp => {
@@ -372,7 +380,7 @@ fn field(least: u128, most: u128) -> impl Strategy<Value = Field> {
     ]
 }
 
-fn addresses(packet: Packet) -> [BoxedStrategy<Field>; 5] {
+fn addresses(packet: Packet) -> [BoxedStrategy<Field>; 6] {
     let most = if packet == Packet::V6 {
         u128::MAX >> 1
     } else {
@@ -383,6 +391,7 @@ fn addresses(packet: Packet) -> [BoxedStrategy<Field>; 5] {
         field(0, most).boxed(),
         field(0, most).boxed(),
         field(0, 63).boxed(),
+        field(0, 3).boxed(),
         field(1, 255).boxed(),
         field(0, last).boxed(),
     ]
@@ -392,7 +401,7 @@ fn models() -> impl Strategy<Value = Model> {
     let packets = prop_oneof![Just(Packet::Raw), Just(Packet::V4), Just(Packet::V6)];
     let transports = prop_oneof![Just(Transport::Udp), Just(Transport::Tcp), Just(Transport::Icmp)];
     let word = || field(0, 0xffff);
-    let tag = || (any::<bool>(), field(1, 4094), field(0, 7));
+    let tag = || (any::<bool>(), [field(1, 4094), field(0, 7), field(0, 1)]);
     let label = || [field(0, (1 << 20) - 1), field(0, 7), field(1, 255)];
     (packets, transports).prop_flat_map(move |(packet, transport)| {
         let headers = (
@@ -400,15 +409,16 @@ fn models() -> impl Strategy<Value = Model> {
             prop::collection::vec(tag(), 0..3),
             prop::collection::vec(label(), 0..3),
             addresses(packet),
+            field(0, 1),
         );
         let segments = (
             [word(), word()],
-            [field(0, 0xffff_ffff), field(0, 0xffff_ffff), word()],
+            [field(0, 0xffff_ffff), field(0, 0xffff_ffff), word(), word()],
             [word(), word()],
         );
         let sizes = prop::collection::btree_set(130..300_usize, 1..5);
         (headers, segments, sizes, 1..20_u32).prop_map(move |(headers, segments, sizes, flows)| {
-            let (macs, tags, labels, ip) = headers;
+            let (macs, tags, labels, ip, dont_fragment) = headers;
             let (ports, tcp, echo) = segments;
             let sizes = sizes.into_iter().collect();
             Model {
@@ -420,6 +430,7 @@ fn models() -> impl Strategy<Value = Model> {
                 tags,
                 labels,
                 ip,
+                dont_fragment,
                 ports,
                 tcp,
                 echo,
@@ -430,10 +441,11 @@ fn models() -> impl Strategy<Value = Model> {
 
 /// The same without fields that change within a flow, which the product prepares as a whole.
 fn of_flows_only(mut model: Model) -> Model {
-    let tags = model.tags.iter_mut().flat_map(|(_, id, priority)| [id, priority]);
+    let tags = model.tags.iter_mut().flat_map(|(_, tag)| tag);
     let labels = model.labels.iter_mut().flatten();
     let others = model.macs.iter_mut().chain(&mut model.ip).chain(&mut model.ports);
     let others = others.chain(&mut model.tcp).chain(&mut model.echo);
+    let others = others.chain([&mut model.dont_fragment]);
     for field in tags.chain(labels).chain(others) {
         if let Field::Range { per_frame, .. } = field {
             *per_frame = false;

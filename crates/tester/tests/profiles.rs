@@ -200,9 +200,17 @@ fn a_replay_keeps_frames_but_for_the_stamp_and_mirrors_them() {
     );
 }
 
+fn is_refused(cases: &[(&str, &str)]) {
+    for (text, expected) in cases {
+        let error = profile(text, &ProfileOptions::default()).map(drop).expect_err(text);
+        assert!(error.contains(expected), "{text}\n{error}");
+        assert!(!error.contains('\n'), "{error}");
+    }
+}
+
 #[test]
 fn what_makes_no_sense_is_refused_with_its_place() {
-    for (text, expected) in [
+    is_refused(&[
         ("sizes = 64\nspeed = 3", "line 2, column 1: unknown field `speed`"),
         ("[ipv4]\nflow_label = 3", "line 2, column 1: unknown field `flow_label`"),
         (
@@ -255,6 +263,9 @@ fn what_makes_no_sense_is_refused_with_its_place() {
         ),
         ("[ipv4]\nttl = 0", "ipv4.ttl: 0 is not"),
         ("[ipv4]\ndscp = \"ef\"", "ipv4.dscp: ef is not a number from 0 to 63"),
+        ("[ipv4]\necn = 4", "ipv4.ecn: 4 is not a number from 0 to 3"),
+        ("[ipv6]\ndont_fragment = 1", "unknown field `dont_fragment`"),
+        ("[[vlan]]\nid = 1\ndrop_eligible = 2", "vlan[0].drop_eligible: 2 is not"),
         (
             "[ethernet]\nsource = \"03:00:00:00:00:01\"",
             "ethernet.source: 03:00:00:00:00:01 is a group address",
@@ -273,6 +284,12 @@ fn what_makes_no_sense_is_refused_with_its_place() {
             "flows: give their number",
         ),
         ("[tcp]\nflags = [\"new\"]", "line 2, column 10: unknown variant `new`"),
+    ]);
+}
+
+#[test]
+fn what_makes_no_sense_as_a_whole_is_refused_too() {
+    is_refused(&[
         ("symmetric = true\n[reverse]", "reverse: a symmetric profile has none"),
         (
             "direction = \"uni\"\n[reverse]",
@@ -297,11 +314,7 @@ fn what_makes_no_sense_is_refused_with_its_place() {
             "[replay]\nfile = \"imix.toml\"",
             "imix.toml: offset 0: this is no pcap file",
         ),
-    ] {
-        let error = profile(text, &ProfileOptions::default()).map(drop).expect_err(text);
-        assert!(error.contains(expected), "{text}\n{error}");
-        assert!(!error.contains('\n'), "{error}");
-    }
+    ]);
 }
 
 #[test]

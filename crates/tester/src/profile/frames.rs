@@ -109,6 +109,11 @@ impl Draft {
             HeaderField::VlanPriority(index),
             &format!("vlan[{index}].priority"),
             keys.priority.as_ref(),
+        )?;
+        self.read(
+            HeaderField::DropEligible(index),
+            &format!("vlan[{index}].drop_eligible"),
+            keys.drop_eligible.as_ref(),
         )
     }
 
@@ -132,11 +137,17 @@ impl Draft {
             keys.destination.as_ref(),
         )?;
         self.read(HeaderField::Dscp, "ipv4.dscp", keys.dscp.as_ref())?;
+        self.read(HeaderField::Ecn, "ipv4.ecn", keys.ecn.as_ref())?;
         self.read(HeaderField::HopLimit, "ipv4.ttl", keys.ttl.as_ref())?;
         self.read(
             HeaderField::Identification,
             "ipv4.identification",
             keys.identification.as_ref(),
+        )?;
+        self.read(
+            HeaderField::DontFragment,
+            "ipv4.dont_fragment",
+            keys.dont_fragment.as_ref(),
         )
     }
 
@@ -148,6 +159,7 @@ impl Draft {
             keys.destination.as_ref(),
         )?;
         self.read(HeaderField::Dscp, "ipv6.dscp", keys.dscp.as_ref())?;
+        self.read(HeaderField::Ecn, "ipv6.ecn", keys.ecn.as_ref())?;
         self.read(HeaderField::HopLimit, "ipv6.hop_limit", keys.hop_limit.as_ref())?;
         self.read(HeaderField::FlowLabel, "ipv6.flow_label", keys.flow_label.as_ref())
     }
@@ -175,6 +187,11 @@ impl Draft {
             keys.acknowledgement.as_ref(),
         )?;
         self.read(HeaderField::TcpWindow, "tcp.window", keys.window.as_ref())?;
+        self.read(
+            HeaderField::TcpUrgentPointer,
+            "tcp.urgent_pointer",
+            keys.urgent_pointer.as_ref(),
+        )?;
         if let Some(flags) = &keys.flags {
             let bits = flags.iter().fold(0, |bits, &flag| bits | flag as u128);
             self.fields.insert(HeaderField::TcpFlags, Values::Fixed(bits));
@@ -210,6 +227,8 @@ impl Draft {
             F::VlanPriority(_) | F::LabelTrafficClass(_) => Kind::Integer(0, 7),
             F::Label(_) | F::FlowLabel => Kind::Integer(0, (1 << 20) - 1),
             F::Dscp => Kind::Integer(0, 63),
+            F::Ecn => Kind::Integer(0, 3),
+            F::DropEligible(_) | F::DontFragment => Kind::Integer(0, 1),
             // Frames that die on their way are of no use.
             F::HopLimit | F::LabelTtl(_) => Kind::Integer(1, 255),
             F::TcpFlags => Kind::Integer(0, 255),
@@ -218,6 +237,7 @@ impl Draft {
             | F::SourcePort
             | F::DestinationPort
             | F::TcpWindow
+            | F::TcpUrgentPointer
             | F::EchoIdentifier
             | F::EchoSequence => Kind::Integer(0, 65_535),
         }

@@ -85,6 +85,7 @@ pub(super) struct EthernetKeys {
 pub(super) struct VlanKeys {
     pub(super) id: FieldKey,
     pub(super) priority: Option<FieldKey>,
+    pub(super) drop_eligible: Option<FieldKey>,
     #[serde(rename = "type")]
     pub(super) kind: Option<TagKey>,
 }
@@ -117,8 +118,10 @@ pub(super) struct Ipv4Keys {
     pub(super) source: Option<FieldKey>,
     pub(super) destination: Option<FieldKey>,
     pub(super) dscp: Option<FieldKey>,
+    pub(super) ecn: Option<FieldKey>,
     pub(super) ttl: Option<FieldKey>,
     pub(super) identification: Option<FieldKey>,
+    pub(super) dont_fragment: Option<FieldKey>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -127,6 +130,7 @@ pub(super) struct Ipv6Keys {
     pub(super) source: Option<FieldKey>,
     pub(super) destination: Option<FieldKey>,
     pub(super) dscp: Option<FieldKey>,
+    pub(super) ecn: Option<FieldKey>,
     pub(super) hop_limit: Option<FieldKey>,
     pub(super) flow_label: Option<FieldKey>,
 }
@@ -146,6 +150,7 @@ pub(super) struct TcpKeys {
     pub(super) sequence: Option<FieldKey>,
     pub(super) acknowledgement: Option<FieldKey>,
     pub(super) window: Option<FieldKey>,
+    pub(super) urgent_pointer: Option<FieldKey>,
     pub(super) flags: Option<Vec<FlagKey>>,
 }
 

@@ -187,6 +187,7 @@ impl ProfileOptions {
             (HeaderField::SourceIp, ips[port]),
             (HeaderField::DestinationIp, ips[1 - port]),
             (HeaderField::HopLimit, HOP_LIMIT),
+            (HeaderField::DontFragment, 1),
             (HeaderField::TcpFlags, TCP_FLAGS),
             (HeaderField::TcpWindow, TCP_WINDOW),
         ];

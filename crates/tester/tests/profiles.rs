@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use brimful_frame::{Stamp, TestFrame, VlanTag};
+use brimful_frame::{Malformed, Stamp, TestFrame, VlanTag};
 use brimful_netdev::memory_wire;
 use brimful_tester::{
     Clock, FrameSizes, IpVersion, LoadShape, Outcome, PacingBounds, Profile, ProfileFile, ProfileOptions, Tester,
@@ -161,6 +161,59 @@ fn options_go_before_the_file() {
     let tag = TestFrame::parse(&frame(&profile, 0, 0)).expect("intact").vlan;
     assert_eq!(tag.map(VlanTag::id), Some(9));
     assert_eq!(frame(&profile, 0, 0)[16..18], [0x08, 0x00]);
+}
+
+#[test]
+fn what_nobody_wrote_has_the_documented_default() {
+    let udp = frame(&from_text(""), 0, 0);
+    let [version, class, .., whole, _, ttl, _] = udp[14..24] else {
+        panic!("there is a header")
+    };
+    assert_eq!((version, class, whole, ttl), (0x45, 0, 0x40, 64));
+    assert_eq!(udp[26..34], [198, 18, 0, 2, 198, 19, 0, 2]);
+    let may_be_split = frame(&from_text("[ipv4]\ndont_fragment = 0"), 0, 0);
+    assert_eq!(may_be_split[20], 0);
+    let tcp = frame(&from_text("sizes = 100\n[tcp]"), 0, 0);
+    assert_eq!(tcp[46..50], [0x50, 0x18, 0xff, 0xff]);
+    assert_eq!(tcp[52..54], [0, 0]);
+    let ipv6 = frame(&from_text("sizes = 100\n[ipv6]"), 0, 0);
+    assert_eq!((&ipv6[14..18], ipv6[21]), (&[0x60, 0, 0, 0][..], 64));
+}
+
+#[test]
+fn the_parts_of_a_frame_are_neither_test_frames_nor_damage() {
+    let whole = frame(&from_text("sizes = 1000\n[ipv4]\ndont_fragment = 0"), 0, 0);
+    assert!(TestFrame::parse(&whole).is_ok());
+    let (header, payload) = (&whole[..34], &whole[34..]);
+    for (first, last, flags) in [(0, 480, 0x2000_u16), (480, payload.len(), 60)] {
+        let part = [header, &payload[first..last]].concat();
+        let found = TestFrame::parse(&fragment(part, flags));
+        assert!(
+            matches!(
+                found,
+                Err(Malformed::Field {
+                    format: "test stamp",
+                    ..
+                })
+            ),
+            "{found:?}"
+        );
+    }
+}
+
+/// A packet of its own, its header put right.
+fn fragment(mut bytes: Vec<u8>, flags: u16) -> Vec<u8> {
+    let len = (bytes.len() - 14) as u16;
+    bytes[16..18].copy_from_slice(&len.to_be_bytes());
+    bytes[20..22].copy_from_slice(&flags.to_be_bytes());
+    bytes[24..26].fill(0);
+    let sum: u32 = bytes[14..34]
+        .chunks(2)
+        .map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]))
+        .sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    bytes[24..26].copy_from_slice(&(!(folded as u16)).to_be_bytes());
+    bytes
 }
 
 #[test]

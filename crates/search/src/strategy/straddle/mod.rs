@@ -369,8 +369,8 @@ impl Straddle {
             });
         };
         let outlooker = Outlooker::new(problem, log, &self.grid, &self.scale, curve, &self.seen);
-        let may_move = self.steep_knee().is_some();
-        let Some(choice) = plan::choose(&outlooker, open, &self.watches, may_move) else {
+        let refines_knee = self.steep_knee().is_some();
+        let Some(choice) = plan::choose(&outlooker, open, &self.watches, refines_knee) else {
             return probe::last_resort(problem, open.first()?);
         };
         self.remaining = Some(choice.remaining);

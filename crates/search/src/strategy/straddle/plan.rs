@@ -58,13 +58,13 @@ struct Plan {
     begun: Vec<f64>,
 }
 
-/// The next trial for these targets, or `None` where no candidate is left to try. Where the grid `may_move`, what the
-/// highest loads tell comes first.
+/// The next trial for these targets, or `None` where no candidate is left to try. While trials at a steep knee
+/// tell it better (`refines_knee`), urgency alone decides which goal goes first.
 pub(super) fn choose(
     outlooker: &Outlooker,
     targets: &mut [Target],
     watches: &[Watch],
-    may_move: bool,
+    refines_knee: bool,
 ) -> Option<Choice> {
     let planned = targets
         .iter_mut()
@@ -84,7 +84,7 @@ pub(super) fn choose(
         let Some(first) = plan.policy.first() else { continue };
         remaining += first.total;
         let prospect = &plan.prospects[first.candidate];
-        let turn = if target.is_strict && first.lower > ATTEMPT && !may_move {
+        let turn = if target.is_strict && first.lower > ATTEMPT && !refines_knee {
             turn_of_attempt(outlooker, prospect, target, plans.iter().zip(targets.iter()))
         } else {
             Turn::Usual

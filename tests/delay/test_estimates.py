@@ -126,6 +126,11 @@ def test_a_tester_that_does_not_tell_is_assumed_to_look_every_microsecond():
     assert found.of_mean_s == found.of_median_s == pytest.approx(1.001e-6)
 
 
+def test_frames_whose_arrival_the_kernel_notes_wait_for_no_look():
+    found = absences(looks((1000, 0.0)), 50e-6)
+    assert found.of_mean_s == found.of_median_s == pytest.approx(1e-9)
+
+
 def test_short_times_between_looks_add_half_of_themselves():
     found = absences(looks((1000, 1000 * 0.2e-6)), 50e-6)
     assert found.of_median_s == pytest.approx(0.201e-6)

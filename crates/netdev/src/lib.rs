@@ -44,7 +44,10 @@ pub use memory::{MemoryPort, MemoryReceiver, MemorySender, memory_wire};
 pub use open::BackEnd;
 pub use packet::{PacketPort, PacketPortOptions, PacketReceiver, PacketRing, PacketSender};
 pub use pcap::{Capture, CaptureError, CaptureFlaw, CaptureWriter, PcapPort, PcapReceiver, PcapSender, Replay};
-pub use port::{AnyPort, InterfaceCounters, MAX_BURST, Port, ReceiveStatistics, Receiver, SendStatistics, Sender};
+pub use port::{
+    AnyPort, InterfaceCounters, MAX_BURST, MonotonicTime, Port, ReceiveStatistics, Receiver, SendStatistics, Sender,
+    Take,
+};
 pub use probe::{Attempt, Findings, interface_names, try_back_ends};
 pub use processor::processor_cycles;
 pub use random::SplitMix64;

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use crate::ring::{Consumer, Producer, RingMemory};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, UnsafeCell};
-use crate::{InterfaceCounters, MAX_BURST, Port, ReceiveStatistics, Receiver, SendStatistics, Sender};
+use crate::{InterfaceCounters, MAX_BURST, Port, ReceiveStatistics, Receiver, SendStatistics, Sender, Take};
 
 /// Cache lines of a slot: odd, so that the slots of a ring do not all fall into the same few sets of a cache.
 const SLOT_LINES: usize = 33;
@@ -186,7 +186,7 @@ impl MemoryReceiver {
 }
 
 impl Receiver for MemoryReceiver {
-    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
+    fn receive_burst(&mut self, limit: usize, take: Take<'_>) -> io::Result<usize> {
         let count = self.incoming.ready(u32::try_from(limit).unwrap_or(u32::MAX));
         self.fetch_ahead(count.min(MAX_BURST as u32));
         for ahead in 0..count {
@@ -194,7 +194,7 @@ impl Receiver for MemoryReceiver {
             self.incoming.memory().slots[slot].with(|slot| {
                 // SAFETY: the slot was published, so that it is this end's alone until it is released.
                 let slot = unsafe { &*slot };
-                take(&slot.bytes[..slot.len as usize]);
+                take(&slot.bytes[..slot.len as usize], None);
             });
         }
         self.incoming.release(count);
@@ -235,7 +235,7 @@ mod tests {
     fn receive(port: &mut MemoryPort, limit: usize) -> Vec<Vec<u8>> {
         let mut frames = Vec::new();
         port.receiver
-            .receive_burst(limit, &mut |frame| frames.push(frame.to_vec()))
+            .receive_burst(limit, &mut |frame, _| frames.push(frame.to_vec()))
             .unwrap();
         frames
     }
@@ -285,9 +285,9 @@ mod tests {
         let [mut a, mut b] = memory_wire(["a", "b"], 64);
         std::thread::scope(|scope| {
             scope.spawn(|| b.sender.send_burst(1, &mut |_, _| 1).unwrap());
-            scope.spawn(|| while b.receiver.receive_burst(1, &mut |_| ()).unwrap() == 0 {});
+            scope.spawn(|| while b.receiver.receive_burst(1, &mut |_, _| ()).unwrap() == 0 {});
             a.sender.send_burst(1, &mut |_, _| 1).unwrap();
-            while a.receiver.receive_burst(1, &mut |_| ()).unwrap() == 0 {}
+            while a.receiver.receive_burst(1, &mut |_, _| ()).unwrap() == 0 {}
         });
     }
 
@@ -319,7 +319,7 @@ mod tests {
             let is_over = sending.is_finished();
             let count = b
                 .receiver
-                .receive_burst(32, &mut |frame| {
+                .receive_burst(32, &mut |frame, _| {
                     let number = u64::from_ne_bytes(frame[..8].try_into().unwrap());
                     assert!(last < Some(number), "{last:?} before {number}");
                     assert_eq!(frame.len(), 60 + (number % 40) as usize);

@@ -55,13 +55,30 @@ pub trait Sender: Send {
     fn link_is_up(&mut self) -> io::Result<bool>;
 }
 
+/// Takes a frame that has arrived, and when that was, where the kernel has noted it.
+pub type Take<'t> = &'t mut (dyn FnMut(&[u8], Option<MonotonicTime>) + 't);
+
+/// A moment by the system's monotonic clock (`CLOCK_MONOTONIC`), in nanoseconds.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct MonotonicTime(pub u64);
+
+impl MonotonicTime {
+    /// This one.
+    pub fn now() -> Self {
+        let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `now` lives for the call, which cannot fail: every Linux has this clock.
+        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+        Self(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
+    }
+}
+
 /// The receiving half of a port. Calls never block.
 pub trait Receiver: Send {
     /// Hands up to `limit` frames that have arrived to `take` and gives how many there were.
     ///
     /// # Errors
     /// When the interface is gone.
-    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize>;
+    fn receive_burst(&mut self, limit: usize, take: Take<'_>) -> io::Result<usize>;
 
     /// Counts since the port was opened.
     ///
@@ -143,7 +160,7 @@ impl<S: Sender + ?Sized> Sender for Box<S> {
 }
 
 impl<R: Receiver + ?Sized> Receiver for Box<R> {
-    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
+    fn receive_burst(&mut self, limit: usize, take: Take<'_>) -> io::Result<usize> {
         (**self).receive_burst(limit, take)
     }
 

@@ -11,7 +11,7 @@ use crate::interface::{Interface, request_about};
 use crate::system::check;
 use crate::{
     InterfaceCounters, MAX_BURST, OpenError, PacketPortOptions, Port, ReceiveStatistics, Receiver, SendStatistics,
-    Sender,
+    Sender, Take,
 };
 
 const CLONE_DEVICE: &str = "/dev/net/tun";
@@ -156,10 +156,10 @@ impl Sender for TapSender {
 }
 
 impl Receiver for TapReceiver {
-    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
+    fn receive_burst(&mut self, limit: usize, take: Take<'_>) -> io::Result<usize> {
         for count in 0..limit {
             match (&self.tap.device).read(&mut self.buffer) {
-                Ok(len) => take(&self.buffer[..len]),
+                Ok(len) => take(&self.buffer[..len], None),
                 Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EINTR)) => return Ok(count),
                 Err(error) => return Err(error),
             }
@@ -238,7 +238,7 @@ mod tests {
     fn receive(receiver: &mut impl Receiver) -> Vec<u64> {
         let mut numbers = Vec::new();
         while receiver
-            .receive_burst(MAX_BURST, &mut |frame| {
+            .receive_burst(MAX_BURST, &mut |frame, _| {
                 if frame[12..14] == ETHER_TYPE {
                     numbers.push(u64::from_be_bytes(frame[14..22].try_into().unwrap()));
                 }
@@ -302,7 +302,7 @@ mod tests {
                     .unwrap();
                 let mut arrived = Vec::new();
                 for _ in 0..PATIENCE_MS {
-                    let mut take = |frame: &[u8]| arrived.push(frame.to_vec());
+                    let mut take = |frame: &[u8], _: Option<_>| arrived.push(frame.to_vec());
                     kernel.receiver.receive_burst(MAX_BURST, &mut take).unwrap();
                     if !arrived.is_empty() {
                         break;

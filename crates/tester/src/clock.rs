@@ -1,6 +1,6 @@
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use brimful_netdev::processor_cycles;
+use brimful_netdev::{MonotonicTime, processor_cycles};
 use brimful_trial::Nanoseconds;
 use thiserror::Error;
 
@@ -15,6 +15,11 @@ pub trait Clock: Sync {
     /// Time since some moment; never goes back.
     fn now(&self) -> Nanoseconds;
 
+    /// The same moment by this clock; nothing where it does not tell the system's time or had not begun yet.
+    fn at(&self, _moment: MonotonicTime) -> Option<Nanoseconds> {
+        None
+    }
+
     /// Gives the processor away for about this long.
     fn sleep(&self, span: Nanoseconds);
 
@@ -27,7 +32,7 @@ pub trait Clock: Sync {
 /// The monotonic clock of the system.
 #[derive(Clone, Copy, Debug)]
 pub struct MonotonicClock {
-    origin: Instant,
+    origin: MonotonicTime,
     cycles_at_origin: Option<u64>,
 }
 
@@ -35,7 +40,7 @@ impl MonotonicClock {
     /// Starts at 0.
     pub fn start() -> Self {
         Self {
-            origin: Instant::now(),
+            origin: MonotonicTime::now(),
             cycles_at_origin: processor_cycles(),
         }
     }
@@ -43,7 +48,11 @@ impl MonotonicClock {
 
 impl Clock for MonotonicClock {
     fn now(&self) -> Nanoseconds {
-        Nanoseconds(self.origin.elapsed().as_nanos() as u64)
+        Nanoseconds(MonotonicTime::now().0.saturating_sub(self.origin.0))
+    }
+
+    fn at(&self, moment: MonotonicTime) -> Option<Nanoseconds> {
+        moment.0.checked_sub(self.origin.0).map(Nanoseconds)
     }
 
     fn sleep(&self, span: Nanoseconds) {
@@ -52,7 +61,7 @@ impl Clock for MonotonicClock {
 
     fn cycles_per_second(&self) -> Option<f64> {
         let cycles = processor_cycles()?.checked_sub(self.cycles_at_origin?)?;
-        Some(cycles as f64 / self.origin.elapsed().as_secs_f64())
+        Some(cycles as f64 / self.now().as_seconds())
     }
 }
 

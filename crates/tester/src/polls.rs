@@ -29,6 +29,12 @@ impl Polls {
         self.last = Some(now);
     }
 
+    /// The tester looks, and the kernel has noted when each frame arrived: none waits for a look.
+    pub(crate) fn poll_for_noted(&mut self) {
+        self.gaps[0].0 += 1;
+        self.last = None;
+    }
+
     /// The tester goes to sleep: nothing is on its way, so that the time until the next look matters to no frame.
     pub(crate) fn rest(&mut self) {
         self.last = None;

@@ -2,7 +2,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use brimful_frame::Stamp;
-use brimful_netdev::{MAX_BURST, Receiver};
+use brimful_netdev::{MAX_BURST, MonotonicTime, Receiver};
 use brimful_trial::{Counts, Nanoseconds, Ratio};
 
 use crate::Clock;
@@ -16,6 +16,9 @@ use crate::trial::{End, Turn};
 /// Bursts that a receive ring holds at most; more have arrived meanwhile, and a device that never stops sending must
 /// not hold up the tester.
 const BACKLOG_BURSTS: usize = 4096;
+/// A frame that was noted longer ago than any ring holds it was noted by another clock: that of the kernel, where ours
+/// is set apart (`time_namespaces`).
+const OLDEST_ARRIVAL: Nanoseconds = Nanoseconds(1_000_000_000);
 
 /// What arrives on both ports during one trial.
 pub(crate) struct ReceivingSide<'t, R> {
@@ -31,7 +34,15 @@ pub(crate) struct ReceivingSide<'t, R> {
     /// The ports at which a learning frame has arrived.
     pub(crate) learnt: [bool; 2],
     pub(crate) work: Work,
+    noted: Noted,
     next_check: Nanoseconds,
+}
+
+/// Of how many test frames the kernel has noted when they arrived, and of how many it has not.
+#[derive(Clone, Copy, Debug, Default)]
+struct Noted {
+    yes: u64,
+    no: u64,
 }
 
 /// What ends the sending phase before its time, seen by the receiving side.
@@ -73,14 +84,20 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
             stale: 0,
             learnt: [false; 2],
             work: Work::default(),
+            noted: Noted::default(),
             next_check: Nanoseconds::ZERO,
         }
     }
 
     /// Takes in what has arrived, while frames are sent.
     pub(crate) fn turn(&mut self, clock: &impl Clock, now: Nanoseconds) -> io::Result<Turn> {
+        let may_be_late = self.may_be_late();
         for lane in &mut self.lanes {
-            lane.delay.polls.poll(now);
+            if may_be_late {
+                lane.delay.polls.poll_for_noted();
+            } else {
+                lane.delay.polls.poll(now);
+            }
         }
         if now >= self.next_check {
             self.next_check = now + WINDOW;
@@ -92,6 +109,11 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
             }
         }
         self.receive(clock, Arriving::WhileSending).map(Turn::Handled)
+    }
+
+    /// Whether no frame suffers where nobody looks for a moment, because the kernel has noted when all arrived so far.
+    pub(crate) fn may_be_late(&self) -> bool {
+        self.noted.yes > 0 && self.noted.no == 0
     }
 
     /// Nobody looks for a while, because nothing is on its way.
@@ -112,14 +134,21 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
                 &mut lanes[..]
             };
             // Read at the first frame: the others of its burst had arrived by then or arrive while it is handled.
-            let mut arrival = None;
-            total += receiver.receive_burst(MAX_BURST, &mut |bytes| match station.meaning(bytes) {
+            let mut fetched = None;
+            let noted = &mut self.noted;
+            let mut arrival = |moment| {
+                let fetched = *fetched.get_or_insert_with(|| clock.now());
+                noted.arrival(clock, moment, fetched)
+            };
+            total += receiver.receive_burst(MAX_BURST, &mut |bytes, moment| match station.meaning(bytes) {
                 Meaning::Test(stamp) if stamp.trial != self.trial => self.stale += 1,
-                Meaning::Test(stamp) if stamp.stream == LEARNING_STREAM => self.learnt[port] = true,
+                Meaning::Test(stamp) if stamp.stream == LEARNING_STREAM => {
+                    self.learnt[port] = true;
+                    arrival(moment);
+                }
                 Meaning::Test(stamp) => match lane_of(lanes, &stamp, exchange) {
                     Some(lane) if lane.to == port => {
-                        let now = *arrival.get_or_insert_with(|| clock.now());
-                        lane.take(&stamp, now, arriving == Arriving::Straggling);
+                        lane.take(&stamp, arrival(moment), arriving == Arriving::Straggling);
                     }
                     Some(lane) => lane.misrouted[port] += 1,
                     None => {}
@@ -173,6 +202,18 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
     }
 }
 
+impl Noted {
+    /// When a frame arrived, as far as known, that was fetched at this time.
+    fn arrival(&mut self, clock: &impl Clock, moment: Option<MonotonicTime>, fetched: Nanoseconds) -> Nanoseconds {
+        let noted = moment
+            .and_then(|moment| clock.at(moment))
+            .filter(|&at| at <= fetched && fetched <= at + OLDEST_ARRIVAL);
+        self.yes += u64::from(noted.is_some());
+        self.no += u64::from(noted.is_none());
+        noted.unwrap_or(fetched)
+    }
+}
+
 /// Whose a frame of the current trial is; nobody's when it was never sent.
 fn lane_of<'l>(lanes: &'l mut [ReceivingLane], stamp: &Stamp, exchange: &Exchange) -> Option<&'l mut ReceivingLane> {
     let stream = usize::from(stamp.stream);
@@ -186,10 +227,52 @@ fn lane_of<'l>(lanes: &'l mut [ReceivingLane], stamp: &Stamp, exchange: &Exchang
 pub(crate) fn drain<R: Receiver>(receivers: &mut [R; 2]) -> io::Result<()> {
     for receiver in receivers {
         for _ in 0..BACKLOG_BURSTS {
-            if receiver.receive_burst(MAX_BURST, &mut |_| ())? == 0 {
+            if receiver.receive_burst(MAX_BURST, &mut |_, _| ())? == 0 {
                 break;
             }
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Began 100 ns after the system's.
+    struct LaterClock;
+
+    impl Clock for LaterClock {
+        fn now(&self) -> Nanoseconds {
+            Nanoseconds::ZERO
+        }
+
+        fn at(&self, moment: MonotonicTime) -> Option<Nanoseconds> {
+            moment.0.checked_sub(100).map(Nanoseconds)
+        }
+
+        fn sleep(&self, _: Nanoseconds) {}
+    }
+
+    #[test]
+    fn only_a_time_within_the_last_second_is_the_arrival() {
+        const SECOND: u64 = 1_000_000_000;
+        let fetched = 3 * SECOND;
+        for (moment, at) in [
+            (None, None),
+            (Some(99), None),
+            (Some(2 * SECOND + 99), None),
+            (Some(2 * SECOND + 100), Some(2 * SECOND)),
+            (Some(3 * SECOND + 100), Some(3 * SECOND)),
+            (Some(3 * SECOND + 101), None),
+        ] {
+            let mut noted = Noted::default();
+            let arrival = noted.arrival(&LaterClock, moment.map(MonotonicTime), Nanoseconds(fetched));
+            assert_eq!(arrival, Nanoseconds(at.unwrap_or(fetched)), "{moment:?}");
+            assert_eq!(
+                (noted.yes, noted.no),
+                (u64::from(at.is_some()), u64::from(at.is_none()))
+            );
+        }
+    }
 }

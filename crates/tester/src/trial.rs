@@ -21,12 +21,13 @@ use crate::{Clock, Cost, Threads, stay_on};
 /// or never will.
 const LEARNING_WAIT: Nanoseconds = Nanoseconds(50_000_000);
 /// How long the tester sleeps at a time; bounds how late it notices anything. While frames may be on their way it spins,
-/// or their delay would be wrong by as much; one that takes longer than [`ON_THE_WAY`] is measured to 1 %.
+/// or their delay would be wrong by as much; one that takes longer than [`ON_THE_WAY`] is measured to 1 %. A thread that
+/// only receives need not, where the kernel notes when they arrive.
 const NAP: Nanoseconds = Nanoseconds(200_000);
 /// How long after the last frame was sent the tester expects a missing one at any moment.
 const ON_THE_WAY: Nanoseconds = Nanoseconds(20_000_000);
-/// Pauses of the processor, a microsecond at most, after a look of the receiving thread at empty rings: each look takes
-/// cache lines away from the thread that sends, and from what shares a core with it.
+/// Pauses of the processor, a microsecond at most, after a look of the receiving thread at empty rings where it may not
+/// sleep: each look takes cache lines away from the thread that sends, and from what shares a core with it.
 const IDLE_PAUSES: u32 = 16;
 /// What a clock that cannot be right is taken to read: all waiting is over then.
 const END_OF_TIME: Nanoseconds = Nanoseconds(u64::MAX / 2);
@@ -255,6 +256,7 @@ fn receive_while_sending<R: Receiver, C: Clock>(
         let now = clock.now();
         receiving.work.begin_turn(now);
         match receiving.turn(clock, now)? {
+            Turn::Handled(0) if receiving.may_be_late() => clock.sleep(NAP),
             Turn::Handled(0) => (0..IDLE_PAUSES).for_each(|_| hint::spin_loop()),
             Turn::Handled(frames) => receiving.work.add(0, frames),
             Turn::Over(end) => return Ok(Some(end)),

@@ -127,7 +127,8 @@ class Systematic(msgspec.Struct, frozen=True):
 def systematic(device: Sequence[Observed], wire: Sequence[Observed], delay_s: float) -> Systematic:
     """Give how far the tester may misstate a delay because it is not always there to take frames.
 
-    A frame that has arrived waits until the tester looks at its port. In the difference of two paths such waits cancel
+    Unless the kernel notes when it does, in which case the times between two looks are told to be zero, a frame that has
+    arrived waits until the tester looks at its port. In the difference of two paths such waits cancel
     only where they are the same on both, and they need not be. A frame that a device still has when the tester goes
     away for a time g waits for it, one that has passed a wire does not: that adds up to min(g, delay) x g -
     min(g, delay)^2 / 2 a unit of time to the mean. The other way round, a frame waits on the wire while the tester
@@ -143,11 +144,12 @@ def systematic(device: Sequence[Observed], wire: Sequence[Observed], delay_s: fl
     """
     delay_s = max(0.0, delay_s)
     polls = [poll for trial in device for poll in trial.polls]
-    total_s = math.fsum(seconds for _, seconds in polls)
-    if total_s <= 0 or not all(trial.polls for trial in device):
+    if not all(trial.polls for trial in device):
         return Systematic(_CLOCK_S + ASSUMED_POLL_S, _CLOCK_S + ASSUMED_POLL_S)
+    total_s = math.fsum(seconds for _, seconds in polls)
     usual_s = _CLOCK_S + total_s / sum(count for count, _ in polls)
-    added_s = math.fsum(count * _waited(seconds / count, delay_s) for count, seconds in polls) / total_s
+    waited_s = math.fsum(count * _waited(seconds / count, delay_s) for count, seconds in polls)
+    added_s = waited_s / total_s if total_s > 0 else 0.0
     missing_s = mean_wait(wire, delay_s) if wire else 0.0
     typical = [trial.median_s - trial.min_s for trial in wire if trial.median_s is not None]
     return Systematic(

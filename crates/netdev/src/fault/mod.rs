@@ -7,7 +7,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{InterfaceCounters, MAX_BURST, Port, ReceiveStatistics, Receiver, SendStatistics, Sender};
+use crate::{InterfaceCounters, MAX_BURST, Port, ReceiveStatistics, Receiver, SendStatistics, Sender, Take};
 use injector::Injector;
 
 /// Room for the largest frame that passes.
@@ -222,7 +222,7 @@ impl<S: Sender> Sender for FaultySender<S> {
 }
 
 impl<R: Receiver> Receiver for FaultyReceiver<R> {
-    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
+    fn receive_burst(&mut self, limit: usize, take: Take<'_>) -> io::Result<usize> {
         if self.injector.does_nothing() {
             let received = self.inner.receive_burst(limit, take)?;
             self.handed_out += received as u64;
@@ -230,7 +230,7 @@ impl<R: Receiver> Receiver for FaultyReceiver<R> {
         }
         let now = (self.now)();
         let (injector, victims) = (&mut self.injector, self.victims);
-        self.inner.receive_burst(limit, &mut |frame| {
+        self.inner.receive_burst(limit, &mut |frame, _| {
             if victims(frame) {
                 injector.pass(frame, now);
             } else {
@@ -241,7 +241,8 @@ impl<R: Receiver> Receiver for FaultyReceiver<R> {
         while count < limit
             && let Some(frame) = self.injector.due(now)
         {
-            take(frame);
+            // When it arrived is of no interest after that.
+            take(frame, None);
             self.injector.remove();
             count += 1;
         }
@@ -331,14 +332,14 @@ mod tests {
             }
             a.sender.send_burst(0, &mut |_, _| 0).unwrap();
             b.receiver
-                .receive_burst(7, &mut |frame| arrived.push((frame.to_vec(), now())))
+                .receive_burst(7, &mut |frame, _| arrived.push((frame.to_vec(), now())))
                 .unwrap();
             milliseconds.fetch_add(1, Ordering::Relaxed);
         }
         a.sender.flush().unwrap();
         b.receiver.injector.release_all(now());
         b.receiver
-            .receive_burst(usize::MAX, &mut |frame| arrived.push((frame.to_vec(), now())))
+            .receive_burst(usize::MAX, &mut |frame, _| arrived.push((frame.to_vec(), now())))
             .unwrap();
         assert_eq!(a.sender.statistics().unwrap().sent, frames);
         assert_eq!(b.receiver.statistics().unwrap().received, arrived.len() as u64);
@@ -468,6 +469,6 @@ mod tests {
         assert_eq!(a.flush().unwrap(), 2);
         takes.store(true, Ordering::Relaxed);
         assert_eq!(a.flush().unwrap(), 0);
-        assert_eq!(b.receiver.receive_burst(9, &mut |_| ()).unwrap(), 2);
+        assert_eq!(b.receiver.receive_burst(9, &mut |_, _| ()).unwrap(), 2);
     }
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::socket::PacketSocket;
 use super::tag::{self, Tag};
+use crate::Take;
 use crate::mapping::Mapping;
 use crate::system::set_option;
 
@@ -64,7 +65,7 @@ impl ReceiveBlocks {
     }
 
     /// Hands up to `limit` arrived frames to `take`, oldest first.
-    pub(super) fn receive(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> usize {
+    pub(super) fn receive(&mut self, limit: usize, take: Take<'_>) -> usize {
         let mut received = 0;
         while received < limit {
             let Some(position) = self.position.or_else(|| self.begin_block()) else {
@@ -105,7 +106,7 @@ impl ReceiveBlocks {
     }
 
     /// Hands the frame described at `at` to `take` and gives where the next one is described.
-    fn take_frame(&mut self, at: usize, take: &mut dyn FnMut(&[u8])) -> usize {
+    fn take_frame(&mut self, at: usize, take: Take<'_>) -> usize {
         let block = self.block();
         let field = |offset| u32_at(block, at + offset);
         let next = at + field(offset_of!(libc::tpacket3_hdr, tp_next_offset)) as usize;
@@ -123,7 +124,7 @@ impl ReceiveBlocks {
         let start = at + usize::from(u16_at(block, at + offset_of!(libc::tpacket3_hdr, tp_mac)));
         let end = (start + captured).min(BLOCK_LEN);
         let start = tag.map_or(start, |tag| tag.put_back(block, start, end));
-        take(&block[start..end]);
+        take(&block[start..end], None);
         next
     }
 

@@ -13,7 +13,7 @@ use std::io;
 use std::sync::Arc;
 
 use crate::interface::Interface;
-use crate::{InterfaceCounters, MAX_BURST, OpenError, Port, ReceiveStatistics, Receiver, SendStatistics, Sender};
+use crate::{InterfaceCounters, MAX_BURST, OpenError, Port, ReceiveStatistics, Receiver, SendStatistics, Sender, Take};
 use blocks::ReceiveBlocks;
 use ring::ReceiveRing;
 use socket::{Burst, PacketSocket};
@@ -171,7 +171,7 @@ impl Sender for PacketSender {
 }
 
 impl Receiver for PacketReceiver {
-    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
+    fn receive_burst(&mut self, limit: usize, take: Take<'_>) -> io::Result<usize> {
         let received = match &mut self.arrived {
             Arrived::Slots(ring) => ring.receive(limit, take),
             Arrived::Blocks(blocks) => blocks.receive(limit, take),

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::socket::PacketSocket;
 use super::tag::{self, Tag};
+use crate::Take;
 use crate::mapping::Mapping;
 use crate::system::set_option;
 
@@ -47,12 +48,12 @@ impl ReceiveRing {
     }
 
     /// Hands up to `limit` arrived frames to `take`, oldest first.
-    pub(super) fn receive(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> usize {
+    pub(super) fn receive(&mut self, limit: usize, take: Take<'_>) -> usize {
         for count in 0..limit {
             let Some(mut slot) = self.arrived() else {
                 return count;
             };
-            take(slot.frame());
+            take(slot.frame(), None);
             drop(slot);
             self.next = (self.next + 1) % self.slots;
         }

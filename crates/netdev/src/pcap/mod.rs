@@ -6,7 +6,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use crate::{InterfaceCounters, MAX_BURST, Port, ReceiveStatistics, Receiver, SendStatistics, Sender};
+use crate::{InterfaceCounters, MAX_BURST, Port, ReceiveStatistics, Receiver, SendStatistics, Sender, Take};
 use capture::{LINK_TYPE_ETHERNET, MAGIC_NANOSECONDS, MAJOR_VERSION, MAX_RECORD_LEN};
 
 pub use capture::{Capture, CaptureError, CaptureFlaw};
@@ -166,7 +166,7 @@ impl<W, T> fmt::Debug for PcapSender<W, T> {
 }
 
 impl Receiver for PcapReceiver {
-    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
+    fn receive_burst(&mut self, limit: usize, take: Take<'_>) -> io::Result<usize> {
         for count in 0..limit {
             if self.next == self.source.len() && self.replay == Replay::Endlessly {
                 self.next = 0;
@@ -174,7 +174,7 @@ impl Receiver for PcapReceiver {
             let Some(frame) = self.source.frame(self.next) else {
                 return Ok(count);
             };
-            take(frame);
+            take(frame, None);
             self.next += 1;
             self.received += 1;
         }
@@ -213,14 +213,14 @@ mod tests {
         }
         assert_eq!(port.sender.flush().unwrap(), 0);
         assert_eq!(port.sender.statistics().unwrap().sent, frames.len() as u64);
-        assert_eq!(port.receiver.receive_burst(5, &mut |_| ()).unwrap(), 0);
+        assert_eq!(port.receiver.receive_burst(5, &mut |_, _| ()).unwrap(), 0);
         Capture::parse(port.sender.sink().get_ref().clone()).unwrap()
     }
 
     fn received(receiver: &mut impl Receiver, limit: usize) -> Vec<Vec<u8>> {
         let mut frames = Vec::new();
         receiver
-            .receive_burst(limit, &mut |frame| frames.push(frame.to_vec()))
+            .receive_burst(limit, &mut |frame, _| frames.push(frame.to_vec()))
             .unwrap();
         frames
     }

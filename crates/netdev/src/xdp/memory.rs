@@ -9,6 +9,7 @@ use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::program::STAMP_LEN;
 use crate::mapping::Mapping;
 use crate::ring::{Entries, RingMemory};
 
@@ -78,6 +79,16 @@ impl Frames {
         // lives as long as `self`. The kernel gave the chunk to us through the receive ring; it is ours until we put it
         // on the fill ring.
         unsafe { slice::from_raw_parts(start, len as usize) }
+    }
+
+    /// What the program wrote directly before the frame that the kernel has put at an address; nothing where it could
+    /// not. It is given once: the next program may not be able to.
+    pub(super) fn take_stamp(&mut self, address: u64) -> Option<u64> {
+        let start = self.checked(address - STAMP_LEN, STAMP_LEN as usize);
+        // SAFETY: as for `frame`; before every frame the kernel leaves room for what programs write. Bytes need no
+        // alignment.
+        let stamp = unsafe { start.cast::<[u8; STAMP_LEN as usize]>().replace([0; _]) };
+        Some(u64::from_ne_bytes(stamp)).filter(|&stamp| stamp != 0)
     }
 
     fn checked(&self, address: u64, len: usize) -> *mut u8 {

@@ -23,8 +23,8 @@ use crate::interface::Interface;
 use crate::promiscuity::Promiscuity;
 use crate::ring::{Consumer, Producer};
 use crate::{
-    InterfaceCounters, MAX_BURST, OpenError, PacketPortOptions, Port, ReceiveStatistics, Receiver, SendStatistics,
-    Sender,
+    InterfaceCounters, MAX_BURST, MonotonicTime, OpenError, PacketPortOptions, Port, ReceiveStatistics, Receiver,
+    SendStatistics, Sender, Take,
 };
 use live::LiveFrames;
 use memory::{Frames, Ring};
@@ -279,11 +279,12 @@ impl Sender for XdpSender {
 }
 
 impl Receiver for XdpReceiver {
-    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
+    fn receive_burst(&mut self, limit: usize, take: Take<'_>) -> io::Result<usize> {
         let count = self.receive.ready(limit as u32);
         for ahead in 0..count {
             let frame = self.receive.get(ahead);
-            take(self.frames.frame(frame.addr, frame.len));
+            let arrived = self.frames.take_stamp(frame.addr).map(MonotonicTime);
+            take(self.frames.frame(frame.addr, frame.len), arrived);
             // The fill ring is as large as the receive ring, so that there is always room for what came from there.
             self.fill.put(ahead, frame.addr);
         }

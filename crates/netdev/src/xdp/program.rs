@@ -1,4 +1,5 @@
-//! The XDP program that hands the frames of a receive queue to the socket of that queue, and its attachment.
+//! The XDP program that hands the frames of a receive queue to the socket of that queue, with the time at which each
+//! arrived, and its attachment.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -8,9 +9,16 @@ use super::live::{LiveFrames, Slots};
 
 /// Of `linux/bpf.h`.
 const XDP_PASS: u32 = 2;
+const BPF_FUNC_KTIME_GET_NS: u32 = 5;
 const BPF_FUNC_REDIRECT_MAP: u32 = 51;
-/// `offsetof(struct xdp_md, rx_queue_index)`.
+const BPF_FUNC_XDP_ADJUST_META: u32 = 54;
+/// `offsetof(struct xdp_md, ...)`.
+const DATA: i16 = 0;
+const DATA_META: i16 = 8;
 const RX_QUEUE_INDEX: i16 = 16;
+
+/// What the program writes directly before a frame: the time by `CLOCK_MONOTONIC` in nanoseconds.
+pub(super) const STAMP_LEN: u64 = 8;
 
 /// An attached program; dropping it detaches it.
 #[derive(Debug)]
@@ -30,7 +38,7 @@ impl Program {
         wants_live_frames: bool,
     ) -> io::Result<(Self, Option<LiveFrames>)> {
         let sockets = bpf::create_socket_map()?;
-        let arriving = redirect_to(sockets.as_raw_fd());
+        let arriving = stamp_and_redirect_to(sockets.as_raw_fd());
         let slots = if wants_live_frames { Slots::new().ok() } else { None };
         let sending = slots.and_then(|slots| {
             let program = bpf::load(&[slots.program(interface), arriving.to_vec()].concat()).ok()?;
@@ -50,16 +58,41 @@ impl Program {
     }
 }
 
+/// Notes the time, where the driver lets programs write before the frame, and redirects.
+///
 /// ```text
+/// r6 = context
+/// r2 = -STAMP_LEN
+/// call bpf_xdp_adjust_meta
+/// if r0 != 0 goto redirect
+/// call bpf_ktime_get_ns
+/// r1 = context->data
+/// r2 = context->data_meta
+/// r3 = r2
+/// r3 += STAMP_LEN
+/// if r3 > r1 goto redirect        the kernel wants to see this
+/// *r2 = r0
+/// redirect:
 /// r2 = context->rx_queue_index
 /// r1 = the map                    (two slots)
 /// r3 = XDP_PASS                   what becomes of frames of a queue without socket
 /// call bpf_redirect_map
 /// exit                            with its answer
 /// ```
-fn redirect_to(map: RawFd) -> [u64; 6] {
+fn stamp_and_redirect_to(map: RawFd) -> [u64; 17] {
     [
-        instruction(0x61, 2, 1, RX_QUEUE_INDEX, 0),
+        instruction(0xbf, 6, 1, 0, 0),
+        instruction(0xb7, 2, 0, 0, (STAMP_LEN as u32).wrapping_neg()),
+        instruction(0x85, 0, 0, 0, BPF_FUNC_XDP_ADJUST_META),
+        instruction(0x55, 0, 0, 7, 0),
+        instruction(0x85, 0, 0, 0, BPF_FUNC_KTIME_GET_NS),
+        instruction(0x61, 1, 6, DATA, 0),
+        instruction(0x61, 2, 6, DATA_META, 0),
+        instruction(0xbf, 3, 2, 0, 0),
+        instruction(0x07, 3, 0, 0, STAMP_LEN as u32),
+        instruction(0x2d, 3, 1, 1, 0),
+        instruction(0x7b, 2, 0, 0, 0),
+        instruction(0x61, 2, 6, RX_QUEUE_INDEX, 0),
         instruction(0x18, 1, 1, 0, map as u32),
         instruction(0, 0, 0, 0, 0),
         instruction(0xb7, 3, 0, 0, XDP_PASS),
@@ -74,14 +107,22 @@ mod tests {
 
     #[test]
     fn instructions_have_the_layout_of_the_kernel() {
+        let program = stamp_and_redirect_to(7);
+        let expected: [[u8; 8]; 4] = [
+            [0xbf, 0x16, 0, 0, 0, 0, 0, 0],
+            [0xb7, 0x02, 0, 0, 0xf8, 0xff, 0xff, 0xff],
+            [0x85, 0, 0, 0, 54, 0, 0, 0],
+            [0x55, 0, 7, 0, 0, 0, 0, 0],
+        ];
+        assert_eq!(program[..4], expected.map(u64::from_le_bytes));
         let expected: [[u8; 8]; 6] = [
-            [0x61, 0x12, 16, 0, 0, 0, 0, 0],
+            [0x61, 0x62, 16, 0, 0, 0, 0, 0],
             [0x18, 0x11, 0, 0, 7, 0, 0, 0],
             [0; 8],
             [0xb7, 0x03, 0, 0, 2, 0, 0, 0],
             [0x85, 0, 0, 0, 51, 0, 0, 0],
             [0x95, 0, 0, 0, 0, 0, 0, 0],
         ];
-        assert_eq!(redirect_to(7), expected.map(u64::from_le_bytes));
+        assert_eq!(program[11..], expected.map(u64::from_le_bytes));
     }
 }

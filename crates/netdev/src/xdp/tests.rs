@@ -84,7 +84,7 @@ fn receive(receiver: &mut impl Receiver, expected: usize) -> Vec<Vec<u8>> {
     let (mut arrived, mut looks) = (Vec::new(), 0);
     while arrived.len() < expected && looks < LOOKS {
         let count = receiver
-            .receive_burst(MAX_BURST, &mut |bytes| {
+            .receive_burst(MAX_BURST, &mut |bytes, _| {
                 if bytes[0] == 2 {
                     arrived.push(bytes.to_vec());
                 }
@@ -132,6 +132,36 @@ fn bursts_of_all_lengths_arrive_whole_and_in_order() {
             (sent.len() as u64, 0)
         );
         assert_ne!(accepted_live_frames(&mut near.sender), Some(false));
+    });
+}
+
+#[test]
+fn frames_arrive_with_the_time_at_which_the_kernel_had_them() {
+    over_joined_ports(|| {
+        for attachment in [Attachment::Native, Attachment::Generic] {
+            let mut near = xdp_port("ta");
+            let mut far = XdpPort::open("tb", options(), attachment).expect("every interface runs programs");
+            let mut last = MonotonicTime::now();
+            // As many as the ring has chunks and more: a chunk that comes again brings a new time.
+            for _ in 0..SIZES.receive / 1000 + 2 {
+                let sent = send(&mut near.sender, [1, MAX_BURST, 3].into_iter().cycle().take(45));
+                let sent_at = MonotonicTime::now();
+                // Time in which nobody looks.
+                thread::sleep(Duration::from_millis(2));
+                let mut times = Vec::new();
+                while let 1.. = far
+                    .receiver
+                    .receive_burst(MAX_BURST, &mut |_, arrived| times.push(arrived))
+                    .expect("the interface is there")
+                {}
+                assert!(times.len() >= sent.len(), "{} of {}", times.len(), sent.len());
+                for time in times {
+                    let time = time.expect("veth leaves room for it");
+                    assert!(last <= time && time <= sent_at, "{last:?} {time:?} {sent_at:?}");
+                    last = time;
+                }
+            }
+        }
     });
 }
 

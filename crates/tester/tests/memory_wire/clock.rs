@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
+use brimful_netdev::MonotonicTime;
 use brimful_tester::Clock;
 use brimful_trial::Nanoseconds;
 
@@ -90,6 +91,10 @@ impl StepClock {
 impl Clock for StepClock {
     fn now(&self) -> Nanoseconds {
         self.pass(self.step)
+    }
+
+    fn at(&self, moment: MonotonicTime) -> Option<Nanoseconds> {
+        Some(Nanoseconds(moment.0))
     }
 
     fn sleep(&self, span: Nanoseconds) {

@@ -1,11 +1,69 @@
 //! The delay that is told is the one that was injected.
 
+use std::io;
 use std::time::Duration;
 
-use brimful_netdev::Faults;
-use brimful_tester::{MeasureRequest, Reply, Threads};
+use brimful_frame::TestFrame;
+use brimful_netdev::{Faults, MemoryReceiver, MonotonicTime, Port, ReceiveStatistics, Receiver, Take, memory_wire};
+use brimful_tester::{DelayReport, MeasureRequest, Reply, Tester, Threads};
 
-use crate::bed::{Bed, RUNNING, counted, plan};
+use crate::bed::{Bed, MODES, RUNNING, clock_step, counted, plan, profile, timing};
+use crate::clock::StepClock;
+
+/// Notes of every frame that it arrived so long after it was stamped.
+struct Noting {
+    inner: MemoryReceiver,
+    after_ns: u64,
+}
+
+impl Receiver for Noting {
+    fn receive_burst(&mut self, limit: usize, take: Take<'_>) -> io::Result<usize> {
+        let after_ns = self.after_ns;
+        self.inner.receive_burst(limit, &mut |frame, _| {
+            let stamp = TestFrame::parse(frame).map(|frame| frame.stamp);
+            take(frame, stamp.ok().map(|stamp| MonotonicTime(stamp.timestamp + after_ns)));
+        })
+    }
+
+    fn statistics(&mut self) -> io::Result<ReceiveStatistics> {
+        self.inner.statistics()
+    }
+}
+
+/// The delay of one direction in a trial with such receivers.
+fn noted_delay(threads: Threads, after_ns: u64) -> DelayReport {
+    let ports = memory_wire(["a", "b"], 4096).map(|port| Port {
+        sender: port.sender,
+        receiver: Noting {
+            inner: port.receiver,
+            after_ns,
+        },
+    });
+    let clock = StepClock::new(clock_step(threads));
+    let tester = Tester::new(ports, clock, profile(), timing(), &RUNNING, 0).expect("the profile is valid");
+    let outcome = tester.with_threads(threads).measure(&plan(20_000.0, None));
+    let report = counted(outcome.expect("a trial"));
+    assert_eq!(report.counts.lost(), 0);
+    report.directions[0].delay.clone().expect("frames arrived")
+}
+
+#[test]
+fn a_frame_arrives_when_the_kernel_notes_it_whenever_it_is_fetched() {
+    for threads in MODES {
+        let delay = noted_delay(threads, 0);
+        assert_eq!((delay.max_s, delay.jitter_s), (0.0, Some(0.0)), "{threads:?} {delay:?}");
+        let polls = delay.detail.expect("kept").polls;
+        assert!(matches!(polls[..], [(1.., 0.0)]), "{threads:?} {polls:?}");
+    }
+}
+
+#[test]
+fn a_time_that_cannot_be_is_not_believed() {
+    let delay = noted_delay(Threads::One, 1 << 35);
+    assert!(delay.min_s >= 1e-6 && delay.max_s < 10e-6, "{delay:?}");
+    let polls = delay.detail.expect("kept").polls;
+    assert!(polls.iter().map(|poll| poll.1).sum::<f64>() > 0.09, "{polls:?}");
+}
 
 #[test]
 fn an_injected_delay_is_the_delay() {

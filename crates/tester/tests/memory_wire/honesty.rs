@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use brimful_netdev::{
-    Faults, InterfaceCounters, MAX_BURST, MemoryPort, Port, ReceiveStatistics, Receiver, SendStatistics, Sender,
+    Faults, InterfaceCounters, MAX_BURST, MemoryPort, Port, ReceiveStatistics, Receiver, SendStatistics, Sender, Take,
     memory_wire,
 };
 use brimful_tester::{Clock, Outcome, Tester, Threads, TrialPlan, TrialReport};
@@ -106,7 +106,7 @@ struct Receiving {
 }
 
 impl Receiver for Receiving {
-    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
+    fn receive_burst(&mut self, limit: usize, take: Take<'_>) -> io::Result<usize> {
         if (self.away[0]..self.away[1]).contains(&(self.time)()) {
             return Ok(0);
         }

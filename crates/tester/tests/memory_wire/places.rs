@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use brimful_netdev::{
     FaultPlan, Faults, FaultyPort, InjectedFaults, InterfaceCounters, Port, ReceiveStatistics, Receiver,
-    SendStatistics, Sender, memory_wire,
+    SendStatistics, Sender, Take, memory_wire,
 };
 use brimful_tester::{LostBy, Outcome, Tester, Threads, TrialReport};
 use proptest::prelude::*;
@@ -84,7 +84,7 @@ impl<S: Sender> Sender for Counting<S> {
 }
 
 impl<R: Receiver> Receiver for Counting<R> {
-    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
+    fn receive_burst(&mut self, limit: usize, take: Take<'_>) -> io::Result<usize> {
         let received = self.inner.receive_burst(limit, take)?;
         self.counters.received.fetch_add(received as u64, Ordering::Relaxed);
         Ok(received)

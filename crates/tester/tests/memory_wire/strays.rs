@@ -3,7 +3,7 @@
 use std::io;
 
 use brimful_frame::{Stamp, TestFrame, VlanTag};
-use brimful_netdev::{MemoryPort, MemoryReceiver, MemorySender, Port, ReceiveStatistics, Receiver, memory_wire};
+use brimful_netdev::{MemoryPort, MemoryReceiver, MemorySender, Port, ReceiveStatistics, Receiver, Take, memory_wire};
 use brimful_tester::{FlowLoss, Profile, Tester, Threads, TrialReport};
 
 use crate::bed::{MODES, RUNNING, clock_step, counted, plan, profile, profile_in, timing};
@@ -16,14 +16,14 @@ struct Retagging {
 }
 
 impl Receiver for Retagging {
-    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
-        self.inner.receive_burst(limit, &mut |frame| {
+    fn receive_burst(&mut self, limit: usize, take: Take<'_>) -> io::Result<usize> {
+        self.inner.receive_burst(limit, &mut |frame, arrived| {
             let mut frame = frame.to_vec();
             if TestFrame::parse(&frame).is_ok_and(|frame| frame.stamp.stream < 2 && frame.stamp.sequence % 10 == 3) {
                 self.retagged += 1;
                 frame[15] ^= 1;
             }
-            take(&frame);
+            take(&frame, arrived);
         })
     }
 
@@ -36,11 +36,11 @@ impl Receiver for Retagging {
 struct WithoutAFlow(MemoryReceiver);
 
 impl Receiver for WithoutAFlow {
-    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
-        self.0.receive_burst(limit, &mut |frame| {
+    fn receive_burst(&mut self, limit: usize, take: Take<'_>) -> io::Result<usize> {
+        self.0.receive_burst(limit, &mut |frame, arrived| {
             let is_gone = |stamp: Stamp| stamp.stream < 2 && stamp.sequence / 12 % 10 == 3;
             if !TestFrame::parse(frame).is_ok_and(|frame| is_gone(frame.stamp)) {
-                take(frame);
+                take(frame, arrived);
             }
         })
     }
@@ -91,8 +91,8 @@ struct Babbling {
 }
 
 impl Receiver for Babbling {
-    fn receive_burst(&mut self, limit: usize, take: &mut dyn FnMut(&[u8])) -> io::Result<usize> {
-        take(&self.frame);
+    fn receive_burst(&mut self, limit: usize, take: Take<'_>) -> io::Result<usize> {
+        take(&self.frame, None);
         Ok(1 + self.inner.receive_burst(limit - 1, take)?)
     }
 

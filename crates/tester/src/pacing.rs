@@ -134,12 +134,11 @@ impl PacingRecord {
         }
     }
 
-    /// The sender is there to send what is due, `next` being the first frame not sent. Call it before [`Self::sent`].
-    pub fn turn(&mut self, now: Nanoseconds, next: u64) {
-        if next < self.schedule.count() {
-            let waiting_since = self.last_turn.max(self.schedule.due(next));
-            self.longest_stall = self.longest_stall.max(now.saturating_sub(waiting_since));
-        }
+    /// The sender is there to send what is due; the first frame not sent is due at `next_due`. Call it before
+    /// [`Self::sent`].
+    pub fn turn(&mut self, now: Nanoseconds, next_due: Nanoseconds) {
+        let waiting_since = self.last_turn.max(next_due);
+        self.longest_stall = self.longest_stall.max(now.saturating_sub(waiting_since));
         self.last_turn = now;
         self.close_windows(now);
     }
@@ -263,7 +262,7 @@ mod tests {
         let mut pacing = PacingRecord::new(schedule.clone());
         let mut next = 0;
         for now in turns.map(|time| START + Nanoseconds(time)) {
-            pacing.turn(now, next);
+            pacing.turn(now, schedule.due_after(next));
             let due = schedule.due_by(now);
             if due > next {
                 pacing.sent(now, next, due - next);

@@ -13,6 +13,9 @@ const CATCH_UP_SPEED: f64 = 1.1;
 /// Of a frame: far above what floating point loses, far below what matters.
 const ROUNDING: f64 = 1e-3;
 
+/// Later than any clock goes.
+const NEVER: Nanoseconds = Nanoseconds(u64::MAX);
+
 /// How the frames of a load are spread over time; the mean is the load in any case.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoadShape {
@@ -116,6 +119,11 @@ impl Schedule {
             LoadShape::Timeline(places) => place_of(places, index) * self.period,
         };
         Nanoseconds(self.start + elapsed as u64)
+    }
+
+    /// When the first frame after so many is due; never, after the last.
+    pub fn due_after(&self, sent: u64) -> Nanoseconds {
+        if sent < self.count { self.due(sent) } else { NEVER }
     }
 
     /// How many frames are due at a time or before.

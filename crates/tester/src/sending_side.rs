@@ -154,7 +154,7 @@ impl<'t, S: Sender> SendingSide<'t, S> {
 
     /// Whether the next frame is far enough away to give the processor away.
     pub(crate) fn may_rest(&self, now: Nanoseconds) -> bool {
-        let is_far = |lane: &SendingLane| lane.has_sent_all() || lane.next_due() > now + SPIN;
+        let is_far = |lane: &SendingLane| lane.next_due() > now + SPIN;
         self.ramp_up.is_none() && self.lanes.iter().all(is_far)
     }
 

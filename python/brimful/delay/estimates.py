@@ -127,13 +127,13 @@ class Systematic(msgspec.Struct, frozen=True):
 def systematic(device: Sequence[Observed], wire: Sequence[Observed], delay_s: float) -> Systematic:
     """Give how far the tester may misstate a delay because it is not always there to take frames.
 
-    Unless the kernel notes when it does, in which case the times between two looks are told to be zero, a frame that has
-    arrived waits until the tester looks at its port. In the difference of two paths such waits cancel
-    only where they are the same on both, and they need not be. A frame that a device still has when the tester goes
-    away for a time g waits for it, one that has passed a wire does not: that adds up to min(g, delay) x g -
-    min(g, delay)^2 / 2 a unit of time to the mean. The other way round, a frame waits on the wire while the tester
-    sends the rest of a burst, and not if the device holds it for longer than that: of each wait over the wire, up to
-    the delay may be missing. The larger of both counts, and the usual time between two looks on top.
+    A frame that has arrived waits until the tester looks at its port, unless the kernel notes its arrival: then the
+    times between two looks are told to be zero. In the difference of two paths such waits cancel only where they are
+    the same on both, and they need not be. A frame that a device still has when the tester goes away for a time g waits
+    for it, one that has passed a wire does not: that adds up to min(g, delay) x g - min(g, delay)^2 / 2 a unit of time
+    to the mean. The other way round, a frame waits on the wire while the tester sends the rest of a burst, and not if
+    the device holds it for longer than that: of each wait over the wire, up to the delay may be missing. The larger of
+    both counts, and the usual time between two looks on top.
 
     Parameters
     ----------

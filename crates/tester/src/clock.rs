@@ -20,7 +20,7 @@ pub trait Clock: Sync {
         None
     }
 
-    /// Gives the processor away for about this long.
+    /// Gives the processor away for about this long, or until the thread is unparked.
     fn sleep(&self, span: Nanoseconds);
 
     /// Cycles of the processor's time-stamp counter in a second, as measured so far; nothing where none is read.
@@ -56,7 +56,7 @@ impl Clock for MonotonicClock {
     }
 
     fn sleep(&self, span: Nanoseconds) {
-        std::thread::sleep(Duration::from_nanos(span.0));
+        std::thread::park_timeout(Duration::from_nanos(span.0));
     }
 
     fn cycles_per_second(&self) -> Option<f64> {

@@ -5,7 +5,7 @@ use std::hint;
 use std::io;
 use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::thread::{self, Thread};
 
 use brimful_netdev::{Receiver, Sender};
 use brimful_trial::Nanoseconds;
@@ -29,6 +29,9 @@ const ON_THE_WAY: Nanoseconds = Nanoseconds(20_000_000);
 /// Pauses of the processor, a microsecond at most, after a look of the receiving thread at empty rings where it may not
 /// sleep: each look takes cache lines away from the thread that sends, and from what shares a core with it.
 const IDLE_PAUSES: u32 = 16;
+/// After sending, the time in which the counters of the interfaces are not read: that takes some tenths of a millisecond,
+/// and who holds frames back for less, a fault injector, would hold them for longer.
+const FRAMES_ONLY: Nanoseconds = Nanoseconds(2_000_000);
 /// What a clock that cannot be right is taken to read: all waiting is over then.
 const END_OF_TIME: Nanoseconds = Nanoseconds(u64::MAX / 2);
 /// How long a driver may take to give back frames after the end of sending.
@@ -131,9 +134,10 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
             ..
         } = self;
         let (exchange, clock, mut watch) = (*exchange, *clock, *watch);
+        let receiver = thread::current();
         thread::scope(|scope| {
             let sending_thread = scope.spawn(move || {
-                let _told = TellsTheEnd(exchange);
+                let _told = TellsTheEnd(exchange, receiver);
                 processor.map_or(Ok(()), stay_on)?;
                 sending.begin(plan, clock.now())?;
                 while !exchange.is_called_off() {
@@ -169,17 +173,23 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
         while left_behind != [0; 2] && self.now() < deadline {
             left_behind = self.sending.flush()?;
         }
-        self.sending.settle_refused()?;
         Ok(left_behind)
     }
 
     /// Waits until everything has arrived or the contract is over.
     pub(crate) fn await_stragglers(&mut self, deadline: Nanoseconds) -> io::Result<Option<End>> {
+        let frames_only_until = self.now() + FRAMES_ONLY;
+        let mut is_settled = false;
         while self.missing().next().is_some() {
             if self.is_stopped() {
                 return Ok(Some(End::Interrupted));
             }
             let now = self.now();
+            if now >= frames_only_until && !is_settled {
+                self.sending.settle_refused()?;
+                is_settled = true;
+                continue;
+            }
             if now >= deadline {
                 // What has arrived by the deadline counts, however late it is fetched.
                 self.receiving.receive_backlog(self.clock, Arriving::Straggling)?;
@@ -187,6 +197,9 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
             }
             let may_rest = !self.expects_frames(now);
             self.attend(Arriving::Straggling, may_rest)?;
+        }
+        if !is_settled {
+            self.sending.settle_refused()?;
         }
         Ok(None)
     }
@@ -237,12 +250,13 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
     }
 }
 
-/// Tells the receiving side that its thread sends no more, however it ended.
-struct TellsTheEnd<'t>(&'t Exchange);
+/// Tells the receiving side, on another thread, that its own sends no more, however it ended.
+struct TellsTheEnd<'t>(&'t Exchange, Thread);
 
 impl Drop for TellsTheEnd<'_> {
     fn drop(&mut self) {
         self.0.end_sending();
+        self.1.unpark();
     }
 }
 

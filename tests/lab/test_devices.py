@@ -164,7 +164,7 @@ def test_open_vswitch_says_at_once_that_it_cannot_make_a_tap_interface(state_dir
 
 
 def test_a_program_that_ends_at_once_is_quoted(own_interfaces):
-    with open_lab("bridge", rules=0) as lab:
+    with open_lab("bridge", work=0) as lab:
         started = programs.Programs(lab._keepers[1].namespace, lab._keepers)
         words = ["sh", "-c", "echo one; echo dud: two >&2; echo dud: three; exit 3"]
         dud = started.start("dud", words, programs.Ending.INPUT)

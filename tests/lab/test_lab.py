@@ -68,7 +68,7 @@ for number in range(int(sys.argv[1])):
 """
 
 
-@pytest.mark.parametrize("device", ["bridge,rules=2000", "xdp,work=20000"])
+@pytest.mark.parametrize("device", ["bridge,work=10000", "xdp,work=20000"])
 def test_an_overloaded_device_drops_and_every_frame_is_accounted_for(own_interfaces, device):
     with open_if_installed(device) as lab:
         if lab.input is not Input.QUEUE:
@@ -205,17 +205,17 @@ def test_tester_arguments(own_interfaces):
     [
         ({"device": "hub"}, "there is no device 'hub': use one of bridge, router, xdp, ovs, testpmd, wire"),
         ({"device": Device.ROUTER, "ip": 5}, "ip is 5: use 4 or 6"),
-        ({"device": "bridge", "rules": 2001}, "rules is 2001: use 0 to 2000"),
-        ({"device": "bridge,rules=-1"}, "rules is -1: use 0 to 2000"),
+        ({"device": "bridge", "work": 100001}, "work is 100001: use 0 to 100000"),
+        ({"device": "bridge,work=-1"}, "work is -1: use 0 to 100000"),
         ({"device": "xdp,work=100001"}, "work is 100001: use 0 to 100000"),
         ({"device": "testpmd,mode=macswap"}, "mode is macswap: use one of io, mac"),
         ({"device": "ovs,ports=dpdk"}, "ports is dpdk: use one of system, afxdp"),
-        ({"device": "router,rule=3"}, "device router has no option 'rule': use rules"),
-        ({"device": "wire,rules=3"}, "device wire has no option 'rules': it has none"),
-        ({"device": "bridge,rules"}, "device bridge: 'rules' is not key=value, or its key is there twice"),
+        ({"device": "router,rules=3"}, "device router has no option 'rules': use work"),
+        ({"device": "wire,work=3"}, "device wire has no option 'work': it has none"),
+        ({"device": "bridge,work"}, "device bridge: 'work' is not key=value, or its key is there twice"),
         (
-            {"device": "bridge,rules=3", "rules": 4},
-            "device bridge: 'rules=3' is not key=value, or its key is there twice",
+            {"device": "bridge,work=3", "work": 4},
+            "device bridge: 'work=3' is not key=value, or its key is there twice",
         ),
     ],
 )

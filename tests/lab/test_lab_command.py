@@ -16,11 +16,11 @@ def run(*arguments: str) -> Result:
 
 
 def test_up_list_and_clean(own_interfaces):
-    up = json.loads(run("up", "bridge,rules=10", "--json").stdout)
+    up = json.loads(run("up", "bridge,work=2010", "--json").stdout)
     try:
         (listed,) = (json.loads(line) for line in run("list", "--json").stdout.splitlines())
         assert (listed["id"], listed["owner"], listed["state"]) == (up["id"], None, "alive")
-        assert up["input"] == "inline" or up["rules"] == 10
+        assert up["input"] == "inline" or up["work"] == 2010
         ports = subprocess.run([*up["command"], "ip", "-brief", "link"], capture_output=True, text=True, check=True)
         assert {"ta", "tb"} <= {line.split("@")[0] for line in ports.stdout.splitlines()}
         assert run("clean").stdout == "Cleaned 0\n"

@@ -12,7 +12,7 @@ PLACES = ("tester_send", "link_in", "device", "link_out", "tester_receive")
 
 def account(*arguments, prepare=None):
     """Perform a trial through a bridge: the loss of the way from ta to tb, what was warned of, why it is invalid."""
-    measurer = LabMeasurer("bridge", ["--max-stall=1s", *arguments], ip=4, rules=0, timeout_s=20)
+    measurer = LabMeasurer("bridge", ["--max-stall=1s", *arguments], ip=4, work=0, timeout_s=20)
     try:
         if prepare is not None:
             prepare(measurer._lab)

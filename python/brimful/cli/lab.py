@@ -34,8 +34,8 @@ def lab() -> None:
 
     A lab is made of network namespaces without names. It touches no interface of this machine.
 
-    DEVICE is bridge, router, xdp, ovs, testpmd or wire. Options: rules=N of bridge and router, and work=N of xdp, make
-    the device slower; ports=system or afxdp of ovs; mode=io or mac of testpmd.
+    DEVICE is bridge, router, xdp, ovs, testpmd or wire. Options: work=N of bridge, router and xdp makes the
+    device slower; ports=system or afxdp of ovs; mode=io or mac of testpmd.
     """
 
 

@@ -149,7 +149,7 @@ class Lab:
             "ip": self._ip,
             "input": self._settings.input.value,
             "input_queue_frames": self._settings.queue_frames,
-            "rules": self._settings.rules,
+            "work": self._settings.work,
             **self._settings.details,
             "privilege": "user namespace" if self.tester.in_user_namespace else "root",
             "tester_ports": list(devices.TESTER_PORTS),
@@ -220,14 +220,13 @@ def open_lab(device: str, *, ip: int = 4, **options: int | str) -> Lab:
     ----------
     device
         `bridge`, `router`, `xdp`, `ovs`, `testpmd`, or `wire`: the tester's ports joined to each other. Options may
-        follow, as in `bridge,rules=200`.
+        follow, as in `bridge,work=2000`.
     ip
         4 or 6: what the router routes and the tester sends.
     **options
-        The options of the device, if not in its text. `rules` of `bridge` and `router`: the length of the list of rules
-        that every frame is matched against. `work` of `xdp`: the multiplications that every frame costs. Both make the
-        device slower; it has to be slower than the tester for its loss to be found. `ports` of `ovs`: `system` or
-        `afxdp`. `mode` of `testpmd`: `io` or `mac`.
+        The options of the device, if not in its text. `work` of `bridge`, `router` and `xdp`: the multiplications that
+        every frame costs. They make the device slower; it has to be slower than the tester for its loss to be found.
+        `ports` of `ovs`: `system` or `afxdp`. `mode` of `testpmd`: `io` or `mac`.
 
     Returns
     -------

@@ -18,13 +18,12 @@ if TYPE_CHECKING:
 Options = dict[str, int | str]
 """Name to value, one for each option that the device has."""
 
-# The kernel numbers at most 2047 rules of one list by itself (`cls_u32.c`).
-_RULES = ("rules", range(2001), devices.DEFAULT_RULES)
+# The most that brimful-forwarder takes.
+_WORK = range(100_001)
 _OPTIONS: dict[Device, tuple[tuple[str, range | tuple[str, ...], int | str], ...]] = {
-    Device.BRIDGE: (_RULES,),
-    Device.ROUTER: (_RULES,),
-    # The most that brimful-forwarder takes.
-    Device.XDP: (("work", range(100_001), 0),),
+    Device.BRIDGE: (("work", _WORK, devices.DEFAULT_WORK),),
+    Device.ROUTER: (("work", _WORK, devices.DEFAULT_WORK),),
+    Device.XDP: (("work", _WORK, 0),),
     Device.OVS: (("ports", ("system", "afxdp"), "system"),),
     Device.TESTPMD: (("mode", ("io", "mac"), "io"),),
 }

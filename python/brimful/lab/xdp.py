@@ -35,7 +35,7 @@ def build_forwarder(tester: Namespace, programs: Programs, *, work: int) -> Sett
     """
     forwarder = find_forwarder()
     device = programs.namespace
-    settings = devices.build_ports(tester, device, rules=0)
+    settings = devices.build_ports(tester, device, work=0)
     arguments = ["--work", str(work), *settings.ports]
     if all(port in devices.CABLES.values() for port in settings.ports):
         # Without an input stage the other ends are the tester's, and how those receive is the tester's business.
@@ -44,4 +44,4 @@ def build_forwarder(tester: Namespace, programs: Programs, *, work: int) -> Sett
         links.switch_on(device, Offload.RECEIVE_COALESCING, devices.QUEUES)
     program = programs.start(_FORWARDER, [forwarder, *arguments], Ending.INPUT)
     attachment = "native" if "XDP native" in program.wait_for("joined ") else "generic"
-    return replace(settings, details={"attachment": attachment, "work": work})
+    return replace(settings, work=work, details={"attachment": attachment})

@@ -21,7 +21,7 @@ PLACES = ("tester_send", "link_in", "device", "link_out", "tester_receive")
 
 @contextlib.contextmanager
 def lab_tester(device, *arguments):
-    measurer = LabMeasurer(device, ["--max-stall=1s", *arguments], ip=4, rules=0, timeout_s=30)
+    measurer = LabMeasurer(device, ["--max-stall=1s", *arguments], ip=4, work=0, timeout_s=30)
     with contextlib.closing(measurer):
         yield measurer
 

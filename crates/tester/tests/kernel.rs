@@ -451,7 +451,8 @@ fn faults_are_injected_and_recorded() {
     let reason = format!("{lost} frames were lost in the tester before ta sent them");
     assert_eq!(reply["invalid"], reason, "{reply}");
     assert_eq!(there["delay"]["frames"], 2000 - lost, "{reply}");
-    assert!(there["delay"]["min_s"].as_f64() >= Some(0.001), "{reply}");
+    // The injector lets frames go 0.2 us before their time.
+    assert!(there["delay"]["min_s"].as_f64() >= Some(0.001 - 0.2e-6), "{reply}");
     assert_eq!(reply["directions"][1]["lost"], 0, "{reply}");
 }
 

@@ -184,9 +184,9 @@ impl<S: Sender> Sender for FaultySender<S> {
         }
         let count = count.min(MAX_BURST);
         for index in 0..count {
+            let len = fill(index, &mut self.buffer).min(self.buffer.len());
             // A burst takes time to fill: the delay of its last frame does not begin with its first.
             let now = (self.now)();
-            let len = fill(index, &mut self.buffer).min(self.buffer.len());
             let frame = &self.buffer[..len];
             if (self.victims)(frame) {
                 self.injector.pass(frame, now);

@@ -120,6 +120,7 @@ def test_trials_without_histograms_have_no_percentiles():
         {"batches": [[-1, 1.0]]},
         {"batches": 3},
         {"polls": [[1, -1e999]]},
+        {"polls": [[1, -1e-6]]},
         {"histogram": plain([1000])},
         {"histogram": HdrHistogram(1, 1000, 3).encode().decode()},
     ],

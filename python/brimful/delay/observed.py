@@ -131,8 +131,9 @@ def _one(said: _Said, sent: int, lost: int, *, where: str) -> Observed:
     times = [said.min_s, said.mean_s, said.max_s, *(mean for _, mean in said.batches if mean is not None)]
     times += [total_s for _, total_s in said.polls]
     times += [time for time in (said.jitter_s, said.p50_s, said.p90_s, said.p99_s, said.p999_s) if time is not None]
-    if said.frames < 1 or any(count < 0 for count, _ in [*said.batches, *said.polls]):
-        message = "a count is below what it can be"
+    counts = [count for count, _ in [*said.batches, *said.polls]]
+    if said.frames < 1 or min([*counts, *(total_s for _, total_s in said.polls)], default=0) < 0:
+        message = "a count or a sum is below what it can be"
         raise ValueError(message)
     rounded = _ROUNDING * abs(said.mean_s)
     is_between = said.min_s - rounded <= said.mean_s <= said.max_s + rounded

@@ -299,6 +299,12 @@ def test_a_user_without_root_gets_the_same_lab(own_interfaces, device, hops):
     assert result["description"]["privilege"] == "user namespace"
 
 
+def test_a_device_works_as_hard_without_root(own_interfaces):
+    found = lab_of_nobody("bridge")["description"]["work"]
+    with open_lab("bridge") as lab:
+        assert found == lab.describe()["work"]
+
+
 def test_a_user_without_root_is_told_that_xdp_needs_it(own_interfaces):
     assert lab_of_nobody("xdp")["error"] == (
         "brimful-forwarder has ended; it said: no permission to attach an XDP program to `pa`: "

@@ -12,8 +12,7 @@ use crate::{TrialLog, Verdict};
 
 /// A bound may move by a single width so often in a row on one side, and so often altogether.
 const PATIENCE: (f64, f64) = (2.0, 8.0);
-/// The same for goals that one high-loss trial ends: on a system with stray losses a lower bound is a lottery, and
-/// the next ticket is as good one width further down as anywhere.
+/// The same for goals that one high-loss trial ends.
 const PATIENCE_STRICT: (f64, f64) = (4.0, 12.0);
 const MOST_DOUBLINGS: f64 = 40.0;
 /// The share of a move that counts at least.
@@ -23,10 +22,16 @@ const IDLE_LOADS: f64 = 3.0;
 /// Trials at one load, as a multiple of what forces a verdict, before a goal is given up.
 const EXCESS: f64 = 4.0;
 /// So many attempts that ended after about as many clean trials, within this factor, were ended by time: the capacity
-/// falls. Chance ends them anywhere, and the shortest tell nothing.
+/// falls. Chance ends them anywhere.
 const STEADY_ATTEMPTS: usize = 4;
 const STEADY_WITHIN: f64 = 1.5;
-const STEADY_LEAST: f64 = 4.0;
+/// Shorter attempts tell nothing of what ended them.
+const TELLING_ATTEMPT: f64 = 4.0;
+/// On a system with stray losses a lower bound is a lottery, and the next ticket is as good one width further down as
+/// anywhere: there it is next to an upper bound. So the steps stay single as long as the last so many attempts went
+/// this share of the way in the mean. Where they end earlier, it takes too many tickets.
+const TICKETS: usize = 8;
+const TICKET_SHARE: f64 = 0.2;
 
 /// The history of one goal's bounds.
 #[derive(Clone, Debug, Default)]
@@ -90,25 +95,40 @@ impl Watch {
             let doublings = always.max(in_row - one_side).clamp(0.0, MOST_DOUBLINGS);
             doublings.exp2() as i64
         };
-        (
-            widths(self.lower_in_row),
-            widths(self.upper_in_row).max(self.widths_lost_in_time(target)),
-        )
+        let below = if self.is_lottery(target) {
+            1
+        } else {
+            widths(self.upper_in_row)
+        };
+        (widths(self.lower_in_row), below.max(self.widths_lost_in_time(target)))
+    }
+
+    /// Whether attempts at a lower bound fail by chance, and often enough late.
+    fn is_lottery(&self, target: &Target) -> bool {
+        self.last_attempts(target, TICKETS).is_some_and(|last| {
+            let mean = last.iter().sum::<f64>() / TICKETS as f64;
+            mean >= TELLING_ATTEMPT.max(TICKET_SHARE * target.odds.fresh_low())
+        })
     }
 
     /// How many widths the capacity falls while one load is measured to its verdict.
     fn widths_lost_in_time(&self, target: &Target) -> i64 {
-        let last = self.attempts.len().checked_sub(STEADY_ATTEMPTS);
-        let Some(last) = last.filter(|_| target.is_strict).map(|first| &self.attempts[first..]) else {
+        let Some(last) = self.last_attempts(target, STEADY_ATTEMPTS) else {
             return 1;
         };
         let [shortest, longest] = [f64::min, f64::max].map(|of| last.iter().copied().reduce(of).unwrap_or(0.0));
-        let is_steady = shortest >= STEADY_LEAST && longest <= STEADY_WITHIN * shortest;
+        let is_steady = shortest >= TELLING_ATTEMPT && longest <= STEADY_WITHIN * shortest;
         if is_steady {
             (target.odds.fresh_low() / shortest).ceil() as i64
         } else {
             1
         }
+    }
+
+    /// The latest failed attempts of a goal that one high-loss trial ends; nothing where there are not so many.
+    fn last_attempts(&self, target: &Target, count: usize) -> Option<&[f64]> {
+        let first = self.attempts.len().checked_sub(count)?;
+        target.is_strict.then(|| &self.attempts[first..])
     }
 
     /// The load to stay at until its verdict is known, once nothing has moved for long.
@@ -155,6 +175,26 @@ mod tests {
             watch.distances(&case.target).0
         });
         assert_eq!(distances.collect::<Vec<_>>(), [1, 1, 2, 4, 8]);
+    }
+
+    #[test]
+    fn attempts_that_chance_ends_late_leave_the_steps_single() {
+        let distance = |clean: usize| {
+            let mut case = Case::new(Ratio::ZERO, 1.0);
+            let mut watch = Watch::default();
+            for index in 0..2 * TICKETS {
+                let at = 9e5 - 1e4 * index as f64;
+                // Not so steady that the capacity seems to fall.
+                let clean = clean * (1 + index % 4);
+                case.add(&vec![(at, 0); clean]);
+                case.add(&[(at, 7)]);
+                watch.spend(60.0);
+                watch.follow(&case.log, &case.target);
+            }
+            watch.distances(&case.target).1
+        };
+        assert_eq!(distance(8), 1);
+        assert!(distance(1) > 1);
     }
 
     #[test]

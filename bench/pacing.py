@@ -2,6 +2,7 @@
 
 Each round performs a trial on a wire and runs the bare loop for as long, on the same processor with the same priority,
 so that what else goes on hits both alike; the figures are medians of the rounds, the ratios with lowest and highest.
+A second loop spends as long on each frame as the tester just did: what it is late by, no sender of that cost can avoid.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +55,8 @@ def take_precedence() -> None:
         Path("/proc/self/autogroup").write_text(str(HIGHEST_PRIORITY))
 
 
-def busy_loop(processor: int, load: float, seconds: float) -> dict[str, float]:
-    command = ["taskset", "-c", str(processor), str(BUSY_LOOP), str(load), str(seconds)]
+def busy_loop(processor: int, load: float, seconds: float, spent_ns: int = 0) -> dict[str, float]:
+    command = ["taskset", "-c", str(processor), str(BUSY_LOOP), str(load), str(seconds), str(spent_ns)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, preexec_fn=take_precedence)
     found: dict[str, float] = json.loads(done.stdout)
     return found
@@ -73,35 +75,49 @@ def hogs(processor: int) -> Iterator[None]:
             hog.wait()
 
 
-def pacing_of(tester: CommandMeasurer, load: float, seconds: float) -> tuple[dict[str, Any], bool]:
-    """Perform a trial, and say how its sender kept the schedule and whether the trial counts."""
+@dataclass(frozen=True)
+class Paced:
+    """A trial: how its sender kept the schedule, the nanoseconds it spent on a frame, and whether the trial counts."""
+
+    pacing: dict[str, Any]
+    spent_ns: int
+    counts: bool
+
+
+def paced_trial(tester: CommandMeasurer, load: float, seconds: float) -> Paced:
     try:
-        directions, counts = tester.measure(load, seconds).directions, True
+        output = tester.measure(load, seconds)
+        directions, costs, counts = output.directions, output.extra["cost"], True
     except InvalidTrialError as error:
-        directions, counts = error.reply["directions"], False
-    pacing: dict[str, Any] = directions[0]["pacing"]
-    return pacing, counts
+        directions, costs, counts = error.reply["directions"], error.reply["cost"], False
+    sender = costs[0]
+    spent_ns = round(sender["busy_s"] / max(sender["sent"], 1) * 1e9)
+    return Paced(directions[0]["pacing"], spent_ns, counts)
 
 
 def compare(lab: Lab, rounds: int, seconds: float) -> None:
     print(
         f"{'load':>8} {'rate error':>11} {'p99 lateness':>13} {'bare loop':>10}   ratio (lowest to highest)   invalid"
+        "   loop as busy"
     )
     for load in LOADS:
-        errors, own, bare, ratios, invalid = [], [], [], [], 0
+        trials, bare, busy = [], [], []
         with contextlib.closing(open_tester(lab)) as tester:
             for _ in range(rounds):
-                pacing, counts = pacing_of(tester, load, seconds)
-                loop = busy_loop(processors(lab)[0], load, seconds)
-                invalid += not counts
-                errors.append(abs(pacing["rate_error"]))
-                own.append(pacing["lateness_p99_s"])
-                bare.append(loop["lateness_p99_s"])
-                ratios.append(own[-1] / bare[-1])
+                trials.append(paced_trial(tester, load, seconds))
+                processor = processors(lab)[0]
+                bare.append(busy_loop(processor, load, seconds)["lateness_p99_s"])
+                busy.append(busy_loop(processor, load, seconds, trials[-1].spent_ns)["lateness_p99_s"])
+        own = [trial.pacing["lateness_p99_s"] for trial in trials]
+        error = statistics.median(abs(trial.pacing["rate_error"]) for trial in trials)
+        ratios = [late / loop for late, loop in zip(own, bare, strict=True)]
+        spent_ns = statistics.median(trial.spent_ns for trial in trials)
+        invalid = sum(not trial.counts for trial in trials)
         print(
-            f"{load:8.0f} {statistics.median(errors):11.5%} {statistics.median(own) * 1e6:10.2f} us"
+            f"{load:8.0f} {error:11.5%} {statistics.median(own) * 1e6:10.2f} us"
             f" {statistics.median(bare) * 1e6:7.2f} us   {statistics.median(ratios):5.2f}"
             f" ({min(ratios):.2f} to {max(ratios):.2f})        {invalid:5} of {rounds}"
+            f" {statistics.median(busy) * 1e6:9.2f} us at {spent_ns:.0f} ns"
         )
     print(f"bars: rate error {RATE_ERROR_BAR:.3%}, ratio {LATENESS_BAR}")
 
@@ -109,7 +125,7 @@ def compare(lab: Lab, rounds: int, seconds: float) -> None:
 def crowd_out(lab: Lab) -> None:
     """Take the tester's processor from it: all trials must be invalid, none lossy."""
     with contextlib.closing(open_tester(lab, "--priority=normal")) as tester, hogs(processors(lab)[0]):
-        counts = [pacing_of(tester, LOADS[1], 0.5)[1] for _ in range(HOG_TRIALS)]
+        counts = [paced_trial(tester, LOADS[1], 0.5).counts for _ in range(HOG_TRIALS)]
     print(
         f"beside {HOGS} busy programs on the tester's processor: {counts.count(False)} of {HOG_TRIALS} trials invalid"
     )

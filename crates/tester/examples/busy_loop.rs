@@ -1,7 +1,7 @@
 //! Waits for each frame of a schedule as the tester does, sends nothing, and prints how late it was: what the machine
-//! alone costs.
+//! alone costs. With a third argument it spends so many nanoseconds on each frame: what any sender of that cost could do.
 //!
-//! usage: `busy_loop LOAD SECONDS`
+//! usage: `busy_loop LOAD SECONDS [NANOSECONDS]`
 
 use brimful_tester::{Clock, LoadShape, MonotonicClock, Schedule};
 use brimful_trial::{Load, Nanoseconds};
@@ -12,8 +12,10 @@ const LEAD: Nanoseconds = Nanoseconds(2_000_000);
 #[expect(clippy::print_stdout, reason = "what it is for")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [load, seconds] = arguments.as_slice() else {
-        return Err("usage: busy_loop LOAD SECONDS".into());
+    let (load, seconds, spent) = match arguments.as_slice() {
+        [load, seconds] => (load, seconds, 0),
+        [load, seconds, spent] => (load, seconds, spent.parse()?),
+        _ => return Err("usage: busy_loop LOAD SECONDS [NANOSECONDS]".into()),
     };
     let (load, duration) = (Load::new(load.parse()?)?, Nanoseconds::from_seconds(seconds.parse()?)?);
     let clock = MonotonicClock::start();
@@ -28,6 +30,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for index in next..due {
             lateness[index as usize] = now.0 - schedule.due(index).0;
         }
+        let busy_until = now + Nanoseconds((due - next) * spent);
+        while clock.now() < busy_until {}
         next = due;
     }
     lateness.sort_unstable();

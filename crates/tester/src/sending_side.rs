@@ -39,7 +39,9 @@ pub(crate) struct SendingSide<'t, S> {
     ramp_up: Option<RampUp>,
     /// From when on what is not sent remains unsent.
     deadline: Nanoseconds,
-    next_check: Nanoseconds,
+    /// How often it asks whether the links are up, and when next.
+    link_check: Nanoseconds,
+    next_link_check: Nanoseconds,
     /// Frames that the queue of the receiver attached to each port had refused when the trial proper began.
     refused_before: [u64; 2],
     /// Frames sent on each port in answer to questions since then.
@@ -55,6 +57,8 @@ pub(crate) struct SendingPlan<'t> {
     pub(crate) ramp_up: Nanoseconds,
     /// How the frames of the trial are spread over time.
     pub(crate) shape: &'t LoadShape,
+    /// How often to ask whether the links are up.
+    pub(crate) link_check: Nanoseconds,
 }
 
 impl<'t, S: Sender> SendingSide<'t, S> {
@@ -75,7 +79,8 @@ impl<'t, S: Sender> SendingSide<'t, S> {
             work: Work::default(),
             ramp_up: None,
             deadline: Nanoseconds::ZERO,
-            next_check: Nanoseconds::ZERO,
+            link_check: Nanoseconds::ZERO,
+            next_link_check: Nanoseconds::ZERO,
             refused_before: [0; 2],
             answers: [0; 2],
         }
@@ -104,11 +109,13 @@ impl<'t, S: Sender> SendingSide<'t, S> {
             trial,
             ramp_up,
             shape,
+            link_check,
         } = *plan;
         let start = now + LEAD;
         if ramp_up > Nanoseconds::ZERO {
             self.ramp_up = Some(RampUp::new(start, ramp_up, trial.load));
         }
+        self.link_check = link_check;
         let overtime = Nanoseconds((trial.duration.0 / OVERTIME_SHARE).min(WINDOW.0));
         let schedule = Schedule::new(start + ramp_up, trial.load, trial.duration, shape);
         self.lanes = Lane::sending(pairs, &schedule);
@@ -118,8 +125,8 @@ impl<'t, S: Sender> SendingSide<'t, S> {
 
     /// Sends what is due by `now`.
     pub(crate) fn turn(&mut self, clock: &impl Clock, now: Nanoseconds) -> io::Result<Turn> {
-        if now >= self.next_check {
-            self.next_check = now + WINDOW;
+        if now >= self.next_link_check {
+            self.next_link_check = now + self.link_check;
             if let Some(port) = port_without_link(self.senders)? {
                 return Ok(Turn::Over(End::LinkDown(port)));
             }

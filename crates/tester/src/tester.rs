@@ -22,6 +22,10 @@ use crate::{Clock, LoadShape, Outcome, PacingBounds, Profile, Schedule, Stream, 
 /// themselves do so every second or two.
 const COUNTER_WAIT: Nanoseconds = Nanoseconds(2_500_000_000);
 
+/// How often a sender asks whether its links are up, which takes as long as to send a frame or two. Where interfaces count
+/// each time that a link went down, none is overlooked; elsewhere it asks once a window.
+const LINK_CHECK: Nanoseconds = Nanoseconds(100_000_000);
+
 /// The times that make up the contract of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Timing {
@@ -142,6 +146,11 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             trial: plan,
             ramp_up: self.ramp_up,
             shape: &shape,
+            link_check: if before.iter().all(|counted| counted.interface.is_some()) {
+                LINK_CHECK
+            } else {
+                WINDOW
+            },
         };
         let exchange = Exchange::default();
         let mut trial = self.trial(&exchange, plan);

@@ -2,7 +2,8 @@
 
 Each round performs a trial on a wire and runs the bare loop for as long, on the same processor with the same priority,
 so that what else goes on hits both alike; the figures are medians of the rounds, the ratios with lowest and highest.
-A second loop spends as long on each frame as the tester just did: what it is late by, no sender of that cost can avoid.
+A second loop spends as long on each frame as the tester just did in the mean, interruptions included: it shows how much
+of the lateness comes from that cost alone.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 //! What keeps a search short where the model of the curve is wrong.
 //!
 //! The model may promise a verdict a little further down again and again, or hop between loads without finishing any.
-//! So every goal is watched: bounds that creep make the steps to the next load double, many moved bounds end in plain
-//! bisection, time without a moved bound ends in measuring one load to its verdict, and attempts that time ends make the
-//! next one start lower.
+//! So every goal is watched: bounds that creep make the steps to the next load double, unless chance ends the attempts
+//! there, many moved bounds end in plain bisection, time without a moved bound ends in measuring one load to its verdict,
+//! and attempts that time ends make the next one start lower.
 
 use brimful_trial::Load;
 
@@ -27,11 +27,11 @@ const STEADY_ATTEMPTS: usize = 4;
 const STEADY_WITHIN: f64 = 1.5;
 /// Shorter attempts tell nothing of what ended them.
 const TELLING_ATTEMPT: f64 = 4.0;
-/// On a system with stray losses a lower bound is a lottery, and the next ticket is as good one width further down as
-/// anywhere: there it is next to an upper bound. So the steps stay single as long as the last so many attempts went
-/// this share of the way in the mean. Where they end earlier, it takes too many tickets.
-const TICKETS: usize = 8;
-const TICKET_SHARE: f64 = 0.2;
+/// On a system with stray losses chance ends attempts, and the next one is as good one width further down as anywhere:
+/// there it is next to an upper bound. So the steps stay single as long as the last so many attempts went this share of
+/// the way in the mean. Where they end earlier, it takes too many of them.
+const CHANCE_ATTEMPTS: usize = 8;
+const CHANCE_SHARE: f64 = 0.2;
 
 /// The history of one goal's bounds.
 #[derive(Clone, Debug, Default)]
@@ -95,7 +95,7 @@ impl Watch {
             let doublings = always.max(in_row - one_side).clamp(0.0, MOST_DOUBLINGS);
             doublings.exp2() as i64
         };
-        let below = if self.is_lottery(target) {
+        let below = if self.chance_ends_attempts(target) {
             1
         } else {
             widths(self.upper_in_row)
@@ -103,11 +103,11 @@ impl Watch {
         (widths(self.lower_in_row), below.max(self.widths_lost_in_time(target)))
     }
 
-    /// Whether attempts at a lower bound fail by chance, and often enough late.
-    fn is_lottery(&self, target: &Target) -> bool {
-        self.last_attempts(target, TICKETS).is_some_and(|last| {
-            let mean = last.iter().sum::<f64>() / TICKETS as f64;
-            mean >= TELLING_ATTEMPT.max(TICKET_SHARE * target.odds.fresh_low())
+    /// Whether chance ends attempts at a lower bound, and so late that one of the next will not end.
+    fn chance_ends_attempts(&self, target: &Target) -> bool {
+        self.last_attempts(target, CHANCE_ATTEMPTS).is_some_and(|last| {
+            let mean = last.iter().sum::<f64>() / CHANCE_ATTEMPTS as f64;
+            mean >= TELLING_ATTEMPT.max(CHANCE_SHARE * target.odds.fresh_low())
         })
     }
 
@@ -179,10 +179,10 @@ mod tests {
 
     #[test]
     fn attempts_that_chance_ends_late_leave_the_steps_single() {
-        let distance = |clean: usize| {
-            let mut case = Case::new(Ratio::ZERO, 1.0);
+        let distance = |final_trial_s: f64, clean: usize| {
+            let mut case = Case::new(Ratio::ZERO, final_trial_s);
             let mut watch = Watch::default();
-            for index in 0..2 * TICKETS {
+            for index in 0..2 * CHANCE_ATTEMPTS {
                 let at = 9e5 - 1e4 * index as f64;
                 // Not so steady that the capacity seems to fall.
                 let clean = clean * (1 + index % 4);
@@ -193,8 +193,11 @@ mod tests {
             }
             watch.distances(&case.target).1
         };
-        assert_eq!(distance(8), 1);
-        assert!(distance(1) > 1);
+        // Of 60 trials, 20 and 10 in the mean.
+        assert_eq!(distance(1.0, 8), 1);
+        assert!(distance(1.0, 4) > 1);
+        // A lower bound of one long trial: the short ones before it tell nothing.
+        assert!(distance(60.0, 1) > 1);
     }
 
     #[test]

@@ -351,6 +351,24 @@ fn weather_that_lasts_is_met_while_the_other_goal_is_measured() {
 }
 
 #[test]
+fn on_a_falling_capacity_loads_are_measured_one_after_the_other() {
+    let problem = ndr_and_pdr(0.5);
+    let trials: Vec<usize> = (0..20)
+        .map(|seed| {
+            let mut controller = Controller::new(problem.clone(), StrategyKind::Straddle);
+            let capacity = 0.2 + 0.6 * draw(seed, 0);
+            while let Step::Trial(input) = controller.next() {
+                let fallen = 1.0 - 0.1 * (controller.log().trial_count() as f64 / 150.0).min(1.0);
+                let overload = 1.0 - fallen * capacity / (input.load.per_second() / 14.88e6);
+                controller.record(result_of(input, overload.max(0.0), 1.0));
+            }
+            controller.log().trial_count()
+        })
+        .collect();
+    assert!(trials.iter().sum::<usize>() < 175 * trials.len(), "{trials:?}");
+}
+
+#[test]
 fn trials_that_were_not_asked_for_are_taken_up() {
     let problem = ndr_and_pdr(0.5);
     let mut controller = Controller::new(problem.clone(), StrategyKind::Straddle);

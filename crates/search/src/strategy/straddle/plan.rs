@@ -23,6 +23,8 @@ const SHARING_PASSES: usize = 2;
 const ATTEMPT: f64 = 0.5;
 /// Loads that are no more widths apart mostly lose in the same weather.
 const SAME_WEATHER_WIDTHS: i64 = 3;
+/// Until so many trials after the last one at a load the weather is likely the same.
+const SAME_WEATHER_TRIALS: usize = 3;
 /// After so many trials elsewhere the weather at a load is another one.
 const OTHER_WEATHER_TRIALS: usize = 14;
 
@@ -43,6 +45,8 @@ enum Turn {
     /// have been for nothing.
     Waiting,
     Usual,
+    /// Capacity may move: what several trials are to tell of one load is best measured in one go.
+    Begun,
     /// An attempt that is spread over time meets the weather that ends it after fewer trials.
     Overdue,
 }
@@ -84,7 +88,9 @@ pub(super) fn choose(
         let Some(first) = plan.policy.first() else { continue };
         remaining += first.total;
         let prospect = &plan.prospects[first.candidate];
-        let turn = if target.is_strict && first.lower > ATTEMPT && !refines_knee {
+        let turn = if !target.is_strict {
+            turn_of_measurement(outlooker, prospect)
+        } else if first.lower > ATTEMPT && !refines_knee {
             turn_of_attempt(outlooker, prospect, target, plans.iter().zip(targets.iter()))
         } else {
             Turn::Usual
@@ -106,6 +112,16 @@ pub(super) fn choose(
 fn urgency(step: &Move) -> f64 {
     let surprise = (step.lower * (1.0 - step.lower)).max(1e-6);
     surprise / step.seconds.max(1e-6)
+}
+
+/// When a load is to be measured on for a goal that takes several trials to decide, as one of several goals.
+fn turn_of_measurement(outlooker: &Outlooker, prospect: &Prospect) -> Turn {
+    let has_begun = !outlooker.log.trials_at(prospect.load).is_empty();
+    if has_begun && outlooker.trials_since(prospect.load) < SAME_WEATHER_TRIALS {
+        Turn::Begun
+    } else {
+        Turn::Usual
+    }
 }
 
 /// When an attempt at a lower bound that one high-loss trial ends is to go on, as one of several goals.

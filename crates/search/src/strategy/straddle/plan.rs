@@ -63,7 +63,7 @@ struct Plan {
 }
 
 /// The next trial for these targets, or `None` where no candidate is left to try. While trials at a steep knee
-/// tell it better (`refines_knee`), urgency alone decides which goal goes first.
+/// tell it better (`refines_knee`), urgency alone decides which goal that one high-loss trial ends goes first.
 pub(super) fn choose(
     outlooker: &Outlooker,
     targets: &mut [Target],

@@ -121,6 +121,21 @@ fn search(problem: &Problem, behaviour: Behaviour, seed: u64, weight: f64) -> Co
     controller
 }
 
+/// How many trials searches take, for capacities all over the range; `loss` is by trial and share of the capacity.
+fn trial_counts(problem: &Problem, loss: impl Fn(usize, f64) -> f64) -> Vec<usize> {
+    (0..20)
+        .map(|seed| {
+            let mut controller = Controller::new(problem.clone(), StrategyKind::Straddle);
+            let capacity = (0.2 + 0.6 * draw(seed, 0)) * problem.max_load().per_second();
+            while let Step::Trial(input) = controller.next() {
+                let loss = loss(controller.log().trial_count(), input.load.per_second() / capacity);
+                controller.record(result_of(input, loss, 1.0));
+            }
+            controller.log().trial_count()
+        })
+        .collect()
+}
+
 /// Some 60 loads a goal, each measured to its verdict.
 fn trial_limit(problem: &Problem, weight: f64) -> usize {
     let goals = problem.goals().iter();
@@ -304,22 +319,14 @@ fn a_steep_knee_is_found_again_for_a_single_goal() {
 fn of_two_strict_goals_the_one_with_the_lower_load_goes_first() {
     // A dip at the lower load ends the attempts of both goals; at the higher load it leaves the lower goal to do.
     let problem = ndr_and_pdr(0.0);
-    let trials: Vec<usize> = (0..20)
-        .map(|seed| {
-            let mut controller = Controller::new(problem.clone(), StrategyKind::Straddle);
-            let capacity = 0.2 + 0.6 * draw(seed, 0);
-            while let Step::Trial(input) = controller.next() {
-                let overload = 1.0 - capacity / (input.load.per_second() / 14.88e6);
-                let weather = match controller.log().trial_count() {
-                    8 => 0.0008,
-                    38 | 48 => 0.05,
-                    _ => 0.0,
-                };
-                controller.record(result_of(input, overload.max(weather), 1.0));
-            }
-            controller.log().trial_count()
-        })
-        .collect();
+    let trials = trial_counts(&problem, |trial, share| {
+        let weather: f64 = match trial {
+            8 => 0.0008,
+            38 | 48 => 0.05,
+            _ => 0.0,
+        };
+        weather.max(1.0 - 1.0 / share)
+    });
     assert!(trials.iter().all(|&count| count < 55), "{trials:?}");
 }
 
@@ -353,18 +360,10 @@ fn weather_that_lasts_is_met_while_the_other_goal_is_measured() {
 #[test]
 fn on_a_falling_capacity_loads_are_measured_one_after_the_other() {
     let problem = ndr_and_pdr(0.5);
-    let trials: Vec<usize> = (0..20)
-        .map(|seed| {
-            let mut controller = Controller::new(problem.clone(), StrategyKind::Straddle);
-            let capacity = 0.2 + 0.6 * draw(seed, 0);
-            while let Step::Trial(input) = controller.next() {
-                let fallen = 1.0 - 0.1 * (controller.log().trial_count() as f64 / 150.0).min(1.0);
-                let overload = 1.0 - fallen * capacity / (input.load.per_second() / 14.88e6);
-                controller.record(result_of(input, overload.max(0.0), 1.0));
-            }
-            controller.log().trial_count()
-        })
-        .collect();
+    let trials = trial_counts(&problem, |trial, share| {
+        let capacity = 1.0 - 0.1 * (trial as f64 / 150.0).min(1.0);
+        (1.0 - capacity / share).max(0.0)
+    });
     assert!(trials.iter().sum::<usize>() < 175 * trials.len(), "{trials:?}");
 }
 

@@ -88,12 +88,6 @@ impl PyController {
         Ok(self.controller.stop_above(load).map(Ratio::as_f64))
     }
 
-    fn should_continue(&self, load: f64, intended: u64, sent: u64, lost: u64) -> PyResult<bool> {
-        let load = Load::new(load).map_err(value_error)?;
-        let so_far = Counts::new(intended, sent, lost).map_err(value_error)?;
-        Ok(self.controller.should_continue(load, so_far))
-    }
-
     /// (lower, upper) of each goal.
     fn bounds(&self) -> Vec<(Option<f64>, Option<f64>)> {
         (0..self.controller.problem().goals().len())

@@ -5,6 +5,8 @@ use thiserror::Error;
 const FINEST_EXCEED_RATIO: u64 = 1_000_000_000;
 /// The width at which a search stops for goals that name none.
 const DEFAULT_WIDTH: f64 = 0.005;
+/// Loads of 9.95 and 10 are 0.5 % apart, and their nearest binary numbers a little more; as a share of the load.
+const LOAD_ROUNDING: f64 = 2.0 * f64::EPSILON;
 
 /// What is to be found: one loss ratio, with or without a limit of the delay, and how much evidence decides about a load (MLRsearch-15 Search Goal).
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -156,10 +158,11 @@ impl SearchGoal {
         self.width.map_or(DEFAULT_WIDTH, Ratio::as_f64)
     }
 
-    /// Whether two bounds are close enough for this goal: `(upper - lower) / upper <= width`.
+    /// Whether two bounds are close enough for this goal: `(upper - lower) / upper <= width`, but for the rounding of
+    /// the loads.
     pub(crate) fn is_narrow(&self, lower: Load, upper: Load) -> bool {
         let distance = upper.per_second() - lower.per_second();
-        distance <= self.target_width() * upper.per_second()
+        distance <= (self.target_width() + LOAD_ROUNDING) * upper.per_second()
     }
 
     /// Whether a trial is high-loss for this goal; `None` where it was stopped before that was certain.

@@ -68,6 +68,15 @@ def test_an_irregular_result_exits_with_1(tmp_path):
     assert "max-load-is-lower-bound" in finished.stdout
 
 
+def test_bounds_closer_than_trials_can_tell_come_with_a_warning(tmp_path):
+    limits = ("--min-load", "1pps", "--max-load", "20kpps")
+    goal = ("--goal", "loss=0,width=1e-4")
+    finished = brimful("search", "-m", "sim:sharp,capacity=100pps", *limits, *goal, cwd=tmp_path, check=0)
+    (warning,) = read_run(records(tmp_path)).warnings
+    assert warning.code == "below-resolution"
+    assert "frames of a trial apart" in " ".join(finished.stdout.split())
+
+
 @pytest.mark.parametrize(("condition", "code"), [("ndr >= 0.9Mpps", 0), ("ndr >= 1.2Mpps", 1), ("pdr.upper<1.1M", 0)])
 def test_asserted_thresholds_decide_the_exit_code(tmp_path, condition, code):
     finished = brimful("search", "-m", SIM, "--assert", condition, "--quiet", cwd=tmp_path, check=code)
@@ -112,6 +121,8 @@ def test_a_hint_can_be_an_earlier_run(tmp_path):
         (["-m", SIM, "--goal", "loss=0,loss=1%"], "loss is given twice"),
         (["-m", SIM, "--goal", "name=a,loss=0", "--goal", "name=a,loss=1%"], "given twice"),
         (["-m", SIM, "--goal", "loss=0,trial=1us", "--min-load", "9001"], "less than one frame"),
+        (["-m", SIM, "--goal", "loss=0,trial=1us"], "is 0.074 frames in a trial of 1e-06 s"),
+        (["-m", SIM, "--max-load", "20kpps", "--goal", "loss=0,width=1e-6"], "the trial or the width 50 times larger"),
         (["-m", SIM, "--budget", "soon"], "soon"),
         (["-m", SIM, "--on-invalid", "shrug"], "shrug"),
         (["-m", SIM, "--assert", "ndr is great"], "is no condition"),

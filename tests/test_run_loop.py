@@ -220,6 +220,7 @@ def test_a_function_that_returns_nonsense_is_told_so(answer, complaint):
         ({"goals": [brimful.SearchGoal(loss_ratio=0, final_trial_duration=float("nan"))]}, "duration"),
         ({"goals": [brimful.SearchGoal(loss_ratio=0, initial_trial_duration=5.0)]}, "initial trial duration"),
         ({"min_load": 0.5}, "less than one frame"),
+        ({"max_load": 1999.0, "goals": [brimful.SearchGoal(loss_ratio=0, width=5e-4)]}, "can tell less than one"),
         ({"min_load": -1.0}, "min load"),
         ({"strategy": "guess"}, "unknown strategy"),
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import msgspec
 from brimful import units
 from brimful.attempts import FailurePolicy
 from brimful.errors import UsageError
+from brimful.limits import check_delay_limits, check_limits, unit_difference
 from brimful.machine.figures import explain_unrest
 from brimful.machine.watch import Watch
 from brimful.measurers.base import Description, Measurer
@@ -22,7 +23,6 @@ from brimful.run_loop import (
     Progress,
     SearchLoop,
     SearchResult,
-    check_delay_limits,
 )
 from brimful.runs import RECORD_NAME, find_run, fingerprint, new_run_directory, run_identity
 
@@ -110,9 +110,8 @@ def run_search(
         ceiling = _calibrate(request, measurer, description, note)
     run = saved.run if saved is not None else _begin(request, description, ceiling)
     plan = _plan(request, run)
-    _check_resolution(plan, description)
-    check_delay_limits(plan.goals, description)
     plan.controller()  # refuses goals that cannot be searched for before anything is written
+    check_limits(plan.goals, plan.max_load, description)
     path = saved.path if saved is not None else new_run_directory(out) / RECORD_NAME
     with RecordWriter(path) as writer:
         if saved is None:
@@ -152,8 +151,8 @@ def check_search(request: SearchRequest, measurer: Measurer) -> None:
     if description.max_load is None and description.can_calibrate and request.calibrate:
         return  # the limits are not known until the ceiling is
     plan = _plan(request, _begin(request, description, None))
-    _check_resolution(plan, description)
     plan.controller()
+    check_limits(plan.goals, plan.max_load, description)
 
 
 def _calibrate(
@@ -236,18 +235,6 @@ def _plan(request: SearchRequest, run: Run) -> Plan:
     )
 
 
-def _check_resolution(plan: Plan, description: Description) -> None:
-    """Refuse what the measurer cannot resolve: trials too short for it."""
-    least_s = description.min_duration_s
-    for goal in plan.goals:
-        if least_s is not None and goal.initial_trial_duration_s < least_s:
-            message = (
-                f"goal {goal.name!r}: the measurer makes no trial shorter than {least_s:g} s,"
-                f" but the initial trial duration is {goal.initial_trial_duration_s:g} s"
-            )
-            raise UsageError(message)
-
-
 def _deviations(request: SearchRequest, description: Description) -> list[str]:
     """Say what is not as in RFC 2544 section 23 (MLRsearch-15 Trial: every deviation must be in the report)."""
     said = description.traffic.get("deviations", [])
@@ -261,7 +248,7 @@ def _deviations(request: SearchRequest, description: Description) -> list[str]:
 
 def _warnings(run: Run, result: SearchResult) -> list[Warning]:
     """Say what a reader of the result should know beyond the numbers."""
-    warnings = []
+    warnings = list(_below_resolution(run, result))
     ceiling = run.measurer.get("ceiling")
     for goal in result.goal_results:
         found = goal.upper_bound or goal.lower_bound
@@ -282,3 +269,17 @@ def _warnings(run: Run, result: SearchResult) -> list[Warning]:
     if machine is not None and not machine.quiet:
         warnings.append(Warning(code="machine-not-quiet", text=explain_unrest(machine, run.goals)))
     return warnings
+
+
+def _below_resolution(run: Run, result: SearchResult) -> Iterator[Warning]:
+    """Name bounds that are closer than trials at their loads can tell: at max load these trials could."""
+    for goal, found in zip(run.goals, result.goal_results, strict=True):
+        if found.lower_bound is None or found.upper_bound is None:
+            continue
+        told = unit_difference(found.lower_bound, found.upper_bound, goal, run.conversion_factor)
+        if told < 1:
+            text = (
+                f"goal {goal.name}: the bounds are {told:.2g} frames of a trial apart, and no trial can tell less than"
+                " one: they are closer than they can be known; take longer trials or a larger width"
+            )
+            yield Warning(code="below-resolution", text=text)

@@ -18,6 +18,7 @@ from brimful import _core
 from brimful.attempts import Attempt, FailurePolicy, repeat_as_allowed, trial_of
 from brimful.errors import MeasureError, UsageError
 from brimful.goals import SearchGoal, named_goals, problem_json
+from brimful.limits import check_limits
 from brimful.machine.watch import Watch
 from brimful.measurers.base import Description, InvalidTrialError, Measurer, TrialFailedError, TrialOutput
 from brimful.measurers.function import FunctionMeasurer, MeasureFunction
@@ -67,23 +68,6 @@ class Progress(msgspec.Struct, frozen=True):
     elapsed_s: float
     remaining_s: float | None
     trials: int
-
-
-def check_delay_limits(goals: Sequence[Goal], description: Description) -> None:
-    """Refuse goals with a delay limit where the measurer tells no delay: no trial could ever keep it.
-
-    Raises
-    ------
-    UsageError
-        Naming the goal and the measurer.
-    """
-    for goal in goals:
-        if goal.delay_limit_s is not None and not description.tells_delay:
-            message = (
-                f"goal {goal.name!r} has a delay limit, but the measurer {description.name!r} tells no delay;"
-                " leave the limit out or take a measurer that tells it"
-            )
-            raise UsageError(message)
 
 
 class SearchResult(msgspec.Struct, frozen=True):
@@ -428,10 +412,8 @@ def search(
     True
     """
     measurer = measure if hasattr(measure, "describe") else FunctionMeasurer(getattr(measure, "measure", measure))
-    named = named_goals(goals)
-    check_delay_limits(named, measurer.describe())
     plan = Plan(
-        goals=named,
+        goals=named_goals(goals),
         min_load=min_load,
         max_load=max_load,
         strategy=strategy,
@@ -439,7 +421,9 @@ def search(
         budget_s=budget_s,
         early_termination=early_termination and measurer.describe().can_stop_early,
     )
-    result = SearchLoop(plan, measurer).run()  # type: ignore[arg-type]
+    loop = SearchLoop(plan, measurer)  # type: ignore[arg-type]
+    check_limits(plan.goals, plan.max_load, measurer.describe())
+    result = loop.run()
     if result.end.reason == "measurement-failed":
         raise MeasureError(result.end.text)
     if result.end.reason == "interrupted":

@@ -1,0 +1,74 @@
+"""What a measurer cannot do for a search is refused before its first trial."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from brimful import units
+from brimful.errors import UsageError
+from brimful.measurers.base import Description
+from brimful.records import Goal
+
+_ROUNDING = 1e-9
+"""What products of decimal numbers may be beside the mark, as a share."""
+
+
+def check_limits(goals: Sequence[Goal], max_load: float, description: Description) -> None:
+    """Refuse goals that no trial of this measurer could meet.
+
+    Raises
+    ------
+    UsageError
+        Naming the goal, what it asks for and what the measurer can do.
+    """
+    for goal in goals:
+        _check_duration(goal, description)
+        _check_width(goal, max_load, description)
+    check_delay_limits(goals, description)
+
+
+def unit_difference(lower: float, upper: float, goal: Goal, conversion_factor: float) -> float:
+    """Give by how many units full-length trials at two loads differ; a trial cannot tell less than one."""
+    return (upper - lower) * goal.final_trial_duration_s * conversion_factor
+
+
+def check_delay_limits(goals: Sequence[Goal], description: Description) -> None:
+    """Refuse goals with a delay limit where the measurer tells no delay: no trial could ever keep it.
+
+    Raises
+    ------
+    UsageError
+        Naming the goal and the measurer.
+    """
+    for goal in goals:
+        if goal.delay_limit_s is not None and not description.tells_delay:
+            message = (
+                f"goal {goal.name!r} has a delay limit, but the measurer {description.name!r} tells no delay;"
+                " leave the limit out or take a measurer that tells it"
+            )
+            raise UsageError(message)
+
+
+def _check_duration(goal: Goal, description: Description) -> None:
+    least_s = description.min_duration_s
+    if least_s is not None and goal.initial_trial_duration_s < least_s:
+        message = (
+            f"goal {goal.name!r}: the measurer makes no trial shorter than {least_s:g} s,"
+            f" but the initial trial duration is {goal.initial_trial_duration_s:g} s"
+        )
+        raise UsageError(message)
+
+
+def _check_width(goal: Goal, max_load: float, description: Description) -> None:
+    """Refuse a width below what trials can tell even at max load, where they have the most units."""
+    if goal.width is None:
+        return
+    told = unit_difference(max_load * (1 - goal.width), max_load, goal, description.conversion_factor)
+    if told < 1 - _ROUNDING:
+        message = (
+            f"goal {goal.name!r}: at max load {max_load:.10g}/s a width of {units.format_ratio(goal.width)} is"
+            f" {told:.2g} frames in a trial of {goal.final_trial_duration_s:g} s, and no trial can tell less than one;"
+            f" make the trial or the width {math.ceil((1 - _ROUNDING) / told)} times larger"
+        )
+        raise UsageError(message)

@@ -114,6 +114,11 @@ def test_a_hint_can_be_an_earlier_run(tmp_path):
         (["-m", "sim:round"], "round"),
         (["-m", "sim:sharp,capacity=lots"], "capacity"),
         (["-m", SIM, "--max-load", "5 furlongs"], "furlongs"),
+        (
+            ["-m", SIM, "--max-load", "100Mpps"],
+            "max load 100000000/s is above the 14880000/s that measurer 'sim:soft-knee",
+        ),
+        (["-m", SIM, "--max-load", "150%"], "max load 22320000/s is above the 14880000/s"),
         (["-m", SIM, "--max-load", "1Gbps"], "frame size is not fixed"),
         (["-m", SIM, "--min-load", "2Mpps", "--max-load", "1Mpps"], "min load 2000000 is above max load 1000000"),
         (["-m", SIM, "--goal", "loss=2"], "loss"),

@@ -7,7 +7,17 @@ from brimful.errors import UsageError
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import Bound, End, GoalResult, Trial
 from brimful.run_loop import Plan, SearchLoop
-from support import NDR_AND_PDR, InvalidTrialError, MeasureError, TrialFailedError, TrialOutput, Troubled, goal, sharp
+from support import (
+    NDR_AND_PDR,
+    Description,
+    InvalidTrialError,
+    MeasureError,
+    TrialFailedError,
+    TrialOutput,
+    Troubled,
+    goal,
+    sharp,
+)
 
 
 def plan(**changes):
@@ -257,6 +267,24 @@ def test_a_measurer_object_needs_no_more_than_measure():
     result = brimful.search(Mine(), goals=[brimful.SearchGoal(loss_ratio=0)], min_load=1e4, max_load=1e6)
     assert result.goal_results[0].reason == "max-load-is-lower-bound"
     assert result.goal_results[0].lower_bound == 1e6
+
+
+@pytest.mark.parametrize(
+    ("limits", "complaint"),
+    [
+        ({"max_load": 0.5e6}, "max load 1000000/s is above the 500000/s that measurer 'mine' can offer"),
+        ({"min_duration_s": 2.0}, "makes no trial shorter than 2 s, but the initial trial duration is 1 s"),
+    ],
+)
+def test_the_limits_of_a_measurer_object_are_kept(limits, complaint):
+    class Mine(Troubled):
+        def describe(self):
+            return Description(name="mine", **limits)
+
+    measurer = Mine({})
+    with pytest.raises(UsageError, match=complaint):
+        brimful.search(measurer, goals=[brimful.SearchGoal(loss_ratio=0)], min_load=1e4, max_load=1e6)
+    assert measurer.calls == 0
 
 
 def test_a_sharp_function_is_found():

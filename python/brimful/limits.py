@@ -15,13 +15,18 @@ _ROUNDING = 1e-9
 
 
 def check_limits(goals: Sequence[Goal], max_load: float, description: Description) -> None:
-    """Refuse goals that no trial of this measurer could meet.
+    """Refuse a load that this measurer cannot offer, and goals that no trial of it could meet.
 
     Raises
     ------
     UsageError
-        Naming the goal, what it asks for and what the measurer can do.
+        Naming what is asked for and what the measurer can do.
     """
+    most = description.max_load
+    if most is not None and max_load > most * (1 + _ROUNDING):
+        asked = f"max load {max_load:.10g}/s"
+        message = f"{asked} is above the {most:.10g}/s that measurer {description.name!r} can offer; lower it"
+        raise UsageError(message)
     for goal in goals:
         _check_duration(goal, description)
         _check_width(goal, max_load, description)

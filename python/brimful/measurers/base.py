@@ -39,6 +39,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     contract: str = ""
     max_load: float | None = None
     min_duration_s: float | None = None
+    """A search that asks for a larger load, or a shorter trial, is refused."""
     can_stop_early: bool = False
     can_calibrate: bool = False
     tells_delay: bool = False

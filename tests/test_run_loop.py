@@ -1,6 +1,8 @@
 """The run loop: what becomes of trials, failures, time and interruptions."""
 
 import brimful
+import msgspec
+import numpy as np
 import pytest
 from brimful.attempts import FailurePolicy
 from brimful.errors import UsageError
@@ -200,14 +202,22 @@ def test_early_termination_saves_time_and_changes_no_verdict():
 @pytest.mark.parametrize(
     ("answer", "complaint"),
     [
-        ((10, 11), "lost 11 above sent 10"),
-        ((10.5, 0), "sent = 10.5"),
-        ((-1, 0), "sent = -1"),
-        ((float("nan"), 0), "sent = nan"),
+        ((10, 11), "lost 11 is above sent 10"),
+        ((10.5, 0), "sent is 10.5"),
+        ((-1, 0), "sent is -1"),
+        ((float("nan"), 0), "sent is nan"),
         ((10,), "return"),
         (None, "return"),
-        ((10, 0, 0), "effective duration 0"),
-        (("ten", 0), "sent = 'ten'"),
+        ("10", "return"),
+        ((10, 0, 0), "effective_duration_s is 0"),
+        ((10, 0, "x"), "effective_duration_s is 'x'"),
+        (("ten", 0), "sent is 'ten'"),
+        ((True, False), "sent is True"),
+        ((10**400, 0), "sent is 1000"),
+        (TrialOutput(sent=-5, lost=0), "sent is -5"),
+        (TrialOutput(sent=5, lost=0, intended=-5), "intended is -5"),
+        (TrialOutput(sent=5, lost=6), "lost 6 is above sent 5"),
+        (TrialOutput(sent=5, lost=0, directions=None), "directions"),
     ],
 )
 def test_a_function_that_returns_nonsense_is_told_so(answer, complaint):
@@ -215,6 +225,24 @@ def test_a_function_that_returns_nonsense_is_told_so(answer, complaint):
         brimful.search(
             lambda load, duration: answer, goals=[brimful.SearchGoal(loss_ratio=0)], min_load=1, max_load=1000
         )
+
+
+@pytest.mark.parametrize("container", [list, np.array, lambda answer: tuple(map(np.float64, answer))])
+def test_counts_may_come_in_any_container(container):
+    goals = [brimful.SearchGoal(loss_ratio=0)]
+    options = {"goals": goals, "min_load": 1e4, "max_load": 14.88e6}
+    found = brimful.search(lambda load, duration: container(sharp(1e6)(load, duration)), **options)
+    assert found.goal_results == brimful.search(sharp(1e6), **options).goal_results
+    assert msgspec.json.decode(msgspec.json.encode(found.trials[0]))["sent"] == found.trials[0].sent
+
+
+def test_a_measurer_object_that_returns_no_trial_output_is_told_so():
+    class Mine(Troubled):
+        def measure(self, load, duration_s, *, stop_above=None):
+            return load, 0
+
+    with pytest.raises(MeasureError, match=r"the measurer returned \(1000000.0, 0\), which is no TrialOutput"):
+        brimful.search(Mine({}), goals=[brimful.SearchGoal(loss_ratio=0)], min_load=1e4, max_load=1e6)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,16 @@ from brimful.errors import MeasureError, UsageError
 from brimful.goals import SearchGoal, named_goals, problem_json
 from brimful.limits import check_limits
 from brimful.machine.watch import Watch
-from brimful.measurers.base import Description, InvalidTrialError, Measurer, TrialFailedError, TrialOutput
+from brimful.measurers.base import (
+    COUNTED_AS_LOSS,
+    Description,
+    InvalidTrialError,
+    Measurer,
+    TrialFailedError,
+    TrialOutput,
+    checked_output,
+    shown,
+)
 from brimful.measurers.function import FunctionMeasurer, MeasureFunction
 from brimful.records import Bound, End, Goal, GoalResult, Record, Trial, Warning
 
@@ -244,8 +253,7 @@ class SearchLoop:
         start_s = self._elapsed_s()
         policy, problem = None, ""
         try:
-            output = self._measurer.measure(load, duration_s, stop_above=stop_above)
-            self._check_delay(output, load)
+            output = self._measure(load, duration_s, stop_above)
         except InvalidTrialError as error:
             policy, problem = self._plan.on_invalid, f"invalid trial at {load:g}/s: {error}"
             output = self._output_of_failure(load, duration_s, error.reply)
@@ -254,7 +262,7 @@ class SearchLoop:
             output = self._output_of_failure(load, duration_s, {})
         counted_as_loss = purpose is None and policy is not None and policy.count_as_loss
         invalid = purpose if policy is None else None if counted_as_loss else problem
-        warnings = [{"code": "counted-as-loss", "text": problem}] if counted_as_loss else []
+        warnings = [{"code": COUNTED_AS_LOSS, "text": problem}] if counted_as_loss else []
         trial = trial_of(
             msgspec.structs.replace(output, warnings=output.warnings + warnings),
             seq=len(self._trials),
@@ -269,6 +277,17 @@ class SearchLoop:
         self._trials.append(trial)
         self._note_wait(trial)
         return Attempt(trial, policy, problem)
+
+    def _measure(self, load: float, duration_s: float, stop_above: float | None) -> TrialOutput:
+        """Have a trial performed, and refuse an answer that cannot be."""
+        answer = self._measurer.measure(load, duration_s, stop_above=stop_above)
+        where = f"trial at {load:g}/s"
+        if not isinstance(answer, TrialOutput):
+            message = f"{where}: the measurer returned {shown(answer)}, which is no TrialOutput"
+            raise TrialFailedError(message)
+        output = checked_output(msgspec.structs.asdict(answer), where=where)
+        self._check_delay(output, load)
+        return output
 
     def _check_delay(self, output: TrialOutput, load: float) -> None:
         """Refuse a trial that says nothing of its delay where a goal limits it.

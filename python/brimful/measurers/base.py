@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from numbers import Integral, Real
 from typing import Any, Protocol
 
 import msgspec
@@ -108,15 +111,56 @@ class TrialFailedError(MeasureError):
     """One trial gave no usable reply: a time-out, a crash, a malformed or impossible answer."""
 
 
-def check_delay(output: TrialOutput, *, where: str) -> None:
-    """Refuse a delay that cannot be.
+COUNTED_AS_LOSS = "counted-as-loss"
+"""Code of the warning of a trial that gave nothing to count and is total loss by the user's policy."""
+_LONGEST_SHOWN = 60
+_COUNTS = frozenset({"sent", "lost", "intended", "duplicated", "reordered", "late"})
+
+
+def checked_output(fields: Mapping[str, Any], *, where: str) -> TrialOutput:
+    """Give the fields that somebody answered as a trial output, in plain numbers.
 
     Raises
     ------
     TrialFailedError
-        When it is negative, no number or longer than 32 years.
+        Naming the field that cannot be.
     """
-    delay = output.delay_p99_s
-    if delay is not None and not 0 <= delay <= 1e9:
-        message = f"{where}: delay_p99_s is {delay}; it must be a number of seconds, 0 or more"
+    plain = {name: _plain(name, value, where=where) for name, value in fields.items()}
+    try:
+        output = msgspec.convert(plain, TrialOutput)
+    except msgspec.ValidationError as error:
+        message = f"{where}: {error}"
+        raise TrialFailedError(message) from error
+    if output.lost > output.sent:
+        message = f"{where}: lost {output.lost} is above sent {output.sent}"
         raise TrialFailedError(message)
+    return output
+
+
+def _plain(name: str, value: Any, *, where: str) -> Any:  # noqa: ANN401 - whatever somebody answered
+    """Give a number of any library as one of Python's, and other fields as they are."""
+    if value is None:
+        return None
+    number: Any = value if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    if name in _COUNTS:
+        if 0 <= number < 2**63 and (isinstance(number, Integral) or float(number).is_integer()):
+            return int(number)
+        needed = "a count is a whole number, 0 or more"
+    elif name == "effective_duration_s":
+        if 1e-9 <= number <= 1e9:
+            return float(number)
+        needed = "it must be above 0, from 1e-9 to 1e9 seconds"
+    elif name == "delay_p99_s":
+        if 0 <= number <= 1e9:
+            return float(number)
+        needed = "it must be a number of seconds, 0 or more"
+    else:
+        return value
+    message = f"{where}: {name} is {shown(value)}; {needed}"
+    raise TrialFailedError(message)
+
+
+def shown(value: object) -> str:
+    """Write whatever it is in a few words of one line."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."

@@ -17,7 +17,7 @@ from typing import IO, Any
 import msgspec
 
 from brimful.errors import MeasureError, UsageError
-from brimful.measurers.base import Description, InvalidTrialError, TrialFailedError, TrialOutput, check_delay
+from brimful.measurers.base import Description, InvalidTrialError, TrialFailedError, TrialOutput, checked_output
 
 DEFAULT_TIMEOUT_S = 30.0
 """How much longer than a trial its reply may take."""
@@ -142,25 +142,7 @@ def trial_output(reply: dict[str, Any], *, where: str) -> TrialOutput:
     """
     known = {key: value for key, value in reply.items() if key in _KNOWN_FIELDS}
     extra = {key: value for key, value in reply.items() if key not in _KNOWN_FIELDS and key != "id"}
-    try:
-        output = msgspec.convert({**known, "extra": extra}, TrialOutput)
-    except msgspec.ValidationError as error:
-        message = f"{where}: {error}"
-        raise TrialFailedError(message) from error
-    for field in ("sent", "lost", "intended", "duplicated", "reordered", "late"):
-        count = getattr(output, field)
-        if count is not None and not 0 <= count < 2**63:
-            message = f"{where}: {field} is {count}; a count is 0 or more"
-            raise TrialFailedError(message)
-    if output.lost > output.sent:
-        message = f"{where}: lost {output.lost} is above sent {output.sent}"
-        raise TrialFailedError(message)
-    effective = output.effective_duration_s
-    if effective is not None and not 0 < effective <= 1e9:
-        message = f"{where}: effective_duration_s is {effective}; it must be above 0"
-        raise TrialFailedError(message)
-    check_delay(output, where=where)
-    return output
+    return checked_output({**known, "extra": extra}, where=where)
 
 
 class _Program:

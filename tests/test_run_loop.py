@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from brimful.attempts import FailurePolicy
 from brimful.errors import UsageError
+from brimful.measurers.replay import ReplayMeasurer
 from brimful.measurers.simulated import SimulatedMeasurer
-from brimful.records import Bound, End, GoalResult, Trial
+from brimful.records import Bound, End, GoalResult, RecordWriter, Run, Trial
 from brimful.run_loop import Plan, SearchLoop
 from support import (
     NDR_AND_PDR,
@@ -139,6 +140,53 @@ def test_a_spoiled_trial_counted_as_loss_keeps_its_counts():
     trouble = InvalidTrialError("slow", {"intended": 1000, "sent": 900, "lost": 5, "id": 1})
     result, _ = run(Troubled({0: trouble}), on_invalid=FailurePolicy(count_as_loss=True))
     assert (result.trials[0].intended, result.trials[0].sent, result.trials[0].lost) == (1000, 900, 5)
+
+
+def test_a_replayed_failure_that_was_counted_as_loss_is_counted_again(tmp_path):
+    trouble = {2: TrialFailedError("no reply")}
+    result, _ = run(Troubled(trouble), on_error=FailurePolicy(count_as_loss=True))
+    facts = Run(schema=1, run_id="r", started="", tool={}, command=[], host={}, goals=NDR_AND_PDR)
+    with RecordWriter(tmp_path / "run.jsonl") as writer:
+        for record in (facts, *result.trials, *result.goal_results, result.end):
+            writer.write(record)
+    replayed, _ = run(ReplayMeasurer(tmp_path / "run.jsonl"))
+    assert replayed.goal_results == result.goal_results
+
+
+class Sending(Troubled):
+    """A generator that is dead: it answers every trial with the same counts."""
+
+    def __init__(self, answer, conversion_factor=1.0):
+        super().__init__({})
+        self._answer = answer
+        self._conversion_factor = conversion_factor
+
+    def describe(self):
+        return Description(conversion_factor=self._conversion_factor)
+
+    def measure(self, load, duration_s, *, stop_above=None):
+        return self._answer
+
+
+@pytest.mark.parametrize("intended", [None, 0, 1000])
+def test_a_generator_that_sends_nothing_spoils_its_trials(intended):
+    result, _ = run(Sending(TrialOutput(sent=0, lost=0, intended=intended)))
+    assert result.end.reason == "measurement-failed"
+    assert "invalid trial at 1.488e+07/s: nothing was sent although 14880000 units were due" in result.end.text
+    assert [found.lower_bound for found in result.goal_results] == [None, None]
+
+
+def test_nothing_sent_is_no_trouble_where_no_whole_unit_was_due():
+    result, _ = run(Sending(TrialOutput(sent=0, lost=0), conversion_factor=1e-8))
+    assert result.end.reason == "done"
+
+
+def test_nothing_sent_counts_as_loss_where_that_is_the_policy():
+    dead = Sending(TrialOutput(sent=0, lost=0, extra={"port": "down"}))
+    result, _ = run(dead, on_invalid=FailurePolicy(count_as_loss=True))
+    assert result.goal_results[0].reason == "min-load-is-upper-bound"
+    assert result.trials[0].intended == 14_880_000
+    assert result.trials[0].extra == {"port": "down"}
 
 
 def test_the_budget_ends_the_search_in_time_with_honest_bounds():

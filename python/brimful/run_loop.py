@@ -286,8 +286,17 @@ class SearchLoop:
             message = f"{where}: the measurer returned {shown(answer)}, which is no TrialOutput"
             raise TrialFailedError(message)
         output = checked_output(msgspec.structs.asdict(answer), where=where)
+        self._check_sent(output, load, duration_s)
         self._check_delay(output, load)
         return output
+
+    def _check_sent(self, output: TrialOutput, load: float, duration_s: float) -> None:
+        """Refuse a trial in which the tester sent nothing although something was due: it says nothing of the device."""
+        due = max(output.intended or 0, self._units(load, duration_s))
+        counted_as_loss = any(warning.get("code") == COUNTED_AS_LOSS for warning in output.warnings)
+        if output.sent == 0 and due >= 1 and not counted_as_loss:
+            message = f"nothing was sent although {due:.0f} units were due; see whether the generator works"
+            raise InvalidTrialError(message, output.extra)
 
     def _check_delay(self, output: TrialOutput, load: float) -> None:
         """Refuse a trial that says nothing of its delay where a goal limits it.
@@ -304,8 +313,12 @@ class SearchLoop:
         counts = [reply.get(field) for field in ("intended", "sent", "lost")]
         if all(isinstance(count, int) and count >= 0 for count in counts) and counts[2] <= counts[1]:  # type: ignore[operator]
             return TrialOutput(intended=counts[0], sent=counts[1], lost=counts[2], extra=reply)  # type: ignore[arg-type]
-        intended = round(load * duration_s * self._description.conversion_factor)
+        intended = round(self._units(load, duration_s))
         return TrialOutput(intended=max(1, intended), sent=0, lost=0, extra=reply)
+
+    def _units(self, load: float, duration_s: float) -> float:
+        """Give how many units a trial should offer over all interfaces."""
+        return load * duration_s * self._description.conversion_factor
 
     def _note_wait(self, trial: Trial) -> None:
         self._longest_wait_s = max(self._longest_wait_s, trial.elapsed_s - trial.duration_s)

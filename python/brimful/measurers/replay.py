@@ -52,6 +52,7 @@ class ReplayMeasurer:
             stopped_early=trial.stopped_early,
             delay_p99_s=trial.delay_p99_s,
             directions=trial.directions,
+            warnings=trial.warnings,
             extra=trial.extra,
         )
 

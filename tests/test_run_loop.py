@@ -1,5 +1,7 @@
 """The run loop: what becomes of trials, failures, time and interruptions."""
 
+import itertools
+
 import brimful
 import msgspec
 import numpy as np
@@ -67,8 +69,8 @@ def test_a_trial_spoiled_too_often_ends_the_run_with_what_it_has():
     measurer = Troubled({number: InvalidTrialError("off schedule") for number in range(10, 100)})
     result, records = run(measurer)
     assert result.end.reason == "measurement-failed"
-    assert "off schedule (4 times in a row)" in result.end.text
-    assert len(result.trials) == 14
+    assert "off schedule (11 times in a row)" in result.end.text
+    assert len(result.trials) == 21
     assert {found.reason for found in result.goal_results} <= {"measurement-failed", "regular"}
     assert sum(isinstance(record, GoalResult) for record in records) == 2
 
@@ -76,9 +78,9 @@ def test_a_trial_spoiled_too_often_ends_the_run_with_what_it_has():
 def test_the_measurers_hint_is_said_when_repeating_did_not_help():
     trouble = InvalidTrialError("off schedule", {"hint": "end other programs"})
     result, _ = run(Troubled(dict.fromkeys(range(100), trouble)))
-    assert result.end.text.endswith("off schedule (4 times in a row); end other programs")
+    assert result.end.text.endswith("off schedule (11 times in a row); end other programs")
     nonsense = InvalidTrialError("off schedule", {"hint": 5})
-    assert run(Troubled(dict.fromkeys(range(100), nonsense)))[0].end.text.endswith("(4 times in a row)")
+    assert run(Troubled(dict.fromkeys(range(100), nonsense)))[0].end.text.endswith("(11 times in a row)")
 
 
 class OneWayDead(Troubled):
@@ -273,6 +275,51 @@ def test_a_function_that_returns_nonsense_is_told_so(answer, complaint):
         brimful.search(
             lambda load, duration: answer, goals=[brimful.SearchGoal(loss_ratio=0)], min_load=1, max_load=1000
         )
+
+
+def failing(exception, after=3):
+    """A function that measures for so many trials, and then raises."""
+    measured = sharp(1e6)
+    calls = itertools.count()
+
+    def measure(load, duration):
+        if next(calls) >= after:
+            raise exception
+        return measured(load, duration)
+
+    return measure
+
+
+@pytest.mark.parametrize(
+    ("exception", "reason"),
+    [
+        (ZeroDivisionError("no port"), "measurement-failed"),
+        (MeasureError("no port"), "measurement-failed"),
+        (KeyboardInterrupt(), "interrupted"),
+    ],
+)
+def test_what_ends_a_search_carries_what_was_measured(exception, reason):
+    goals = [brimful.SearchGoal(loss_ratio=0)]
+    with pytest.raises(type(exception)) as caught:
+        brimful.search(failing(exception), goals=goals, min_load=1e4, max_load=1e7, strategy="bisect")
+    assert str(caught.value) == str(exception)
+    result = caught.value.result
+    assert len(result.trials) == 3
+    assert result.end.reason == result.goal_results[0].reason == reason
+    assert result.goal_results[0].upper_bound is not None
+
+
+def test_the_policy_of_a_function_is_that_of_the_command_unless_told_otherwise():
+    options = {"goals": [brimful.SearchGoal(loss_ratio=0)], "min_load": 1e4, "max_load": 1e6}
+    spoiled = {number: InvalidTrialError("late") for number in range(10)}
+    result = brimful.search(Troubled(spoiled), **options)
+    assert [trial.invalid is None for trial in result.trials[:11]] == [False] * 10 + [True]
+    with pytest.raises(MeasureError, match=r"late \(2 times in a row\)"):
+        brimful.search(Troubled(spoiled), **options, on_invalid="retry:1")
+    lost = brimful.search(lambda load, duration: (1, 2), **options, on_error="loss")
+    assert lost.goal_results[0].reason == "min-load-is-upper-bound"
+    with pytest.raises(UsageError, match="policy 'shrug'"):
+        brimful.search(Troubled({}), **options, on_error="shrug")
 
 
 @pytest.mark.parametrize("container", [list, np.array, lambda answer: tuple(map(np.float64, answer))])

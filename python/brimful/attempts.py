@@ -11,6 +11,9 @@ from brimful.errors import MeasureError, UsageError
 from brimful.measurers.base import TrialOutput
 from brimful.records import Trial
 
+ON_INVALID, ON_ERROR = "retry:10", "fail"
+"""What is done about trials that give nothing to count unless the user says otherwise: decision 3."""
+
 
 class FailurePolicy(msgspec.Struct, frozen=True):
     """What to do about a trial that gave nothing to count: fail, repeat it, or count it as total loss."""

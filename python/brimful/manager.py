@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from brimful import units
-from brimful.attempts import FailurePolicy
+from brimful.attempts import ON_ERROR, ON_INVALID, FailurePolicy
 from brimful.errors import UsageError
 from brimful.limits import check_delay_limits, check_limits, unit_difference
 from brimful.machine.figures import explain_unrest
@@ -45,8 +45,8 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
     budget_s: float | None = None
     early_termination: bool = False
     warm_up_s: float = 0.0
-    on_invalid: str = "retry:10"
-    on_error: str = "fail"
+    on_invalid: str = ON_INVALID
+    on_error: str = ON_ERROR
     calibrate: bool = True
     traffic: dict[str, Any] = {}
     labels: dict[str, str] = {}

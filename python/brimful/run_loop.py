@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from brimful import _core
-from brimful.attempts import Attempt, FailurePolicy, repeat_as_allowed, trial_of
+from brimful.attempts import ON_ERROR, ON_INVALID, Attempt, FailurePolicy, repeat_as_allowed, trial_of
 from brimful.errors import MeasureError, UsageError
 from brimful.goals import SearchGoal, named_goals, problem_json
 from brimful.limits import check_limits
@@ -45,8 +45,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     budget_s: float | None = None
     early_termination: bool = False
     warm_up_s: float = 0.0
-    on_invalid: FailurePolicy = FailurePolicy(retries=3)
-    on_error: FailurePolicy = FailurePolicy()
+    on_invalid: FailurePolicy = FailurePolicy.parse(ON_INVALID)
+    on_error: FailurePolicy = FailurePolicy.parse(ON_ERROR)
 
     def controller(self) -> _core.Controller:
         """Begin the search.
@@ -176,9 +176,7 @@ class SearchLoop:
             reason = "interrupted"
         except MeasureError as error:
             reason, text = "measurement-failed", str(error)
-        if reason != "done":
-            self._controller.stop(reason)
-        return self._finish(reason, text)
+        return self.end(reason, text)
 
     def _elapsed_s(self) -> float:
         return self._elapsed_before_s + self._measurer.now() - self._start_s
@@ -354,7 +352,10 @@ class SearchLoop:
             )
         )
 
-    def _finish(self, reason: str, text: str) -> SearchResult:
+    def end(self, reason: str, text: str) -> SearchResult:
+        """End the search here: the results are what the trials so far support."""
+        if reason != "done":
+            self._controller.stop(reason)
         results = [
             msgspec.convert({"kind": "goal_result", "goal": goal.name, **result}, GoalResult)
             for goal, result in zip(self._plan.goals, json.loads(self._controller.results_json()), strict=True)
@@ -400,6 +401,8 @@ def search(
     hint: float | None = None,
     budget_s: float | None = None,
     early_termination: bool = False,
+    on_invalid: str = ON_INVALID,
+    on_error: str = ON_ERROR,
 ) -> SearchResult:
     """Find how much load something takes.
 
@@ -419,6 +422,9 @@ def search(
         Seconds after which the search ends with the bounds it has.
     early_termination
         Whether trials whose outcome is certain may be cut short.
+    on_invalid, on_error
+        What to do about a trial that raised `InvalidTrialError` or in which nothing was sent, and about one whose
+        answer cannot be: ``fail``, ``retry:N`` or ``loss``.
 
     Returns
     -------
@@ -431,6 +437,11 @@ def search(
         When goals or limits cannot be searched for.
     MeasureError
         When a trial gave nothing that can be counted.
+
+    Notes
+    -----
+    Nothing measured is lost: whatever ends the search after its start, be it `MeasureError`, `KeyboardInterrupt` or an
+    exception of ``measure`` itself, has the attribute ``result``, the `SearchResult` with the trials and bounds so far.
 
     Examples
     --------
@@ -452,12 +463,19 @@ def search(
         hint=hint,
         budget_s=budget_s,
         early_termination=early_termination and measurer.describe().can_stop_early,
+        on_invalid=FailurePolicy.parse(on_invalid),
+        on_error=FailurePolicy.parse(on_error),
     )
     loop = SearchLoop(plan, measurer)  # type: ignore[arg-type]
     check_limits(plan.goals, plan.max_load, measurer.describe())
-    result = loop.run()
-    if result.end.reason == "measurement-failed":
-        raise MeasureError(result.end.text)
-    if result.end.reason == "interrupted":
-        raise KeyboardInterrupt
+    try:
+        result = loop.run()
+    except Exception as error:
+        error.result = loop.end("measurement-failed", shown(error))  # type: ignore[attr-defined]
+        raise
+    failures = {"measurement-failed": MeasureError(result.end.text), "interrupted": KeyboardInterrupt()}
+    failure = failures.get(result.end.reason)
+    if failure is not None:
+        failure.result = result  # type: ignore[attr-defined]
+        raise failure
     return result

@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from brimful import units
+from brimful.attempts import ON_ERROR, ON_INVALID
 from brimful.cli.assertion import Assertion
 from brimful.cli.progress import open_progress
 from brimful.cli.traffic_options import labels_of, traffic_of, traffic_options
@@ -81,14 +82,14 @@ def _checked_strategy(context: click.Context, parameter: click.Parameter, text: 
 @click.option(
     "--on-invalid",
     metavar="POLICY",
-    default="retry:10",
+    default=ON_INVALID,
     show_default=True,
     help="A spoiled trial: fail, retry:N or loss.",
 )
 @click.option(
     "--on-error",
     metavar="POLICY",
-    default="fail",
+    default=ON_ERROR,
     show_default=True,
     help="A crash, time-out or bad reply: fail, retry:N or loss.",
 )

@@ -356,6 +356,20 @@ def test_a_measurer_object_that_returns_no_trial_output_is_told_so():
         ({"max_load": 1999.0, "goals": [brimful.SearchGoal(loss_ratio=0, width=5e-4)]}, "can tell less than one"),
         ({"min_load": -1.0}, "min load"),
         ({"strategy": "guess"}, "unknown strategy"),
+        ({"strategy": 3}, 'unknown strategy "3"'),
+        ({"goals": [3]}, r"goals is \[3\]; give a list of SearchGoal"),
+        ({"goals": brimful.SearchGoal(loss_ratio=0)}, r"goals is SearchGoal\(.*; give a list of SearchGoal"),
+        ({"goals": None}, "goals is None; give a list"),
+        ({"goals": [brimful.SearchGoal(loss_ratio="0.5%")]}, "loss_ratio of a goal is '0.5%'; it must be a number"),
+        ({"goals": [brimful.SearchGoal(loss_ratio=0, width="1%")]}, "goal 'ndr': width is '1%'; it must be a number"),
+        ({"max_load": "1Mpps"}, "max_load is '1Mpps'; it must be a number"),
+        ({"max_load": 10**400}, "max_load is 1000"),
+        ({"min_load": True}, "min_load is True"),
+        ({"hint": "near"}, "hint is 'near'"),
+        ({"budget_s": "5m"}, "budget_s is '5m'"),
+        ({"budget_s": -1}, "time budget of -1 s: it must be above 0 s"),
+        ({"budget_s": float("nan")}, "time budget of nan s"),
+        ({"budget_s": float("inf")}, "time budget of inf s"),
     ],
 )
 def test_what_cannot_be_searched_for_is_refused_before_the_first_trial(changes, complaint):
@@ -365,6 +379,42 @@ def test_what_cannot_be_searched_for_is_refused_before_the_first_trial(changes, 
     options = {"goals": [brimful.SearchGoal(loss_ratio=0)], "min_load": 1000.0, "max_load": 1e6, **changes}
     with pytest.raises(UsageError, match=complaint):
         brimful.search(measure, **options)
+
+
+class WithoutClock:
+    def describe(self):
+        return Description()
+
+    def measure(self, load, duration_s, *, stop_above=None):
+        raise AssertionError
+
+
+class WithoutDescription(Troubled):
+    def describe(self):
+        return "a tester"
+
+
+@pytest.mark.parametrize(
+    ("measure", "complaint"),
+    [
+        (5, r"measure is 5; give a function measure\(load, duration\) or a Measurer"),
+        (WithoutClock, "measure is <class .*; give a function"),
+        (WithoutClock(), r"has no now\(\)"),
+        (WithoutDescription({}), "returned 'a tester'; return a Description"),
+    ],
+)
+def test_what_cannot_measure_is_refused(measure, complaint):
+    with pytest.raises(UsageError, match=complaint):
+        brimful.search(measure, goals=[brimful.SearchGoal(loss_ratio=0)], min_load=1000.0, max_load=1e6)
+
+
+def test_numbers_of_numpy_are_numbers():
+    goals = [brimful.SearchGoal(loss_ratio=np.float64(0.005), duration_sum=np.int64(2), width=np.float32(0.25))]
+    plain = [brimful.SearchGoal(loss_ratio=0.005, duration_sum=2, width=0.25)]
+    limits = {"min_load": np.int32(10_000), "max_load": np.int64(14_880_000), "hint": np.float32(2e6)}
+    found = brimful.search(sharp(1e6), goals=goals, **limits)
+    expected = brimful.search(sharp(1e6), goals=plain, min_load=1e4, max_load=14.88e6, hint=2e6)
+    assert found.goal_results == expected.goal_results
 
 
 def test_effective_durations_of_a_function_are_used():

@@ -28,3 +28,16 @@ class MeasureError(BrimfulError):
     """Nothing more can be measured."""
 
     exit_code = 3
+
+
+_LONGEST_SHOWN = 60
+
+
+def shown(value: object) -> str:
+    """Write whatever an error is about in a few words of one line.
+
+    >>> shown("5\\n"), shown([1] * 100)
+    ("'5\\\\n'", '[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1...')
+    """
+    text = " ".join(repr(value).split())
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."

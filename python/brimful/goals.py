@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from numbers import Real
 
 import msgspec
 
 from brimful import units
-from brimful.errors import UsageError
+from brimful.errors import UsageError, shown
 from brimful.records import Goal
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class SearchGoal(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,17 +56,29 @@ class SearchGoal(msgspec.Struct, frozen=True, kw_only=True):
     name: str | None = None
 
     def record(self, name: str) -> Goal:
-        """Give the goal as a record, defaults filled in."""
-        final = self.final_trial_duration
+        """Give the goal as a record, defaults filled in.
+
+        Raises
+        ------
+        UsageError
+            When what must be a number is none.
+        """
+
+        def number(attribute: str) -> float:
+            return plain_number(getattr(self, attribute), f"goal {name!r}: {attribute}")
+
+        final = number("final_trial_duration")
         return Goal(
             name=name,
-            loss_ratio=self.loss_ratio,
-            exceed_ratio=self.exceed_ratio,
+            loss_ratio=number("loss_ratio"),
+            exceed_ratio=number("exceed_ratio"),
             final_trial_duration_s=final,
-            duration_sum_s=final if self.duration_sum is None else self.duration_sum,
-            initial_trial_duration_s=final if self.initial_trial_duration is None else self.initial_trial_duration,
-            width=self.width,
-            delay_limit_s=self.delay_limit_s,
+            duration_sum_s=final if self.duration_sum is None else number("duration_sum"),
+            initial_trial_duration_s=(
+                final if self.initial_trial_duration is None else number("initial_trial_duration")
+            ),
+            width=None if self.width is None else number("width"),
+            delay_limit_s=None if self.delay_limit_s is None else number("delay_limit_s"),
         )
 
 
@@ -146,15 +157,39 @@ PRESETS = {
 """Presets by name."""
 
 
+def plain_number(value: object, name: str) -> float:
+    """Give a number of any library as one of Python's.
+
+    Raises
+    ------
+    UsageError
+        Naming what is no number.
+    """
+    if isinstance(value, Real) and not isinstance(value, bool):
+        with contextlib.suppress(OverflowError):
+            return float(value)
+    message = f"{name} is {shown(value)}; it must be a number"
+    raise UsageError(message)
+
+
 def named_goals(goals: Sequence[SearchGoal]) -> list[Goal]:
     """Give goals as records; those without a name are ``ndr`` or ``pdr``, numbered where there are several.
 
     >>> [goal.name for goal in named_goals([SearchGoal(loss_ratio=ratio) for ratio in (0, 0.005, 0.01)])]
     ['ndr', 'pdr', 'pdr-2']
+
+    Raises
+    ------
+    UsageError
+        When one is no goal, or has an attribute that cannot be.
     """
+    given = list(goals) if isinstance(goals, Iterable) else [None]
+    if not all(isinstance(goal, SearchGoal) for goal in given):
+        message = f"goals is {shown(goals)}; give a list of SearchGoal"
+        raise UsageError(message)
     records: list[Goal] = []
-    for goal in goals:
-        kind = "ndr" if goal.loss_ratio == 0 else "pdr"
+    for goal in given:
+        kind = "ndr" if plain_number(goal.loss_ratio, "loss_ratio of a goal") == 0 else "pdr"
         taken = sum(record.name.partition("-")[0] == kind for record in records)
         records.append(goal.record(goal.name or (f"{kind}-{taken + 1}" if taken else kind)))
     return records

@@ -16,8 +16,8 @@ import msgspec
 
 from brimful import _core
 from brimful.attempts import ON_ERROR, ON_INVALID, Attempt, FailurePolicy, repeat_as_allowed, trial_of
-from brimful.errors import MeasureError, UsageError
-from brimful.goals import SearchGoal, named_goals, problem_json
+from brimful.errors import MeasureError, UsageError, shown
+from brimful.goals import SearchGoal, named_goals, plain_number, problem_json
 from brimful.limits import check_limits
 from brimful.machine.watch import Watch
 from brimful.measurers.base import (
@@ -28,10 +28,11 @@ from brimful.measurers.base import (
     TrialFailedError,
     TrialOutput,
     checked_output,
-    shown,
 )
 from brimful.measurers.function import FunctionMeasurer, MeasureFunction
 from brimful.records import Bound, End, Goal, GoalResult, Record, Trial, Warning
+
+_LONGEST_BUDGET_S = 1e9
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +57,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         UsageError
             When goals or limits cannot be searched for.
         """
+        if self.budget_s is not None and not 0 < self.budget_s <= _LONGEST_BUDGET_S:
+            message = f"time budget of {self.budget_s:g} s: it must be above 0 s and at most {_LONGEST_BUDGET_S:g} s"
+            raise UsageError(message)
         problem = problem_json(
             self.goals,
             self.min_load,
@@ -454,19 +458,19 @@ def search(
     >>> 0.995e6 < result.goal_results[0].lower_bound <= 1e6
     True
     """
-    measurer = measure if hasattr(measure, "describe") else FunctionMeasurer(getattr(measure, "measure", measure))
+    measurer = _measurer_of(measure)
     plan = Plan(
         goals=named_goals(goals),
-        min_load=min_load,
-        max_load=max_load,
-        strategy=strategy,
-        hint=hint,
-        budget_s=budget_s,
+        min_load=plain_number(min_load, "min_load"),
+        max_load=plain_number(max_load, "max_load"),
+        strategy=str(strategy),
+        hint=None if hint is None else plain_number(hint, "hint"),
+        budget_s=None if budget_s is None else plain_number(budget_s, "budget_s"),
         early_termination=early_termination and measurer.describe().can_stop_early,
-        on_invalid=FailurePolicy.parse(on_invalid),
-        on_error=FailurePolicy.parse(on_error),
+        on_invalid=FailurePolicy.parse(str(on_invalid)),
+        on_error=FailurePolicy.parse(str(on_error)),
     )
-    loop = SearchLoop(plan, measurer)  # type: ignore[arg-type]
+    loop = SearchLoop(plan, measurer)
     check_limits(plan.goals, plan.max_load, measurer.describe())
     try:
         result = loop.run()
@@ -479,3 +483,21 @@ def search(
         failure.result = result  # type: ignore[attr-defined]
         raise failure
     return result
+
+
+def _measurer_of(measure: Any) -> Measurer:  # noqa: ANN401 - whatever a user gave
+    function = getattr(measure, "measure", measure)
+    if isinstance(measure, type) or not callable(function):
+        message = f"measure is {shown(measure)}; give a function measure(load, duration) or a Measurer"
+        raise UsageError(message)
+    if not hasattr(measure, "describe"):
+        return FunctionMeasurer(function)
+    missing = [name for name in ("describe", "measure", "now") if not callable(getattr(measure, name, None))]
+    if missing:
+        message = f"measurer {shown(measure)} has no {missing[0]}(); it needs describe(), measure() and now()"
+        raise UsageError(message)
+    if not isinstance(measure.describe(), Description):
+        message = f"describe() of measurer {shown(measure)} returned {shown(measure.describe())}; return a Description"
+        raise UsageError(message)
+    found: Measurer = measure
+    return found

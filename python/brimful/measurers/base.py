@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from brimful.errors import MeasureError
+from brimful.errors import MeasureError, shown
 
 
 class TrialOutput(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,7 +113,6 @@ class TrialFailedError(MeasureError):
 
 COUNTED_AS_LOSS = "counted-as-loss"
 """Code of the warning of a trial that gave nothing to count and is total loss by the user's policy."""
-_LONGEST_SHOWN = 60
 _COUNTS = frozenset({"sent", "lost", "intended", "duplicated", "reordered", "late"})
 
 
@@ -158,9 +157,3 @@ def _plain(name: str, value: Any, *, where: str) -> Any:  # noqa: ANN401 - whate
         return value
     message = f"{where}: {name} is {shown(value)}; {needed}"
     raise TrialFailedError(message)
-
-
-def shown(value: object) -> str:
-    """Write whatever it is in a few words of one line."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from brimful.errors import MeasureError
-from brimful.measurers.base import Description, TrialOutput, shown
+from brimful.errors import MeasureError, shown
+from brimful.measurers.base import Description, TrialOutput
 
 MeasureFunction = Callable[[float, float], Any]
 """``measure(load, duration) -> (sent, lost)``, ``(sent, lost, effective_duration)`` or a `TrialOutput`."""

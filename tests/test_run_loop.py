@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from brimful.attempts import FailurePolicy
 from brimful.errors import UsageError
+from brimful.goals import named_goals
 from brimful.measurers.replay import ReplayMeasurer
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import Bound, End, GoalResult, RecordWriter, Run, Trial
@@ -362,6 +363,9 @@ def test_a_measurer_object_that_returns_no_trial_output_is_told_so():
         ({"goals": None}, "goals is None; give a list"),
         ({"goals": [brimful.SearchGoal(loss_ratio="0.5%")]}, "loss_ratio of a goal is '0.5%'; it must be a number"),
         ({"goals": [brimful.SearchGoal(loss_ratio=0, width="1%")]}, "goal 'ndr': width is '1%'; it must be a number"),
+        ({"goals": [brimful.SearchGoal(loss_ratio=0, name="")]}, "goal name ''"),
+        ({"goals": [brimful.SearchGoal(loss_ratio=0, name="a\nb")]}, r"goal name 'a\\nb': a name is one or more print"),
+        ({"goals": [brimful.SearchGoal(loss_ratio=0, name=5)]}, "goal name 5"),
         ({"max_load": "1Mpps"}, "max_load is '1Mpps'; it must be a number"),
         ({"max_load": 10**400}, "max_load is 1000"),
         ({"min_load": True}, "min_load is True"),
@@ -415,6 +419,12 @@ def test_numbers_of_numpy_are_numbers():
     found = brimful.search(sharp(1e6), goals=goals, **limits)
     expected = brimful.search(sharp(1e6), goals=plain, min_load=1e4, max_load=14.88e6, hint=2e6)
     assert found.goal_results == expected.goal_results
+
+
+def test_automatic_names_leave_alone_what_is_taken():
+    ratios_and_names = [(0, None), (0.001, "ndr"), (0, None), (0.005, None), (0.01, "pdr-2"), (0.02, None)]
+    goals = [brimful.SearchGoal(loss_ratio=ratio, name=name) for ratio, name in ratios_and_names]
+    assert [goal.name for goal in named_goals(goals)] == ["ndr-2", "ndr", "ndr-3", "pdr", "pdr-2", "pdr-3"]
 
 
 def test_effective_durations_of_a_function_are_used():

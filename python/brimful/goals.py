@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import math
 from collections.abc import Iterable, Sequence
@@ -61,8 +62,11 @@ class SearchGoal(msgspec.Struct, frozen=True, kw_only=True):
         Raises
         ------
         UsageError
-            When what must be a number is none.
+            When the name cannot be shown, or what must be a number is none.
         """
+        if not (isinstance(name, str) and name.isprintable() and name.strip()):
+            message = f"goal name {shown(name)}: a name is one or more printable characters"
+            raise UsageError(message)
 
         def number(attribute: str) -> float:
             return plain_number(getattr(self, attribute), f"goal {name!r}: {attribute}")
@@ -187,11 +191,16 @@ def named_goals(goals: Sequence[SearchGoal]) -> list[Goal]:
     if not all(isinstance(goal, SearchGoal) for goal in given):
         message = f"goals is {shown(goals)}; give a list of SearchGoal"
         raise UsageError(message)
+    taken = [goal.name for goal in given if goal.name is not None]
     records: list[Goal] = []
     for goal in given:
-        kind = "ndr" if plain_number(goal.loss_ratio, "loss_ratio of a goal") == 0 else "pdr"
-        taken = sum(record.name.partition("-")[0] == kind for record in records)
-        records.append(goal.record(goal.name or (f"{kind}-{taken + 1}" if taken else kind)))
+        name = goal.name
+        if name is None:
+            kind = "ndr" if plain_number(goal.loss_ratio, "loss_ratio of a goal") == 0 else "pdr"
+            numbered = (f"{kind}-{number}" for number in itertools.count(2))
+            name = next(free for free in itertools.chain([kind], numbered) if free not in taken)
+            taken.append(name)
+        records.append(goal.record(name))
     return records
 
 

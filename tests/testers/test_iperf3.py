@@ -131,6 +131,12 @@ def test_what_iperf3_cannot_do_is_said_before(fake, spec, traffic, ip, complaint
         open_iperf3(spec, traffic, ip=ip, timeout_s=1.0)
 
 
+@pytest.mark.parametrize(("ip", "least"), [(4, 64), (6, 82)])
+def test_without_a_size_frames_are_as_small_as_can_be(fake, ip, least):
+    fake("exit 1")
+    assert open_iperf3("h", [], ip=ip, timeout_s=1.0).describe().traffic["frame_size"] == least
+
+
 def test_a_machine_without_iperf3(monkeypatch):
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(UsageError, match="iperf3 is not installed here"):

@@ -84,6 +84,11 @@ def test_frame_sizes(text, ip, vlan, expected):
         assert frames.sizes(text, ip, vlan) == expected
 
 
+def test_without_a_size_frames_are_as_small_as_can_be():
+    assert parse(["--server=lab1", "--ip=6", "--vlan=9"]).frame_size == "70"
+    assert parse(["--server=lab1", "--vlan=9"]).frame_size == "64"
+
+
 def ones_sum(data):
     data += b"\0" * (len(data) % 2)
     total = sum(data[0::2]) * 256 + sum(data[1::2])

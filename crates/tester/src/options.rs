@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use brimful_frame::{MacAddress, VlanTag};
+use brimful_frame::{MacAddress, TemplateError, VlanTag};
 use brimful_netdev::{BackEnd, Care, PacketRing};
 use brimful_tester::{
     Description, Directions, FrameSizes, IpVersion, MAX_FLOWS, MAX_SIZE_PATTERN, PacingBounds, Profile, ProfileFile,
@@ -41,7 +41,8 @@ pub(crate) struct Options {
     /// Traffic profile: a TOML file that says what to send. Options beside it override what it says.
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
-    /// Bytes of a frame, frame check sequence included, or `imix`: 7 x 64, 4 x 594, 1 x 1518 [default: 64].
+    /// Bytes of a frame, frame check sequence included, or `imix`: 7 x 64, 4 x 594, 1 x 1518. Default: the
+    /// smallest that has room for headers and test stamp, 64 for IPv4 without a tag.
     #[arg(long, value_name = "BYTES|imix")]
     frame_size: Option<FrameSizes>,
     /// Flows of each direction, told apart by UDP ports [default: 1].
@@ -173,12 +174,7 @@ impl Options {
         }
         let max_load = self.max_load.map(Load::new).transpose();
         let profile = self.profile()?;
-        let sizes = profile.size_pattern().map_err(|error| {
-            format!(
-                "{}: {error} (headers and test stamp need their room)",
-                self.sizes_from()
-            )
-        })?;
+        let sizes = profile.size_pattern().map_err(|error| self.refusal_of_sizes(error))?;
         Ok(Settings {
             port_names,
             profile,
@@ -242,11 +238,14 @@ impl Options {
         })
     }
 
-    /// What gives the sizes, for messages.
-    fn sizes_from(&self) -> String {
+    fn refusal_of_sizes(&self, error: TemplateError) -> String {
+        let reason = format!("{error} (headers and test stamp need their room)");
         match &self.profile {
-            Some(path) if self.frame_size.is_none() => format!("--profile {}: sizes", path.display()),
-            _ => "--frame-size".to_owned(),
+            Some(path) if self.frame_size.is_none() => format!("--profile {}: sizes: {reason}", path.display()),
+            _ => {
+                let nearest = error.size.clamp(error.smallest, error.largest);
+                format!("--frame-size: {reason}: give --frame-size {nearest}")
+            }
         }
     }
 }
@@ -373,6 +372,19 @@ mod tests {
     }
 
     #[test]
+    fn frames_are_as_small_as_what_was_asked_allows() {
+        for (more, smallest) in [
+            (&["--vlan=5"][..], 68),
+            (&["--ip=6"], 84),
+            (&["--ip=6", "--vlan=5"], 88),
+        ] {
+            let arguments = [&["--port", "a", "--port", "b"], more].concat();
+            let traffic = settings(&arguments).unwrap().description(PACKET, [None; 2]).traffic;
+            assert_eq!(traffic["frame_sizes"], json!([smallest]));
+        }
+    }
+
+    #[test]
     fn the_link_limits_the_load_where_its_speed_is_known() {
         const GIGABIT: Option<u64> = Some(1_000_000_000);
         let described = |more: &[&str], speeds| {
@@ -425,8 +437,12 @@ mod tests {
         let two = ["--port", "a", "--port", "b"];
         for (more, expected) in [
             (&["--port", "c"][..], "--port is given 3 times"),
-            (&["--frame-size", "63"], "--frame-size"),
-            (&["--frame-size", "64", "--ip", "6"], "between 84 and 9000"),
+            (&["--frame-size", "63"], "give --frame-size 64"),
+            (&["--frame-size", "9001"], "give --frame-size 9000"),
+            (
+                &["--frame-size", "64", "--ip", "6"],
+                "between 84 and 9000 bytes (headers and test stamp need their room): give --frame-size 84",
+            ),
             (&["--frame-size", "64", "--vlan", "5"], "between 68 and 9000"),
             (&["--vlan", "4095"], "--vlan"),
             (&["--flows", "0"], "--flows"),

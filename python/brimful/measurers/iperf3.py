@@ -18,6 +18,7 @@ from brimful.measurers.base import Description, InvalidTrialError, TrialFailedEr
 _ETHERNET_BYTES = 18
 """With the frame check sequence."""
 _HEADER_BYTES = {4: _ETHERNET_BYTES + 20 + 8, 6: _ETHERNET_BYTES + 40 + 8}
+_SMALLEST_FRAME = 64
 _SMALLEST_DATAGRAM = 16
 _LARGEST_DATAGRAM = 65507
 _MOST_STREAMS = 128
@@ -69,7 +70,7 @@ def open_iperf3(spec: str, tester_arguments: list[str], *, ip: int, timeout_s: f
     try:
         options = Iperf3Options(
             server=server,
-            datagram_bytes=_datagram_bytes(traffic.get("frame-size", "64"), ip),
+            datagram_bytes=_datagram_bytes(traffic.get("frame-size"), ip),
             streams=int(traffic.get("flows", "1")),
             both_ways=traffic.get("direction", "bi") == "bi",
             ip=ip,
@@ -87,9 +88,11 @@ def open_iperf3(spec: str, tester_arguments: list[str], *, ip: int, timeout_s: f
     return Iperf3Measurer(options, timeout_s=timeout_s)
 
 
-def _datagram_bytes(frame_size: str, ip: int) -> int:
+def _datagram_bytes(frame_size: str | None, ip: int) -> int:
     headers = _HEADER_BYTES[ip]
     least, most = headers + _SMALLEST_DATAGRAM, headers + _LARGEST_DATAGRAM
+    if frame_size is None:
+        return max(_SMALLEST_FRAME, least) - headers
     if not frame_size.isdecimal() or not least <= int(frame_size) <= most:
         message = f"--frame-size {frame_size}: over IPv{ip} iperf3 can send frames of {least} to {most} bytes"
         raise UsageError(message)

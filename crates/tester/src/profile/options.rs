@@ -119,8 +119,9 @@ impl ProfileOptions {
         for (field, value) in self.defaults(&layout, port, macs) {
             fields.entry(field).or_insert(Values::Fixed(value));
         }
+        let sizes = self.sizes.clone().or(draft.sizes);
         Ok(Frames {
-            sizes: self.sizes.clone().or(draft.sizes).unwrap_or(FrameSizes::Fixed(64)),
+            sizes: sizes.unwrap_or(FrameSizes::Fixed(layout.smallest_size())),
             flows: flows as u32,
             layout,
             fields,

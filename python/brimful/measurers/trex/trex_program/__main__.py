@@ -40,7 +40,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--rpc-timeout", type=int, help="seconds to wait for an answer of the server")
     parser.add_argument("--sync-port", type=int, default=4501)
     parser.add_argument("--async-port", type=int, default=4500)
-    parser.add_argument("--frame-size", default="64")
+    parser.add_argument("--frame-size")
     parser.add_argument("--flows", type=int, default=1)
     parser.add_argument("--direction", choices=["bi", "uni"], default="bi")
     parser.add_argument("--vlan", type=int)
@@ -48,6 +48,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--source-ip")
     parser.add_argument("--destination-ip")
     options = parser.parse_args(arguments)
+    options.frame_size = options.frame_size or str(frames.smallest(options.ip, options.vlan))
     options.source_ip = options.source_ip or ("198.18.0.2" if options.ip == 4 else "2001:2::2")
     options.destination_ip = options.destination_ip or ("198.19.0.2" if options.ip == 4 else "2001:2:0:8000::2")
     most = frames.LAST_PORT - frames.FIRST_PORT + 1

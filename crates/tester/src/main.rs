@@ -31,7 +31,11 @@ const FASTEST: BackEnd = BackEnd::Xdp(Attachment::Native);
 const PACKET: BackEnd = BackEnd::Packet(PacketRing::Slots);
 
 fn main() -> ExitCode {
-    let options = Options::parse();
+    let options = match Options::try_parse() {
+        Ok(options) => options,
+        Err(error) if error.use_stderr() => return fail(EXIT_USAGE, &first_paragraph(&error.to_string())),
+        Err(help) => help.exit(),
+    };
     if options.list_back_ends {
         return match back_ends::list(&options.ports, &mut io::stdout().lock()) {
             Ok(()) => ExitCode::SUCCESS,
@@ -44,8 +48,22 @@ fn main() -> ExitCode {
     };
     match run(&settings) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail(EXIT_FAILED, &error.to_string()),
+        Err(error) => fail(exit_code_of(&*error), &error.to_string()),
     }
+}
+
+/// A name that is nobody's is a mistake in the arguments, whatever is found out at opening only.
+fn exit_code_of(error: &(dyn std::error::Error + 'static)) -> u8 {
+    match error.downcast_ref() {
+        Some(OpenError::NoSuchInterface(_)) => EXIT_USAGE,
+        _ => EXIT_FAILED,
+    }
+}
+
+/// What clap has to say, in one line: usage and tips follow after a blank one.
+fn first_paragraph(text: &str) -> String {
+    let lines = text.trim_start_matches("error: ").lines().map(str::trim);
+    lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {

@@ -1,5 +1,6 @@
 """The devices that are programs: frames pass them, they end with their lab, and their absence is told in one line."""
 
+import contextlib
 import json
 import os
 import re
@@ -10,7 +11,7 @@ import sys
 
 import pytest
 from brimful.cli.lab import lab as command
-from brimful.errors import MeasureError
+from brimful.errors import MeasureError, UsageError
 from brimful.lab import Device, devices, health, links, losses, open_lab, openvswitch, programs, state
 from brimful.lab.namespaces import Process
 from brimful.measurers.base import InvalidTrialError
@@ -46,6 +47,51 @@ frame = bytes.fromhex("02626600001b" + "02626600001a" + "0800") + bytes(46)
 for number in range(int(sys.argv[1])):
     port.send(frame)
 """
+
+
+@pytest.mark.parametrize("frame_size", [1519, 9000])
+@pytest.mark.parametrize("device", ["wire", "bridge", "router", "ovs", "testpmd"])
+def test_long_frames_come_through(own_interfaces, device, frame_size):
+    arguments = [f"--frame-size={frame_size}"]
+    with open_if_installed(device):
+        pass  # or the test is skipped
+    with contextlib.closing(LabMeasurer(device, arguments, ip=4, timeout_s=30.0)) as measurer:
+        assert measurer.describe().device["mtu"] == frame_size - 18
+        try:
+            found = measurer.measure(200.0, 0.2).directions
+        except InvalidTrialError as error:  # the machine is busy, but the frames were sent
+            found = error.reply["directions"]
+    for direction in found:
+        assert direction["sent"] > 0
+        assert direction["lost"] == 0, direction
+
+
+@pytest.mark.parametrize(
+    ("arguments", "mtu"),
+    [([], 1500), (["--frame-size=imix"], 1500), (["--vlan=5", "--frame-size=1522"], 1504)],
+)
+def test_links_take_longer_frames_only_where_those_are_sent(own_interfaces, arguments, mtu):
+    with contextlib.closing(LabMeasurer("bridge", arguments, ip=4, timeout_s=30.0)) as measurer:
+        assert measurer.describe().device["mtu"] == mtu
+
+
+@pytest.mark.parametrize(
+    ("device", "arguments", "message"),
+    [
+        ("bridge", ["--nope"], "'--nope'"),
+        ("bridge", ["--frame-size=9001"], "give --frame-size 9000"),
+    ],
+)
+def test_frames_that_a_lab_cannot_take_are_refused_before_it_is_made(state_directory, device, arguments, message):
+    with pytest.raises(UsageError, match=message):
+        LabMeasurer(device, arguments, ip=4, timeout_s=30.0)
+    assert not state_directory.exists()
+
+
+def test_xdp_says_how_long_frames_may_be(own_interfaces):
+    with pytest.raises(UsageError, match="at most 3524 bytes"):
+        open_lab("xdp", mtu=3507)
+    open_if_installed("xdp", mtu=3506).close()
 
 
 @pytest.mark.parametrize("device", ["ovs", "testpmd"])
@@ -112,7 +158,7 @@ def test_a_kept_device_goes_on_until_it_is_cleaned(own_interfaces, state_directo
     try:
         lab.close()
         assert all(process.is_alive() for process in running)
-        assert health.find_obstacle(lab_tester(lab_id), ip=4, next_hops=devices.TESTER_MACS[::-1]) is None
+        assert health.find_obstacle(lab_tester(lab_id), ip=4, mtu=1500, next_hops=devices.TESTER_MACS[::-1]) is None
     finally:
         state.clean_one(lab_id)
     assert not any(process.is_alive() for process in running)

@@ -140,7 +140,7 @@ def test_a_killed_owner_leaves_no_namespace_and_no_process(own_interfaces):
 def test_a_failure_while_building_leaves_nothing(own_interfaces, monkeypatch):
     namespaces = []
 
-    def fail(device, tester, programs, ip, options):
+    def fail(device, tester, programs, **options):
         namespaces.extend([tester, programs.namespace])
         raise KeyboardInterrupt
 
@@ -205,6 +205,7 @@ def test_tester_arguments(own_interfaces):
     [
         ({"device": "hub"}, "there is no device 'hub': use one of bridge, router, xdp, ovs, testpmd, wire"),
         ({"device": Device.ROUTER, "ip": 5}, "ip is 5: use 4 or 6"),
+        ({"device": "bridge", "mtu": 9001}, "mtu is 9001: use 1500 to 9000"),
         ({"device": "bridge", "work": 100001}, "work is 100001: use 0 to 100000"),
         ({"device": "bridge,work=-1"}, "work is -1: use 0 to 100000"),
         ({"device": "xdp,work=100001"}, "work is 100001: use 0 to 100000"),

@@ -5,7 +5,7 @@ mod faults;
 mod options;
 mod process;
 
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -42,10 +42,18 @@ fn main() -> ExitCode {
             Err(error) => fail(EXIT_FAILED, &error.to_string()),
         };
     }
+    let describe_frames = options.describe_frames;
     let settings = match options.settings() {
         Ok(settings) => settings,
         Err(message) => return fail(EXIT_USAGE, &message),
     };
+    if describe_frames {
+        return match settings.frames().map(|frames| writeln!(io::stdout(), "{frames}")) {
+            Ok(Ok(())) => ExitCode::SUCCESS,
+            Ok(Err(error)) => fail(EXIT_FAILED, &error.to_string()),
+            Err(error) => fail(EXIT_USAGE, &error.to_string()),
+        };
+    }
     match run(&settings) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(exit_code_of(&*error), &error.to_string()),

@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use brimful_frame::{MacAddress, TemplateError, VlanTag};
+use brimful_frame::{FRAME_CHECK_SEQUENCE_LEN, MacAddress, TemplateError, VlanTag};
 use brimful_netdev::{BackEnd, Care, PacketRing};
 use brimful_tester::{
     Description, Directions, FrameSizes, IpVersion, MAX_FLOWS, MAX_SIZE_PATTERN, PacingBounds, Profile, ProfileFile,
@@ -34,6 +34,10 @@ pub(crate) struct Options {
     /// Opens and closes them. Interfaces in use are spared by XDP unless they are named.
     #[arg(long)]
     pub(crate) list_back_ends: bool,
+    /// Check the options, say how long the longest frame is and whether frames have VLAN tags, as one JSON object; then
+    /// end. Opens nothing.
+    #[arg(long)]
+    pub(crate) describe_frames: bool,
     /// Take interfaces that are in use as well: that carry an address or a default route, belong to a bridge or the like,
     /// or have a program of somebody else's. Their traffic will suffer.
     #[arg(long)]
@@ -262,6 +266,17 @@ impl Settings {
         }
     }
 
+    /// What a lab has to know before it makes the interfaces.
+    ///
+    /// # Errors
+    /// When a frame size has no room for headers and stamp, or is too large.
+    pub(crate) fn frames(&self) -> Result<Value, TemplateError> {
+        Ok(json!({
+            "largest_frame_size": self.profile.max_frame_len()? + FRAME_CHECK_SEQUENCE_LEN,
+            "has_vlan_tags": self.profile.has_vlan_tags(),
+        }))
+    }
+
     /// `speeds` are those of the links in bits a second, where they are known.
     pub(crate) fn description(&self, back_end: BackEnd, speeds: [Option<u64>; 2]) -> Description {
         let wait = self.timing.straggler_wait;
@@ -381,6 +396,19 @@ mod tests {
             let arguments = [&["--port", "a", "--port", "b"], more].concat();
             let traffic = settings(&arguments).unwrap().description(PACKET, [None; 2]).traffic;
             assert_eq!(traffic["frame_sizes"], json!([smallest]));
+        }
+    }
+
+    #[test]
+    fn frames_are_described_without_interfaces() {
+        for (more, largest, has_vlan_tags) in [
+            (&[][..], 64, false),
+            (&["--frame-size=imix"], 1518, false),
+            (&["--frame-size=9000", "--vlan=5"], 9000, true),
+        ] {
+            let arguments = [&["--port", "a", "--port", "b"], more].concat();
+            let expected = json!({"largest_frame_size": largest, "has_vlan_tags": has_vlan_tags});
+            assert_eq!(settings(&arguments).unwrap().frames().unwrap(), expected);
         }
     }
 

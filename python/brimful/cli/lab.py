@@ -12,6 +12,7 @@ import click
 
 from brimful.errors import MeasureError
 from brimful.lab import Device, open_lab, permitted, state
+from brimful.lab.devices import DEFAULT_MTU, LARGEST_MTU
 from brimful.lab.namespaces import tool
 
 if TYPE_CHECKING:
@@ -25,6 +26,13 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, one ob
 
 _IP = click.option(
     "--ip", type=click.Choice(["4", "6"]), default="4", show_default=True, help="What the router routes."
+)
+_MTU = click.option(
+    "--mtu",
+    type=click.IntRange(DEFAULT_MTU, LARGEST_MTU),
+    default=DEFAULT_MTU,
+    show_default=True,
+    help="Of every link: the longest frame less 18 bytes.",
 )
 
 
@@ -63,10 +71,11 @@ def check(as_json: bool) -> None:
 @lab.command()
 @_DEVICE
 @_IP
+@_MTU
 @_JSON
-def up(device: str, ip: str, as_json: bool) -> None:
+def up(device: str, ip: str, mtu: int, as_json: bool) -> None:
     """Make a lab that stays until `brimful lab clean` ends it."""
-    with open_lab(device, ip=int(ip)) as opened:
+    with open_lab(device, ip=int(ip), mtu=mtu) as opened:
         description = opened.describe()
         command, arguments = opened.command([]), opened.tester_arguments()
         opened.keep()
@@ -121,12 +130,13 @@ def clean(lab_id: str | None, everything: bool, as_json: bool) -> None:
 
 @lab.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @_IP
+@_MTU
 @_DEVICE
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
-def run(device: str, ip: str, command: Sequence[str]) -> None:
+def run(device: str, ip: str, mtu: int, command: Sequence[str]) -> None:
     """Run COMMAND at ports ta and tb of a new lab, and end the lab with it."""
     words = list(command[1:]) if command[0] == "--" else list(command)
-    with open_lab(device, ip=int(ip)) as opened:
+    with open_lab(device, ip=int(ip), mtu=mtu) as opened:
         # The command dies with us, or it would keep the namespace that the keeper let go.
         bound = [tool("setpriv"), "--pdeathsig", "TERM", "--", *words]
         done = subprocess.run(opened.command(bound), check=False)

@@ -20,7 +20,9 @@ _OPTIONS = (
         help="Traffic profile: a TOML file that says what to send. The options below override what it says.",
     ),
     click.option(
-        "--frame-size", metavar="BYTES|imix", help="Bytes of a frame, with FCS. Default: the profile's, or the least with room for the headers, 64 or more."
+        "--frame-size",
+        metavar="BYTES|imix",
+        help="Bytes of a frame, with FCS. Default: the profile's, or the least with room for the headers, 64 or more.",
     ),
     click.option(
         "--flows", type=click.IntRange(1, 1 << 20), help="Flows of each direction. Default: the profile's, or 1."

@@ -44,6 +44,7 @@ class Lab:
         lab_id: str,
         device: Device,
         ip: int,
+        mtu: int,
         keepers: Sequence[Keeper],
         programs: Sequence[Program],
         settings: Settings,
@@ -51,6 +52,7 @@ class Lab:
         self._id = lab_id
         self._device = device
         self._ip = ip
+        self._mtu = mtu
         self._keepers = keepers
         self._programs = programs
         self._settings = settings
@@ -147,6 +149,7 @@ class Lab:
             "kernel": os.uname().release,
             "cpus": os.cpu_count() or 1,
             "ip": self._ip,
+            "mtu": self._mtu,
             "input": self._settings.input.value,
             "input_queue_frames": self._settings.queue_frames,
             "work": self._settings.work,
@@ -188,7 +191,7 @@ class Lab:
     def _check(self) -> None:
         """Make sure that frames pass the device both ways."""
         next_hops = self.router_macs or tuple(reversed(devices.TESTER_MACS))
-        obstacle = health.find_obstacle(self.tester, ip=self._ip, next_hops=next_hops)
+        obstacle = health.find_obstacle(self.tester, ip=self._ip, mtu=self._mtu, next_hops=next_hops)
         reason = self.failure() or obstacle
         if reason is None:
             return
@@ -213,7 +216,7 @@ class Lab:
             self._keepers = ()
 
 
-def open_lab(device: str, *, ip: int = 4, **options: int | str) -> Lab:
+def open_lab(device: str, *, ip: int = 4, mtu: int = devices.DEFAULT_MTU, **options: int | str) -> Lab:
     """Make a lab that is gone when this process is, and make sure that frames pass the device both ways.
 
     Parameters
@@ -223,6 +226,8 @@ def open_lab(device: str, *, ip: int = 4, **options: int | str) -> Lab:
         follow, as in `bridge,work=2000`.
     ip
         4 or 6: what the router routes and the tester sends.
+    mtu
+        Of every link: the bytes of the longest frame without the 18 of its header and its frame check sequence.
     **options
         The options of the device, if not in its text. `work` of `bridge`, `router` and `xdp`: the multiplications that
         every frame costs. They make the device slower; it has to be slower than the tester for its loss to be found.
@@ -244,6 +249,9 @@ def open_lab(device: str, *, ip: int = 4, **options: int | str) -> Lab:
     if ip not in devices.NETWORKS:
         message = f"ip is {ip}: use 4 or 6"
         raise UsageError(message)
+    if not devices.DEFAULT_MTU <= mtu <= devices.LARGEST_MTU:
+        message = f"mtu is {mtu}: use {devices.DEFAULT_MTU} to {devices.LARGEST_MTU}"
+        raise UsageError(message)
     catalogue.check_needs(kind)
     lab_id = state.new_id()
     owner = Process.find(os.getpid())
@@ -254,15 +262,15 @@ def open_lab(device: str, *, ip: int = 4, **options: int | str) -> Lab:
         tester = keepers[0].namespace
         if kind is Device.WIRE:
             state.save(_entry(lab_id, kind, owner, keepers))
-            settings = devices.build_wire(tester)
+            settings = devices.build_wire(tester, mtu=mtu)
         else:
             keepers.append(start_keeper(lab_id, "device", beside=tester))
             state.save(_entry(lab_id, kind, owner, keepers))
             started = Programs(keepers[1].namespace, keepers)
-            settings = catalogue.build(kind, tester, started, ip, chosen)
+            settings = catalogue.build(kind, tester, started, ip=ip, mtu=mtu, options=chosen)
             programs = started.running
             state.save(_entry(lab_id, kind, owner, keepers))
-        lab = Lab(lab_id, kind, ip, keepers, programs, settings)
+        lab = Lab(lab_id, kind, ip, mtu, keepers, programs, settings)
         lab._check()
     except BaseException:
         _close(lab_id, keepers)

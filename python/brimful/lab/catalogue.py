@@ -93,18 +93,20 @@ def check_needs(device: Device) -> None:
             pass
 
 
-def build(device: Device, tester: Namespace, programs: Programs, ip: int, options: Mapping[str, Any]) -> Settings:
+def build(
+    device: Device, tester: Namespace, programs: Programs, *, ip: int, mtu: int, options: Mapping[str, Any]
+) -> Settings:
     """Build any device but a wire, and start its programs."""
     match device:
         case Device.BRIDGE:
-            return devices.build_bridge(tester, programs.namespace, **options)
+            return devices.build_bridge(tester, programs.namespace, mtu=mtu, **options)
         case Device.ROUTER:
-            return devices.build_router(tester, programs.namespace, ip=ip, **options)
+            return devices.build_router(tester, programs.namespace, ip=ip, mtu=mtu, **options)
         case Device.XDP:
-            return xdp.build_forwarder(tester, programs, **options)
+            return xdp.build_forwarder(tester, programs, mtu=mtu, **options)
         case Device.OVS:
-            return openvswitch.build_open_vswitch(tester, programs, **options)
+            return openvswitch.build_open_vswitch(tester, programs, mtu=mtu, **options)
         case Device.TESTPMD:
-            return testpmd.build_testpmd(tester, programs, **options)
+            return testpmd.build_testpmd(tester, programs, mtu=mtu, **options)
         case Device.WIRE:
-            return devices.build_wire(tester)
+            return devices.build_wire(tester, mtu=mtu)

@@ -104,6 +104,10 @@ NETWORKS = {
     ),
 }
 
+ETHERNET_LEN = 18
+"""Header and frame check sequence, which an MTU does not count."""
+DEFAULT_MTU = 1500
+LARGEST_MTU = 9000
 DEFAULT_WORK = 10_000
 """Measured: with this, one core of tester offers about twice what one core of device forwards."""
 QUEUE_FRAMES = 4000
@@ -116,18 +120,20 @@ _MULTIPLICATIONS_OF_A_PROGRAM = 2000
 _CLASSIFIERS = ("matchall", "u32 match u32 0 0")
 
 
-def build_wire(tester: Namespace) -> Settings:
+def build_wire(tester: Namespace, *, mtu: int) -> Settings:
     """Join the tester's ports directly."""
     (a, b), (mac_a, mac_b) = TESTER_PORTS, TESTER_MACS
-    links.configure(tester, [f"link add name {a} address {mac_a} type veth peer name {b} address {mac_b}"])
+    links.configure(
+        tester, [f"link add name {a} mtu {mtu} address {mac_a} type veth peer name {b} mtu {mtu} address {mac_b}"]
+    )
     links.silence(tester, TESTER_PORTS)
     links.configure(tester, [f"link set dev {name} up" for name in TESTER_PORTS])
     return Settings(Input.NONE, 0, 0, ())
 
 
-def build_bridge(tester: Namespace, device: Namespace, *, work: int) -> Settings:
+def build_bridge(tester: Namespace, device: Namespace, *, mtu: int, work: int) -> Settings:
     """Put a Linux bridge between the tester's ports."""
-    settings = build_ports(tester, device, work=work)
+    settings = build_ports(tester, device, mtu=mtu, work=work)
     # Never `br`: ip takes it for `brd`. Snooping would send MLD and IGMP queries during trials.
     bridge = f"type bridge stp_state 0 forward_delay 0 mcast_snooping 0 ageing_time {_AGEING_CENTISECONDS}"
     links.configure(device, [f"link add name br0 {bridge}"])
@@ -139,9 +145,9 @@ def build_bridge(tester: Namespace, device: Namespace, *, work: int) -> Settings
     return settings
 
 
-def build_router(tester: Namespace, device: Namespace, *, work: int, ip: int) -> Settings:
+def build_router(tester: Namespace, device: Namespace, *, mtu: int, work: int, ip: int) -> Settings:
     """Put a Linux router between the tester's ports."""
-    settings = build_ports(tester, device, work=work)
+    settings = build_ports(tester, device, mtu=mtu, work=work)
     values = {"net/ipv4/ip_forward": 1}
     for name in ("all", "default", *settings.ports):
         for parameter in ("rp_filter", "send_redirects", "accept_redirects"):
@@ -165,23 +171,25 @@ def build_router(tester: Namespace, device: Namespace, *, work: int, ip: int) ->
     return settings
 
 
-def build_ports(tester: Namespace, device: Namespace, *, work: int) -> Settings:
+def build_ports(tester: Namespace, device: Namespace, *, mtu: int, work: int) -> Settings:
     """Join the tester's ports to ports of the device behind its input stage."""
     classifier = find_classifier(device)
     # The interface that forwards has the address that the tester sees as the device's, wherever it sits.
     end_macs = ROUTER_MACS if classifier is None else tuple(mac.replace("02:", "06:", 1) for mac in ROUTER_MACS)
-    ends = lay_cables(tester, device, end_macs)
-    settings = _queue_input(device, classifier) if classifier else _thread_input(tester, device, ends)
+    ends = lay_cables(tester, device, end_macs, mtu=mtu)
+    settings = _queue_input(device, classifier, mtu=mtu) if classifier else _thread_input(tester, device, ends)
     applied = work if work and _add_work(device, settings.ports, work) else 0
     return replace(settings, work=applied)
 
 
-def lay_cables(tester: Namespace, device: Namespace, end_macs: Sequence[str] = ROUTER_MACS) -> tuple[str, ...]:
+def lay_cables(
+    tester: Namespace, device: Namespace, end_macs: Sequence[str] = ROUTER_MACS, *, mtu: int
+) -> tuple[str, ...]:
     """Join the tester's ports to the device's ends, which it returns."""
     ends = tuple(CABLES[port] for port in TESTER_PORTS)
     for port, mac, end, end_mac in zip(TESTER_PORTS, TESTER_MACS, ends, end_macs, strict=True):
-        peer = f"peer name {end} address {end_mac} netns {device.keeper.pid}"
-        links.configure(tester, [f"link add name {port} address {mac} type veth {peer}"])
+        peer = f"peer name {end} mtu {mtu} address {end_mac} netns {device.keeper.pid}"
+        links.configure(tester, [f"link add name {port} mtu {mtu} address {mac} type veth {peer}"])
     links.silence(tester, TESTER_PORTS)
     links.silence(device, ends)
     links.configure(tester, [f"link set dev {port} up" for port in TESTER_PORTS])
@@ -189,10 +197,11 @@ def lay_cables(tester: Namespace, device: Namespace, end_macs: Sequence[str] = R
     return ends
 
 
-def _queue_input(device: Namespace, classifier: str) -> Settings:
+def _queue_input(device: Namespace, classifier: str, *, mtu: int) -> Settings:
     queues, ports = list(QUEUES), [f"p{side}" for side in SIDES]
     for queue, port, mac in zip(queues, ports, ROUTER_MACS, strict=True):
-        links.configure(device, [f"link add name {queue} type veth peer name {port} address {mac}"])
+        peer = f"peer name {port} mtu {mtu} address {mac}"
+        links.configure(device, [f"link add name {queue} mtu {mtu} type veth {peer}"])
     links.silence(device, [*queues, *ports])
     links.configure(device, [f"link set dev {name} up" for name in (*queues, *ports)])
     threaded = _receive_in_threads(device, ports, senders_in=device, senders=queues)

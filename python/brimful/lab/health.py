@@ -35,7 +35,7 @@ for near, (far, frame) in ways.items():
         ports[near].send(bytes.fromhex(frame) + tail)
         try:
             while True:
-                got, address = ports[far].recvfrom(2048)
+                got, address = ports[far].recvfrom(65536)
                 if address[2] != socket.PACKET_OUTGOING and tail in got:
                     break
             break
@@ -45,9 +45,12 @@ for near, (far, frame) in ways.items():
 _MARK = "brimful lab"
 _PATIENCE_S = 10.0
 _DISCARD_PORT = 9
+_NUMBER_LEN = 4
+_IPV4_HEADER_LEN = 20
+_IPV6_HEADER_LEN = 40
 
 
-def find_obstacle(tester: Namespace, *, ip: int, next_hops: Sequence[str]) -> str | None:
+def find_obstacle(tester: Namespace, *, ip: int, mtu: int, next_hops: Sequence[str]) -> str | None:
     """Send frames through the device both ways; return, in one line, which way none came through.
 
     Parameters
@@ -56,14 +59,16 @@ def find_obstacle(tester: Namespace, *, ip: int, next_hops: Sequence[str]) -> st
         The namespace with the tester's ports.
     ip
         4 or 6: what the frames are.
+    mtu
+        How long their packets are: a device may pass short frames and lose long ones.
     next_hops
         The MAC addresses that the ports send to.
     """
     near, far = devices.NETWORKS[ip]
     here, there = devices.TESTER_PORTS
     ways = {
-        here: (there, _frame(next_hops[0], devices.TESTER_MACS[0], near.tester, far.tester).hex()),
-        there: (here, _frame(next_hops[1], devices.TESTER_MACS[1], far.tester, near.tester).hex()),
+        here: (there, _frame(next_hops[0], devices.TESTER_MACS[0], near.tester, far.tester, mtu).hex()),
+        there: (here, _frame(next_hops[1], devices.TESTER_MACS[1], far.tester, near.tester, mtu).hex()),
     }
     request = json.dumps([_PATIENCE_S, _MARK, ways])
     done = tester.attempt([sys.executable, "-I", "-S", "-c", _PROBE_PROGRAM, request])
@@ -72,13 +77,14 @@ def find_obstacle(tester: Namespace, *, ip: int, next_hops: Sequence[str]) -> st
     return (done.stderr.strip().splitlines() or [f"the probe ended with exit code {done.returncode}"])[-1]
 
 
-def _frame(destination_mac: str, source_mac: str, source: str, destination: str) -> bytes:
-    """Return a UDP frame up to its payload, which is the mark and a number."""
+def _frame(destination_mac: str, source_mac: str, source: str, destination: str, mtu: int) -> bytes:
+    """Return a UDP frame up to the end of its payload, which is the mark and a number."""
     macs = bytes.fromhex((destination_mac + source_mac).replace(":", ""))
-    payload_len = len(_MARK) + 4
-    datagram = struct.pack("!HHHH", _DISCARD_PORT, _DISCARD_PORT, 8 + payload_len, 0)
-    length = len(datagram) + payload_len
-    if ":" in source:
+    is_ipv6 = ":" in source
+    length = mtu - (_IPV6_HEADER_LEN if is_ipv6 else _IPV4_HEADER_LEN)
+    datagram = struct.pack("!HHHH", _DISCARD_PORT, _DISCARD_PORT, length, 0)
+    datagram += bytes(length - len(datagram) - len(_MARK) - _NUMBER_LEN)
+    if is_ipv6:
         addresses = socket.inet_pton(socket.AF_INET6, source) + socket.inet_pton(socket.AF_INET6, destination)
         return macs + b"\x86\xdd" + struct.pack("!IHBB", 6 << 28, length, 17, 64) + addresses + datagram
     addresses = socket.inet_aton(source) + socket.inet_aton(destination)

@@ -45,14 +45,14 @@ def check_needs() -> None:
         raise MeasureError(message) from None
 
 
-def build_open_vswitch(tester: Namespace, programs: Programs, *, ports: str) -> Settings:
+def build_open_vswitch(tester: Namespace, programs: Programs, *, mtu: int, ports: str) -> Settings:
     """Let Open vSwitch pass frames between the device's ends: one flow for each direction, and no learning.
 
     Its ports are of type `system`, packet sockets that its main thread reads, or `afxdp`, rings that a thread polls.
     """
     tools = find_tools()
     device, directory = programs.namespace, programs.directory
-    ends = devices.lay_cables(tester, device)
+    ends = devices.lay_cables(tester, device, mtu=mtu)
     places = [f"OVS_{kind}DIR={directory}" for kind in ("RUN", "LOG", "DB", "SYSCONF")]
     database, socket = f"{directory}/switch.db", f"unix:{directory}/database.sock"
     device.run([tools["ovsdb-tool"], "create", database, _SCHEMA])

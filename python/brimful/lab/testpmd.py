@@ -16,13 +16,17 @@ if TYPE_CHECKING:
     from brimful.lab.programs import Programs
 
 _TESTPMD = "dpdk-testpmd"
-_MOST_RING_FRAMES = 4096
-"""As the queue of the other devices: outlasts the pauses of a virtual CPU."""
+_MOST_RING_BYTES = 8 << 20
+"""4096 frames, as the queue of the other devices: outlasts the pauses of a virtual CPU. Of jumbo frames 512."""
 _LEAST_RING_FRAMES = 256
 _FRAME_BYTES = 2048
+_JUMBO_FRAME_BYTES = 16384
+"""Places in rings and buffers, with what the kernel and DPDK put before a frame."""
 _RINGS = 4
 """One to receive and one to send, for each of two ports."""
-_BUFFERS = 16384
+_BUFFER_HEADROOM = 128
+"""RTE_PKTMBUF_HEADROOM of DPDK."""
+_BUFFER_MEMORY = 32 << 20
 _MEMORY_MIB = 128
 
 
@@ -31,18 +35,21 @@ def find_testpmd() -> str:
     return find_program(_TESTPMD, device="testpmd", package="dpdk-dev")
 
 
-def build_testpmd(tester: Namespace, programs: Programs, *, mode: str) -> Settings:
+def build_testpmd(tester: Namespace, programs: Programs, *, mtu: int, mode: str) -> Settings:
     """Let testpmd pass frames between the device's ends; in mode `mac` it gives them the tester's addresses."""
-    testpmd, ring_frames = find_testpmd(), _ring_frames()
-    ends = devices.lay_cables(tester, programs.namespace)
+    testpmd = find_testpmd()
+    frame_bytes = _FRAME_BYTES if mtu <= devices.DEFAULT_MTU else _JUMBO_FRAME_BYTES
+    ring_frames = _ring_frames(frame_bytes)
+    ends = devices.lay_cables(tester, programs.namespace, mtu=mtu)
     cpu = devices.device_cpus()[-1]
-    rings = f"framecnt={ring_frames},framesz={_FRAME_BYTES},blocksz={2 * _FRAME_BYTES}"
+    rings = f"framecnt={ring_frames},framesz={frame_bytes},blocksz={2 * frame_bytes}"
     # One thread polls, the other waits for the end of the standard input.
     environment = [f"--lcores=0@{cpu},1@{cpu}", "--no-huge", f"-m{_MEMORY_MIB}", "--no-pci"]
     # Nothing is shared, so no file needs a name of its own; what DPDK writes anyway goes into the lab's directory.
     environment += ["--no-shconf", "--no-telemetry", "--log-level=warning"]
     environment += [f"--vdev=net_af_packet{number},iface={end},{rings}" for number, end in enumerate(ends)]
-    forwarding = [f"--forward-mode={mode}", f"--total-num-mbufs={_BUFFERS}", "--no-mlockall"]
+    forwarding = [f"--forward-mode={mode}", f"--total-num-mbufs={_BUFFER_MEMORY // frame_bytes}", "--no-mlockall"]
+    forwarding.append(f"--mbuf-size={_BUFFER_HEADROOM + frame_bytes}")
     forwarding += [f"--eth-peer={number},{mac}" for number, mac in enumerate(reversed(devices.TESTER_MACS))]
     # It writes each line at once, so that one can tell when it is ready.
     command = ["env", f"RUNTIME_DIRECTORY={programs.directory}", "stdbuf", "--output=L", testpmd, *environment]
@@ -50,14 +57,16 @@ def build_testpmd(tester: Namespace, programs: Programs, *, mode: str) -> Settin
     return Settings(Input.PROGRAM, ring_frames, 0, ends, {"mode": mode})
 
 
-def _ring_frames() -> int:
+def _ring_frames(frame_bytes: int) -> int:
     """Return how long the rings may be, which lie in locked memory; of that, only root has as much as it likes."""
+    most = _MOST_RING_BYTES // frame_bytes
     limit, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     if os.geteuid() == 0 or limit == resource.RLIM_INFINITY:
-        return _MOST_RING_FRAMES
+        return most
     # Half of it, and blocks of two frames: other things are locked as well.
-    frames = min(_MOST_RING_FRAMES, limit // 2 // (_RINGS * _FRAME_BYTES) // 2 * 2)
+    frames = min(most, limit // 2 // (_RINGS * frame_bytes) // 2 * 2)
     if frames < _LEAST_RING_FRAMES:
-        message = f"lab:testpmd: {limit >> 10} KiB of locked memory are too few: raise the limit with `ulimit -l 8192`"
+        needed_kib = 2 * _LEAST_RING_FRAMES * _RINGS * frame_bytes >> 10
+        message = f"lab:testpmd: {limit >> 10} KiB of locked memory are too few: `ulimit -l {needed_kib}` raises them"
         raise MeasureError(message)
     return frames

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
 from typing import Any
 
 import msgspec
 
 from brimful.errors import MeasureError, UsageError
 from brimful.lab import Lab, open_lab
+from brimful.lab.devices import DEFAULT_MTU, ETHERNET_LEN, TESTER_PORTS
 from brimful.lab.programs import find_own_program
 from brimful.measurers.attribution import attribute
 from brimful.measurers.base import Description, InvalidTrialError, TrialOutput
@@ -40,6 +42,31 @@ def tester_on_ports(ports: list[str], arguments: list[str], *, timeout_s: float,
     return CommandMeasurer(command, timeout_s=timeout_s, name=name, detail=detail, on_this_machine=True)
 
 
+class _Frames(msgspec.Struct):
+    """What a lab has to know of the frames before it is made."""
+
+    largest_frame_size: int
+
+
+def _frames(arguments: list[str], ip: int) -> _Frames:
+    """Ask the tester which frames it makes of these options.
+
+    Raises
+    ------
+    UsageError
+        When it refuses them.
+    """
+    ports = [word for port in TESTER_PORTS for word in ("--port", port)]
+    # Version 4 is not said, as a profile may have headers of its own.
+    version = ["--ip=6"] if ip == 6 else []
+    command = [tester_program(), "--describe-frames", *ports, *version, *arguments]
+    done = subprocess.run(command, capture_output=True, check=False)
+    if done.returncode != 0:
+        message = " ".join(done.stderr.decode(errors="replace").split()) or f"{command[0]} does not describe frames"
+        raise UsageError(message)
+    return msgspec.json.decode(done.stdout, type=_Frames)
+
+
 _OFFER_STEP = 0.8
 _OFFER_ATTEMPTS = 20
 _OFFER_TRIALS = 5
@@ -67,7 +94,9 @@ class LabMeasurer:
         self._ip = ip
         self._timeout_s = timeout_s
         self._detail = detail
-        self._lab = open_lab(device, ip=ip, **options)
+        frames = _frames(arguments, ip)
+        self._mtu = max(DEFAULT_MTU, frames.largest_frame_size - ETHERNET_LEN)
+        self._lab = open_lab(device, ip=ip, mtu=self._mtu, **options)
         try:
             self._tester = self._tester_in(self._lab)
         except BaseException:
@@ -87,7 +116,7 @@ class LabMeasurer:
         Where part of the device's work is done within the sender's system call, the tester reaches less with the
         device in place; the ceiling is then what it still sends on schedule.
         """
-        with open_lab("wire", ip=self._ip) as wire:
+        with open_lab("wire", ip=self._ip, mtu=self._mtu) as wire:
             tester = self._tester_in(wire)
             try:
                 ceiling = tester.calibrate()

@@ -78,6 +78,8 @@ def test_links_take_longer_frames_only_where_those_are_sent(own_interfaces, argu
 @pytest.mark.parametrize(
     ("device", "arguments", "message"),
     [
+        ("router", ["--vlan=5"], "lab:router has no VLAN interfaces"),
+        ("router,work=0", ["--vlan=5"], "lab:router has no VLAN interfaces"),
         ("bridge", ["--nope"], "'--nope'"),
         ("bridge", ["--frame-size=9001"], "give --frame-size 9000"),
     ],

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from brimful.errors import MeasureError, UsageError
-from brimful.lab import Lab, open_lab
+from brimful.lab import Device, Lab, open_lab
 from brimful.lab.devices import DEFAULT_MTU, ETHERNET_LEN, TESTER_PORTS
 from brimful.lab.programs import find_own_program
 from brimful.measurers.attribution import attribute
@@ -46,6 +46,7 @@ class _Frames(msgspec.Struct):
     """What a lab has to know of the frames before it is made."""
 
     largest_frame_size: int
+    has_vlan_tags: bool
 
 
 def _frames(arguments: list[str], ip: int) -> _Frames:
@@ -95,6 +96,9 @@ class LabMeasurer:
         self._timeout_s = timeout_s
         self._detail = detail
         frames = _frames(arguments, ip)
+        if frames.has_vlan_tags and device.partition(",")[0] == Device.ROUTER:
+            message = "lab:router has no VLAN interfaces: send frames without tags, or use lab:bridge"
+            raise UsageError(message)
         self._mtu = max(DEFAULT_MTU, frames.largest_frame_size - ETHERNET_LEN)
         self._lab = open_lab(device, ip=ip, mtu=self._mtu, **options)
         try:

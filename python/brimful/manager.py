@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from brimful import units
+from brimful.alarm import alarm
 from brimful.attempts import ON_ERROR, ON_INVALID, FailurePolicy
 from brimful.errors import UsageError
 from brimful.limits import check_delay_limits, check_limits, unit_difference
@@ -28,6 +29,8 @@ from brimful.runs import RECORD_NAME, find_run, fingerprint, new_run_directory, 
 
 NEAR_CEILING = 0.9
 """A result above this share of the tester's own ceiling may be the tester's, not the device's."""
+_CALIBRATION_SHARE = 0.25
+"""Of a time budget, where the search can do without the tester's own ceiling."""
 _MIN_LOAD_SHARE = 1000
 """Without `--min-load` the search goes down to the max load divided by this."""
 
@@ -58,6 +61,10 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
         return fingerprint(**{key: value for key, value in facts.items() if key not in changeable})
 
 
+class _CalibrationTooLongError(Exception):
+    """The time for the tester's own ceiling is over."""
+
+
 class SearchOutcome(msgspec.Struct, frozen=True):
     """A finished search and where its record is."""
 
@@ -74,6 +81,7 @@ def run_search(
     out: Path | None = None,
     resume: bool = False,
     ceiling: float | None = None,
+    set_up_s: float = 0.0,
     progress: Callable[[Run, Progress], None] = lambda run, progress: None,
     note: Callable[[str], None] = lambda text: None,
 ) -> SearchOutcome:
@@ -89,6 +97,8 @@ def run_search(
         Whether to go on with an earlier run of the same search.
     ceiling
         The tester's own ceiling, where it was measured before.
+    set_up_s
+        Time that opening the measurer took; unless time is virtual, it counts against a time budget.
     progress, note
         Are told where the search stands, and what a user should know.
 
@@ -105,14 +115,19 @@ def run_search(
         result = SearchResult(goal_results=saved.goal_results, trials=saved.trials, end=saved.ends[-1])
         return SearchOutcome(saved.path, saved.run, result, saved.warnings)
 
+    began_s = measurer.now()
     description = measurer.describe()
+    if not description.virtual_time:
+        began_s -= set_up_s
     if saved is None and ceiling is None:
-        ceiling = _calibrate(request, measurer, description, note)
+        ceiling = _calibrate(request, measurer, description, began_s, note)
     run = saved.run if saved is not None else _begin(request, description, ceiling)
     plan = _plan(request, run)
     plan.controller()  # refuses goals that cannot be searched for before anything is written
     check_limits(plan.goals, plan.max_load, description)
     path = saved.path if saved is not None else new_run_directory(out) / RECORD_NAME
+    if plan.budget_s is not None:
+        plan = msgspec.structs.replace(plan, budget_s=plan.budget_s - (measurer.now() - began_s))
     with RecordWriter(path) as writer:
         if saved is None:
             writer.write(run)
@@ -156,12 +171,32 @@ def check_search(request: SearchRequest, measurer: Measurer) -> None:
 
 
 def _calibrate(
-    request: SearchRequest, measurer: Measurer, description: Description, note: Callable[[str], None]
+    request: SearchRequest,
+    measurer: Measurer,
+    description: Description,
+    began_s: float,
+    note: Callable[[str], None],
 ) -> float | None:
     if not description.can_calibrate or not request.calibrate:
         return None
     note("measuring the tester's own ceiling, ports back to back")
-    ceiling: float = measurer.calibrate()  # type: ignore[attr-defined]
+    limits_the_load = description.max_load is None and (request.max_load is None or request.max_load.endswith("%"))
+    limit_s = None
+    if request.budget_s is not None:
+        share = 1.0 if limits_the_load else _CALIBRATION_SHARE
+        limit_s = request.budget_s * share - (measurer.now() - began_s)
+    try:
+        with alarm(limit_s, _CalibrationTooLongError):
+            ceiling: float = measurer.calibrate()  # type: ignore[attr-defined]
+    except _CalibrationTooLongError:
+        if limits_the_load:
+            message = (
+                f"--budget {units.format_duration(request.budget_s or 0)} is over before the tester's own ceiling is"
+                " known, which is the max load: give more time, or --max-load"
+            )
+            raise UsageError(message) from None
+        note("the budget is too short for the tester's own ceiling: results near it cannot be told from the device's")
+        return None
     note(f"the tester alone reaches {units.format_load(ceiling, description.load_unit)}")
     return ceiling
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import signal
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
 from brimful import _core
+from brimful.alarm import alarm
 from brimful.attempts import ON_ERROR, ON_INVALID, Attempt, FailurePolicy, repeat_as_allowed, trial_of
 from brimful.errors import MeasureError, UsageError, shown
 from brimful.goals import SearchGoal, named_goals, plain_number, problem_json
@@ -189,28 +188,11 @@ class SearchLoop:
         budget_s = self._plan.budget_s
         return budget_s is not None and self._elapsed_s() + duration_s + self._longest_wait_s > budget_s
 
-    @contextlib.contextmanager
-    def _alarm(self) -> Iterator[None]:
-        """End a trial that hangs past the budget. Virtual clocks need none, and only the main thread can have one."""
+    def _alarm(self) -> contextlib.AbstractContextManager[None]:
+        """End a trial that hangs past the budget. Virtual clocks need none."""
         budget_s = self._plan.budget_s
-        if (
-            budget_s is None
-            or self._description.virtual_time
-            or threading.current_thread() is not threading.main_thread()
-        ):
-            yield
-            return
-
-        def ring(_number: int, _frame: object) -> None:
-            raise _BudgetSpentError
-
-        previous = signal.signal(signal.SIGALRM, ring)
-        signal.setitimer(signal.ITIMER_REAL, max(0.001, budget_s - self._elapsed_s()))
-        try:
-            yield
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, previous)
+        left_s = None if budget_s is None or self._description.virtual_time else budget_s - self._elapsed_s()
+        return alarm(left_s, _BudgetSpentError)
 
     def _warm_up(self) -> None:
         """Let tester and device reach their working temperature: a trial at max load that is never counted."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -167,7 +168,9 @@ class _Search(msgspec.Struct, frozen=True):
         """
         out = self.directory / self.planned.name
         try:
+            began_s = time.monotonic()
             measurer = open_member(self.planned.request)
+            set_up_s = time.monotonic() - began_s
             try:
                 outcome = run_search(
                     self._request(),
@@ -175,6 +178,7 @@ class _Search(msgspec.Struct, frozen=True):
                     out=out,
                     resume=(out / RECORD_NAME).exists(),
                     ceiling=self._ceiling(),
+                    set_up_s=set_up_s,
                     progress=progress,
                     note=note,
                 )

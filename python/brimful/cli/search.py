@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,11 @@ def _checked_strategy(context: click.Context, parameter: click.Parameter, text: 
 @click.option("--min-load", metavar="LOAD", help="Never below this. Default: max load / 1000.")
 @click.option("--max-load", metavar="LOAD", help="Never above this. Default: what the measurer can offer.")
 @click.option("--hint", metavar="LOAD|RUN", help="Begin near this load, or near the result of this run.")
-@click.option("--budget", metavar="TIME", help="End in time with the bounds found so far: 5m.")
+@click.option(
+    "--budget",
+    metavar="TIME",
+    help="End in time with the bounds found so far: 5m. Set-up counts; in a campaign, of each search.",
+)
 @click.option("--early-termination/--no-early-termination", help="Cut short trials whose outcome is certain.")
 @click.option("--warm-up", metavar="TIME", help="First a trial at max load that is not counted.")
 @click.option(
@@ -133,7 +138,9 @@ def search(**options: Any) -> int:  # noqa: ANN401
         from brimful.cli import campaign
 
         return campaign.search(request, open_for, options, checks)
+    began_s = time.monotonic()
     measurer = open_for(request)
+    set_up_s = time.monotonic() - began_s
     try:
         with open_progress(quiet=options["quiet"]) as progress:
             outcome = run_search(
@@ -141,6 +148,7 @@ def search(**options: Any) -> int:  # noqa: ANN401
                 measurer,
                 out=options["out"],
                 resume=options["resume"],
+                set_up_s=set_up_s,
                 progress=progress.update,
                 note=progress.note,
             )

@@ -300,6 +300,21 @@ def test_a_user_without_root_gets_the_same_lab(own_interfaces, device, hops):
     assert result["description"]["privilege"] == "user namespace"
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@pytest.mark.parametrize("device", ["bridge", "testpmd"])
+def test_root_without_the_right_to_make_namespaces_uses_a_user_namespace(own_interfaces, device):
+    open_if_installed(device).close()
+    bound = [shutil.which("setpriv") or "setpriv", "--bounding-set=-sys_admin", "--inh-caps=-all", "--"]
+    text = (
+        "from brimful.lab import open_lab, permitted\n"
+        "with open_lab(sys.argv[1]) as lab: print(permitted(), lab.describe()['privilege'])"
+    )
+    done = subprocess.run([*bound, sys.executable, "-c", f"import sys; {text}", device], capture_output=True, text=True)
+    if "the system refuses a network namespace" in done.stderr:
+        pytest.skip(done.stderr.splitlines()[-1])
+    assert done.stdout == "None user namespace\n", done.stderr
+
+
 def test_a_device_works_as_hard_without_root(own_interfaces):
     found = lab_of_nobody("bridge")["description"]["work"]
     with open_lab("bridge") as lab:

@@ -164,10 +164,10 @@ class Keeper:
 def start_keeper(lab_id: str, role: str, *, beside: Namespace | None = None) -> Keeper:
     """Make a network namespace, in the user namespace of another one when that has its own."""
     keeper = ["sh", "-c", _KEEPER_SCRIPT, MARKER, lab_id, role]
-    own_user = os.geteuid() != 0
+    own_user = _needs_user_namespace() if beside is None else beside.in_user_namespace
     if beside is None:
-        argv = [*_unshare(), *keeper]
-    elif beside.in_user_namespace:
+        argv = [*_unshare(in_user_namespace=own_user), *keeper]
+    elif own_user:
         enter = [tool("nsenter"), f"--target={beside.keeper.pid}", "--user", "--preserve-credentials", "--"]
         argv = [*enter, tool("unshare"), "--net", "--", *keeper]
     else:
@@ -206,7 +206,8 @@ def permitted() -> str | None:
     try:
         for name in _PACKAGES:
             tool(name)
-        done = subprocess.run([*_unshare(), "true"], capture_output=True, text=True, check=False)
+        argv = [*_unshare(in_user_namespace=_needs_user_namespace()), "true"]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
     except MeasureError as error:
         return str(error)
     return None if done.returncode == 0 else _refused(_first_line(done.stderr))
@@ -222,8 +223,16 @@ def tool(name: str) -> str:
     return path
 
 
-def _unshare() -> list[str]:
-    user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+def _needs_user_namespace() -> bool:
+    """Tell whether this user may make network namespaces in a user namespace only: root of a container often is one."""
+    if os.geteuid() != 0:
+        return True
+    plain = [*_unshare(in_user_namespace=False), "true"]
+    return subprocess.run(plain, capture_output=True, check=False).returncode != 0
+
+
+def _unshare(*, in_user_namespace: bool) -> list[str]:
+    user = ["--user", "--map-root-user"] if in_user_namespace else []
     return [tool("unshare"), *user, "--net", "--"]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import resource
 from typing import TYPE_CHECKING
 
@@ -39,7 +38,7 @@ def build_testpmd(tester: Namespace, programs: Programs, *, mtu: int, mode: str)
     """Let testpmd pass frames between the device's ends; in mode `mac` it gives them the tester's addresses."""
     testpmd = find_testpmd()
     frame_bytes = _FRAME_BYTES if mtu <= devices.DEFAULT_MTU else _JUMBO_FRAME_BYTES
-    ring_frames = _ring_frames(frame_bytes)
+    ring_frames = _ring_frames(frame_bytes, programs.namespace)
     ends = devices.lay_cables(tester, programs.namespace, mtu=mtu)
     cpu = devices.device_cpus()[-1]
     rings = f"framecnt={ring_frames},framesz={frame_bytes},blocksz={2 * frame_bytes}"
@@ -57,11 +56,11 @@ def build_testpmd(tester: Namespace, programs: Programs, *, mtu: int, mode: str)
     return Settings(Input.PROGRAM, ring_frames, 0, ends, {"mode": mode})
 
 
-def _ring_frames(frame_bytes: int) -> int:
-    """Return how long the rings may be, which lie in locked memory; of that, only root has as much as it likes."""
+def _ring_frames(frame_bytes: int, device: Namespace) -> int:
+    """Return how long the rings may be, which lie in locked memory; only root of the machine has it without limit."""
     most = _MOST_RING_BYTES // frame_bytes
     limit, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
-    if os.geteuid() == 0 or limit == resource.RLIM_INFINITY:
+    if not device.in_user_namespace or limit == resource.RLIM_INFINITY:
         return most
     # Half of it, and blocks of two frames: other things are locked as well.
     frames = min(most, limit // 2 // (_RINGS * frame_bytes) // 2 * 2)

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import os
 import shutil
@@ -12,6 +13,7 @@ import pytest
 from brimful.errors import UsageError
 from brimful.lab import Device, Input, devices, losses, open_lab, state
 from brimful.lab.devices import _queue_is_safe
+from brimful.lab.namespaces import Process
 from brimful.lab.programs import find_own_program
 from lab_support import CROSS, FRAMES, PYTHON, TB, cross, open_if_installed, wait_until
 
@@ -135,6 +137,21 @@ def test_a_killed_owner_leaves_no_namespace_and_no_process(own_interfaces):
     assert entry.life is state.Life.STALE
     assert [gone.lab_id for gone in state.clean_stale()] == [entry.lab_id]
     assert state.read_all() == []
+
+
+def test_the_next_lab_forgets_those_of_killed_owners_only(own_interfaces, state_directory):
+    with subprocess.Popen([sys.executable, "-c", OWNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as owner:
+        assert owner.stdout is not None
+        owner.stdout.readline()
+        (killed,) = state.read_all()
+        owner.send_signal(signal.SIGKILL)
+    wait_until(lambda: killed.life is state.Life.STALE, "the keepers ended")
+    of_the_living = dataclasses.replace(killed, lab_id="abcdef", owner=Process.find(os.getpid()))
+    state.save(of_the_living)
+    (state_directory / "torn.json").write_text("{")
+    with open_lab("wire") as lab:
+        left = {path.stem for path in state_directory.glob("*.json")}
+        assert left == {of_the_living.lab_id, lab.id, "torn"}
 
 
 def test_a_failure_while_building_leaves_nothing(own_interfaces, monkeypatch):

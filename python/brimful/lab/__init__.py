@@ -253,6 +253,7 @@ def open_lab(device: str, *, ip: int = 4, mtu: int = devices.DEFAULT_MTU, **opti
         message = f"mtu is {mtu}: use {devices.DEFAULT_MTU} to {devices.LARGEST_MTU}"
         raise UsageError(message)
     catalogue.check_needs(kind)
+    state.sweep()
     lab_id = state.new_id()
     owner = Process.find(os.getpid())
     keepers: list[Keeper] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -83,6 +84,18 @@ def clean_stale() -> list[Entry]:
     for entry in stale:
         forget(entry.lab_id)
     return stale
+
+
+def sweep() -> None:
+    """Forget labs that ended with their owner and could not be forgotten by it."""
+    for path in _directory().glob("*.json"):
+        # A file that cannot be read is for whoever lists labs to complain about.
+        with contextlib.suppress(RecordError):
+            entry = _read(path)
+            if entry is None or entry.life is Life.ALIVE:
+                continue
+            if entry.owner is None or not entry.owner.is_alive():
+                forget(entry.lab_id)
 
 
 def clean_one(lab_id: str) -> Entry:

@@ -189,7 +189,7 @@ def started(tmp_path, *arguments, duration_sum="1s"):
     raise AssertionError(process.communicate())
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_search_prints_its_honest_bounds(tmp_path, number):
     # Long, so that it is still going on when the signal comes, however busy the machine is.
     process, path = started(tmp_path, duration_sum="60s")
@@ -199,6 +199,14 @@ def test_an_interrupted_search_prints_its_honest_bounds(tmp_path, number):
     assert "Traceback" not in errors
     assert "interrupted" in output
     assert read_run(path).ends[-1].reason == "interrupted"
+
+
+def test_a_search_that_may_outlive_its_terminal_is_not_interrupted_by_its_end(tmp_path):
+    (tmp_path / "hangs-up.sh").write_text("kill -HUP $PPID\n" + SLOW)
+    search = ["search", "-m", "cmd:sh hangs-up.sh", "--goal", "loss=0,trial=0.05s,sum=0.05s", "--quiet"]
+    deaf = ["sh", "-c", "trap '' HUP; exec \"$@\"", "sh"]
+    subprocess.run([*deaf, *BRIMFUL, *search], cwd=tmp_path, capture_output=True, check=False)
+    assert read_run(records(tmp_path)).ends[-1].reason == "done"
 
 
 def test_a_killed_search_goes_on_where_it_was(tmp_path):

@@ -132,7 +132,7 @@ def test_what_asks_for_one_search_says_so_of_a_campaign(tmp_path):
     assert "no PDF" in brimful("report", "c", "--pdf", "c.pdf", cwd=tmp_path, check=2).stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_campaign_says_how_to_go_on(tmp_path, number):
     (tmp_path / "slow.sh").write_text(SLOW)
     goal = ("--goal", "loss=0,trial=0.05s,sum=0.2s")

@@ -225,7 +225,7 @@ def test_a_run_that_failed_goes_on_where_it_was(tmp_path):
     assert "Delay: stand-in" in shown.stdout
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_states_what_its_trials_support(tmp_path, number):
     device = stand_in("53e-6", "hang=4")
     command = [*BRIMFUL, "delay", "-m", device, "--wire", WIRE, *SHORT[:-1], "--out", "one"]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from brimful import units
+from brimful.cli.signals import take_for_interrupt
 from brimful.cli.traffic_options import labels_of, traffic_of, traffic_options
 from brimful.delay.estimates import DEVICE, WIRE
 from brimful.delay.manager import DelayRequest, run_delay
@@ -83,7 +83,7 @@ def delay(**options: Any) -> int:  # noqa: ANN401
     from brimful.records import read_run
 
     request = _request(options)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    take_for_interrupt()
     say = _silent if options["quiet"] else _say
     with _opened(request, options) as measurers:
         done = run_delay(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
 import time
 from pathlib import Path
@@ -16,6 +15,7 @@ from brimful import units
 from brimful.attempts import ON_ERROR, ON_INVALID
 from brimful.cli.assertion import Assertion
 from brimful.cli.progress import open_progress
+from brimful.cli.signals import take_for_interrupt
 from brimful.cli.traffic_options import labels_of, traffic_of, traffic_options
 from brimful.errors import UsageError
 from brimful.goals import PRESETS, SearchGoal, named_goals, parse_goal
@@ -127,8 +127,7 @@ def search(**options: Any) -> int:  # noqa: ANN401
     """
     request = _request(options)
     checks = [Assertion.parse(text, [goal.name for goal in request.goals]) for text in options["assertions"]]
-    # Systems stop programs with SIGTERM; it deserves the same orderly end as Ctrl-C.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    take_for_interrupt()
     timeout_s, ip = units.parse_duration(options["timeout"]), int(options["ip"])
 
     def open_for(asked: SearchRequest) -> Measurer:

@@ -199,6 +199,7 @@ def test_an_interrupted_search_prints_its_honest_bounds(tmp_path, number):
     assert "Traceback" not in errors
     assert "interrupted" in output
     assert read_run(path).ends[-1].reason == "interrupted"
+    assert f"go on with the same options and --resume --out {path.parent.relative_to(tmp_path)}" in errors
 
 
 def test_a_search_that_may_outlive_its_terminal_is_not_interrupted_by_its_end(tmp_path):

@@ -120,7 +120,8 @@ def search(**options: Any) -> int:  # noqa: ANN401
     """Find how much load something takes at given loss ratios.
 
     Every trial is kept in a record as soon as it is made; see `brimful report`. Exit code: 0 all results regular,
-    1 irregular or an asserted threshold missed, 2 wrong usage, 3 measuring failed.
+    1 irregular or an asserted threshold missed, 2 wrong usage, 3 measuring failed, 130 interrupted before the search
+    began.
 
     With --sizes, --repeat or several measurers it is a campaign: every combination is a search, repeats outermost, with
     one record and one report. All other options are those of each search.
@@ -161,6 +162,9 @@ def search(**options: Any) -> int:  # noqa: ANN401
     if outcome.result.end.reason == "measurement-failed":
         click.echo(f"brimful: error: {outcome.result.end.text}; the record is {outcome.path}", err=True)
         return 3
+    if outcome.result.end.reason == "interrupted":
+        advice = f"go on with the same options and --resume --out {outcome.path.parent}"
+        click.echo(f"brimful: interrupted after {outcome.result.end.trials} trials; {advice}", err=True)
     return 1 if missed or not outcome.result.regular else 0
 
 

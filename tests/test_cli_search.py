@@ -155,6 +155,12 @@ def test_bad_input_is_one_line_and_nothing_is_written(tmp_path, arguments, compl
     assert not (tmp_path / "runs").exists()
 
 
+def test_an_interface_that_is_not_there_is_wrong_usage(tmp_path):
+    finished = brimful("search", "-m", "tester:absent1,absent2", cwd=tmp_path, check=2)
+    assert finished.stderr.count("brimful-tester: ") == 1
+    assert "it said: there is no interface `absent1`" in finished.stderr
+
+
 def test_a_run_is_never_written_over(tmp_path):
     brimful("search", "-m", SIM, "--out", "run", "--quiet", cwd=tmp_path, check=0)
     before = (tmp_path / "run" / "run.jsonl").read_bytes()

@@ -44,6 +44,34 @@ def test_exit_code_2_after_a_reply_is_a_failure(tmp_path, closing):
         measurer.measure(1e3, 0.1)
 
 
+def test_exit_code_2_of_a_program_that_was_started_again_is_a_failure(tmp_path, closing):
+    flag = tmp_path / "described"
+    measurer = program(
+        tmp_path, f"if os.path.exists({str(flag)!r}): sys.exit(2)\nopen({str(flag)!r}, 'w')\nprint('{{}}')"
+    )
+    closing(measurer)
+    measurer.describe()
+    for _ in range(2):
+        with pytest.raises(TrialFailedError, match="ended with exit code 2"):
+            measurer.measure(1e3, 0.1)
+
+
+def test_a_program_is_quoted_without_its_own_name_and_empty_lines(tmp_path, closing):
+    script = tmp_path / "dud.sh"
+    script.write_text("printf 'dud: one\\n\\ntwo\\n\\n \\n' >&2; exit 3")
+    measurer = CommandMeasurer(["sh", str(script)], name="dud")
+    closing(measurer)
+    with pytest.raises(TrialFailedError, match=r"^dud: the program ended with exit code 3; it said: one / two$"):
+        measurer.describe()
+
+
+def test_a_program_that_was_killed_is_said_to_be(tmp_path, closing):
+    measurer = program(tmp_path, "os.kill(os.getpid(), 9)")
+    closing(measurer)
+    with pytest.raises(TrialFailedError, match=r"the program was killed by signal 9$"):
+        measurer.describe()
+
+
 def test_the_shell_example_measures(closing):
     measurer = CommandMeasurer([str(ROOT / "examples" / "measurer.sh")])
     closing(measurer)

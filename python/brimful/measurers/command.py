@@ -115,7 +115,7 @@ class CommandMeasurer:
 
     def _ask(self, request: dict[str, Any], timeout_s: float) -> dict[str, Any]:
         if self._process is None:
-            self._process = _Program(self._command, self._name)
+            self._process = _Program(self._command, self._name, has_answered=self._description is not None)
         try:
             line = self._process.ask(json.dumps(request).encode() + b"\n", timeout_s)
         except BaseException:
@@ -148,7 +148,7 @@ def trial_output(reply: dict[str, Any], *, where: str) -> TrialOutput:
 class _Program:
     """A running program with a line in and a line out."""
 
-    def __init__(self, command: list[str], name: str) -> None:
+    def __init__(self, command: list[str], name: str, *, has_answered: bool) -> None:
         self._name = name
         try:
             self._process = subprocess.Popen(
@@ -166,7 +166,7 @@ class _Program:
         self._listener = threading.Thread(target=self._listen, args=(_pipe(self._process.stderr),), daemon=True)
         self._listener.start()
         self._buffer = b""
-        self._has_answered = False
+        self._has_answered = has_answered
 
     def ask(self, request: bytes, timeout_s: float) -> bytes:
         """Send one line and wait for one line."""
@@ -220,7 +220,9 @@ class _Program:
     def _listen(self, stderr: IO[bytes]) -> None:
         with stderr:
             for line in stderr:
-                self._complaints.append(line.decode(errors="replace").strip())
+                text = line.decode(errors="replace").strip().removeprefix(f"{self._name}: ")
+                if text:
+                    self._complaints.append(text)
 
     def _ended(self) -> TrialFailedError | UsageError:
         try:
@@ -228,7 +230,12 @@ class _Program:
         except subprocess.TimeoutExpired:
             code = None
         self._listener.join(1.0)
-        how = "closed its output" if code is None else f"ended with exit code {code}"
+        if code is None:
+            how = "closed its output"
+        elif code < 0:
+            how = f"was killed by signal {-code}"
+        else:
+            how = f"ended with exit code {code}"
         said = "; it said: " + " / ".join(self._complaints) if self._complaints else ""
         text = f"{self._name}: the program {how}{said}"
         refused = code == UsageError.exit_code and not self._has_answered

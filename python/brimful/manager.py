@@ -31,6 +31,8 @@ NEAR_CEILING = 0.9
 """A result above this share of the tester's own ceiling may be the tester's, not the device's."""
 _CALIBRATION_SHARE = 0.25
 """Of a time budget, where the search can do without the tester's own ceiling."""
+_NO_TIME_S = 1e-9
+"""Less than any trial takes."""
 _MIN_LOAD_SHARE = 1000
 """Without `--min-load` the search goes down to the max load divided by this."""
 
@@ -127,7 +129,8 @@ def run_search(
     check_limits(plan.goals, plan.max_load, description)
     path = saved.path if saved is not None else new_run_directory(out) / RECORD_NAME
     if plan.budget_s is not None:
-        plan = msgspec.structs.replace(plan, budget_s=plan.budget_s - (measurer.now() - began_s))
+        left_s = max(plan.budget_s - (measurer.now() - began_s), _NO_TIME_S)
+        plan = msgspec.structs.replace(plan, budget_s=left_s)
     with RecordWriter(path) as writer:
         if saved is None:
             writer.write(run)

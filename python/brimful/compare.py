@@ -2,7 +2,7 @@
 
 Everything is done on logarithms of conditional throughput, so differences are ratios. A run does not give an exact
 value: the true one lies between its conditional throughput and its upper bound. The interval of a comparison adds that
-to the spread between runs, so that one run a side gives an answer that is as wide as its bounds and no narrower.
+to the spread between runs. One run a side tells no spread: it is judged only by a tolerance that somebody chose.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ EXACT_PERMUTATIONS = 200_000
 """Up to so many arrangements the permutation test tries all of them; beyond, it is left out."""
 
 REGRESSION, IMPROVEMENT, SAME, UNCLEAR = "regression", "improvement", "same", "unclear"
+DEFAULT_TOLERANCE = 0.01
+BOUNDS_ONLY = "bounds only"
+"""The method where no spread is known: a range, of no stated confidence."""
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -63,20 +66,26 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """The smallest relative loss that so many runs show with a power of 80 %; null where the spread is not known."""
     verdict: str
 
+    @property
+    def by_bounds(self) -> bool:
+        """Whether only the bounds of the runs speak, so that the range of the ratio has no confidence."""
+        return self.method == BOUNDS_ONLY
 
-def compare(new: Sample, baseline: Sample, *, tolerance: float = 0.01) -> Comparison:
+
+def compare(new: Sample, baseline: Sample, *, tolerance: float | None = None) -> Comparison:
     """Compare runs with a baseline.
 
-    It is a regression when the ratio is below ``1 - tolerance`` and its whole interval below 1; where a side has only
-    a least or a greatest value, when the whole interval is below ``1 - tolerance``. Improvements likewise upwards. It
-    is the same when the whole interval is within the tolerance. Otherwise the runs do not tell.
+    It is a regression when the ratio is below ``1 - tolerance`` and its whole interval below 1; where only the bounds
+    speak, when the whole range is below ``1 - tolerance``, and with one run a side only if a tolerance above 0 was
+    given. Improvements likewise upwards. It is the same when the whole interval is within the tolerance. Otherwise the
+    runs do not tell.
 
     Parameters
     ----------
     new, baseline
         Values of the runs.
     tolerance
-        Relative difference that does not matter.
+        Relative difference that does not matter; none: 1 %.
 
     Raises
     ------
@@ -85,8 +94,9 @@ def compare(new: Sample, baseline: Sample, *, tolerance: float = 0.01) -> Compar
 
     Examples
     --------
-    >>> compare(Sample((9.7e6,), (9.75e6,)), Sample((10.0e6,), (10.05e6,))).verdict
-    'regression'
+    >>> new, baseline = Sample((9.7e6,), (9.75e6,)), Sample((10.0e6,), (10.05e6,))
+    >>> compare(new, baseline).verdict, compare(new, baseline, tolerance=0.02).verdict
+    ('unclear', 'regression')
     """
     if not new.size or not baseline.size:
         message = "both sides need at least one run"
@@ -113,7 +123,7 @@ def compare(new: Sample, baseline: Sample, *, tolerance: float = 0.01) -> Compar
         permutation_p=permutation_p(new.least, baseline.least) if ratio is not None else None,
         smallest_permutation_p=smallest_permutation_p(new.size, baseline.size),
         detectable=_detectable(noise, resolution),
-        verdict=_verdict(ratio, least, most, tolerance),
+        verdict=_verdict(None if noise.spread is None else ratio, least, most, _tolerances(new, baseline, tolerance)),
     )
 
 
@@ -192,7 +202,7 @@ class _Noise(msgspec.Struct, frozen=True):
     def of(cls, new: Sample, baseline: Sample) -> _Noise:
         sides = [[math.log(value) for value in side.least] for side in (new, baseline) if min(side.least) > 0]
         if len(sides) < 2 or max(new.size, baseline.size) < 2:
-            return cls("bounds only", 0.0, math.inf, None)
+            return cls(BOUNDS_ONLY, 0.0, math.inf, None)
         (first, second), (n, m) = sides, (new.size, baseline.size)
         squares, other_squares = _squares(first), _squares(second)
         pooled = math.sqrt((squares + other_squares) / (n + m - 2))
@@ -225,12 +235,20 @@ def _detectable(noise: _Noise, resolution: float | None) -> float | None:
     return -math.expm1(-(distance + resolution))
 
 
-def _verdict(ratio: float | None, least: float, most: float, tolerance: float) -> str:
-    if most < 1 - tolerance or (ratio is not None and ratio < 1 - tolerance and most < 1):
+def _tolerances(new: Sample, baseline: Sample, given: float | None) -> tuple[float, float]:
+    """Give how far a difference must go to count as one, and how far it may go to count as none."""
+    tolerance = DEFAULT_TOLERANCE if given is None else given
+    never = new.size == baseline.size == 1 and not given
+    return math.inf if never else tolerance, tolerance
+
+
+def _verdict(ratio: float | None, least: float, most: float, tolerances: tuple[float, float]) -> str:
+    different, same = tolerances
+    if most < 1 - different or (ratio is not None and ratio < 1 - different and most < 1):
         return REGRESSION
-    if least > 1 + tolerance or (ratio is not None and ratio > 1 + tolerance and least > 1):
+    if least > 1 + different or (ratio is not None and ratio > 1 + different and least > 1):
         return IMPROVEMENT
-    if least >= 1 - tolerance and most <= 1 + tolerance:
+    if least >= 1 - same and most <= 1 + same:
         return SAME
     return UNCLEAR
 

@@ -42,12 +42,23 @@ def write(path, file):
         ("regression", (0.9, 0.901, 0.899), (1.0, 1.001, 0.999)),
         ("same", (1.0, 1.0005), (1.0, 0.9995)),
         ("one run a side", (1.0,), (1.0,)),
+        ("one run a side, another baseline", (1.0,), (1.2,)),
     ],
 )
 def test_text(name, new, baseline, snapshot):
-    report = comparison.build([scaled(part) for part in new], [scaled(part) for part in baseline], tolerance=0.05)
+    tolerance = None if name.endswith("another baseline") else 0.05
+    report = comparison.build([scaled(part) for part in new], [scaled(part) for part in baseline], tolerance=tolerance)
     assert comparison_text.render(report) == snapshot
     assert report.regressed == (name == "regression")
+
+
+def test_an_interval_of_95_percent_is_called_so_only_where_the_spread_is_known():
+    def shown(runs):
+        report = comparison.build([scaled(1.0)] * runs, [scaled(1.0)] * runs)
+        return [text.replace("\xa0", " ") for text in (comparison_text.render(report), comparison_html.render(report))]
+
+    assert all("95 %" not in text and "range by bounds" in text.lower() for text in shown(1))
+    assert all("95 % interval" in text and "range by bounds" not in text.lower() for text in shown(2))
 
 
 def test_a_least_value_against_a_value(snapshot):
@@ -84,15 +95,16 @@ def test_where_the_tester_stood_does_not_matter():
 
 def test_the_command(tmp_path):
     regular = SCHEMAS / "examples" / "regular.jsonl"
-    worse = write(tmp_path / "worse.jsonl", scaled(0.9))
-    same = brimful(
-        "compare", regular, regular, "--against", regular, regular, "--tolerance", "5%", cwd=tmp_path, check=0
-    )
+    again = write(tmp_path / "again.jsonl", scaled(1.0, "again"))
+    worse, worse_again = (write(tmp_path / f"{name}.jsonl", scaled(0.9, name)) for name in ("worse", "worse-again"))
+    same = brimful("compare", regular, again, "--against", regular, again, "--tolerance", "5%", cwd=tmp_path, check=0)
     assert "The same." in same.stdout
-    bad = brimful("compare", worse, worse, "--against", regular, regular, "--html", "c.html", cwd=tmp_path, check=1)
+    bad = brimful("compare", worse, worse_again, "--against", regular, again, "--html", "c.html", cwd=tmp_path, check=1)
     assert "A regression." in bad.stdout
     assert (tmp_path / "c.html").read_text().endswith("</html>\n")
-    facts = json.loads(brimful("compare", worse, "--against", regular, "--json", cwd=tmp_path, check=1).stdout)
+    one_a_side = ("compare", worse, "--against", regular, "--json")
+    assert not json.loads(brimful(*one_a_side, cwd=tmp_path, check=0).stdout)["regressed"]
+    facts = json.loads(brimful(*one_a_side, "--tolerance", "1%", cwd=tmp_path, check=1).stdout)
     assert facts["regressed"]
     brimful("compare", regular, cwd=tmp_path, check=2)
     brimful("compare", regular, "--against", regular, "--tolerance", "x", cwd=tmp_path, check=2)

@@ -107,13 +107,33 @@ def test_a_loss_within_the_tolerance_is_no_regression():
 
 def test_least_values_say_only_what_they_can():
     at_least = Sample((14.88e6,), (math.inf,))
-    assert compare(at_least, sample(9e6)).verdict == IMPROVEMENT
+    assert compare(at_least, sample(9e6), tolerance=0.01).verdict == IMPROVEMENT
     assert compare(at_least, sample(9e6)).ratio is None
-    assert compare(at_least, at_least).verdict == UNCLEAR
-    assert compare(sample(9e6), at_least).verdict == REGRESSION
+    assert compare(at_least, at_least, tolerance=0.01).verdict == UNCLEAR
+    assert compare(sample(9e6), at_least, tolerance=0.01).verdict == REGRESSION
     nothing = Sample((0.0,), (math.inf,))
-    assert compare(nothing, sample(9e6)).verdict == UNCLEAR
-    assert compare(Sample((0.0,), (1e4,)), sample(9e6)).verdict == REGRESSION
+    assert compare(nothing, sample(9e6), tolerance=0.01).verdict == UNCLEAR
+    at_most = Sample((0.0, 0.0), (1e4, 1e4))
+    assert compare(Sample((0.0,), (1e4,)), sample(9e6), tolerance=0.01).verdict == REGRESSION
+    assert compare(at_most, sample(9e6, 9e6)).verdict == REGRESSION
+    assert compare(at_most, sample(9e6, 9e6)).by_bounds
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "verdicts"),
+    [
+        (None, (UNCLEAR, UNCLEAR)),
+        (0.0, (UNCLEAR, UNCLEAR)),
+        (0.01, (REGRESSION, IMPROVEMENT)),
+        # The means are 1.6 % apart, but the bounds only 1.06 %.
+        (0.013, (UNCLEAR, UNCLEAR)),
+    ],
+)
+def test_one_run_a_side_is_judged_only_by_a_tolerance_that_was_given(tolerance, verdicts):
+    new, baseline = Sample((49.24,), (49.49,)), Sample((50.02,), (50.27,))
+    found = compare(new, baseline, tolerance=tolerance), compare(baseline, new, tolerance=tolerance)
+    assert tuple(each.verdict for each in found) == verdicts
+    assert all(each.by_bounds for each in found)
 
 
 def test_no_runs_are_refused():

@@ -40,11 +40,15 @@ class _AgainstCommand(click.Command):
 @click.command(cls=_AgainstCommand)
 @click.argument("runs", type=RUN, nargs=-1, required=True)
 @click.option("--against", type=RUN, multiple=True, required=True, metavar="RUN...", help="The runs of the baseline.")
-@click.option("--tolerance", default="1%", show_default=True, help="Relative difference that does not matter.")
+@click.option(
+    "--tolerance",
+    metavar="RATIO",
+    help="Relative difference that does not matter. Default: 1%, by which one run a side is never judged.",
+)
 @click.option("--html", "html_file", type=click.Path(dir_okay=False, path_type=Path), help="Write one HTML file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 def compare(
-    runs: tuple[Path, ...], against: tuple[Path, ...], tolerance: str, html_file: Path | None, as_json: bool
+    runs: tuple[Path, ...], against: tuple[Path, ...], tolerance: str | None, html_file: Path | None, as_json: bool
 ) -> int:
     """Say whether RUNS take as much as the runs of a baseline: searches, campaigns of them, or block devices.
 
@@ -52,25 +56,30 @@ def compare(
 
     Exit code 1: a goal got worse beyond the tolerance. That is when the ratio of the means is below 1 - tolerance and
     its whole 95 % interval below 1. The interval takes in the spread between runs and the distance between the bounds
-    of each. 0: no such goal. 2: the runs cannot be compared.
+    of each. One run a side has no spread, so it is judged only by a --tolerance above 0 that you give: then the whole
+    range by its bounds must lie beyond. 0: no such goal. 2: the runs cannot be compared.
     """
+    from brimful.compare import DEFAULT_TOLERANCE
     from brimful.records import read_run
     from brimful.report import comparison, comparison_text, export, text
     from brimful.units import parse_ratio
 
     ours, theirs = [read_run(path) for path in runs], [read_run(path) for path in against]
     subject = _common_subject([*ours, *theirs])
+    given = None if tolerance is None else parse_ratio(tolerance)
     if subject == "block-device":
         from brimful.report.iocost import comparison as devices
 
-        return _compare_in_text("block devices", devices, (ours, theirs), parse_ratio(tolerance), html_file, as_json)
+        return _compare_in_text(
+            "block devices", devices, (ours, theirs), DEFAULT_TOLERANCE if given is None else given, html_file, as_json
+        )
     if subject == "switch-discards":
         return _compare_discards(ours, theirs, html_file, as_json)
     if subject == "campaign":
         from brimful.report.campaign import comparison as campaigns
 
-        return _compare_in_text("campaigns", campaigns, (ours, theirs), parse_ratio(tolerance), html_file, as_json)
-    result = comparison.build(ours, theirs, tolerance=parse_ratio(tolerance))
+        return _compare_in_text("campaigns", campaigns, (ours, theirs), given, html_file, as_json)
+    result = comparison.build(ours, theirs, tolerance=given)
     if html_file is not None:
         from brimful.report import comparison_html
 
@@ -101,7 +110,7 @@ def _compare_in_text(
     what: str,
     kind: ModuleType,
     sides: tuple[list[RunFile], list[RunFile]],
-    tolerance: float,
+    tolerance: float | None,
     html_file: Path | None,
     as_json: bool,
 ) -> int:

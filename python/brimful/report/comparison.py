@@ -8,9 +8,11 @@ from collections.abc import Sequence
 import msgspec
 
 from brimful.compare import (
+    DEFAULT_TOLERANCE,
     IMPROVEMENT,
     REGRESSION,
     SAME,
+    UNCLEAR,
     Comparison,
     Sample,
     compare,
@@ -66,7 +68,7 @@ class ComparisonReport(msgspec.Struct, frozen=True, kw_only=True):
         return any(goal.comparison.verdict == REGRESSION for goal in self.goals)
 
 
-def build(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: float = 0.01) -> ComparisonReport:
+def build(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: float | None = None) -> ComparisonReport:
     """Compare runs with a baseline.
 
     Parameters
@@ -74,7 +76,7 @@ def build(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: flo
     new, baseline
         At least one run each.
     tolerance
-        Relative difference that does not matter.
+        Relative difference that does not matter; none: 1 %, by which one run a side is never judged.
 
     Raises
     ------
@@ -91,7 +93,7 @@ def build(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: flo
             message = f"{other.path} cannot be compared with {first.path}: {'; '.join(found)}"
             raise UsageError(message)
     return ComparisonReport(
-        tolerance=tolerance,
+        tolerance=DEFAULT_TOLERANCE if tolerance is None else tolerance,
         load_unit=first.run.load_unit,
         load_scope=first.run.load_scope,
         new_title=_title(new),
@@ -156,7 +158,7 @@ def _title(runs: Sequence[RunFile]) -> str:
     return ids[0] if len(ids) == 1 else f"{len(ids)} runs"
 
 
-def _goal(goal: Goal, new: Sequence[RunFile], baseline: Sequence[RunFile], tolerance: float) -> GoalComparison:
+def _goal(goal: Goal, new: Sequence[RunFile], baseline: Sequence[RunFile], tolerance: float | None) -> GoalComparison:
     values, base_values = ([_value(file, goal) for file in side] for side in (new, baseline))
     comparison = compare(_sample(values), _sample(base_values), tolerance=tolerance)
     return GoalComparison(
@@ -164,7 +166,7 @@ def _goal(goal: Goal, new: Sequence[RunFile], baseline: Sequence[RunFile], toler
         new=values,
         baseline=base_values,
         comparison=comparison,
-        sentence=sentence(comparison, tolerance),
+        sentence=sentence(comparison, DEFAULT_TOLERANCE if tolerance is None else tolerance),
     )
 
 
@@ -230,6 +232,14 @@ def _span(comparison: Comparison) -> str:
     return f"The difference is between {signed(comparison.ratio_least)} and {signed(comparison.ratio_most)}"
 
 
+def range_title(goals: Sequence[GoalComparison]) -> str:
+    """Say what the ranges of the ratios are: an interval of some confidence only where the spread is known."""
+    by_bounds = {goal.comparison.by_bounds for goal in goals}
+    if len(by_bounds) == 2:
+        return "range"
+    return "range by bounds" if by_bounds == {True} else "95 % interval"
+
+
 def signed(ratio: float) -> str:
     """Write a ratio as the change it stands for.
 
@@ -241,8 +251,17 @@ def signed(ratio: float) -> str:
 
 
 def _caveat(comparison: Comparison) -> str:
-    if comparison.spread is not None:
+    if not comparison.by_bounds:
         return ""
     if comparison.runs == comparison.baseline_runs == 1:
+        if comparison.verdict == UNCLEAR:
+            return f" {_ONE_RUN_A_SIDE}"
         return " With one run a side only the bounds speak: how much runs differ by themselves is not known."
     return " Some runs have no lower bound, so only the bounds speak."
+
+
+_ONE_RUN_A_SIDE = (
+    "One run a side cannot tell noise from change: make 2 more a side, or give a --tolerance above the noise that you "
+    "know."
+)
+"""Three runs a side are the least by which the spread of each says something (4 degrees of freedom, not 2)."""

@@ -35,6 +35,7 @@ def render(report: ComparisonReport) -> str:
         report=report,
         verdicts=VERDICTS,
         signed=comparison.signed,
+        range_title=comparison.range_title(report.goals),
         p_value=comparison_text.p_value,
         wide=draw_strips(report, figures.WIDE) if drawable else "",
         narrow=draw_strips(report, figures.NARROW) if drawable else "",
@@ -71,7 +72,7 @@ def draw_strips(report: ComparisonReport, size: figures.Size = figures.WIDE) -> 
                 )
                 if numbers.ratio is not None:
                     axes.plot([numbers.ratio], [base - 1.5], "D", color=colour, markersize=5)
-                ticks.append((base - 1.5, "ratio, 95 %"))
+                ticks.append((base - 1.5, "ratio, by bounds" if numbers.by_bounds else "ratio, 95 %"))
         axes.axvspan(1 - report.tolerance, 1 + report.tolerance, color=palette.MUTED, alpha=0.13, linewidth=0, zorder=0)
         axes.axvline(1, color=palette.MUTED, linewidth=0.9, zorder=1)
         axes.set_yticks([at for at, _ in ticks], [name for _, name in ticks])

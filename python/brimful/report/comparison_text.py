@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from brimful.compare import IMPROVEMENT, REGRESSION, SAME
-from brimful.report.comparison import ComparisonReport, GoalComparison, RunValue, signed
+from brimful.report.comparison import ComparisonReport, GoalComparison, RunValue, range_title, signed
 from brimful.report.text import WIDTH, Style, plain, table, wrap
 from brimful.units import format_load, format_ratio
 
@@ -25,7 +25,8 @@ def render(report: ComparisonReport, *, style: Style = plain) -> str:
     """
     title = f"{report.new_title} against {report.baseline_title}"
     scope = f"conditional throughput, {report.load_scope}; tolerance {format_ratio(report.tolerance)}"
-    rows = [["goal", "new", "runs", "baseline", "runs", "change", "95 % interval", "Welch p", "permutation p"]]
+    heads = ["goal", "new", "runs", "baseline", "runs", "change", range_title(report.goals), "Welch p", "permutation p"]
+    rows = [heads]
     rows += [_row(report, goal) for goal in report.goals]
     blocks = [
         f"{style(title, 'title')}\n{style(scope, 'faint')}",

@@ -8,10 +8,11 @@ from typing import Any
 
 import msgspec
 
+from brimful.compare import DEFAULT_TOLERANCE
 from brimful.errors import UsageError
 from brimful.records import Member, Run, RunFile
 from brimful.report import comparison
-from brimful.report.comparison import ComparisonReport, GoalComparison, signed
+from brimful.report.comparison import ComparisonReport, GoalComparison, range_title, signed
 from brimful.report.comparison_text import ROLES
 from brimful.report.text import WIDTH, Style, bullets, plain, table
 from brimful.units import format_load, format_ratio
@@ -47,7 +48,7 @@ class CampaignComparison(msgspec.Struct, frozen=True, kw_only=True):
         return any(cell.comparison.regressed for cell in self.cells)
 
 
-def build(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: float = 0.01) -> CampaignComparison:
+def build(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: float | None = None) -> CampaignComparison:
     """Compare campaigns with those of a baseline.
 
     Raises
@@ -61,7 +62,7 @@ def build(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: flo
         message = "the campaigns cannot be compared: no measurer and frame size was searched in both"
         raise UsageError(message)
     return CampaignComparison(
-        tolerance=tolerance,
+        tolerance=DEFAULT_TOLERANCE if tolerance is None else tolerance,
         cells=[
             CellComparison(
                 measurer=measurer,
@@ -77,7 +78,8 @@ def build(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: flo
 
 def render(found: CampaignComparison, *, style: Style = plain) -> str:
     """Write the comparison for a terminal: a table of all cells, and a sentence for each goal of each."""
-    rows = [["measurer and frame size", "goal", "new", "runs", "baseline", "runs", "change", "95 % interval"]]
+    goals = [goal for cell in found.cells for goal in cell.comparison.goals]
+    rows = [["measurer and frame size", "goal", "new", "runs", "baseline", "runs", "change", range_title(goals)]]
     rows += [_row(cell, goal) for cell in found.cells for goal in cell.comparison.goals]
     sentences = [
         _sentence(f"{cell.title}, {goal.goal.name}", goal, style)

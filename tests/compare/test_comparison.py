@@ -52,6 +52,44 @@ def test_text(name, new, baseline, snapshot):
     assert report.regressed == (name == "regression")
 
 
+@pytest.mark.parametrize("factor", [0.8, 1.0, 1.2])
+def test_what_so_many_repeats_could_have_shown_is_said_whatever_the_verdict(factor):
+    new, baseline = ([scaled(part * side) for part in (1.0, 1.001, 0.999)] for side in (factor, 1.0))
+    report = comparison.build(new, baseline, tolerance=0.05)
+    detectable = words.share(report.goals[0].comparison.detectable)
+    assert f"show a loss of {detectable} or more." in comparison_text.render(report).replace("\n  ", " ")
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"reason": "measurement-failed"}, "measurement-failed"),
+        ({"reason": "interrupted"}, "interrupted"),
+        ({"reason": "time-budget", "lower_bound": None, "conditional_throughput": None}, "time-budget"),
+        (None, "no-result"),
+    ],
+)
+@pytest.mark.parametrize("side", ["new", "baseline"])
+def test_a_run_without_a_value_is_refused_by_its_name(changes, reason, side):
+    ndr, pdr = example("regular").goal_results
+    results = [ndr] if changes is None else [ndr, msgspec.structs.replace(pdr, regular=False, **changes)]
+    broken = msgspec.structs.replace(example("regular"), path=Path("broken"), goal_results=results)
+    sides = ([broken], [scaled(1.0)]) if side == "new" else ([scaled(1.0)], [broken])
+    with pytest.raises(UsageError, match=f"^broken cannot be compared: it has no value for goal pdr .{reason}.;"):
+        comparison.build(*sides)
+
+
+def test_less_than_the_min_load_is_a_value():
+    results = [
+        msgspec.structs.replace(
+            result, reason="min-load-is-upper-bound", regular=False, lower_bound=None, conditional_throughput=None
+        )
+        for result in example("regular").goal_results
+    ]
+    least = msgspec.structs.replace(example("regular"), goal_results=results)
+    assert comparison.build([least], [scaled(1.2)], tolerance=0.01).regressed
+
+
 def test_an_interval_of_95_percent_is_called_so_only_where_the_spread_is_known():
     def shown(runs):
         report = comparison.build([scaled(1.0)] * runs, [scaled(1.0)] * runs)

@@ -203,17 +203,20 @@ def sentence(comparison: Comparison, tolerance: float) -> str:
         Relative difference that does not matter.
     """
     where = _span(comparison)
-    caveat = _caveat(comparison)
+    rest = _could_show(comparison) + _caveat(comparison)
     if comparison.verdict == SAME:
-        return f"The same. {where}, within the tolerance of {format_ratio(tolerance)}.{caveat}"
+        return f"The same. {where}, within the tolerance of {format_ratio(tolerance)}.{rest}"
     if comparison.verdict in {REGRESSION, IMPROVEMENT}:
         kind = "A regression" if comparison.verdict == REGRESSION else "An improvement"
-        return f"{kind}. {_change(comparison)}. {where}.{caveat}"
-    could = ""
-    if comparison.detectable is not None:
-        loss = words.share(comparison.detectable)
-        could = f" About four of five comparisons like this one show a loss of {loss} or more."
-    return f"The runs do not tell. {where}.{could}{caveat}"
+        return f"{kind}. {_change(comparison)}. {where}.{rest}"
+    return f"The runs do not tell. {where}.{rest}"
+
+
+def _could_show(comparison: Comparison) -> str:
+    if comparison.detectable is None:
+        return ""
+    loss = words.share(comparison.detectable)
+    return f" About four of five comparisons like this one show a loss of {loss} or more."
 
 
 def _change(comparison: Comparison) -> str:

@@ -5,6 +5,7 @@ import re
 
 import msgspec
 import pytest
+from brimful.errors import UsageError
 from brimful.records import End, GoalResult, Member
 from brimful.report import text
 from brimful.report.campaign import comparison, export, figures, html, model, tables
@@ -208,3 +209,19 @@ def test_a_comparison_says_what_changed_where():
     same = comparison.build([campaign()], [campaign()], tolerance=0.02)
     assert not same.regressed
     assert json.loads(comparison.to_json(same))["regressed"] is False
+
+
+def test_a_cell_whose_searches_all_failed_is_no_part_of_a_comparison():
+    failed = End(reason="measurement-failed", trials=1, search_s=1.0, text="gone")
+    broken = campaign()
+    first = broken.members[0]
+    members = [
+        msgspec.structs.replace(member, end=failed, goal_results=[])
+        if (member.measurer, member.frame_size) == (first.measurer, first.frame_size)
+        else member
+        for member in broken.members
+    ]
+    with pytest.raises(UsageError, match=f"{re.escape(first.name)} failed"):
+        comparison.build([msgspec.structs.replace(broken, members=members)], [campaign()])
+    with pytest.raises(UsageError, match="failed"):
+        comparison.build([campaign()], [msgspec.structs.replace(broken, members=members)])

@@ -144,6 +144,9 @@ def test_the_command(tmp_path):
     assert not json.loads(brimful(*one_a_side, cwd=tmp_path, check=0).stdout)["regressed"]
     facts = json.loads(brimful(*one_a_side, "--tolerance", "1%", cwd=tmp_path, check=1).stdout)
     assert facts["regressed"]
+    for sides in ((regular, regular, "--against", again), (again, "--against", regular, regular)):
+        twice = brimful("compare", *sides, cwd=tmp_path, check=2)
+        assert f"{regular} is the same run as {regular}" in twice.stderr
     brimful("compare", regular, cwd=tmp_path, check=2)
     brimful("compare", regular, "--against", regular, "--tolerance", "x", cwd=tmp_path, check=2)
     other = write(tmp_path / "other.jsonl", with_run(example("regular"), load_unit="IO/s"))

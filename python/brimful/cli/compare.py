@@ -57,7 +57,8 @@ def compare(
     Exit code 1: a goal got worse beyond the tolerance. That is when the ratio of the means is below 1 - tolerance and
     its whole 95 % interval below 1. The interval takes in the spread between runs and the distance between the bounds
     of each. One run a side has no spread, so it is judged only by a --tolerance above 0 that you give: then the whole
-    range by its bounds must lie beyond. 0: no such goal. 2: the runs cannot be compared.
+    range by its bounds must lie beyond. 0: no such goal. 2: the runs cannot be compared, or one of them
+    failed or was not finished.
     """
     from brimful.compare import DEFAULT_TOLERANCE
     from brimful.records import read_run
@@ -75,6 +76,8 @@ def compare(
         )
     if subject == "switch-discards":
         return _compare_discards(ours, theirs, html_file, as_json)
+    for side in (ours, theirs):
+        _refuse_repeated(side)
     if subject == "campaign":
         from brimful.report.campaign import comparison as campaigns
 
@@ -91,6 +94,17 @@ def compare(
         style = text.coloured if sys.stdout.isatty() else text.plain
         click.echo(comparison_text.render(result, style=style), nl=False)
     return 1 if result.regressed else 0
+
+
+def _refuse_repeated(side: list[RunFile]) -> None:
+    paths: dict[str, Path] = {}
+    for file in side:
+        before = paths.setdefault(file.run.run_id, file.path)
+        if before is not file.path:
+            message = (
+                f"{file.path} is the same run as {before}: twice on one side it would count as a repeat; give it once"
+            )
+            raise UsageError(message)
 
 
 def _common_subject(files: list[RunFile]) -> str:

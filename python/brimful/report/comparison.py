@@ -25,6 +25,9 @@ from brimful.units import format_ratio
 PLACES = {"ports"}
 """Parts of a traffic profile that say where the tester stood, not what it sent: they may differ."""
 
+UNFINISHED = {"no-result", "interrupted", "measurement-failed"}
+"""Reasons of results that say how far a search came, not what was measured."""
+
 
 class RunValue(msgspec.Struct, frozen=True, kw_only=True):
     """The result of one run for one goal."""
@@ -81,7 +84,8 @@ def build(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: flo
     Raises
     ------
     UsageError
-        When the runs did not ask the same of the same traffic, and which difference it is.
+        When the runs did not ask the same of the same traffic, and which difference it is, or when one of them has no
+        value for a goal.
     """
     if not new or not baseline:
         message = "nothing to compare: give at least one run before --against and one after it"
@@ -173,6 +177,13 @@ def _goal(goal: Goal, new: Sequence[RunFile], baseline: Sequence[RunFile], toler
 def _value(file: RunFile, goal: Goal) -> RunValue:
     missing = GoalResult(goal=goal.name, regular=False, reason="no-result")
     result = next((result for result in file.goal_results if result.goal == goal.name), missing)
+    unbounded = result.conditional_throughput is None and result.reason != "min-load-is-upper-bound"
+    if unbounded or result.reason in UNFINISHED:
+        message = (
+            f"{file.path} cannot be compared: it has no value for goal {goal.name} ({result.reason}); "
+            "resume the search, make it anew, or leave the run out"
+        )
+        raise UsageError(message)
     upper = None if result.reason == "max-load-is-lower-bound" else result.upper_bound
     return RunValue(
         run_id=file.run.run_id,

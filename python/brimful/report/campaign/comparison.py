@@ -39,7 +39,7 @@ class CampaignComparison(msgspec.Struct, frozen=True, kw_only=True):
     tolerance: float
     cells: list[CellComparison]
     only_new: list[str]
-    """What only one side has, or what failed on the other."""
+    """What only one side has."""
     only_baseline: list[str]
 
     @property
@@ -54,9 +54,12 @@ def build(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: flo
     Raises
     ------
     UsageError
-        When they have no measurer and frame size in common, or asked different things of one.
+        When they have no measurer and frame size in common, asked different things of one, or all searches of one
+        failed.
     """
     ours, theirs = _cells(new), _cells(baseline)
+    for side, cells in ((new, ours), (baseline, theirs)):
+        _refuse_failed(side, cells)
     both = [key for key in theirs if key in ours]
     if not both:
         message = "the campaigns cannot be compared: no measurer and frame size was searched in both"
@@ -113,6 +116,15 @@ def _cells(files: Sequence[RunFile]) -> dict[Key, list[RunFile]]:
                 found = _as_file(file, member, member.run)
                 cells.setdefault((member.measurer, member.frame_size), []).append(found)
     return cells
+
+
+def _refuse_failed(files: Sequence[RunFile], cells: dict[Key, list[RunFile]]) -> None:
+    for file in files:
+        for member in file.members:
+            if (member.measurer, member.frame_size) not in cells:
+                path = file.path.parent / member.path
+                message = f"{path} cannot be compared: {member.name} failed; resume the campaign or leave it out"
+                raise UsageError(message)
 
 
 def _as_file(file: RunFile, member: Member, run: Run) -> RunFile:

@@ -293,6 +293,20 @@ def test_every_command_has_help(tmp_path, command):
     assert finished.stdout.startswith("Usage: ")
 
 
+def test_kinds_of_systems_are_checked_before_any_is_searched(tmp_path):
+    kinds = ("--kind", "sharp", "--kind", "foo")
+    finished = brimful("compare-strategies", *kinds, "--seeds", "2", cwd=tmp_path, check=2)
+    assert 'unknown kind "foo"' in finished.stderr
+    assert "searching" not in finished.stderr
+    assert not finished.stdout
+
+
+def test_no_line_of_the_strategies_ends_in_blanks(tmp_path):
+    options = ("--kind", "sharp", "--strategy", "bisect", "--seeds", "2")
+    lines = brimful("compare-strategies", *options, cwd=tmp_path, check=0).stdout.splitlines()
+    assert [line for line in lines if line != line.rstrip()] == []
+
+
 def test_help_imports_nothing_heavy(tmp_path):
     finished = subprocess.run(
         [BRIMFUL[0], "-X", "importtime", "-m", "brimful", "--help"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from brimful import _core
+from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.strategies import table_2018, table_2024
 
 
@@ -19,6 +20,8 @@ def compare_strategies(seeds: int, first_seed: int, kinds: tuple[str, ...], stra
     Prints the comparison tables of the two publications that this tool descends from, our simulated figures below the
     published ones of real systems.
     """
+    for kind in kinds:
+        SimulatedMeasurer(kind)
     chosen = strategies or tuple(_core.strategies())
     numbers = range(first_seed, first_seed + seeds)
 

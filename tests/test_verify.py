@@ -8,7 +8,7 @@ from brimful.records import RecordWriter, Trial, read_run
 from brimful.verify import TrialLog
 from hypothesis import given
 from hypothesis import strategies as st
-from support import brimful, goal
+from support import ROOT, brimful, goal
 
 CSV = "load,duration,sent,lost\n1000000,60,60000000,0\n1000000,1,1000000,1\n2000000,60,120000000,1000\n"
 JSONL = """{"load": 1e6, "duration": 60, "sent": 60000000, "lost": 0}
@@ -182,3 +182,9 @@ def test_explain_finds_the_nearest_load(tmp_path):
 def test_requirements_are_listed(tmp_path):
     finished = brimful("verify", "--requirements", cwd=tmp_path, check=0)
     assert "MUST" in finished.stdout
+
+
+def test_no_line_of_a_verification_ends_in_blanks(tmp_path):
+    run = ROOT / "schemas" / "examples" / "regular.jsonl"
+    lines = brimful("verify", run, cwd=tmp_path, check=0).stdout.splitlines()
+    assert [line for line in lines if line != line.rstrip()] == []

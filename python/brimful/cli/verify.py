@@ -84,7 +84,8 @@ def _verify_delay(file: RunFile, *, as_json: bool) -> int:
 def _table(found: Verification) -> str:
     names = [goal.name for goal in found.goals]
     widths = [max(len(name), 9) for name in names]
-    lines = ["           load  " + "  ".join(f"{name:<{width}}" for name, width in zip(names, widths, strict=True))]
+    heads = "  ".join(f"{name:<{width}}" for name, width in zip(names, widths, strict=True))
+    lines = [f"           load  {heads.rstrip()}"]
     for index, load in enumerate(found.loads):
         marks = [_MARKS[found.assessments[name][index].verdict] for name in names]
         cells = "  ".join(f"{mark:<{width}}" for mark, width in zip(marks, widths, strict=True))

@@ -324,3 +324,61 @@ def test_examples_run(tmp_path):
         [BRIMFUL[0], ROOT / "examples" / "simulated.py"], capture_output=True, text=True, check=True
     )
     assert finished.stdout.splitlines()[0].startswith("ndr: ")
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [("", "is a directory"), (".", "is a directory"), ("gone/r.html", "there is no directory")],
+)
+def test_a_place_where_no_report_can_be_is_refused_before_the_first_trial(tmp_path, place, words):
+    refused = brimful("search", "-m", "sim:sharp", "--html", place, cwd=tmp_path, check=2)
+    assert words in refused.stderr
+    assert not (tmp_path / "runs").exists()
+    run = ROOT / "schemas" / "examples" / "regular.jsonl"
+    for reader in (("report", run), ("compare", run, "--against", run)):
+        refused = brimful(*reader, "--html", place, cwd=tmp_path, check=2)
+        assert words in refused.stderr
+        assert not refused.stdout
+
+
+def test_a_report_may_stand_in_the_directory_that_the_search_makes(tmp_path):
+    search = ("search", "-m", "sim:sharp,capacity=1Mpps", "--preset", "quick", "--out", "run", "--html", "run/r.html")
+    brimful(*search, cwd=tmp_path, check=0)
+    assert (tmp_path / "run" / "r.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ((), 3),
+        (("--assert", "ndr >= 2Mpps"), 1),
+        (("--repeat", "2"), 3),
+        (("--repeat", "2", "--assert", "ndr >= 2Mpps"), 1),
+    ],
+)
+def test_a_report_that_cannot_be_written_hides_no_verdict(tmp_path, options, code):
+    search = (
+        "search",
+        "-m",
+        "sim:sharp,capacity=1Mpps",
+        "--preset",
+        "quick",
+        "--quiet",
+        "--html",
+        "/dev/full",
+        *options,
+    )
+    finished = brimful(*search, cwd=tmp_path, check=code)
+    assert finished.stderr == "brimful: error: /dev/full: cannot write: No space left on device; nothing was changed\n"
+    assert "Record: " in finished.stdout
+    assert "Missed: " in finished.stdout or code == 3
+
+
+def test_a_report_is_never_written_over_its_record(tmp_path):
+    search = ("search", "-m", "sim:sharp", "--preset", "quick", "--quiet", "--out", "run", "--html", "run/run.jsonl")
+    assert "is the record" in brimful(*search, cwd=tmp_path, check=2).stderr
+    record = (tmp_path / "run" / "run.jsonl").read_bytes()
+    again = ("--html", "run/run.jsonl")
+    assert "is the record" in brimful("report", "run", *again, cwd=tmp_path, check=2).stderr
+    assert "is the record" in brimful("compare", "run", "--against", "run", *again, cwd=tmp_path, check=2).stderr
+    assert (tmp_path / "run" / "run.jsonl").read_bytes() == record

@@ -7,7 +7,34 @@ import os
 import tempfile
 from pathlib import Path
 
-from brimful.errors import BrimfulError
+from brimful.errors import BrimfulError, UsageError
+
+
+def check_target(path: Path, option: str, *, out: Path | None = None) -> None:
+    """Refuse a place where no file can be written, before anything is done that the file should tell of.
+
+    ``out`` is a directory that will be there by then.
+
+    Raises
+    ------
+    UsageError
+        Naming the option and the place.
+    """
+    directory = path.resolve().parent
+    problem = None
+    if path.is_dir():
+        problem = "is a directory; name a file"
+    elif path.exists() and not path.is_file():
+        problem = None if os.access(path, os.W_OK) else "cannot be written to; name another file"
+    elif out is not None and not out.exists() and directory == out.resolve():
+        problem = None
+    elif not directory.is_dir():
+        problem = f"there is no directory {directory}; make it first"
+    elif not os.access(directory, os.W_OK | os.X_OK):
+        problem = f"the directory {directory} cannot be written to; name another"
+    if problem is not None:
+        message = f"{option} {path}: {problem}"
+        raise UsageError(message)
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -17,7 +16,7 @@ from brimful.cli.assertion import Assertion
 from brimful.cli.progress import open_progress
 from brimful.errors import UsageError
 from brimful.manager import SearchRequest
-from brimful.records import read_run
+from brimful.records import RunFile, read_run
 
 _FRAME_SIZE = "--frame-size="
 
@@ -42,11 +41,15 @@ def search(
         if member.goal_results
         for text in check.failures(member.goal_results)
     ]
-    _print(outcome, options, missed)
+    file = read_run(outcome.directory)
+    _print(outcome, file, options, missed)
+    unwritten = 0
+    if options["html"]:
+        unwritten = reports.write_page(options["html"], lambda: reports.page(file), [file.path])
     if any(member.failed for member in outcome.members):
         return 3
     regular = outcome.end.reason == "done" and all(member.regular for member in outcome.members)
-    return 0 if regular and not missed else 1
+    return unwritten if regular and not missed else 1
 
 
 def _campaign(request: SearchRequest, options: dict[str, Any]) -> Campaign:
@@ -67,11 +70,7 @@ def _campaign(request: SearchRequest, options: dict[str, Any]) -> Campaign:
     )
 
 
-def _print(outcome: CampaignOutcome, options: dict[str, Any], missed: list[str]) -> None:
-    file = read_run(outcome.directory)
-    html: Path | None = options["html"]
-    if html is not None:
-        reports.write_files(file, html_file=html)
+def _print(outcome: CampaignOutcome, file: RunFile, options: dict[str, Any], missed: list[str]) -> None:
     if options["as_json"]:
         click.echo(reports.as_json(file))
     else:

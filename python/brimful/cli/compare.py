@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from brimful.cli.reports import checked_target, write_page
 from brimful.errors import UsageError
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from brimful.records import RunFile
+    from brimful.report.comparison import ComparisonReport
 
 RUN = click.Path(exists=True, path_type=Path)
 
@@ -45,7 +47,13 @@ class _AgainstCommand(click.Command):
     metavar="RATIO",
     help="Relative difference that does not matter. Default: 1%, by which one run a side is never judged.",
 )
-@click.option("--html", "html_file", type=click.Path(dir_okay=False, path_type=Path), help="Write one HTML file.")
+@click.option(
+    "--html",
+    "html_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=checked_target,
+    help="Write one HTML file.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 def compare(
     runs: tuple[Path, ...], against: tuple[Path, ...], tolerance: str | None, html_file: Path | None, as_json: bool
@@ -58,7 +66,7 @@ def compare(
     its whole 95 % interval below 1. The interval takes in the spread between runs and the distance between the bounds
     of each. One run a side has no spread, so it is judged only by a --tolerance above 0 that you give: then the whole
     range by its bounds must lie beyond. 0: no such goal. 2: the runs cannot be compared, or one of them
-    failed or was not finished.
+    failed or was not finished. 3: all is well, but the file of --html could not be written.
     """
     from brimful.compare import DEFAULT_TOLERANCE
     from brimful.records import read_run
@@ -83,17 +91,21 @@ def compare(
 
         return _compare_in_text("campaigns", campaigns, (ours, theirs), given, html_file, as_json)
     result = comparison.build(ours, theirs, tolerance=given)
-    if html_file is not None:
-        from brimful.report import comparison_html
-
-        html_file.write_text(comparison_html.render(result), encoding="utf-8")
-        click.echo(f"wrote {html_file}", err=True)
     if as_json:
         click.echo(export.comparison_to_json(result))
     else:
         style = text.coloured if sys.stdout.isatty() else text.plain
         click.echo(comparison_text.render(result, style=style), nl=False)
-    return 1 if result.regressed else 0
+    unwritten = 0
+    if html_file is not None:
+        unwritten = write_page(html_file, lambda: _page(result), [file.path for file in (*ours, *theirs)])
+    return 1 if result.regressed else unwritten
+
+
+def _page(result: ComparisonReport) -> str:
+    from brimful.report import comparison_html
+
+    return comparison_html.render(result)
 
 
 def _refuse_repeated(side: list[RunFile]) -> None:

@@ -15,6 +15,7 @@ from brimful.delay.estimates import DEVICE, WIRE
 from brimful.delay.manager import DelayRequest, run_delay
 from brimful.delay.wire import wire_arguments, wire_of
 from brimful.errors import UsageError
+from brimful.files import check_target
 from brimful.measurers.opening import open_measurer
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
 @click.option("--out", type=click.Path(path_type=Path), help="Directory of the record. Default: a new one under runs/.")
 @click.option("--resume", is_flag=True, help="Go on with the last run of these very options.")
 @click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record.")
-@click.option("--html", "html_file", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report.")
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def delay(**options: Any) -> int:  # noqa: ANN401
@@ -82,6 +83,8 @@ def delay(**options: Any) -> int:  # noqa: ANN401
     from brimful.cli import reports
     from brimful.records import read_run
 
+    if options["html"]:
+        check_target(options["html"], "--html", out=options["out"])
     request = _request(options)
     take_for_interrupt()
     say = _silent if options["quiet"] else _say
@@ -100,12 +103,14 @@ def delay(**options: Any) -> int:  # noqa: ANN401
     else:
         click.echo(reports.as_text(file))
         click.echo(f"Record: {done.path}")
-    reports.write_files(file, html_file=options["html_file"])
+    unwritten = 0
+    if options["html"]:
+        unwritten = reports.write_page(options["html"], lambda: reports.page(file), [file.path])
     end = done.outcome.end
     if end.reason == "measurement-failed":
         click.echo(f"brimful: error: {end.text}; the record is {done.path}", err=True)
         return 3
-    return 130 if end.reason == "interrupted" else 0
+    return 130 if end.reason == "interrupted" else unwritten
 
 
 def _request(options: dict[str, Any]) -> DelayRequest:

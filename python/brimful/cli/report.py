@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from brimful.cli.reports import checked_target
 from brimful.errors import UsageError
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -13,8 +14,10 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 
 @click.command()
 @click.argument("run", type=click.Path(exists=True, path_type=Path))
-@click.option("--html", "html_file", type=_FILE, help="Write one HTML file.")
-@click.option("--pdf", "pdf_file", type=_FILE, help="Write a PDF; of block devices and discards.")
+@click.option("--html", "html_file", type=_FILE, callback=checked_target, help="Write one HTML file.")
+@click.option(
+    "--pdf", "pdf_file", type=_FILE, callback=checked_target, help="Write a PDF; of block devices and discards."
+)
 @click.option(
     "--png",
     "png_directory",

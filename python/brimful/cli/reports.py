@@ -8,19 +8,51 @@ from typing import TYPE_CHECKING
 
 import click
 
-from brimful.errors import UsageError
-from brimful.files import write_atomically
+from brimful.errors import BrimfulError, UsageError
+from brimful.files import check_target, write_atomically
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from brimful.records import RunFile
 
 DELAY, DEVICE, DISCARDS, CAMPAIGN = "delay", "block-device", "switch-discards", "campaign"
+
+
+def checked_target(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+    """Refuse a file that cannot be written while options are read."""
+    if path is not None:
+        check_target(path, parameter.opts[0])
+    return path
+
+
+def write_page(path: Path, render: Callable[[], str], records: Sequence[Path]) -> int:
+    """Write a page about records when everything else is done.
+
+    Gives an exit code: a failure hides neither the result nor the verdict.
+    """
+    try:
+        _spare(records, path)
+        write_atomically(path, render().encode())
+    except BrimfulError as error:
+        click.echo(f"brimful: error: {error}", err=True)
+        return error.exit_code
+    click.echo(f"wrote {path}", err=True)
+    return 0
+
+
+def _spare(records: Sequence[Path], path: Path) -> None:
+    if any(path.resolve() == record.resolve() for record in records):
+        message = f"{path}: is the record that is read here; choose another name for what is written"
+        raise UsageError(message)
 
 
 def write_files(
     file: RunFile, *, html_file: Path | None = None, pdf_file: Path | None = None, png_directory: Path | None = None
 ) -> None:
     """Write the report in the forms that were asked for."""
+    for path in filter(None, (html_file, pdf_file)):
+        _spare([file.path], path)
     if pdf_file is not None:
         _write_pdf(file, pdf_file)
         click.echo(f"wrote {pdf_file}", err=True)
@@ -28,7 +60,7 @@ def write_files(
         for path in _write_png(file, png_directory):
             click.echo(f"wrote {path}", err=True)
     if html_file is not None:
-        write_atomically(html_file, _page(file).encode())
+        write_atomically(html_file, page(file).encode())
         click.echo(f"wrote {html_file}", err=True)
 
 
@@ -114,7 +146,8 @@ def _write_png(file: RunFile, directory: Path) -> list[Path]:
     return png.write(file, directory)
 
 
-def _page(file: RunFile) -> str:
+def page(file: RunFile) -> str:
+    """Give the report as one HTML file."""
     if file.run.subject == DEVICE:
         from brimful.report.iocost.html import render as render_device
 

@@ -15,13 +15,16 @@ from brimful import units
 from brimful.attempts import ON_ERROR, ON_INVALID
 from brimful.cli.assertion import Assertion
 from brimful.cli.progress import open_progress
+from brimful.cli.reports import page, write_page
 from brimful.cli.signals import take_for_interrupt
 from brimful.cli.traffic_options import labels_of, traffic_of, traffic_options
 from brimful.errors import UsageError
+from brimful.files import check_target
 from brimful.goals import PRESETS, SearchGoal, named_goals, parse_goal
 from brimful.manager import SearchOutcome, SearchRequest, run_search
 from brimful.measurers.base import Measurer
 from brimful.measurers.opening import FORMS, open_measurer
+from brimful.records import read_run
 
 
 def _checked_strategy(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
@@ -110,7 +113,7 @@ def _checked_strategy(context: click.Context, parameter: click.Parameter, text: 
 @click.option("--out", type=click.Path(path_type=Path), help="Directory of the record. Default: a new one under runs/.")
 @click.option("--resume", is_flag=True, help="Go on with the last run of this very search.")
 @click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record.")
-@click.option("--html", type=click.Path(path_type=Path), help="Also write a report to this file.")
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report to this file.")
 @click.option(
     "--assert", "assertions", multiple=True, metavar="CONDITION", help="Exit with 1 unless it holds: 'ndr >= 1.2Mpps'."
 )
@@ -121,11 +124,13 @@ def search(**options: Any) -> int:  # noqa: ANN401
 
     Every trial is kept in a record as soon as it is made; see `brimful report`. Exit code: 0 all results regular,
     1 irregular or an asserted threshold missed, 2 wrong usage, 3 measuring failed, 130 interrupted before the search
-    began.
+    began. It is 3 also where only the file of --html could not be written.
 
     With --sizes, --repeat or several measurers it is a campaign: every combination is a search, repeats outermost, with
     one record and one report. All other options are those of each search.
     """
+    if options["html"]:
+        check_target(options["html"], "--html", out=options["out"])
     request = _request(options)
     checks = [Assertion.parse(text, [goal.name for goal in request.goals]) for text in options["assertions"]]
     take_for_interrupt()
@@ -156,16 +161,16 @@ def search(**options: Any) -> int:  # noqa: ANN401
         measurer.close()
     missed = [text for check in checks for text in check.failures(outcome.result.goal_results)]
     _print(outcome, as_json=options["as_json"], missed=missed)
+    unwritten = 0
     if options["html"]:
-        _write_html(outcome.path, options["html"])
-        click.echo(f"Report: {options['html']}", err=options["as_json"])
+        unwritten = write_page(options["html"], lambda: page(read_run(outcome.path)), [outcome.path])
     if outcome.result.end.reason == "measurement-failed":
         click.echo(f"brimful: error: {outcome.result.end.text}; the record is {outcome.path}", err=True)
         return 3
     if outcome.result.end.reason == "interrupted":
         advice = f"go on with the same options and --resume --out {outcome.path.parent}"
         click.echo(f"brimful: interrupted after {outcome.result.end.trials} trials; {advice}", err=True)
-    return 1 if missed or not outcome.result.regular else 0
+    return 1 if missed or not outcome.result.regular else unwritten
 
 
 def _request(options: dict[str, Any]) -> SearchRequest:
@@ -194,20 +199,11 @@ def _request(options: dict[str, Any]) -> SearchRequest:
 
 
 def _hint_of_run(path: Path) -> str:
-    from brimful.records import read_run
-
     found = [result.lower_bound for result in read_run(path).goal_results if result.lower_bound is not None]
     if not found:
         message = f"--hint {path}: the run has no lower bound to begin from; give a load"
         raise UsageError(message)
     return repr(found[0])
-
-
-def _write_html(path: Path, target: Path) -> None:
-    from brimful.records import read_run
-    from brimful.report import html, model
-
-    target.write_text(html.render(model.build(read_run(path))), encoding="utf-8")
 
 
 def _print(outcome: SearchOutcome, *, as_json: bool, missed: list[str]) -> None:
@@ -228,7 +224,6 @@ def _print(outcome: SearchOutcome, *, as_json: bool, missed: list[str]) -> None:
         }
         click.echo(json.dumps(facts, indent=2))
         return
-    from brimful.records import read_run
     from brimful.report import model, text
 
     style = text.coloured if sys.stdout.isatty() else text.plain

@@ -158,6 +158,32 @@ def test_what_the_record_does_not_say_is_missing():
     assert {"traffic-profile", "configuration", "isolation", "frame-size"} <= missing
 
 
+def test_what_rfc_2544_wants_stands_in_one_table_of_every_report():
+    file = with_run(
+        example("regular"),
+        traffic={"frame_size": 64, "transport": "udp", "ip_version": 4},
+        device={"name": "br0", "link_bps": 10e9},
+        measurer={"name": "a tester"},
+    )
+    report = model.build(file)
+    heads, *rows = text.render(report).split("\nRFC 2544\n")[1].split("\n\n")[0].splitlines()
+    assert heads.split() == ["goal", "rate", "frame", "size", "limit", "of", "the", "medium", "trials", "protocol"]
+    assert rows[0].split() == ["ndr", "973.9", "kpps", "64", "bytes", "14.88", "Mpps", "1", "s", "UDP", "over", "IPv4"]
+    assert len(rows) == 2
+    assert '<td data-label="Protocol">UDP over IPv4</td>' in html.render(report)
+    assert said(report, "rfc2544-format").state != MISSING
+
+
+def test_what_is_not_in_the_table_of_rfc_2544_is_not_said_to_be():
+    file = with_run(example("regular"), traffic={"frame_size": 64}, device={}, measurer={"name": "a tester"})
+    statement = said(model.build(file), "rfc2544-format")
+    assert statement.state == MISSING
+    assert statement.text.endswith("the record does not say the limit of the medium and the protocol.")
+    simulated = said(model.build(example("regular")), "rfc2544-format")
+    assert simulated.state != MISSING
+    assert "no frames were made" in simulated.text
+
+
 def test_the_lossy_sides_of_a_loss_axis():
     assert scales.loss_ticks(-3) == ([-3.8, 0, -1, -2, -3], ["0", "100 %", "10 %", "1 %", "0.1 %"])
     assert scales.loss_decade(0.01, -3) == pytest.approx(-2)

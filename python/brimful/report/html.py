@@ -8,6 +8,7 @@ from brimful.errors import UsageError
 from brimful.report import facts, figures, palette, words
 from brimful.report.items import ITEMS
 from brimful.report.model import WIDTH_DEFINITION, Report
+from brimful.report.rfc2544 import conditions
 from brimful.report.statements import MISSING, make_statements
 from brimful.units import format_delay, format_duration, format_load, format_ratio
 
@@ -44,7 +45,7 @@ def render(report: Report) -> str:
         ],
         irregular=_irregular(report),
         simulated=facts.is_simulated(report.run),
-        virtual=facts.is_simulated(report.run) or facts.is_lab(report.run),
+        conditions=conditions(report),
         counts_frames=facts.counts_frames(report.run),
         figures=_figures(report) if report.trials else [],
         shown_trials=report.trials[:SHOWN_TRIALS],

@@ -10,6 +10,7 @@ from brimful.records import Goal
 from brimful.report import facts, words
 from brimful.report.items import ITEMS, Item
 from brimful.report.model import WIDTH_DEFINITION, Report
+from brimful.report.rfc2544 import conditions
 from brimful.units import format_delay, format_duration, format_load, format_ratio
 
 STATED, MISSING = "stated", "missing"
@@ -192,6 +193,14 @@ def _warm_up(report: Report) -> _Said:
 def _rfc2544_format(report: Report) -> _Said:
     if not facts.counts_frames(report.run):
         return STATED, f"Loads count {report.run.load_unit}, not frames: RFC 2544 does not apply."
+    missing = conditions(report).missing
+    if missing:
+        return (
+            MISSING,
+            f"Rate and duration stand in one table, but the record does not say the {' and the '.join(missing)}.",
+        )
+    if facts.is_simulated(report.run):
+        return STATED, "Rate and duration stand in one table; no frames were made and there is no medium."
     return STATED, "Rate, frame size, limit of the medium, protocol and duration stand together in one table."
 
 

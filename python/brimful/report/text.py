@@ -8,6 +8,7 @@ from typing import Any
 
 from brimful.report import facts, words
 from brimful.report.model import GoalView, Report
+from brimful.report.rfc2544 import conditions
 from brimful.report.statements import MISSING, make_statements
 from brimful.units import format_delay, format_duration, format_load, format_ratio
 
@@ -49,6 +50,7 @@ def render(report: Report, *, style: Style = plain) -> str:
         _head(report, style),
         _results(report, style),
         _bounds(report, style),
+        _rfc2544(report, style),
         _trials(report, style),
         bullets("Deviations from the RFC 2544 trial procedure", report.deviations, style),
         bullets("Warnings", [_note(note.code, note.text, note.times) for note in report.warnings], style),
@@ -163,6 +165,25 @@ def _bound_row(report: Report, view: GoalView) -> list[str]:
 
 def _delay_limit(view: GoalView) -> str:
     return "any" if view.goal.delay_limit_s is None else format_delay(view.goal.delay_limit_s)
+
+
+def _rfc2544(report: Report, style: Style) -> str:
+    if not facts.counts_frames(report.run):
+        return ""
+    found = conditions(report)
+    rows = [["goal", "rate", "frame size", "limit of the medium", "trials", "protocol"]]
+    rows += [
+        [
+            view.goal.name,
+            view.headline,
+            found.frame_size,
+            found.limit,
+            words.exact_seconds(view.goal.final_trial_duration_s),
+            found.protocol,
+        ]
+        for view in report.goals
+    ]
+    return "\n".join([style("RFC 2544", "title"), table(rows, right=range(1, 5))])
 
 
 def _trials(report: Report, style: Style) -> str:

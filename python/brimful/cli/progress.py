@@ -5,21 +5,24 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
 import click
+import msgspec
 
 from brimful import units
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderResult
     from rich.live import Live
 
     from brimful.records import Run
     from brimful.run_loop import Progress
 
-_SCALE_WIDTH = 48
+_WIDEST_SCALE, _NARROWEST_SCALE = 48, 16
+_BOUNDS_WIDTH = len("999.9 kpps .. 1.000 Mpps")
 
 
 class ProgressView(Protocol):
@@ -73,39 +76,84 @@ class _Picture:
 
     def update(self, run: Run, progress: Progress) -> None:
         """Redraw."""
-        self._live.update(_drawn(run, progress))
+        self._live.update(Standing(run, progress, time.monotonic))
 
     def note(self, text: str) -> None:
         """Print above the picture."""
         self._live.console.print(text, highlight=False)
 
 
-def _drawn(run: Run, progress: Progress) -> RenderableType:
-    from rich.console import Group
-    from rich.text import Text
+class Standing:
+    """Where a search stood when this was made, drawn by rich for its width and with the time that has passed since."""
 
-    names = max(len(goal.name) for goal in run.goals)
-    rows = [Text(trial_line(run, progress), style="bold")]
-    for goal, (lower, upper) in zip(run.goals, progress.bounds, strict=True):
-        scale = scale_line(run, (lower, upper), progress.next_trial[0] if progress.next_trial else None)
-        rows.append(Text(f"  {goal.name:<{names}} {scale} {bounds_text(run, lower, upper)}"))
-    return Group(*rows)
+    def __init__(self, run: Run, progress: Progress, clock: Callable[[], float]) -> None:
+        self._run, self._progress = run, progress
+        self._clock, self._since_s = clock, clock()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw."""
+        from rich.text import Text
+
+        passed_s, left_s = self._clock() - self._since_s, self._progress.remaining_s
+        now = msgspec.structs.replace(
+            self._progress,
+            elapsed_s=self._progress.elapsed_s + passed_s,
+            remaining_s=None if left_s is None else max(0.0, left_s - passed_s),
+        )
+        for line in trial_parts_in_lines(self._run, now, options.max_width):
+            yield Text(line, style="bold", no_wrap=True, overflow="ellipsis")
+        for line in goal_lines(self._run, now, options.max_width):
+            yield Text(line, no_wrap=True, overflow="ellipsis")
+
+
+def trial_parts_in_lines(run: Run, progress: Progress, columns: int) -> list[str]:
+    """Write what is being measured, and how long it may still take, on as few lines as it fits on."""
+    first, *rest = _trial_parts(run, progress)
+    lines = [first]
+    for part in rest:
+        if len(lines[-1]) + 2 + len(part) <= columns:
+            lines[-1] += f"  {part}"
+        else:
+            lines.append(f"  {part.strip()}")
+    return lines
+
+
+def goal_lines(run: Run, progress: Progress, columns: int) -> list[str]:
+    """Draw the bounds of each goal on a scale, with their values beside it or, where that is too narrow, below."""
+    names = min(max(len(goal.name) for goal in run.goals), columns // 4)
+    trial = progress.next_trial[0] if progress.next_trial else None
+    room = columns - len("   []") - names
+    beside = room - 1 - _BOUNDS_WIDTH >= _NARROWEST_SCALE
+    cells = max(1, min(_WIDEST_SCALE, room - 1 - _BOUNDS_WIDTH if beside else room))
+    lines = []
+    for goal, bounds in zip(run.goals, progress.bounds, strict=True):
+        name = goal.name if len(goal.name) <= names else f"{goal.name[: names - 1]}…"
+        scale, values = scale_line(run, bounds, trial, cells), bounds_text(run, *bounds)
+        lines.append(f"  {name:<{names}} {scale}" + (f" {values}" if beside else ""))
+        if not beside:
+            lines.append(f"  {'':<{names}} {values}")
+    return lines
 
 
 def trial_line(run: Run, progress: Progress) -> str:
-    """Write what is being measured, and how long it may still take, on one line."""
-    parts = [f"{units.format_duration(progress.elapsed_s):>9}", f"trial {progress.trials + 1:>3}"]
-    if progress.next_trial is not None:
-        load, duration_s = progress.next_trial
-        parts.append(f"{units.format_load(load, run.load_unit):>12} for {units.format_duration(duration_s)}")
-    if progress.remaining_s is not None:
-        parts.append(f"about {units.format_duration(progress.remaining_s)} left")
+    """Write what is being measured, how long it may still take, and the bounds, on one line."""
     known = [
         f"{goal.name} {bounds_text(run, *bounds)}"
         for goal, bounds in zip(run.goals, progress.bounds, strict=True)
         if bounds != (None, None)
     ]
-    return "  ".join(parts + known)
+    return "  ".join(_trial_parts(run, progress) + known)
+
+
+def _trial_parts(run: Run, progress: Progress) -> list[str]:
+    # What is below a millisecond is the start, in virtual time too.
+    parts = [f"{units.format_duration(round(progress.elapsed_s, 3)):>9}", f"trial {progress.trials + 1:>3}"]
+    if progress.next_trial is not None:
+        load, duration_s = progress.next_trial
+        parts.append(f"{units.format_load(load, run.load_unit):>12} for {units.format_duration(duration_s)}")
+    if progress.remaining_s is not None:
+        parts.append(f"about {units.format_duration(progress.remaining_s)} left")
+    return parts
 
 
 def bounds_text(run: Run, lower: float | None, upper: float | None) -> str:
@@ -121,8 +169,8 @@ def bounds_text(run: Run, lower: float | None, upper: float | None) -> str:
     return f"{low[0]} .. {high[0]} {high[1]}" if low[1] == high[1] else f"{' '.join(low)} .. {' '.join(high)}"
 
 
-def scale_line(run: Run, bounds: tuple[float | None, float | None], trial: float | None) -> str:
-    """Draw bounds and the trial in flight between min and max load, on a logarithmic scale.
+def scale_line(run: Run, bounds: tuple[float | None, float | None], trial: float | None, width: int) -> str:
+    """Draw bounds and the trial in flight between min and max load, on a logarithmic scale of so many cells.
 
     ``=`` is where the answer lies, ``*`` the trial.
     """
@@ -130,11 +178,11 @@ def scale_line(run: Run, bounds: tuple[float | None, float | None], trial: float
 
     def cell(load: float) -> int:
         share = math.log(load / run.min_load) / span
-        return min(_SCALE_WIDTH - 1, max(0, int(share * _SCALE_WIDTH)))
+        return min(width - 1, max(0, int(share * width)))
 
     first = cell(bounds[0]) if bounds[0] is not None else 0
-    last = cell(bounds[1]) if bounds[1] is not None else _SCALE_WIDTH - 1
-    cells = ["=" if first <= index <= last else "-" for index in range(_SCALE_WIDTH)]
+    last = cell(bounds[1]) if bounds[1] is not None else width - 1
+    cells = ["=" if first <= index <= last else "-" for index in range(width)]
     if trial is not None:
         cells[cell(trial)] = "*"
     return "[" + "".join(cells) + "]"

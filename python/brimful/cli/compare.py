@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from brimful.cli.reports import checked_target, write_page
+from brimful.cli.reports import checked_target, prose_columns, write_page
 from brimful.errors import UsageError
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def compare(
         click.echo(export.comparison_to_json(result))
     else:
         style = text.coloured if sys.stdout.isatty() else text.plain
-        click.echo(comparison_text.render(result, style=style), nl=False)
+        click.echo(comparison_text.render(result, style=style, columns=prose_columns()), nl=False)
     unwritten = 0
     if html_file is not None:
         unwritten = write_page(html_file, lambda: _page(result), [file.path for file in (*ours, *theirs)])

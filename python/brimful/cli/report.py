@@ -51,4 +51,4 @@ def report(
     if as_json:
         click.echo(reports.as_json(file))
     elif as_text or (html_file is None and pdf_file is None and png_directory is None):
-        click.echo(reports.as_text(file), nl=False)
+        click.echo(reports.as_text(file, columns=reports.prose_columns()), nl=False)

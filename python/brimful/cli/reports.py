@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,6 +65,13 @@ def write_files(
         click.echo(f"wrote {html_file}", err=True)
 
 
+def prose_columns() -> int:
+    """Give where sentences wrap: at the edge of a narrow terminal, else where lines stay easy to read."""
+    from brimful.report.text import WIDTH
+
+    return min(WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
+
+
 def as_text(file: RunFile, *, columns: int = 100) -> str:
     """Give the report for a terminal of so many columns."""
     from brimful.report import text
@@ -88,7 +96,7 @@ def as_text(file: RunFile, *, columns: int = 100) -> str:
         return render_delay(file, style=style)
     from brimful.report import model
 
-    return text.render(model.build(file), style=style)
+    return text.render(model.build(file), style=style, columns=columns)
 
 
 def campaign_summary(file: RunFile) -> str:

@@ -15,7 +15,7 @@ from brimful import units
 from brimful.attempts import ON_ERROR, ON_INVALID
 from brimful.cli.assertion import Assertion
 from brimful.cli.progress import open_progress
-from brimful.cli.reports import page, write_page
+from brimful.cli.reports import page, prose_columns, write_page
 from brimful.cli.signals import take_for_interrupt
 from brimful.cli.traffic_options import labels_of, traffic_of, traffic_options
 from brimful.errors import UsageError
@@ -227,7 +227,7 @@ def _print(outcome: SearchOutcome, *, as_json: bool, missed: list[str]) -> None:
     from brimful.report import model, text
 
     style = text.coloured if sys.stdout.isatty() else text.plain
-    click.echo(text.summary(model.build(read_run(outcome.path)), style=style))
+    click.echo(text.summary(model.build(read_run(outcome.path)), style=style, columns=prose_columns()))
     click.echo(f"Record: {outcome.path}")
     for condition in missed:
         click.echo(f"Missed: {condition}")

@@ -13,7 +13,7 @@ ROLES = {REGRESSION: "bad", IMPROVEMENT: "good", SAME: "good"}
 STRIP_COLUMNS = 56
 
 
-def render(report: ComparisonReport, *, style: Style = plain) -> str:
+def render(report: ComparisonReport, *, style: Style = plain, columns: int = WIDTH) -> str:
     """Write the comparison: a table, a strip of values and a sentence a goal.
 
     Parameters
@@ -22,6 +22,8 @@ def render(report: ComparisonReport, *, style: Style = plain) -> str:
         From `brimful.report.comparison.build`.
     style
         How roles look; the default leaves text plain.
+    columns
+        Where sentences wrap.
     """
     title = f"{report.new_title} against {report.baseline_title}"
     scope = f"conditional throughput, {report.load_scope}; tolerance {format_ratio(report.tolerance)}"
@@ -32,8 +34,8 @@ def render(report: ComparisonReport, *, style: Style = plain) -> str:
         f"{style(title, 'title')}\n{style(scope, 'faint')}",
         table(rows, right=range(1, 9), indent=0),
         *(_strip(goal) for goal in report.goals),
-        "\n".join(_sentence(goal, style) for goal in report.goals),
-        "\n".join(wrap(text, 0, hang=2) for text in report.not_quiet),
+        "\n".join(_sentence(goal, style, columns) for goal in report.goals),
+        "\n".join(wrap(text, 0, hang=2, columns=columns) for text in report.not_quiet),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -97,9 +99,9 @@ def _strip(goal: GoalComparison) -> str:
     return "\n".join([f"{goal.goal.name}: o a run, # several, - up to its upper bound", *lines])
 
 
-def _sentence(goal: GoalComparison, style: Style) -> str:
+def _sentence(goal: GoalComparison, style: Style, columns: int) -> str:
     line = f"{goal.goal.name}: {goal.sentence}"
-    filled = textwrap.fill(line, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    filled = textwrap.fill(line, columns, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     role = ROLES.get(goal.comparison.verdict)
     head, rest = filled[: len(goal.goal.name) + 1], filled[len(goal.goal.name) + 1 :]
     return style(head, role) + rest if role else filled

@@ -36,7 +36,7 @@ def coloured(text: str, role: str) -> str:
     return click.style(text, **looks[role])
 
 
-def render(report: Report, *, style: Style = plain) -> str:
+def render(report: Report, *, style: Style = plain, columns: int = WIDTH) -> str:
     """Write the report as lines for a terminal.
 
     Parameters
@@ -45,28 +45,30 @@ def render(report: Report, *, style: Style = plain) -> str:
         From `brimful.report.model.build`.
     style
         How roles look; the default leaves text plain.
+    columns
+        Where sentences wrap; tables are as wide as they are.
     """
     blocks = [
-        _head(report, style),
-        _results(report, style),
+        _head(report, style, columns),
+        _results(report, style, columns),
         _bounds(report, style),
         _rfc2544(report, style),
-        _trials(report, style),
-        bullets("Deviations from the RFC 2544 trial procedure", report.deviations, style),
-        bullets("Warnings", [_note(note.code, note.text, note.times) for note in report.warnings], style),
-        _set_up(report, style),
-        _statements(report, style),
+        _trials(report, style, columns),
+        bullets("Deviations from the RFC 2544 trial procedure", report.deviations, style, columns),
+        _warnings(report, style, columns),
+        _set_up(report, style, columns),
+        _statements(report, style, columns),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def summary(report: Report, *, style: Style = plain) -> str:
+def summary(report: Report, *, style: Style = plain, columns: int = WIDTH) -> str:
     """Write the result alone: what a search prints when it ends."""
     blocks = [
-        _head(report, style),
-        _results(report, style),
+        _head(report, style, columns),
+        _results(report, style, columns),
         _bounds(report, style),
-        bullets("Warnings", [_note(note.code, note.text, note.times) for note in report.warnings], style),
+        _warnings(report, style, columns),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -91,20 +93,20 @@ def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), indent: i
     return "\n".join(lines)
 
 
-def _head(report: Report, style: Style) -> str:
+def _head(report: Report, style: Style, columns: int) -> str:
     run = report.run
     tool = " ".join(part for part in (run.tool.get("name", ""), run.tool.get("version", "")) if part)
     how = f"strategy {run.strategy}" + (f", preset {run.preset}" if run.preset else "")
     lines = [
         style(report.title, "title"),
-        wrap(report.outcome, 0),
-        *([wrap(words.machine(report.machine), 0)] if report.machine is not None else []),
+        wrap(report.outcome, 0, columns=columns),
+        *([wrap(words.machine(report.machine), 0, columns=columns)] if report.machine is not None else []),
         style(f"run {run.run_id}, started {run.started}, {tool or 'unknown tool'}, {how}", "faint"),
     ]
     return "\n".join(lines)
 
 
-def _results(report: Report, style: Style) -> str:
+def _results(report: Report, style: Style, columns: int) -> str:
     lines = []
     name_width = max((len(view.goal.name) for view in report.goals), default=0)
     value_width = max((len(view.headline) for view in report.goals), default=0)
@@ -112,7 +114,8 @@ def _results(report: Report, style: Style) -> str:
         kind = style("regular", "good") if view.regular else style(f"IRREGULAR ({view.reason})", "bad")
         name = style(view.goal.name.ljust(name_width), "title")
         lines.append(f"  {name}  {view.headline.rjust(value_width)}  {kind}")
-        lines.append(wrap(view.sentence if view.regular else f"{view.sentence} {view.explanation}", 4 + name_width))
+        said = view.sentence if view.regular else f"{view.sentence} {view.explanation}"
+        lines.append(wrap(said, 4 + name_width, columns=columns))
     head = style(f"Conditional throughput, {report.run.load_scope}", "title")
     return "\n".join([head, *lines])
 
@@ -186,7 +189,7 @@ def _rfc2544(report: Report, style: Style) -> str:
     return "\n".join([style("RFC 2544", "title"), table(rows, right=range(1, 5))])
 
 
-def _trials(report: Report, style: Style) -> str:
+def _trials(report: Report, style: Style, columns: int) -> str:
     totals = report.statistics
     if not totals.total:
         return "\n".join([style("Trials", "title"), "  None."])
@@ -198,7 +201,7 @@ def _trials(report: Report, style: Style) -> str:
         f"{words.group(totals.sent)} sent, {words.group(totals.lost)} lost, {words.group(totals.unsent)} unsent.",
     ]
     lines += [f"Invalid: {reason} ({words.count(n, 'time')})." for reason, n in totals.invalid_reasons.items()]
-    return "\n".join([style("Trials", "title"), *(wrap(line, 2) for line in lines)])
+    return "\n".join([style("Trials", "title"), *(wrap(line, 2, columns=columns) for line in lines)])
 
 
 def _lengths(shortest: float | None, longest: float | None) -> str:
@@ -207,19 +210,23 @@ def _lengths(shortest: float | None, longest: float | None) -> str:
     return f"{format_duration(shortest)} to {format_duration(longest)}"
 
 
+def _warnings(report: Report, style: Style, columns: int) -> str:
+    return bullets("Warnings", [_note(note.code, note.text, note.times) for note in report.warnings], style, columns)
+
+
 def _note(code: str, text: str, times: int) -> str:
     repeated = f" ({words.count(times, 'time')})" if times > 1 else ""
     return f"{code}: {text}{repeated}" if text else f"{code}{repeated}"
 
 
-def bullets(title: str, entries: Sequence[str], style: Style) -> str:
+def bullets(title: str, entries: Sequence[str], style: Style, columns: int = WIDTH) -> str:
     """Write a title and a line or more for each entry; nothing where there are none."""
     if not entries:
         return ""
-    return "\n".join([style(title, "title"), *(wrap(f"- {entry}", 2, hang=2) for entry in entries)])
+    return "\n".join([style(title, "title"), *(wrap(f"- {entry}", 2, hang=2, columns=columns) for entry in entries)])
 
 
-def _set_up(report: Report, style: Style) -> str:
+def _set_up(report: Report, style: Style, columns: int) -> str:
     run = report.run
     rows = [
         [name, path, value]
@@ -233,24 +240,40 @@ def _set_up(report: Report, style: Style) -> str:
     ]
     names = [""] + [row[0] for row in rows]
     rows = [["" if row[0] == before else row[0], *row[1:]] for row, before in zip(rows, names, strict=False)]
-    command = f"  {' '.join(run.command)}" if run.command else ""
-    return "\n".join(part for part in (style("Set-up", "title"), table(rows), command) if part)
+    if run.command:
+        rows.append(["command", "", " ".join(run.command)])
+    return "\n".join([style("Set-up", "title"), *_wrapped_table(rows, columns)])
 
 
-def _statements(report: Report, style: Style) -> str:
+def _wrapped_table(rows: Sequence[Sequence[str]], columns: int) -> list[str]:
+    """Align rows of which the last cell may be long: it goes on below itself."""
+    if not rows:
+        return []
+    heads = table([[*row[:-1], ""] for row in rows]).splitlines()
+    indent = 2 + sum(max(len(row[column]) for row in rows) + 2 for column in range(len(rows[0]) - 1))
+    room = max(columns - indent, 20)
+    lines = []
+    for head, row in zip(heads, rows, strict=True):
+        first, *rest = textwrap.wrap(row[-1], room, break_long_words=False, break_on_hyphens=False) or [""]
+        lines += [f"{head:<{indent}}{first}".rstrip(), *(" " * indent + part for part in rest)]
+    return lines
+
+
+def _statements(report: Report, style: Style, columns: int) -> str:
     lines = [style("What the specification asks a report to state", "title")]
     for statement in make_statements(report):
         missing = statement.state == MISSING
-        text = wrap(f"{statement.item.id}: {'MISSING. ' if missing else ''}{statement.text}", 2, hang=2)
+        said = f"{statement.item.id}: {'MISSING. ' if missing else ''}{statement.text}"
+        text = wrap(said, 2, hang=2, columns=columns)
         lines.append(text.replace("MISSING.", style("MISSING.", "bad"), 1) if missing else text)
     return "\n".join(lines)
 
 
-def wrap(text: str, indent: int, *, hang: int = 0) -> str:
+def wrap(text: str, indent: int, *, hang: int = 0, columns: int = WIDTH) -> str:
     """Fill lines without parting a number from its unit."""
     filled = textwrap.fill(
         words.keep_units(text),
-        WIDTH,
+        max(columns, indent + hang + 1),
         initial_indent=" " * indent,
         subsequent_indent=" " * (indent + hang),
         break_long_words=False,

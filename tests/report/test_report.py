@@ -184,6 +184,26 @@ def test_what_is_not_in_the_table_of_rfc_2544_is_not_said_to_be():
     assert "no frames were made" in simulated.text
 
 
+def test_the_set_up_has_units_a_labelled_command_and_no_line_beyond_the_edge():
+    port = {"interface": "ta", "line_rate_fps": None, "mac": "02:62:72:69:00:0a", "source_ip": "198.18.0.2"}
+    file = with_run(
+        example("regular"),
+        command=["brimful", "search", "-m", "lab:bridge"],
+        device={"work": 10000},
+        measurer={"spec": "lab:bridge", "ceiling": 352000.00000000006},
+        traffic={"ports": [port, port]},
+    )
+    report = model.build(file)
+    set_up = text.render(report).split("\nSet-up\n")[1].split("\n\n")[0].splitlines()
+    assert max(map(len, set_up)) <= 100
+    assert "  device    work       10000 multiplications a frame" in set_up
+    assert "            ceiling    352.0 kpps" in set_up
+    assert "  command              brimful search -m lab:bridge" in set_up
+    assert "<th>ceiling</th><td>352.0" in html.render(report)
+    narrow = [line for line in text.render(report, columns=60).splitlines() if len(line) > 60]
+    assert not [line for line in narrow if "  " not in line.strip()], "only tables are wider"
+
+
 def test_the_lossy_sides_of_a_loss_axis():
     assert scales.loss_ticks(-3) == ([-3.8, 0, -1, -2, -3], ["0", "100 %", "10 %", "1 %", "0.1 %"])
     assert scales.loss_decade(0.01, -3) == pytest.approx(-2)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from brimful.records import End, Machine, Run
-from brimful.units import ETHERNET_OVERHEAD_BYTES
+from brimful.units import ETHERNET_OVERHEAD_BYTES, format_load
 
 LINK_KEYS = ("link_bps", "link_rate_bps", "link_speed_bps")
 FRAME_SIZE_KEYS = ("frame_size", "frame_size_bytes", "frame_bytes")
@@ -135,6 +135,18 @@ def is_simulated(run: Run) -> bool:
     if run.traffic.get("simulated") or run.device.get("simulated"):
         return True
     return str(run.measurer.get("name", "")).startswith("sim:")
+
+
+def device(run: Run) -> dict[str, Any]:
+    """Give what is known of the device, with units."""
+    work = run.device.get("work")
+    return {**run.device, "work": f"{text(work)} multiplications a frame"} if is_lab(run) and work else run.device
+
+
+def measurer(run: Run) -> dict[str, Any]:
+    """Give what is known of the measurer, with units."""
+    ceiling = number(run.measurer.get("ceiling"))
+    return run.measurer if ceiling is None else {**run.measurer, "ceiling": format_load(ceiling, run.load_unit)}
 
 
 def text(value: object) -> str:

@@ -35,9 +35,9 @@ def render(report: Report) -> str:
         set_up=[
             (name, rows)
             for name, rows in (
-                ("Device", facts.table(report.run.device)),
+                ("Device", facts.table(facts.device(report.run))),
                 ("Traffic", facts.table(report.run.traffic)),
-                ("Measurer", facts.table(report.run.measurer)),
+                ("Measurer", facts.table(facts.measurer(report.run))),
                 ("Host", facts.table(report.run.host)),
                 ("Labels", facts.table(report.run.labels)),
             )

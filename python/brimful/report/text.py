@@ -51,7 +51,7 @@ def render(report: Report, *, style: Style = plain, columns: int = WIDTH) -> str
     blocks = [
         _head(report, style, columns),
         _results(report, style, columns),
-        _bounds(report, style),
+        _bounds(report, style, columns),
         _rfc2544(report, style),
         _trials(report, style, columns),
         bullets("Deviations from the RFC 2544 trial procedure", report.deviations, style, columns),
@@ -67,7 +67,7 @@ def summary(report: Report, *, style: Style = plain, columns: int = WIDTH) -> st
     blocks = [
         _head(report, style, columns),
         _results(report, style, columns),
-        _bounds(report, style),
+        _bounds(report, style, columns),
         _warnings(report, style, columns),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
@@ -101,7 +101,10 @@ def _head(report: Report, style: Style, columns: int) -> str:
         style(report.title, "title"),
         wrap(report.outcome, 0, columns=columns),
         *([wrap(words.machine(report.machine), 0, columns=columns)] if report.machine is not None else []),
-        style(f"run {run.run_id}, started {run.started}, {tool or 'unknown tool'}, {how}", "faint"),
+        style(
+            wrap(f"run {run.run_id}, started {run.started}, {tool or 'unknown tool'}, {how}", 0, columns=columns),
+            "faint",
+        ),
     ]
     return "\n".join(lines)
 
@@ -120,7 +123,7 @@ def _results(report: Report, style: Style, columns: int) -> str:
     return "\n".join([head, *lines])
 
 
-def _bounds(report: Report, style: Style) -> str:
+def _bounds(report: Report, style: Style, columns: int) -> str:
     run = report.run
     rows = [["goal", "lower bound", "upper bound", "width", "asked", "loss", "exceed", "trial", "sum"]]
     rows += [_bound_row(report, view) for view in report.goals]
@@ -136,9 +139,10 @@ def _bounds(report: Report, style: Style) -> str:
         ]
         if aggregates:
             factor = facts.text(run.conversion_factor)
-            parts.append(f"  In total over all interfaces and directions (factor {factor}): {', '.join(aggregates)}.")
+            total = f"In total over all interfaces and directions (factor {factor}): {', '.join(aggregates)}."
+            parts.append(wrap(total, 2, columns=columns))
     limits = f"{format_load(run.min_load, run.load_unit)} to {format_load(run.max_load, run.load_unit)}"
-    parts.append(f"  Loads searched: {limits}.")
+    parts.append(wrap(f"Loads searched: {limits}.", 2, columns=columns))
     if report.theoretical_rate is not None:
         shares = [
             f"{view.goal.name} {words.share(view.theoretical_share)}"
@@ -146,7 +150,8 @@ def _bounds(report: Report, style: Style) -> str:
             if view.theoretical_share is not None
         ]
         limit = format_load(report.theoretical_rate, run.load_unit)
-        parts.append(f"  The link carries {limit} of this size" + (f": {', '.join(shares)}." if shares else "."))
+        carries = f"The link carries {limit} of this size" + (f": {', '.join(shares)}." if shares else ".")
+        parts.append(wrap(carries, 2, columns=columns))
     return "\n".join(parts)
 
 
@@ -231,9 +236,9 @@ def _set_up(report: Report, style: Style, columns: int) -> str:
     rows = [
         [name, path, value]
         for name, mapping in (
-            ("device", run.device),
+            ("device", facts.device(run)),
             ("traffic", run.traffic),
-            ("measurer", run.measurer),
+            ("measurer", facts.measurer(run)),
             ("host", run.host),
         )
         for path, value in facts.table(mapping)

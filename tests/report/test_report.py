@@ -6,7 +6,7 @@ import re
 import msgspec
 import pytest
 from brimful.records import GoalResult, Machine, Trial
-from brimful.report import export, figures, html, items, model, scales, text, trials, words
+from brimful.report import comparison, comparison_html, export, figures, html, items, model, scales, text, trials, words
 from brimful.report.statements import MISSING, make_statements
 from cases import EXAMPLES, SCHEMAS, example, with_run
 from support import brimful, goal
@@ -62,6 +62,32 @@ def test_figures_are_the_same_every_time():
             assert first == draw(report, size)
             assert "viewBox" in first
             assert "http" not in first
+
+
+def test_long_names_of_goals_leave_room_for_the_graph():
+    file = example("regular")
+    name = "a-very-long-goal-name-for-testing"
+    goals = [msgspec.structs.replace(file.run.goals[0], name=name), file.run.goals[1]]
+    results = [msgspec.structs.replace(file.goal_results[0], goal=name), file.goal_results[1]]
+    long = msgspec.structs.replace(with_run(file, goals=goals), goal_results=results)
+    report, side = model.build(long), comparison.build([long], [long])
+    for size, shown in ((figures.NARROW, "a-very…testing"), (figures.WIDE, "a-very-long…-for-testing")):
+        for drawn in (
+            figures.draw_search_time(report, size),
+            figures.draw_load_loss(report, size),
+            comparison_html.draw_strips(side, size),
+        ):
+            assert shown in drawn
+            assert name not in drawn
+    assert name in html.render(report)
+
+
+@pytest.mark.parametrize("end", [0.4, 57.0, 750.0, 20_000.0])
+def test_times_of_a_narrow_axis_are_few(end):
+    with figures.figure_of(figures.NARROW, "times", 1.0) as figure:
+        axis = figure.subplots().xaxis
+        scales.scale_times(axis, end, figures.NARROW.times)
+        assert len(axis.get_majorticklocs()) <= figures.NARROW.times + 1
 
 
 @pytest.mark.parametrize("reason", words.REASONS)

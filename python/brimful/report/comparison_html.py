@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from brimful.compare import IMPROVEMENT, REGRESSION, SAME
-from brimful.report import comparison, comparison_text, figures, palette
+from brimful.report import comparison, comparison_text, drawing, figures, palette
 from brimful.report.comparison import ComparisonReport, RunValue
 from brimful.report.html import render_page
 
@@ -64,7 +64,8 @@ def draw_strips(report: ComparisonReport, size: figures.Size = figures.WIDE) -> 
             colour = palette.goal_colour(number)
             _draw_side(axes, goal.baseline, scale, base, palette.MUTED, "s")
             _draw_side(axes, goal.new, scale, base - 0.8, colour, "o")
-            ticks += [(base, f"{goal.goal.name}: baseline"), (base - 0.8, f"{goal.goal.name}: new")]
+            name = drawing.short_name(goal.goal.name, size.longest_name)
+            ticks += [(base, f"{name}: baseline"), (base - 0.8, f"{name}: new")]
             numbers = goal.comparison
             if numbers.ratio_most is not None:
                 axes.plot(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from brimful.report import palette, scales
-from brimful.report.model import BoundTrace, Report
+from brimful.report.model import BoundTrace, GoalView, Report
 from brimful.report.trials import TrialView
 from brimful.units import format_duration
 
@@ -79,7 +79,7 @@ def draw_points(axes: Axes, points: Sequence[tuple[float, float]], level: str, l
     )
 
 
-def draw_bounds(axes: Axes, report: Report) -> None:
+def draw_bounds(axes: Axes, report: Report, longest_name: int) -> None:
     """Draw the relevant bounds of each goal as steps, and the unknown between them as an area."""
     traces = {(trace.goal, trace.side): trace for trace in report.traces}
     for number, view in enumerate(report.goals):
@@ -88,9 +88,8 @@ def draw_bounds(axes: Axes, report: Report) -> None:
         upper = _stairs(traces[view.goal.name, "upper"], report.axis_end_s)
         # Bounds of several goals often coincide: the earlier ones are wider and show behind the later.
         width = 1.4 + min(0.9, 1.8 / len(report.goals)) * (len(report.goals) - 1 - number)
-        axes.plot(
-            *lower, color=colour, linewidth=width, zorder=3, label=f"{view.goal.name}: lower bound (upper: dashed)"
-        )
+        label = f"{short_name(view.goal.name, longest_name)}: lower bound (upper: dashed)"
+        axes.plot(*lower, color=colour, linewidth=width, zorder=3, label=label)
         axes.plot(*upper, color=colour, linewidth=0.85 * width, linestyle=DASHED, zorder=3)
         shade = min(0.11, 0.26 / len(report.goals))
         for left, right, bottom, top in _rectangles(lower, upper):
@@ -180,12 +179,12 @@ def mark_times(places: Sequence[Axes], report: Report, *, apart_s: float) -> Non
         )
 
 
-def label_goals(axes: Axes, report: Report, low: float, high: float) -> None:
+def label_goals(axes: Axes, report: Report, labels: Sequence[str], low: float, high: float) -> None:
     """Write the result of each goal beside where its bounds end."""
     placed: list[float] = []
-    lines = max((goal_label(view.goal.name, view.headline).count("\n") + 1 for view in report.goals), default=1)
+    lines = max((label.count("\n") + 1 for label in labels), default=1)
     apart = (high - low) * 0.045 * lines
-    for number, view in enumerate(report.goals):
+    for number, (view, label) in enumerate(zip(report.goals, labels, strict=True)):
         ends = [bound.load for bound in (view.lower, view.upper) if bound is not None]
         if not ends:
             continue
@@ -194,7 +193,7 @@ def label_goals(axes: Axes, report: Report, low: float, high: float) -> None:
             at += apart / 4
         placed.append(at)
         axes.annotate(
-            goal_label(view.goal.name, view.headline),
+            label,
             (1, at),
             xycoords=("axes fraction", "data"),
             xytext=(6, 0),
@@ -208,12 +207,22 @@ def label_goals(axes: Axes, report: Report, low: float, high: float) -> None:
         )
 
 
-def goal_label(name: str, headline: str) -> str:
+def goal_label(view: GoalView, longest_name: int) -> str:
     """Write a goal and its value in short lines."""
-    return f"{name}\n{headline.replace(' … ', ' …' + chr(10))}"
+    return f"{short_name(view.goal.name, longest_name)}\n{view.headline.replace(' … ', ' …' + chr(10))}"
 
 
-def draw_losses(axes: Axes, report: Report, trials: Sequence[TrialView]) -> None:
+def short_name(name: str, longest: int) -> str:
+    """Cut a long name in the middle: names of goals often differ at their ends.
+
+    >>> short_name("a-very-long-goal-name", 9), short_name("ndr", 9)
+    ('a-ve…name', 'ndr')
+    """
+    half = longest // 2
+    return name if len(name) <= longest else f"{name[: longest - half - 1]}…{name[-half:]}"
+
+
+def draw_losses(axes: Axes, report: Report, trials: Sequence[TrialView], longest_name: int) -> None:
     """Draw the loss ratio of trials against their load, with bounds, allowed loss and conditional throughput."""
     floor_decade = scales.least_decade(trials)
     for number, view in enumerate(report.goals):
@@ -236,7 +245,7 @@ def draw_losses(axes: Axes, report: Report, trials: Sequence[TrialView]) -> None
                 zorder=6,
                 markeredgecolor=palette.SURFACE,
                 markeredgewidth=0.6,
-                label=f"{view.goal.name}: conditional throughput",
+                label=f"{short_name(view.goal.name, longest_name)}: conditional throughput",
             )
     for level in ("clean", "between", "above"):
         group = [trial for trial in trials if trial.level == level]

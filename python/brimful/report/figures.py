@@ -27,10 +27,14 @@ class Size(msgspec.Struct, frozen=True):
     height_in: float
     font_pt: float
     legend_columns: int
+    longest_name: int = 24
+    """In characters; longer names of goals are cut in the middle."""
+    times: int = 8
+    """At most so many ticks on an axis of times."""
 
 
 WIDE = Size("wide", 9.6, 5.2, 8.6, 3)
-NARROW = Size("narrow", 4.1, 4.6, 9.6, 1)
+NARROW = Size("narrow", 4.1, 4.6, 9.6, 1, longest_name=14, times=4)
 
 
 def draw_search_time(report: Report, size: Size = WIDE) -> str:
@@ -51,16 +55,17 @@ def draw_search_time(report: Report, size: Size = WIDE) -> str:
         if outside:
             drawing.draw_overview(rows[0], report, low, high)
             scales.scale_loads(rows[0].yaxis, max(trial.load for trial in report.trials), report.run.load_unit)
-        drawing.draw_bounds(main, report)
+        drawing.draw_bounds(main, report, size.longest_name)
         drawing.draw_trials(main, report, low, high)
         drawing.mark_times(rows, report, apart_s=report.axis_end_s * size.font_pt / (size.width_in * 72 * 0.6))
         main.set_ylim(low, high)
-        main.set_xlim(0, max(report.axis_end_s, 1e-9) * 1.005)
+        # The mark of the last trial is half a mark beyond its end.
+        main.set_xlim(0, max(report.axis_end_s, 1e-9) * 1.02)
         unit = scales.scale_loads(main.yaxis, high, report.run.load_unit)
         main.set_ylabel(f"offered load ({unit})")
-        main.set_xlabel(f"time since the start ({scales.scale_times(main.xaxis, report.axis_end_s)})")
-        drawing.label_goals(main, report, low, high)
-        labels = [drawing.goal_label(view.goal.name, view.headline) for view in report.goals]
+        main.set_xlabel(f"time since the start ({scales.scale_times(main.xaxis, report.axis_end_s, size.times)})")
+        labels = [drawing.goal_label(view, size.longest_name) for view in report.goals]
+        drawing.label_goals(main, report, labels, low, high)
         arrange(figure, main, size, right_in=_text_width_in(labels, size), gap=0.12)
         return to_svg(figure, f"search-time-{size.name}")
 
@@ -88,7 +93,7 @@ def draw_load_loss(report: Report, size: Size = WIDE) -> str:
             margin = 0.05 * (top - bottom) or 0.05 * top
             views = [(figure.subplots(), bottom - margin, top + margin, "")]
         for axes, left, right, title in views:
-            drawing.draw_losses(axes, report, counted)
+            drawing.draw_losses(axes, report, counted, size.longest_name)
             axes.set_xlim(left, right)
             axes.set_title(title, fontsize="medium", color=palette.MUTED, loc="left", pad=4)
             axes.set_xlabel(f"offered load ({scales.scale_loads(axes.xaxis, right, report.run.load_unit)})")

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import msgspec
+from brimful.errors import UsageError
 from brimful.records import Bound, End, Goal, GoalResult, Run, RunFile, Sums, Trial, Warning
 from brimful.report import comparison, comparison_html, comparison_text, export, html, model, text
 from brimful.report.items import ITEMS
@@ -153,7 +155,38 @@ def comparable(draw):
     return sides
 
 
+@st.composite
+def comparable_with_values(draw):
+    """Runs none of which failed or was left unfinished: those are refused."""
+    sides = draw(comparable())
+    return [
+        [msgspec.structs.replace(file, goal_results=[draw(values(goal)) for goal in file.run.goals]) for file in side]
+        for side in sides
+    ]
+
+
+@st.composite
+def values(draw, goal):
+    found = draw(results(goal))
+    if found.reason == "min-load-is-upper-bound":
+        return found
+    reason = "time-budget" if found.reason in comparison.UNFINISHED else found.reason
+    throughput = found.conditional_throughput
+    if throughput is None:
+        throughput = draw(LOADS | st.just(0.0))
+    return msgspec.structs.replace(found, reason=reason, conditional_throughput=throughput)
+
+
 @given(comparable())
+def test_any_runs_are_compared_or_refused(sides):
+    try:
+        said = comparison_text.render(comparison.build(*sides))
+    except UsageError as refusal:
+        said = str(refusal)
+    assert "; tolerance 1 %" in said or "it has no value for goal" in said
+
+
+@given(comparable_with_values())
 @settings(max_examples=30)
 def test_comparison_takes_any_runs(sides):
     report = comparison.build(*sides)
@@ -161,7 +194,7 @@ def test_comparison_takes_any_runs(sides):
     assert export.comparison_to_json(report).startswith("{")
 
 
-@given(comparable())
+@given(comparable_with_values())
 @settings(max_examples=6)
 def test_comparison_html_takes_any_runs(sides):
     assert comparison_html.render(comparison.build(*sides)).endswith("</html>\n")

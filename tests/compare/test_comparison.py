@@ -153,6 +153,18 @@ def test_the_command(tmp_path):
     assert "load unit" in brimful("compare", other, "--against", regular, cwd=tmp_path, check=2).stderr
 
 
+def test_loads_of_a_page_have_one_unit():
+    page = comparison_html.render(comparison.build([scaled(1.0)], [scaled(1.05)])).replace("\xa0", " ")
+    assert "kpps" not in page
+    assert "0.9739 Mpps" in page
+    assert "1.0226 Mpps" in page
+
+
+def test_no_line_breaks_within_an_option():
+    page = comparison_html.render(comparison.build([scaled(1.0)], [scaled(1.05)]))
+    assert 'give a <span class="option">--tolerance</span> above' in page
+
+
 def test_runs_whose_machine_was_not_quiet_are_named():
     def with_machine(file, quiet):
         machine = Machine(others_share=0.31, speed_spread=0.042, quiet=quiet)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from brimful.compare import IMPROVEMENT, REGRESSION, SAME
-from brimful.report import comparison, comparison_text, drawing, figures, palette
+from brimful.report import comparison, comparison_text, drawing, figures, palette, scales
 from brimful.report.comparison import ComparisonReport, RunValue
 from brimful.report.html import render_page
 
@@ -36,10 +37,20 @@ def render(report: ComparisonReport) -> str:
         verdicts=VERDICTS,
         signed=comparison.signed,
         range_title=comparison.range_title(report.goals),
+        alike=_loads_alike(report),
         p_value=comparison_text.p_value,
         wide=draw_strips(report, figures.WIDE) if drawable else "",
         narrow=draw_strips(report, figures.NARROW) if drawable else "",
     )
+
+
+def _loads_alike(report: ComparisonReport) -> Callable[[float], str]:
+    """Give what writes loads with one unit and as many decimals, so that a column can be read down."""
+    values = [value for goal in report.goals for value in (*goal.new, *goal.baseline)]
+    loads = [load for value in values for load in (value.least, value.most) if load]
+    factor, name = scales.load_scale(max(loads, default=1.0), report.load_unit)
+    decimals = min(9, max(0, 3 - math.floor(math.log10(min(loads, default=1.0) / factor))))
+    return lambda load: f"{load / factor:.{decimals}f} {name}"
 
 
 def draw_strips(report: ComparisonReport, size: figures.Size = figures.WIDE) -> str:

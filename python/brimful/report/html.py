@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from brimful.errors import UsageError
@@ -79,11 +80,20 @@ def render_page(template: str, **values: object) -> str:
         value=facts.text,
         bits=words.bits,
         machine=words.machine,
+        options=_options,
     )
     environment.globals.update(
         load=format_load, count=words.count, style=(TEMPLATES / "page.css").read_text(), goal_colour=_goal_variable
     )
     return environment.get_template(template).render(**values)
+
+
+def _options(text: str) -> str:
+    """Keep lines from breaking within an option: browsers break after every hyphen."""
+    import markupsafe
+
+    escaped = str(markupsafe.escape(words.keep_units(text)))
+    return markupsafe.Markup(re.sub(r"(?<![\w-])--[a-z][a-z-]*", r'<span class="option">\g<0></span>', escaped))
 
 
 def _irregular(report: Report) -> list[tuple[str, str]]:

@@ -92,7 +92,7 @@ def draw_strips(report: ComparisonReport, size: figures.Size = figures.WIDE) -> 
         axes.xaxis.set_major_formatter(lambda value, _: comparison.signed(value))
         axes.locator_params(axis="x", nbins=7 if size is figures.WIDE else 4)
         axes.grid(visible=False, axis="y")
-        axes.set_xlabel("relative to the mean of the baseline")
+        axes.set_xlabel("relative to the mean of the baseline", loc="right")
         longest = max(len(name) for _, name in ticks)
         figures.set_margins(figure, size, left_in=0.3 + longest * size.font_pt * 0.58 / 72)
         return figures.to_svg(figure, f"strips-{size.name}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from brimful.compare import IMPROVEMENT, REGRESSION, SAME
 from brimful.report.comparison import ComparisonReport, GoalComparison, RunValue, range_title, signed
 from brimful.report.text import WIDTH, Style, plain, table, wrap
@@ -101,7 +99,7 @@ def _strip(goal: GoalComparison) -> str:
 
 def _sentence(goal: GoalComparison, style: Style, columns: int) -> str:
     line = f"{goal.goal.name}: {goal.sentence}"
-    filled = textwrap.fill(line, columns, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    filled = wrap(line, 0, hang=2, columns=columns)
     role = ROLES.get(goal.comparison.verdict)
     head, rest = filled[: len(goal.goal.name) + 1], filled[len(goal.goal.name) + 1 :]
     return style(head, role) + rest if role else filled

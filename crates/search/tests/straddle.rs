@@ -4,7 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::cast_possible_wrap, clippy::similar_names)]
 
 use brimful_search::{Controller, Problem, Reason, SearchGoal, Step, StrategyKind};
-use brimful_trial::{Counts, Load, Nanoseconds, Ratio, TrialInput, TrialOutput, TrialResult};
+use brimful_sim::Simulator;
+use brimful_trial::{Counts, Load, Measurer, Nanoseconds, Ratio, TrialInput, TrialOutput, TrialResult};
 use proptest::prelude::*;
 
 /// What a trial loses: a share of what was intended, from how many trials there were before, its load as a share of
@@ -365,6 +366,26 @@ fn on_a_falling_capacity_loads_are_measured_one_after_the_other() {
         (1.0 - capacity / share).max(0.0)
     });
     assert!(trials.iter().sum::<usize>() < 175 * trials.len(), "{trials:?}");
+}
+
+#[test]
+fn with_stray_losses_the_worse_of_two_capacities_seldom_is_the_upper_answer() {
+    let problem = ndr_and_pdr(0.5);
+    let worse = (0..100).filter(|seed| {
+        let mut system = Simulator::new(
+            &format!("vhost,capacity=5Mpps,overhead=0.5s,seed={seed}")
+                .parse()
+                .unwrap(),
+        );
+        let mut controller = Controller::new(problem.clone(), StrategyKind::Straddle);
+        while let Step::Trial(input) = controller.next() {
+            let output = system.measure(input, None).unwrap();
+            controller.record(TrialResult { input, output });
+        }
+        controller.results()[1].conditional_throughput().unwrap() < 0.97 * 5e6
+    });
+    let worse = worse.count();
+    assert!(worse < 35, "{worse}");
 }
 
 #[test]

@@ -27,6 +27,9 @@ const SAME_WEATHER_WIDTHS: i64 = 3;
 const SAME_WEATHER_TRIALS: usize = 3;
 /// After so many trials elsewhere the weather at a load is another one.
 const OTHER_WEATHER_TRIALS: usize = 14;
+/// Goals above others settle their lower bound first, where they or those below have begun it: low-loss seconds at a
+/// load speak so many times for it.
+const LOWER_FIRST: f64 = 5.0;
 
 /// What to do next and what is left to do.
 #[derive(Clone, Copy, Debug)]
@@ -41,14 +44,10 @@ pub(super) struct Choice {
 /// Which goal goes first, before it counts how urgent they are.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 enum Turn {
-    /// Another goal is about to try a load a little lower, where a loss most likely ends both attempts: this one would
-    /// have been for nothing.
     Waiting,
     Usual,
-    /// Capacity may move: what several trials are to tell of one load is best measured in one go.
     Begun,
-    /// An attempt that is spread over time meets the weather that ends it after fewer trials.
-    Overdue,
+    First,
 }
 
 /// One goal with its candidates and what to do about them.
@@ -89,7 +88,7 @@ pub(super) fn choose(
         remaining += first.total;
         let prospect = &plan.prospects[first.candidate];
         let turn = if !target.is_strict {
-            turn_of_measurement(outlooker, prospect)
+            turn_of_measurement(outlooker, prospect, target)
         } else if first.lower > ATTEMPT && !refines_knee {
             turn_of_attempt(outlooker, prospect, target, plans.iter().zip(targets.iter()))
         } else {
@@ -114,10 +113,23 @@ fn urgency(step: &Move) -> f64 {
     surprise / step.seconds.max(1e-6)
 }
 
-/// When a load is to be measured on for a goal that takes several trials to decide, as one of several goals.
-fn turn_of_measurement(outlooker: &Outlooker, prospect: &Prospect) -> Turn {
-    let has_begun = !outlooker.log.trials_at(prospect.load).is_empty();
-    if has_begun && outlooker.trials_since(prospect.load) < SAME_WEATHER_TRIALS {
+/// When a load is to be measured for a goal that takes several trials to decide, as one of several goals.
+///
+/// Capacity may move: what several trials are to tell of one load is best measured in one go. Goals above others go
+/// first, but wait for other weather after a high-loss trial, while the others have something to measure: so the answer
+/// depends less on which of two capacities is met first.
+fn turn_of_measurement(outlooker: &Outlooker, prospect: &Prospect, target: &Target) -> Turn {
+    let goal = &outlooker.problem.goals()[target.goal];
+    let last = outlooker.log.trials_at(prospect.load).last();
+    let since = outlooker.trials_since(prospect.load);
+    if target.is_above_others {
+        let was_high_loss = last.is_some_and(|trial| goal.is_high_loss(trial) == Some(true));
+        if was_high_loss && since < OTHER_WEATHER_TRIALS {
+            Turn::Waiting
+        } else {
+            Turn::First
+        }
+    } else if last.is_some() && since < SAME_WEATHER_TRIALS {
         Turn::Begun
     } else {
         Turn::Usual
@@ -138,9 +150,11 @@ fn turn_of_attempt<'p>(
     });
     let is_long = target.odds.fresh_low() > OTHER_WEATHER_TRIALS as f64;
     if is_moot_soon {
+        // What is lost a little lower most likely ends both attempts: this one would have been for nothing.
         Turn::Waiting
     } else if is_long && outlooker.trials_since(prospect.load) >= OTHER_WEATHER_TRIALS {
-        Turn::Overdue
+        // An attempt that is spread over time meets the weather that ends it after fewer trials.
+        Turn::First
     } else {
         Turn::Usual
     }
@@ -190,9 +204,10 @@ impl Plan {
             target.steps,
             target.pair_seconds,
         );
+        let weight = if target.is_above_others { LOWER_FIRST } else { 1.0 };
         let begun: Vec<f64> = prospects
             .iter()
-            .map(|prospect| outlooker.log.sums(prospect.load, target.goal).full_low.as_seconds())
+            .map(|prospect| weight * outlooker.log.sums(prospect.load, target.goal).full_low.as_seconds())
             .collect();
         let policy = brackets.solve(&begun);
         let spending = policy.spending();

@@ -23,6 +23,8 @@ pub(super) struct Target {
     pub(super) short_s: Option<f64>,
     /// Whether a single high-loss trial makes an upper bound.
     pub(super) is_strict: bool,
+    /// Whether it takes several trials to decide about a load, and another goal allows less loss.
+    pub(super) is_above_others: bool,
     /// What to multiply the odds of one trial with when all those of a lower bound are to be low-loss.
     pub(super) shared_weather: f64,
     /// What full-length trials weigh, and cost, in seconds.
@@ -73,6 +75,11 @@ impl Target {
             short,
             short_s: short.map(Nanoseconds::as_seconds),
             is_strict,
+            is_above_others: !is_strict
+                && problem
+                    .goals()
+                    .iter()
+                    .any(|other| other.loss_ratio < attributes.loss_ratio),
             shared_weather: if is_strict {
                 WEATHERS / (WEATHERS - 1.0 + odds.fresh_low())
             } else {

@@ -233,6 +233,22 @@ def test_a_killed_search_goes_on_where_it_was(tmp_path):
     assert len(list((tmp_path / "runs").iterdir())) == 1
 
 
+def test_a_live_run_has_one_writer_and_any_number_of_readers(tmp_path):
+    process, path = started(tmp_path, duration_sum="60s")
+    again = ("search", "-m", "cmd:sh slow.sh", "--goal", "loss=0,trial=0.05s,sum=60s", "--resume")
+    for arguments in (again, (*again, "--out", path.parent)):
+        refused = brimful(*arguments, cwd=tmp_path, check=2)
+        assert "run.jsonl: is being written by another process" in refused.stderr
+    brimful("verify", path, cwd=tmp_path, check=0)
+    brimful("report", path, cwd=tmp_path, check=0)
+    process.kill()
+    process.communicate()
+    trials = read_run(path).trials
+    assert [trial.seq for trial in trials] == list(range(len(trials)))
+    with RecordWriter(path):
+        """The lock went with the process."""
+
+
 def test_resuming_equals_not_having_been_interrupted(tmp_path):
     brimful("search", "-m", SIM, "--out", "whole", "--quiet", cwd=tmp_path, check=0)
     lines = (tmp_path / "whole" / "run.jsonl").read_bytes().splitlines(keepends=True)

@@ -143,6 +143,16 @@ def test_a_load_outside_the_limits_is_found(tmp_path):
     assert "is outside" in brimful("verify", "run", cwd=tmp_path, check=1).stdout
 
 
+def test_doubled_trials_are_found(tmp_path):
+    brimful("search", "-m", "sim:sharp,capacity=1Mpps", "--out", "run", "--quiet", cwd=tmp_path, check=0)
+    path = tmp_path / "run" / "run.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    second = next(number for number, line in enumerate(lines) if '"seq":1,' in line)
+    path.write_text("".join([*lines[:second], lines[second], *lines[second:]]))
+    finished = brimful("verify", "run", cwd=tmp_path, check=1)
+    assert "does not hold: trial 1 stands where trial 2 belongs (and " in finished.stdout
+
+
 SENTENCES = {
     "upper": (
         [trial(seq, 1e6, 1.0, 10) for seq in range(11)],

@@ -16,7 +16,7 @@ from brimful.limits import check_delay_limits, check_limits, unit_difference
 from brimful.machine.figures import explain_unrest
 from brimful.machine.watch import Watch
 from brimful.measurers.base import Description, Measurer
-from brimful.records import Goal, RecordWriter, Run, Warning
+from brimful.records import Goal, RecordWriter, Run, Warning, read_run
 from brimful.run_loop import (
     DEAD_DIRECTION_CHECK,
     WARM_UP,
@@ -142,8 +142,9 @@ def run_search(
             watch=Watch() if description.on_this_machine else None,
         )
         if saved is not None:
-            note(f"{path}: going on after {len(saved.trials)} saved trials")
-            loop.resume(saved.trials)
+            trials = read_run(path).trials
+            note(f"{path}: going on after {len(trials)} saved trials")
+            loop.resume(trials)
         result = loop.run()
         warnings = _warnings(run, result)
         for warning in warnings:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -371,6 +372,15 @@ class RunFile(msgspec.Struct, frozen=True):
         """Give the trials that count: all but the invalid ones."""
         return [trial for trial in self.trials if trial.invalid is None]
 
+    def disorder(self) -> str | None:
+        """Say where the trials are not numbered from 0 upwards, if so: lines were doubled, added or removed."""
+        wrong = [(due, trial.seq) for due, trial in enumerate(self.trials) if trial.seq != due]
+        if not wrong:
+            return None
+        due, seq = wrong[0]
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        return f"trial {seq} stands where trial {due} belongs{more}: lines were doubled, added or removed"
+
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Record)
@@ -402,12 +412,30 @@ def decode_line(line: bytes, *, where: str) -> Record:
 
 
 class RecordWriter:
-    """Appends records to a file; each line is on disk before `write` returns."""
+    """Appends records to a file that nobody else writes meanwhile; each line is on disk before `write` returns.
+
+    The lock goes with the process, however that ends, and hinders no reader.
+
+    Raises
+    ------
+    RecordError
+        When another process writes the file; it is untouched.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         # Unbuffered: a line that failed must not be tried again when the file is closed.
         self._file = path.open("ab", buffering=0)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            self._file.close()
+            message = f"{path}: is being written by another process; wait for it or end it"
+            raise RecordError(message) from error
+        except OSError:
+            # Some file systems have no locks; then users have to see to it themselves.
+            pass
+        _cut_torn_line(path)
 
     def write(self, record: Record) -> None:
         """Append one record and sync it.
@@ -452,8 +480,10 @@ class RecordWriter:
         self.close()
 
 
-def cut_torn_line(path: Path) -> None:
+def _cut_torn_line(path: Path) -> None:
     """Cut off a last line that a killed run left without its end."""
+    if not path.is_file():
+        return
     content = path.read_bytes()
     whole = content.rfind(b"\n") + 1
     if whole < len(content):

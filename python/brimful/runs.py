@@ -14,7 +14,7 @@ from typing import Any
 
 from brimful import __version__
 from brimful.errors import RecordError, UsageError
-from brimful.records import SCHEMA, Run, RunFile, cut_torn_line, iterate_records, read_run
+from brimful.records import SCHEMA, RecordWriter, Run, RunFile, iterate_records, read_run
 
 RECORD_NAME = "run.jsonl"
 """The record file within a run directory."""
@@ -47,7 +47,9 @@ def new_run_directory(out: Path | None) -> Path:
 
 
 def find_run(out: Path | None, wanted: str) -> RunFile | None:
-    """Find the newest run of the same search, in ``out`` or under ``runs/``; its torn last line is cut off.
+    """Find the newest run of the same search, in ``out`` or under ``runs/``.
+
+    What is to go on with it has to read it again once it holds the lock: another process may have gone on meanwhile.
 
     Raises
     ------
@@ -62,11 +64,11 @@ def find_run(out: Path | None, wanted: str) -> RunFile | None:
         if found is not None and found.fingerprint != wanted:
             message = f"--out {out}: the run there is of another search; give the options that it was started with"
             raise UsageError(message)
-        return _whole_run(out) if found else None
+        return read_run(out) if found else None
     for directory in sorted(Path("runs").glob("*/"), reverse=True):
         found = _begun_run(directory)
         if found is not None and found.fingerprint == wanted:
-            return _whole_run(directory)
+            return read_run(directory)
     return None
 
 
@@ -106,7 +108,8 @@ def _remove_torn_start(record: Path) -> None:
     content = record.read_bytes() if record.is_file() else b"\n"
     start = b'{"kind":"run"'
     if b"\n" not in content and content[: len(start)] == start[: len(content)]:
-        record.unlink()
+        with RecordWriter(record):  # its writer may be about to write that line
+            record.unlink()
 
 
 def _begun_run(directory: Path) -> Run | None:
@@ -116,11 +119,6 @@ def _begun_run(directory: Path) -> Run | None:
     except RecordError:
         return None
     return first if isinstance(first, Run) else None
-
-
-def _whole_run(directory: Path) -> RunFile:
-    cut_torn_line(directory / RECORD_NAME)
-    return read_run(directory)
 
 
 def _cpu_model() -> str:

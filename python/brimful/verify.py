@@ -156,7 +156,7 @@ def verify(opened: OpenLog) -> Verification:
     log, file = opened.log, opened.file
     reason = file.ends[-1].reason if file is not None and file.ends else None
     results = log.results(reason if reason in _STOPPING_REASONS else None)
-    findings = [] if file is None else [*_limit_findings(file.run, file.trials), *_claim_findings(file, results)]
+    findings = [] if file is None else _findings(file, results)
     loads = log.loads()
     return Verification(
         goals=log.goals,
@@ -166,6 +166,15 @@ def verify(opened: OpenLog) -> Verification:
         goal_results=results,
         findings=findings,
     )
+
+
+def _findings(file: RunFile, results: list[GoalResult]) -> list[Finding]:
+    disorder = file.disorder()
+    return [
+        *([] if disorder is None else [Finding("trials-out-of-sequence", disorder)]),
+        *_limit_findings(file.run, file.trials),
+        *_claim_findings(file, results),
+    ]
 
 
 def _limit_findings(run: Run, trials: list[Trial]) -> list[Finding]:

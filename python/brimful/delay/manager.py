@@ -103,9 +103,12 @@ def run_delay(
             for record in head:
                 writer.write(record)
         loop = DelayLoop(plan, measurers, policies, sink=writer.write, progress=lambda state: progress(run, state))
-        loop.resume(stored if saved is None else saved.trials)
-        if saved is not None:
-            note(f"{path}: going on after {len(saved.trials)} saved trials")
+        if saved is None:
+            loop.resume(stored)
+        else:
+            trials = read_run(path).trials
+            note(f"{path}: going on after {len(trials)} saved trials")
+            loop.resume(trials)
         outcome = loop.run()
     return DelayRun(path, outcome)
 

@@ -36,7 +36,9 @@ def verify_delay(file: RunFile) -> DelayVerification:
         message = f"{file.path}:1: the run is of the subject 'delay', but does not say what was measured"
         raise RecordError(message)
     found = results(file.trials, file.run.delay)
-    return DelayVerification(found, len(file.counted()), list(_differences(file, found)))
+    disorder = file.disorder()
+    findings = [*([] if disorder is None else [disorder]), *_differences(file, found)]
+    return DelayVerification(found, len(file.counted()), findings)
 
 
 def _differences(file: RunFile, found: list[Delay]) -> Iterator[str]:

@@ -252,13 +252,15 @@ def test_a_live_run_has_one_writer_and_any_number_of_readers(tmp_path):
 def test_resuming_equals_not_having_been_interrupted(tmp_path):
     brimful("search", "-m", SIM, "--out", "whole", "--quiet", cwd=tmp_path, check=0)
     lines = (tmp_path / "whole" / "run.jsonl").read_bytes().splitlines(keepends=True)
-    for kept in (1, 2, len(lines) // 2, len(lines) - 4):
+    first_bound = next(number for number, line in enumerate(lines) if b'"kind":"bound"' in line)
+    for kept in (1, 2, first_bound, len(lines) // 2, len(lines) - 4):
         cut = tmp_path / f"cut-{kept}"
         cut.mkdir()
         (cut / "run.jsonl").write_bytes(b"".join(lines[:kept]))
         brimful("search", "-m", SIM, "--out", cut, "--resume", "--quiet", cwd=tmp_path, check=0)
         whole, resumed = read_run(tmp_path / "whole"), read_run(cut)
         assert resumed.trials == whole.trials
+        assert resumed.bounds == whole.bounds
         assert resumed.goal_results == whole.goal_results
 
 

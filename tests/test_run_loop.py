@@ -1,6 +1,7 @@
 """The run loop: what becomes of trials, failures, time and interruptions."""
 
 import itertools
+import signal
 
 import brimful
 import msgspec
@@ -13,6 +14,7 @@ from brimful.measurers.replay import ReplayMeasurer
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import Bound, End, GoalResult, RecordWriter, Run, Trial
 from brimful.run_loop import Plan, SearchLoop
+from brimful.verify import TrialLog
 from support import (
     NDR_AND_PDR,
     Description,
@@ -222,14 +224,35 @@ def test_an_interruption_keeps_the_bounds():
     assert len(result.trials) == 20
 
 
+def test_results_are_of_all_trials_in_the_record_whenever_the_interruption_comes():
+    records = []
+
+    def keep(record):
+        records.append(record)
+        if isinstance(record, Trial) and record.seq == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    result = SearchLoop(plan(), SimulatedMeasurer("sharp,capacity=1Mpps"), sink=keep).run()
+    assert result.end.reason == "interrupted"
+    assert result.end.trials == 4
+    trials = [record for record in records if isinstance(record, Trial)]
+    log = TrialLog(NDR_AND_PDR, trials, (1e3, 14.88e6))
+    assert [record for record in records if isinstance(record, Bound)] == log.moves
+
+
 @pytest.mark.parametrize("strategy", brimful._core.strategies())
 @pytest.mark.parametrize("cut", [0, 1, 7, 19])
 def test_a_resumed_search_equals_an_uninterrupted_one(strategy, cut):
     spec = "noisy,seed=11"
-    whole, _ = run(SimulatedMeasurer(spec), strategy=strategy)
-    loop = SearchLoop(plan(strategy=strategy), SimulatedMeasurer(spec))
-    loop.resume(whole.trials[:cut])
+    whole, records = run(SimulatedMeasurer(spec), strategy=strategy)
+    moves = [record for record in records if isinstance(record, Bound)]
+    added = []
+    loop = SearchLoop(plan(strategy=strategy), SimulatedMeasurer(spec), sink=added.append)
+    # Killed after the last trial was saved, and before what it moved was.
+    told = [move for move in moves if move.seq < cut - 1]
+    loop.resume(whole.trials[:cut], told)
     resumed = loop.run()
+    assert told + [record for record in added if isinstance(record, Bound)] == moves
     assert resumed.trials == whole.trials
     assert resumed.goal_results == whole.goal_results
 

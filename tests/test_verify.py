@@ -1,11 +1,12 @@
 """Verdicts recomputed: from our records, from logs of other tools, and against a naive twin."""
 
+import re
 from fractions import Fraction
 
 import pytest
 from brimful.explain import explanation
 from brimful.records import RecordWriter, Trial, read_run
-from brimful.verify import TrialLog
+from brimful.verify import TrialLog, open_log, verify
 from hypothesis import given
 from hypothesis import strategies as st
 from support import ROOT, brimful, goal
@@ -133,6 +134,49 @@ def test_a_false_claim_is_found(tmp_path):
     path.write_text(path.read_text().replace('"reason":"regular"', '"reason":"time-budget"', 1))
     finished = brimful("verify", "run", cwd=tmp_path, check=1)
     assert "does not hold: goal 'ndr': reason is recorded as 'time-budget'" in finished.stdout
+
+
+TAMPERED = {
+    "bounds moved": (r'("kind":"bound",.*?"load":)([0-9.e+]+)', r"\g<1>1\g<2>", "bound is recorded to move to 1"),
+    "a bound removed": (r'(?m)^\{"kind":"bound".*\n', "", "is recorded not to move, but the trials have it to move to"),
+    "a bound added": (
+        r'(?m)^(\{"kind":"goal_result")',
+        r'{"kind":"bound","goal":"ndr","side":"upper","load":null,"seq":2}\n\1',
+        "goal 'ndr': with trial 2 the upper bound is recorded to go away, but the trials have it not to move",
+    ),
+    "sums changed": (r'"full_low_s":[0-9.]+', '"full_low_s":99.0', "lower_bound_sums is recorded as full_low_s 99.0"),
+    "sums gone": (
+        r',"lower_bound_sums":\{.*?\}',
+        "",
+        "lower_bound_sums is recorded as nothing, but the trials give full",
+    ),
+    "trials not counted": (r'("kind":"end".*"trials":)[0-9]+', r"\g<1>3", "an end is recorded after 3 trials, but "),
+}
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_what_reports_draw_is_held_against_the_trials(tmp_path, name):
+    pattern, replacement, complaint = TAMPERED[name]
+    text = (ROOT / "schemas" / "examples" / "regular.jsonl").read_text()
+    changed = re.sub(pattern, replacement, text)
+    assert changed != text
+    (tmp_path / "run.jsonl").write_text(changed)
+    found = verify(open_log(tmp_path, None)).findings
+    assert any(complaint in finding.text for finding in found), found
+    assert len(found) <= 4
+
+
+@pytest.mark.parametrize("name", ["regular", "irregular", "resumed", "invalid"])
+def test_the_example_records_hold(name):
+    assert verify(open_log(ROOT / "schemas" / "examples" / f"{name}.jsonl", None)).findings == []
+
+
+def test_a_run_that_was_killed_at_any_line_holds(tmp_path):
+    lines = (ROOT / "schemas" / "examples" / "resumed.jsonl").read_bytes().splitlines(keepends=True)
+    for kept in range(1, len(lines)):
+        if b'"goal_result"' not in lines[kept - 1]:
+            (tmp_path / "run.jsonl").write_bytes(b"".join(lines[:kept]))
+            assert verify(open_log(tmp_path, None)).findings == []
 
 
 def test_a_load_outside_the_limits_is_found(tmp_path):

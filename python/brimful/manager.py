@@ -142,9 +142,9 @@ def run_search(
             watch=Watch() if description.on_this_machine else None,
         )
         if saved is not None:
-            trials = read_run(path).trials
-            note(f"{path}: going on after {len(trials)} saved trials")
-            loop.resume(trials)
+            saved = read_run(path)
+            note(f"{path}: going on after {len(saved.trials)} saved trials")
+            loop.resume(saved.trials, saved.bounds)
         result = loop.run()
         warnings = _warnings(run, result)
         for warning in warnings:

@@ -11,7 +11,7 @@ import contextlib
 import errno
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -146,6 +146,19 @@ class Bound(msgspec.Struct, frozen=True, omit_defaults=True, tag="bound", tag_fi
     """``lower`` or ``upper``."""
     load: float | None
     seq: int
+
+
+def moves_of_bounds(
+    goals: Sequence[Goal],
+    before: Sequence[tuple[float | None, float | None]],
+    after: Sequence[tuple[float | None, float | None]],
+    seq: int,
+) -> Iterator[Bound]:
+    """Give what changed between two times in (lower, upper) of each goal, with the trial ``seq`` that changed it."""
+    for goal, old, new in zip(goals, before, after, strict=True):
+        for index, side in enumerate(("lower", "upper")):
+            if old[index] != new[index]:
+                yield Bound(goal=goal.name, side=side, load=new[index], seq=seq)
 
 
 class GoalResult(msgspec.Struct, frozen=True, omit_defaults=True, tag="goal_result", tag_field="kind"):
@@ -347,6 +360,8 @@ class RunFile(msgspec.Struct, frozen=True):
     goal_results: list[GoalResult]
     warnings: list[Warning]
     ends: list[End]
+    trials_before_ends: list[int] = []
+    """For each end, how many trials stand before it."""
     series: list[Series] = []
     fits: list[Fit] = []
     solutions: list[Solution] = []
@@ -371,6 +386,10 @@ class RunFile(msgspec.Struct, frozen=True):
     def counted(self) -> list[Trial]:
         """Give the trials that count: all but the invalid ones."""
         return [trial for trial in self.trials if trial.invalid is None]
+
+    def is_ended(self) -> bool:
+        """Whether the run ended after its last trial; otherwise it was killed, or goes on."""
+        return bool(self.ends) and self.trials_before_ends[-1] == len(self.trials)
 
     def disorder(self) -> str | None:
         """Say where the trials are not numbered from 0 upwards, if so: lines were doubled, added or removed."""
@@ -546,6 +565,7 @@ def collect(path: Path, records: list[Record]) -> RunFile:
         goal_results=_latest_results(run, [record for record in records if isinstance(record, GoalResult)]),
         warnings=[record for record in records if isinstance(record, Warning)],
         ends=[record for record in records if isinstance(record, End)],
+        trials_before_ends=list(_trials_before_ends(records)),
         series=[record for record in records if isinstance(record, Series)],
         fits=[record for record in records if isinstance(record, Fit)],
         solutions=[record for record in records if isinstance(record, Solution)],
@@ -553,6 +573,14 @@ def collect(path: Path, records: list[Record]) -> RunFile:
         members=list({record.name: record for record in records if isinstance(record, Member)}.values()),
         delays=_latest_delays([record for record in records if isinstance(record, Delay)]),
     )
+
+
+def _trials_before_ends(records: list[Record]) -> Iterator[int]:
+    trials = 0
+    for record in records:
+        trials += isinstance(record, Trial)
+        if isinstance(record, End):
+            yield trials
 
 
 def _latest_results(run: Run, results: list[GoalResult]) -> list[GoalResult]:

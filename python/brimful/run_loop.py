@@ -29,7 +29,7 @@ from brimful.measurers.base import (
     checked_output,
 )
 from brimful.measurers.function import FunctionMeasurer, MeasureFunction
-from brimful.records import Bound, End, Goal, GoalResult, Record, Trial, Warning
+from brimful.records import Bound, End, Goal, GoalResult, Record, Trial, Warning, moves_of_bounds
 
 _LONGEST_BUDGET_S = 1e9
 
@@ -148,18 +148,24 @@ class SearchLoop:
         self._longest_wait_s = 0.0
         self._directions_checked = False
 
-    def resume(self, saved: Sequence[Trial]) -> None:
-        """Take over the trials of a run that was interrupted."""
+    def resume(self, saved: Sequence[Trial], bounds: Sequence[Bound]) -> None:
+        """Take over the trials of a run that was interrupted, and the moves of bounds that it recorded."""
+        counted = [trial for trial in saved if trial.invalid is None]
         for trial in saved:
             self._trials.append(trial)
             self._note_wait(trial)
-            if trial.invalid is None:
-                self._feed(trial)
+        for trial in counted:
+            self._feed(trial)
+        if counted:
+            # A killed run may have saved its last trial and not what that moved.
+            latest = {(bound.goal, bound.side): bound.load for bound in bounds}
+            names = [goal.name for goal in self._plan.goals]
+            self._bounds = [(latest.get((name, "lower")), latest.get((name, "upper"))) for name in names]
+            self._record_bounds(counted[-1].seq)
         if saved:
             self._elapsed_before_s = max(trial.start_s + trial.elapsed_s for trial in saved)
             self._measurer.resume_at(self._elapsed_before_s)
             self._start_s = self._measurer.now()
-        self._bounds = self._controller.bounds()
 
     def run(self) -> SearchResult:
         """Search until done, out of time, interrupted or failed; the results are what the trials support."""
@@ -206,8 +212,6 @@ class SearchLoop:
         if self._plan.early_termination and self._description.can_stop_early:
             stop_above = self._controller.stop_above(load)
         trial = repeat_as_allowed(lambda: self._attempt(load, duration_s, stop_above))
-        self._feed(trial)
-        self._record_bounds(trial.seq)
         self._check_directions(trial)
 
     def _check_directions(self, trial: Trial) -> None:
@@ -257,9 +261,13 @@ class SearchLoop:
             invalid=invalid,
             phase=self._controller.phase(),
         )
-        self._sink(trial)
-        self._trials.append(trial)
-        self._note_wait(trial)
+        with _undisturbed():
+            self._sink(trial)
+            self._trials.append(trial)
+            self._note_wait(trial)
+            if trial.invalid is None:
+                self._feed(trial)
+                self._record_bounds(trial.seq)
         return Attempt(trial, policy, problem)
 
     def _measure(self, load: float, duration_s: float, stop_above: float | None) -> TrialOutput:
@@ -321,10 +329,8 @@ class SearchLoop:
 
     def _record_bounds(self, seq: int) -> None:
         bounds = self._controller.bounds()
-        for goal, before, after in zip(self._plan.goals, self._bounds, bounds, strict=True):
-            for side, old, new in zip(("lower", "upper"), before, after, strict=True):
-                if old != new:
-                    self._sink(Bound(goal=goal.name, side=side, load=new, seq=seq))
+        for move in moves_of_bounds(self._plan.goals, self._bounds, bounds, seq):
+            self._sink(move)
         self._bounds = bounds
 
     def _show(self, trial: tuple[float, float] | None) -> None:
@@ -359,6 +365,28 @@ class SearchLoop:
             self._sink(Warning(code=reason, text=text))
         self._sink(end)
         return SearchResult(goal_results=results, trials=self._trials, end=end)
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let interruptions and the alarm of the budget wait: the results are to be of all trials in the record."""
+    with contextlib.ExitStack() as stack:
+        if threading.current_thread() is threading.main_thread():  # only there do signals raise
+            for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGINT):
+                stack.enter_context(_deferred(number))
+        yield
+
+
+@contextlib.contextmanager
+def _deferred(number: signal.Signals) -> Iterator[None]:
+    came = []
+    previous = signal.signal(number, lambda number, _frame: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(number, previous)
+    if came:
+        signal.raise_signal(number)
 
 
 def _dead_directions(directions: Sequence[dict[str, Any]]) -> set[tuple[str, str]]:

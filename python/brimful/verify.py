@@ -14,10 +14,20 @@ import msgspec
 from brimful import _core
 from brimful.errors import RecordError, UsageError
 from brimful.goals import problem_json
-from brimful.records import Goal, GoalResult, Run, RunFile, Sums, Trial, read_run
+from brimful.records import Bound, Goal, GoalResult, Run, RunFile, Sums, Trial, moves_of_bounds, read_run
 
 _STOPPING_REASONS = frozenset({"time-budget", "interrupted", "measurement-failed"})
 _TOLERANCE = 1e-9
+_CLAIMS = (
+    "regular",
+    "reason",
+    "lower_bound",
+    "upper_bound",
+    "conditional_throughput",
+    "lower_bound_sums",
+    "upper_bound_sums",
+)
+"""Fields of a goal result that the trials decide."""
 
 
 class Assessment(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +73,10 @@ class TrialLog:
         except ValueError as error:
             raise UsageError(str(error)) from error
         self.goals = goals
+        self.moves: list[Bound] = []
+        """Every move of a relevant bound, with the trial that moved it."""
         self._trials = trials
+        bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(goals)
         for trial in trials:
             try:
                 self._controller.record(
@@ -79,6 +92,9 @@ class TrialLog:
             except (ValueError, OverflowError) as error:
                 message = f"trial {trial.seq}: {error}"
                 raise RecordError(message) from error
+            before, bounds = bounds, self._controller.bounds()
+            if bounds != before:
+                self.moves.extend(moves_of_bounds(goals, before, bounds, trial.seq))
 
     def loads(self) -> list[float]:
         """Give every load that was measured, ascending."""
@@ -154,9 +170,12 @@ def _check_delays(path: Path, goals: list[Goal], trials: list[Trial]) -> None:
 def verify(opened: OpenLog) -> Verification:
     """Recompute every verdict of a log, and check the claims and the compliance of a record."""
     log, file = opened.log, opened.file
-    reason = file.ends[-1].reason if file is not None and file.ends else None
+    reason = file.ends[-1].reason if file is not None and file.is_ended() else None
     results = log.results(reason if reason in _STOPPING_REASONS else None)
-    findings = [] if file is None else _findings(file, results)
+    findings = []
+    if file is not None:
+        went_on = bool(file.ends) and not file.is_ended()
+        findings = _findings(file, log, _results_at_the_end(file) if went_on else results)
     loads = log.loads()
     return Verification(
         goals=log.goals,
@@ -168,12 +187,14 @@ def verify(opened: OpenLog) -> Verification:
     )
 
 
-def _findings(file: RunFile, results: list[GoalResult]) -> list[Finding]:
+def _findings(file: RunFile, log: TrialLog, results: list[GoalResult]) -> list[Finding]:
     disorder = file.disorder()
     return [
         *([] if disorder is None else [Finding("trials-out-of-sequence", disorder)]),
         *_limit_findings(file.run, file.trials),
+        *_bound_findings(file, log.moves),
         *_claim_findings(file, results),
+        *_end_findings(file),
     ]
 
 
@@ -189,6 +210,45 @@ def _limit_findings(run: Run, trials: list[Trial]) -> list[Finding]:
     ]
 
 
+def _bound_findings(file: RunFile, moves: list[Bound]) -> list[Finding]:
+    """Hold the recorded moves of the bounds against those of the trials: one finding a goal and side."""
+    said = {(bound.goal, bound.side, bound.seq): bound.load for bound in file.bounds}
+    found = {(bound.goal, bound.side, bound.seq): bound.load for bound in moves}
+    if not file.is_ended() and file.trials:
+        # A trial may be on disk before what it moved.
+        last = file.trials[-1].seq
+        said |= {key: load for key, load in found.items() if key[2] == last and key not in said}
+    differing: dict[tuple[str, str], list[int]] = {}
+    for goal, side, seq in sorted(said.keys() | found.keys()):
+        key = (goal, side, seq)
+        if key not in said or key not in found or not _equal(said[key], found[key]):
+            differing.setdefault((goal, side), []).append(seq)
+    findings = []
+    for (goal, side), seqs in differing.items():
+        recorded, moved = (_move(moves, (goal, side, seqs[0])) for moves in (said, found))
+        more = f" (the first of {len(seqs)})" if len(seqs) > 1 else ""
+        text = (
+            f"goal {goal!r}: with trial {seqs[0]} the {side} bound is recorded {recorded},"
+            f" but the trials have it {moved}{more}"
+        )
+        findings.append(Finding("bound-differs", text))
+    return findings
+
+
+def _results_at_the_end(file: RunFile) -> list[GoalResult]:
+    """Give what the trials said when the run last ended: a run that went on since claims nothing new yet."""
+    trials = [trial for trial in file.trials[: file.trials_before_ends[-1]] if trial.invalid is None]
+    log = TrialLog(file.run.goals, trials, (file.run.min_load, file.run.max_load))
+    reason = file.ends[-1].reason
+    return log.results(reason if reason in _STOPPING_REASONS else None)
+
+
+def _move(moves: dict[tuple[str, str, int], float | None], key: tuple[str, str, int]) -> str:
+    if key not in moves:
+        return "not to move"
+    return "to go away" if moves[key] is None else f"to move to {moves[key]!r}"
+
+
 def _claim_findings(file: RunFile, results: list[GoalResult]) -> list[Finding]:
     claimed = {result.goal: result for result in file.goal_results}
     findings = []
@@ -198,18 +258,34 @@ def _claim_findings(file: RunFile, results: list[GoalResult]) -> list[Finding]:
             if file.ends:
                 findings.append(Finding("missing-result", f"goal {result.goal!r}: the record has no result"))
             continue
-        for field in ("regular", "reason", "lower_bound", "upper_bound", "conditional_throughput"):
+        for field in _CLAIMS:
             said, found = getattr(claim, field), getattr(result, field)
             if not _equal(said, found):
-                text = f"goal {result.goal!r}: {field} is recorded as {said!r}, but the trials give {found!r}"
+                text = f"goal {result.goal!r}: {field} is recorded as {_said(said)}, but the trials give {_said(found)}"
                 findings.append(Finding("result-differs", text))
     return findings
+
+
+def _end_findings(file: RunFile) -> list[Finding]:
+    return [
+        Finding("end-differs", f"an end is recorded after {end.trials} trials, but {before} stand before it")
+        for end, before in zip(file.ends, file.trials_before_ends, strict=True)
+        if end.trials != before
+    ]
 
 
 def _equal(said: Any, found: Any) -> bool:  # noqa: ANN401 - any field of a result
     if isinstance(said, float) and isinstance(found, float):
         return math.isclose(said, found, rel_tol=_TOLERANCE)
+    if isinstance(said, Sums) and isinstance(found, Sums):
+        return all(map(_equal, msgspec.structs.astuple(said), msgspec.structs.astuple(found)))
     return bool(said == found)
+
+
+def _said(value: Any) -> str:  # noqa: ANN401 - any field of a result
+    if isinstance(value, Sums):
+        return ", ".join(f"{name} {seconds!r}" for name, seconds in msgspec.structs.asdict(value).items())
+    return "nothing" if value is None else repr(value)
 
 
 _NUMBERS = {

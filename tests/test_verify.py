@@ -1,9 +1,11 @@
 """Verdicts recomputed: from our records, from logs of other tools, and against a naive twin."""
 
+import json
 import re
 from fractions import Fraction
 
 import pytest
+from brimful.errors import RecordError
 from brimful.explain import explanation
 from brimful.records import RecordWriter, Trial, read_run
 from brimful.verify import TrialLog, open_log, verify
@@ -11,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import ROOT, brimful, goal
 
+SEARCH_FROM_LOG = ("search", "-m", "sim:sharp", "--hint", "log")
 CSV = "load,duration,sent,lost\n1000000,60,60000000,0\n1000000,1,1000000,1\n2000000,60,120000000,1000\n"
 JSONL = """{"load": 1e6, "duration": 60, "sent": 60000000, "lost": 0}
 
@@ -122,10 +125,21 @@ def test_a_log_without_goals_asks_for_them(tmp_path):
     assert "--preset" in brimful("verify", "log", cwd=tmp_path, check=2).stderr
 
 
-def test_a_missing_or_binary_log_is_one_line(tmp_path):
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("absent", "absent: cannot read: No such file or directory"),
+        ("binary", "binary: cannot read: it is not UTF-8 text"),
+        ("empty", "empty: there is no trial in it"),
+    ],
+)
+@pytest.mark.parametrize("goals", [(), ("--preset", "csit")])
+def test_a_missing_binary_or_empty_log_is_named_with_and_without_goals(tmp_path, name, complaint, goals):
     (tmp_path / "binary").write_bytes(b"\x80\x81\xff\x00")
-    for name in ("absent", "binary"):
-        assert len(brimful("verify", name, "--preset", "csit", cwd=tmp_path, check=2).stderr.splitlines()) == 1
+    (tmp_path / "empty").touch()
+    for command in ("verify", "explain"):
+        finished = brimful(command, name, *goals, cwd=tmp_path, check=2)
+        assert finished.stderr == f"brimful: error: {complaint}\n"
 
 
 def test_a_false_claim_is_found(tmp_path):
@@ -164,6 +178,35 @@ def test_what_reports_draw_is_held_against_the_trials(tmp_path, name):
     found = verify(open_log(tmp_path, None)).findings
     assert any(complaint in finding.text for finding in found), found
     assert len(found) <= 4
+
+
+@pytest.mark.parametrize(
+    ("line", "changes", "complaint"),
+    [
+        (1, {"lost": -1}, "run.jsonl:2: lost is -1; a count is"),
+        (1, {"lost": 10**30}, "run.jsonl:2: lost is 1e+30; a count is"),
+        (1, {"sent": 5, "lost": 6}, "run.jsonl:2: lost 6 is above sent 5"),
+        (1, {"load": -5}, "run.jsonl:2: load is -5; it must be above 0"),
+        (1, {"duration_s": 0}, "run.jsonl:2: duration_s is 0; it must be above 0"),
+        (1, {"duration_s": 1e300}, "run.jsonl:2: duration_s is 1e+300; it must be from 0 to 1e+09 s"),
+        (1, {"delay_p99_s": -1.0}, "run.jsonl:2: delay_p99_s is -1"),
+        (0, {"goals": []}, "run.jsonl:1: no search goal is given"),
+        (0, {"min_load": 1e12}, "run.jsonl:1: min load"),
+    ],
+)
+def test_bad_records_are_refused_with_line_and_value(tmp_path, line, changes, complaint):
+    lines = (ROOT / "schemas" / "examples" / "regular.jsonl").read_text().splitlines()
+    lines[line] = json.dumps(json.loads(lines[line]) | changes)
+    (tmp_path / "run.jsonl").write_text("\n".join(lines) + "\n")
+    with pytest.raises(RecordError, match=re.escape(complaint)):
+        open_log(tmp_path, None)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 5000, '{"kind":"run","host":' + '{"a":' * 5000])
+@pytest.mark.parametrize("arguments", [("verify", "log"), ("explain", "log"), ("report", "log"), SEARCH_FROM_LOG])
+def test_deep_nesting_is_one_line(tmp_path, text, arguments):
+    (tmp_path / "log").write_text(text + "\n")
+    assert len(brimful(*arguments, cwd=tmp_path, check=2).stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("name", ["regular", "irregular", "resumed", "invalid"])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import math
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -401,6 +402,9 @@ class RunFile(msgspec.Struct, frozen=True):
         return f"trial {seq} stands where trial {due} belongs{more}: lines were doubled, added or removed"
 
 
+_LONGEST_S = 1e9
+"""What the engine, which counts nanoseconds, takes."""
+
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Record)
 
@@ -427,7 +431,39 @@ def decode_line(line: bytes, *, where: str) -> Record:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         message = f"{where}: {error}"
         raise RecordError(message) from error
+    except RecursionError as error:
+        message = f"{where}: is nested too deeply for a record"
+        raise RecordError(message) from error
+    if isinstance(record, Trial):
+        check_trial(record, where)
     return record
+
+
+def check_trial(trial: Trial, where: str) -> None:
+    """Refuse numbers that no trial can have.
+
+    Raises
+    ------
+    RecordError
+        Naming the place, the field and the value.
+    """
+    for field in ("intended", "sent", "lost"):
+        count = getattr(trial, field)
+        if not 0 <= count < 2**64:
+            message = f"{where}: {field} is {count:.17g}; a count is a whole number from 0 to below 2^64"
+            raise RecordError(message)
+    if trial.lost > trial.sent:
+        message = f"{where}: lost {trial.lost} is above sent {trial.sent}"
+        raise RecordError(message)
+    for field, value in (("load", trial.load), ("duration_s", trial.duration_s)):
+        if not 0 < value < math.inf:
+            message = f"{where}: {field} is {value:g}; it must be above 0"
+            raise RecordError(message)
+    for field in ("duration_s", "effective_duration_s", "delay_p99_s"):
+        seconds = getattr(trial, field)
+        if seconds is not None and not 0 <= seconds <= _LONGEST_S:
+            message = f"{where}: {field} is {seconds:g}; it must be from 0 to {_LONGEST_S:g} s"
+            raise RecordError(message)
 
 
 class RecordWriter:

@@ -161,6 +161,23 @@ def test_an_interface_that_is_not_there_is_wrong_usage(tmp_path):
     assert "it said: there is no interface `absent1`" in finished.stderr
 
 
+def test_wrong_options_are_one_line_that_says_where_to_look(tmp_path, snapshot):
+    wrong = [
+        ("serch",),
+        ("search",),
+        ("search", "-m", SIM, "--preset", "foo"),
+        ("search", "-m", SIM, "--preset"),
+        ("search", "-m", SIM, "--repeat", "0"),
+        ("search", "-m", SIM, "--bogus"),
+        ("search", "-m", SIM, "more"),
+        ("report", "nonexist"),
+        ("iocost", "tune"),
+    ]
+    lines = {" ".join(arguments): brimful(*arguments, cwd=tmp_path, check=2).stderr for arguments in wrong}
+    assert all(len(line.splitlines()) == 1 for line in lines.values())
+    assert lines == snapshot
+
+
 def test_a_run_is_never_written_over(tmp_path):
     brimful("search", "-m", SIM, "--out", "run", "--quiet", cwd=tmp_path, check=0)
     before = (tmp_path / "run" / "run.jsonl").read_bytes()

@@ -54,11 +54,14 @@ def group() -> None:
 def main() -> None:
     """Run the command; every error is one line, and its exit code says what kind it was."""
     try:
-        code = group(standalone_mode=False)
+        code = group(prog_name="brimful", standalone_mode=False)
     except click.exceptions.Exit as stop:
         code = stop.exit_code
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
+        code = error.exit_code
+    except click.ClickException as error:
+        click.echo(f"brimful: error: {_one_line(error)}", err=True)
         code = error.exit_code
     except BrimfulError as error:
         click.echo(f"brimful: error: {error}", err=True)
@@ -75,3 +78,10 @@ def main() -> None:
         click.echo(f"brimful: error: {place}{error.strerror or error}", err=True)
         code = 3
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _one_line(error: click.ClickException) -> str:
+    """Say what is wrong with the options in one line, and where they are explained."""
+    text = " ".join(error.format_message().split()).rstrip(".")
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return text if context is None else f"{text} (see '{context.command_path} --help')"

@@ -279,9 +279,18 @@ def test_explain_finds_the_nearest_load(tmp_path):
 def test_requirements_are_listed(tmp_path):
     finished = brimful("verify", "--requirements", cwd=tmp_path, check=0)
     assert "MUST" in finished.stdout
+    rows = json.loads(brimful("verify", "--requirements", "--json", cwd=tmp_path, check=0).stdout)
+    assert all({"level", "text", "satisfied_by"} <= row.keys() for row in rows)
 
 
 def test_no_line_of_a_verification_ends_in_blanks(tmp_path):
     run = ROOT / "schemas" / "examples" / "regular.jsonl"
     lines = brimful("verify", run, cwd=tmp_path, check=0).stdout.splitlines()
     assert [line for line in lines if line != line.rstrip()] == []
+
+
+def test_goals_are_of_a_preset_or_ones_own(tmp_path):
+    (tmp_path / "log").write_text(CSV)
+    for command in ("verify", "explain"):
+        finished = brimful(command, "log", "--preset", "csit", "--goal", "loss=0", cwd=tmp_path, check=2)
+        assert "--preset csit and --goal both name goals; give one of them" in finished.stderr

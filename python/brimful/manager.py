@@ -164,9 +164,9 @@ def check_search(request: SearchRequest, measurer: Measurer) -> None:
     check_delay_limits(request.goals, description)
     FailurePolicy.parse(request.on_invalid)
     FailurePolicy.parse(request.on_error)
-    for text in (request.min_load, request.max_load, request.hint):
+    for option, text in (("--min-load", request.min_load), ("--max-load", request.max_load), ("--hint", request.hint)):
         if text is not None:
-            _load(text, description, 1.0)  # a share is one of any max load
+            _load(option, text, description, 1.0)  # a share is one of any max load
     if description.max_load is None and description.can_calibrate and request.calibrate:
         return  # the limits are not known until the ceiling is
     plan = _plan(request, _begin(request, description, None))
@@ -209,7 +209,7 @@ def _begin(request: SearchRequest, description: Description, ceiling: float | No
     max_load = _max_load(request, description, ceiling)
     shortest_s = min(goal.initial_trial_duration_s for goal in request.goals)
     least = max(max_load / _MIN_LOAD_SHARE, 1 / shortest_s)
-    min_load = least if request.min_load is None else _load(request.min_load, description, max_load)
+    min_load = least if request.min_load is None else _load("--min-load", request.min_load, description, max_load)
     deviations = list(_deviations(request, description))
     return Run(
         **run_identity(),
@@ -232,7 +232,7 @@ def _begin(request: SearchRequest, description: Description, ceiling: float | No
         traffic=description.traffic,
         device=description.device,
         preset=request.preset,
-        hint=None if request.hint is None else _load(request.hint, description, max_load),
+        hint=None if request.hint is None else _load("--hint", request.hint, description, max_load),
         budget_s=request.budget_s,
         early_termination=request.early_termination and description.can_stop_early,
         warm_up_s=request.warm_up_s,
@@ -247,16 +247,20 @@ def _begin(request: SearchRequest, description: Description, ceiling: float | No
 def _max_load(request: SearchRequest, description: Description, ceiling: float | None) -> float:
     limits = [limit for limit in (description.max_load, ceiling) if limit is not None]
     if request.max_load is not None:
-        return _load(request.max_load, description, min(limits) if limits else None)
+        return _load("--max-load", request.max_load, description, min(limits) if limits else None)
     if not limits:
         message = f"measurer {request.measurer!r} does not say how much it can offer; give --max-load"
         raise UsageError(message)
     return min(limits)
 
 
-def _load(text: str, description: Description, max_load: float | None) -> float:
+def _load(option: str, text: str, description: Description, max_load: float | None) -> float:
     size = str(description.traffic.get("frame_size"))
-    return units.parse_load(text, frame_size=int(size) if size.isdecimal() else None, max_load=max_load)
+    try:
+        return units.parse_load(text, frame_size=int(size) if size.isdecimal() else None, max_load=max_load)
+    except UsageError as error:
+        message = f"{option}: {error}"
+        raise UsageError(message) from error
 
 
 def _plan(request: SearchRequest, run: Run) -> Plan:

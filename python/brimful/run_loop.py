@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from brimful import _core
-from brimful.alarm import alarm
+from brimful.alarm import alarm, undisturbed
 from brimful.attempts import ON_ERROR, ON_INVALID, Attempt, FailurePolicy, repeat_as_allowed, trial_of
 from brimful.errors import MeasureError, UsageError, shown
 from brimful.goals import SearchGoal, named_goals, plain_number, problem_json
@@ -261,7 +261,7 @@ class SearchLoop:
             invalid=invalid,
             phase=self._controller.phase(),
         )
-        with _undisturbed():
+        with undisturbed():
             self._sink(trial)
             self._trials.append(trial)
             self._note_wait(trial)
@@ -365,28 +365,6 @@ class SearchLoop:
             self._sink(Warning(code=reason, text=text))
         self._sink(end)
         return SearchResult(goal_results=results, trials=self._trials, end=end)
-
-
-@contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Let interruptions and the alarm of the budget wait: the results are to be of all trials in the record."""
-    with contextlib.ExitStack() as stack:
-        if threading.current_thread() is threading.main_thread():  # only there do signals raise
-            for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGINT):
-                stack.enter_context(_deferred(number))
-        yield
-
-
-@contextlib.contextmanager
-def _deferred(number: signal.Signals) -> Iterator[None]:
-    came = []
-    previous = signal.signal(number, lambda number, _frame: came.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(number, previous)
-    if came:
-        signal.raise_signal(number)
 
 
 def _dead_directions(directions: Sequence[dict[str, Any]]) -> set[tuple[str, str]]:

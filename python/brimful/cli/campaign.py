@@ -54,7 +54,7 @@ def search(
 
 def _campaign(request: SearchRequest, options: dict[str, Any]) -> Campaign:
     sizes: list[str | None] = [None]
-    if options["sizes"]:
+    if options["sizes"] is not None:
         if click.get_current_context().get_parameter_source("frame_size") is ParameterSource.COMMANDLINE:
             message = "--sizes and --frame-size both say how large frames are; give one of them"
             raise UsageError(message)

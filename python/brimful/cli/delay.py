@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from brimful import units
+from brimful.cli import values
 from brimful.cli.signals import take_for_interrupt
-from brimful.cli.traffic_options import labels_of, traffic_of, traffic_options
+from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
 from brimful.delay.estimates import DEVICE, WIRE
 from brimful.delay.manager import DelayRequest, run_delay
 from brimful.delay.wire import wire_arguments, wire_of
@@ -47,14 +48,24 @@ if TYPE_CHECKING:
 @click.option(
     "--rounds", type=click.IntRange(1, 1000), default=10, show_default=True, help="Trials at each load and path."
 )
-@click.option("--trial", metavar="TIME", default="1s", show_default=True, help="Length of each trial.")
-@click.option("--warm-up", metavar="TIME", help="First a trial on each path that is not counted.")
 @click.option(
-    "--on-invalid", metavar="POLICY", default="retry:10", show_default=True, help="A spoiled trial: fail or retry:N."
+    "--trial", metavar="TIME", callback=values.seconds, default="1s", show_default=True, help="Length of each trial."
+)
+@click.option(
+    "--warm-up", metavar="TIME", callback=values.seconds, help="First a trial on each path that is not counted."
+)
+@click.option(
+    "--on-invalid",
+    metavar="POLICY",
+    callback=values.policy,
+    default="retry:10",
+    show_default=True,
+    help="A spoiled trial: fail or retry:N.",
 )
 @click.option(
     "--on-error",
     metavar="POLICY",
+    callback=values.policy,
     default="fail",
     show_default=True,
     help="A crash, time-out or bad reply: fail or retry:N.",
@@ -62,12 +73,15 @@ if TYPE_CHECKING:
 @click.option(
     "--timeout",
     metavar="TIME",
+    callback=values.seconds,
     default="30s",
     show_default=True,
     help="How much longer than a trial its reply may take.",
 )
 @traffic_options
-@click.option("--out", type=click.Path(path_type=Path), help="Directory of the record. Default: a new one under runs/.")
+@click.option(
+    "--out", metavar="PATH", callback=values.directory, help="Directory of the record. Default: a new one under runs/."
+)
 @click.option("--resume", is_flag=True, help="Go on with the last run of these very options.")
 @click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report.")
@@ -120,6 +134,7 @@ def _request(options: dict[str, Any]) -> DelayRequest:
     if options["goal"] and options["of_run"] is None:
         message = "--goal names a goal of the run given by --of; there is none"
         raise UsageError(message)
+    check_traffic(options, [options["measurer"]])
     traffic = traffic_of(options)
     return DelayRequest(
         measurer=options["measurer"],
@@ -129,8 +144,8 @@ def _request(options: dict[str, Any]) -> DelayRequest:
         goal=options["goal"],
         wire=wire_of(options["measurer"], options["wire"], traffic["arguments"]),
         rounds=options["rounds"],
-        trial_s=units.parse_duration(options["trial"]),
-        warm_up_s=units.parse_duration(options["warm_up"]) if options["warm_up"] else 0.0,
+        trial_s=options["trial"],
+        warm_up_s=options["warm_up"] or 0.0,
         on_invalid=options["on_invalid"],
         on_error=options["on_error"],
         traffic={**traffic, "ip": int(options["ip"])},
@@ -150,7 +165,7 @@ def _opened(request: DelayRequest, options: dict[str, Any]) -> Iterator[dict[str
         for path, (spec, words) in paths.items():
             measurers[path] = open_measurer(
                 spec,
-                timeout_s=units.parse_duration(options["timeout"]),
+                timeout_s=options["timeout"],
                 tester_arguments=words,
                 ip=int(options["ip"]),
                 detail=True,

@@ -13,11 +13,13 @@ import msgspec
 
 from brimful import units
 from brimful.attempts import ON_ERROR, ON_INVALID
+from brimful.cli import values
 from brimful.cli.assertion import Assertion
+from brimful.cli.goal_options import GOAL_DEFAULTS, check_goals
 from brimful.cli.progress import open_progress
 from brimful.cli.reports import page, prose_columns, write_page
 from brimful.cli.signals import take_for_interrupt
-from brimful.cli.traffic_options import labels_of, traffic_of, traffic_options
+from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
 from brimful.errors import UsageError
 from brimful.files import check_target
 from brimful.goals import PRESETS, SearchGoal, named_goals, parse_goal
@@ -62,14 +64,14 @@ def _checked_strategy(context: click.Context, parameter: click.Parameter, text: 
 @click.option(
     "--no-shared-guesses", is_flag=True, help="In a campaign: no search begins near what those before it found."
 )
-@click.option("--preset", type=click.Choice(list(PRESETS)), default="csit", show_default=True, help="Goals by name.")
+@click.option("--preset", type=click.Choice(list(PRESETS)), help="Goals by name.  [default: csit]")
 @click.option(
     "--goal",
     "goal_texts",
     multiple=True,
     metavar="GOAL",
-    help="A goal instead of a preset's, like name=pdr,loss=0.5%,exceed=50%,trial=1s,sum=21s,initial=1s,width=0.5%."
-    " delay=1ms also limits the 99th percentile of the delay. Repeat it for several.",
+    help=f"A goal instead of a preset's, like loss=0.5%,exceed=50%,trial=1s,sum=21s,initial=1s,width=0.5%,name=pdr."
+    f" {GOAL_DEFAULTS} delay=1ms also limits the 99th percentile of the delay. Repeat it for several.",
 )
 @click.option(
     "--strategy",
@@ -83,13 +85,17 @@ def _checked_strategy(context: click.Context, parameter: click.Parameter, text: 
 @click.option(
     "--budget",
     metavar="TIME",
+    callback=values.seconds,
     help="End in time with the bounds found so far: 5m. Set-up counts; in a campaign, of each search.",
 )
 @click.option("--early-termination/--no-early-termination", help="Cut short trials whose outcome is certain.")
-@click.option("--warm-up", metavar="TIME", help="First a trial at max load that is not counted.")
+@click.option(
+    "--warm-up", metavar="TIME", callback=values.seconds, help="First a trial at max load that is not counted."
+)
 @click.option(
     "--on-invalid",
     metavar="POLICY",
+    callback=values.policy,
     default=ON_INVALID,
     show_default=True,
     help="A spoiled trial: fail, retry:N or loss.",
@@ -97,6 +103,7 @@ def _checked_strategy(context: click.Context, parameter: click.Parameter, text: 
 @click.option(
     "--on-error",
     metavar="POLICY",
+    callback=values.policy,
     default=ON_ERROR,
     show_default=True,
     help="A crash, time-out or bad reply: fail, retry:N or loss.",
@@ -104,13 +111,16 @@ def _checked_strategy(context: click.Context, parameter: click.Parameter, text: 
 @click.option(
     "--timeout",
     metavar="TIME",
+    callback=values.seconds,
     default="30s",
     show_default=True,
     help="How much longer than a trial its reply may take.",
 )
 @click.option("--no-calibrate", is_flag=True, help="Do not measure the tester's own ceiling first.")
 @traffic_options
-@click.option("--out", type=click.Path(path_type=Path), help="Directory of the record. Default: a new one under runs/.")
+@click.option(
+    "--out", metavar="PATH", callback=values.directory, help="Directory of the record. Default: a new one under runs/."
+)
 @click.option("--resume", is_flag=True, help="Go on with the last run of this very search.")
 @click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report to this file.")
@@ -134,12 +144,12 @@ def search(**options: Any) -> int:  # noqa: ANN401
     request = _request(options)
     checks = [Assertion.parse(text, [goal.name for goal in request.goals]) for text in options["assertions"]]
     take_for_interrupt()
-    timeout_s, ip = units.parse_duration(options["timeout"]), int(options["ip"])
+    timeout_s, ip = options["timeout"], int(options["ip"])
 
     def open_for(asked: SearchRequest) -> Measurer:
         return open_measurer(asked.measurer, timeout_s=timeout_s, tester_arguments=asked.traffic["arguments"], ip=ip)
 
-    if len(options["measurers"]) > 1 or options["sizes"] or options["repeats"] > 1:
+    if len(options["measurers"]) > 1 or options["sizes"] is not None or options["repeats"] > 1:
         from brimful.cli import campaign
 
         return campaign.search(request, open_for, options, checks)
@@ -174,28 +184,41 @@ def search(**options: Any) -> int:  # noqa: ANN401
 
 
 def _request(options: dict[str, Any]) -> SearchRequest:
-    preset = PRESETS[options["preset"]]
+    check_traffic(options, options["measurers"])
+    check_goals(options["preset"], options["goal_texts"])
+    preset_name = options["preset"] or "csit"
+    preset = PRESETS[preset_name]
     own_goals: list[SearchGoal] = [parse_goal(text) for text in options["goal_texts"]]
-    hint = options["hint"]
-    if hint is not None and Path(hint).exists():
-        hint = _hint_of_run(Path(hint))
+    hint = None if options["hint"] is None else _hint(options["hint"])
     return SearchRequest(
         measurer=options["measurers"][0],
         goals=named_goals(own_goals or preset.goals),
         strategy=options["strategy"] or ("straddle" if own_goals else preset.strategy),
-        preset=None if own_goals else options["preset"],
+        preset=None if own_goals else preset_name,
         min_load=options["min_load"],
         max_load=options["max_load"],
         hint=hint,
-        budget_s=units.parse_duration(options["budget"]) if options["budget"] else None,
+        budget_s=options["budget"],
         early_termination=options["early_termination"],
-        warm_up_s=units.parse_duration(options["warm_up"]) if options["warm_up"] else 0.0,
+        warm_up_s=options["warm_up"] or 0.0,
         on_invalid=options["on_invalid"],
         on_error=options["on_error"],
         calibrate=not options["no_calibrate"],
         traffic=traffic_of(options),
         labels=labels_of(options),
     )
+
+
+def _hint(text: str) -> str:
+    """Give the load to begin near, as text; that of a run is its first lower bound."""
+    if text and Path(text).exists():
+        return _hint_of_run(Path(text))
+    try:
+        units.parse_load(text, frame_size=1, max_load=1.0)  # what it needs to know is not known yet
+    except UsageError as error:
+        message = f"--hint {text!r} is no load like 1.2Mpps or 50%, and there is no RUN of that name"
+        raise UsageError(message) from error
+    return text
 
 
 def _hint_of_run(path: Path) -> str:

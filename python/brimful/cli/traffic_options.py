@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,8 @@ import click
 from brimful.errors import UsageError
 
 _PASSED_ON = ("frame_size", "flows", "direction", "vlan")
+_DEAF = ("sim", "cmd", "replay")
+"""Measurers that no option tells what to send."""
 
 _OPTIONS = (
     click.option(
@@ -54,6 +56,25 @@ def traffic_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
+
+
+def check_traffic(options: dict[str, Any], measurers: Sequence[str]) -> None:
+    """Refuse options of what is sent where no measurer would be told.
+
+    Raises
+    ------
+    UsageError
+        Naming the option and the measurer.
+    """
+    if any(measurer.partition(":")[0] not in _DEAF for measurer in measurers):
+        return
+    given = [f"--{name.replace('_', '-')}" for name in _PASSED_ON if options[name] is not None]
+    given += ["--ip"] if options["ip"] != "4" else []
+    given += ["--force"] if options["force"] else []
+    given += ["--tester-option"] if options["tester_extra"] else []
+    if given:
+        message = f"{given[0]}: measurer {measurers[0]!r} would not be told what to send; leave the option out"
+        raise UsageError(message)
 
 
 def traffic_of(options: dict[str, Any]) -> dict[str, Any]:

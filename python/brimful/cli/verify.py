@@ -35,9 +35,10 @@ def verify_command(
     verified.
     """
     if requirements:
+        from brimful.requirements import requirements as demands
         from brimful.requirements import table
 
-        click.echo(table())
+        click.echo(json.dumps(demands(), indent=2) if as_json else table())
         return 0
     if log is None:
         message = "give a LOG to verify, or --requirements"

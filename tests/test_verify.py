@@ -87,7 +87,16 @@ def test_verdicts_equal_the_naive_twin(rows, loss, exceed, final, duration_sum, 
     assert found.verdict == naive_verdict(wanted, trials)
 
 
-@pytest.mark.parametrize("text", [CSV, JSONL, CSV.replace("duration", "duration_s"), "\ufeff" + CSV])
+@pytest.mark.parametrize(
+    "text",
+    [
+        CSV,
+        JSONL,
+        CSV.replace("duration", "duration_s"),
+        "\ufeff" + CSV,
+        CSV.replace("load,duration", "Load , Duration"),
+    ],
+)
 def test_logs_of_other_tools_are_judged(tmp_path, text):
     (tmp_path / "log").write_text(text)
     finished = brimful("verify", "log", "--preset", "rfc2544", cwd=tmp_path, check=0)
@@ -107,6 +116,12 @@ def test_logs_of_other_tools_are_judged(tmp_path, text):
         ("load,duration,sent,lost\n-1,1,5,0\n", "log:2: load is -1"),
         ("load,duration,sent,lost\nfast,1,5,0\n", "log:2: load is 'fast'"),
         ("load,duration,sent,lost\nnan,1,5,0\n", "log:2: load is 'nan'"),
+        ("load,duration,sent,lost\n1,100,500,0,100000,0\n", "log:2: 6 values are under 4 columns"),
+        ("load,load,duration,sent,lost\n1,2,1,5,0\n", "log:1: columns 'load' and 'load' both say load"),
+        ("load,duration,sent,tx,lost\n1,2,1,5,0\n", "log:1: columns 'sent' and 'tx' both say sent"),
+        ("load,duration,sent,lost,note\n\n1,1,5,0,'a\n1,1,-5,0,b\n", "log:4: sent is -5"),
+        ('load,duration,sent,lost,note\n1,1,5,0,"a\nb"\n1,1,-5,0,b\n', "log:4: sent is -5"),
+        ("rate,time\n1,1\n", "'load' is missing; a trial has load, duration, sent and lost, this has rate, time"),
         ('{"load": 1\n', "log:1: is no JSON object"),
         ('{"load": 1, "duration": true, "sent": 1, "lost": 0}\n', "duration_s is True"),
         ('{"kind": "run"}\n', "log:1"),
@@ -240,6 +255,15 @@ def test_doubled_trials_are_found(tmp_path):
     assert "does not hold: trial 1 stands where trial 2 belongs (and " in finished.stdout
 
 
+def test_a_log_without_limits_is_judged_at_any_load_and_has_no_max_load(tmp_path):
+    (tmp_path / "log").write_text("load,duration,sent,lost\n0.995,600,597,0\n1,600,600,0\n")
+    finished = brimful("verify", "log", "--preset", "rfc2544", cwd=tmp_path, check=0)
+    assert "throughput: lower bound 1.00000 pps, upper bound none; width-not-reached" in finished.stdout
+    (tmp_path / "log").write_text("load,duration,sent,lost\n1,600,600,0\n")
+    finished = brimful("verify", "log", "--preset", "rfc2544", cwd=tmp_path, check=0)
+    assert "1 trial at 1 load: every verdict recomputed" in finished.stdout
+
+
 SENTENCES = {
     "upper": (
         [trial(seq, 1e6, 1.0, 10) for seq in range(11)],
@@ -273,7 +297,11 @@ def test_explanations_give_the_sums(name):
 def test_explain_finds_the_nearest_load(tmp_path):
     (tmp_path / "log").write_text(CSV)
     finished = brimful("explain", "log", "1.1Mpps", "--preset", "rfc2544", cwd=tmp_path, check=0)
-    assert finished.stdout.startswith("1.00000 Mpps is an upper bound for throughput")
+    first, second = finished.stdout.splitlines()
+    assert first == "1.10000 Mpps was not measured, so it is undecided; the nearest is 1.00000 Mpps."
+    assert second.startswith("1.00000 Mpps is an upper bound for throughput")
+    exact = brimful("explain", "log", "1Mpps", "--preset", "rfc2544", cwd=tmp_path, check=0)
+    assert exact.stdout == second + "\n"
 
 
 def test_requirements_are_listed(tmp_path):

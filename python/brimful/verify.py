@@ -153,8 +153,14 @@ def open_log(path: Path, goals: list[Goal] | None) -> OpenLog:
         message = f"{path}: a log of another tool names no goals; give --preset or --goal"
         raise UsageError(message)
     _check_delays(path, goals, trials)
-    loads = [trial.load for trial in trials]
-    return OpenLog(TrialLog(goals, trials, (min(loads), max(loads))), trials, None)
+    return OpenLog(TrialLog(goals, trials, _beyond(goals, trials)), trials, None)
+
+
+def _beyond(goals: list[Goal], trials: list[Trial]) -> tuple[float, float]:
+    """Give limits that no load of the log is: it states none, and the largest load in it may be no max load."""
+    shortest_s = min(goal.initial_trial_duration_s for goal in goals)
+    beyond = 2 * max(*(trial.load for trial in trials), 1 / shortest_s)
+    return beyond, beyond
 
 
 def _check_run(file: RunFile) -> None:
@@ -352,12 +358,30 @@ def _json_rows(path: Path, text: str) -> list[tuple[int, dict[str, Any]]]:
 
 
 def _csv_rows(path: Path, text: str) -> list[tuple[int, dict[str, Any]]]:
-    reader = csv.DictReader(io.StringIO(text), skipinitialspace=True)
+    reader = csv.reader(io.StringIO(text), skipinitialspace=True)
     try:
-        return [(number, dict(row)) for number, row in enumerate(reader, start=2)]
+        header = [name.strip().lower() for name in next(reader, [])]
+        _check_header(header, f"{path}:{reader.line_num}")
+        rows: list[tuple[int, dict[str, Any]]] = []
+        for row in reader:
+            if len(row) > len(header):
+                message = f"{path}:{reader.line_num}: {len(row)} values are under {len(header)} columns"
+                raise RecordError(message)
+            if row:
+                rows.append((reader.line_num, dict(zip(header, row, strict=False))))
     except csv.Error as error:
         message = f"{path}:{reader.line_num}: {error}"
         raise RecordError(message) from error
+    return rows
+
+
+def _check_header(header: list[str], where: str) -> None:
+    """Refuse columns that leave open what a trial was."""
+    for field, names in _NUMBERS.items():
+        found = [name for name in header if name in names]
+        if len(found) > 1:
+            message = f"{where}: columns {' and '.join(map(repr, found))} both say {field}; leave one"
+            raise RecordError(message)
 
 
 def _foreign_trial(row: dict[str, Any], seq: int, where: str) -> Trial:
@@ -367,7 +391,8 @@ def _foreign_trial(row: dict[str, Any], seq: int, where: str) -> Trial:
         if given is not None:
             values[field] = _number(given, field, where)
         elif field in _REQUIRED:
-            message = f"{where}: {names[0]!r} is missing; a trial has load, duration, sent and lost"
+            found = ", ".join(map(str, row)) or "nothing"
+            message = f"{where}: {names[0]!r} is missing; a trial has load, duration, sent and lost, this has {found}"
             raise RecordError(message)
     for field in ("sent", "lost", "intended"):
         if field in values and (not values[field].is_integer() or not 0 <= values[field] < 2**53):

@@ -31,8 +31,8 @@ def verify_command(
 
     LOG is a record of searches or of delays: its claims are checked as well, and the exit code is 1 where one does not
     hold. Or it is a log of another tool, with --preset or --goal: CSV with a header or JSON Lines, one trial a row
-    with load, duration, sent and lost (and intended, effective_duration if they differ). Of a campaign every search is
-    verified.
+    with load, duration, sent and lost (and intended, effective_duration if they differ). Such a log states no limits,
+    so that no load in it counts as the min or max load. Of a campaign every search is verified.
     """
     if requirements:
         from brimful.requirements import requirements as demands
@@ -61,7 +61,7 @@ def _verify_members(found: list[MemberVerification], *, as_json: bool) -> int:
         click.echo(json.dumps(msgspec.to_builtins(found), indent=2))
     else:
         for member in found:
-            click.echo(f"{member.name}: {member.trials} trials at {member.loads} loads")
+            click.echo(f"{member.name}: {_trials_at_loads(member.trials, member.loads)}")
             for finding in member.findings:
                 click.echo(f"  does not hold: {finding.text}")
         trials = sum(member.trials for member in found)
@@ -94,9 +94,13 @@ def _table(found: Verification) -> str:
     lines.append("")
     for result in found.goal_results:
         lines.append(f"{result.goal}: {_sentence(result.lower_bound, result.upper_bound)}; {result.reason}")
-    lines.append(f"{found.trials} trials at {len(found.loads)} loads: every verdict recomputed")
+    lines.append(f"{_trials_at_loads(found.trials, len(found.loads))}: every verdict recomputed")
     lines.extend(f"does not hold: {finding.text}" for finding in found.findings)
     return "\n".join(lines)
+
+
+def _trials_at_loads(trials: int, loads: int) -> str:
+    return f"{trials} trial{'' if trials == 1 else 's'} at {loads} load{'' if loads == 1 else 's'}"
 
 
 def _sentence(lower: float | None, upper: float | None) -> str:

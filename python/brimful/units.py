@@ -13,6 +13,8 @@ from brimful.errors import UsageError
 _PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _DURATIONS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0, "": 1.0}
 _RATIOS = {"": 1.0, "%": 1e-2, "ppm": 1e-6}
+_LARGEST_LOAD = 1e15
+"""A load that nothing reaches for centuries; beyond it counts would lose exactness."""
 _NUMBER = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?)\s*(.*?)\s*")
 
 ETHERNET_OVERHEAD_BYTES = 20
@@ -20,6 +22,9 @@ ETHERNET_OVERHEAD_BYTES = 20
 
 
 def _split(text: str, what: str, example: str) -> tuple[float, str]:
+    if text.strip().startswith("-") and _NUMBER.fullmatch(text.strip()[1:]):
+        message = f"{what} {text!r} is below 0"
+        raise UsageError(message)
     match = _NUMBER.fullmatch(text)
     if match is None:
         message = f"{what} {text!r} is not a number with a unit; write it like {example}"
@@ -47,7 +52,7 @@ def parse_load(text: str, *, frame_size: int | None = None, max_load: float | No
         if max_load is None:
             message = f"load {text!r} is a share of the max load, which is not known here; give a rate like 1.2Mpps"
             raise UsageError(message)
-        return value / 100 * max_load
+        return _checked_load(value / 100 * max_load, text)
     match = re.fullmatch(r"([kKMGT]?)(pps|fps|/s|bps|bpsL1|bpsL2|)", unit)
     if match is None:
         message = f"load {text!r} has the unknown unit {unit!r}; use pps, bps or % with k, M or G before it"
@@ -59,8 +64,15 @@ def parse_load(text: str, *, frame_size: int | None = None, max_load: float | No
             raise UsageError(message)
         overhead = 0 if match[2].endswith("L2") else ETHERNET_OVERHEAD_BYTES
         per_second /= 8 * (frame_size + overhead)
+    return _checked_load(per_second, text)
+
+
+def _checked_load(per_second: float, text: str) -> float:
     if per_second <= 0:
         message = f"load {text!r} is not above 0"
+        raise UsageError(message)
+    if per_second > _LARGEST_LOAD:
+        message = f"load {text!r} is above {_LARGEST_LOAD:g}/s, more than anything can be offered"
         raise UsageError(message)
     return per_second
 
@@ -172,6 +184,9 @@ def format_ratio(ratio: float) -> str:
     percent = ratio * 100
     if 0 < percent < 1e-6:
         return f"{percent:.1e} %"
+    if 99.995 <= percent < 100:
+        text = f"{percent:.9f}"
+        return f"{text.rstrip('0')} %" if not text.startswith("100") else "almost 100 %"
     text = f"{percent:.2f}" if percent >= 0.01 or percent == 0 else f"{percent:.7f}"
     return f"{text.rstrip('0').rstrip('.')} %"
 

@@ -23,7 +23,7 @@ CRATES = {
 MODULES = {
     "errors": set(),
     "units": {"errors"},
-    "records": {"errors"},
+    "records": {"errors", "files"},
     "lab": {"errors"},
     "machine": {"records", "units"},
     "goals": {"errors", "units", "records"},

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import tempfile
 from pathlib import Path
+from typing import IO
 
-from brimful.errors import BrimfulError, UsageError
+from brimful.errors import BrimfulError, RecordError, UsageError
 
 
 def check_target(path: Path, option: str, *, out: Path | None = None) -> None:
@@ -66,6 +68,25 @@ def write_atomically(path: Path, content: bytes) -> None:
     except OSError as error:
         message = f"{path}: cannot write: {error.strerror}; nothing was changed"
         raise BrimfulError(message) from error
+
+
+def lock(file: IO[bytes], path: Path) -> None:
+    """Keep a file for this process alone to write, until it is closed; readers are not hindered.
+
+    Raises
+    ------
+    RecordError
+        When another process writes it; the file is closed then.
+    """
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        file.close()
+        message = f"{path}: is being written by another process; wait for it or end it"
+        raise RecordError(message) from error
+    except OSError:
+        # Some file systems have no locks; then users have to see to it themselves.
+        pass
 
 
 def _umask() -> int:

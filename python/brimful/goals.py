@@ -6,14 +6,14 @@ import contextlib
 import itertools
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from numbers import Real
 
 import msgspec
 
 from brimful import units
 from brimful.errors import UsageError, shown
-from brimful.records import Goal
+from brimful.records import Bound, Goal
 
 
 class SearchGoal(msgspec.Struct, frozen=True, kw_only=True):
@@ -238,6 +238,19 @@ def problem_json(
         "early_termination": early_termination,
     }
     return json.dumps(problem)
+
+
+def moves_of_bounds(
+    goals: Sequence[Goal],
+    before: Sequence[tuple[float | None, float | None]],
+    after: Sequence[tuple[float | None, float | None]],
+    seq: int,
+) -> Iterator[Bound]:
+    """Give what changed between two times in (lower, upper) of each goal, with the trial ``seq`` that changed it."""
+    for goal, old, new in zip(goals, before, after, strict=True):
+        for index, side in enumerate(("lower", "upper")):
+            if old[index] != new[index]:
+                yield Bound(goal=goal.name, side=side, load=new[index], seq=seq)
 
 
 _ATTRIBUTES = ("name", "loss", "delay", "exceed", "trial", "sum", "initial", "width")

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -20,6 +19,7 @@ from typing import Any
 import msgspec
 
 from brimful.errors import RecordError
+from brimful.files import lock
 
 SCHEMA = 1
 """Version of the record format."""
@@ -147,19 +147,6 @@ class Bound(msgspec.Struct, frozen=True, omit_defaults=True, tag="bound", tag_fi
     """``lower`` or ``upper``."""
     load: float | None
     seq: int
-
-
-def moves_of_bounds(
-    goals: Sequence[Goal],
-    before: Sequence[tuple[float | None, float | None]],
-    after: Sequence[tuple[float | None, float | None]],
-    seq: int,
-) -> Iterator[Bound]:
-    """Give what changed between two times in (lower, upper) of each goal, with the trial ``seq`` that changed it."""
-    for goal, old, new in zip(goals, before, after, strict=True):
-        for index, side in enumerate(("lower", "upper")):
-            if old[index] != new[index]:
-                yield Bound(goal=goal.name, side=side, load=new[index], seq=seq)
 
 
 class GoalResult(msgspec.Struct, frozen=True, omit_defaults=True, tag="goal_result", tag_field="kind"):
@@ -440,13 +427,7 @@ def decode_line(line: bytes, *, where: str) -> Record:
 
 
 def check_trial(trial: Trial, where: str) -> None:
-    """Refuse numbers that no trial can have.
-
-    Raises
-    ------
-    RecordError
-        Naming the place, the field and the value.
-    """
+    """Refuse numbers that no trial can have, naming the place, the field and the value."""
     for field in ("intended", "sent", "lost"):
         count = getattr(trial, field)
         if not 0 <= count < 2**64:
@@ -469,27 +450,14 @@ def check_trial(trial: Trial, where: str) -> None:
 class RecordWriter:
     """Appends records to a file that nobody else writes meanwhile; each line is on disk before `write` returns.
 
-    The lock goes with the process, however that ends, and hinders no reader.
-
-    Raises
-    ------
-    RecordError
-        When another process writes the file; it is untouched.
+    It refuses a file that another process writes. The lock goes with the process, and hinders no reader.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         # Unbuffered: a line that failed must not be tried again when the file is closed.
         self._file = path.open("ab", buffering=0)
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            self._file.close()
-            message = f"{path}: is being written by another process; wait for it or end it"
-            raise RecordError(message) from error
-        except OSError:
-            # Some file systems have no locks; then users have to see to it themselves.
-            pass
+        lock(self._file, path)
         _cut_torn_line(path)
 
     def write(self, record: Record) -> None:

@@ -16,7 +16,7 @@ from brimful import _core
 from brimful.alarm import alarm, undisturbed
 from brimful.attempts import ON_ERROR, ON_INVALID, Attempt, FailurePolicy, repeat_as_allowed, trial_of
 from brimful.errors import MeasureError, UsageError, shown
-from brimful.goals import SearchGoal, named_goals, plain_number, problem_json
+from brimful.goals import SearchGoal, moves_of_bounds, named_goals, plain_number, problem_json
 from brimful.limits import check_limits
 from brimful.machine.watch import Watch
 from brimful.measurers.base import (
@@ -29,7 +29,7 @@ from brimful.measurers.base import (
     checked_output,
 )
 from brimful.measurers.function import FunctionMeasurer, MeasureFunction
-from brimful.records import Bound, End, Goal, GoalResult, Record, Trial, Warning, moves_of_bounds
+from brimful.records import Bound, End, Goal, GoalResult, Record, Trial, Warning
 
 _LONGEST_BUDGET_S = 1e9
 

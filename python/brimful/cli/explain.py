@@ -34,8 +34,8 @@ def explain(log: Path, load: str | None, preset: str | None, goal_texts: tuple[s
     if load is not None:
         wanted = units.parse_load(load, max_load=max(loads))
         nearest = min(loads, key=lambda measured: abs(measured - wanted))
-        # People give the load as brimful prints it: to six digits.
-        if units.format_load(nearest, digits=6) != units.format_load(wanted, digits=6) and not as_json:
+        # People copy loads from what brimful prints: four digits.
+        if units.format_load(nearest) != units.format_load(wanted) and not as_json:
             asked, near = units.format_load(wanted, digits=6), units.format_load(nearest, digits=6)
             click.echo(f"{asked} was not measured, so it is undecided; the nearest is {near}.")
         loads = [nearest]

@@ -81,3 +81,19 @@ def test_written_loads_read_back_nearly_equal(load):
 )
 def test_formatted_loads(load, text):
     assert units.format_load(load) == text
+
+
+def test_what_is_below_0_or_beyond_anything_is_called_so():
+    with pytest.raises(UsageError, match=r"^load '-1Mpps' is below 0$"):
+        units.parse_load("-1Mpps")
+    with pytest.raises(UsageError, match=r"^load '1e300pps' is above 1e\+15/s"):
+        units.parse_load("1e300pps")
+    with pytest.raises(UsageError, match=r"^load '0%' is not above 0$"):
+        units.parse_load("0%", max_load=1e6)
+
+
+def test_a_ratio_just_below_1_is_not_written_as_1():
+    assert units.format_ratio(0.999999999) == "99.9999999 %"
+    assert units.format_ratio(1 - 1e-15) == "almost 100 %"
+    assert units.format_ratio(1.0) == "100 %"
+    assert units.format_ratio(0.9999) == "99.99 %"

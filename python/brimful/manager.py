@@ -208,6 +208,12 @@ def _calibrate(
 def _begin(request: SearchRequest, description: Description, ceiling: float | None) -> Run:
     max_load = _max_load(request, description, ceiling)
     shortest_s = min(goal.initial_trial_duration_s for goal in request.goals)
+    if request.min_load is None and max_load * shortest_s < 1:
+        message = (
+            f"a trial of {shortest_s:g} s at max load {max_load:.10g}/s has less than one frame;"
+            " make the trials of the goals longer or raise --max-load"
+        )
+        raise UsageError(message)
     least = max(max_load / _MIN_LOAD_SHARE, 1 / shortest_s)
     min_load = least if request.min_load is None else _load("--min-load", request.min_load, description, max_load)
     deviations = list(_deviations(request, description))

@@ -60,7 +60,7 @@ pub enum ProblemError {
         problem: String,
     },
     /// The limits are the wrong way round.
-    #[error("min load {min} is above max load {max}")]
+    #[error("min load {min} is above max load {max}; lower the one or raise the other")]
     CrossedLimits {
         /// The smaller limit.
         min: f64,
@@ -211,13 +211,19 @@ fn check_goal(goal: &SearchGoal, min_load: Load) -> Result<(), ProblemError> {
         return refuse("initial trial duration", "must be above 0");
     }
     if goal.initial_trial_duration > goal.final_trial_duration {
-        return refuse("initial trial duration", "is above the final trial duration");
+        return refuse(
+            "initial trial duration",
+            &format!(
+                "{} s is above the final trial duration {} s",
+                goal.initial_trial_duration.as_seconds(),
+                goal.final_trial_duration.as_seconds()
+            ),
+        );
     }
-    if goal
-        .width
-        .is_some_and(|width| width.as_f64() < 1e-6 || width.as_f64() >= 1.0)
+    if let Some(width) = goal.width.map(Ratio::as_f64)
+        && !(1e-6..1.0).contains(&width)
     {
-        return refuse("width", "must be at least 1e-6 and below 1");
+        return refuse("width", &format!("is {width}; it must be at least 1e-6 and below 1"));
     }
     let shortest = goal.initial_trial_duration.as_seconds();
     if min_load.per_second() * shortest < 1.0 {

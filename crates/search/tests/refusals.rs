@@ -38,7 +38,12 @@ fn two_goals_of_one_name() {
 // spec: MLRsearch-15 Max Load, Min Load #25
 #[test]
 fn crossed_limits() {
-    refused(vec![ndr()], 2e6, 1e6, "min load 2000000 is above max load 1000000");
+    refused(
+        vec![ndr()],
+        2e6,
+        1e6,
+        "min load 2000000 is above max load 1000000; lower the one or raise the other",
+    );
 }
 
 // spec: MLRsearch-15 Max Load, Min Load #25
@@ -111,28 +116,28 @@ fn attributes_out_of_range() {
                 initial_trial_duration: seconds(1.1),
                 ..ndr()
             },
-            "initial trial duration is above the final trial duration",
+            "initial trial duration 1.1 s is above the final trial duration 1 s",
         ),
         (
             SearchGoal {
                 width: Some(Ratio::ZERO),
                 ..ndr()
             },
-            "width must be at least 1e-6 and below 1",
+            "width is 0; it must be at least 1e-6 and below 1",
         ),
         (
             SearchGoal {
                 width: Some(ratio(1e-7)),
                 ..ndr()
             },
-            "width must be at least 1e-6 and below 1",
+            "width is 0.0000001; it must be at least 1e-6 and below 1",
         ),
         (
             SearchGoal {
                 width: Some(one),
                 ..ndr()
             },
-            "width must be at least 1e-6 and below 1",
+            "width is 1; it must be at least 1e-6 and below 1",
         ),
     ];
     for (goal, complaint) in cases {

@@ -39,14 +39,33 @@ pub enum UnknownStrategy {
     /// There is none of that name.
     #[error("unknown strategy {0:?}; there are straddle, classic and bisect")]
     Name(String),
-    /// It has no such option, or the option no such value.
-    #[error("strategy {strategy}: {option:?} is no option; classic takes phases=0..9 and timeout=SECONDS")]
+    /// It has no such option.
+    #[error("strategy {strategy}: {option:?} is no option; {}", options_of(strategy))]
     Option {
         /// Name of the strategy.
         strategy: &'static str,
         /// The option as it was given.
         option: String,
     },
+    /// The option has no such value.
+    #[error(
+        "strategy {strategy}: {option:?} has a value that is not allowed; {}",
+        options_of(strategy)
+    )]
+    Value {
+        /// Name of the strategy.
+        strategy: &'static str,
+        /// The option as it was given.
+        option: String,
+    },
+}
+
+fn options_of(strategy: &str) -> &'static str {
+    if strategy == "classic" {
+        "classic takes phases=0..9 and timeout=SECONDS, above 0"
+    } else {
+        "it takes none"
+    }
 }
 
 impl FromStr for StrategyKind {
@@ -61,10 +80,7 @@ impl FromStr for StrategyKind {
             .find(|kind| kind.name() == name)
             .ok_or_else(|| UnknownStrategy::Name(name.to_owned()))?;
         for option in parts {
-            kind = kind.with_option(option).ok_or_else(|| UnknownStrategy::Option {
-                strategy: kind.name(),
-                option: option.to_owned(),
-            })?;
+            kind = kind.with_option(option)?;
         }
         Ok(kind)
     }
@@ -105,18 +121,29 @@ impl StrategyKind {
         }
     }
 
-    fn with_option(self, option: &str) -> Option<Self> {
-        let Self::Classic(mut options) = self else {
-            return None;
+    fn with_option(self, option: &str) -> Result<Self, UnknownStrategy> {
+        let (strategy, option) = (self.name(), option.to_owned());
+        let (Self::Classic(mut options), Some((name, value))) = (self, option.split_once('=')) else {
+            return Err(UnknownStrategy::Option { strategy, option });
         };
-        match option.split_once('=')? {
-            ("phases", phases) => options.intermediate_phases = phases.parse().ok().filter(|phases| *phases <= 9)?,
-            ("timeout", seconds) => {
-                options.timeout = Some(Nanoseconds::from_seconds(seconds.parse().ok()?).ok()?);
-            }
-            _ => return None,
+        let allowed = match name {
+            "phases" => value
+                .parse()
+                .ok()
+                .filter(|phases| *phases <= 9)
+                .map(|phases| options.intermediate_phases = phases),
+            "timeout" => value
+                .parse()
+                .ok()
+                .and_then(|seconds| Nanoseconds::from_seconds(seconds).ok())
+                .filter(|timeout| *timeout != Nanoseconds::ZERO)
+                .map(|timeout| options.timeout = Some(timeout)),
+            _ => return Err(UnknownStrategy::Option { strategy, option }),
+        };
+        match allowed {
+            Some(()) => Ok(Self::Classic(options)),
+            None => Err(UnknownStrategy::Value { strategy, option }),
         }
-        Some(Self::Classic(options))
     }
 
     pub(crate) fn start(self, problem: &Problem) -> Box<dyn Strategy> {

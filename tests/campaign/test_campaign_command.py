@@ -27,7 +27,6 @@ def test_a_campaign_prints_one_report_and_keeps_one_record(tmp_path):
     )
     assert "4 of 4 searches ended (4 regular)" in finished.stdout
     assert "Repeatability" in finished.stdout
-    assert "bps" not in finished.stdout  # simulated frames have no size
     assert finished.stdout.endswith("Record: c\n")
     assert finished.stderr == ""
     assert "\x1b" not in finished.stdout

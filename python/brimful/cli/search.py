@@ -184,7 +184,9 @@ def search(**options: Any) -> int:  # noqa: ANN401
 
 
 def _request(options: dict[str, Any]) -> SearchRequest:
-    check_traffic(options, options["measurers"])
+    # A campaign says itself who is told the sizes.
+    sized = options["sizes"] is not None
+    check_traffic({**options, "frame_size": None} if sized else options, options["measurers"])
     check_goals(options["preset"], options["goal_texts"])
     preset_name = options["preset"] or "csit"
     preset = PRESETS[preset_name]

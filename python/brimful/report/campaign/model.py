@@ -230,7 +230,7 @@ def _cells(run: Run, members: Sequence[Member]) -> list[Cell]:
 def _cell(run: Run, group: Sequence[Member]) -> Cell:
     first = next((member.run for member in group if member.run is not None), None)
     size = next((found for member in group if (found := _frame_size(member))), None)
-    counts_frames = first is None or (facts.counts_frames(first) and not facts.is_simulated(first))
+    counts_frames = first is None or facts.counts_frames(first)
     mean_bytes = _mean_bytes(size, first) if counts_frames else None
     link = facts.link_bps(first) if first and counts_frames else None
     link_rate = link / (8 * (mean_bytes + ETHERNET_OVERHEAD_BYTES)) if link and mean_bytes else None

@@ -224,6 +224,15 @@ def test_an_interruption_keeps_the_bounds():
     assert len(result.trials) == 20
 
 
+@pytest.fixture
+def _python_interrupts():
+    """Ctrl-C as Python has it: Spark, in other tests, takes it for itself."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)
+
+
+@pytest.mark.usefixtures("_python_interrupts")
 def test_results_are_of_all_trials_in_the_record_whenever_the_interruption_comes():
     records = []
 

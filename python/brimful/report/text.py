@@ -101,10 +101,8 @@ def _head(report: Report, style: Style, columns: int) -> str:
         style(report.title, "title"),
         wrap(report.outcome, 0, columns=columns),
         *([wrap(words.machine(report.machine), 0, columns=columns)] if report.machine is not None else []),
-        style(
-            wrap(f"run {run.run_id}, started {run.started}, {tool or 'unknown tool'}, {how}", 0, columns=columns),
-            "faint",
-        ),
+        style(wrap(f"run {run.run_id}, started {run.started}", 0, columns=columns), "faint"),
+        style(wrap(f"{how}, {tool or 'unknown tool'}", 0, columns=columns), "faint"),
     ]
     return "\n".join(lines)
 

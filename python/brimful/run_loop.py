@@ -229,7 +229,7 @@ class SearchLoop:
             return
         for sender, receiver in dead & _dead_directions(check.trial.directions):
             message = (
-                f"nothing that {sender} sends arrives at {receiver}, neither at {trial.load:g}/s nor at {load:g}/s:"
+                f"nothing that {sender} sends arrives at {receiver}, neither at {trial.load:.10g}/s nor at {load:g}/s:"
                 " see to cables and addresses, and that the device forwards that way"
             )
             raise MeasureError(message)
@@ -243,7 +243,7 @@ class SearchLoop:
         try:
             output = self._measure(load, duration_s, stop_above)
         except InvalidTrialError as error:
-            policy, problem = self._plan.on_invalid, f"invalid trial at {load:g}/s: {error}"
+            policy, problem = self._plan.on_invalid, f"invalid trial at {load:.10g}/s: {error}"
             output = self._output_of_failure(load, duration_s, error.reply)
         except TrialFailedError as error:
             policy, problem = self._plan.on_error, str(error)
@@ -273,7 +273,7 @@ class SearchLoop:
     def _measure(self, load: float, duration_s: float, stop_above: float | None) -> TrialOutput:
         """Have a trial performed, and refuse an answer that cannot be."""
         answer = self._measurer.measure(load, duration_s, stop_above=stop_above)
-        where = f"trial at {load:g}/s"
+        where = f"trial at {load:.10g}/s"
         if not isinstance(answer, TrialOutput):
             message = f"{where}: the measurer returned {shown(answer)}, which is no TrialOutput"
             raise TrialFailedError(message)
@@ -297,7 +297,7 @@ class SearchLoop:
         """
         limited = any(goal.delay_limit_s is not None for goal in self._plan.goals)
         if limited and output.delay_p99_s is None and output.lost < output.sent and not output.stopped_early:
-            message = f"trial at {load:g}/s: delay_p99_s is missing, and a goal has a delay limit"
+            message = f"trial at {load:.10g}/s: delay_p99_s is missing, and a goal has a delay limit"
             raise TrialFailedError(message)
 
     def _output_of_failure(self, load: float, duration_s: float, reply: dict[str, Any]) -> TrialOutput:

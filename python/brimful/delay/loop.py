@@ -119,7 +119,7 @@ class DelayLoop:
     def _attempt(self, step: Step, duration_s: float, purpose: str | None = None) -> Attempt:
         """Perform one trial and save it, whatever became of it."""
         start_s = self._elapsed_s()
-        where = f"trial at {step.load:g}/s {'on the wire' if step.path == WIRE else 'through the device'}"
+        where = f"trial at {step.load:.10g}/s {'on the wire' if step.path == WIRE else 'through the device'}"
         policy, problem = None, ""
         output = TrialOutput(sent=0, lost=0, intended=max(1, round(step.load * duration_s)))
         try:

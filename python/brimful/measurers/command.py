@@ -88,7 +88,7 @@ class CommandMeasurer:
             request["detail"] = True
         self._next_id += 1
         reply = self._ask(request, duration_s + self._timeout_s)
-        where = f"{self._name}: trial at {load:g}/s"
+        where = f"{self._name}: trial at {load:.10g}/s"
         if reply.get("id") != request["id"]:
             self.close()
             message = f"{where}: the reply has id {reply.get('id')!r}, not {request['id']}"

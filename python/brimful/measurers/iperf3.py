@@ -131,7 +131,7 @@ class Iperf3Measurer:
         """Send the frames of one trial and fetch both counts."""
         frames = max(1, round(load * duration_s))
         report = self._run(load, frames, duration_s)
-        where = f"iperf3 to {self._options.server}: trial at {load:g}/s"
+        where = f"iperf3 to {self._options.server}: trial at {load:.10g}/s"
         if "error" in report:
             said = f"{where}: {' '.join(str(report['error']).split())}"
             if "unable to connect" in said:

@@ -46,7 +46,7 @@ MODULES = {
         "units",
     },
     "campaign": {"errors", "manager", "measurers", "records", "run_loop", "runs", "units", "verify"},
-    "delay": {"attempts", "compare", "errors", "measurers", "records", "runs", "units"},
+    "delay": {"alarm", "attempts", "compare", "errors", "measurers", "records", "runs", "units"},
     "verify": {"_core", "errors", "goals", "records"},
     "explain": {"records", "units", "verify"},
     "compare": set(),

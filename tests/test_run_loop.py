@@ -249,6 +249,25 @@ def test_results_are_of_all_trials_in_the_record_whenever_the_interruption_comes
     assert [record for record in records if isinstance(record, Bound)] == log.moves
 
 
+@pytest.mark.usefixtures("_python_interrupts")
+@pytest.mark.parametrize("measurer", [SimulatedMeasurer("sharp,capacity=1Mpps"), Troubled({5: KeyboardInterrupt()})])
+def test_interruptions_wait_while_a_search_ends_and_a_second_one_is_no_news(measurer):
+    records = []
+
+    def keep(record):
+        records.append(record)
+        if isinstance(record, GoalResult):
+            signal.raise_signal(signal.SIGINT)
+
+    loop = SearchLoop(plan(), measurer, sink=keep)
+    if isinstance(measurer, Troubled):
+        assert loop.run().end.reason == "interrupted"
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            loop.run()
+    assert isinstance(records[-1], End)
+
+
 @pytest.mark.parametrize("strategy", brimful._core.strategies())
 @pytest.mark.parametrize("cut", [0, 1, 7, 19])
 def test_a_resumed_search_equals_an_uninterrupted_one(strategy, cut):
@@ -329,6 +348,7 @@ def failing(exception, after=3):
         (ZeroDivisionError("no port"), "measurement-failed"),
         (MeasureError("no port"), "measurement-failed"),
         (KeyboardInterrupt(), "interrupted"),
+        (SystemExit(), "measurement-failed"),
     ],
 )
 def test_what_ends_a_search_carries_what_was_measured(exception, reason):
@@ -340,6 +360,17 @@ def test_what_ends_a_search_carries_what_was_measured(exception, reason):
     assert len(result.trials) == 3
     assert result.end.reason == result.goal_results[0].reason == reason
     assert result.goal_results[0].upper_bound is not None
+
+
+def test_an_exception_with_a_result_of_its_own_comes_through_as_it_is():
+    class GoneError(Exception):
+        @property
+        def result(self):
+            return "gone"
+
+    measure, goals = failing(GoneError()), [brimful.SearchGoal(loss_ratio=0)]
+    with pytest.raises(GoneError):
+        brimful.search(measure, goals=goals, min_load=1e4, max_load=1e7, strategy="bisect")
 
 
 def test_the_policy_of_a_function_is_that_of_the_command_unless_told_otherwise():

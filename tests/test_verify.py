@@ -135,6 +135,11 @@ def test_bad_logs_are_one_line_with_the_place(tmp_path, text, complaint):
     assert len(finished.stderr.splitlines()) == 1
 
 
+def test_an_empty_value_after_the_last_column_leaves_nothing_open(tmp_path):
+    (tmp_path / "log").write_text(CSV.replace(",0\n", ",0,\n"))
+    brimful("verify", "log", "--preset", "rfc2544", cwd=tmp_path, check=0)
+
+
 def test_a_log_without_goals_asks_for_them(tmp_path):
     (tmp_path / "log").write_text(CSV)
     assert "--preset" in brimful("verify", "log", cwd=tmp_path, check=2).stderr
@@ -163,6 +168,17 @@ def test_a_false_claim_is_found(tmp_path):
     path.write_text(path.read_text().replace('"reason":"regular"', '"reason":"time-budget"', 1))
     finished = brimful("verify", "run", cwd=tmp_path, check=1)
     assert "does not hold: goal 'ndr': reason is recorded as 'time-budget'" in finished.stdout
+
+
+@pytest.mark.parametrize("budget", ["20s", "1h"])
+def test_a_run_killed_between_any_two_lines_claims_nothing_false(tmp_path, budget):
+    options = ("search", "-m", "sim:noisy,seed=2", "--budget", budget, "--out", "run", "--quiet")
+    brimful(*options, cwd=tmp_path, check=1 if budget == "20s" else 0)
+    path = tmp_path / "run" / "run.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    for end in range(1, len(lines) + 1):
+        path.write_bytes(b"".join(lines[:end]))
+        assert verify(open_log(path, None)).findings == []
 
 
 TAMPERED = {

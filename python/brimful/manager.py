@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from brimful import units
-from brimful.alarm import alarm
+from brimful.alarm import alarm, undisturbed
 from brimful.attempts import ON_ERROR, ON_INVALID, FailurePolicy
 from brimful.errors import UsageError
 from brimful.limits import check_delay_limits, check_limits, unit_difference
@@ -126,7 +126,8 @@ def run_search(
     run = saved.run if saved is not None else _begin(request, description, ceiling)
     plan = _plan(request, run)
     plan.controller()  # refuses goals that cannot be searched for before anything is written
-    check_limits(plan.goals, plan.max_load, description)
+    if saved is None:
+        check_limits(plan.goals, plan.max_load, description)
     path = saved.path if saved is not None else new_run_directory(out) / RECORD_NAME
     if plan.budget_s is not None:
         left_s = max(plan.budget_s - (measurer.now() - began_s), _NO_TIME_S)
@@ -147,8 +148,9 @@ def run_search(
             loop.resume(saved.trials, saved.bounds)
         result = loop.run()
         warnings = _warnings(run, result)
-        for warning in warnings:
-            writer.write(warning)
+        with undisturbed():
+            for warning in warnings:
+                writer.write(warning)
     return SearchOutcome(path, run, result, warnings)
 
 

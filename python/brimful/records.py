@@ -566,7 +566,7 @@ def collect(path: Path, records: list[Record]) -> RunFile:
         run=run,
         trials=[record for record in records if isinstance(record, Trial)],
         bounds=[record for record in records if isinstance(record, Bound)],
-        goal_results=_latest_results(run, [record for record in records if isinstance(record, GoalResult)]),
+        goal_results=_latest_results(run, records),
         warnings=[record for record in records if isinstance(record, Warning)],
         ends=[record for record in records if isinstance(record, End)],
         trials_before_ends=list(_trials_before_ends(records)),
@@ -587,9 +587,10 @@ def _trials_before_ends(records: list[Record]) -> Iterator[int]:
             yield trials
 
 
-def _latest_results(run: Run, results: list[GoalResult]) -> list[GoalResult]:
-    """Keep the last result of each goal (a resumed run has more than one), in the order of the goals."""
-    latest = {result.goal: result for result in results}
+def _latest_results(run: Run, records: list[Record]) -> list[GoalResult]:
+    """Keep the last result of each goal (a resumed run has more than one) that an end follows, in the goals' order."""
+    whole = max((index for index, record in enumerate(records) if isinstance(record, End)), default=0)
+    latest = {result.goal: result for result in records[:whole] if isinstance(result, GoalResult)}
     return [latest[goal.name] for goal in run.goals if goal.name in latest]
 
 

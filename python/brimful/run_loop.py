@@ -185,7 +185,8 @@ class SearchLoop:
             reason = "interrupted"
         except MeasureError as error:
             reason, text = "measurement-failed", str(error)
-        return self.end(reason, text)
+        with undisturbed(forget=reason == "interrupted"):
+            return self.end(reason, text)
 
     def _elapsed_s(self) -> float:
         return self._elapsed_before_s + self._measurer.now() - self._start_s
@@ -229,8 +230,8 @@ class SearchLoop:
             return
         for sender, receiver in dead & _dead_directions(check.trial.directions):
             message = (
-                f"nothing that {sender} sends arrives at {receiver}, neither at {trial.load:.10g}/s nor at {load:g}/s:"
-                " see to cables and addresses, and that the device forwards that way"
+                f"nothing that {sender} sends arrives at {receiver}, neither at {trial.load:.10g}/s nor at"
+                f" {load:.10g}/s: see to cables and addresses, and that the device forwards that way"
             )
             raise MeasureError(message)
 
@@ -462,15 +463,16 @@ def search(
     check_limits(plan.goals, plan.max_load, measurer.describe())
     try:
         result = loop.run()
-    except Exception as error:
-        error.result = loop.end("measurement-failed", shown(error))  # type: ignore[attr-defined]
+    except BaseException as error:
+        with contextlib.suppress(AttributeError):  # some exceptions have a result of their own
+            error.result = loop.end("measurement-failed", shown(error))  # type: ignore[attr-defined]
         raise
-    failures = {"measurement-failed": MeasureError(result.end.text), "interrupted": KeyboardInterrupt()}
-    failure = failures.get(result.end.reason)
-    if failure is not None:
-        failure.result = result  # type: ignore[attr-defined]
-        raise failure
-    return result
+    if result.end.reason not in ("measurement-failed", "interrupted"):
+        return result
+    was_interrupted = result.end.reason == "interrupted"
+    failure = KeyboardInterrupt() if was_interrupted else MeasureError(result.end.text)
+    failure.result = result  # type: ignore[union-attr]
+    raise failure
 
 
 def _measurer_of(measure: Any) -> Measurer:  # noqa: ANN401 - whatever a user gave

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from brimful.alarm import undisturbed
 from brimful.attempts import Attempt, FailurePolicy, repeat_as_allowed, trial_of
 from brimful.delay import estimates
 from brimful.delay.estimates import WIRE
@@ -97,7 +98,8 @@ class DelayLoop:
             reason = "interrupted"
         except MeasureError as error:
             reason, text = "measurement-failed", str(error)
-        return self._finish(reason, text)
+        with undisturbed(forget=reason == "interrupted"):
+            return self._finish(reason, text)
 
     def _left(self) -> list[Step]:
         made = {Step(trial.load, trial.path or "", trial.round or 0) for trial in self._trials if not trial.invalid}
@@ -141,8 +143,9 @@ class DelayLoop:
             path=step.path,
             round=step.round,
         )
-        self._sink(trial)
-        self._trials.append(trial)
+        with undisturbed():
+            self._sink(trial)
+            self._trials.append(trial)
         return Attempt(trial, policy, problem)
 
     def _elapsed_s(self) -> float:

@@ -1,0 +1,49 @@
+"""Delay runs as they are carried out."""
+
+import signal
+
+import pytest
+from brimful.attempts import FailurePolicy
+from brimful.delay.estimates import DEVICE, WIRE
+from brimful.delay.loop import DelayLoop, Policies
+from brimful.measurers.base import TrialOutput
+from brimful.records import End, Trial
+from delay_cases import plan
+from test_observed import direction
+
+
+class Steady:
+    """Frames of one delay."""
+
+    def measure(self, load, duration_s, *, stop_above=None):
+        one = direction([50_000] * 10)
+        return TrialOutput(sent=10, lost=0, intended=10, directions=[one])
+
+
+@pytest.fixture
+def _python_interrupts():
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)
+
+
+@pytest.mark.usefixtures("_python_interrupts")
+@pytest.mark.parametrize("kind", [Trial, End])
+def test_results_are_of_all_trials_whenever_the_interruption_comes(kind):
+    records = []
+
+    def keep(record):
+        records.append(record)
+        if isinstance(record, kind):
+            signal.raise_signal(signal.SIGINT)
+
+    policies = Policies(FailurePolicy(), FailurePolicy())
+    loop = DelayLoop(plan(), {DEVICE: Steady(), WIRE: Steady()}, policies, sink=keep)
+    if kind is Trial:
+        outcome = loop.run()
+        assert (outcome.end.reason, outcome.end.trials, len(outcome.trials)) == ("interrupted", 1, 1)
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            loop.run()
+    assert isinstance(records[-1], End)
+    assert records[-1].trials == sum(isinstance(record, Trial) for record in records)

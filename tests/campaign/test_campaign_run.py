@@ -161,6 +161,22 @@ def test_an_interruption_while_a_measurer_is_opened_is_one_too(tmp_path):
     assert len(run(tmp_path / "c", resume=True).members) == 4
 
 
+def test_a_resumed_campaign_looks_again_at_what_another_process_did_meanwhile(tmp_path):
+    run(tmp_path / "c", interrupted_at(12))
+    opened = []
+
+    def open_member(request):
+        if not opened:
+            opened.append(request)
+            run(tmp_path / "c", resume=True)  # as if in another process
+        return system(request)
+
+    again = run(tmp_path / "c", open_member, resume=True)
+    assert [member.name for member in again.members] == [member.name for member in run(tmp_path / "d").members]
+    lines = (tmp_path / "c" / "run.jsonl").read_text().splitlines()
+    assert sum('"kind":"member"' in line for line in lines) == 4
+
+
 def killed(whole: Path, into: Path, lines: int, own_lines: int, torn: bytes) -> None:
     """Leave what a killed campaign does: so many lines of its record, of the next search's own, and a part."""
     kept = (whole / "run.jsonl").read_bytes().splitlines(keepends=True)[:lines]

@@ -13,7 +13,7 @@ from brimful.campaign.plan import SUBJECT, Campaign, Planned
 from brimful.errors import BrimfulError, RecordError, UsageError
 from brimful.manager import SearchRequest, check_search, run_search
 from brimful.measurers.base import Measurer
-from brimful.records import End, Member, RecordWriter, Run
+from brimful.records import End, Member, RecordWriter, Run, RunFile, read_run
 from brimful.run_loop import Progress
 from brimful.runs import RECORD_NAME, find_run, new_run_directory, run_identity
 
@@ -58,7 +58,7 @@ def run_campaign(
     saved = find_run(out, campaign.fingerprint()) if resume else None
     if resume and saved is None:
         note("nothing to resume: no run of this campaign yet, so this is its first")
-    members = {member.name: member for member in saved.members if not member.failed} if saved else {}
+    members = _succeeded(saved) if saved is not None else {}
     left = [each for each in planned if each.name not in members]
     directory = saved.path.parent if saved is not None else None
     if saved is not None and not left and saved.ends and saved.ends[-1].reason == "done":
@@ -71,6 +71,9 @@ def run_campaign(
         if saved is None:
             writer.write(_begin(campaign))
         else:
+            saved = read_run(directory)
+            members = _succeeded(saved)
+            left = [each for each in planned if each.name not in members]
             note(f"{directory}: going on after {len(members)} of {len(planned)} searches")
         reason = "done"
         ended = list(members.values())
@@ -85,6 +88,10 @@ def run_campaign(
         end = _end(reason, ended)
         writer.write(end)
     return CampaignOutcome(directory, ended, end)
+
+
+def _succeeded(saved: RunFile) -> dict[str, Member]:
+    return {member.name: member for member in saved.members if not member.failed}
 
 
 def _end(reason: str, ended: Sequence[Member]) -> End:

@@ -72,6 +72,19 @@ def find_run(out: Path | None, wanted: str) -> RunFile | None:
     return None
 
 
+def refuse_if_written(out: Path | None, wanted: str) -> None:
+    """Refuse to go on with a run that another process writes.
+
+    Raises
+    ------
+    RecordError
+        When one does.
+    """
+    found = find_run(out, wanted)
+    if found is not None and not found.is_ended():
+        RecordWriter(found.path).close()
+
+
 def run_identity() -> dict[str, Any]:
     """Give what the first record of every new run says of itself: who measures, when, where, and how it was told."""
     begun = now()

@@ -14,6 +14,7 @@ from brimful.campaign.run import CampaignOutcome, OpenMember, run_campaign
 from brimful.cli import reports
 from brimful.cli.assertion import Assertion
 from brimful.cli.progress import open_progress
+from brimful.cli.signals import tell_how_to_go_on
 from brimful.errors import UsageError
 from brimful.manager import SearchRequest
 from brimful.records import RunFile, read_run
@@ -82,5 +83,4 @@ def _print(outcome: CampaignOutcome, file: RunFile, options: dict[str, Any], mis
         if member.failed:
             click.echo(f"brimful: error: {member.name}: {member.end.text}", err=True)
     if outcome.end.reason == "interrupted":
-        advice = f"go on with the same options and --resume --out {outcome.directory}"
-        click.echo(f"brimful: interrupted after {len(outcome.members)} searches; {advice}", err=True)
+        tell_how_to_go_on(f"{len(outcome.members)} searches", outcome.directory)

@@ -10,7 +10,7 @@ import click
 
 from brimful import units
 from brimful.cli import values
-from brimful.cli.signals import take_for_interrupt
+from brimful.cli.signals import take_for_interrupt, tell_how_to_go_on
 from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
 from brimful.delay.estimates import DEVICE, WIRE
 from brimful.delay.manager import DelayRequest, run_delay
@@ -18,6 +18,7 @@ from brimful.delay.wire import wire_arguments, wire_of
 from brimful.errors import UsageError
 from brimful.files import check_target
 from brimful.measurers.opening import open_measurer
+from brimful.runs import refuse_if_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,6 +102,8 @@ def delay(**options: Any) -> int:  # noqa: ANN401
         check_target(options["html"], "--html", out=options["out"])
     request = _request(options)
     take_for_interrupt()
+    if options["resume"]:
+        refuse_if_written(options["out"], request.fingerprint())  # before what is opened here disturbs it
     say = _silent if options["quiet"] else _say
     with _opened(request, options) as measurers:
         done = run_delay(
@@ -124,7 +127,10 @@ def delay(**options: Any) -> int:  # noqa: ANN401
     if end.reason == "measurement-failed":
         click.echo(f"brimful: error: {end.text}; the record is {done.path}", err=True)
         return 3
-    return 130 if end.reason == "interrupted" else unwritten
+    if end.reason == "interrupted":
+        tell_how_to_go_on(f"{end.trials} trials", done.path.parent)
+        return 130
+    return unwritten
 
 
 def _request(options: dict[str, Any]) -> DelayRequest:

@@ -18,7 +18,7 @@ from brimful.cli.assertion import Assertion
 from brimful.cli.goal_options import GOAL_DEFAULTS, check_goals
 from brimful.cli.progress import open_progress
 from brimful.cli.reports import page, prose_columns, write_page
-from brimful.cli.signals import take_for_interrupt
+from brimful.cli.signals import take_for_interrupt, tell_how_to_go_on
 from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
 from brimful.errors import UsageError
 from brimful.files import check_target
@@ -27,6 +27,7 @@ from brimful.manager import SearchOutcome, SearchRequest, run_search
 from brimful.measurers.base import Measurer
 from brimful.measurers.opening import FORMS, open_measurer
 from brimful.records import read_run
+from brimful.runs import refuse_if_written
 
 
 def _checked_strategy(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
@@ -153,6 +154,8 @@ def search(**options: Any) -> int:  # noqa: ANN401
         from brimful.cli import campaign
 
         return campaign.search(request, open_for, options, checks)
+    if options["resume"]:
+        refuse_if_written(options["out"], request.fingerprint())  # before what is opened here disturbs it
     began_s = time.monotonic()
     measurer = open_for(request)
     set_up_s = time.monotonic() - began_s
@@ -178,8 +181,7 @@ def search(**options: Any) -> int:  # noqa: ANN401
         click.echo(f"brimful: error: {outcome.result.end.text}; the record is {outcome.path}", err=True)
         return 3
     if outcome.result.end.reason == "interrupted":
-        advice = f"go on with the same options and --resume --out {outcome.path.parent}"
-        click.echo(f"brimful: interrupted after {outcome.result.end.trials} trials; {advice}", err=True)
+        tell_how_to_go_on(f"{outcome.result.end.trials} trials", outcome.path.parent)
     return 1 if missed or not outcome.result.regular else unwritten
 
 

@@ -364,6 +364,8 @@ def _csv_rows(path: Path, text: str) -> list[tuple[int, dict[str, Any]]]:
         _check_header(header, f"{path}:{reader.line_num}")
         rows: list[tuple[int, dict[str, Any]]] = []
         for row in reader:
+            while len(row) > len(header) and not row[-1].strip():
+                row.pop()
             if len(row) > len(header):
                 message = f"{path}:{reader.line_num}: {len(row)} values are under {len(header)} columns"
                 raise RecordError(message)

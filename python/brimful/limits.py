@@ -73,7 +73,8 @@ def _check_width(goal: Goal, max_load: float, description: Description) -> None:
     if told < 1 - _ROUNDING:
         message = (
             f"goal {goal.name!r}: at max load {max_load:.10g}/s a width of {units.format_ratio(goal.width)} is"
-            f" {told:.2g} frames in a trial of {goal.final_trial_duration_s:g} s, and no trial can tell less than one;"
-            f" make the trial or the width {math.ceil((1 - _ROUNDING) / told)} times larger"
+            f" {told:.2g} {description.load_unit.removesuffix('/s')} in a trial of {goal.final_trial_duration_s:g} s,"
+            " and no trial can tell less than one; give a goal whose trial or width is"
+            f" {math.ceil((1 - _ROUNDING) / told)} times larger"
         )
         raise UsageError(message)

@@ -126,6 +126,30 @@ def test_a_campaign_can_be_compared_with_another(tmp_path):
     assert "cannot be compared" in brimful("compare", "new", "--against", "other", cwd=tmp_path, check=2).stderr
 
 
+def test_campaigns_with_a_failed_search_can_be_compared(tmp_path):
+    dies, fine = """read d; echo '{"max_load": 1e6}'; read m; exit 9""", SLOW.replace("sleep 0.05", "")
+    goal = ("--goal", "loss=0,trial=0.05s,sum=0.2s", "--quiet")
+    both = ("-m", SIM, "-m", "cmd:sh device.sh", *goal)
+    for name, device, code in (("old", fine, 1), ("new", dies, 3), ("other", dies, 3)):
+        (tmp_path / "device.sh").write_text(device)
+        brimful("search", *both, "--out", name, cwd=tmp_path, check=code)
+    brimful("search", "-m", "cmd:sh device.sh", "--repeat", 2, *goal, "--out", "alone", cwd=tmp_path, check=3)
+
+    shown = brimful("compare", "new", "--against", "other", cwd=tmp_path, check=0).stdout
+    assert f"{SIM}, ndr: " in shown
+    assert "Not compared\n  - cmd:sh device.sh: no value on either side" in shown
+    assert "other/002-cmd-sh-device.sh: measuring failed" in shown
+
+    lost = brimful("compare", "new", "--against", "old", cwd=tmp_path, check=2)
+    assert f"{SIM}, ndr: " in lost.stdout
+    assert "the new campaigns have no value of cmd:sh device.sh, which the baseline has" in lost.stderr
+    assert lost.stderr.count("\n") == 1
+    brimful("compare", "old", "--against", "new", cwd=tmp_path, check=0)
+    refused = brimful("compare", "alone", "--against", "old", cwd=tmp_path, check=2)
+    assert "no measurer and frame size has a value on both sides" in refused.stderr
+    assert refused.stdout == ""
+
+
 def test_what_asks_for_one_search_says_so_of_a_campaign(tmp_path):
     brimful("search", "-m", SIM, "--repeat", 2, *QUICK, "--out", "c", cwd=tmp_path, check=0)
     assert "subject" in brimful("explain", "c", "1Mpps", cwd=tmp_path, check=2).stderr

@@ -211,17 +211,68 @@ def test_a_comparison_says_what_changed_where():
     assert json.loads(comparison.to_json(same))["regressed"] is False
 
 
-def test_a_cell_whose_searches_all_failed_is_no_part_of_a_comparison():
-    failed = End(reason="measurement-failed", trials=1, search_s=1.0, text="gone")
-    broken = campaign()
-    first = broken.members[0]
-    members = [
-        msgspec.structs.replace(member, end=failed, goal_results=[])
-        if (member.measurer, member.frame_size) == (first.measurer, first.frame_size)
-        else member
-        for member in broken.members
+def failed(member):
+    end = End(reason="measurement-failed", trials=1, search_s=1.0, text="gone")
+    return msgspec.structs.replace(member, end=end, goal_results=[])
+
+
+def out_of_time(member):
+    results = [
+        msgspec.structs.replace(
+            found, regular=False, reason="time-budget", lower_bound=None, conditional_throughput=None
+        )
+        for found in member.goal_results
     ]
-    with pytest.raises(UsageError, match=f"{re.escape(first.name)} failed"):
-        comparison.build([msgspec.structs.replace(broken, members=members)], [campaign()])
-    with pytest.raises(UsageError, match="failed"):
-        comparison.build([campaign()], [msgspec.structs.replace(broken, members=members)])
+    return msgspec.structs.replace(member, goal_results=results)
+
+
+def spoiled(how, names):
+    """The campaign with what became of some of its searches."""
+    members = campaign().members
+    return campaign(members=[how(member) if member.name in names else member for member in members])
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [(failed, "measuring failed"), (out_of_time, "it has no value for goal ndr (time-budget)")],
+)
+def test_searches_without_a_value_are_left_out_of_a_comparison_and_named(how, reason):
+    cell = [
+        member.name for member in campaign().members if (member.measurer, member.frame_size) == ("lab:bridge", "64")
+    ]
+    whole, some, none = campaign(), spoiled(how, cell[:1]), spoiled(how, cell)
+    named = [f"runs/invented/{name}: {reason}" for name in cell]
+
+    found = comparison.build([some], [whole])
+    assert found.not_compared == found.lost == []
+    assert found.left_out[0] == named[0]
+    assert [goal.comparison.runs for goal in found.cells[0].comparison.goals] == [2, 2]
+
+    found = comparison.build([none], [whole])
+    assert found.not_compared == ["lab:bridge, 64: no value in the new ones"]
+    assert found.lost == ["lab:bridge, 64"]
+    assert set(named) <= set(found.left_out)
+    assert "lab:bridge, 64" not in [cell.title for cell in found.cells]
+    assert f"  - {named[0]}" in comparison.render(found)
+    assert json.loads(comparison.to_json(found))["lost"] == ["lab:bridge, 64"]
+
+    for new in ([none, whole], [whole, none]):
+        assert comparison.build(new, [whole]).lost == []
+
+    for new, where in ((whole, "in the baseline"), (none, "on either side")):
+        found = comparison.build([new], [none])
+        assert found.not_compared == [f"lab:bridge, 64: no value {where}"]
+        assert found.lost == []
+
+
+def test_what_an_interrupted_campaign_did_not_come_to_is_lost():
+    found = comparison.build([BROKEN], [campaign()])
+    assert [cell.title for cell in found.cells] == ["lab:bridge, 64", "lab:bridge, 1518"]
+    assert found.lost[0] == "lab:bridge, imix"
+    assert found.only_baseline == []
+
+
+def test_campaigns_without_a_value_in_common_are_refused():
+    names = [member.name for member in campaign().members]
+    with pytest.raises(UsageError, match=rf"no measurer .* on both sides; .*/{re.escape(names[0])}: .* \(and 18 more"):
+        comparison.build([spoiled(failed, names)], [campaign()])

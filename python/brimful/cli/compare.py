@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -67,6 +67,9 @@ def compare(
     of each. One run a side has no spread, so it is judged only by a --tolerance above 0 that you give: then the whole
     range by its bounds must lie beyond. 0: no such goal. 2: the runs cannot be compared, or one of them
     failed or was not finished. 3: all is well, but the file of --html could not be written.
+
+    Of campaigns, searches that failed or have no value are left out and named. Exit code 2: nothing is left to compare,
+    or the new side has no value of a measurer and frame size of which the baseline has one.
     """
     from brimful.compare import DEFAULT_TOLERANCE
     from brimful.records import read_run
@@ -79,9 +82,9 @@ def compare(
     if subject == "block-device":
         from brimful.report.iocost import comparison as devices
 
-        return _compare_in_text(
-            "block devices", devices, (ours, theirs), DEFAULT_TOLERANCE if given is None else given, html_file, as_json
-        )
+        limit = DEFAULT_TOLERANCE if given is None else given
+        found = _compare_in_text("block devices", devices, (ours, theirs), limit, html_file, as_json)
+        return 1 if found.regressed else 0
     if subject == "switch-discards":
         return _compare_discards(ours, theirs, html_file, as_json)
     for side in (ours, theirs):
@@ -89,7 +92,9 @@ def compare(
     if subject == "campaign":
         from brimful.report.campaign import comparison as campaigns
 
-        return _compare_in_text("campaigns", campaigns, (ours, theirs), given, html_file, as_json)
+        found = _compare_in_text("campaigns", campaigns, (ours, theirs), given, html_file, as_json)
+        _refuse_lost(found.lost)
+        return 1 if found.regressed else 0
     result = comparison.build(ours, theirs, tolerance=given)
     if as_json:
         click.echo(export.comparison_to_json(result))
@@ -139,7 +144,7 @@ def _compare_in_text(
     tolerance: float | None,
     html_file: Path | None,
     as_json: bool,
-) -> int:
+) -> Any:  # noqa: ANN401 - what the module builds
     """Compare runs of a kind that has no page for it, by the functions of its own module."""
     from brimful.report import text
 
@@ -149,7 +154,16 @@ def _compare_in_text(
         click.echo(kind.to_json(result))
     else:
         click.echo(kind.render(result, style=text.coloured if sys.stdout.isatty() else text.plain), nl=False)
-    return 1 if result.regressed else 0
+    return result
+
+
+def _refuse_lost(lost: list[str]) -> None:
+    if lost:
+        more = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
+        message = (
+            f"the new campaigns have no value of {lost[0]}{more}, which the baseline has; resume them or make them anew"
+        )
+        raise UsageError(message)
 
 
 def _refuse_page(html_file: Path | None, what: str) -> None:

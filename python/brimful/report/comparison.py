@@ -96,6 +96,11 @@ def build(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: flo
         if found:
             message = f"{other.path} cannot be compared with {first.path}: {'; '.join(found)}"
             raise UsageError(message)
+    for file in [*new, *baseline]:
+        lack = missing_value(file)
+        if lack is not None:
+            message = f"{file.path} cannot be compared: {lack}; resume the search, make it anew, or leave the run out"
+            raise UsageError(message)
     return ComparisonReport(
         tolerance=DEFAULT_TOLERANCE if tolerance is None else tolerance,
         load_unit=first.run.load_unit,
@@ -105,6 +110,16 @@ def build(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: flo
         goals=[_goal(goal, new, baseline, tolerance) for goal in first.run.goals],
         not_quiet=[text for file in [*new, *baseline] if (text := _unrest(file)) is not None],
     )
+
+
+def missing_value(file: RunFile) -> str | None:
+    """Say for which goal a run has no value, and why; nothing: it has one for each."""
+    for goal in file.run.goals:
+        result = _result(file, goal)
+        unbounded = result.conditional_throughput is None and result.reason != "min-load-is-upper-bound"
+        if unbounded or result.reason in UNFINISHED:
+            return f"it has no value for goal {goal.name} ({result.reason})"
+    return None
 
 
 def differences(one: Run, other: Run) -> list[str]:
@@ -174,16 +189,13 @@ def _goal(goal: Goal, new: Sequence[RunFile], baseline: Sequence[RunFile], toler
     )
 
 
-def _value(file: RunFile, goal: Goal) -> RunValue:
+def _result(file: RunFile, goal: Goal) -> GoalResult:
     missing = GoalResult(goal=goal.name, regular=False, reason="no-result")
-    result = next((result for result in file.goal_results if result.goal == goal.name), missing)
-    unbounded = result.conditional_throughput is None and result.reason != "min-load-is-upper-bound"
-    if unbounded or result.reason in UNFINISHED:
-        message = (
-            f"{file.path} cannot be compared: it has no value for goal {goal.name} ({result.reason}); "
-            "resume the search, make it anew, or leave the run out"
-        )
-        raise UsageError(message)
+    return next((result for result in file.goal_results if result.goal == goal.name), missing)
+
+
+def _value(file: RunFile, goal: Goal) -> RunValue:
+    result = _result(file, goal)
     upper = None if result.reason == "max-load-is-lower-bound" else result.upper_bound
     return RunValue(
         run_id=file.run.run_id,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from brimful.compare import DEFAULT_TOLERANCE
 from brimful.errors import UsageError
 from brimful.records import Member, Run, RunFile
 from brimful.report import comparison
+from brimful.report.campaign.model import entries
 from brimful.report.comparison import ComparisonReport, GoalComparison, range_title, signed
 from brimful.report.comparison_text import ROLES
 from brimful.report.text import WIDTH, Style, bullets, plain, table
@@ -41,6 +43,12 @@ class CampaignComparison(msgspec.Struct, frozen=True, kw_only=True):
     only_new: list[str]
     """What only one side has."""
     only_baseline: list[str]
+    not_compared: list[str]
+    """What both sides asked for and at least one has no value of, with the side."""
+    lost: list[str]
+    """Of these, what the baseline has a value of and the new side has not."""
+    left_out: list[str]
+    """Every search of either side that has no value, and why."""
 
     @property
     def regressed(self) -> bool:
@@ -54,15 +62,16 @@ def build(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: flo
     Raises
     ------
     UsageError
-        When they have no measurer and frame size in common, asked different things of one, or all searches of one
-        failed.
+        When no measurer and frame size has a value on both sides, or they asked different things of one.
     """
     ours, theirs = _cells(new), _cells(baseline)
-    for side, cells in ((new, ours), (baseline, theirs)):
-        _refuse_failed(side, cells)
-    both = [key for key in theirs if key in ours]
+    left_out = [*_left_out(new), *_left_out(baseline)]
+    common = [key for key in theirs if key in ours]
+    both = [key for key in common if ours[key] and theirs[key]]
     if not both:
-        message = "the campaigns cannot be compared: no measurer and frame size was searched in both"
+        message = "the campaigns cannot be compared: no measurer and frame size has a value on both sides"
+        if left_out:
+            message += f"; {left_out[0]}" + (f" (and {len(left_out) - 1} more)" if len(left_out) > 1 else "")
         raise UsageError(message)
     return CampaignComparison(
         tolerance=DEFAULT_TOLERANCE if tolerance is None else tolerance,
@@ -76,6 +85,13 @@ def build(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: flo
         ],
         only_new=[_name(key) for key in ours if key not in theirs],
         only_baseline=[_name(key) for key in theirs if key not in ours],
+        not_compared=[
+            f"{_name(key)}: no value {_where(new=not ours[key], baseline=not theirs[key])}"
+            for key in common
+            if key not in both
+        ],
+        lost=[_name(key) for key in common if theirs[key] and not ours[key]],
+        left_out=left_out,
     )
 
 
@@ -96,6 +112,8 @@ def render(found: CampaignComparison, *, style: Style = plain) -> str:
         "\n".join(sentences),
         bullets("Only in the new ones", found.only_new, style),
         bullets("Only in the baseline", found.only_baseline, style),
+        bullets("Not compared", found.not_compared, style),
+        bullets("Searches without a value, left out", found.left_out, style),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -108,23 +126,43 @@ def to_json(found: CampaignComparison) -> str:
 
 
 def _cells(files: Sequence[RunFile]) -> dict[Key, list[RunFile]]:
-    """Give the searches that ended, as if their own records had been read, by measurer and frame size."""
+    """Give the searches that have a value, as if their own records had been read, by measurer and frame size.
+
+    What was asked for and has none is there with no search: also where a campaign ended before its turn.
+    """
     cells: dict[Key, list[RunFile]] = {}
     for file in files:
+        sizes: list[str | None] = [*entries(file.run, "frame_sizes")] or [None]
+        for key in itertools.product(entries(file.run, "measurers"), sizes):
+            cells.setdefault(key, [])
         for member in file.members:
-            if member.run is not None and not member.failed:
-                found = _as_file(file, member, member.run)
-                cells.setdefault((member.measurer, member.frame_size), []).append(found)
+            cell = cells.setdefault((member.measurer, member.frame_size), [])
+            if member.run is not None and _lack(file, member) is None:
+                cell.append(_as_file(file, member, member.run))
     return cells
 
 
-def _refuse_failed(files: Sequence[RunFile], cells: dict[Key, list[RunFile]]) -> None:
-    for file in files:
-        for member in file.members:
-            if (member.measurer, member.frame_size) not in cells:
-                path = file.path.parent / member.path
-                message = f"{path} cannot be compared: {member.name} failed; resume the campaign or leave it out"
-                raise UsageError(message)
+def _left_out(files: Sequence[RunFile]) -> list[str]:
+    return [
+        f"{file.path.parent / member.path}: {lack}"
+        for file in files
+        for member in file.members
+        if (lack := _lack(file, member)) is not None
+    ]
+
+
+def _lack(file: RunFile, member: Member) -> str | None:
+    if member.failed:
+        return "measuring failed"
+    if member.run is None:
+        return "it never began"
+    return comparison.missing_value(_as_file(file, member, member.run))
+
+
+def _where(*, new: bool, baseline: bool) -> str:
+    if new and baseline:
+        return "on either side"
+    return "in the new ones" if new else "in the baseline"
 
 
 def _as_file(file: RunFile, member: Member, run: Run) -> RunFile:

@@ -146,7 +146,8 @@ def build(file: RunFile) -> Report:
     )
 
 
-def _entries(run: Run, key: str) -> list[str]:
+def entries(run: Run, key: str) -> list[str]:
+    """Give the measurers or the frame sizes that a campaign was asked for."""
     entries = run.source.get(key)
     return [str(entry) for entry in entries] if isinstance(entries, list) else []
 
@@ -157,14 +158,14 @@ def _repeats(run: Run) -> int:
 
 
 def _planned(run: Run) -> int:
-    return len(_entries(run, "measurers")) * max(1, len(_entries(run, "frame_sizes"))) * _repeats(run)
+    return len(entries(run, "measurers")) * max(1, len(entries(run, "frame_sizes"))) * _repeats(run)
 
 
 def _title(run: Run) -> str:
     name = run.labels.get("name") or run.labels.get("title")
     if name:
         return name
-    measurers, sizes = _entries(run, "measurers"), _entries(run, "frame_sizes")
+    measurers, sizes = entries(run, "measurers"), entries(run, "frame_sizes")
     what = measurers[0] if len(measurers) == 1 else words.count(len(measurers), "measurer")
     parts = [what]
     if sizes:
@@ -222,7 +223,7 @@ def _cells(run: Run, members: Sequence[Member]) -> list[Cell]:
     groups: dict[tuple[str, str | None], list[Member]] = {}
     for member in members:
         groups.setdefault((member.measurer, member.frame_size), []).append(member)
-    order = _entries(run, "measurers")
+    order = entries(run, "measurers")
     cells = [_cell(run, group) for group in groups.values()]
     return sorted(cells, key=lambda cell: order.index(cell.measurer) if cell.measurer in order else len(order))
 

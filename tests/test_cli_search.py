@@ -400,6 +400,30 @@ def test_a_place_where_no_report_can_be_is_refused_before_the_first_trial(tmp_pa
         assert not refused.stdout
 
 
+@pytest.mark.parametrize(
+    ("out", "place", "words"),
+    [
+        ("run", "run/run.jsonl", "is the record"),
+        ("run", "run/../run/run.jsonl", "is the record"),
+        ("run", "run", "is where the directory --out run is made"),
+        ("run/1", "run", "is where the directory --out run/1 is made"),
+    ],
+)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("search", "-m", "sim:sharp"),
+        ("search", "-m", "sim:sharp", "--repeat", 2),
+        ("delay", "-m", "sim:sharp", "--load", "1kpps"),
+    ],
+)
+def test_a_report_in_the_place_of_its_record_is_refused_before_the_first_trial(tmp_path, command, out, place, words):
+    refused = brimful(*command, "--out", out, "--html", place, cwd=tmp_path, check=2)
+    assert words in refused.stderr
+    assert refused.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_report_may_stand_in_the_directory_that_the_search_makes(tmp_path):
     search = ("search", "-m", "sim:sharp,capacity=1Mpps", "--preset", "quick", "--out", "run", "--html", "run/r.html")
     brimful(*search, cwd=tmp_path, check=0)
@@ -434,10 +458,13 @@ def test_a_report_that_cannot_be_written_hides_no_verdict(tmp_path, options, cod
 
 
 def test_a_report_is_never_written_over_its_record(tmp_path):
-    search = ("search", "-m", "sim:sharp", "--preset", "quick", "--quiet", "--out", "run", "--html", "run/run.jsonl")
-    assert "is the record" in brimful(*search, cwd=tmp_path, check=2).stderr
+    search = ("search", "-m", "sim:sharp", "--preset", "quick", "--quiet", "--out", "run")
+    brimful(*search, cwd=tmp_path, check=0)
     record = (tmp_path / "run" / "run.jsonl").read_bytes()
     again = ("--html", "run/run.jsonl")
     assert "is the record" in brimful("report", "run", *again, cwd=tmp_path, check=2).stderr
-    assert "is the record" in brimful("compare", "run", "--against", "run", *again, cwd=tmp_path, check=2).stderr
+    refused = brimful("compare", "run", "--against", "run", *again, cwd=tmp_path, check=2)
+    assert "is the record" in refused.stderr
+    assert refused.stdout == ""
+    assert "is the record" in brimful(*search, "--resume", *again, cwd=tmp_path, check=2).stderr
     assert (tmp_path / "run" / "run.jsonl").read_bytes() == record

@@ -1,4 +1,4 @@
-"""Writing files whole or not at all."""
+"""Files: whether a place can take one, writing one whole or not at all, and keeping one for one process alone."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ def check_target(path: Path, option: str, *, out: Path | None = None) -> None:
     problem = None
     if path.is_dir():
         problem = "is a directory; name a file"
+    elif out is not None and out.resolve().is_relative_to(path.resolve()):
+        problem = f"is where the directory --out {out} is made; name another file"
     elif path.exists() and not path.is_file():
         problem = None if os.access(path, os.W_OK) else "cannot be written to; name another file"
     elif out is not None and not out.exists() and directory == out.resolve():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brimful.cli.reports import checked_target, prose_columns, write_page
+from brimful.cli.reports import checked_target, prose_columns, spare, write_page
 from brimful.errors import UsageError
 
 if TYPE_CHECKING:
@@ -77,6 +77,9 @@ def compare(
     from brimful.units import parse_ratio
 
     ours, theirs = [read_run(path) for path in runs], [read_run(path) for path in against]
+    records = [file.path for file in (*ours, *theirs)]
+    if html_file is not None:
+        spare(records, html_file)
     subject = _common_subject([*ours, *theirs])
     given = None if tolerance is None else parse_ratio(tolerance)
     if subject == "block-device":
@@ -103,7 +106,7 @@ def compare(
         click.echo(comparison_text.render(result, style=style, columns=prose_columns()), nl=False)
     unwritten = 0
     if html_file is not None:
-        unwritten = write_page(html_file, lambda: _page(result), [file.path for file in (*ours, *theirs)])
+        unwritten = write_page(html_file, lambda: _page(result), records)
     return 1 if result.regressed else unwritten
 
 

@@ -16,7 +16,6 @@ from brimful.delay.estimates import DEVICE, WIRE
 from brimful.delay.manager import DelayRequest, run_delay
 from brimful.delay.wire import wire_arguments, wire_of
 from brimful.errors import UsageError
-from brimful.files import check_target
 from brimful.measurers.opening import open_measurer
 from brimful.runs import refuse_if_written
 
@@ -99,7 +98,7 @@ def delay(**options: Any) -> int:  # noqa: ANN401
     from brimful.records import read_run
 
     if options["html"]:
-        check_target(options["html"], "--html", out=options["out"])
+        reports.check_page(options["html"], options["out"])
     request = _request(options)
     take_for_interrupt()
     if options["resume"]:

@@ -27,13 +27,24 @@ def checked_target(context: click.Context, parameter: click.Parameter, path: Pat
     return path
 
 
+def check_page(path: Path, out: Path | None) -> None:
+    """Refuse a file of ``--html`` that cannot be written, or is a record, before a run is made in ``out``."""
+    from brimful.runs import RECORD_NAME
+
+    check_target(path, "--html", out=out)
+    target = path.resolve()
+    if out is not None and target.name == RECORD_NAME and target.is_relative_to(out.resolve()):
+        message = f"--html {path}: is the record that is written there; choose another name"
+        raise UsageError(message)
+
+
 def write_page(path: Path, render: Callable[[], str], records: Sequence[Path]) -> int:
     """Write a page about records when everything else is done.
 
     Gives an exit code: a failure hides neither the result nor the verdict.
     """
     try:
-        _spare(records, path)
+        spare(records, path)
         write_atomically(path, render().encode())
     except BrimfulError as error:
         click.echo(f"brimful: error: {error}", err=True)
@@ -42,7 +53,8 @@ def write_page(path: Path, render: Callable[[], str], records: Sequence[Path]) -
     return 0
 
 
-def _spare(records: Sequence[Path], path: Path) -> None:
+def spare(records: Sequence[Path], path: Path) -> None:
+    """Refuse to write over a record that is read."""
     if any(path.resolve() == record.resolve() for record in records):
         message = f"{path}: is the record that is read here; choose another name for what is written"
         raise UsageError(message)
@@ -53,7 +65,7 @@ def write_files(
 ) -> None:
     """Write the report in the forms that were asked for."""
     for path in filter(None, (html_file, pdf_file)):
-        _spare([file.path], path)
+        spare([file.path], path)
     if pdf_file is not None:
         _write_pdf(file, pdf_file)
         click.echo(f"wrote {pdf_file}", err=True)

@@ -17,11 +17,10 @@ from brimful.cli import values
 from brimful.cli.assertion import Assertion
 from brimful.cli.goal_options import GOAL_DEFAULTS, check_goals
 from brimful.cli.progress import open_progress
-from brimful.cli.reports import page, prose_columns, write_page
+from brimful.cli.reports import check_page, page, prose_columns, write_page
 from brimful.cli.signals import take_for_interrupt, tell_how_to_go_on
 from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
 from brimful.errors import UsageError
-from brimful.files import check_target
 from brimful.goals import PRESETS, SearchGoal, named_goals, parse_goal
 from brimful.manager import SearchOutcome, SearchRequest, run_search
 from brimful.measurers.base import Measurer
@@ -141,7 +140,7 @@ def search(**options: Any) -> int:  # noqa: ANN401
     one record and one report. All other options are those of each search.
     """
     if options["html"]:
-        check_target(options["html"], "--html", out=options["out"])
+        check_page(options["html"], options["out"])
     request = _request(options)
     checks = [Assertion.parse(text, [goal.name for goal in request.goals]) for text in options["assertions"]]
     take_for_interrupt()

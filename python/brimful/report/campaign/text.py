@@ -44,11 +44,13 @@ def summary(report: Report, *, style: Style = plain) -> str:
 
 def _result(report: Report, style: Style) -> list[str]:
     run = report.run
+    tool = " ".join(part for part in (run.tool.get("name", ""), run.tool.get("version", "")) if part)
     how = f"strategy {run.strategy}" + (f", preset {run.preset}" if run.preset else "")
     head = [
         style(report.title, "title"),
         wrap(report.outcome, 0),
-        style(f"run {run.run_id}, started {run.started}, {' '.join(run.tool.values())}, {how}", "faint"),
+        style(wrap(f"run {run.run_id}, started {run.started}", 0), "faint"),
+        style(wrap(f"{how}, {tool or 'unknown tool'}", 0), "faint"),
     ]
     return [
         "\n".join(head),

@@ -148,7 +148,8 @@ def test_the_command(tmp_path):
         twice = brimful("compare", *sides, cwd=tmp_path, check=2)
         assert f"{regular} is the same run as {regular}" in twice.stderr
     brimful("compare", regular, cwd=tmp_path, check=2)
-    brimful("compare", regular, "--against", regular, "--tolerance", "x", cwd=tmp_path, check=2)
+    unread = brimful("compare", regular, "--against", regular, "--tolerance", "x", cwd=tmp_path, check=2)
+    assert unread.stderr.startswith("brimful: error: --tolerance: ratio 'x' is not a number")
     other = write(tmp_path / "other.jsonl", with_run(example("regular"), load_unit="IO/s"))
     assert "load unit" in brimful("compare", other, "--against", regular, cwd=tmp_path, check=2).stderr
 

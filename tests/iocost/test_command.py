@@ -99,6 +99,7 @@ def test_a_directory_goes_on_after_bad_files(tmp_path, result):
         (["export", "{result}", "--solution", "isolaton"], "did you mean isolation?"),
         (["export", "{result}", "--format", "hwdb", "--solution", "naive"], "does not go with a hwdb file"),
         (["compare", "{result}"], "nothing to compare with"),
+        (["compare", "{result}", "--tolerance", "x"], "--tolerance: ratio 'x'"),
     ],
 )
 def test_what_is_refused(tmp_path, result, arguments, says):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from brimful.cli import values
 from brimful.cli.reports import checked_target, prose_columns, spare, write_page
 from brimful.errors import UsageError
 
@@ -45,6 +46,7 @@ class _AgainstCommand(click.Command):
 @click.option(
     "--tolerance",
     metavar="RATIO",
+    callback=values.ratio,
     help="Relative difference that does not matter. Default: 1%, by which one run a side is never judged.",
 )
 @click.option(
@@ -56,7 +58,7 @@ class _AgainstCommand(click.Command):
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 def compare(
-    runs: tuple[Path, ...], against: tuple[Path, ...], tolerance: str | None, html_file: Path | None, as_json: bool
+    runs: tuple[Path, ...], against: tuple[Path, ...], tolerance: float | None, html_file: Path | None, as_json: bool
 ) -> int:
     """Say whether RUNS take as much as the runs of a baseline: searches, campaigns of them, or block devices.
 
@@ -74,18 +76,16 @@ def compare(
     from brimful.compare import DEFAULT_TOLERANCE
     from brimful.records import read_run
     from brimful.report import comparison, comparison_text, export, text
-    from brimful.units import parse_ratio
 
     ours, theirs = [read_run(path) for path in runs], [read_run(path) for path in against]
     records = [file.path for file in (*ours, *theirs)]
     if html_file is not None:
         spare(records, html_file)
     subject = _common_subject([*ours, *theirs])
-    given = None if tolerance is None else parse_ratio(tolerance)
     if subject == "block-device":
         from brimful.report.iocost import comparison as devices
 
-        limit = DEFAULT_TOLERANCE if given is None else given
+        limit = DEFAULT_TOLERANCE if tolerance is None else tolerance
         found = _compare_in_text("block devices", devices, (ours, theirs), limit, html_file, as_json)
         return 1 if found.regressed else 0
     if subject == "switch-discards":
@@ -95,10 +95,10 @@ def compare(
     if subject == "campaign":
         from brimful.report.campaign import comparison as campaigns
 
-        found = _compare_in_text("campaigns", campaigns, (ours, theirs), given, html_file, as_json)
+        found = _compare_in_text("campaigns", campaigns, (ours, theirs), tolerance, html_file, as_json)
         _refuse_lost(found.lost)
         return 1 if found.regressed else 0
-    result = comparison.build(ours, theirs, tolerance=given)
+    result = comparison.build(ours, theirs, tolerance=tolerance)
     if as_json:
         click.echo(export.comparison_to_json(result))
     else:

@@ -21,6 +21,16 @@ def seconds(context: click.Context, parameter: click.Parameter, text: str | None
         raise _named(parameter, error) from error
 
 
+def ratio(context: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
+    """Read a ratio."""
+    if text is None:
+        return None
+    try:
+        return units.parse_ratio(text)
+    except UsageError as error:
+        raise _named(parameter, error) from error
+
+
 def policy(context: click.Context, parameter: click.Parameter, text: str) -> str:
     """Check what to do about a failure; the record keeps the text."""
     try:

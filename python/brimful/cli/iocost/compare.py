@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from brimful.cli import values
 from brimful.cli.iocost.inputs import RESAMPLES, Batch, make_task
 from brimful.errors import UsageError
 
@@ -20,7 +21,13 @@ _FIT = click.Choice(["compatible", "exact"])
 @click.option(
     "--resamples", type=click.IntRange(0, 100_000), default=RESAMPLES, show_default=True, help="Of the bootstrap."
 )
-@click.option("--tolerance", default="1%", show_default=True, help="Relative difference that does not matter.")
+@click.option(
+    "--tolerance",
+    default="1%",
+    show_default=True,
+    callback=values.ratio,
+    help="Relative difference that does not matter.",
+)
 @click.option("--any-device", is_flag=True, help="Compare different models of devices too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 def compare(
@@ -28,7 +35,7 @@ def compare(
     method: str,
     against_fit: str | None,
     resamples: int,
-    tolerance: str,
+    tolerance: float,
     any_device: bool,
     as_json: bool,
 ) -> int:
@@ -38,7 +45,6 @@ def compare(
     tune wrote do as well as results. Exit code 1: a solution got worse or was lost.
     """
     from brimful.report.iocost import comparison
-    from brimful.units import parse_ratio
 
     specs = [text for text in results if text.partition(":")[0] == "iocost-tune"]
     names = [text for text in results if text not in specs]
@@ -56,7 +62,7 @@ def compare(
         if code := batch.finish():
             return code
         sides.append(runs)
-    result = comparison.build(sides[0], sides[1], tolerance=parse_ratio(tolerance), any_device=any_device)
+    result = comparison.build(sides[0], sides[1], tolerance=tolerance, any_device=any_device)
     if as_json:
         click.echo(comparison.to_json(result))
     else:

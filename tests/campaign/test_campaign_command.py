@@ -7,6 +7,7 @@ import time
 
 import pytest
 from brimful.records import read_run
+from brimful.report import words
 from support import BRIMFUL, brimful
 
 SIM = "sim:soft-knee,capacity=1Mpps,seed={repeat}"
@@ -39,6 +40,11 @@ def test_a_campaign_prints_one_report_and_keeps_one_record(tmp_path):
     verified = brimful("verify", "c", cwd=tmp_path, check=0).stdout
     assert "4 searches" in verified
     brimful("report", "c/001-sim-soft-knee-capacity-1Mpps-seed-repeat-64", cwd=tmp_path, check=0)
+
+
+def test_one_search_is_not_searches(tmp_path):
+    brimful("search", "-m", SIM, "--sizes", "64", *QUICK, "--out", "c", cwd=tmp_path, check=0)
+    assert brimful("verify", "c", cwd=tmp_path, check=0).stdout.splitlines()[-1].startswith("1 search, ")
 
 
 def test_progress_says_which_search_it_is_of(tmp_path):
@@ -175,7 +181,7 @@ def test_an_interrupted_campaign_says_how_to_go_on(tmp_path, number):
     ended = len(read_run(tmp_path / "c").members)
     if read_run(tmp_path / "c").ends[-1].reason == "interrupted":
         assert process.returncode == 1
-        assert f"interrupted after {ended} searches" in errors
+        assert f"interrupted after {words.count(ended, 'search', 'searches')};" in errors
         assert "--resume --out c" in errors
         assert f"{ended} of 3 searches ended" in output
     finished = brimful("search", *arguments, "--resume", "--quiet", cwd=tmp_path, check=1)

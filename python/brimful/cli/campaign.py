@@ -18,6 +18,7 @@ from brimful.cli.signals import tell_how_to_go_on
 from brimful.errors import UsageError
 from brimful.manager import SearchRequest
 from brimful.records import RunFile, read_run
+from brimful.report import words
 
 _FRAME_SIZE = "--frame-size="
 
@@ -83,4 +84,4 @@ def _print(outcome: CampaignOutcome, file: RunFile, options: dict[str, Any], mis
         if member.failed:
             click.echo(f"brimful: error: {member.name}: {member.end.text}", err=True)
     if outcome.end.reason == "interrupted":
-        tell_how_to_go_on(f"{len(outcome.members)} searches", outcome.directory)
+        tell_how_to_go_on(words.count(len(outcome.members), "search", "searches"), outcome.directory)

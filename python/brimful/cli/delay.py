@@ -17,6 +17,7 @@ from brimful.delay.manager import DelayRequest, run_delay
 from brimful.delay.wire import wire_arguments, wire_of
 from brimful.errors import UsageError
 from brimful.measurers.opening import open_measurer
+from brimful.report import words
 from brimful.runs import refuse_if_written
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def delay(**options: Any) -> int:  # noqa: ANN401
         click.echo(f"brimful: error: {end.text}; the record is {done.path}", err=True)
         return 3
     if end.reason == "interrupted":
-        tell_how_to_go_on(f"{end.trials} trials", done.path.parent)
+        tell_how_to_go_on(words.count(end.trials, "trial"), done.path.parent)
         return 130
     return unwritten
 

@@ -26,6 +26,7 @@ from brimful.manager import SearchOutcome, SearchRequest, run_search
 from brimful.measurers.base import Measurer
 from brimful.measurers.opening import FORMS, open_measurer
 from brimful.records import read_run
+from brimful.report import words
 from brimful.runs import refuse_if_written
 
 
@@ -180,7 +181,7 @@ def search(**options: Any) -> int:  # noqa: ANN401
         click.echo(f"brimful: error: {outcome.result.end.text}; the record is {outcome.path}", err=True)
         return 3
     if outcome.result.end.reason == "interrupted":
-        tell_how_to_go_on(f"{outcome.result.end.trials} trials", outcome.path.parent)
+        tell_how_to_go_on(words.count(outcome.result.end.trials, "trial"), outcome.path.parent)
     return 1 if missed or not outcome.result.regular else unwritten
 
 

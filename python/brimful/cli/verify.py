@@ -14,6 +14,7 @@ from brimful.cli.goal_options import chosen_goals, goal_options
 from brimful.cli.reports import DELAY
 from brimful.errors import UsageError
 from brimful.records import RunFile, read_run
+from brimful.report import words
 from brimful.verify import Verification, is_run, open_log, verify
 
 _MARKS = {"lower-bound": "lower", "upper-bound": "upper", "undecided": "-"}
@@ -65,7 +66,8 @@ def _verify_members(found: list[MemberVerification], *, as_json: bool) -> int:
             for finding in member.findings:
                 click.echo(f"  does not hold: {finding.text}")
         trials = sum(member.trials for member in found)
-        click.echo(f"{len(found)} searches, {trials} trials: every verdict recomputed")
+        searches = words.count(len(found), "search", "searches")
+        click.echo(f"{searches}, {words.count(trials, 'trial')}: every verdict recomputed")
     return 1 if any(member.findings for member in found) else 0
 
 
@@ -76,7 +78,8 @@ def _verify_delay(file: RunFile, *, as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps(msgspec.to_builtins(found), indent=2))
     else:
-        click.echo(f"{found.trials} trials, {len(found.delays)} delays: every mean, interval and percentile recomputed")
+        trials, delays = words.count(found.trials, "trial"), words.count(len(found.delays), "delay")
+        click.echo(f"{trials}, {delays}: every mean, interval and percentile recomputed")
         for text in found.findings:
             click.echo(f"does not hold: {text}")
     return 1 if found.findings else 0
@@ -100,7 +103,7 @@ def _table(found: Verification) -> str:
 
 
 def _trials_at_loads(trials: int, loads: int) -> str:
-    return f"{trials} trial{'' if trials == 1 else 's'} at {loads} load{'' if loads == 1 else 's'}"
+    return f"{words.count(trials, 'trial')} at {words.count(loads, 'load')}"
 
 
 def _sentence(lower: float | None, upper: float | None) -> str:

@@ -135,7 +135,7 @@ def search(**options: Any) -> int:  # noqa: ANN401
 
     Every trial is kept in a record as soon as it is made; see `brimful report`. Exit code: 0 all results regular,
     1 irregular or an asserted threshold missed, 2 wrong usage, 3 measuring failed, 130 interrupted before the search
-    began. It is 3 also where only the file of --html could not be written.
+    began, or twice. It is 3 also where only the file of --html could not be written.
 
     With --sizes, --repeat or several measurers it is a campaign: every combination is a search, repeats outermost, with
     one record and one report. All other options are those of each search.

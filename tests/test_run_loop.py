@@ -224,15 +224,7 @@ def test_an_interruption_keeps_the_bounds():
     assert len(result.trials) == 20
 
 
-@pytest.fixture
-def _python_interrupts():
-    """Ctrl-C as Python has it: Spark, in other tests, takes it for itself."""
-    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, previous)
-
-
-@pytest.mark.usefixtures("_python_interrupts")
+@pytest.mark.usefixtures("python_interrupts")
 def test_results_are_of_all_trials_in_the_record_whenever_the_interruption_comes():
     records = []
 
@@ -249,7 +241,7 @@ def test_results_are_of_all_trials_in_the_record_whenever_the_interruption_comes
     assert [record for record in records if isinstance(record, Bound)] == log.moves
 
 
-@pytest.mark.usefixtures("_python_interrupts")
+@pytest.mark.usefixtures("python_interrupts")
 @pytest.mark.parametrize("measurer", [SimulatedMeasurer("sharp,capacity=1Mpps"), Troubled({5: KeyboardInterrupt()})])
 def test_interruptions_wait_while_a_search_ends_and_a_second_one_is_no_news(measurer):
     records = []

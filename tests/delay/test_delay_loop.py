@@ -20,14 +20,7 @@ class Steady:
         return TrialOutput(sent=10, lost=0, intended=10, directions=[one])
 
 
-@pytest.fixture
-def _python_interrupts():
-    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, previous)
-
-
-@pytest.mark.usefixtures("_python_interrupts")
+@pytest.mark.usefixtures("python_interrupts")
 @pytest.mark.parametrize("kind", [Trial, End])
 def test_results_are_of_all_trials_whenever_the_interruption_comes(kind):
     records = []

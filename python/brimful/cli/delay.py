@@ -55,30 +55,7 @@ if TYPE_CHECKING:
 @click.option(
     "--warm-up", metavar="TIME", callback=values.seconds, help="First a trial on each path that is not counted."
 )
-@click.option(
-    "--on-invalid",
-    metavar="POLICY",
-    callback=values.policy,
-    default="retry:10",
-    show_default=True,
-    help="A spoiled trial: fail or retry:N.",
-)
-@click.option(
-    "--on-error",
-    metavar="POLICY",
-    callback=values.policy,
-    default="fail",
-    show_default=True,
-    help="A crash, time-out or bad reply: fail or retry:N.",
-)
-@click.option(
-    "--timeout",
-    metavar="TIME",
-    callback=values.seconds,
-    default="30s",
-    show_default=True,
-    help="How much longer than a trial its reply may take.",
-)
+@values.failure_options("fail or retry:N")
 @traffic_options
 @click.option(
     "--out", metavar="PATH", callback=values.directory, help="Directory of the record. Default: a new one under runs/."

@@ -12,7 +12,6 @@ import click
 import msgspec
 
 from brimful import units
-from brimful.attempts import ON_ERROR, ON_INVALID
 from brimful.cli import values
 from brimful.cli.assertion import Assertion
 from brimful.cli.goal_options import GOAL_DEFAULTS, check_goals
@@ -93,30 +92,7 @@ def _checked_strategy(context: click.Context, parameter: click.Parameter, text: 
 @click.option(
     "--warm-up", metavar="TIME", callback=values.seconds, help="First a trial at max load that is not counted."
 )
-@click.option(
-    "--on-invalid",
-    metavar="POLICY",
-    callback=values.policy,
-    default=ON_INVALID,
-    show_default=True,
-    help="A spoiled trial: fail, retry:N or loss.",
-)
-@click.option(
-    "--on-error",
-    metavar="POLICY",
-    callback=values.policy,
-    default=ON_ERROR,
-    show_default=True,
-    help="A crash, time-out or bad reply: fail, retry:N or loss.",
-)
-@click.option(
-    "--timeout",
-    metavar="TIME",
-    callback=values.seconds,
-    default="30s",
-    show_default=True,
-    help="How much longer than a trial its reply may take.",
-)
+@values.failure_options("fail, retry:N or loss")
 @click.option("--no-calibrate", is_flag=True, help="Do not measure the tester's own ceiling first.")
 @traffic_options
 @click.option(

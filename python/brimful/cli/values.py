@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
 from brimful import units
-from brimful.attempts import FailurePolicy
+from brimful.attempts import ON_ERROR, ON_INVALID, FailurePolicy
 from brimful.errors import UsageError
 
-
-def seconds(context: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
-    """Read a time."""
-    if text is None:
-        return None
-    try:
-        return units.parse_duration(text)
-    except UsageError as error:
-        raise _named(parameter, error) from error
-
-
-def ratio(context: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
-    """Read a ratio."""
-    if text is None:
-        return None
-    try:
-        return units.parse_ratio(text)
-    except UsageError as error:
-        raise _named(parameter, error) from error
+Reader = Callable[[click.Context, click.Parameter, str | None], float | None]
+Command = Callable[..., Any]
 
 
 def policy(context: click.Context, parameter: click.Parameter, text: str) -> str:
@@ -50,3 +35,56 @@ def directory(context: click.Context, parameter: click.Parameter, text: str | No
 
 def _named(parameter: click.Parameter, error: UsageError) -> UsageError:
     return UsageError(f"{parameter.opts[0]}: {error}")
+
+
+def _reader(parse: Callable[[str], float]) -> Reader:
+    def read(context: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
+        if text is None:
+            return None
+        try:
+            return parse(text)
+        except UsageError as error:
+            raise _named(parameter, error) from error
+
+    return read
+
+
+seconds = _reader(units.parse_duration)
+ratio = _reader(units.parse_ratio)
+
+
+def failure_options(policies: str) -> Callable[[Command], Command]:
+    """Add what to do about trials that give nothing to count, and when one is given up; policies is what is allowed."""
+    options = [
+        click.option(
+            "--on-invalid",
+            metavar="POLICY",
+            callback=policy,
+            default=ON_INVALID,
+            show_default=True,
+            help=f"A spoiled trial: {policies}.",
+        ),
+        click.option(
+            "--on-error",
+            metavar="POLICY",
+            callback=policy,
+            default=ON_ERROR,
+            show_default=True,
+            help=f"A crash, time-out or bad reply: {policies}.",
+        ),
+        click.option(
+            "--timeout",
+            metavar="TIME",
+            callback=seconds,
+            default="30s",
+            show_default=True,
+            help="How much longer than a trial its reply may take.",
+        ),
+    ]
+
+    def add(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add

@@ -73,6 +73,14 @@ def test_a_page_is_written(tmp_path):
     assert 'data-figure="throughput-bits-wide"' in page
 
 
+def test_a_page_replaces_no_record_of_a_search(tmp_path):
+    brimful("search", "-m", SIM, "--repeat", 2, *QUICK, "--out", "c", cwd=tmp_path, check=0)
+    own = next((tmp_path / "c").glob("001-*/run.jsonl"))
+    before = own.read_bytes()
+    assert "is the record of a run; choose another name" in brimful("report", "c", "--html", own, cwd=tmp_path, check=2).stderr
+    assert own.read_bytes() == before
+
+
 def test_irregular_results_exit_with_1(tmp_path):
     arguments = ("--repeat", 2, "--max-load", "500kpps", *QUICK)
     finished = brimful("search", "-m", SIM, *arguments, cwd=tmp_path, check=1)

@@ -54,9 +54,12 @@ def write_page(path: Path, render: Callable[[], str], records: Sequence[Path]) -
 
 
 def spare(records: Sequence[Path], path: Path) -> None:
-    """Refuse to write over a record that is read."""
-    if any(path.resolve() == record.resolve() for record in records):
-        message = f"{path}: is the record that is read here; choose another name for what is written"
+    """Refuse to write over a record: one that is read, or another run's."""
+    from brimful.runs import RECORD_NAME
+
+    is_a_record = path.name == RECORD_NAME and path.exists()
+    if is_a_record or any(path.resolve() == record.resolve() for record in records):
+        message = f"{path}: is the record of a run; choose another name for what is written"
         raise UsageError(message)
 
 

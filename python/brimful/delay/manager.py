@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from brimful import units
-from brimful.attempts import FailurePolicy
+from brimful.attempts import ON_ERROR, ON_INVALID, FailurePolicy
 from brimful.delay.estimates import DEVICE, WIRE
 from brimful.delay.loop import DelayLoop, DelayOutcome, DelayProgress, Policies
 from brimful.errors import UsageError
@@ -36,8 +36,8 @@ class DelayRequest(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int = 10
     trial_s: float = 1.0
     warm_up_s: float = 0.0
-    on_invalid: str = "retry:10"
-    on_error: str = "fail"
+    on_invalid: str = ON_INVALID
+    on_error: str = ON_ERROR
     traffic: dict[str, Any] = {}
     labels: dict[str, str] = {}
 

@@ -77,7 +77,8 @@ def test_a_page_replaces_no_record_of_a_search(tmp_path):
     brimful("search", "-m", SIM, "--repeat", 2, *QUICK, "--out", "c", cwd=tmp_path, check=0)
     own = next((tmp_path / "c").glob("001-*/run.jsonl"))
     before = own.read_bytes()
-    assert "is the record of a run; choose another name" in brimful("report", "c", "--html", own, cwd=tmp_path, check=2).stderr
+    refused = brimful("report", "c", "--html", own, cwd=tmp_path, check=2)
+    assert "is the record of a run; choose another name" in refused.stderr
     assert own.read_bytes() == before
 
 

@@ -13,6 +13,10 @@ const REFINING_SHARE: f64 = 0.75;
 const FAR_STEPS: f64 = 2.0;
 /// More lost for each unit of load than this is more than overload explains.
 const STEEP: f64 = 1.1;
+/// Trials contradict a slope if another one explains them with this share of the squares.
+const CONTRADICTED: f64 = 0.003;
+/// So many more clean trials above a knee than losses that tell it contradict it: capacity grows.
+const CLEAN_ABOVE: usize = 2;
 /// Steps of overload from which capacity can be told to a step.
 pub(super) const SMALL_OVERLOAD: f64 = 1.5;
 /// Between loads this far apart, in steps, the middle is as good as what the curve says of the first few losses.
@@ -26,11 +30,36 @@ const DROP: f64 = 2.0;
 /// Steps of overload that do not contradict that the capacity was above.
 const SLIGHT: f64 = 0.1;
 
+/// Where loss begins on a system that forwards less the more it is overloaded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Knee {
+    pub(super) position: f64,
+    /// Steps of overload for each step above it.
+    pub(super) slope: f64,
+    /// The trials that told it, and the sum of the squares of what they differ by, in steps.
+    pub(super) trials: f64,
+    pub(super) squares: f64,
+}
+
+impl Knee {
+    fn new(told: &[f64], slope: f64) -> Self {
+        let trials = told.len() as f64;
+        let position = told.iter().sum::<f64>() / trials;
+        Self {
+            position,
+            slope,
+            trials,
+            squares: told.iter().map(|told| (told - position).powi(2)).sum(),
+        }
+    }
+}
+
 /// Where loss begins on a system that forwards less the more it is overloaded: the first loss tells too low a
 /// capacity of it. The losses in units a second of the lowest lossy load and of one farther up are on a line, whose
 /// root is near; trials there tell it again, and are averaged where one high-loss trial makes an upper bound and a lower
-/// one takes `strict_seconds`. `None` where the line is no steeper than overload explains, or contradicts a clean trial.
-pub(super) fn steep_knee(seen: &[Observation], log_step: f64, strict_seconds: Option<f64>) -> Option<f64> {
+/// one takes `strict_seconds`. `None` where the line is no steeper than overload explains, or contradicts clean trials
+/// or those near the knee.
+pub(super) fn steep_knee(seen: &[Observation], log_step: f64, strict_seconds: Option<f64>) -> Option<Knee> {
     let is_late = match strict_seconds {
         None => seen.len() > LOCATING_TRIALS,
         Some(seconds) => {
@@ -55,17 +84,28 @@ pub(super) fn steep_knee(seen: &[Observation], log_step: f64, strict_seconds: Op
     if slope < STEEP || capacity <= 0.0 {
         return None;
     }
-    let close = lossy.filter(|seen| seen.overload < SMALL_OVERLOAD);
-    let mut told: Vec<f64> = close.map(|seen| seen.position - seen.overload / slope).collect();
-    if told.is_empty() {
+    let close: Vec<&Observation> = lossy.filter(|seen| seen.overload < SMALL_OVERLOAD).collect();
+    let told = |slope: f64| close.iter().map(|seen| seen.position - seen.overload / slope).collect();
+    let mut steep: Vec<f64> = told(slope);
+    if steep.is_empty() {
         let position = near.position + capacity.ln() / log_step;
-        return (position > highest_clean).then_some(position);
+        return (position > highest_clean).then(|| Knee::new(&[position], slope));
     }
-    let mean = |told: &[f64]| told.iter().sum::<f64>() / told.len() as f64;
-    let capacity = mean(&told);
+    let knee = Knee::new(&steep, slope);
+    if Knee::new(&told(1.0), 1.0).squares < CONTRADICTED * knee.squares {
+        // It is a sharp one, and forwards less only farther up.
+        return None;
+    }
     // Capacity was at least there.
-    told.extend(clean.map(|seen| seen.position).filter(|&position| position > capacity));
-    strict_seconds.map(|_| mean(&told))
+    let above: Vec<f64> = clean
+        .map(|seen| seen.position)
+        .filter(|&position| position > knee.position)
+        .collect();
+    if above.len() > close.len() + CLEAN_ABOVE {
+        return None;
+    }
+    steep.extend(above);
+    strict_seconds.map(|_| Knee::new(&steep, slope))
 }
 
 /// A load between the lowest lossy one and the highest clean one, as long as the loss tells a capacity that the clean
@@ -143,29 +183,56 @@ mod tests {
     fn a_steep_knee_is_found_from_two_losses_and_told_again_near_it() {
         let far_away = [seen(1.5, 1.5), seen(0.75, 1.5), seen(1.12, 1.5)];
         let knee = steep_knee(&far_away, LOG_STEP, None).unwrap();
-        assert!(knee.abs() < 1e-6, "{knee}");
+        assert!(knee.position.abs() < 1e-6, "{knee:?}");
         let with_close = [&far_away[..], &[seen(1.002, 1.5)]].concat();
         let knee = steep_knee(&with_close, LOG_STEP, Some(21.0)).unwrap();
-        assert!(knee.abs() < 0.01, "{knee}");
-        assert_eq!(steep_knee(&with_close, LOG_STEP, None), None);
+        assert!(knee.position.abs() < 0.01, "{knee:?}");
+        assert!((knee.slope - 1.5).abs() < 0.01, "{knee:?}");
+        assert!(steep_knee(&with_close, LOG_STEP, None).is_none());
     }
 
     #[test]
     fn a_steep_knee_is_told_again_for_longer_where_a_lower_bound_takes_longer() {
         let near = [&[seen(1.5, 1.5), seen(0.75, 1.5)][..], &[seen(1.002, 1.5); 38]].concat();
         assert!(steep_knee(&near, LOG_STEP, Some(60.0)).is_some());
-        assert_eq!(steep_knee(&near, LOG_STEP, Some(21.0)), None);
+        assert!(steep_knee(&near, LOG_STEP, Some(21.0)).is_none());
         let long: Vec<Observation> = near
             .iter()
             .map(|&seen| Observation { duration: 60.0, ..seen })
             .collect();
-        assert_eq!(steep_knee(&long, LOG_STEP, Some(60.0)), None);
+        assert!(steep_knee(&long, LOG_STEP, Some(60.0)).is_none());
+    }
+
+    #[test]
+    fn a_sharp_system_that_forwards_less_only_farther_up_is_no_steep_one() {
+        let near = [seen(1.002, 1.0), seen(1.003, 1.0)];
+        let collapsed = [&[seen(1.5, 1.5), seen(0.75, 1.0)][..], &near[..1]].concat();
+        assert!(steep_knee(&collapsed, LOG_STEP, Some(21.0)).is_some());
+        let collapsed = [collapsed, near[1..].to_vec()].concat();
+        assert!(steep_knee(&collapsed, LOG_STEP, Some(21.0)).is_none());
+        let steep = [seen(1.5, 1.5), seen(0.75, 1.5), seen(1.002, 1.5), seen(1.003, 1.5)];
+        assert!(steep_knee(&steep, LOG_STEP, Some(21.0)).is_some());
+    }
+
+    #[test]
+    fn clean_trials_above_a_knee_contradict_it_once_they_are_many_more() {
+        let once = [seen(1.5, 1.5), seen(0.75, 1.5), seen(1.002, 1.5)];
+        let with_clean = |count: usize| {
+            let clean = Observation {
+                overload: 0.0,
+                ..seen(1.002, 1.5)
+            };
+            steep_knee(&[&once[..], &vec![clean; count]].concat(), LOG_STEP, Some(21.0))
+        };
+        let (once, moved) = (with_clean(0).unwrap(), with_clean(1 + CLEAN_ABOVE).unwrap());
+        assert!(moved.position > once.position, "{once:?} {moved:?}");
+        assert!(with_clean(2 + CLEAN_ABOVE).is_none());
     }
 
     #[test]
     fn loss_that_overload_explains_is_no_steep_knee() {
         let trials = [seen(1.5, 1.0), seen(0.75, 1.0), seen(1.12, 1.0)];
-        assert_eq!(steep_knee(&trials, LOG_STEP, Some(21.0)), None);
+        assert!(steep_knee(&trials, LOG_STEP, Some(21.0)).is_none());
     }
 
     #[test]

@@ -26,9 +26,10 @@ use brimful_trial::{Load, Nanoseconds, TrialInput, TrialResult};
 
 use self::curve::{Curve, Limit};
 use self::guard::Watch;
-use self::locate::SMALL_OVERLOAD;
+use self::locate::{Knee, SMALL_OVERLOAD};
 use self::observation::Observation;
 use self::overhead::Overheads;
+use self::placement::Strict;
 use self::prospect::Outlooker;
 use self::target::Target;
 use crate::grid::LoadGrid;
@@ -58,8 +59,7 @@ pub(crate) struct Straddle {
     /// Delay limits of the goals, ascending.
     delay_limits: Vec<Nanoseconds>,
     seen: Vec<Observation>,
-    /// What a lower bound takes where one high-loss trial makes an upper bound.
-    strict_seconds: Option<f64>,
+    strict: Option<Strict>,
     /// Loads that lost something, with the largest overload.
     lossy: BTreeMap<Load, f64>,
     curve: Option<Curve>,
@@ -87,7 +87,7 @@ impl Straddle {
             limits: Vec::new(),
             delay_limits: delay_limits(problem),
             seen: Vec::new(),
-            strict_seconds: None,
+            strict: None,
             lossy: BTreeMap::new(),
             curve: None,
             since: 0,
@@ -97,8 +97,7 @@ impl Straddle {
         };
         straddle.aim(problem);
         straddle.limits = limits(&straddle.targets);
-        let strict = straddle.targets.iter().filter(|target| target.is_strict);
-        straddle.strict_seconds = strict.map(|target| target.pair_seconds).reduce(f64::max);
+        straddle.strict = strict(&straddle.targets);
         if let Some(hint) = problem.hint() {
             straddle.draw_curve(problem, grid.position(hint.per_second()));
         }
@@ -159,7 +158,7 @@ impl Straddle {
         let shift = self.grid.shift_from(&self.scale);
         let upper = knee + spare + shift;
         let below = upper.round() - 1.0 - shift;
-        placement::is_settled(&self.seen, below, (upper - upper.round()).abs(), self.strict_seconds)
+        placement::is_settled(&self.seen, below, upper.round() - upper, self.strict)
     }
 
     /// The index of the first load at or above a position of the curve.
@@ -179,9 +178,9 @@ impl Straddle {
             return;
         }
         if let Some(knee) = self.steep_knee() {
-            let spare = placement::spare_above_knee(&self.seen, knee, self.strict_seconds);
-            if !self.is_settled(knee, spare) {
-                self.align(problem, knee, spare);
+            let spare = placement::spare_above_knee(&self.seen, &knee, self.scale.log_step(), self.strict);
+            if !self.is_settled(knee.position, spare) {
+                self.align(problem, knee.position, spare);
                 return;
             }
         }
@@ -208,8 +207,9 @@ impl Straddle {
 
     /// The knee of a steep system; refined only where one trial makes an upper bound, as trials above the knee are
     /// worth nothing otherwise once the grid moves.
-    fn steep_knee(&self) -> Option<f64> {
-        locate::steep_knee(&self.seen, self.scale.log_step(), self.strict_seconds)
+    fn steep_knee(&self) -> Option<Knee> {
+        let strict_seconds = self.strict.map(|strict| strict.seconds);
+        locate::steep_knee(&self.seen, self.scale.log_step(), strict_seconds)
     }
 
     fn between(&self) -> Option<f64> {
@@ -266,6 +266,21 @@ fn delay_limits(problem: &Problem) -> Vec<Nanoseconds> {
     limits.sort_unstable();
     limits.dedup();
     limits
+}
+
+/// Of goals that one high-loss trial ends, the longest lower bound and trial and the highest limit.
+fn strict(targets: &[Target]) -> Option<Strict> {
+    let strict = targets.iter().filter(|target| target.is_strict);
+    let each = strict.map(|target| Strict {
+        seconds: target.pair_seconds,
+        trial_seconds: target.duration_s,
+        limit: target.limit,
+    });
+    each.reduce(|a, b| Strict {
+        seconds: a.seconds.max(b.seconds),
+        trial_seconds: a.trial_seconds.max(b.trial_seconds),
+        limit: a.limit.max(b.limit),
+    })
 }
 
 /// The limits of all goals, ascending, and in any case one for any loss at all.
@@ -402,7 +417,10 @@ impl Straddle {
                 capacity.min(self.index_above(second.position - 1.0))
             }
             _ if self.is_unbounded() => self.grid.top(),
-            _ => self.index_above(self.steep_knee().or_else(|| self.between())?),
+            _ => {
+                let knee = self.steep_knee().map(|knee| knee.position);
+                self.index_above(knee.or_else(|| self.between())?)
+            }
         };
         Some(self.grid.load(index))
     }

@@ -1,20 +1,29 @@
 //! Where between two loads of the grid a capacity is to be.
 
+use super::locate::Knee;
 use super::observation::Observation;
 
 /// The part of a step between the capacity that the first loss shows and the next load above. The rest is below, and
 /// is to be the larger part, as lower bounds cost more than upper ones.
 pub(super) const SPARE_ABOVE: f64 = 0.45;
-/// The same at the knee of a steep system for a lower bound of a second, where one high-loss trial makes an upper bound, so
-/// that goals with and without loss may share both loads, and how much less it is for each factor of e that the lower
-/// bound takes longer: the longer the load below has to stay clean, the more it needs of the step.
-const STRICT_SPARE: f64 = 0.72;
-const STRICT_SPARE_LESS: f64 = 0.075;
-const STRICT_SPARE_LIMITS: (f64, f64) = (0.3, 0.6);
-/// How far the grid may be from where a knee wants it, in steps ...
+/// What it may be at the knee of a steep system where one high-loss trial makes an upper bound, in hundredths of a step.
+const STRICT_SPARES: std::ops::RangeInclusive<u8> = 20..=90;
+/// How far the capacity of such a system may stray from second to second, as shares of it, and how likely that is at
+/// first. The usual one is believed until several trials agree that it is another: a lower bound begun too high is lost,
+/// while trials above the knee teach.
+const DEVIATIONS: [(f64, f64); 6] = [
+    (0.000_125, 0.001),
+    (0.000_25, 0.001),
+    (0.000_5, 0.001),
+    (0.001, 0.995),
+    (0.002, 0.001),
+    (0.004, 0.001),
+];
+/// Chances below this one are as good as none.
+const NO_CHANCE: f64 = 1e-9;
+/// How far the grid may be from where a knee wants it, in steps, where several trials decide, and how far above it where
+/// the load above is an upper bound of all goals already.
 const ALIGNED: f64 = 0.15;
-/// ... and in steps times the seconds of such a lower bound: a longer one is worth more care.
-const ALIGNED_SECONDS: f64 = 6.0;
 /// How far below a load that failed although the knee is above it the next lower bound is tried, in steps. A whole step
 /// below it would be too far from an upper bound of the goals with loss, and they would need a lower bound of their own.
 const BELOW_FAILURE: f64 = 0.15;
@@ -27,33 +36,104 @@ const NEARLY_DONE: f64 = 0.6;
 /// What trials at one load may differ by, in steps.
 const SAME_LOAD: f64 = 1e-6;
 
-/// Steps from the knee of a steep system to the next load above. `strict_seconds` is what a lower bound takes where
-/// one high-loss trial makes an upper one.
-pub(super) fn spare_above_knee(seen: &[Observation], knee: f64, strict_seconds: Option<f64>) -> f64 {
-    let Some(seconds) = strict_seconds else {
+/// The goals of which one high-loss trial makes an upper bound.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Strict {
+    /// What a lower bound takes, and a full-length trial.
+    pub(super) seconds: f64,
+    pub(super) trial_seconds: f64,
+    /// The highest loss ratio as overload in steps.
+    pub(super) limit: f64,
+}
+
+/// Steps from the knee of a steep system to the next load above.
+pub(super) fn spare_above_knee(seen: &[Observation], knee: &Knee, log_step: f64, strict: Option<Strict>) -> f64 {
+    let Some(strict) = strict else {
         return SPARE_ABOVE;
     };
-    let (least, most) = STRICT_SPARE_LIMITS;
-    let spare = (STRICT_SPARE - STRICT_SPARE_LESS * seconds.ln()).clamp(least, most);
+    let spare = cheapest_spare(knee, log_step, strict);
     let lossy = seen.iter().filter(|seen| seen.overload > 0.0).map(|seen| seen.position);
-    let failed = lossy.filter(|&position| position < knee && position > knee + spare - 1.0 - NEAR_FAILURE);
+    let failed =
+        lossy.filter(|&position| position < knee.position && position > knee.position + spare - 1.0 - NEAR_FAILURE);
     failed
-        .map(|position| position - BELOW_FAILURE + 1.0 - knee)
+        .map(|position| position - BELOW_FAILURE + 1.0 - knee.position)
         .fold(spare, f64::min)
 }
 
-/// Whether the grid is to stay although it is `off` steps from where a knee wants it. `below` is the position of the
-/// load below the knee.
-pub(super) fn is_settled(seen: &[Observation], below: f64, off: f64, strict_seconds: Option<f64>) -> bool {
-    let Some(seconds) = strict_seconds else {
-        return off < ALIGNED;
+/// Where the loads on both sides of the knee become bounds of all goals soonest: the lower the grid, the longer the upper
+/// load takes to lose enough; the higher, the likelier the lower one fails.
+fn cheapest_spare(knee: &Knee, log_step: f64, strict: Strict) -> f64 {
+    let spares = || STRICT_SPARES.step_by(2).map(|hundredths| f64::from(hundredths) / 100.0);
+    let likelihoods = DEVIATIONS.map(|(share, _)| log_likelihood(knee, share / log_step));
+    let likeliest = likelihoods.into_iter().fold(f64::NEG_INFINITY, f64::max);
+    let beliefs = std::array::from_fn::<_, { DEVIATIONS.len() }, _>(|index| {
+        let (share, prior) = DEVIATIONS[index];
+        let weight = prior * (likelihoods[index] - likeliest).exp();
+        // The knee is not known better than this.
+        let deviation = share / log_step * (1.0 + 1.0 / knee.trials).sqrt();
+        let again = spares().map(|spare| Attempt::new(knee, spare, deviation, strict).until_success());
+        (weight, deviation, again.fold(f64::INFINITY, f64::min))
+    });
+    let seconds = |spare: f64| -> f64 {
+        let each = beliefs.map(|(weight, deviation, again)| {
+            let attempt = Attempt::new(knee, spare, deviation, strict);
+            weight * (attempt.seconds + (1.0 - attempt.holds) * again)
+        });
+        each.iter().sum()
     };
-    let there = seen.iter().filter(|seen| (seen.position - below).abs() < SAME_LOAD);
-    let (clean, lossy): (Vec<&Observation>, Vec<&Observation>) = there.partition(|seen| seen.overload <= 0.0);
+    let cheapest = spares().min_by(|&a, &b| seconds(a).total_cmp(&seconds(b)));
+    cheapest.unwrap_or(SPARE_ABOVE)
+}
+
+/// Of what the trials told about a knee, around its unknown position, if it strays by so many steps.
+fn log_likelihood(knee: &Knee, deviation: f64) -> f64 {
+    (1.0 - knee.trials) * deviation.ln() - knee.squares / (2.0 * deviation * deviation)
+}
+
+/// What it takes to make bounds of the two loads around a knee.
+struct Attempt {
+    seconds: f64,
+    /// The chance that the lower load loses nothing.
+    holds: f64,
+}
+
+impl Attempt {
+    fn new(knee: &Knee, spare: f64, deviation: f64, strict: Strict) -> Self {
+        let below = |steps: f64| (0.5 * libm::erfc(-steps / deviation / std::f64::consts::SQRT_2)).max(NO_CHANCE);
+        let high_loss = below(spare - strict.limit / knee.slope);
+        // Where the upper load never loses enough, the goals with loss need a lower bound of their own.
+        let upper = (strict.trial_seconds * (1.0 - high_loss) / high_loss).min(strict.seconds);
+        let loss_each_second = below(spare - 1.0);
+        let holds = (1.0 - loss_each_second).powf(strict.seconds).max(NO_CHANCE);
+        Self {
+            seconds: upper + (1.0 - holds) / loss_each_second,
+            holds,
+        }
+    }
+
+    /// Seconds when what failed is attempted again in the same way.
+    fn until_success(&self) -> f64 {
+        self.seconds / self.holds
+    }
+}
+
+/// Whether the grid is to stay although it is `off` steps above where a knee wants it. `below` is the position of the
+/// load below the knee.
+pub(super) fn is_settled(seen: &[Observation], below: f64, off: f64, strict: Option<Strict>) -> bool {
+    let Some(Strict { seconds, limit, .. }) = strict else {
+        return off.abs() < ALIGNED;
+    };
+    let at = |position: f64| {
+        let there = move |seen: &&Observation| (seen.position - position).abs() < SAME_LOAD;
+        seen.iter().filter(there)
+    };
+    let (clean, lossy): (Vec<&Observation>, Vec<&Observation>) = at(below).partition(|seen| seen.overload <= 0.0);
     let has_begun = lossy.is_empty() && clean.len() >= BEGUN;
     let is_nearly_done =
         !lossy.is_empty() && clean.iter().map(|seen| seen.duration).sum::<f64>() > NEARLY_DONE * seconds;
-    has_begun || is_nearly_done || off < ALIGNED.min(ALIGNED_SECONDS / seconds)
+    // The knee is told lower by the very trial that makes the upper bound.
+    let is_done_above = off < ALIGNED && at(below + 1.0).any(|seen| seen.overload > limit);
+    has_begun || is_nearly_done || is_done_above
 }
 
 #[cfg(test)]
@@ -61,6 +141,29 @@ mod tests {
     use brimful_trial::{Counts, TrialOutput};
 
     use super::*;
+
+    const LIMIT: f64 = 1.0;
+    const SLOPE: f64 = 1.5;
+    const LOG_STEP: f64 = 0.005;
+
+    fn strict(seconds: f64) -> Strict {
+        Strict {
+            seconds,
+            trial_seconds: 1.0,
+            limit: LIMIT,
+        }
+    }
+
+    /// A knee that many trials told, which strays by so many steps.
+    fn knee(deviation: f64) -> Knee {
+        let trials = 100.0;
+        Knee {
+            position: 7.0,
+            slope: SLOPE,
+            trials,
+            squares: trials * deviation * deviation,
+        }
+    }
 
     fn trials(position: f64, overload: f64, count: usize) -> Vec<Observation> {
         let output = TrialOutput {
@@ -82,16 +185,56 @@ mod tests {
 
     #[test]
     fn a_longer_lower_bound_gets_more_of_the_step() {
-        let spare = |strict_seconds| spare_above_knee(&[], 7.0, strict_seconds);
-        assert!(spare(Some(60.0)) < spare(Some(21.0)));
+        let spare = |strict| spare_above_knee(&[], &knee(0.2), LOG_STEP, strict);
+        assert!(spare(Some(strict(60.0))) < spare(Some(strict(21.0))));
         assert!((spare(None) - SPARE_ABOVE).abs() < 1e-12);
+    }
+
+    #[test]
+    fn both_loads_around_a_knee_that_strays_little_are_to_be_bounds_of_all_goals() {
+        let spare = |deviation: f64| spare_above_knee(&[], &knee(deviation), LOG_STEP, Some(strict(60.0)));
+        // From here on more than the limit is lost.
+        let enough = LIMIT / SLOPE;
+        assert!(spare(0.01) > enough + 0.05 && spare(0.01) < 0.95, "{}", spare(0.01));
+        assert!(spare(0.2) < enough, "{}", spare(0.2));
+        // One trial says nothing of how far it strays: it may stray as usual.
+        let once = Knee {
+            trials: 1.0,
+            squares: 0.0,
+            ..knee(0.01)
+        };
+        assert!(spare_above_knee(&[], &once, LOG_STEP, Some(strict(60.0))) < enough);
+    }
+
+    #[test]
+    fn the_chosen_spare_costs_least_of_all_where_the_deviation_is_known() {
+        let deviation = 0.2;
+        let chosen = spare_above_knee(&[], &knee(deviation), LOG_STEP, Some(strict(60.0)));
+        let seconds = |spare: f64| Attempt::new(&knee(deviation), spare, deviation, strict(60.0)).until_success();
+        for spare in STRICT_SPARES {
+            let spare = f64::from(spare) / 100.0;
+            assert!(seconds(chosen) < 1.02 * seconds(spare), "{chosen} {spare}");
+        }
+    }
+
+    #[test]
+    fn hundreds_of_trials_tell_how_far_a_knee_strays() {
+        let spare = |deviation: f64| {
+            let knee = Knee {
+                trials: 500.0,
+                squares: 500.0 * deviation * deviation,
+                ..knee(0.2)
+            };
+            spare_above_knee(&[], &knee, LOG_STEP, Some(strict(600.0)))
+        };
+        assert!(spare(0.0) > LIMIT / SLOPE && spare(0.2) < LIMIT / SLOPE);
     }
 
     #[test]
     fn the_next_lower_bound_is_below_one_that_failed_under_the_knee() {
         let below = |lossy: f64| {
             let seen = trials(lossy, 0.1, 1);
-            7.0 + spare_above_knee(&seen, 7.0, Some(60.0)) - 1.0
+            7.0 + spare_above_knee(&seen, &knee(0.2), LOG_STEP, Some(strict(60.0))) - 1.0
         };
         let usual = below(7.2);
         assert!((below(usual + 0.05) - (usual - 0.1)).abs() < 1e-9);
@@ -102,12 +245,28 @@ mod tests {
     #[test]
     fn the_grid_stays_where_a_lower_bound_has_begun_and_moves_once_it_fails() {
         let begun = trials(7.0, 0.0, 2);
-        assert!(is_settled(&begun, 7.0, 0.3, Some(60.0)));
-        assert!(!is_settled(&begun, 6.0, 0.3, Some(60.0)));
+        assert!(is_settled(&begun, 7.0, 0.3, Some(strict(60.0))));
+        assert!(!is_settled(&begun, 6.0, 0.3, Some(strict(60.0))));
         assert!(!is_settled(&begun, 7.0, 0.3, None));
         let failed = [begun, trials(7.0, 0.1, 1)].concat();
-        assert!(!is_settled(&failed, 7.0, 0.3, Some(60.0)));
+        assert!(!is_settled(&failed, 7.0, 0.3, Some(strict(60.0))));
         let failed_late = [failed, trials(7.0, 0.0, 40)].concat();
-        assert!(is_settled(&failed_late, 7.0, 0.3, Some(60.0)));
+        assert!(is_settled(&failed_late, 7.0, 0.3, Some(strict(60.0))));
+    }
+
+    #[test]
+    fn the_grid_follows_the_knee_until_the_load_above_is_an_upper_bound_of_all_goals() {
+        let above = |overload: f64| trials(8.0, overload, 1);
+        assert!(!is_settled(&above(LIMIT - 0.1), 7.0, 0.01, Some(strict(60.0))));
+        assert!(is_settled(&above(LIMIT + 0.1), 7.0, 0.01, Some(strict(60.0))));
+        assert!(is_settled(&above(LIMIT + 0.1), 7.0, -0.4, Some(strict(60.0))));
+        assert!(!is_settled(
+            &above(LIMIT + 0.1),
+            7.0,
+            ALIGNED + 0.01,
+            Some(strict(60.0))
+        ));
+        assert!(!is_settled(&above(LIMIT + 0.1), 6.5, 0.01, Some(strict(60.0))));
+        assert!(is_settled(&[], 7.0, ALIGNED - 0.01, None));
     }
 }

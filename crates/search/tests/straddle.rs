@@ -317,6 +317,14 @@ fn a_steep_knee_is_found_again_for_a_single_goal() {
 }
 
 #[test]
+fn one_pair_of_loads_serves_both_goals_of_a_steep_system_that_always_does_the_same() {
+    let loss = |_, share: f64| (1.5 * (share - 1.0) / share).clamp(0.0, 0.9);
+    let counts = trial_counts(&ndr_and_pdr(0.0), loss);
+    // 21 at the lower load of the pair, 1 at the upper one and the way there; a pair for each goal takes 46 to 51.
+    assert!(counts.iter().all(|&count| count < 38), "{counts:?}");
+}
+
+#[test]
 fn of_two_strict_goals_the_one_with_the_lower_load_goes_first() {
     // A dip at the lower load ends the attempts of both goals; at the higher load it leaves the lower goal to do.
     let problem = ndr_and_pdr(0.0);

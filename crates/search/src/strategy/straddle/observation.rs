@@ -34,4 +34,9 @@ impl Observation {
             _ => STRAY_DENSITY,
         }
     }
+
+    /// Whether no more was lost than single units that go by chance.
+    pub(super) fn is_few(&self) -> bool {
+        self.output.counts.missing() <= FEW_UNITS
+    }
 }

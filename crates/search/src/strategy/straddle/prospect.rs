@@ -206,23 +206,23 @@ impl<'a> Outlooker<'a> {
             .iter()
             .find(|opinion| opinion.limit.total_cmp(&target.limit).is_eq());
         let opinion = same.expect("every limit of a goal has its own");
-        let factors = self.curve.stray(plan.limit).factors(plan.position);
+        let strays = self.curve.stray(plan.limit);
+        let factors = strays.factors(plan.position);
         let slow = target.delay_limit.map(|limit| self.delays_at(limit));
         let points = self.points.iter().zip(&opinion.strays).zip(&opinion.thresholds);
         let shared_weather = target.shared_weather;
+        let stray_weather = shared_weather + (1.0 - shared_weather) * strays.independent_share();
         points.enumerate().map(move |(index, ((point, stray), threshold))| {
-            let (lossy, is_independent) = if opinion.prefers_threshold(index) {
-                (threshold.odds(plan.position), false)
+            let (lossy, weather) = if opinion.prefers_threshold(index) {
+                (threshold.odds(plan.position), shared_weather)
             } else {
+                let is_independent = self.curve.is_independent(point, plan.limit);
+                let weather = if is_independent { 1.0 } else { shared_weather };
                 let stray = stray.rate * factors[stray.reach] * seconds;
-                (
-                    with_stray(self.curve.odds(point, plan), stray),
-                    self.curve.is_independent(point, plan.limit),
-                )
+                with_stray((self.curve.odds(point, plan), weather), (stray, stray_weather))
             };
             match slow {
-                None if is_independent => (lossy, 1.0),
-                None => (lossy, shared_weather),
+                None => (lossy, weather),
                 // Low-loss is what neither loses too much nor is too slow.
                 Some(slow) => {
                     let odds = (1.0 + lossy) * (1.0 + slow[index].odds(plan.position)) - 1.0;
@@ -263,10 +263,16 @@ fn representatives(points: &[Point]) -> Vec<Point> {
     drawn
 }
 
-/// Odds of high loss when stray losses may come on top, so many on average.
-fn with_stray(odds: f64, stray: f64) -> f64 {
-    (1.0 + odds) * stray.min(MOST_STRAY).exp() - 1.0 + 1e-12
+/// Odds of high loss when stray losses may come on top, so many on average, and what to multiply them with when all
+/// trials are to be low-loss.
+fn with_stray((odds, weather): (f64, f64), (stray, stray_weather): (f64, f64)) -> (f64, f64) {
+    let both = (1.0 + odds) * stray.min(MOST_STRAY).exp() - 1.0 + LEAST_ODDS;
+    let sum = odds + stray + LEAST_ODDS;
+    (both, (weather * (odds + LEAST_ODDS) + stray_weather * stray) / sum)
 }
+
+/// Keeps odds above 0.
+const LEAST_ODDS: f64 = 1e-12;
 
 /// Events in a trial beyond which nothing changes.
 const MOST_STRAY: f64 = 30.0;

@@ -6,10 +6,14 @@ use super::observation::Observation;
 /// Events a second at the lowest load that lost something.
 const RATES: [f64; 9] = [0.0005, 0.004, 0.012, 0.025, 0.05, 0.1, 0.2, 0.45, 1.0];
 const RATE_PRIOR: [f64; 9] = [0.55, 0.17, 0.09, 0.05, 0.04, 0.03, 0.025, 0.025, 0.02];
-/// Share of the load below that one over which events thin out to none; the last is never. Onsets far below are the
-/// likelier ones: what thins out fast is the curve's own business.
-const REACHES: [f64; 5] = [0.015, 0.04, 0.1, 0.3, f64::INFINITY];
-const REACH_PRIOR: [f64; 5] = [0.1, 0.2, 0.25, 0.25, 0.2];
+/// Share of the load below that one over which events thin out to none; the last is never. What thins out fast is
+/// more likely the curve's own business.
+const REACHES: [f64; 10] = [0.008, 0.014, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15, 0.3, f64::INFINITY];
+const REACH_PRIOR: [f64; 10] = [0.05, 0.05, 0.08, 0.08, 0.12, 0.12, 0.1, 0.1, 0.1, 0.2];
+/// Only single units that get lost by chance thin out faster than over this reach.
+const SHORTEST_REACH_OF_DIPS: f64 = 0.02;
+/// Dips take more than single units; so much of one is expected before any event was seen.
+const DIPS_EXPECTED: f64 = 0.5;
 
 #[derive(Clone, Copy, Debug)]
 struct Hypothesis {
@@ -39,6 +43,9 @@ pub(super) struct Stray {
     log_step: f64,
     hypotheses: Vec<Hypothesis>,
     records: Vec<Record>,
+    /// How many events took few units, and how many took more.
+    few: f64,
+    many: f64,
 }
 
 /// A trial as far as it matters here: with the densities of its loss by overload and by a stray event.
@@ -57,6 +64,8 @@ impl Stray {
             log_step,
             hypotheses: hypotheses(log_step),
             records: Vec::new(),
+            few: 0.0,
+            many: DIPS_EXPECTED,
         }
     }
 
@@ -66,10 +75,9 @@ impl Stray {
 
     /// Chance of a stray loss in a trial.
     pub(super) fn share(&self, position: f64, duration: f64) -> f64 {
-        self.hypotheses
-            .iter()
-            .map(|each| each.weight * each.share(self.anchor, position, duration))
-            .sum()
+        let distance = self.distance(position);
+        let each = self.hypotheses.iter().zip(self.weights());
+        each.map(|(each, weight)| weight * each.share(distance, duration)).sum()
     }
 
     /// Events a second, by hypothesis drawn, at a position: the drawing is even and the same for every position.
@@ -79,11 +87,12 @@ impl Stray {
             .map(|index| ((0.5 + index as f64 * GOLDEN_RATIO).fract(), index))
             .collect();
         order.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let (mut hypothesis, mut passed) = (0, self.hypotheses[0].weight);
+        let weights: Vec<f64> = self.weights().collect();
+        let (mut hypothesis, mut passed) = (0, weights[0]);
         for (share, index) in order {
-            while share > passed && hypothesis + 1 < self.hypotheses.len() {
+            while share > passed && hypothesis + 1 < weights.len() {
                 hypothesis += 1;
-                passed += self.hypotheses[hypothesis].weight;
+                passed += weights[hypothesis];
             }
             drawn[index] = Drawn {
                 rate: self.hypotheses[hypothesis].rate,
@@ -95,8 +104,35 @@ impl Stray {
 
     /// What to multiply drawn rates with at a position, by their reach.
     pub(super) fn factors(&self, position: f64) -> [f64; REACHES.len()] {
-        let below = (position - self.anchor).min(0.0) * self.log_step;
-        REACHES.map(|reach| (1.0 + below / reach).max(0.0))
+        let distance = self.distance(position) * self.log_step;
+        REACHES.map(|reach| (1.0 + distance / reach).max(0.0))
+    }
+
+    /// Share of the events that come independently of each other, as single units do that get lost by chance.
+    pub(super) fn independent_share(&self) -> f64 {
+        self.few / (self.few + self.many)
+    }
+
+    /// What the hypotheses weigh once it is known how many of the events are dips.
+    fn weights(&self) -> impl Iterator<Item = f64> {
+        let fastest = self.log_step / SHORTEST_REACH_OF_DIPS;
+        let short = self.independent_share();
+        let weight = move |each: &Hypothesis| {
+            let possible = if each.inverse_reach > fastest { short } else { 1.0 };
+            possible * each.weight
+        };
+        let total = self.hypotheses.iter().map(weight).sum::<f64>().max(f64::MIN_POSITIVE);
+        self.hypotheses.iter().map(move |each| weight(each) / total)
+    }
+
+    /// Steps above the anchor. Single units get lost ever more often above it too; dips need not.
+    fn distance(&self, position: f64) -> f64 {
+        let distance = position - self.anchor;
+        if distance > 0.0 {
+            self.independent_share() * distance
+        } else {
+            distance
+        }
     }
 
     /// Learns from a trial whose loss, if any, overload explains with density `explained`, and a stray event with
@@ -110,7 +146,12 @@ impl Stray {
         };
         self.records.push(record);
         let stray = self.share(seen.position, seen.duration);
-        let is_stray = is_loss && stray * density > (1.0 - stray) * explained;
+        let (by_stray, by_overload) = (stray * density, (1.0 - stray) * explained);
+        if is_loss {
+            let kind = if seen.is_few() { &mut self.few } else { &mut self.many };
+            *kind += by_stray / (by_stray + by_overload).max(f64::MIN_POSITIVE);
+        }
+        let is_stray = is_loss && by_stray > by_overload;
         if is_stray && seen.position < self.anchor {
             self.anchor = seen.position;
             self.hypotheses = hypotheses(self.log_step);
@@ -123,9 +164,9 @@ impl Stray {
     }
 
     fn learn(&mut self, record: Record) {
-        let anchor = self.anchor;
+        let distance = self.distance(record.position);
         self.update(|each| {
-            let stray = each.share(anchor, record.position, record.duration);
+            let stray = each.share(distance, record.duration);
             match record.loss {
                 Some((explained, density)) => stray * density + (1.0 - stray) * explained,
                 None => 1.0 - stray,
@@ -148,13 +189,10 @@ impl Stray {
 }
 
 impl Hypothesis {
-    /// Events expected in a trial.
-    fn mean(&self, anchor: f64, position: f64, duration: f64) -> f64 {
-        self.rate * (1.0 + (position - anchor).min(0.0) * self.inverse_reach).max(0.0) * duration
-    }
-
-    fn share(&self, anchor: f64, position: f64, duration: f64) -> f64 {
-        1.0 - (-self.mean(anchor, position, duration)).exp()
+    /// Chance of an event in a trial so many steps above the lowest load that had one.
+    fn share(&self, distance: f64, duration: f64) -> f64 {
+        let events = self.rate * (1.0 + distance * self.inverse_reach).max(0.0) * duration;
+        1.0 - (-events).exp()
     }
 }
 
@@ -170,4 +208,73 @@ fn hypotheses(log_step: f64) -> Vec<Hypothesis> {
         }
     }
     hypotheses
+}
+
+#[cfg(test)]
+mod tests {
+    use brimful_trial::{Counts, TrialOutput};
+
+    use super::*;
+
+    const LOG_STEP: f64 = 0.005;
+
+    /// A trial at a position in which so many of a million units were lost.
+    fn seen(position: f64, lost: u64) -> Observation {
+        let output = TrialOutput {
+            counts: Counts::new(1_000_000, 1_000_000 - lost, 0).unwrap(),
+            effective_duration: None,
+            delay_p99: None,
+            stopped_early: false,
+        };
+        Observation {
+            position,
+            units_per_step: 5e3,
+            duration: 1.0,
+            overload: lost as f64 / 5e3,
+            is_repeated: false,
+            output,
+        }
+    }
+
+    /// What is believed after a loss at position 0 and five at 10, none of which overload explains.
+    fn after_losses(limit: f64, lost: u64) -> Stray {
+        let mut stray = Stray::new(limit, 0.0, LOG_STEP);
+        for position in [0.0, 10.0, 10.0, 10.0, 10.0, 10.0] {
+            let seen = seen(position, lost);
+            stray.observe(&seen, 1e-6, seen.stray_density());
+        }
+        stray
+    }
+
+    #[test]
+    fn single_units_go_independently_of_each_other_and_dips_do_not() {
+        assert!(after_losses(0.0, 1).independent_share() > 0.8);
+        assert!(after_losses(0.0, 20_000).independent_share() < 0.01);
+        assert!(Stray::new(0.0, 0.0, LOG_STEP).independent_share() < 0.01);
+    }
+
+    #[test]
+    fn single_units_get_lost_ever_more_often_above_the_lowest_load_that_lost_one() {
+        let shares = |stray: &Stray| [-5.0, 0.0, 10.0, 20.0].map(|position| stray.share(position, 1.0));
+        let single = shares(&after_losses(0.0, 1));
+        assert!(single.is_sorted_by(|a, b| a < b), "{single:?}");
+        let dips = shares(&after_losses(0.0, 20_000));
+        assert!(dips[0] < dips[1], "{dips:?}");
+        assert!(dips[1..].iter().all(|share| (share - dips[1]).abs() < 1e-9), "{dips:?}");
+    }
+
+    #[test]
+    fn drawn_rates_and_factors_stand_for_the_whole_belief() {
+        let stray = after_losses(0.0, 1);
+        let drawn = stray.draw(512);
+        for position in [-5.0, 0.0, 10.0] {
+            let factors = stray.factors(position);
+            let clean = drawn
+                .iter()
+                .map(|each| (-each.rate * factors[each.reach]).exp())
+                .sum::<f64>()
+                / 512.0;
+            assert!((1.0 - clean - stray.share(position, 1.0)).abs() < 0.01, "{position}");
+        }
+    }
 }

@@ -9,10 +9,12 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import statistics
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 KINDS = ["sharp", "soft-knee", "noisy", "stalls", "vhost", "livelock", "tester-limit", "inversion"]
@@ -212,11 +214,18 @@ def percentile(values: list[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
-def row(kind: str, goals: str, ours: list[dict], theirs: list[dict]) -> float:
+def ratio_of_means(ours: list[float], theirs: list[float]) -> tuple[float, float]:
+    """With its relative standard error over seeds; both meet the same weather, so their times go in pairs."""
+    our_mean, their_mean = statistics.fmean(ours), statistics.fmean(theirs)
+    moved = [our / our_mean - their / their_mean for our, their in zip(ours, theirs, strict=True)]
+    return our_mean / their_mean, statistics.stdev(moved) / math.sqrt(len(moved)) if len(moved) > 1 else math.nan
+
+
+def row(kind: str, goals: str, ours: list[dict], theirs: list[dict]) -> tuple[float, float]:
     our_times, their_times = [each["time"] for each in ours], [each["time"] for each in theirs]
-    ratio = statistics.fmean(our_times) / statistics.fmean(their_times)
+    ratio, error = ratio_of_means(our_times, their_times)
     cells = [
-        f"{kind[:34]:34} {ratio:5.2f}",
+        f"{kind[:34]:34} {ratio:5.3f} ±{ratio * error:5.3f}",
         f"{statistics.fmean(our_times):7.1f} /{statistics.fmean(their_times):7.1f}",
         f"p95 {percentile(our_times, 0.95):6.0f} /{percentile(their_times, 0.95):6.0f}",
         f"max {max(our_times):6.0f} /{max(their_times):6.0f}",
@@ -236,7 +245,12 @@ def row(kind: str, goals: str, ours: list[dict], theirs: list[dict]) -> float:
     decisions = sum(each["trials"] for each in ours)
     cells.append(f"{1e6 * sum(each['cpu'] for each in ours) / decisions:4.0f} us")
     print("  ".join(cells), flush=True)
-    return ratio
+    return ratio, error
+
+
+def both(options: argparse.Namespace, goals: str, kind: str) -> tuple[list[dict], list[dict]]:
+    ours = straddle(options.binary, options.strategy, kind, goals, options.first, options.seeds)
+    return ours, csit(options.binary, kind, goals, options.first, options.seeds, options.cache)
 
 
 def main() -> None:
@@ -251,22 +265,22 @@ def main() -> None:
     )
     parser.add_argument("--first", type=int, default=1, help="the first seed")
     parser.add_argument("--seeds", type=int, default=200)
-    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="kinds at a time; times are virtual ones")
     parser.add_argument("--cache", type=Path, help="where to keep the results of the CSIT library")
     options = parser.parse_args()
     if options.cache:
         options.cache.mkdir(parents=True, exist_ok=True)
+    kinds = KIND_SETS.get(options.kinds) or options.kinds.split()
     for goals in options.goals.split(","):
-        print(f"== {goals}: ours / CSIT, seconds of virtual time, CT in % of capacity")
-        kinds = KIND_SETS.get(options.kinds) or options.kinds.split()
-        with ThreadPoolExecutor(options.jobs) as pool:
-
-            def both(kind: str, goals: str = goals) -> tuple[list[dict], list[dict]]:
-                ours = straddle(options.binary, options.strategy, kind, goals, options.first, options.seeds)
-                return ours, csit(options.binary, kind, goals, options.first, options.seeds, options.cache)
-
-            ratios = [row(kind, goals, *pair) for kind, pair in zip(kinds, pool.map(both, kinds), strict=True)]
-        print(f"geometric mean {statistics.geometric_mean(ratios):.3f}, worst {max(ratios):.3f}\n", flush=True)
+        print(f"== {goals}: ours / CSIT ± standard error, seconds of virtual time, CT in % of capacity")
+        with ProcessPoolExecutor(options.jobs) as pool:
+            pairs = pool.map(partial(both, options, goals), kinds)
+            ratios, errors = zip(
+                *[row(kind, goals, *pair) for kind, pair in zip(kinds, pairs, strict=True)], strict=True
+            )
+        mean = statistics.geometric_mean(ratios)
+        error = mean * math.hypot(*errors) / len(errors)
+        print(f"geometric mean {mean:.4f} ± {error:.4f}, worst {max(ratios):.3f}\n", flush=True)
 
 
 if __name__ == "__main__":

@@ -237,8 +237,8 @@ mod tests {
     }
 
     /// What is believed after a loss at position 0 and five at 10, none of which overload explains.
-    fn after_losses(limit: f64, lost: u64) -> Stray {
-        let mut stray = Stray::new(limit, 0.0, LOG_STEP);
+    fn after_losses(lost: u64) -> Stray {
+        let mut stray = Stray::new(0.0, 0.0, LOG_STEP);
         for position in [0.0, 10.0, 10.0, 10.0, 10.0, 10.0] {
             let seen = seen(position, lost);
             stray.observe(&seen, 1e-6, seen.stray_density());
@@ -248,24 +248,24 @@ mod tests {
 
     #[test]
     fn single_units_go_independently_of_each_other_and_dips_do_not() {
-        assert!(after_losses(0.0, 1).independent_share() > 0.8);
-        assert!(after_losses(0.0, 20_000).independent_share() < 0.01);
+        assert!(after_losses(1).independent_share() > 0.8);
+        assert!(after_losses(20_000).independent_share() < 0.01);
         assert!(Stray::new(0.0, 0.0, LOG_STEP).independent_share() < 0.01);
     }
 
     #[test]
     fn single_units_get_lost_ever_more_often_above_the_lowest_load_that_lost_one() {
         let shares = |stray: &Stray| [-5.0, 0.0, 10.0, 20.0].map(|position| stray.share(position, 1.0));
-        let single = shares(&after_losses(0.0, 1));
+        let single = shares(&after_losses(1));
         assert!(single.is_sorted_by(|a, b| a < b), "{single:?}");
-        let dips = shares(&after_losses(0.0, 20_000));
+        let dips = shares(&after_losses(20_000));
         assert!(dips[0] < dips[1], "{dips:?}");
         assert!(dips[1..].iter().all(|share| (share - dips[1]).abs() < 1e-9), "{dips:?}");
     }
 
     #[test]
     fn drawn_rates_and_factors_stand_for_the_whole_belief() {
-        let stray = after_losses(0.0, 1);
+        let stray = after_losses(1);
         let drawn = stray.draw(512);
         for position in [-5.0, 0.0, 10.0] {
             let factors = stray.factors(position);

@@ -11,7 +11,7 @@ const RATE_PRIOR: [f64; 9] = [0.55, 0.17, 0.09, 0.05, 0.04, 0.03, 0.025, 0.025, 
 const REACHES: [f64; 10] = [0.008, 0.014, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15, 0.3, f64::INFINITY];
 const REACH_PRIOR: [f64; 10] = [0.05, 0.05, 0.08, 0.08, 0.12, 0.12, 0.1, 0.1, 0.1, 0.2];
 /// Only single units that get lost by chance thin out faster than over this reach.
-const SHORTEST_REACH_OF_DIPS: f64 = 0.02;
+const SHORTEST_REACH_OF_DIPS: f64 = 0.014;
 /// Dips take more than single units; so much of one is expected before any event was seen.
 const DIPS_EXPECTED: f64 = 0.5;
 

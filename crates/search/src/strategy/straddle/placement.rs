@@ -81,8 +81,10 @@ fn cheapest_spare(knee: &Knee, log_step: f64, strict: Strict) -> f64 {
         });
         each.iter().sum()
     };
-    let cheapest = spares().min_by(|&a, &b| seconds(a).total_cmp(&seconds(b)));
-    cheapest.unwrap_or(SPARE_ABOVE)
+    let cheapest = spares()
+        .map(|spare| (seconds(spare), spare))
+        .min_by(|a, b| a.0.total_cmp(&b.0));
+    cheapest.map_or(SPARE_ABOVE, |(_, spare)| spare)
 }
 
 /// Of what the trials told about a knee, around its unknown position, if it strays by so many steps.

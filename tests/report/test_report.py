@@ -154,6 +154,18 @@ def test_invalid_and_warm_up_trials_are_told_apart():
     assert said(report, "warm-up").text.startswith("2 s at max load")
 
 
+def test_warnings_that_differ_only_in_their_count_are_one():
+    late = "frames of earlier trials arrived"
+    texts = [f"12 {late}", f"3 {late}", f"104 {late}", "10GbE renegotiated", "10GbE renegotiated", "40GbE renegotiated"]
+    noted = [trial(seq, warnings=[{"code": "note", "text": text}]) for seq, text in enumerate(texts)]
+    report = model.build(msgspec.structs.replace(example("regular"), trials=noted, warnings=[]))
+    assert [(note.text, note.times) for note in report.warnings] == [
+        ("3 to 104 frames of earlier trials arrived", 3),
+        ("10GbE renegotiated", 2),
+        ("40GbE renegotiated", 1),
+    ]
+
+
 def test_phases_begin_where_trials_get_longer():
     file = example("regular")
     longer = [msgspec.structs.replace(made, duration_s=1.0 if made.seq < 9 else 4.0) for made in file.trials]

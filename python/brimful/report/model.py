@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from brimful.records import Bound, Goal, GoalResult, Machine, Run, RunFile, Sums
 from brimful.report import facts, words
 from brimful.report.trials import Pause, TrialStatistics, TrialView, total, view_trials
 from brimful.units import format_delay, format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 WIDTH_DEFINITION = "(upper bound - lower bound) / upper bound"
 RFC2544_TRIAL_S = 60.0
@@ -284,7 +289,20 @@ def _warnings(file: RunFile) -> list[Note]:
     said = [(warning.code, warning.text) for warning in file.warnings]
     for trial in file.trials:
         said += [(str(note.get("code", "warning")), str(note.get("text", ""))) for note in trial.warnings]
-    times: dict[tuple[str, str], int] = {}
-    for entry in said:
-        times[entry] = times.get(entry, 0) + 1
-    return [Note(code, text, number) for (code, text), number in times.items()]
+    alike: dict[tuple[str, str], list[str]] = {}
+    for code, text in said:
+        count, what = _leading_count(text)
+        alike.setdefault((code, what), []).append(count)
+    return [Note(code, _span(counts) + what, len(counts)) for (code, what), counts in alike.items()]
+
+
+def _leading_count(text: str) -> tuple[str, str]:
+    """Part the count that warnings of a trial begin with from the rest: they differ in nothing else."""
+    what = text.lstrip("0123456789")
+    count = text[: len(text) - len(what)]
+    return (count, what) if what.startswith(" ") else ("", text)
+
+
+def _span(counts: Sequence[str]) -> str:
+    ordered = sorted(set(counts), key=lambda count: (len(count), count))
+    return ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"

@@ -382,6 +382,25 @@ fn on_a_falling_capacity_loads_are_measured_one_after_the_other() {
 }
 
 #[test]
+fn attempts_that_hardly_ever_last_lead_to_where_most_losses_do_not_reach() {
+    let goals = vec![goal("ndr", 0.0, 0.0, 1.0, 60.0, 1.0, 0.005)];
+    let problem = Problem::new(goals, load(9001.0), load(14.88e6)).unwrap();
+    let trials: usize = (0..40)
+        .map(|seed| {
+            let mut system = Simulator::new(&format!("noisy,dips=15%,capacity=5Mpps,seed={seed}").parse().unwrap());
+            let mut controller = Controller::new(problem.clone(), StrategyKind::Straddle);
+            while let Step::Trial(input) = controller.next() {
+                let output = system.measure(input, None).unwrap();
+                controller.record(TrialResult { input, output });
+            }
+            controller.log().trial_count()
+        })
+        .sum();
+    // Width by width from the top down it takes 480.
+    assert!(trials < 380 * 40, "{}", trials / 40);
+}
+
+#[test]
 fn with_stray_losses_the_worse_of_two_capacities_seldom_is_the_upper_answer() {
     let problem = ndr_and_pdr(0.5);
     let worse = (0..100).filter(|seed| {

@@ -2,6 +2,7 @@
 
 use brimful_trial::{Counts, Load, Nanoseconds, Ratio, TrialInput, TrialOutput, TrialResult};
 
+use super::observation::Observation;
 use super::overhead::Overhead;
 use super::target::Target;
 use crate::grid::LoadGrid;
@@ -11,6 +12,7 @@ use crate::{Problem, SearchGoal, TrialLog};
 pub(super) struct Case {
     pub(super) problem: Problem,
     pub(super) log: TrialLog,
+    pub(super) seen: Vec<Observation>,
     pub(super) grid: LoadGrid,
     pub(super) target: Target,
 }
@@ -43,6 +45,7 @@ impl Case {
         let grid = LoadGrid::new(problem.min_load(), problem.max_load(), 0.005);
         Self {
             log: TrialLog::new(problem.goals().to_vec()),
+            seen: Vec::new(),
             target: Target::new(&problem, &grid, 0, Overhead::default()),
             problem,
             grid,
@@ -62,17 +65,25 @@ impl Case {
 
     fn add_one(&mut self, per_second: f64, lost: u64, duration: Nanoseconds) {
         let sent = (per_second * duration.as_seconds()) as u64;
-        self.log.add(TrialResult {
-            input: TrialInput {
-                load: load(per_second),
-                duration,
-            },
-            output: TrialOutput {
-                counts: Counts::new(sent, sent, lost).unwrap(),
-                effective_duration: None,
-                delay_p99: None,
-                stopped_early: false,
-            },
+        let input = TrialInput {
+            load: load(per_second),
+            duration,
+        };
+        let output = TrialOutput {
+            counts: Counts::new(sent, sent, lost).unwrap(),
+            effective_duration: None,
+            delay_p99: None,
+            stopped_early: false,
+        };
+        self.log.add(TrialResult { input, output });
+        let log_step = self.grid.log_step();
+        self.seen.push(Observation {
+            position: self.grid.position(per_second),
+            units_per_step: sent as f64 * log_step,
+            duration: duration.as_seconds(),
+            overload: -(1.0 - lost as f64 / sent as f64).ln() / log_step,
+            is_repeated: false,
+            output,
         });
         self.target.refresh(&self.log, &self.grid);
     }

@@ -7,13 +7,18 @@
 
 use brimful_trial::Load;
 
+use super::attempts::{Attempts, Prognosis, widths_to_bearable};
+use super::observation::Observation;
 use super::target::Target;
+use crate::grid::LoadGrid;
 use crate::{TrialLog, Verdict};
 
 /// A bound may move by a single width so often in a row on one side, and so often altogether.
 const PATIENCE: (f64, f64) = (2.0, 8.0);
 /// The same for goals that one high-loss trial ends.
 const PATIENCE_STRICT: (f64, f64) = (4.0, 12.0);
+/// The same on one side for attempts of which hardly any will last.
+const PATIENCE_HOPELESS: f64 = 1.5;
 const MOST_DOUBLINGS: f64 = 40.0;
 /// The share of a move that counts at least.
 const CHEAPEST: f64 = 0.04;
@@ -21,17 +26,6 @@ const CHEAPEST: f64 = 0.04;
 const IDLE_LOADS: f64 = 3.0;
 /// Trials at one load, as a multiple of what forces a verdict, before a goal is given up.
 const EXCESS: f64 = 4.0;
-/// So many attempts that ended after about as many clean trials, within this factor, were ended by time: the capacity
-/// falls. Chance ends them anywhere.
-const STEADY_ATTEMPTS: usize = 4;
-const STEADY_WITHIN: f64 = 1.5;
-/// Shorter attempts tell nothing of what ended them.
-const TELLING_ATTEMPT: f64 = 4.0;
-/// On a system with stray losses chance ends attempts, and the next one is as good one width further down as anywhere:
-/// there it is next to an upper bound. So the steps stay single as long as the last so many attempts went this share of
-/// the way in the mean. Where they end earlier, it takes too many of them.
-const CHANCE_ATTEMPTS: usize = 8;
-const CHANCE_SHARE: f64 = 0.2;
 
 /// The history of one goal's bounds.
 #[derive(Clone, Debug, Default)]
@@ -43,8 +37,7 @@ pub(super) struct Watch {
     moves: f64,
     idle_seconds: f64,
     committed: Option<Load>,
-    /// Clean trials of the attempts since the lower bound has moved, each ended by a lower upper bound.
-    attempts: Vec<f64>,
+    attempts: Attempts,
     is_given_up: bool,
 }
 
@@ -88,47 +81,24 @@ impl Watch {
     }
 
     /// How many widths the next load has to stay away from the lower and the upper bound.
-    pub(super) fn distances(&self, target: &Target) -> (i64, i64) {
+    pub(super) fn distances(&self, target: &Target, scale: &LoadGrid, seen: &[Observation]) -> (i64, i64) {
         let (one_side, altogether) = if target.is_strict { PATIENCE_STRICT } else { PATIENCE };
         let always = (self.moves - altogether) / 2.0;
-        let widths = |in_row: f64| {
-            let doublings = always.max(in_row - one_side).clamp(0.0, MOST_DOUBLINGS);
+        let widths = |in_row: f64, patience: f64| {
+            let doublings = always.max(in_row - patience).clamp(0.0, MOST_DOUBLINGS);
             doublings.exp2() as i64
         };
-        let below = if self.chance_ends_attempts(target) {
-            1
-        } else {
-            widths(self.upper_in_row)
+        let below = match self.attempts.prognosis(target) {
+            Prognosis::Open => widths(self.upper_in_row, one_side),
+            Prognosis::Bearable => 1,
+            Prognosis::Hopeless => {
+                let upper = target.upper.map(|upper| scale.position(upper.per_second()));
+                let bearable = upper.map_or(1, |upper| widths_to_bearable(target, upper, seen));
+                widths(self.upper_in_row, PATIENCE_HOPELESS).max(bearable)
+            }
         };
-        (widths(self.lower_in_row), below.max(self.widths_lost_in_time(target)))
-    }
-
-    /// Whether chance ends attempts at a lower bound, and so late that one of the next will not end.
-    fn chance_ends_attempts(&self, target: &Target) -> bool {
-        self.last_attempts(target, CHANCE_ATTEMPTS).is_some_and(|last| {
-            let mean = last.iter().sum::<f64>() / CHANCE_ATTEMPTS as f64;
-            mean >= TELLING_ATTEMPT.max(CHANCE_SHARE * target.odds.fresh_low())
-        })
-    }
-
-    /// How many widths the capacity falls while one load is measured to its verdict.
-    fn widths_lost_in_time(&self, target: &Target) -> i64 {
-        let Some(last) = self.last_attempts(target, STEADY_ATTEMPTS) else {
-            return 1;
-        };
-        let [shortest, longest] = [f64::min, f64::max].map(|of| last.iter().copied().reduce(of).unwrap_or(0.0));
-        let is_steady = shortest >= TELLING_ATTEMPT && longest <= STEADY_WITHIN * shortest;
-        if is_steady {
-            (target.odds.fresh_low() / shortest).ceil() as i64
-        } else {
-            1
-        }
-    }
-
-    /// The latest failed attempts of a goal that one high-loss trial ends; nothing where there are not so many.
-    fn last_attempts(&self, target: &Target, count: usize) -> Option<&[f64]> {
-        let first = self.attempts.len().checked_sub(count)?;
-        target.is_strict.then(|| &self.attempts[first..])
+        let below = below.max(self.attempts.widths_lost_in_time(target));
+        (widths(self.lower_in_row, one_side), below)
     }
 
     /// The load to stay at until its verdict is known, once nothing has moved for long.
@@ -172,47 +142,54 @@ mod tests {
             case.add_long(9e5 + 5e3 * f64::from(step), 0);
             watch.spend(60.0);
             watch.follow(&case.log, &case.target);
-            watch.distances(&case.target).0
+            watch.distances(&case.target, &case.grid, &case.seen).0
         });
         assert_eq!(distances.collect::<Vec<_>>(), [1, 1, 2, 4, 8]);
     }
 
+    /// How far from the upper bound the next load stays after attempts of so many clean trials, each ended by a trial
+    /// that lost a share of what it sent.
+    fn distance_after(final_trial_s: f64, clean_trials: &[usize], lost: f64) -> i64 {
+        let mut case = Case::new(Ratio::ZERO, final_trial_s);
+        let mut watch = Watch::default();
+        for (index, &clean) in clean_trials.iter().enumerate() {
+            let at = 9e5 - 5e3 * index as f64;
+            case.add(&vec![(at, 0); clean]);
+            case.add(&[(at, (at * lost) as u64)]);
+            watch.spend(clean as f64 + 1.0);
+            watch.follow(&case.log, &case.target);
+        }
+        watch.distances(&case.target, &case.grid, &case.seen).1
+    }
+
+    /// Not so steady that the capacity seems to fall.
+    fn attempts(clean: usize) -> Vec<usize> {
+        (0..24).map(|index| clean * (1 + index % 4)).collect()
+    }
+
     #[test]
     fn attempts_that_chance_ends_late_leave_the_steps_single() {
-        let distance = |final_trial_s: f64, clean: usize| {
-            let mut case = Case::new(Ratio::ZERO, final_trial_s);
-            let mut watch = Watch::default();
-            for index in 0..2 * CHANCE_ATTEMPTS {
-                let at = 9e5 - 1e4 * index as f64;
-                // Not so steady that the capacity seems to fall.
-                let clean = clean * (1 + index % 4);
-                case.add(&vec![(at, 0); clean]);
-                case.add(&[(at, 7)]);
-                watch.spend(60.0);
-                watch.follow(&case.log, &case.target);
-            }
-            watch.distances(&case.target).1
-        };
-        // Of 60 trials, 20 and 10 in the mean.
-        assert_eq!(distance(1.0, 8), 1);
-        assert!(distance(1.0, 4) > 1);
+        // Of 60 trials, 20 and 7 in the mean.
+        assert_eq!(distance_after(1.0, &attempts(8), 1e-4), 1);
+        assert!(distance_after(1.0, &attempts(3), 1e-4) > 1);
         // A lower bound of one long trial: the short ones before it tell nothing.
-        assert!(distance(60.0, 1) > 1);
+        assert!(distance_after(60.0, &attempts(8), 1e-4) > 1);
+    }
+
+    #[test]
+    fn after_hopeless_attempts_the_next_one_stays_below_most_losses_seen() {
+        let few = [3, 1, 4, 2];
+        assert_eq!(distance_after(1.0, &few, 1e-4), 1);
+        // 20 % are some 44 widths, of which the upper bound has gone three.
+        let far = distance_after(1.0, &few, 0.2);
+        assert!((35..=45).contains(&far), "{far}");
+        // Single losses so deep say little where attempts mostly last.
+        assert_eq!(distance_after(1.0, &[20, 35, 28, 15], 0.2), 1);
     }
 
     #[test]
     fn attempts_that_time_ends_make_the_next_one_start_lower() {
-        let distance = |clean_trials: [usize; STEADY_ATTEMPTS]| {
-            let mut case = Case::new(Ratio::ZERO, 1.0);
-            let mut watch = Watch::default();
-            for (index, clean) in clean_trials.into_iter().enumerate() {
-                let at = 9e5 - 1e4 * index as f64;
-                case.add(&vec![(at, 0); clean]);
-                case.add(&[(at, 7)]);
-                watch.follow(&case.log, &case.target);
-            }
-            watch.distances(&case.target).1
-        };
+        let distance = |clean_trials: [usize; 4]| distance_after(1.0, &clean_trials, 1e-4);
         assert_eq!(distance([10, 11, 12, 10]), 6);
         assert_eq!(distance([10, 11, 12, 30]), 1);
         assert_eq!(distance([1, 1, 1, 1]), 1);

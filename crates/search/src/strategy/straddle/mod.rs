@@ -1,6 +1,7 @@
 //! The default strategy: a model of the loss curve, shared by all goals, picks pairs of neighbouring loads that are
 //! likely to straddle the answer; one trial is made, then everything is planned anew.
 
+mod attempts;
 mod bracket;
 #[cfg(test)]
 mod case;

@@ -183,7 +183,7 @@ impl Plan {
         target.expected = balanced;
         let lower = target.lower_index.unwrap_or(-1);
         let upper = target.upper_index.unwrap_or(top + 1);
-        let (lowest, highest) = allowed(target, watch, lower, upper);
+        let (lowest, highest) = allowed(target, outlooker.distances(target, watch), lower, upper);
         let middle = balanced.clamp(lowest, highest);
         let candidates = Candidates {
             outlooker,
@@ -269,9 +269,8 @@ impl Candidates<'_> {
     }
 }
 
-/// The candidates that the guard leaves: at least some widths within the bounds, or the middle between them.
-fn allowed(target: &Target, watch: &Watch, lower: i64, upper: i64) -> (i64, i64) {
-    let (from_lower, from_upper) = watch.distances(target);
+/// The candidates that the guard leaves: at least so many widths within the bounds, or the middle between them.
+fn allowed(target: &Target, (from_lower, from_upper): (i64, i64), lower: i64, upper: i64) -> (i64, i64) {
     let middle = lower.midpoint(upper).max(lower + 1);
     let lowest = lower.saturating_add(from_lower.saturating_mul(target.steps));
     let highest = upper.saturating_sub(from_upper.saturating_mul(target.steps));

@@ -3,6 +3,7 @@
 use brimful_trial::{Load, Nanoseconds};
 
 use super::curve::{Curve, Point, TrialPlan};
+use super::guard::Watch;
 use super::observation::Observation;
 use super::stray::Drawn;
 use super::target::Target;
@@ -117,6 +118,11 @@ impl<'a> Outlooker<'a> {
         let position = self.scale.position(load.per_second());
         let is_there = |seen: &Observation| (seen.position - position).abs() < SAME_LOAD;
         self.seen.iter().rev().position(is_there).unwrap_or(self.seen.len())
+    }
+
+    /// How many widths the next load of a goal has to stay away from its lower and its upper bound.
+    pub(super) fn distances(&self, target: &Target, watch: &Watch) -> (i64, i64) {
+        watch.distances(target, self.scale, self.seen)
     }
 
     pub(super) fn prospect(&self, target: &Target, index: i64) -> Option<Prospect> {

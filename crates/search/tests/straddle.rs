@@ -321,6 +321,13 @@ fn a_steep_knee_is_found_again_for_a_single_goal() {
 }
 
 #[test]
+fn a_sharp_system_takes_two_strict_lower_bounds_and_two_trials_above() {
+    // Of 20 max loads the capacity is a fifth to four fifths.
+    let counts = trial_counts(&ndr_and_pdr(0.0), |_, share| (1.0 - 1.0 / share).max(0.0));
+    assert!(counts.iter().all(|&count| count == 2 * 21 + 2), "{counts:?}");
+}
+
+#[test]
 fn one_pair_of_loads_serves_both_goals_of_a_steep_system_that_always_does_the_same() {
     let loss = |_, share: f64| (1.5 * (share - 1.0) / share).clamp(0.0, 0.9);
     let counts = trial_counts(&ndr_and_pdr(0.0), loss);

@@ -171,7 +171,8 @@ impl Straddle {
         let is_first_loss = seen.overload > 0.0 && self.seen.iter().all(|earlier| earlier.overload <= 0.0);
         self.seen.push(seen);
         if is_first_loss {
-            self.align(problem, seen.position - seen.overload, placement::SPARE_ABOVE);
+            let spare = placement::spare_above_capacity(self.strict);
+            self.align(problem, seen.position - seen.overload, spare);
             return;
         }
         if self.curve.is_none() && self.is_slow(&seen) {
@@ -215,6 +216,18 @@ impl Straddle {
 
     fn between(&self) -> Option<f64> {
         locate::between(&self.seen, self.scale.log_step())
+    }
+
+    /// Where more is lost than any goal allows that one high-loss trial decides, once the first trials have shown a sharp
+    /// system.
+    fn above_all_limits(&self) -> Option<f64> {
+        let [_, above, below] = self.seen.as_slice() else {
+            return None;
+        };
+        let is_sharp = above.overload > 0.0 && above.overload < SMALL_OVERLOAD && below.overload <= 0.0;
+        let is_below = below.position < above.position;
+        let strict = self.strict.filter(|_| is_sharp && is_below)?;
+        Some(above.position - above.overload + strict.limit)
     }
 
     fn observation(&mut self, result: &TrialResult) -> Observation {
@@ -405,7 +418,8 @@ impl Straddle {
 
     /// The first trials take the hint for right, and the system for a sharp one, which loses what is above its
     /// capacity: the load just above capacity serves most goals, the one just below shows whether it is true. If the
-    /// load there is clean, the system is a steep one, of which a second loss tells the knee. While nothing is lost or
+    /// load there is clean, the system is a steep one, of which a second loss tells the knee. The first load that loses
+    /// more than all goals allow is an upper bound at once where one high-loss trial makes one. While nothing is lost or
     /// too slow, the largest load tells most.
     fn opening(&self, problem: &Problem) -> Option<Load> {
         let hint = problem.hint().map(|hint| self.scale.position(hint.per_second()));
@@ -420,7 +434,8 @@ impl Straddle {
             _ if self.is_unbounded() => self.grid.top(),
             _ => {
                 let knee = self.steep_knee().map(|knee| knee.position);
-                self.index_above(knee.or_else(|| self.between())?)
+                let position = knee.or_else(|| self.between()).or_else(|| self.above_all_limits());
+                self.index_above(position?)
             }
         };
         Some(self.grid.load(index))

@@ -322,7 +322,7 @@ fn a_steep_knee_is_found_again_for_a_single_goal() {
 
 #[test]
 fn a_sharp_system_takes_two_strict_lower_bounds_and_two_trials_above() {
-    // Of 20 max loads the capacity is a fifth to four fifths.
+    // Capacities are a fifth to four fifths of max load.
     let counts = trial_counts(&ndr_and_pdr(0.0), |_, share| (1.0 - 1.0 / share).max(0.0));
     assert!(counts.iter().all(|&count| count == 2 * 21 + 2), "{counts:?}");
 }

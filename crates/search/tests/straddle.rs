@@ -463,6 +463,25 @@ fn a_measurer_whose_trials_do_not_count_is_given_up() {
 }
 
 #[test]
+fn the_forecast_of_a_steady_system_is_about_right() {
+    for exceed in [0.0, 0.5] {
+        let problem = ndr_and_pdr(exceed);
+        let mut controller = Controller::new(problem, StrategyKind::Straddle);
+        let mut forecasts = Vec::new();
+        while let Step::Trial(input) = controller.next() {
+            forecasts.push(controller.forecast());
+            controller.record(result_of(input, (1.0 - 5e6 / input.load.per_second()).max(0.0), 1.0));
+        }
+        // The first trials are not planned.
+        for (trial, forecast) in forecasts.iter().enumerate().skip(4) {
+            let left = (forecasts.len() - trial) as f64;
+            let forecast = forecast.unwrap().as_seconds();
+            assert!((0.7..1.6).contains(&(forecast / left)), "{forecast} of {left} s");
+        }
+    }
+}
+
+#[test]
 fn forecast_ends_at_nothing() {
     let controller = search(&ndr_and_pdr(0.5), |_, load, _| (1.0 - 0.4 / load).max(0.0), 1, 1.0);
     assert_eq!(controller.forecast(), Some(Nanoseconds::ZERO));

@@ -1,9 +1,9 @@
 //! Which trial is next: the cheapest way for every goal, with loads shared between goals where that helps.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use brimful_trial::{Nanoseconds, TrialInput};
+use brimful_trial::{Load, Nanoseconds, TrialInput};
 
 use super::bracket::{Brackets, Move, Policy};
 use super::guard::Watch;
@@ -81,11 +81,10 @@ pub(super) fn choose(
             }
         }
     }
+    let remaining = remaining(&plans);
     let mut best: Option<(Turn, f64, Choice)> = None;
-    let mut remaining = 0.0;
     for (plan, target) in plans.iter().zip(targets.iter()) {
         let Some(first) = plan.policy.first() else { continue };
-        remaining += first.total;
         let prospect = &plan.prospects[first.candidate];
         let turn = if !target.is_strict {
             turn_of_measurement(outlooker, prospect, target)
@@ -104,7 +103,17 @@ pub(super) fn choose(
             best = Some((turn, urgency, Choice { goal, input, remaining }));
         }
     }
-    best.map(|(.., choice)| Choice { remaining, ..choice })
+    best.map(|(.., choice)| choice)
+}
+
+/// The seconds that all goals are expected to spend, each load once.
+fn remaining(plans: &[Plan]) -> f64 {
+    let mut by_load: BTreeMap<Load, f64> = BTreeMap::new();
+    for (prospect, &seconds) in plans.iter().flat_map(|plan| plan.prospects.iter().zip(&plan.spending)) {
+        let most = by_load.entry(prospect.load).or_default();
+        *most = most.max(seconds);
+    }
+    by_load.values().sum()
 }
 
 /// What is learnt by a verdict, per second.

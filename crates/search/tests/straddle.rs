@@ -141,6 +141,17 @@ fn trial_counts_of(problem: &Problem, searches: u64, loss: impl Fn(usize, f64) -
         .collect()
 }
 
+/// A whole search of one of the simulator's systems.
+fn simulated(problem: &Problem, system: &str) -> Controller {
+    let mut system = Simulator::new(&system.parse().unwrap());
+    let mut controller = Controller::new(problem.clone(), StrategyKind::Straddle);
+    while let Step::Trial(input) = controller.next() {
+        let output = system.measure(input, None).unwrap();
+        controller.record(TrialResult { input, output });
+    }
+    controller
+}
+
 /// Some 60 loads a goal, each measured to its verdict.
 fn trial_limit(problem: &Problem, weight: f64) -> usize {
     let goals = problem.goals().iter();
@@ -394,12 +405,7 @@ fn attempts_that_hardly_ever_last_lead_to_where_most_losses_do_not_reach() {
     let problem = Problem::new(goals, load(9001.0), load(14.88e6)).unwrap();
     let trials: usize = (0..40)
         .map(|seed| {
-            let mut system = Simulator::new(&format!("noisy,dips=15%,capacity=5Mpps,seed={seed}").parse().unwrap());
-            let mut controller = Controller::new(problem.clone(), StrategyKind::Straddle);
-            while let Step::Trial(input) = controller.next() {
-                let output = system.measure(input, None).unwrap();
-                controller.record(TrialResult { input, output });
-            }
+            let controller = simulated(&problem, &format!("noisy,dips=15%,capacity=5Mpps,seed={seed}"));
             controller.log().trial_count()
         })
         .sum();
@@ -411,16 +417,7 @@ fn attempts_that_hardly_ever_last_lead_to_where_most_losses_do_not_reach() {
 fn with_stray_losses_the_worse_of_two_capacities_seldom_is_the_upper_answer() {
     let problem = ndr_and_pdr(0.5);
     let worse = (0..100).filter(|seed| {
-        let mut system = Simulator::new(
-            &format!("vhost,capacity=5Mpps,overhead=0.5s,seed={seed}")
-                .parse()
-                .unwrap(),
-        );
-        let mut controller = Controller::new(problem.clone(), StrategyKind::Straddle);
-        while let Step::Trial(input) = controller.next() {
-            let output = system.measure(input, None).unwrap();
-            controller.record(TrialResult { input, output });
-        }
+        let controller = simulated(&problem, &format!("vhost,capacity=5Mpps,overhead=0.5s,seed={seed}"));
         controller.results()[1].conditional_throughput().unwrap() < 0.97 * 5e6
     });
     let worse = worse.count();

@@ -3,7 +3,7 @@
 //! The model may promise a verdict a little further down again and again, or hop between loads without finishing any.
 //! So every goal is watched: bounds that creep make the steps to the next load double, unless chance ends the attempts
 //! there, many moved bounds end in plain bisection, time without a moved bound ends in measuring one load to its verdict,
-//! and attempts that time ends make the next one start lower.
+//! and attempts that time ends, or that hardly ever last, make the next one start lower.
 
 use brimful_trial::Load;
 

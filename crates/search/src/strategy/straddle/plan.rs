@@ -192,7 +192,8 @@ impl Plan {
         target.expected = balanced;
         let lower = target.lower_index.unwrap_or(-1);
         let upper = target.upper_index.unwrap_or(top + 1);
-        let (lowest, highest) = allowed(target, outlooker.distances(target, watch), lower, upper);
+        let distances = watch.distances(target, outlooker.scale, outlooker.seen);
+        let (lowest, highest) = allowed(target, distances, lower, upper);
         let middle = balanced.clamp(lowest, highest);
         let candidates = Candidates {
             outlooker,

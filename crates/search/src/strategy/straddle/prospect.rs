@@ -3,7 +3,6 @@
 use brimful_trial::{Load, Nanoseconds};
 
 use super::curve::{Curve, Point, TrialPlan};
-use super::guard::Watch;
 use super::observation::Observation;
 use super::stray::Drawn;
 use super::target::Target;
@@ -45,9 +44,9 @@ pub(super) struct Outlooker<'a> {
     pub(super) problem: &'a Problem,
     pub(super) log: &'a TrialLog,
     pub(super) grid: &'a LoadGrid,
-    scale: &'a LoadGrid,
+    pub(super) scale: &'a LoadGrid,
     curve: &'a Curve,
-    seen: &'a [Observation],
+    pub(super) seen: &'a [Observation],
     /// Points of the posterior that stand for an equal share each ...
     points: Vec<Point>,
     /// ... and what goes with them, by limit.
@@ -118,11 +117,6 @@ impl<'a> Outlooker<'a> {
         let position = self.scale.position(load.per_second());
         let is_there = |seen: &Observation| (seen.position - position).abs() < SAME_LOAD;
         self.seen.iter().rev().position(is_there).unwrap_or(self.seen.len())
-    }
-
-    /// How many widths the next load of a goal has to stay away from its lower and its upper bound.
-    pub(super) fn distances(&self, target: &Target, watch: &Watch) -> (i64, i64) {
-        watch.distances(target, self.scale, self.seen)
     }
 
     pub(super) fn prospect(&self, target: &Target, index: i64) -> Option<Prospect> {

@@ -73,6 +73,10 @@ impl EtherType {
     pub const SERVICE_VLAN: Self = Self(0x88a8);
     /// An MPLS label stack.
     pub const MPLS: Self = Self(0x8847);
+    /// An MPLS label stack of a multicast.
+    pub const MPLS_MULTICAST: Self = Self(0x8848);
+    /// The I-TAG of a provider backbone (802.1ah).
+    pub const PBB: Self = Self(0x88e7);
     /// IPv6.
     pub const IPV6: Self = Self(0x86dd);
 

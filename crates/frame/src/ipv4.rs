@@ -19,6 +19,8 @@ impl IpProtocol {
     pub const UDP: Self = Self(17);
     /// ICMP for IPv6.
     pub const ICMPV6: Self = Self(58);
+    /// SCTP.
+    pub const SCTP: Self = Self(132);
 }
 
 /// An IPv4 header without options, as written here: never fragmented, identification 0 (RFC 6864).

@@ -1,0 +1,195 @@
+//! Fields written in place, with the checksums that cover them (RFC 1624 equation 3).
+
+use crate::field::{Field, read_bits, write_bits};
+use crate::headers::{Header, Headers};
+
+/// What became of a write.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Write {
+    /// The field has the value, and checksums that cover it fit.
+    Written,
+    /// The frame does not have the field and stays as it is.
+    Missing,
+    /// The write would destroy the frame, which stays as it is: a checksum that covers the field needs bytes that are
+    /// not here (SCTP in fragments).
+    Protected,
+}
+
+/// The polynomial of `CRC32c`, bits reversed (RFC 9260 appendix A).
+const CRC32C_POLYNOMIAL: u32 = 0x82f6_3b78;
+
+/// Where a header keeps the checksum over what it carries.
+const TCP: (Header, usize) = (Header::Tcp, 16);
+const UDP: (Header, usize) = (Header::Udp, 6);
+const ICMPV6: (Header, usize) = (Header::Icmpv6, 2);
+
+impl Field {
+    /// Writes a value in place and puts right the checksums that cover it. Bits above the field's are ignored, as is
+    /// the bit of [`Field::VlanVid`] that says that there is a tag.
+    ///
+    /// A change of [`Field::IpProto`] leaves the checksum of what IP carries alone: it belongs to the protocol before.
+    pub fn write(self, frame: &mut [u8], headers: &Headers, value: u128) -> Write {
+        let Some(first_bit) = self.bit_offset(headers) else {
+            return Write::Missing;
+        };
+        let (first_bit, bits) = match self {
+            // The bit above the id is the drop eligible indicator of the tag.
+            Self::VlanVid => (first_bit + 1, 12),
+            _ => (first_bit, self.info().bits),
+        };
+        let value = value & (u128::MAX >> (128 - bits));
+        let sctp = self.sctp(headers);
+        if sctp.is_some() && headers.is_fragment {
+            return Write::Protected;
+        }
+        let covering = self.checksums(frame, headers);
+        if covering.iter().any(Option::is_some) {
+            let change = Change::write(frame, first_bit, bits, value);
+            covering.iter().flatten().for_each(|sum| sum.update(frame, change));
+        } else {
+            write_bits(frame, first_bit, bits, value);
+        }
+        if let Some(at) = sctp {
+            sum_sctp(frame, headers, at);
+        }
+        Write::Written
+    }
+
+    fn sctp(self, headers: &Headers) -> Option<usize> {
+        matches!(self, Self::SctpSrc | Self::SctpDst)
+            .then(|| headers.offset(Header::Sctp))
+            .flatten()
+    }
+
+    /// The Internet checksums that cover it, that of the network header first.
+    fn checksums(self, frame: &[u8], headers: &Headers) -> [Option<CoveringSum>; 2] {
+        let network = || {
+            let at = headers.offset(Header::Ipv4)? + 10;
+            Some(CoveringSum { at, is_udp: false })
+        };
+        let segment = |offsets: &[(Header, usize)]| {
+            let (header, at) = offsets
+                .iter()
+                .find_map(|&(header, offset)| Some((header, headers.offset(header)? + offset)))?;
+            let is_udp = header == Header::Udp;
+            // RFC 768: the sender made none.
+            let is_none = is_udp && frame[at..at + 2] == [0, 0];
+            (!is_none).then_some(CoveringSum { at, is_udp })
+        };
+        match self {
+            Self::IpDscp | Self::IpEcn | Self::IpProto | Self::IpTtl => [network(), None],
+            Self::Ipv4Src | Self::Ipv4Dst => [network(), segment(&[TCP, UDP])],
+            Self::Ipv6Src | Self::Ipv6Dst => [None, segment(&[TCP, UDP, ICMPV6])],
+            Self::TcpSrc | Self::TcpDst => [None, segment(&[TCP])],
+            Self::UdpSrc | Self::UdpDst => [None, segment(&[UDP])],
+            Self::Icmpv4Type | Self::Icmpv4Code => [None, segment(&[(Header::Icmpv4, 2)])],
+            Self::Icmpv6Type | Self::Icmpv6Code | Self::Ipv6NdTarget | Self::Ipv6NdSll | Self::Ipv6NdTll => {
+                [None, segment(&[ICMPV6])]
+            }
+            _ => [None, None],
+        }
+    }
+}
+
+/// An Internet checksum that covers a field.
+#[derive(Clone, Copy)]
+struct CoveringSum {
+    at: usize,
+    is_udp: bool,
+}
+
+/// What a write adds to the sum of the words around the field.
+#[derive(Clone, Copy)]
+struct Change(u32);
+
+impl Change {
+    fn write(frame: &mut [u8], first_bit: usize, bits: u32, value: u128) -> Self {
+        // Ethernet, tags, IP and what it carries have headers of even length: words begin at even offsets.
+        let first = first_bit / 8;
+        let last = (first_bit + bits as usize - 1) / 8;
+        let start = first & !1;
+        let end = (last | 1) + 1;
+        let before = sum_words(&frame[start..end]);
+        write_bits(frame, first_bit, bits, value);
+        let after = sum_words(&frame[start..end]);
+        Self(fold(after + (!before & 0xffff)))
+    }
+}
+
+impl CoveringSum {
+    fn update(self, frame: &mut [u8], change: Change) {
+        let bytes = &mut frame[self.at..self.at + 2];
+        let old = u32::from(u16::from_be_bytes([bytes[0], bytes[1]]));
+        let mut new = !fold((!old & 0xffff) + change.0) as u16;
+        if self.is_udp && new == 0 {
+            // 0 would say that there is none (RFC 768).
+            new = 0xffff;
+        }
+        bytes.copy_from_slice(&new.to_be_bytes());
+    }
+}
+
+fn sum_words(bytes: &[u8]) -> u32 {
+    let words = bytes
+        .chunks_exact(2)
+        .map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
+    fold(words.sum())
+}
+
+fn fold(sum: u32) -> u32 {
+    let once = (sum & 0xffff) + (sum >> 16);
+    (once & 0xffff) + (once >> 16)
+}
+
+/// SCTP sums all that IP carries (RFC 9260 section 6.8).
+fn sum_sctp(frame: &mut [u8], headers: &Headers, at: usize) {
+    let end = ip_end(frame, headers);
+    let segment = &mut frame[at..end];
+    segment[8..12].fill(0);
+    let sum = crc32c(segment);
+    segment[8..12].copy_from_slice(&sum.to_le_bytes());
+}
+
+/// Where the IP packet ends: padding of Ethernet is not part of it.
+fn ip_end(frame: &[u8], headers: &Headers) -> usize {
+    let length_at = |at: usize| usize::from(u16::from_be_bytes([frame[at], frame[at + 1]]));
+    let end = match (headers.offset(Header::Ipv4), headers.offset(Header::Ipv6)) {
+        (Some(at), _) => at + length_at(at + 2),
+        (_, Some(at)) => at + 40 + length_at(at + 4),
+        _ => frame.len(),
+    };
+    end.min(frame.len())
+}
+
+/// The checksum of SCTP.
+pub fn crc32c(bytes: &[u8]) -> u32 {
+    const TABLE: [u32; 256] = crc32c_table();
+    !bytes
+        .iter()
+        .fold(u32::MAX, |crc, &byte| (crc >> 8) ^ TABLE[usize::from(crc as u8 ^ byte)])
+}
+
+const fn crc32c_table() -> [u32; 256] {
+    let mut table = [0; 256];
+    let mut index = 0;
+    while index < 256 {
+        let mut crc = index as u32;
+        let mut bit = 0;
+        while bit < 8 {
+            crc = if crc & 1 == 1 {
+                (crc >> 1) ^ CRC32C_POLYNOMIAL
+            } else {
+                crc >> 1
+            };
+            bit += 1;
+        }
+        table[index] = crc;
+        index += 1;
+    }
+    table
+}
+
+/// The value of a field that the frame has, whatever it means to a match.
+pub(crate) fn raw(field: Field, frame: &[u8], headers: &Headers) -> Option<u128> {
+    Some(read_bits(frame, field.bit_offset(headers)?, field.info().bits))
+}

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from brimful.campaign.plan import Campaign
 from brimful.campaign.run import run_campaign
-from brimful.goals import PRESETS, named_goals
-from brimful.manager import SearchRequest
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import Member
-from brimful.repeatability import summarise
+from brimful.statistics.repeatability import summarise
+from brimful.throughput.goals import PRESETS, named_goals
+from brimful.throughput.manager import SearchRequest
 
 KINDS = ["sharp", "soft-knee", "noisy", "stalls", "vhost", "livelock"]
 SIZES: list[str | None] = ["64", "256", "512", "1024", "1518"]

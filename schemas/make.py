@@ -9,7 +9,7 @@ from brimful import records
 from brimful.measurers.base import InvalidTrialError, TrialOutput
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import Goal, RecordWriter, Run, Warning, read_run
-from brimful.run_loop import Plan, SearchLoop
+from brimful.throughput.run_loop import Plan, SearchLoop
 
 HERE = Path(__file__).parent
 GOALS = [

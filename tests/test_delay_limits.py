@@ -8,12 +8,12 @@ import brimful as package
 import pytest
 from brimful import _core
 from brimful.errors import UsageError
-from brimful.explain import explanation
-from brimful.goals import parse_goal, problem_json
 from brimful.measurers.command import trial_output
 from brimful.records import Trial, read_run
-from brimful.report.trials import exceeds
-from brimful.verify import TrialLog
+from brimful.report.throughput.trials import exceeds
+from brimful.throughput.explain import explanation
+from brimful.throughput.goals import parse_goal, problem_json
+from brimful.throughput.verify import TrialLog
 from hypothesis import given
 from hypothesis import strategies as st
 from support import Description, MeasureError, TrialFailedError, TrialOutput, Troubled, brimful, goal

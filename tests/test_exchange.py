@@ -2,7 +2,7 @@
 
 import brimful
 import pytest
-from brimful.verify import TrialLog
+from brimful.throughput.verify import TrialLog
 from hypothesis import given
 from hypothesis import strategies as st
 from support import goal, sharp

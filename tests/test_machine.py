@@ -6,12 +6,12 @@ import sys
 import pytest
 from brimful.machine.figures import MOST_FOR_OTHERS, explain_unrest, judge, others_share, read_usage, speed_spread
 from brimful.machine.watch import Watch, time_work
-from brimful.manager import SearchRequest, run_search
 from brimful.measurers import tester
 from brimful.measurers.base import Description
 from brimful.measurers.command import CommandMeasurer
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import End, Machine, decode_line, encode, read_run
+from brimful.throughput.manager import SearchRequest, run_search
 from support import NDR_AND_PDR, goal
 
 ROOT_PID = 100
@@ -210,7 +210,7 @@ def searched(monkeypatch, path, measurer, spread):
         def result(self, goals):
             return judge(0.002, spread, goals)
 
-    monkeypatch.setattr("brimful.manager.Watch", Known)
+    monkeypatch.setattr("brimful.throughput.manager.Watch", Known)
     return run_search(SearchRequest(measurer="ours", goals=NDR_AND_PDR, strategy="straddle"), measurer, out=path), looks
 
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from brimful.cli.progress import Standing
 from brimful.records import read_run
-from brimful.run_loop import Progress
+from brimful.throughput.run_loop import Progress
 from rich.console import Console
 from support import ROOT, brimful, goal
 

@@ -1,7 +1,7 @@
 """The list of requirements names things that exist. That each test exists is checked beside the engine's tests."""
 
-from brimful.report.items import ITEMS
-from brimful.requirements import requirements
+from brimful.report.throughput.items import ITEMS
+from brimful.throughput.requirements import requirements
 
 
 def test_every_report_item_that_satisfies_a_requirement_exists():

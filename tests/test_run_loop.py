@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from brimful.attempts import FailurePolicy
 from brimful.errors import UsageError
-from brimful.goals import named_goals
 from brimful.measurers.replay import ReplayMeasurer
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import Bound, End, GoalResult, RecordWriter, Run, Trial
-from brimful.run_loop import Plan, SearchLoop
-from brimful.verify import TrialLog
+from brimful.throughput.goals import named_goals
+from brimful.throughput.run_loop import Plan, SearchLoop
+from brimful.throughput.verify import TrialLog
 from support import (
     NDR_AND_PDR,
     Description,

@@ -5,8 +5,8 @@ import time
 import msgspec
 import pytest
 from brimful.errors import UsageError
-from brimful.manager import SearchRequest, run_search
 from brimful.measurers.simulated import SimulatedMeasurer
+from brimful.throughput.manager import SearchRequest, run_search
 from support import NDR_AND_PDR
 
 CEILING = 2e6

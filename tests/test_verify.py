@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 from brimful.errors import RecordError
-from brimful.explain import explanation
 from brimful.records import RecordWriter, Trial, read_run
-from brimful.verify import TrialLog, open_log, verify
+from brimful.throughput.explain import explanation
+from brimful.throughput.verify import TrialLog, open_log, verify
 from hypothesis import given
 from hypothesis import strategies as st
 from support import ROOT, brimful, goal

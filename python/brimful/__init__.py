@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from brimful.errors import BrimfulError, MeasureError, RecordError, UsageError
-    from brimful.goals import SearchGoal
     from brimful.measurers.base import Description, InvalidTrialError, Measurer, TrialOutput
-    from brimful.run_loop import SearchResult, search
+    from brimful.throughput.goals import SearchGoal
+    from brimful.throughput.run_loop import SearchResult, search
 
 __version__ = "0.1.0"
 
@@ -37,11 +37,11 @@ _HOMES = {
     "MeasureError": "brimful.errors",
     "Measurer": "brimful.measurers.base",
     "RecordError": "brimful.errors",
-    "SearchGoal": "brimful.goals",
-    "SearchResult": "brimful.run_loop",
+    "SearchGoal": "brimful.throughput.goals",
+    "SearchResult": "brimful.throughput.run_loop",
     "TrialOutput": "brimful.measurers.base",
     "UsageError": "brimful.errors",
-    "search": "brimful.run_loop",
+    "search": "brimful.throughput.run_loop",
 }
 
 

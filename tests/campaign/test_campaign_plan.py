@@ -5,8 +5,8 @@ import pytest
 from brimful.campaign.guesses import first_guess
 from brimful.campaign.plan import Campaign, parse_sizes
 from brimful.errors import UsageError
-from brimful.manager import SearchRequest
 from brimful.records import End, GoalResult, Member
+from brimful.throughput.manager import SearchRequest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import NDR_AND_PDR

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from brimful.errors import UsageError
 from brimful.records import End, GoalResult, Member
-from brimful.report import text
+from brimful.report import styles
 from brimful.report.campaign import comparison, export, figures, html, model, tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -39,8 +39,8 @@ def test_summary_is_a_part_of_the_report_and_colour_is_for_terminals():
 
     report = model.build(campaign())
     assert summary(report).rstrip() in render(report)
-    assert "\x1b[31m" in render(report, style=text.coloured)
-    assert re.sub(r"\x1b\[\d*m", "", render(report, style=text.coloured)) == render(report)
+    assert "\x1b[31m" in render(report, style=styles.coloured)
+    assert re.sub(r"\x1b\[\d*m", "", render(report, style=styles.coloured)) == render(report)
 
 
 def test_the_numbers_of_a_cell():

@@ -9,9 +9,9 @@ from brimful.campaign.plan import Campaign
 from brimful.campaign.run import run_campaign
 from brimful.campaign.verification import is_campaign, verify_campaign
 from brimful.errors import MeasureError, RecordError, UsageError
-from brimful.manager import SearchRequest
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import Member, RecordWriter, encode, read_run
+from brimful.throughput.manager import SearchRequest
 from support import Troubled, goal
 
 GOALS = [goal(trial=0.1, duration_sum=0.5, width=0.05), goal("pdr", 0.005, trial=0.1, duration_sum=0.5, width=0.05)]

@@ -5,7 +5,7 @@ import random
 import statistics
 
 import pytest
-from brimful.repeatability import summarise
+from brimful.statistics.repeatability import summarise
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -8,7 +8,8 @@ import msgspec
 import pytest
 from brimful.errors import UsageError
 from brimful.records import Machine, encode
-from brimful.report import comparison, comparison_html, comparison_text, export, words
+from brimful.report import words
+from brimful.report.throughput import comparison, comparison_html, comparison_text, export
 from support import brimful
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "report"))

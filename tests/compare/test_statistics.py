@@ -4,7 +4,7 @@ import math
 import random
 
 import pytest
-from brimful.compare import (
+from brimful.statistics.comparison import (
     IMPROVEMENT,
     REGRESSION,
     SAME,
@@ -13,9 +13,8 @@ from brimful.compare import (
     compare,
     permutation_p,
     smallest_permutation_p,
-    student_cdf,
-    student_quantile,
 )
+from brimful.statistics.student import student_cdf, student_quantile
 from hypothesis import given
 from hypothesis import strategies as st
 

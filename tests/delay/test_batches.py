@@ -5,8 +5,8 @@ import statistics
 
 import numpy as np
 import pytest
-from brimful.compare import student_quantile
 from brimful.delay import batches
+from brimful.statistics.student import student_quantile
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -4,10 +4,10 @@ import statistics
 
 import msgspec
 import pytest
-from brimful.compare import student_quantile
 from brimful.delay import estimates
 from brimful.delay.estimates import systematic
 from brimful.delay.observed import observe
+from brimful.statistics.student import student_quantile
 from delay_cases import LOAD, plan, trial
 from test_observed import direction, plain
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 from brimful.errors import UsageError
 from brimful.records import Bound, End, Goal, GoalResult, Run, RunFile, Sums, Trial, Warning
-from brimful.report import comparison, comparison_html, comparison_text, export, html, model, text
-from brimful.report.items import ITEMS
+from brimful.report.throughput import comparison, comparison_html, comparison_text, export, html, model, text
+from brimful.report.throughput.items import ITEMS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from brimful.report import comparison, comparison_html, html, model
+from brimful.report.throughput import comparison, comparison_html, html, model
 from browser import needs_browser, show
 from cases import EXAMPLES, example
 

@@ -6,8 +6,21 @@ import re
 import msgspec
 import pytest
 from brimful.records import GoalResult, Machine, Trial
-from brimful.report import comparison, comparison_html, export, figures, html, items, model, scales, text, trials, words
-from brimful.report.statements import MISSING, make_statements
+from brimful.report import scales, words
+from brimful.report.figures import NARROW, WIDE, figure_of
+from brimful.report.throughput import (
+    comparison,
+    comparison_html,
+    export,
+    figures,
+    html,
+    items,
+    model,
+    ranges,
+    text,
+    trials,
+)
+from brimful.report.throughput.statements import MISSING, make_statements
 from cases import EXAMPLES, SCHEMAS, example, with_run
 from support import brimful, goal
 
@@ -57,7 +70,7 @@ def test_every_row_that_a_report_must_state_has_an_item():
 def test_figures_are_the_same_every_time():
     report = model.build(example("regular"))
     for draw in (figures.draw_search_time, figures.draw_load_loss):
-        for size in (figures.WIDE, figures.NARROW):
+        for size in (WIDE, NARROW):
             first = draw(report, size)
             assert first == draw(report, size)
             assert "viewBox" in first
@@ -71,7 +84,7 @@ def test_long_names_of_goals_leave_room_for_the_graph():
     results = [msgspec.structs.replace(file.goal_results[0], goal=name), file.goal_results[1]]
     long = msgspec.structs.replace(with_run(file, goals=goals), goal_results=results)
     report, side = model.build(long), comparison.build([long], [long])
-    for size, shown in ((figures.NARROW, "a-very…testing"), (figures.WIDE, "a-very-long…-for-testing")):
+    for size, shown in ((NARROW, "a-very…testing"), (WIDE, "a-very-long…-for-testing")):
         for drawn in (
             figures.draw_search_time(report, size),
             figures.draw_load_loss(report, size),
@@ -84,10 +97,10 @@ def test_long_names_of_goals_leave_room_for_the_graph():
 
 @pytest.mark.parametrize("end", [0.4, 57.0, 750.0, 20_000.0])
 def test_times_of_a_narrow_axis_are_few(end):
-    with figures.figure_of(figures.NARROW, "times", 1.0) as figure:
+    with figure_of(NARROW, "times", 1.0) as figure:
         axis = figure.subplots().xaxis
-        scales.scale_times(axis, end, figures.NARROW.times)
-        assert len(axis.get_majorticklocs()) <= figures.NARROW.times + 1
+        scales.scale_times(axis, end, NARROW.times)
+        assert len(axis.get_majorticklocs()) <= NARROW.times + 1
 
 
 @pytest.mark.parametrize("reason", words.REASONS)
@@ -243,8 +256,8 @@ def test_the_set_up_has_units_a_labelled_command_and_no_line_beyond_the_edge():
 
 
 def test_the_lossy_sides_of_a_loss_axis():
-    assert scales.loss_ticks(-3) == ([-3.8, 0, -1, -2, -3], ["0", "100 %", "10 %", "1 %", "0.1 %"])
-    assert scales.loss_decade(0.01, -3) == pytest.approx(-2)
+    assert ranges.loss_ticks(-3) == ([-3.8, 0, -1, -2, -3], ["0", "100 %", "10 %", "1 %", "0.1 %"])
+    assert ranges.loss_decade(0.01, -3) == pytest.approx(-2)
 
 
 def test_the_command(tmp_path):

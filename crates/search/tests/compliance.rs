@@ -1,4 +1,4 @@
-//! The requirement list and the tests name each other: `python/brimful/compliance.toml` says which test satisfies which
+//! The requirement list and the tests name each other: `python/brimful/throughput/compliance.toml` says which test satisfies which
 //! requirement, and a test says so in a line `// spec: MLRsearch-15 <section> #<number>` above it.
 
 #![allow(clippy::unwrap_used)]
@@ -42,7 +42,7 @@ fn repository() -> PathBuf {
 }
 
 fn requirements() -> Vec<Requirement> {
-    let text = fs::read_to_string(repository().join("python/brimful/compliance.toml")).unwrap();
+    let text = fs::read_to_string(repository().join("python/brimful/throughput/compliance.toml")).unwrap();
     toml::from_str::<List>(&text).unwrap().requirement
 }
 

@@ -7,8 +7,8 @@ import re
 import msgspec
 
 from brimful.errors import UsageError
-from brimful.manager import SearchRequest
 from brimful.runs import fingerprint
+from brimful.throughput.manager import SearchRequest
 
 SUBJECT = "campaign"
 SIZE, REPEAT = "{size}", "{repeat}"

@@ -11,11 +11,11 @@ import msgspec
 from brimful.campaign.guesses import first_guess
 from brimful.campaign.plan import SUBJECT, Campaign, Planned
 from brimful.errors import BrimfulError, RecordError, UsageError
-from brimful.manager import SearchRequest, check_search, run_search
 from brimful.measurers.base import Measurer
 from brimful.records import End, Member, RecordWriter, Run, RunFile, read_run
-from brimful.run_loop import Progress
 from brimful.runs import RECORD_NAME, find_run, new_run_directory, run_identity
+from brimful.throughput.manager import SearchRequest, check_search, run_search
+from brimful.throughput.run_loop import Progress
 
 OpenMember = Callable[[SearchRequest], Measurer]
 """Opens the measurer that a request names."""

@@ -10,7 +10,7 @@ from brimful.campaign.plan import SUBJECT
 from brimful.errors import RecordError
 from brimful.records import Goal, Member, Run, RunFile, iterate_records
 from brimful.runs import RECORD_NAME
-from brimful.verify import Finding, open_log, verify
+from brimful.throughput.verify import Finding, open_log, verify
 
 
 class MemberVerification(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,9 +16,9 @@ from brimful.cli.assertion import Assertion
 from brimful.cli.progress import open_progress
 from brimful.cli.signals import tell_how_to_go_on
 from brimful.errors import UsageError
-from brimful.manager import SearchRequest
 from brimful.records import RunFile, read_run
 from brimful.report import words
+from brimful.throughput.manager import SearchRequest
 
 _FRAME_SIZE = "--frame-size="
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from brimful.records import RunFile
-    from brimful.report.comparison import ComparisonReport
+    from brimful.report.throughput.comparison import ComparisonReport
 
 RUN = click.Path(exists=True, path_type=Path)
 
@@ -73,9 +73,10 @@ def compare(
     Of campaigns, searches that failed or have no value are left out and named. Exit code 2: nothing is left to compare,
     or the new side has no value of a measurer and frame size of which the baseline has one.
     """
-    from brimful.compare import DEFAULT_TOLERANCE
     from brimful.records import read_run
-    from brimful.report import comparison, comparison_text, export, text
+    from brimful.report import styles
+    from brimful.report.throughput import comparison, comparison_text, export
+    from brimful.statistics.comparison import DEFAULT_TOLERANCE
 
     ours, theirs = [read_run(path) for path in runs], [read_run(path) for path in against]
     records = [file.path for file in (*ours, *theirs)]
@@ -102,7 +103,7 @@ def compare(
     if as_json:
         click.echo(export.comparison_to_json(result))
     else:
-        style = text.coloured if sys.stdout.isatty() else text.plain
+        style = styles.coloured if sys.stdout.isatty() else styles.plain
         click.echo(comparison_text.render(result, style=style, columns=prose_columns()), nl=False)
     unwritten = 0
     if html_file is not None:
@@ -111,7 +112,7 @@ def compare(
 
 
 def _page(result: ComparisonReport) -> str:
-    from brimful.report import comparison_html
+    from brimful.report.throughput import comparison_html
 
     return comparison_html.render(result)
 
@@ -149,14 +150,14 @@ def _compare_in_text(
     as_json: bool,
 ) -> Any:  # noqa: ANN401 - what the module builds
     """Compare runs of a kind that has no page for it, by the functions of its own module."""
-    from brimful.report import text
+    from brimful.report import styles
 
     _refuse_page(html_file, what)
     result = kind.build(*sides, tolerance=tolerance)
     if as_json:
         click.echo(kind.to_json(result))
     else:
-        click.echo(kind.render(result, style=text.coloured if sys.stdout.isatty() else text.plain), nl=False)
+        click.echo(kind.render(result, style=styles.coloured if sys.stdout.isatty() else styles.plain), nl=False)
     return result
 
 
@@ -176,7 +177,7 @@ def _refuse_page(html_file: Path | None, what: str) -> None:
 
 
 def _compare_discards(ours: list[RunFile], theirs: list[RunFile], html_file: Path | None, as_json: bool) -> int:
-    from brimful.report import text
+    from brimful.report import styles
     from brimful.report.discards import comparison
 
     _refuse_page(html_file, "discards")
@@ -186,6 +187,6 @@ def _compare_discards(ours: list[RunFile], theirs: list[RunFile], html_file: Pat
     if as_json:
         click.echo(comparison.to_json(ours[0], theirs[0]))
     else:
-        style = text.coloured if sys.stdout.isatty() else text.plain
+        style = styles.coloured if sys.stdout.isatty() else styles.plain
         click.echo(comparison.render(ours[0], theirs[0], style=style), nl=False)
     return 0

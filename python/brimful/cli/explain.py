@@ -11,8 +11,8 @@ import msgspec
 from brimful import units
 from brimful.cli.goal_options import chosen_goals, goal_options
 from brimful.errors import UsageError
-from brimful.explain import explanation
-from brimful.verify import open_log
+from brimful.throughput.explain import explanation
+from brimful.throughput.verify import open_log
 
 
 @click.command("explain")

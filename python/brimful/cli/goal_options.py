@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import click
 
 from brimful.errors import UsageError
-from brimful.goals import PRESETS, named_goals, parse_goal
 from brimful.records import Goal
+from brimful.throughput.goals import PRESETS, named_goals, parse_goal
 
 GOAL_DEFAULTS = "Left out: exceed=50%, trial=1s, sum and initial as trial, width=0.5%."
 """What a goal is that names its loss ratio alone."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from brimful import _core, units
-from brimful.goals import PRESETS, named_goals
+from brimful.throughput.goals import PRESETS, named_goals
 
 
 @click.command("presets")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.live import Live
 
     from brimful.records import Run
-    from brimful.run_loop import Progress
+    from brimful.throughput.run_loop import Progress
 
 _WIDEST_SCALE, _NARROWEST_SCALE = 48, 16
 _BOUNDS_WIDTH = len("999.9 kpps .. 1.000 Mpps")

@@ -82,16 +82,17 @@ def write_files(
 
 def prose_columns() -> int:
     """Give where sentences wrap: at the edge of a narrow terminal, else where lines stay easy to read."""
-    from brimful.report.text import WIDTH
+    from brimful.report.lines import WIDTH
 
     return min(WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
 
 
 def as_text(file: RunFile, *, columns: int = 100) -> str:
     """Give the report for a terminal of so many columns."""
-    from brimful.report import text
+    from brimful.report import styles
+    from brimful.report.throughput import text
 
-    style = text.coloured if sys.stdout.isatty() else text.plain
+    style = styles.coloured if sys.stdout.isatty() else styles.plain
     if file.run.subject == DEVICE:
         from brimful.report.iocost.text import render as render_device
 
@@ -109,18 +110,18 @@ def as_text(file: RunFile, *, columns: int = 100) -> str:
         from brimful.report.delay.text import render as render_delay
 
         return render_delay(file, style=style)
-    from brimful.report import model
+    from brimful.report.throughput import model
 
     return text.render(model.build(file), style=style, columns=columns)
 
 
 def campaign_summary(file: RunFile) -> str:
     """Give the result of a campaign for a terminal: what a search prints when it ends."""
-    from brimful.report import text
+    from brimful.report import styles
     from brimful.report.campaign import model as campaign_model
     from brimful.report.campaign.text import summary
 
-    return summary(campaign_model.build(file), style=text.coloured if sys.stdout.isatty() else text.plain)
+    return summary(campaign_model.build(file), style=styles.coloured if sys.stdout.isatty() else styles.plain)
 
 
 def as_json(file: RunFile) -> str:
@@ -141,7 +142,7 @@ def as_json(file: RunFile) -> str:
         from brimful.report.delay.export import to_json as delay_to_json
 
         return delay_to_json(file)
-    from brimful.report import export, model
+    from brimful.report.throughput import export, model
 
     return export.to_json(model.build(file))
 
@@ -188,6 +189,6 @@ def page(file: RunFile) -> str:
         from brimful.report.delay.html import render as render_delay
 
         return render_delay(file)
-    from brimful.report import html, model
+    from brimful.report.throughput import html, model
 
     return html.render(model.build(file))

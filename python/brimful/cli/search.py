@@ -20,13 +20,13 @@ from brimful.cli.reports import check_page, page, prose_columns, write_page
 from brimful.cli.signals import take_for_interrupt, tell_how_to_go_on
 from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
 from brimful.errors import UsageError
-from brimful.goals import PRESETS, SearchGoal, named_goals, parse_goal
-from brimful.manager import SearchOutcome, SearchRequest, run_search
 from brimful.measurers.base import Measurer
 from brimful.measurers.opening import FORMS, open_measurer
 from brimful.records import read_run
 from brimful.report import words
 from brimful.runs import refuse_if_written
+from brimful.throughput.goals import PRESETS, SearchGoal, named_goals, parse_goal
+from brimful.throughput.manager import SearchOutcome, SearchRequest, run_search
 
 
 def _checked_strategy(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
@@ -227,9 +227,10 @@ def _print(outcome: SearchOutcome, *, as_json: bool, missed: list[str]) -> None:
         }
         click.echo(json.dumps(facts, indent=2))
         return
-    from brimful.report import model, text
+    from brimful.report import styles
+    from brimful.report.throughput import model, text
 
-    style = text.coloured if sys.stdout.isatty() else text.plain
+    style = styles.coloured if sys.stdout.isatty() else styles.plain
     click.echo(text.summary(model.build(read_run(outcome.path)), style=style, columns=prose_columns()))
     click.echo(f"Record: {outcome.path}")
     for condition in missed:

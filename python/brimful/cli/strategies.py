@@ -6,7 +6,7 @@ import click
 
 from brimful import _core
 from brimful.measurers.simulated import SimulatedMeasurer
-from brimful.strategies import table_2018, table_2024
+from brimful.throughput.strategies import table_2018, table_2024
 
 
 @click.command("compare-strategies")

@@ -15,7 +15,7 @@ from brimful.cli.reports import DELAY
 from brimful.errors import UsageError
 from brimful.records import RunFile, read_run
 from brimful.report import words
-from brimful.verify import Verification, is_run, open_log, verify
+from brimful.throughput.verify import Verification, is_run, open_log, verify
 
 _MARKS = {"lower-bound": "lower", "upper-bound": "upper", "undecided": "-"}
 
@@ -36,8 +36,8 @@ def verify_command(
     so that no load in it counts as the min or max load. Of a campaign every search is verified.
     """
     if requirements:
-        from brimful.requirements import requirements as demands
-        from brimful.requirements import table
+        from brimful.throughput.requirements import requirements as demands
+        from brimful.throughput.requirements import table
 
         click.echo(json.dumps(demands(), indent=2) if as_json else table())
         return 0

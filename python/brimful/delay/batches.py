@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from brimful.compare import student_quantile
+from brimful.statistics.student import student_quantile
 
 CONFIDENCE = 0.95
 FEWEST_ROUNDS = 5

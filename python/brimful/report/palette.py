@@ -1,4 +1,4 @@
-"""Colours of figures: names that the page turns into its own colours, light or dark."""
+"""Looks of figures: dashes, and colours by names that the page turns into its own, light or dark."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ LEVELS = {
     "warm-up": "#8f98a5",
 }
 INK, MUTED, GRID, SURFACE = "#1d2532", "#667084", "#dfe3ea", "#fefefe"
+DOTTED, DASHED, LONG_DASHED = (0, (1, 1.8)), (0, (4, 2)), (0, (6, 3))
 
 NAMES = {
     INK: "ink",

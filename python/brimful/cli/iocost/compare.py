@@ -66,7 +66,7 @@ def compare(
     if as_json:
         click.echo(comparison.to_json(result))
     else:
-        from brimful.report.text import coloured, plain
+        from brimful.report.styles import coloured, plain
 
         click.echo(comparison.render(result, style=coloured if sys.stdout.isatty() else plain), nl=False)
     return 1 if result.regressed else 0

@@ -92,7 +92,7 @@ def show(
 
     style = plain
     if sys.stdout.isatty():
-        from brimful.report.text import coloured
+        from brimful.report.styles import coloured
 
         style = coloured
     if table:

@@ -9,14 +9,15 @@ from typing import Any
 
 import msgspec
 
-from brimful.compare import DEFAULT_TOLERANCE
 from brimful.errors import UsageError
 from brimful.records import Member, Run, RunFile
-from brimful.report import comparison
 from brimful.report.campaign.model import entries
-from brimful.report.comparison import ComparisonReport, GoalComparison, range_title, signed
-from brimful.report.comparison_text import ROLES
-from brimful.report.text import WIDTH, Style, bullets, plain, table
+from brimful.report.lines import WIDTH, bullets, table
+from brimful.report.styles import Style, plain
+from brimful.report.throughput import comparison
+from brimful.report.throughput.comparison import ComparisonReport, GoalComparison, range_title, signed
+from brimful.report.throughput.comparison_text import ROLES
+from brimful.statistics.comparison import DEFAULT_TOLERANCE
 from brimful.units import format_load, format_ratio
 
 Key = tuple[str, str | None]

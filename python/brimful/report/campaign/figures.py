@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from brimful.report import drawing, palette, scales
+from brimful.report import palette, scales
 from brimful.report.campaign.model import Cell, CellGoal, Report
 from brimful.report.figures import WIDE, Size, arrange, figure_of, to_svg
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FRAMES, BITS = "frames", "bits"
 _MARKERS = ("o", "s", "D", "^", "v", "P")
-_STYLES = ("-", drawing.DASHED, drawing.DOTTED, drawing.LONG_DASHED)
+_STYLES = ("-", palette.DASHED, palette.DOTTED, palette.LONG_DASHED)
 _APART = 0.09
 """Between the marks of two lines at one frame size, where frame sizes are 1 apart."""
 

@@ -6,7 +6,7 @@ from brimful.report import facts
 from brimful.report.campaign import figures, tables
 from brimful.report.campaign.model import Report
 from brimful.report.figures import NARROW, WIDE
-from brimful.report.html import render_page
+from brimful.report.web_page import render_page
 
 _BADGES = {tables.REGULAR: "good", tables.IRREGULAR: "bad", tables.FAILED: "bad"}
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import msgspec
 
 from brimful.records import End, Goal, GoalResult, Member, Run, RunFile
-from brimful.repeatability import Spread, summarise
 from brimful.report import facts, words
-from brimful.report.model import RFC2544_TRIAL_S
+from brimful.report.throughput.model import RFC2544_TRIAL_S
+from brimful.statistics.repeatability import Spread, summarise
 from brimful.units import ETHERNET_OVERHEAD_BYTES, format_duration
 
 FEW_REPEATS = 3

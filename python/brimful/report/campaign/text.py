@@ -6,7 +6,8 @@ from brimful.report import facts
 from brimful.report.campaign import tables
 from brimful.report.campaign.model import Report
 from brimful.report.campaign.tables import Table
-from brimful.report.text import Style, bullets, plain, table, wrap
+from brimful.report.lines import bullets, table, wrap
+from brimful.report.styles import Style, plain
 
 
 def render(report: Report, *, style: Style = plain) -> str:

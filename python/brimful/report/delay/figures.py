@@ -10,8 +10,8 @@ from brimful.records import Delay, DelayDistribution
 from brimful.report import palette, scales
 from brimful.report.delay import numbers
 from brimful.report.delay.model import DIRECTIONS, View
-from brimful.report.drawing import DASHED
 from brimful.report.figures import WIDE, Size, figure_of, to_svg
+from brimful.report.palette import DASHED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

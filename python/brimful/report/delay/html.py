@@ -6,7 +6,7 @@ from brimful.records import RunFile
 from brimful.report import facts
 from brimful.report.delay import figures, model, numbers
 from brimful.report.figures import NARROW, WIDE
-from brimful.report.html import render_page
+from brimful.report.web_page import render_page
 
 
 def render(file: RunFile) -> str:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from brimful.records import RunFile
 from brimful.report.delay import model
 from brimful.report.delay.model import Row
-from brimful.report.text import WIDTH, Style, plain, table
+from brimful.report.lines import WIDTH, table
+from brimful.report.styles import Style, plain
 
 
 def render(file: RunFile, *, style: Style = plain) -> str:

@@ -7,8 +7,8 @@ import msgspec
 from brimful.errors import UsageError
 from brimful.records import RunFile
 from brimful.report.discards import method, model, tables
+from brimful.report.lines import table as aligned
 from brimful.report.styles import Style, plain
-from brimful.report.text import table as aligned
 
 SUBJECT = "switch-discards"
 

@@ -10,7 +10,7 @@ from brimful.records import RunFile
 from brimful.report.discards import figures, method, model, plotting, summary, tables
 from brimful.report.discards.figures import Page
 from brimful.report.discards.svg import draw_compact
-from brimful.report.html import render_page
+from brimful.report.web_page import render_page
 
 MANY_POINTS = 250_000
 """From so many on, marks are pixels: pages stay small, but the marks keep their colours on a dark one."""

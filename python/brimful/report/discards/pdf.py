@@ -12,8 +12,8 @@ from brimful.report.discards import figures, method, model, plotting, summary, t
 from brimful.report.discards.tables import Table
 from brimful.report.discards.text import fitting_columns
 from brimful.report.figures import drawable
+from brimful.report.lines import table as aligned
 from brimful.report.pages import COLUMNS, MARGIN_IN, PAGE, Block, cut, filled, listed
-from brimful.report.text import table as aligned
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

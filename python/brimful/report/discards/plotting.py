@@ -14,8 +14,8 @@ import msgspec
 from brimful.report import palette
 from brimful.report.discards.figures import Axis, Layer, Page, Panel
 from brimful.report.discards.model import DAY_S, Change, Point, format_day
-from brimful.report.drawing import DASHED, DOTTED
 from brimful.report.figures import Size, drawable, figure_of
+from brimful.report.palette import DASHED, DOTTED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

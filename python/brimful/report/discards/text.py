@@ -11,8 +11,8 @@ from brimful.records import RunFile
 from brimful.report import words
 from brimful.report.discards import method, model, summary, tables
 from brimful.report.discards.tables import Table
+from brimful.report.lines import table as aligned
 from brimful.report.styles import Style, plain
-from brimful.report.text import table as aligned
 
 WIDEST_CELL = 44
 _GAP = 2

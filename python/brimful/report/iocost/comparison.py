@@ -10,13 +10,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from brimful.compare import IMPROVEMENT, REGRESSION, SAME, UNCLEAR
 from brimful.errors import UsageError
 from brimful.kernel import MODEL_KEYS, QOS_KEYS
 from brimful.records import Fit, RunFile, Solution
 from brimful.report import facts, words
 from brimful.report.iocost import figures, html
-from brimful.report.text import WIDTH, Style, plain, table
+from brimful.report.lines import WIDTH, table
+from brimful.report.styles import Style, plain
+from brimful.statistics.comparison import IMPROVEMENT, REGRESSION, SAME, UNCLEAR
 from brimful.units import format_ratio
 
 SUBJECT = "block-device"

@@ -11,8 +11,8 @@ import msgspec
 
 from brimful.records import Fit, RunFile, Series, Solution
 from brimful.report import palette
-from brimful.report.drawing import DASHED, DOTTED
 from brimful.report.figures import Size, drawable, figure_of, to_svg
+from brimful.report.palette import DASHED, DOTTED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,8 +15,8 @@ from brimful.errors import UsageError
 from brimful.kernel import MODEL_KEYS, PLACEHOLDER, QOS_KEYS
 from brimful.records import Finding, RunFile, Solution
 from brimful.report import facts, words
-from brimful.report.html import render_page
 from brimful.report.iocost import figures
+from brimful.report.web_page import render_page
 from brimful.units import format_duration, format_load
 
 MODEL_WORDS = ("Read", "Sequential reads", "Random reads", "Write", "Sequential writes", "Random writes")

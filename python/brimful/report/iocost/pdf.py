@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from brimful.kernel import MODEL_KEYS, QOS_KEYS
 from brimful.records import RunFile
 from brimful.report import pages, palette
-from brimful.report.drawing import DASHED, DOTTED
 from brimful.report.figures import drawable
 from brimful.report.iocost import figures, html
+from brimful.report.lines import table
 from brimful.report.pages import COLUMNS, MARGIN_IN, PAGE, Block, Line, cut, filled, listed
-from brimful.report.text import table
+from brimful.report.palette import DASHED, DOTTED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

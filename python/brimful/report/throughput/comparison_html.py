@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from brimful.compare import IMPROVEMENT, REGRESSION, SAME
-from brimful.report import comparison, comparison_text, drawing, figures, palette, scales
-from brimful.report.comparison import ComparisonReport, RunValue
-from brimful.report.html import render_page
+from brimful.report import figures, palette, scales
+from brimful.report.throughput import comparison, comparison_text, drawing
+from brimful.report.throughput.comparison import ComparisonReport, RunValue
+from brimful.report.web_page import render_page
+from brimful.statistics.comparison import IMPROVEMENT, REGRESSION, SAME
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +29,7 @@ def render(report: ComparisonReport) -> str:
     Parameters
     ----------
     report
-        From `brimful.report.comparison.build`.
+        From `brimful.report.throughput.comparison.build`.
     """
     drawable = any(value.least > 0 for goal in report.goals for value in goal.baseline)
     return render_page(
@@ -59,7 +60,7 @@ def draw_strips(report: ComparisonReport, size: figures.Size = figures.WIDE) -> 
     Parameters
     ----------
     report
-        From `brimful.report.comparison.build`.
+        From `brimful.report.throughput.comparison.build`.
     size
         `figures.WIDE` or `figures.NARROW`.
     """

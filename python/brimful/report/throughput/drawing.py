@@ -6,9 +6,11 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from brimful.report import palette, scales
-from brimful.report.model import BoundTrace, GoalView, Report
-from brimful.report.trials import TrialView
+from brimful.report import palette
+from brimful.report.palette import DASHED, DOTTED, LONG_DASHED
+from brimful.report.throughput import ranges
+from brimful.report.throughput.model import BoundTrace, GoalView, Report
+from brimful.report.throughput.trials import TrialView
 from brimful.units import format_duration
 
 if TYPE_CHECKING:
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
 
 MARKERS = {"clean": "o", "between": "D", "above": "X", "invalid": "+", "warm-up": "1"}
 MARKER_SIZES = {"o": 4.4, "D": 4.4, "X": 5.6, "+": 7.0, "1": 7.5}
-DOTTED, DASHED, LONG_DASHED = (0, (1, 1.8)), (0, (4, 2)), (0, (6, 3))
 
 
 def level_label(level: str, goals: int) -> str:
@@ -224,7 +225,7 @@ def short_name(name: str, longest: int) -> str:
 
 def draw_losses(axes: Axes, report: Report, trials: Sequence[TrialView], longest_name: int) -> None:
     """Draw the loss ratio of trials against their load, with bounds, allowed loss and conditional throughput."""
-    floor_decade = scales.least_decade(trials)
+    floor_decade = ranges.least_decade(trials)
     for number, view in enumerate(report.goals):
         colour = palette.goal_colour(number)
         if view.lower is not None and view.upper is not None:
@@ -233,7 +234,7 @@ def draw_losses(axes: Axes, report: Report, trials: Sequence[TrialView], longest
             if bound is not None:
                 axes.axvline(bound.load, color=colour, linestyle=style, linewidth=1.1, zorder=2)
         if view.goal.loss_ratio > 0:
-            allowed = scales.loss_decade(view.goal.loss_ratio, floor_decade)
+            allowed = ranges.loss_decade(view.goal.loss_ratio, floor_decade)
             axes.axhline(allowed, color=colour, linestyle=DOTTED, linewidth=1.1, zorder=2)
         if view.conditional_throughput is not None:
             axes.plot(
@@ -250,8 +251,8 @@ def draw_losses(axes: Axes, report: Report, trials: Sequence[TrialView], longest
     for level in ("clean", "between", "above"):
         group = [trial for trial in trials if trial.level == level]
         if group:
-            points = [(trial.load, scales.loss_decade(trial.loss_ratio, floor_decade)) for trial in group]
+            points = [(trial.load, ranges.loss_decade(trial.loss_ratio, floor_decade)) for trial in group]
             draw_points(axes, points, level, level_label(level, len(report.goals)))
-    axes.set_ylim(floor_decade - scales.NO_LOSS_GAP - 0.45, 0.75)
-    axes.set_yticks(*scales.loss_ticks(floor_decade))
-    axes.axhline(floor_decade - scales.NO_LOSS_GAP / 2, color=palette.MUTED, linewidth=0.7, linestyle=DOTTED, zorder=1)
+    axes.set_ylim(floor_decade - ranges.NO_LOSS_GAP - 0.45, 0.75)
+    axes.set_yticks(*ranges.loss_ticks(floor_decade))
+    axes.axhline(floor_decade - ranges.NO_LOSS_GAP / 2, color=palette.MUTED, linewidth=0.7, linestyle=DOTTED, zorder=1)

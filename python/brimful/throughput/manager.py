@@ -12,12 +12,13 @@ from brimful import units
 from brimful.alarm import alarm, undisturbed
 from brimful.attempts import ON_ERROR, ON_INVALID, FailurePolicy
 from brimful.errors import UsageError
-from brimful.limits import check_delay_limits, check_limits, unit_difference
 from brimful.machine.figures import explain_unrest
 from brimful.machine.watch import Watch
 from brimful.measurers.base import Description, Measurer
 from brimful.records import Goal, RecordWriter, Run, Warning, read_run
-from brimful.run_loop import (
+from brimful.runs import RECORD_NAME, find_run, fingerprint, new_run_directory, run_identity
+from brimful.throughput.limits import check_delay_limits, check_limits, unit_difference
+from brimful.throughput.run_loop import (
     DEAD_DIRECTION_CHECK,
     WARM_UP,
     Plan,
@@ -25,7 +26,6 @@ from brimful.run_loop import (
     SearchLoop,
     SearchResult,
 )
-from brimful.runs import RECORD_NAME, find_run, fingerprint, new_run_directory, run_identity
 
 NEAR_CEILING = 0.9
 """A result above this share of the tester's own ceiling may be the tester's, not the device's."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from brimful.compare import CONFIDENCE, student_quantile
+from brimful.statistics.student import CONFIDENCE, student_quantile
 
 
 class Spread(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-CONFIDENCE = 0.95
+from brimful.statistics.student import CONFIDENCE, student_cdf, student_quantile
+
 POWER = 0.80
 EXACT_PERMUTATIONS = 200_000
 """Up to so many arrangements the permutation test tries all of them; beyond, it is left out."""
@@ -157,38 +158,6 @@ def smallest_permutation_p(new: int, baseline: int) -> float:
     return both_ways / math.comb(new + baseline, new)
 
 
-def student_cdf(t: float, freedom: float) -> float:
-    """Give the probability that a Student variable with so many degrees of freedom is at most ``t``.
-
-    >>> round(student_cdf(2.0, 5.0), 6)
-    0.94903
-    """
-    if math.isinf(t):
-        return 1.0 if t > 0 else 0.0
-    tail = 0.5 * _incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t))
-    return 1 - tail if t > 0 else tail
-
-
-def student_quantile(probability: float, freedom: float) -> float:
-    """Give the value that a Student variable stays below with the probability.
-
-    >>> round(student_quantile(0.975, 4.0), 6)
-    2.776445
-    """
-    if probability < 0.5:
-        return -student_quantile(1 - probability, freedom)
-    low, high = 0.0, 1.0
-    while student_cdf(high, freedom) < probability:
-        low, high = high, high * 2
-    for _ in range(200):
-        middle = (low + high) / 2
-        if student_cdf(middle, freedom) < probability:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
-
-
 class _Noise(msgspec.Struct, frozen=True):
     """What is known of the spread between runs, on logarithms."""
 
@@ -286,28 +255,3 @@ def _exp(value: float) -> float:
 
 def _finite(value: float, *, zero: bool = False) -> float | None:
     return value if math.isfinite(value) and (value > 0 or zero) else None
-
-
-def _incomplete_beta(a: float, b: float, x: float) -> float:
-    """Give the regularised incomplete beta function, by its continued fraction (modified Lentz)."""
-    if x <= 0 or x >= 1:
-        return 0.0 if x <= 0 else 1.0
-    if x > (a + 1) / (a + b + 2):
-        return 1 - _incomplete_beta(b, a, 1 - x)
-    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
-    tiny = 1e-300
-    c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1) or tiny)
-    fraction = d
-    for m in range(1, 10_000):
-        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        d = 1 / (1 + even * d or tiny)
-        c = 1 + even / c or tiny
-        fraction *= d * c
-        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        d = 1 / (1 + odd * d or tiny)
-        c = 1 + odd / c or tiny
-        step = d * c
-        fraction *= step
-        if abs(step - 1) < 1e-15:
-            break
-    return math.exp(log_front) * fraction / a

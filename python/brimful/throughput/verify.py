@@ -13,8 +13,8 @@ import msgspec
 
 from brimful import _core
 from brimful.errors import RecordError, UsageError
-from brimful.goals import moves_of_bounds, problem_json
 from brimful.records import Bound, Goal, GoalResult, Run, RunFile, Sums, Trial, check_trial, read_run
+from brimful.throughput.goals import moves_of_bounds, problem_json
 
 _STOPPING_REASONS = frozenset({"time-budget", "interrupted", "measurement-failed"})
 _TOLERANCE = 1e-9

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from brimful.report import facts
-from brimful.report.model import Report
+from brimful.report.throughput.model import Report
 from brimful.units import format_load
 
 UNKNOWN = "not recorded"

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
+from brimful.report import facts
+from brimful.report.figures import NARROW, WIDE
+from brimful.report.throughput import figures
+from brimful.report.throughput.items import ITEMS
+from brimful.report.throughput.model import WIDTH_DEFINITION, Report
+from brimful.report.throughput.rfc2544 import conditions
+from brimful.report.throughput.statements import MISSING, make_statements
+from brimful.report.web_page import render_page
 
-from brimful.errors import UsageError
-from brimful.report import facts, figures, palette, words
-from brimful.report.items import ITEMS
-from brimful.report.model import WIDTH_DEFINITION, Report
-from brimful.report.rfc2544 import conditions
-from brimful.report.statements import MISSING, make_statements
-from brimful.units import format_delay, format_duration, format_load, format_ratio
-
-TEMPLATES = Path(__file__).parent / "templates"
 SHOWN_TRIALS = 2000
 """A page lists at most so many trials; the record has them all."""
 
@@ -24,7 +21,7 @@ def render(report: Report) -> str:
     Parameters
     ----------
     report
-        From `brimful.report.model.build`.
+        From `brimful.report.throughput.model.build`.
     """
     return render_page(
         "report.html",
@@ -54,48 +51,6 @@ def render(report: Report) -> str:
     )
 
 
-def render_page(template: str, **values: object) -> str:
-    """Fill a template of this package; what comes from records is escaped."""
-    try:
-        import jinja2
-    except ImportError as error:
-        message = f"an HTML report needs {error.name}; install it with: pip install 'brimful[report]'"
-        raise UsageError(message) from error
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        finalize=lambda value: words.keep_units(value) if type(value) is str else value,
-    )
-    environment.filters.update(
-        delay=format_delay,
-        duration=format_duration,
-        exact=words.exact_seconds,
-        ratio=format_ratio,
-        share=words.share,
-        group=words.group,
-        value=facts.text,
-        bits=words.bits,
-        machine=words.machine,
-        options=_options,
-    )
-    environment.globals.update(
-        load=format_load, count=words.count, style=(TEMPLATES / "page.css").read_text(), goal_colour=_goal_variable
-    )
-    return environment.get_template(template).render(**values)
-
-
-def _options(text: str) -> str:
-    """Keep lines from breaking within an option: browsers break after every hyphen."""
-    import markupsafe
-
-    escaped = str(markupsafe.escape(words.keep_units(text)))
-    return markupsafe.Markup(re.sub(r"(?<![\w-])--[a-z][a-z-]*", r'<span class="option">\g<0></span>', escaped))
-
-
 def _irregular(report: Report) -> list[tuple[str, str]]:
     """Give the irregular goals, those of one reason together, and the reason in words."""
     names: dict[str, list[str]] = {}
@@ -108,10 +63,6 @@ def _irregular(report: Report) -> list[tuple[str, str]]:
     ]
 
 
-def _goal_variable(number: int) -> str:
-    return f"var(--goal-{number % len(palette.GOALS)})"
-
-
 def _figures(report: Report) -> list[dict[str, str]]:
     marks = " Dotted vertical lines stand where phases or longer trials began." if len(report.phases) > 1 else ""
     pauses = " Dashed vertical lines stand for pauses that were cut out." if report.pauses else ""
@@ -119,8 +70,8 @@ def _figures(report: Report) -> list[dict[str, str]]:
         {
             "id": "search-time",
             "title": "Search-time graph",
-            "wide": figures.draw_search_time(report, figures.WIDE),
-            "narrow": figures.draw_search_time(report, figures.NARROW),
+            "wide": figures.draw_search_time(report, WIDE),
+            "narrow": figures.draw_search_time(report, NARROW),
             "caption": (
                 "Each trial is a line from its start to its end at the load it offered, with a mark at its end. "
                 "Stepped lines are the relevant lower bounds (solid) and upper bounds (dashed) of each goal; "
@@ -132,8 +83,8 @@ def _figures(report: Report) -> list[dict[str, str]]:
         {
             "id": "load-loss",
             "title": "Loss against load",
-            "wide": figures.draw_load_loss(report, figures.WIDE),
-            "narrow": figures.draw_load_loss(report, figures.NARROW),
+            "wide": figures.draw_load_loss(report, WIDE),
+            "narrow": figures.draw_load_loss(report, NARROW),
             "caption": (
                 "Every counted trial by its load and its loss ratio, on a logarithmic scale with zero set apart at the "
                 "bottom. Bands lie between the bounds of a goal, dotted lines are the loss ratios that goals allow, "

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from brimful import units
 from brimful.records import Goal
-from brimful.verify import Assessment
+from brimful.throughput.verify import Assessment
 
 _VERDICTS = {"lower-bound": "is a lower bound", "upper-bound": "is an upper bound", "undecided": "is undecided"}
 

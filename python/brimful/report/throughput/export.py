@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from brimful.report.comparison import ComparisonReport
-from brimful.report.model import Report
-from brimful.report.statements import make_statements
+from brimful.report.throughput.comparison import ComparisonReport
+from brimful.report.throughput.model import Report
+from brimful.report.throughput.statements import make_statements
 
 
 def to_json(report: Report) -> str:

@@ -8,9 +8,9 @@ import msgspec
 
 from brimful.records import Goal
 from brimful.report import facts, words
-from brimful.report.items import ITEMS, Item
-from brimful.report.model import WIDTH_DEFINITION, Report
-from brimful.report.rfc2544 import conditions
+from brimful.report.throughput.items import ITEMS, Item
+from brimful.report.throughput.model import WIDTH_DEFINITION, Report
+from brimful.report.throughput.rfc2544 import conditions
 from brimful.units import format_delay, format_duration, format_load, format_ratio
 
 STATED, MISSING = "stated", "missing"

@@ -8,7 +8,7 @@ import msgspec
 
 from brimful.records import Bound, Goal, GoalResult, Machine, Run, RunFile, Sums
 from brimful.report import facts, words
-from brimful.report.trials import Pause, TrialStatistics, TrialView, total, view_trials
+from brimful.report.throughput.trials import Pause, TrialStatistics, TrialView, total, view_trials
 from brimful.units import format_delay, format_duration
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """What a report has to state, in one place: MLRsearch-15 by the rows of our checklist, and RFC 2544 section 26.
 
-Tests and `python/brimful/compliance.toml` name an item as ``report:<id>``.
+Tests and `python/brimful/throughput/compliance.toml` name an item as ``report:<id>``.
 """
 
 from __future__ import annotations

@@ -16,8 +16,6 @@ from brimful import _core
 from brimful.alarm import alarm, undisturbed
 from brimful.attempts import ON_ERROR, ON_INVALID, Attempt, FailurePolicy, repeat_as_allowed, trial_of
 from brimful.errors import MeasureError, UsageError, shown
-from brimful.goals import SearchGoal, moves_of_bounds, named_goals, plain_number, problem_json
-from brimful.limits import check_limits
 from brimful.machine.watch import Watch
 from brimful.measurers.base import (
     COUNTED_AS_LOSS,
@@ -30,6 +28,8 @@ from brimful.measurers.base import (
 )
 from brimful.measurers.function import FunctionMeasurer, MeasureFunction
 from brimful.records import Bound, End, Goal, GoalResult, Record, Trial, Warning
+from brimful.throughput.goals import SearchGoal, moves_of_bounds, named_goals, plain_number, problem_json
+from brimful.throughput.limits import check_limits
 
 _LONGEST_BUDGET_S = 1e9
 

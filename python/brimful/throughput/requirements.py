@@ -10,7 +10,7 @@ from typing import Any
 
 def requirements() -> list[dict[str, Any]]:
     """Read the list of requirements, each with what satisfies it."""
-    text = resources.files("brimful").joinpath("compliance.toml").read_text(encoding="utf-8")
+    text = resources.files("brimful.throughput").joinpath("compliance.toml").read_text(encoding="utf-8")
     found: list[dict[str, Any]] = tomllib.loads(text)["requirement"]
     return found
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from brimful.compare import IMPROVEMENT, REGRESSION, SAME
-from brimful.report.comparison import ComparisonReport, GoalComparison, RunValue, range_title, signed
-from brimful.report.text import WIDTH, Style, plain, table, wrap
+from brimful.report.lines import WIDTH, table, wrap
+from brimful.report.styles import Style, plain
+from brimful.report.throughput.comparison import ComparisonReport, GoalComparison, RunValue, range_title, signed
+from brimful.statistics.comparison import IMPROVEMENT, REGRESSION, SAME
 from brimful.units import format_load, format_ratio
 
 ROLES = {REGRESSION: "bad", IMPROVEMENT: "good", SAME: "good"}
@@ -17,7 +18,7 @@ def render(report: ComparisonReport, *, style: Style = plain, columns: int = WID
     Parameters
     ----------
     report
-        From `brimful.report.comparison.build`.
+        From `brimful.report.throughput.comparison.build`.
     style
         How roles look; the default leaves text plain.
     columns

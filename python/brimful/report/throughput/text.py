@@ -2,38 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Callable, Sequence
-from typing import Any
-
 from brimful.report import facts, words
-from brimful.report.model import GoalView, Report
-from brimful.report.rfc2544 import conditions
-from brimful.report.statements import MISSING, make_statements
+from brimful.report.lines import WIDTH, bullets, table, wrap, wrapped_table
+from brimful.report.styles import Style, plain
+from brimful.report.throughput.model import GoalView, Report
+from brimful.report.throughput.rfc2544 import conditions
+from brimful.report.throughput.statements import MISSING, make_statements
 from brimful.units import format_delay, format_duration, format_load, format_ratio
-
-Style = Callable[[str, str], str]
-"""Gives a text in a role: ``title``, ``good``, ``bad``, ``faint``."""
-
-WIDTH = 100
-
-
-def plain(text: str, role: str) -> str:
-    """Give the text as it is."""
-    return text
-
-
-def coloured(text: str, role: str) -> str:
-    """Give the text in the colours of a terminal."""
-    import click
-
-    looks: dict[str, Any] = {
-        "title": {"bold": True},
-        "good": {"fg": "green"},
-        "bad": {"fg": "red", "bold": True},
-        "faint": {"dim": True},
-    }
-    return click.style(text, **looks[role])
 
 
 def render(report: Report, *, style: Style = plain, columns: int = WIDTH) -> str:
@@ -42,7 +17,7 @@ def render(report: Report, *, style: Style = plain, columns: int = WIDTH) -> str
     Parameters
     ----------
     report
-        From `brimful.report.model.build`.
+        From `brimful.report.throughput.model.build`.
     style
         How roles look; the default leaves text plain.
     columns
@@ -71,26 +46,6 @@ def summary(report: Report, *, style: Style = plain, columns: int = WIDTH) -> st
         _warnings(report, style, columns),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
-
-
-def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), indent: int = 2) -> str:
-    """Align rows in columns two spaces apart; the columns of ``right`` at their right edge.
-
-    >>> print(table([["goal", "load"], ["ndr", "9.5 Mpps"]], right=[1], indent=0))
-    goal      load
-    ndr   9.5 Mpps
-    """
-    if not rows:
-        return ""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = [
-            cell.rjust(width) if column in right else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append((" " * indent + "  ".join(cells)).rstrip())
-    return "\n".join(lines)
 
 
 def _head(report: Report, style: Style, columns: int) -> str:
@@ -222,13 +177,6 @@ def _note(code: str, text: str, times: int) -> str:
     return f"{code}: {text}{repeated}" if text else f"{code}{repeated}"
 
 
-def bullets(title: str, entries: Sequence[str], style: Style, columns: int = WIDTH) -> str:
-    """Write a title and a line or more for each entry; nothing where there are none."""
-    if not entries:
-        return ""
-    return "\n".join([style(title, "title"), *(wrap(f"- {entry}", 2, hang=2, columns=columns) for entry in entries)])
-
-
 def _set_up(report: Report, style: Style, columns: int) -> str:
     run = report.run
     rows = [
@@ -245,21 +193,7 @@ def _set_up(report: Report, style: Style, columns: int) -> str:
     rows = [["" if row[0] == before else row[0], *row[1:]] for row, before in zip(rows, names, strict=False)]
     if run.command:
         rows.append(["command", "", " ".join(run.command)])
-    return "\n".join([style("Set-up", "title"), *_wrapped_table(rows, columns)])
-
-
-def _wrapped_table(rows: Sequence[Sequence[str]], columns: int) -> list[str]:
-    """Align rows of which the last cell may be long: it goes on below itself."""
-    if not rows:
-        return []
-    heads = table([[*row[:-1], ""] for row in rows]).splitlines()
-    indent = 2 + sum(max(len(row[column]) for row in rows) + 2 for column in range(len(rows[0]) - 1))
-    room = max(columns - indent, 20)
-    lines = []
-    for head, row in zip(heads, rows, strict=True):
-        first, *rest = textwrap.wrap(row[-1], room, break_long_words=False, break_on_hyphens=False) or [""]
-        lines += [f"{head:<{indent}}{first}".rstrip(), *(" " * indent + part for part in rest)]
-    return lines
+    return "\n".join([style("Set-up", "title"), *wrapped_table(rows, columns)])
 
 
 def _statements(report: Report, style: Style, columns: int) -> str:
@@ -270,16 +204,3 @@ def _statements(report: Report, style: Style, columns: int) -> str:
         text = wrap(said, 2, hang=2, columns=columns)
         lines.append(text.replace("MISSING.", style("MISSING.", "bad"), 1) if missing else text)
     return "\n".join(lines)
-
-
-def wrap(text: str, indent: int, *, hang: int = 0, columns: int = WIDTH) -> str:
-    """Fill lines without parting a number from its unit."""
-    filled = textwrap.fill(
-        words.keep_units(text),
-        max(columns, indent + hang + 1),
-        initial_indent=" " * indent,
-        subsequent_indent=" " * (indent + hang),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return filled.replace("\N{NO-BREAK SPACE}", " ")

@@ -10,8 +10,8 @@ import msgspec
 
 from brimful import _core
 from brimful.errors import UsageError
-from brimful.goals import SearchGoal, named_goals, problem_json
 from brimful.records import Goal
+from brimful.throughput.goals import SearchGoal, named_goals, problem_json
 
 _MIN_LOAD = 9001.0
 _LINK_RATE = 14.88e6

@@ -7,7 +7,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from brimful.compare import (
+from brimful.errors import UsageError
+from brimful.records import Goal, GoalResult, Run, RunFile
+from brimful.report import facts, words
+from brimful.statistics.comparison import (
     DEFAULT_TOLERANCE,
     IMPROVEMENT,
     REGRESSION,
@@ -17,9 +20,6 @@ from brimful.compare import (
     Sample,
     compare,
 )
-from brimful.errors import UsageError
-from brimful.records import Goal, GoalResult, Run, RunFile
-from brimful.report import facts, words
 from brimful.units import format_ratio
 
 PLACES = {"ports"}

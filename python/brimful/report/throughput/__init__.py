@@ -1,0 +1,1 @@
+"""Reports of searches, and comparisons of them."""

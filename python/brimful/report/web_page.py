@@ -1,0 +1,58 @@
+"""Web pages from templates: one file that needs nothing else, no scripts, no network."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from brimful.errors import UsageError
+from brimful.report import facts, palette, words
+from brimful.units import format_delay, format_duration, format_load, format_ratio
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def render_page(template: str, **values: object) -> str:
+    """Fill a template of this package; what comes from records is escaped."""
+    try:
+        import jinja2
+    except ImportError as error:
+        message = f"an HTML report needs {error.name}; install it with: pip install 'brimful[report]'"
+        raise UsageError(message) from error
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=lambda value: words.keep_units(value) if type(value) is str else value,
+    )
+    environment.filters.update(
+        delay=format_delay,
+        duration=format_duration,
+        exact=words.exact_seconds,
+        ratio=format_ratio,
+        share=words.share,
+        group=words.group,
+        value=facts.text,
+        bits=words.bits,
+        machine=words.machine,
+        options=_options,
+    )
+    environment.globals.update(
+        load=format_load, count=words.count, style=(TEMPLATES / "page.css").read_text(), goal_colour=_goal_variable
+    )
+    return environment.get_template(template).render(**values)
+
+
+def _options(text: str) -> str:
+    """Keep lines from breaking within an option: browsers break after every hyphen."""
+    import markupsafe
+
+    escaped = str(markupsafe.escape(words.keep_units(text)))
+    return markupsafe.Markup(re.sub(r"(?<![\w-])--[a-z][a-z-]*", r'<span class="option">\g<0></span>', escaped))
+
+
+def _goal_variable(number: int) -> str:
+    return f"var(--goal-{number % len(palette.GOALS)})"

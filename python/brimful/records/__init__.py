@@ -1,0 +1,51 @@
+"""The record of a run: append-only JSON Lines, one object a line, told apart by ``kind``.
+
+Values are in SI base units, counts are whole numbers, ratios lie between 0 and 1. A file starts with a `Run`.
+Files are only ever appended to, so fields that a reader does not know stay in them; what a measurer says beyond the
+known fields is kept under ``extra``. A field never changes its meaning: `SCHEMA` goes up instead.
+
+Everybody imports from here; the modules are by subject.
+"""
+
+from __future__ import annotations
+
+from brimful.records.analysis import Finding, Fit, Series, Solution
+from brimful.records.campaign import Member
+from brimful.records.delay import Delay, DelayDistribution, DelayInterval, DelayPlan
+from brimful.records.format import Record, check_trial, decode_line, encode, json_schema
+from brimful.records.reading import RunFile, collect, iterate_records, read_run
+from brimful.records.run import SCHEMA, End, Machine, Run, Trial, Warning
+from brimful.records.throughput import Bound, Goal, GoalResult, Sums
+from brimful.records.writing import RecordWriter
+
+__all__ = [
+    "SCHEMA",
+    "Bound",
+    "Delay",
+    "DelayDistribution",
+    "DelayInterval",
+    "DelayPlan",
+    "End",
+    "Finding",
+    "Fit",
+    "Goal",
+    "GoalResult",
+    "Machine",
+    "Member",
+    "Record",
+    "RecordWriter",
+    "Run",
+    "RunFile",
+    "Series",
+    "Solution",
+    "Sums",
+    "Trial",
+    "Warning",
+    "check_trial",
+    "collect",
+    "decode_line",
+    "encode",
+    "iterate_records",
+    "json_schema",
+    "read_run",
+]

@@ -1,0 +1,63 @@
+"""Records of analyses: series, lines through them, solutions and findings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class Series(msgspec.Struct, frozen=True, omit_defaults=True, tag="series", tag_field="kind"):
+    """Values of one metric against what was set, as measured."""
+
+    name: str
+    points: list[tuple[float, float]]
+    """(x, y), sorted."""
+    x_name: str = "vrate"
+    x_unit: str = "%"
+    y_unit: str = ""
+    """``s`` for times; empty for factors and ratios."""
+
+
+class Fit(msgspec.Struct, frozen=True, omit_defaults=True, tag="fit", tag_field="kind"):
+    """A line through a series."""
+
+    series: str
+    method: str
+    shape: str
+    vertices: list[tuple[float, float]]
+    """(x, y) from left to right; between them the line is straight. Empty: there is no line."""
+    error: float
+    """Root of the sum of the squared distances of all points, divided by their number; in the unit of y."""
+    rejected: list[tuple[float, float]] = []
+    """The points of the series that the line does not rest on."""
+
+
+class Solution(msgspec.Struct, frozen=True, omit_defaults=True, tag="solution", tag_field="kind"):
+    """Parameters to set, or why there are none."""
+
+    name: str
+    target: str
+    """The rule that it answers, as text."""
+    scale_factor: float | None = None
+    """Of the base model; 1 is as measured. Null: unsolved."""
+    interval: tuple[float, float] | None = None
+    """In which the scale factor lies with 95 % confidence."""
+    model: dict[str, int] = {}
+    """rbps, rseqiops, rrandiops, wbps, wseqiops, wrandiops: bytes/s and IO/s."""
+    qos: dict[str, float] = {}
+    """rpct, rlat, wpct, wlat, min, max: per cent and microseconds, as the kernel takes them."""
+    info: dict[str, Any] = {}
+    """What is expected under it: MOF, aMOF, isol, latencies in seconds."""
+    unsolved: str | None = None
+    """The reason why there is no solution."""
+
+
+class Finding(msgspec.Struct, frozen=True, omit_defaults=True, tag="finding", tag_field="kind"):
+    """Something that the analysis says; ``code`` is stable."""
+
+    code: str
+    text: str
+    subject: str | None = None
+    """The solution or series that it is about."""
+    data: dict[str, Any] = {}

@@ -1,0 +1,38 @@
+"""Records of campaigns: the searches that ended."""
+
+from __future__ import annotations
+
+import msgspec
+
+from brimful.records.run import End, Run, Warning
+from brimful.records.throughput import GoalResult
+
+
+class Member(msgspec.Struct, frozen=True, omit_defaults=True, tag="member", tag_field="kind"):
+    """A search of a campaign that ended, with what its own record says of it, trials and bounds apart."""
+
+    name: str
+    """Its place in the campaign: number, measurer and frame size."""
+    measurer: str
+    """As the campaign was told: the members of one measurer have it alike."""
+    repeat: int
+    """From 1."""
+    path: str
+    """Directory of its record, relative to that of the campaign."""
+    end: End
+    frame_size: str | None = None
+    """As the campaign was told; null where sizes were not varied."""
+    run: Run | None = None
+    """First line of its record; null when it never began."""
+    goal_results: list[GoalResult] = []
+    warnings: list[Warning] = []
+
+    @property
+    def failed(self) -> bool:
+        """Whether measuring failed."""
+        return self.end.reason == "measurement-failed"
+
+    @property
+    def regular(self) -> bool:
+        """Whether every goal was reached."""
+        return bool(self.goal_results) and all(result.regular for result in self.goal_results)

@@ -1,0 +1,152 @@
+"""Files of records as they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from brimful.errors import RecordError
+from brimful.records.analysis import Finding, Fit, Series, Solution
+from brimful.records.campaign import Member
+from brimful.records.delay import Delay
+from brimful.records.format import Record, decode_line
+from brimful.records.run import SCHEMA, End, Run, Trial, Warning
+from brimful.records.throughput import Bound, GoalResult
+
+
+class RunFile(msgspec.Struct, frozen=True):
+    """All records of one file."""
+
+    path: Path
+    run: Run
+    trials: list[Trial]
+    bounds: list[Bound]
+    goal_results: list[GoalResult]
+    warnings: list[Warning]
+    ends: list[End]
+    trials_before_ends: list[int] = []
+    """For each end, how many trials stand before it."""
+    series: list[Series] = []
+    fits: list[Fit] = []
+    solutions: list[Solution] = []
+    findings: list[Finding] = []
+    members: list[Member] = []
+    """Of a campaign; of one that was tried again, the last line."""
+    delays: list[Delay] = []
+
+    def lines(self) -> Iterator[Record]:
+        """Give all records of the analysis of a device, in the order of the format."""
+        yield self.run
+        fits = {fit.series: fit for fit in self.fits}
+        for series in self.series:
+            yield series
+            if series.name in fits:
+                yield fits[series.name]
+        yield from self.solutions
+        yield from self.findings
+        yield from self.warnings
+        yield from self.ends
+
+    def counted(self) -> list[Trial]:
+        """Give the trials that count: all but the invalid ones."""
+        return [trial for trial in self.trials if trial.invalid is None]
+
+    def is_ended(self) -> bool:
+        """Whether the run ended after its last trial; otherwise it was killed, or goes on."""
+        return bool(self.ends) and self.trials_before_ends[-1] == len(self.trials)
+
+    def disorder(self) -> str | None:
+        """Say where the trials are not numbered from 0 upwards, if so: lines were doubled, added or removed."""
+        wrong = [(due, trial.seq) for due, trial in enumerate(self.trials) if trial.seq != due]
+        if not wrong:
+            return None
+        due, seq = wrong[0]
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        return f"trial {seq} stands where trial {due} belongs{more}: lines were doubled, added or removed"
+
+
+def iterate_records(path: Path) -> Iterator[Record]:
+    """Give the records of a file in order; a torn last line is left out.
+
+    Raises
+    ------
+    RecordError
+        When the file cannot be read, or a line is no record.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        message = f"{path}: cannot read: {error.strerror}"
+        raise RecordError(message) from error
+    lines = content.split(b"\n")
+    for number, line in enumerate(lines[:-1], start=1):
+        if line.strip():
+            yield decode_line(line, where=f"{path}:{number}")
+
+
+def read_run(path: Path) -> RunFile:
+    """Read a whole file (or the ``run.jsonl`` of a run directory).
+
+    Raises
+    ------
+    RecordError
+        When it is not a file of records that starts with a run of a known schema.
+    """
+    if path.is_dir():
+        path = path / "run.jsonl"
+    return collect(path, list(iterate_records(path)))
+
+
+def collect(path: Path, records: list[Record]) -> RunFile:
+    """Sort the records of a run; ``path`` is named in errors.
+
+    Raises
+    ------
+    RecordError
+        When they do not start with a run of a known schema.
+    """
+    if not records or not isinstance(records[0], Run):
+        message = f'{path}:1: a record file starts with a line of kind "run"; is this a trial log of another tool?'
+        raise RecordError(message)
+    run = records[0]
+    if run.schema > SCHEMA:
+        message = f"{path}:1: schema {run.schema} is newer than this brimful knows ({SCHEMA}); update brimful"
+        raise RecordError(message)
+    return RunFile(
+        path=path,
+        run=run,
+        trials=[record for record in records if isinstance(record, Trial)],
+        bounds=[record for record in records if isinstance(record, Bound)],
+        goal_results=_latest_results(run, records),
+        warnings=[record for record in records if isinstance(record, Warning)],
+        ends=[record for record in records if isinstance(record, End)],
+        trials_before_ends=list(_trials_before_ends(records)),
+        series=[record for record in records if isinstance(record, Series)],
+        fits=[record for record in records if isinstance(record, Fit)],
+        solutions=[record for record in records if isinstance(record, Solution)],
+        findings=[record for record in records if isinstance(record, Finding)],
+        members=list({record.name: record for record in records if isinstance(record, Member)}.values()),
+        delays=_latest_delays([record for record in records if isinstance(record, Delay)]),
+    )
+
+
+def _trials_before_ends(records: list[Record]) -> Iterator[int]:
+    trials = 0
+    for record in records:
+        trials += isinstance(record, Trial)
+        if isinstance(record, End):
+            yield trials
+
+
+def _latest_results(run: Run, records: list[Record]) -> list[GoalResult]:
+    """Keep the last result of each goal (a resumed run has more than one) that an end follows, in the goals' order."""
+    whole = max((index for index, record in enumerate(records) if isinstance(record, End)), default=0)
+    latest = {result.goal: result for result in records[:whole] if isinstance(result, GoalResult)}
+    return [latest[goal.name] for goal in run.goals if goal.name in latest]
+
+
+def _latest_delays(results: list[Delay]) -> list[Delay]:
+    """Keep the last result of each load and direction: a resumed run has more than one."""
+    return list({(result.load, result.direction): result for result in results}.values())

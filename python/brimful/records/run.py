@@ -1,0 +1,117 @@
+"""Records that runs of every kind have: the first line, trials, warnings, ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from brimful.records.delay import DelayPlan
+from brimful.records.throughput import Goal
+
+SCHEMA = 1
+"""Version of the record format."""
+
+
+class Run(msgspec.Struct, frozen=True, omit_defaults=True, tag="run", tag_field="kind"):
+    """First line of a file: what was run, where, with what."""
+
+    schema: int
+    run_id: str
+    started: str
+    tool: dict[str, str]
+    command: list[str]
+    host: dict[str, Any]
+    subject: str = "search"
+    """``search``: a search for throughput. ``delay``: the processing delay of a device. ``block-device``: QoS
+    parameters of a block device. ``switch-discards``: what uplinks of switches dropped, and whom it hurt.
+    ``campaign``: many searches."""
+    measurer: dict[str, Any] = {}
+    goals: list[Goal] = []
+    delay: DelayPlan | None = None
+    min_load: float = 0.0
+    max_load: float = 0.0
+    strategy: str = ""
+    load_unit: str = "frames/s"
+    load_scope: str = "per interface and direction"
+    conversion_factor: float = 1.0
+    traffic: dict[str, Any] = {}
+    device: dict[str, Any] = {}
+    source: dict[str, Any] = {}
+    """What was analysed, where nothing was measured: files, versions, settings."""
+    preset: str | None = None
+    seed: int | None = None
+    hint: float | None = None
+    budget_s: float | None = None
+    early_termination: bool = False
+    warm_up_s: float = 0.0
+    on_invalid: str = "retry:10"
+    on_error: str = "fail"
+    deviations: list[str] = []
+    labels: dict[str, str] = {}
+    fingerprint: str = ""
+    """Equal for runs of the same search: what ``--resume`` looks for."""
+
+
+class Trial(msgspec.Struct, frozen=True, omit_defaults=True, tag="trial", tag_field="kind"):
+    """One trial. ``invalid`` trials are kept and never counted."""
+
+    seq: int
+    load: float
+    duration_s: float
+    intended: int
+    sent: int
+    lost: int
+    effective_duration_s: float | None = None
+    start_s: float = 0.0
+    """Since the start of the run."""
+    elapsed_s: float = 0.0
+    """Wall time of the whole trial, waits included."""
+    stopped_early: bool = False
+    delay_p99_s: float | None = None
+    """99th percentile of the delay, largest of all directions; null where nothing arrived or it was not measured."""
+    phase: int | None = None
+    """Phase or target of the strategy, where it has such."""
+    path: str | None = None
+    """In runs of the subject ``delay``: ``device``, or ``wire``, without it."""
+    round: int | None = None
+    """In runs of the subject ``delay``: trials of the two paths at one load and in one round were made together."""
+    invalid: str | None = None
+    duplicated: int | None = None
+    reordered: int | None = None
+    late: int | None = None
+    directions: list[dict[str, Any]] = []
+    warnings: list[dict[str, Any]] = []
+    extra: dict[str, Any] = {}
+
+
+class Warning(msgspec.Struct, frozen=True, omit_defaults=True, tag="warning", tag_field="kind"):
+    """Something the reader of a result should know; ``code`` is stable."""
+
+    code: str
+    text: str
+    seq: int | None = None
+
+
+class Machine(msgspec.Struct, frozen=True):
+    """How quiet the machine that sent the frames was during a run."""
+
+    others_share: float
+    """Of the time of all processors, what others than the run took, stolen time included; without interrupts and
+    kernel threads."""
+    speed_spread: float
+    """How far the time of a fixed piece of work between trials moved: (95th - 5th percentile) / median."""
+    quiet: bool
+    """Whether neither is large enough to move results by more than the width of the goals."""
+
+
+class End(msgspec.Struct, frozen=True, omit_defaults=True, tag="end", tag_field="kind"):
+    """The run ended: how, and what it took. A resumed run has one for each time it ended."""
+
+    reason: str
+    """``done``, ``time-budget``, ``interrupted`` or ``measurement-failed``."""
+    trials: int
+    search_s: float
+    text: str = ""
+    machine: Machine | None = None
+    """Since the run began or was resumed; null where nothing was watched."""

@@ -1,0 +1,54 @@
+"""Records of searches for throughput: goals, bounds and results."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Goal(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A search goal (MLRsearch-15 Search Goal)."""
+
+    name: str
+    loss_ratio: float
+    exceed_ratio: float
+    final_trial_duration_s: float
+    duration_sum_s: float
+    initial_trial_duration_s: float
+    width: float | None = None
+    delay_limit_s: float | None = None
+    """A trial with a `Trial.delay_p99_s` above this is a high-loss trial too."""
+
+
+class Sums(msgspec.Struct, frozen=True):
+    """Effective durations at one load for one goal, in seconds."""
+
+    full_low_s: float
+    full_high_s: float
+    short_low_s: float
+    short_high_s: float
+
+
+class Bound(msgspec.Struct, frozen=True, omit_defaults=True, tag="bound", tag_field="kind"):
+    """A relevant bound moved (or went away: ``load`` is null) with the trial ``seq``."""
+
+    goal: str
+    side: str
+    """``lower`` or ``upper``."""
+    load: float | None
+    seq: int
+
+
+class GoalResult(msgspec.Struct, frozen=True, omit_defaults=True, tag="goal_result", tag_field="kind"):
+    """The answer for one goal; one of them a goal, in the order of the goals."""
+
+    goal: str
+    regular: bool
+    reason: str
+    lower_bound: float | None = None
+    """Relevant lower bound as a load; for an irregular result the best that exists."""
+    upper_bound: float | None = None
+    """Relevant upper bound as a load."""
+    conditional_throughput: float | None = None
+    """At the lower bound, as a load."""
+    lower_bound_sums: Sums | None = None
+    upper_bound_sums: Sums | None = None

@@ -12,7 +12,7 @@ import sys
 import pytest
 from brimful.cli.lab import lab as command
 from brimful.errors import MeasureError, UsageError
-from brimful.lab import Device, devices, health, links, losses, open_lab, openvswitch, programs, state
+from brimful.lab import Device, catalogue, devices, health, links, losses, open_lab, openvswitch, programs, state
 from brimful.lab.namespaces import Process
 from brimful.measurers.base import InvalidTrialError
 from brimful.measurers.tester import LabMeasurer
@@ -213,7 +213,7 @@ def test_open_vswitch_says_at_once_that_it_cannot_make_a_tap_interface(state_dir
 
 def test_a_program_that_ends_at_once_is_quoted(own_interfaces):
     with open_lab("bridge", work=0) as lab:
-        started = programs.Programs(lab._keepers[1].namespace, lab._keepers)
+        started = programs.Programs(lab._keepers[1].namespace, lab._keepers, devices.device_cpus())
         words = ["sh", "-c", "echo one; echo dud: two >&2; echo dud: three; exit 3"]
         dud = started.start("dud", words, programs.Ending.INPUT)
         with pytest.raises(MeasureError, match=r"^dud has ended; it said: two / three$"):
@@ -282,3 +282,7 @@ def test_check_tells_of_every_device(own_interfaces, monkeypatch):
     }
     lines = CliRunner().invoke(command, ["check"], catch_exceptions=False).stdout.splitlines()
     assert [line.split()[:2] for line in lines if line.startswith("ovs")] == [["ovs", "no"]]
+
+
+def test_every_device_has_a_row():
+    assert list(catalogue.DEVICES) == list(Device)

@@ -157,8 +157,8 @@ def test_the_next_lab_forgets_those_of_killed_owners_only(own_interfaces, state_
 def test_a_failure_while_building_leaves_nothing(own_interfaces, monkeypatch):
     namespaces = []
 
-    def fail(device, tester, programs, **options):
-        namespaces.extend([tester, programs.namespace])
+    def fail(device, place, options):
+        namespaces.extend([place.tester, place.device])
         raise KeyboardInterrupt
 
     monkeypatch.setattr(brimful.lab.catalogue, "build", fail)

@@ -6,12 +6,13 @@ import json
 import shlex
 import subprocess
 import sys
+import textwrap
 from typing import TYPE_CHECKING
 
 import click
 
 from brimful.errors import MeasureError
-from brimful.lab import Device, open_lab, permitted, state
+from brimful.lab import Device, catalogue, open_lab, permitted, state
 from brimful.lab.devices import DEFAULT_MTU, LARGEST_MTU
 from brimful.lab.namespaces import tool
 
@@ -36,14 +37,17 @@ _MTU = click.option(
 )
 
 
-@click.group()
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+@click.group(epilog=f"\b\nDevices:\n{textwrap.indent(_table(catalogue.listing()), '  ')}")
 def lab() -> None:
     """Make throw-away test beds: a tester's ports ta and tb, and a device between them.
 
-    A lab is made of network namespaces without names. It touches no interface of this machine.
-
-    DEVICE is bridge, router, xdp, ovs, testpmd or wire. Options: work=N of bridge, router and xdp makes the
-    device slower; ports=system or afxdp of ovs; mode=io or mac of testpmd.
+    A lab is made of network namespaces without names. It touches no interface of this machine. With work=N every frame
+    costs a device N multiplications: that makes it slower.
     """
 
 
@@ -159,8 +163,3 @@ def _age(seconds: float) -> str:
         if seconds >= length:
             return f"{seconds / length:.0f} {unit}"
     return f"{max(0.0, seconds):.0f} s"
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from brimful.errors import MeasureError, UsageError
 from brimful.lab import catalogue, devices, health, links, state
-from brimful.lab.devices import Device, Input
+from brimful.lab.devices import Device, Input, Place
 from brimful.lab.namespaces import Keeper, Process, permitted, start_keeper
 from brimful.lab.programs import Programs
 
@@ -83,12 +83,16 @@ class Lab:
     @property
     def router_macs(self) -> tuple[str, ...]:
         """The next hops of the tester's ports, in their order; empty unless the device is a router."""
-        return devices.ROUTER_MACS if self._device is Device.ROUTER else ()
+        return devices.ROUTER_MACS if self._routes else ()
 
     @property
     def cables(self) -> dict[str, str]:
         """The tester's ports and the device's end of each; empty where there is no device."""
         return {} if self._device is Device.WIRE else devices.CABLES
+
+    @property
+    def _routes(self) -> bool:
+        return catalogue.DEVICES[self._device].routes
 
     def command(self, argv: Sequence[str]) -> list[str]:
         """Return the command line that runs a program among the tester's ports.
@@ -126,7 +130,7 @@ class Lab:
         """
         arguments = [word for port in devices.TESTER_PORTS for word in ("--port", port)]
         arguments += [word for cpu in (self.tester_cpus if cpus is None else cpus) for word in ("--cpu", str(cpu))]
-        if self._device is Device.ROUTER:
+        if self._routes:
             arguments += [word for mac in self.router_macs for word in ("--next-hop-mac", mac)]
             near, far = devices.NETWORKS[self._ip]
             arguments += ["--ip", str(self._ip)]
@@ -159,7 +163,7 @@ class Lab:
             "tester_macs": list(devices.TESTER_MACS),
             "counters": sorted(self.counters()),
         }
-        if self._device is Device.ROUTER:
+        if self._routes:
             description["router_macs"] = list(self.router_macs)
             description["networks"] = [network.aggregate for network in devices.NETWORKS[self._ip]]
         return description
@@ -222,16 +226,14 @@ def open_lab(device: str, *, ip: int = 4, mtu: int = devices.DEFAULT_MTU, **opti
     Parameters
     ----------
     device
-        `bridge`, `router`, `xdp`, `ovs`, `testpmd`, or `wire`: the tester's ports joined to each other. Options may
-        follow, as in `bridge,work=2000`.
+        One of `catalogue.DEVICES`, such as `bridge`. Options may follow, as in `bridge,work=2000`.
     ip
         4 or 6: what the router routes and the tester sends.
     mtu
         Of every link: the bytes of the longest frame without the 18 of its header and its frame check sequence.
     **options
-        The options of the device, if not in its text. `work` of `bridge`, `router` and `xdp`: the multiplications that
-        every frame costs. They make the device slower; it has to be slower than the tester for its loss to be found.
-        `ports` of `ovs`: `system` or `afxdp`. `mode` of `testpmd`: `io` or `mac`.
+        The options of the device, if not in its text. A device has to be slower than the tester for its loss to be
+        found: that is what `work` is for.
 
     Returns
     -------
@@ -257,21 +259,16 @@ def open_lab(device: str, *, ip: int = 4, mtu: int = devices.DEFAULT_MTU, **opti
     lab_id = state.new_id()
     owner = Process.find(os.getpid())
     keepers: list[Keeper] = []
-    programs: list[Program] = []
     try:
         keepers.append(start_keeper(lab_id, "tester"))
         tester = keepers[0].namespace
-        if kind is Device.WIRE:
-            state.save(_entry(lab_id, kind, owner, keepers))
-            settings = devices.build_wire(tester, mtu=mtu)
-        else:
+        if kind is not Device.WIRE:
             keepers.append(start_keeper(lab_id, "device", beside=tester))
-            state.save(_entry(lab_id, kind, owner, keepers))
-            started = Programs(keepers[1].namespace, keepers)
-            settings = catalogue.build(kind, tester, started, ip=ip, mtu=mtu, options=chosen)
-            programs = started.running
-            state.save(_entry(lab_id, kind, owner, keepers))
-        lab = Lab(lab_id, kind, ip, mtu, keepers, programs, settings)
+        state.save(_entry(lab_id, kind, owner, keepers))
+        programs = Programs(keepers[-1].namespace, keepers, devices.device_cpus())
+        settings = catalogue.build(kind, Place(tester, programs, ip, mtu), chosen)
+        state.save(_entry(lab_id, kind, owner, keepers))
+        lab = Lab(lab_id, kind, ip, mtu, keepers, programs.running, settings)
         lab._check()
     except BaseException:
         _close(lab_id, keepers)

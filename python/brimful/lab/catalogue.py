@@ -1,7 +1,8 @@
-"""The devices there are: their options, what they need, and how each is built."""
+"""The devices there are: one row each."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from brimful.errors import UsageError
@@ -9,25 +10,73 @@ from brimful.lab import devices, openvswitch, testpmd, xdp
 from brimful.lab.devices import Device
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from brimful.lab.devices import Settings
-    from brimful.lab.namespaces import Namespace
-    from brimful.lab.programs import Programs
+    from brimful.lab.devices import Place, Settings
 
 Options = dict[str, int | str]
 """Name to value, one for each option that the device has."""
 
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A setting of a device, as in `bridge,work=2000`: the multiplications that every frame costs."""
+
+    name: str
+    values: range | tuple[str, ...]
+    default: int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What there is to know of a device."""
+
+    meaning: str
+    build: Callable[..., Settings]
+    """Takes a `Place` and, by name, a value for each option; starts the programs of the device as well."""
+    options: tuple[Option, ...] = ()
+    check_needs: Callable[[], object] | None = None
+    """Raises a MeasureError that names what is missing, programs above all, and where it comes from."""
+    routes: bool = False
+    """Whether it sends frames on by their IP addresses: the tester has to know its next hops."""
+
+
 # The most that brimful-forwarder takes.
 _WORK = range(100_001)
-_OPTIONS: dict[Device, tuple[tuple[str, range | tuple[str, ...], int | str], ...]] = {
-    Device.BRIDGE: (("work", _WORK, devices.DEFAULT_WORK),),
-    Device.ROUTER: (("work", _WORK, devices.DEFAULT_WORK),),
-    Device.XDP: (("work", _WORK, 0),),
-    Device.OVS: (("ports", ("system", "afxdp"), "system"),),
-    Device.TESTPMD: (("mode", ("io", "mac"), "io"),),
+
+DEVICES: Mapping[Device, Row] = {
+    Device.BRIDGE: Row(
+        meaning="a Linux bridge",
+        build=devices.build_bridge,
+        options=(Option("work", _WORK, devices.DEFAULT_WORK),),
+    ),
+    Device.ROUTER: Row(
+        meaning="a Linux router",
+        build=devices.build_router,
+        options=(Option("work", _WORK, devices.DEFAULT_WORK),),
+        routes=True,
+    ),
+    Device.XDP: Row(
+        meaning="an XDP program that sends frames on",
+        build=xdp.build_forwarder,
+        options=(Option("work", _WORK, 0),),
+        check_needs=xdp.find_forwarder,
+    ),
+    Device.OVS: Row(
+        meaning="Open vSwitch in user space",
+        build=openvswitch.build_open_vswitch,
+        options=(Option("ports", ("system", "afxdp"), "system"),),
+        check_needs=openvswitch.check_needs,
+    ),
+    Device.TESTPMD: Row(
+        meaning="DPDK's testpmd on packet sockets",
+        build=testpmd.build_testpmd,
+        options=(Option("mode", ("io", "mac"), "io"),),
+        check_needs=testpmd.find_testpmd,
+    ),
+    Device.WIRE: Row(meaning="no device: the tester's ports joined to each other", build=devices.build_wire),
 }
-"""Device to name, values and default of its options."""
+"""Each device and its row; a new one needs a name in `Device`, a row here, and what builds it."""
 
 
 def parse_device(text: str, given: Mapping[str, int | str]) -> tuple[Device, Options]:
@@ -51,25 +100,25 @@ def parse_device(text: str, given: Mapping[str, int | str]) -> tuple[Device, Opt
             message = f"device {device}: {word!r} is not key=value, or its key is there twice"
             raise UsageError(message)
         asked[key] = value
-    options: Options = {}
-    for key, values, default in _OPTIONS.get(device, ()):
-        options[key] = _read_option(key, values, asked.pop(key, default))
+    known = DEVICES[device].options
+    options: Options = {option.name: _read_option(option, asked.pop(option.name, option.default)) for option in known}
     if asked:
-        known = f"use {', '.join(options)}" if options else "it has none"
-        message = f"device {device} has no option {next(iter(asked))!r}: {known}"
+        advice = f"use {', '.join(options)}" if options else "it has none"
+        message = f"device {device} has no option {next(iter(asked))!r}: {advice}"
         raise UsageError(message)
     return device, options
 
 
-def _read_option(key: str, values: range | tuple[str, ...], value: int | str) -> int | str:
+def _read_option(option: Option, value: int | str) -> int | str:
+    values = option.values
     if isinstance(values, range):
         number = int(value) if isinstance(value, int) or value.isdecimal() else -1
         if number in values:
             return number
-        message = f"{key} is {value}: use {values.start} to {values.stop - 1}"
+        message = f"{option.name} is {value}: use {values.start} to {values.stop - 1}"
         raise UsageError(message)
     if value not in values:
-        message = f"{key} is {value}: use one of {', '.join(values)}"
+        message = f"{option.name} is {value}: use one of {', '.join(values)}"
         raise UsageError(message)
     return value
 
@@ -82,31 +131,21 @@ def check_needs(device: Device) -> None:
     MeasureError
         Naming what is missing, and where it comes from.
     """
-    match device:
-        case Device.XDP:
-            xdp.find_forwarder()
-        case Device.OVS:
-            openvswitch.check_needs()
-        case Device.TESTPMD:
-            testpmd.find_testpmd()
-        case _:
-            pass
+    check = DEVICES[device].check_needs
+    if check is not None:
+        check()
 
 
-def build(
-    device: Device, tester: Namespace, programs: Programs, *, ip: int, mtu: int, options: Mapping[str, Any]
-) -> Settings:
-    """Build any device but a wire, and start its programs."""
-    match device:
-        case Device.BRIDGE:
-            return devices.build_bridge(tester, programs.namespace, mtu=mtu, **options)
-        case Device.ROUTER:
-            return devices.build_router(tester, programs.namespace, ip=ip, mtu=mtu, **options)
-        case Device.XDP:
-            return xdp.build_forwarder(tester, programs, mtu=mtu, **options)
-        case Device.OVS:
-            return openvswitch.build_open_vswitch(tester, programs, mtu=mtu, **options)
-        case Device.TESTPMD:
-            return testpmd.build_testpmd(tester, programs, mtu=mtu, **options)
-        case Device.WIRE:
-            return devices.build_wire(tester, mtu=mtu)
+def build(device: Device, place: Place, options: Mapping[str, Any]) -> Settings:
+    """Build a device, and start its programs."""
+    return DEVICES[device].build(place, **options)
+
+
+def listing() -> list[tuple[str, str]]:
+    """Give each device as it is written with its options, and what it is."""
+    return [(",".join([device, *map(_written, row.options)]), row.meaning) for device, row in DEVICES.items()]
+
+
+def _written(option: Option) -> str:
+    values = option.values
+    return f"{option.name}={'N' if isinstance(values, range) else '|'.join(values)}"

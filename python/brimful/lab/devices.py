@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from brimful.lab.namespaces import Namespace
+    from brimful.lab.programs import Programs
 
 
 class Device(StrEnum):
@@ -69,6 +70,23 @@ class Settings:
     """The interfaces that forward, in the order of the tester's ports."""
     details: dict[str, str | int] = field(default_factory=dict)
     """What else there is to say of this device."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a device is built."""
+
+    tester: Namespace
+    programs: Programs
+    """Those that the device starts, and the namespace that it is in."""
+    ip: int
+    """4 or 6."""
+    mtu: int
+
+    @property
+    def device(self) -> Namespace:
+        """The namespace of the device."""
+        return self.programs.namespace
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +138,9 @@ _MULTIPLICATIONS_OF_A_PROGRAM = 2000
 _CLASSIFIERS = ("matchall", "u32 match u32 0 0")
 
 
-def build_wire(tester: Namespace, *, mtu: int) -> Settings:
+def build_wire(place: Place) -> Settings:
     """Join the tester's ports directly."""
+    tester, mtu = place.tester, place.mtu
     (a, b), (mac_a, mac_b) = TESTER_PORTS, TESTER_MACS
     links.configure(
         tester, [f"link add name {a} mtu {mtu} address {mac_a} type veth peer name {b} mtu {mtu} address {mac_b}"]
@@ -131,9 +150,10 @@ def build_wire(tester: Namespace, *, mtu: int) -> Settings:
     return Settings(Input.NONE, 0, 0, ())
 
 
-def build_bridge(tester: Namespace, device: Namespace, *, mtu: int, work: int) -> Settings:
+def build_bridge(place: Place, *, work: int) -> Settings:
     """Put a Linux bridge between the tester's ports."""
-    settings = build_ports(tester, device, mtu=mtu, work=work)
+    device = place.device
+    settings = build_ports(place, work=work)
     # Never `br`: ip takes it for `brd`. Snooping would send MLD and IGMP queries during trials.
     bridge = f"type bridge stp_state 0 forward_delay 0 mcast_snooping 0 ageing_time {_AGEING_CENTISECONDS}"
     links.configure(device, [f"link add name br0 {bridge}"])
@@ -145,9 +165,10 @@ def build_bridge(tester: Namespace, device: Namespace, *, mtu: int, work: int) -
     return settings
 
 
-def build_router(tester: Namespace, device: Namespace, *, mtu: int, work: int, ip: int) -> Settings:
+def build_router(place: Place, *, work: int) -> Settings:
     """Put a Linux router between the tester's ports."""
-    settings = build_ports(tester, device, mtu=mtu, work=work)
+    device, ip = place.device, place.ip
+    settings = build_ports(place, work=work)
     values = {"net/ipv4/ip_forward": 1}
     for name in ("all", "default", *settings.ports):
         for parameter in ("rp_filter", "send_redirects", "accept_redirects"):
@@ -171,21 +192,21 @@ def build_router(tester: Namespace, device: Namespace, *, mtu: int, work: int, i
     return settings
 
 
-def build_ports(tester: Namespace, device: Namespace, *, mtu: int, work: int) -> Settings:
+def build_ports(place: Place, *, work: int) -> Settings:
     """Join the tester's ports to ports of the device behind its input stage."""
+    tester, device = place.tester, place.device
     classifier = find_classifier(device)
     # The interface that forwards has the address that the tester sees as the device's, wherever it sits.
     end_macs = ROUTER_MACS if classifier is None else tuple(mac.replace("02:", "06:", 1) for mac in ROUTER_MACS)
-    ends = lay_cables(tester, device, end_macs, mtu=mtu)
-    settings = _queue_input(device, classifier, mtu=mtu) if classifier else _thread_input(tester, device, ends)
+    ends = lay_cables(place, end_macs)
+    settings = _queue_input(device, classifier, mtu=place.mtu) if classifier else _thread_input(tester, device, ends)
     applied = work if work and _add_work(device, settings.ports, work) else 0
     return replace(settings, work=applied)
 
 
-def lay_cables(
-    tester: Namespace, device: Namespace, end_macs: Sequence[str] = ROUTER_MACS, *, mtu: int
-) -> tuple[str, ...]:
+def lay_cables(place: Place, end_macs: Sequence[str] = ROUTER_MACS) -> tuple[str, ...]:
     """Join the tester's ports to the device's ends, which it returns."""
+    tester, device, mtu = place.tester, place.device, place.mtu
     ends = tuple(CABLES[port] for port in TESTER_PORTS)
     for port, mac, end, end_mac in zip(TESTER_PORTS, TESTER_MACS, ends, end_macs, strict=True):
         peer = f"peer name {end} mtu {mtu} address {end_mac} netns {device.keeper.pid}"

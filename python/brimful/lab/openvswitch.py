@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import TYPE_CHECKING
 
 from brimful.errors import MeasureError
 from brimful.lab import devices
-from brimful.lab.devices import Input, Settings
+from brimful.lab.devices import Input, Place, Settings
 from brimful.lab.programs import Ending, find_program
-
-if TYPE_CHECKING:
-    from brimful.lab.namespaces import Namespace
-    from brimful.lab.programs import Programs
 
 _TOOLS = ("ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl")
 _SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
@@ -45,14 +40,14 @@ def check_needs() -> None:
         raise MeasureError(message) from None
 
 
-def build_open_vswitch(tester: Namespace, programs: Programs, *, mtu: int, ports: str) -> Settings:
+def build_open_vswitch(place: Place, *, ports: str) -> Settings:
     """Let Open vSwitch pass frames between the device's ends: one flow for each direction, and no learning.
 
     Its ports are of type `system`, packet sockets that its main thread reads, or `afxdp`, rings that a thread polls.
     """
     tools = find_tools()
-    device, directory = programs.namespace, programs.directory
-    ends = devices.lay_cables(tester, device, mtu=mtu)
+    device, programs, directory = place.device, place.programs, place.programs.directory
+    ends = devices.lay_cables(place)
     places = [f"OVS_{kind}DIR={directory}" for kind in ("RUN", "LOG", "DB", "SYSCONF")]
     database, socket = f"{directory}/switch.db", f"unix:{directory}/database.sock"
     device.run([tools["ovsdb-tool"], "create", database, _SCHEMA])

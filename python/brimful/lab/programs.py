@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from brimful.errors import MeasureError
 from brimful.lab import state
-from brimful.lab.devices import device_cpus
 from brimful.lab.namespaces import MARKER, Keeper, Namespace, Process, read_line, start_shell, tool
 
 if TYPE_CHECKING:
@@ -102,10 +101,11 @@ class Program:
 class Programs:
     """Those of one device; what is started here is ended by closing the keepers that it adds, the last one first."""
 
-    def __init__(self, namespace: Namespace, keepers: list[Keeper]) -> None:
+    def __init__(self, namespace: Namespace, keepers: list[Keeper], cpus: Sequence[int]) -> None:
         self.namespace = namespace
         self.running: list[Program] = []
         self._keepers = keepers
+        self._on_cpus = [tool("taskset"), "--cpu-list", ",".join(map(str, cpus))]
 
     @functools.cached_property
     def directory(self) -> Path:
@@ -113,12 +113,12 @@ class Programs:
         return state.make_directory(self.namespace.lab_id)
 
     def start(self, name: str, argv: Sequence[str], ending: Ending) -> Program:
-        """Start a program in the device's namespace, on other CPUs than the tester's."""
+        """Start a program in the device's namespace, on the device's CPUs."""
         lab_id, log = self.namespace.lab_id, self.directory / f"{name}.log"
         # Whoever reads it need not wait for the shell to make it.
         log.touch()
         script = ["sh", "-c", _SCRIPT, MARKER, lab_id, name, str(self.directory), ending.value]
-        child = start_shell(self.namespace.command([*script, *_off_the_tester(), *argv]))
+        child = start_shell(self.namespace.command([*script, *self._on_cpus, *argv]))
         said = read_line(child)
         keeper, process = Process.find(child.pid), Process.find(int(said)) if said.isdecimal() else None
         if keeper is None:
@@ -151,7 +151,3 @@ def find_own_program(name: str) -> str | None:
     """Return the path of a program that was installed with this package, if it is there."""
     beside = Path(sys.executable).with_name(name)
     return str(beside) if beside.exists() else shutil.which(name)
-
-
-def _off_the_tester() -> list[str]:
-    return [tool("taskset"), "--cpu-list", ",".join(map(str, device_cpus()))]

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from brimful.errors import MeasureError
 from brimful.lab import devices
-from brimful.lab.devices import Input, Settings
+from brimful.lab.devices import Input, Place, Settings
 from brimful.lab.programs import Ending, find_program
 
 if TYPE_CHECKING:
     from brimful.lab.namespaces import Namespace
-    from brimful.lab.programs import Programs
 
 _TESTPMD = "dpdk-testpmd"
 _MOST_RING_BYTES = 8 << 20
@@ -34,12 +33,12 @@ def find_testpmd() -> str:
     return find_program(_TESTPMD, device="testpmd", package="dpdk-dev")
 
 
-def build_testpmd(tester: Namespace, programs: Programs, *, mtu: int, mode: str) -> Settings:
+def build_testpmd(place: Place, *, mode: str) -> Settings:
     """Let testpmd pass frames between the device's ends; in mode `mac` it gives them the tester's addresses."""
-    testpmd = find_testpmd()
-    frame_bytes = _FRAME_BYTES if mtu <= devices.DEFAULT_MTU else _JUMBO_FRAME_BYTES
+    testpmd, programs = find_testpmd(), place.programs
+    frame_bytes = _FRAME_BYTES if place.mtu <= devices.DEFAULT_MTU else _JUMBO_FRAME_BYTES
     ring_frames = _ring_frames(frame_bytes, programs.namespace)
-    ends = devices.lay_cables(tester, programs.namespace, mtu=mtu)
+    ends = devices.lay_cables(place)
     cpu = devices.device_cpus()[-1]
     rings = f"framecnt={ring_frames},framesz={frame_bytes},blocksz={2 * frame_bytes}"
     # One thread polls, the other waits for the end of the standard input.

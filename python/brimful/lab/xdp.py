@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from brimful.errors import MeasureError, UsageError
 from brimful.lab import devices, links
-from brimful.lab.devices import ETHERNET_LEN
+from brimful.lab.devices import ETHERNET_LEN, Place, Settings
 from brimful.lab.links import Offload
 from brimful.lab.programs import Ending, find_own_program
-
-if TYPE_CHECKING:
-    from brimful.lab.devices import Settings
-    from brimful.lab.namespaces import Namespace
-    from brimful.lab.programs import Programs
 
 _LARGEST_MTU = 3506
 """With native XDP, drivers/net/veth.c has a frame in one page of 4 KiB."""
@@ -30,24 +24,23 @@ def find_forwarder() -> str:
     return found
 
 
-def build_forwarder(tester: Namespace, programs: Programs, *, mtu: int, work: int) -> Settings:
+def build_forwarder(place: Place, *, work: int) -> Settings:
     """Let the kernel pass frames between the ports behind the input stage.
 
     The programs run in the threads of the input stage. A veth takes redirected frames only when its peer has NAPI: with
     GRO, the other end of each port has it, and what is redirected into `pb` comes out of `qb` in the same thread.
     """
-    if mtu > _LARGEST_MTU:
+    if place.mtu > _LARGEST_MTU:
         message = f"lab:xdp takes frames of at most {_LARGEST_MTU + ETHERNET_LEN} bytes: send shorter ones"
         raise UsageError(message)
     forwarder = find_forwarder()
-    device = programs.namespace
-    settings = devices.build_ports(tester, device, mtu=mtu, work=0)
+    settings = devices.build_ports(place, work=0)
     arguments = ["--work", str(work), *settings.ports]
     if all(port in devices.CABLES.values() for port in settings.ports):
         # Without an input stage the other ends are the tester's, and how those receive is the tester's business.
         arguments.insert(0, "--generic")
     else:
-        links.switch_on(device, Offload.RECEIVE_COALESCING, devices.QUEUES)
-    program = programs.start(_FORWARDER, [forwarder, *arguments], Ending.INPUT)
+        links.switch_on(place.device, Offload.RECEIVE_COALESCING, devices.QUEUES)
+    program = place.programs.start(_FORWARDER, [forwarder, *arguments], Ending.INPUT)
     attachment = "native" if "XDP native" in program.wait_for("joined ") else "generic"
     return replace(settings, work=work, details={"attachment": attachment})

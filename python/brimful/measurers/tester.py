@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from brimful.errors import MeasureError, UsageError
-from brimful.lab import Device, Lab, open_lab
+from brimful.lab import Lab, catalogue, open_lab
 from brimful.lab.devices import DEFAULT_MTU, ETHERNET_LEN, TESTER_PORTS
 from brimful.lab.programs import find_own_program
 from brimful.measurers.attribution import attribute
@@ -96,8 +96,9 @@ class LabMeasurer:
         self._timeout_s = timeout_s
         self._detail = detail
         frames = _frames(arguments, ip)
-        if frames.has_vlan_tags and device.partition(",")[0] == Device.ROUTER:
-            message = "lab:router has no VLAN interfaces: send frames without tags, or use lab:bridge"
+        kind, _ = catalogue.parse_device(device, options)
+        if frames.has_vlan_tags and catalogue.DEVICES[kind].routes:
+            message = f"lab:{kind} has no VLAN interfaces: send frames without tags, or use lab:bridge"
             raise UsageError(message)
         self._mtu = max(DEFAULT_MTU, frames.largest_frame_size - ETHERNET_LEN)
         self._lab = open_lab(device, ip=ip, mtu=self._mtu, **options)

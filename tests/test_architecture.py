@@ -34,6 +34,7 @@ MODULES = {
     "alarm": set(),
     "attempts": {"errors", "measurers", "records"},
     "runs": {"", "errors", "records"},
+    "verified": set(),
     "statistics": set(),
     "throughput": {
         "_core",

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from brimful.campaign.plan import Campaign
 from brimful.campaign.run import run_campaign
-from brimful.campaign.verification import is_campaign, verify_campaign
+from brimful.campaign.verification import verify_campaign
 from brimful.errors import MeasureError, RecordError, UsageError
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import Member, RecordWriter, encode, read_run
@@ -335,8 +335,8 @@ def test_where_nothing_can_be_measured_there_is_no_campaign(tmp_path):
 
 def test_verification_holds_the_campaign_against_its_searches(tmp_path):
     run(tmp_path / "c")
-    assert is_campaign(tmp_path / "c")
-    assert not is_campaign(tmp_path / "c" / "001-sim-a-64")
+    assert read_run(tmp_path / "c").run.subject == "campaign"
+    assert read_run(tmp_path / "c" / "001-sim-a-64").run.subject == "search"
     file = read_run(tmp_path / "c")
     good = file.members[0]
     better = [msgspec.structs.replace(result, lower_bound=2e6) for result in good.goal_results]

@@ -1,9 +1,22 @@
 """The record format: its schema, its examples, and what stays in a file whoever reads it."""
 
 import json
+from pathlib import Path
 
+import msgspec
 import pytest
-from brimful.records import End, RecordWriter, decode_line, encode, json_schema, read_run
+from brimful.records import (
+    End,
+    GoalResult,
+    RecordWriter,
+    Run,
+    collect,
+    decode_line,
+    encode,
+    json_schema,
+    read_run,
+)
+from brimful.records.subjects import kinds
 from cases import EXAMPLES, SCHEMAS
 
 
@@ -19,6 +32,45 @@ def test_there_are_the_four_examples():
 def test_examples_come_back_byte_for_byte(name):
     for line in (SCHEMAS / "examples" / f"{name}.jsonl").read_bytes().splitlines(keepends=True):
         assert encode(decode_line(line, where=name)) == line
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_lines_of_a_file_are_all_of_it(name, tmp_path):
+    file = read_run(SCHEMAS / "examples" / f"{name}.jsonl")
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(b"".join(map(encode, file.lines())))
+    assert msgspec.structs.replace(read_run(path), path=file.path) == file
+
+
+def test_no_kind_is_missing_from_the_lines_of_a_file():
+    """One record of each kind there is, in any order behind the first."""
+    run = read_run(SCHEMAS / "examples" / "regular.jsonl").run
+    drawn = [run, *(simplest(kind) for kind in kinds() if kind is not Run)]
+    end = next(record for record in drawn if isinstance(record, End))
+    result = msgspec.structs.replace(
+        next(record for record in drawn if isinstance(record, GoalResult)), goal=run.goals[0].name
+    )
+    records = [record for record in drawn if not isinstance(record, End | GoalResult)] + [result, end]
+    lines = list(collect(Path("run.jsonl"), records).lines())
+    assert sorted(map(encode, lines)) == sorted(map(encode, records))
+
+
+def simplest(kind):
+    """Make a record of which every field has the least value of its type."""
+    schema = msgspec.json.schema(kind)
+    return msgspec.convert(least({"$ref": f"#/$defs/{kind.__name__}"}, schema["$defs"]), kind)
+
+
+def least(schema, definitions):
+    if "$ref" in schema:
+        return least(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    if "anyOf" in schema:
+        return least(schema["anyOf"][0], definitions)
+    if "enum" in schema:
+        return schema["enum"][0]
+    if schema["type"] == "object":
+        return {name: least(schema["properties"][name], definitions) for name in schema.get("required", ())}
+    return {"array": [], "string": "", "integer": 0, "number": 0.0, "boolean": False, "null": None}[schema["type"]]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from brimful.campaign.plan import SUBJECT
 from brimful.errors import RecordError
-from brimful.records import Goal, Member, Run, RunFile, iterate_records
-from brimful.runs import RECORD_NAME
+from brimful.records import Goal, Member, RunFile
 from brimful.throughput.verify import Finding, open_log, verify
 
 
@@ -22,18 +20,6 @@ class MemberVerification(msgspec.Struct, frozen=True, kw_only=True):
     loads: int
     findings: list[Finding]
     """What does not hold."""
-
-
-def is_campaign(path: Path) -> bool:
-    """Whether a record file, or the directory of one, is that of a campaign.
-
-    Raises
-    ------
-    RecordError
-        When it cannot be read, or its first line is no record.
-    """
-    first = next(iterate_records(path / RECORD_NAME if path.is_dir() else path), None)
-    return isinstance(first, Run) and first.subject == SUBJECT
 
 
 def verify_campaign(file: RunFile, goals: list[Goal] | None = None) -> list[MemberVerification]:

@@ -76,7 +76,10 @@ def _print(outcome: CampaignOutcome, file: RunFile, options: dict[str, Any], mis
     if options["as_json"]:
         click.echo(reports.as_json(file))
     else:
-        click.echo(reports.campaign_summary(file), nl=False)
+        from brimful.report.campaign.model import build
+        from brimful.report.campaign.text import summary
+
+        click.echo(summary(build(file), style=reports.style(), columns=reports.prose_columns()), nl=False)
         click.echo(f"Record: {outcome.directory}")
         for text in missed:
             click.echo(f"Missed: {text}")

@@ -1,4 +1,4 @@
-"""The report on a record, whatever it is of: each kind has modules of its own."""
+"""The report on a record, whatever it is of: the table of subjects says who writes it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import click
 
 from brimful.errors import BrimfulError, UsageError
 from brimful.files import check_target, write_atomically
+from brimful.records.subjects import load, subject_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from brimful.records import RunFile
-
-DELAY, DEVICE, DISCARDS, CAMPAIGN = "delay", "block-device", "switch-discards", "campaign"
+    from brimful.records.subjects import Subject
+    from brimful.report.styles import Style
 
 
 def checked_target(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
@@ -87,108 +88,47 @@ def prose_columns() -> int:
     return min(WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
 
 
+def style() -> Style:
+    """Give how parts of a text look on standard output."""
+    from brimful.report import styles
+
+    return styles.coloured if sys.stdout.isatty() else styles.plain
+
+
 def as_text(file: RunFile, *, columns: int = 100) -> str:
     """Give the report for a terminal of so many columns."""
-    from brimful.report import styles
-    from brimful.report.throughput import text
-
-    style = styles.coloured if sys.stdout.isatty() else styles.plain
-    if file.run.subject == DEVICE:
-        from brimful.report.iocost.text import render as render_device
-
-        return render_device(file, style=style)
-    if file.run.subject == DISCARDS:
-        from brimful.report.discards.text import render as render_discards
-
-        return render_discards(file, style=style, columns=columns)
-    if file.run.subject == CAMPAIGN:
-        from brimful.report.campaign import model as campaign_model
-        from brimful.report.campaign.text import render as render_campaign
-
-        return render_campaign(campaign_model.build(file), style=style)
-    if file.run.subject == DELAY:
-        from brimful.report.delay.text import render as render_delay
-
-        return render_delay(file, style=style)
-    from brimful.report.throughput import model
-
-    return text.render(model.build(file), style=style, columns=columns)
-
-
-def campaign_summary(file: RunFile) -> str:
-    """Give the result of a campaign for a terminal: what a search prints when it ends."""
-    from brimful.report import styles
-    from brimful.report.campaign import model as campaign_model
-    from brimful.report.campaign.text import summary
-
-    return summary(campaign_model.build(file), style=styles.coloured if sys.stdout.isatty() else styles.plain)
+    text: str = load(_row(file).text)(file, style=style(), columns=columns)
+    return text
 
 
 def as_json(file: RunFile) -> str:
     """Give everything that the report is made of."""
-    if file.run.subject == DEVICE:
-        from brimful.report.iocost.export import to_json as device_to_json
-
-        return device_to_json([file])
-    if file.run.subject == DISCARDS:
-        from brimful.report.discards.export import to_json as discards_to_json
-
-        return discards_to_json(file)
-    if file.run.subject == CAMPAIGN:
-        from brimful.report.campaign.export import to_json as campaign_to_json
-
-        return campaign_to_json(file)
-    if file.run.subject == DELAY:
-        from brimful.report.delay.export import to_json as delay_to_json
-
-        return delay_to_json(file)
-    from brimful.report.throughput import export, model
-
-    return export.to_json(model.build(file))
-
-
-def _write_pdf(file: RunFile, path: Path) -> None:
-    if file.run.subject == DEVICE:
-        from brimful.report.iocost.pdf import render as render_device
-
-        write_atomically(path, render_device(file))
-    elif file.run.subject == DISCARDS:
-        from brimful.report.discards.pdf import render as render_discards
-
-        write_atomically(path, render_discards(file))
-    else:
-        message = f"--pdf {path}: a {file.run.subject} has no PDF report; use --html and print it"
-        raise UsageError(message)
-
-
-def _write_png(file: RunFile, directory: Path) -> list[Path]:
-    if file.run.subject != DISCARDS:
-        message = f"--png {directory}: only a report on discards has figures as files; use --html"
-        raise UsageError(message)
-    from brimful.report.discards import png
-
-    return png.write(file, directory)
+    text: str = load(_row(file).json)(file)
+    return text
 
 
 def page(file: RunFile) -> str:
     """Give the report as one HTML file."""
-    if file.run.subject == DEVICE:
-        from brimful.report.iocost.html import render as render_device
+    text: str = load(_row(file).page)(file)
+    return text
 
-        return render_device(file)
-    if file.run.subject == DISCARDS:
-        from brimful.report.discards.html import render as render_discards
 
-        return render_discards(file)
-    if file.run.subject == CAMPAIGN:
-        from brimful.report.campaign import model as campaign_model
-        from brimful.report.campaign.html import render as render_campaign
+def _write_pdf(file: RunFile, path: Path) -> None:
+    row = _row(file)
+    if row.pdf is None:
+        message = f"--pdf {path}: {row.plural} have no PDF report; use --html and print it"
+        raise UsageError(message)
+    write_atomically(path, load(row.pdf)(file))
 
-        return render_campaign(campaign_model.build(file))
-    if file.run.subject == DELAY:
-        from brimful.report.delay.html import render as render_delay
 
-        return render_delay(file)
-    from brimful.report.throughput import html, model
+def _write_png(file: RunFile, directory: Path) -> list[Path]:
+    row = _row(file)
+    if row.png is None:
+        message = f"--png {directory}: reports on {row.plural} have no figures as files; use --html"
+        raise UsageError(message)
+    written: list[Path] = load(row.png)(file, directory)
+    return written
 
-    return html.render(model.build(file))
+
+def _row(file: RunFile) -> Subject:
+    return subject_of(file.run, where=str(file.path))

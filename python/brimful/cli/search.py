@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from brimful.cli import values
 from brimful.cli.assertion import Assertion
 from brimful.cli.goal_options import GOAL_DEFAULTS, check_goals
 from brimful.cli.progress import open_progress
-from brimful.cli.reports import check_page, page, prose_columns, write_page
+from brimful.cli.reports import check_page, page, prose_columns, style, write_page
 from brimful.cli.signals import take_for_interrupt, tell_how_to_go_on
 from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
 from brimful.errors import UsageError
@@ -227,11 +226,9 @@ def _print(outcome: SearchOutcome, *, as_json: bool, missed: list[str]) -> None:
         }
         click.echo(json.dumps(facts, indent=2))
         return
-    from brimful.report import styles
     from brimful.report.throughput import model, text
 
-    style = styles.coloured if sys.stdout.isatty() else styles.plain
-    click.echo(text.summary(model.build(read_run(outcome.path)), style=style, columns=prose_columns()))
+    click.echo(text.summary(model.build(read_run(outcome.path)), style=style(), columns=prose_columns()))
     click.echo(f"Record: {outcome.path}")
     for condition in missed:
         click.echo(f"Missed: {condition}")

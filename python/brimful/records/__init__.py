@@ -12,8 +12,9 @@ from __future__ import annotations
 from brimful.records.analysis import Finding, Fit, Series, Solution
 from brimful.records.campaign import Member
 from brimful.records.delay import Delay, DelayDistribution, DelayInterval, DelayPlan
-from brimful.records.format import Record, check_trial, decode_line, encode, json_schema
+from brimful.records.format import check_trial, decode_line, encode, json_schema
 from brimful.records.reading import RunFile, collect, iterate_records, read_run
+from brimful.records.record import Record
 from brimful.records.run import SCHEMA, End, Machine, Run, Trial, Warning
 from brimful.records.throughput import Bound, Goal, GoalResult, Sums
 from brimful.records.writing import RecordWriter

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
+from brimful.records.record import Record
 
 
-class Series(msgspec.Struct, frozen=True, omit_defaults=True, tag="series", tag_field="kind"):
+class Series(Record, frozen=True, omit_defaults=True, tag="series"):
     """Values of one metric against what was set, as measured."""
 
     name: str
@@ -19,7 +19,7 @@ class Series(msgspec.Struct, frozen=True, omit_defaults=True, tag="series", tag_
     """``s`` for times; empty for factors and ratios."""
 
 
-class Fit(msgspec.Struct, frozen=True, omit_defaults=True, tag="fit", tag_field="kind"):
+class Fit(Record, frozen=True, omit_defaults=True, tag="fit"):
     """A line through a series."""
 
     series: str
@@ -33,7 +33,7 @@ class Fit(msgspec.Struct, frozen=True, omit_defaults=True, tag="fit", tag_field=
     """The points of the series that the line does not rest on."""
 
 
-class Solution(msgspec.Struct, frozen=True, omit_defaults=True, tag="solution", tag_field="kind"):
+class Solution(Record, frozen=True, omit_defaults=True, tag="solution"):
     """Parameters to set, or why there are none."""
 
     name: str
@@ -53,7 +53,7 @@ class Solution(msgspec.Struct, frozen=True, omit_defaults=True, tag="solution", 
     """The reason why there is no solution."""
 
 
-class Finding(msgspec.Struct, frozen=True, omit_defaults=True, tag="finding", tag_field="kind"):
+class Finding(Record, frozen=True, omit_defaults=True, tag="finding"):
     """Something that the analysis says; ``code`` is stable."""
 
     code: str

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
-
+from brimful.records.record import Record
 from brimful.records.run import End, Run, Warning
 from brimful.records.throughput import GoalResult
 
 
-class Member(msgspec.Struct, frozen=True, omit_defaults=True, tag="member", tag_field="kind"):
+class Member(Record, frozen=True, omit_defaults=True, tag="member"):
     """A search of a campaign that ended, with what its own record says of it, trials and bounds apart."""
 
     name: str

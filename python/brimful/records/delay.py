@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from brimful.records.record import Record
+
 
 class DelayPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a run of the subject ``delay`` measures."""
@@ -61,7 +63,7 @@ class DelayDistribution(msgspec.Struct, frozen=True):
     p999_s: float | None
 
 
-class Delay(msgspec.Struct, frozen=True, omit_defaults=True, tag="delay", tag_field="kind"):
+class Delay(Record, frozen=True, omit_defaults=True, tag="delay"):
     """The delay at one load in one direction."""
 
     load: float

@@ -11,9 +11,12 @@ from brimful.errors import RecordError
 from brimful.records.analysis import Finding, Fit, Series, Solution
 from brimful.records.campaign import Member
 from brimful.records.delay import Delay
-from brimful.records.format import Record, decode_line
+from brimful.records.format import decode_line
+from brimful.records.record import Record
 from brimful.records.run import SCHEMA, End, Run, Trial, Warning
 from brimful.records.throughput import Bound, GoalResult
+
+_LISTED = (Run, Trial, Bound, GoalResult, Warning, End, Series, Fit, Solution, Finding, Member, Delay)
 
 
 class RunFile(msgspec.Struct, frozen=True):
@@ -35,19 +38,34 @@ class RunFile(msgspec.Struct, frozen=True):
     members: list[Member] = []
     """Of a campaign; of one that was tried again, the last line."""
     delays: list[Delay] = []
+    others: list[Record] = []
+    """Of kinds without a list of their own, in the order of the file."""
 
     def lines(self) -> Iterator[Record]:
-        """Give all records of the analysis of a device, in the order of the format."""
-        yield self.run
+        """Give all records: each end behind the trials that it stood behind, what was found before the last one."""
+        places = self.trials_before_ends or [len(self.trials)] * len(self.ends)
+        lines: list[Record] = list(self.trials)
+        found = list(self._found())
+        for place, end in reversed(list(zip(places, self.ends, strict=True))):
+            lines[place:place] = [*found, end]
+            found = []
+        yield from [self.run, *lines, *found]
+
+    def _found(self) -> Iterator[Record]:
         fits = {fit.series: fit for fit in self.fits}
         for series in self.series:
             yield series
             if series.name in fits:
-                yield fits[series.name]
+                yield fits.pop(series.name)
+        yield from fits.values()
+        yield from self.bounds
+        yield from self.goal_results
+        yield from self.delays
         yield from self.solutions
+        yield from self.members
+        yield from self.others
         yield from self.findings
         yield from self.warnings
-        yield from self.ends
 
     def counted(self) -> list[Trial]:
         """Give the trials that count: all but the invalid ones."""
@@ -129,6 +147,7 @@ def collect(path: Path, records: list[Record]) -> RunFile:
         findings=[record for record in records if isinstance(record, Finding)],
         members=list({record.name: record for record in records if isinstance(record, Member)}.values()),
         delays=_latest_delays([record for record in records if isinstance(record, Delay)]),
+        others=[record for record in records if not isinstance(record, _LISTED)],
     )
 
 

@@ -7,13 +7,14 @@ from typing import Any
 import msgspec
 
 from brimful.records.delay import DelayPlan
+from brimful.records.record import Record
 from brimful.records.throughput import Goal
 
 SCHEMA = 1
 """Version of the record format."""
 
 
-class Run(msgspec.Struct, frozen=True, omit_defaults=True, tag="run", tag_field="kind"):
+class Run(Record, frozen=True, omit_defaults=True, tag="run"):
     """First line of a file: what was run, where, with what."""
 
     schema: int
@@ -53,7 +54,7 @@ class Run(msgspec.Struct, frozen=True, omit_defaults=True, tag="run", tag_field=
     """Equal for runs of the same search: what ``--resume`` looks for."""
 
 
-class Trial(msgspec.Struct, frozen=True, omit_defaults=True, tag="trial", tag_field="kind"):
+class Trial(Record, frozen=True, omit_defaults=True, tag="trial"):
     """One trial. ``invalid`` trials are kept and never counted."""
 
     seq: int
@@ -85,7 +86,7 @@ class Trial(msgspec.Struct, frozen=True, omit_defaults=True, tag="trial", tag_fi
     extra: dict[str, Any] = {}
 
 
-class Warning(msgspec.Struct, frozen=True, omit_defaults=True, tag="warning", tag_field="kind"):
+class Warning(Record, frozen=True, omit_defaults=True, tag="warning"):
     """Something the reader of a result should know; ``code`` is stable."""
 
     code: str
@@ -105,7 +106,7 @@ class Machine(msgspec.Struct, frozen=True):
     """Whether neither is large enough to move results by more than the width of the goals."""
 
 
-class End(msgspec.Struct, frozen=True, omit_defaults=True, tag="end", tag_field="kind"):
+class End(Record, frozen=True, omit_defaults=True, tag="end"):
     """The run ended: how, and what it took. A resumed run has one for each time it ended."""
 
     reason: str

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from brimful.records.record import Record
+
 
 class Goal(msgspec.Struct, frozen=True, omit_defaults=True):
     """A search goal (MLRsearch-15 Search Goal)."""
@@ -28,7 +30,7 @@ class Sums(msgspec.Struct, frozen=True):
     short_high_s: float
 
 
-class Bound(msgspec.Struct, frozen=True, omit_defaults=True, tag="bound", tag_field="kind"):
+class Bound(Record, frozen=True, omit_defaults=True, tag="bound"):
     """A relevant bound moved (or went away: ``load`` is null) with the trial ``seq``."""
 
     goal: str
@@ -38,7 +40,7 @@ class Bound(msgspec.Struct, frozen=True, omit_defaults=True, tag="bound", tag_fi
     seq: int
 
 
-class GoalResult(msgspec.Struct, frozen=True, omit_defaults=True, tag="goal_result", tag_field="kind"):
+class GoalResult(Record, frozen=True, omit_defaults=True, tag="goal_result"):
     """The answer for one goal; one of them a goal, in the order of the goals."""
 
     goal: str

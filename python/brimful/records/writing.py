@@ -10,7 +10,8 @@ from types import TracebackType
 
 from brimful.errors import RecordError
 from brimful.files import lock
-from brimful.records.format import Record, encode
+from brimful.records.format import encode
+from brimful.records.record import Record
 
 
 class RecordWriter:

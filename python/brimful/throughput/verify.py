@@ -140,20 +140,32 @@ def open_log(path: Path, goals: list[Goal] | None) -> OpenLog:
         When it cannot be read, or the goals given limit a delay that it does not have.
     """
     if is_run(path):
-        file = read_run(path)
-        if file.run.subject != "search":
-            message = f"{path}: the subject of this run is a {file.run.subject}: it has no trials to judge"
-            raise UsageError(message)
-        _check_run(file)
-        trials, limits = file.counted(), (file.run.min_load, file.run.max_load)
-        _check_delays(path, goals or [], trials)
-        return OpenLog(TrialLog(goals or file.run.goals, trials, limits), trials, None if goals else file)
+        return open_run(read_run(path), goals)
     trials = read_foreign_log(path)
     if goals is None:
         message = f"{path}: a log of another tool names no goals; give --preset or --goal"
         raise UsageError(message)
     _check_delays(path, goals, trials)
     return OpenLog(TrialLog(goals, trials, _beyond(goals, trials)), trials, None)
+
+
+def open_run(file: RunFile, goals: list[Goal] | None) -> OpenLog:
+    """Open the record of a search; see `open_log`.
+
+    Raises
+    ------
+    UsageError
+        When the record is not of a search.
+    RecordError
+        When the goals given limit a delay that it does not have.
+    """
+    if file.run.subject != "search":
+        message = f"{file.path}: the subject of this run is a {file.run.subject}: it has no trials to judge"
+        raise UsageError(message)
+    _check_run(file)
+    trials, limits = file.counted(), (file.run.min_load, file.run.max_load)
+    _check_delays(file.path, goals or [], trials)
+    return OpenLog(TrialLog(goals or file.run.goals, trials, limits), trials, None if goals else file)
 
 
 def _beyond(goals: list[Goal], trials: list[Trial]) -> tuple[float, float]:

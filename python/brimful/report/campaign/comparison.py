@@ -12,6 +12,7 @@ import msgspec
 from brimful.errors import UsageError
 from brimful.records import Member, Run, RunFile
 from brimful.report.campaign.model import entries
+from brimful.report.compared import Compared, refuse_repeated
 from brimful.report.lines import WIDTH, bullets, table
 from brimful.report.styles import Style, plain
 from brimful.report.throughput import comparison
@@ -94,6 +95,32 @@ def build(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: flo
         lost=[_name(key) for key in common if theirs[key] and not ours[key]],
         left_out=left_out,
     )
+
+
+def compare_runs(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: float | None = None) -> Compared:
+    """Compare campaigns with those of a baseline.
+
+    Raises
+    ------
+    UsageError
+        When they cannot be compared, or a side has one run twice.
+    """
+    for side in (new, baseline):
+        refuse_repeated(side)
+    found = build(new, baseline, tolerance=tolerance)
+    return Compared(
+        regressed=found.regressed,
+        text=lambda style, columns: render(found, style=style),
+        json=lambda: to_json(found),
+        incomplete=_incomplete(found.lost),
+    )
+
+
+def _incomplete(lost: Sequence[str]) -> str | None:
+    if not lost:
+        return None
+    more = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
+    return f"the new campaigns have no value of {lost[0]}{more}, which the baseline has; resume them or make them anew"
 
 
 def render(found: CampaignComparison, *, style: Style = plain) -> str:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from brimful.records import RunFile
 from brimful.report import facts
 from brimful.report.campaign import figures, tables
-from brimful.report.campaign.model import Report
+from brimful.report.campaign.model import Report, build
 from brimful.report.figures import NARROW, WIDE
 from brimful.report.web_page import render_page
 
 _BADGES = {tables.REGULAR: "good", tables.IRREGULAR: "bad", tables.FAILED: "bad"}
+
+
+def report_run(file: RunFile) -> str:
+    """Write the report on a record with the subject ``campaign`` as a page."""
+    return render(build(file))
 
 
 def render(report: Report) -> str:

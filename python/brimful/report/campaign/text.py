@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from brimful.records import RunFile
 from brimful.report import facts
 from brimful.report.campaign import tables
-from brimful.report.campaign.model import Report
+from brimful.report.campaign.model import Report, build
 from brimful.report.campaign.tables import Table
-from brimful.report.lines import bullets, table, wrap
+from brimful.report.lines import WIDTH, bullets, table, wrap
 from brimful.report.styles import Style, plain
 
 
-def render(report: Report, *, style: Style = plain) -> str:
+def report_run(file: RunFile, *, style: Style = plain, columns: int = WIDTH) -> str:
+    """Write the report on a record with the subject ``campaign``."""
+    return render(build(file), style=style, columns=columns)
+
+
+def render(report: Report, *, style: Style = plain, columns: int = WIDTH) -> str:
     """Write the report as lines for a terminal.
 
     Parameters
@@ -19,6 +25,8 @@ def render(report: Report, *, style: Style = plain) -> str:
         From `brimful.report.campaign.model.build`.
     style
         How roles look; the default leaves text plain.
+    columns
+        Where sentences wrap; tables are as wide as they are.
     """
     set_up = [
         [measurer, f"{part}.{path}", value]
@@ -28,41 +36,41 @@ def render(report: Report, *, style: Style = plain) -> str:
     ]
     host = [["host", path, value] for path, value in facts.table(report.run.host)]
     blocks = [
-        *_result(report, style),
-        _table(tables.searches(report), style),
-        _table(tables.goals(report), style),
-        bullets("How it was done", report.method, style),
-        bullets("Deviations from the RFC 2544 trial procedure", report.deviations, style),
+        *_result(report, style, columns),
+        _table(tables.searches(report), style, columns),
+        _table(tables.goals(report), style, columns),
+        bullets("How it was done", report.method, style, columns),
+        bullets("Deviations from the RFC 2544 trial procedure", report.deviations, style, columns),
         "\n".join([style("Set-up", "title"), table(_once([*set_up, *host])), f"  {' '.join(report.run.command)}"]),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def summary(report: Report, *, style: Style = plain) -> str:
+def summary(report: Report, *, style: Style = plain, columns: int = WIDTH) -> str:
     """Write the result alone: what a campaign prints when it ends."""
-    return "\n\n".join(block for block in _result(report, style) if block) + "\n"
+    return "\n\n".join(block for block in _result(report, style, columns) if block) + "\n"
 
 
-def _result(report: Report, style: Style) -> list[str]:
+def _result(report: Report, style: Style, columns: int) -> list[str]:
     run = report.run
     tool = " ".join(part for part in (run.tool.get("name", ""), run.tool.get("version", "")) if part)
     how = f"strategy {run.strategy}" + (f", preset {run.preset}" if run.preset else "")
     head = [
         style(report.title, "title"),
-        wrap(report.outcome, 0),
-        style(wrap(f"run {run.run_id}, started {run.started}", 0), "faint"),
-        style(wrap(f"{how}, {tool or 'unknown tool'}", 0), "faint"),
+        wrap(report.outcome, 0, columns=columns),
+        style(wrap(f"run {run.run_id}, started {run.started}", 0, columns=columns), "faint"),
+        style(wrap(f"{how}, {tool or 'unknown tool'}", 0, columns=columns), "faint"),
     ]
     return [
         "\n".join(head),
-        _table(tables.throughput(report), style),
-        _table(tables.repeatability(report), style),
-        bullets("Irregular results, in no mean", tables.irregular(report), style),
-        bullets("Warnings", report.warnings, style),
+        _table(tables.throughput(report), style, columns),
+        _table(tables.repeatability(report), style, columns),
+        bullets("Irregular results, in no mean", tables.irregular(report), style, columns),
+        bullets("Warnings", report.warnings, style, columns),
     ]
 
 
-def _table(made: Table, style: Style) -> str:
+def _table(made: Table, style: Style, columns: int) -> str:
     """Align a table; a measurer stands on a line of its own above its rows, as its text may be long."""
     if not made.rows:
         return ""
@@ -80,7 +88,7 @@ def _table(made: Table, style: Style) -> str:
         before = measurer
         shown.append(line)
     if made.note:
-        shown.append(style(wrap(made.note, 2), "faint"))
+        shown.append(style(wrap(made.note, 2, columns=columns), "faint"))
     text = "\n".join(shown)
     for word in (tables.FAILED, tables.IRREGULAR):
         text = text.replace(word, style(word, "bad"))

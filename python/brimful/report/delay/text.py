@@ -12,7 +12,7 @@ from brimful.report.lines import WIDTH, table
 from brimful.report.styles import Style, plain
 
 
-def render(file: RunFile, *, style: Style = plain) -> str:
+def render(file: RunFile, *, style: Style = plain, columns: int = WIDTH) -> str:
     """Write the report as lines for a terminal.
 
     Parameters
@@ -21,10 +21,16 @@ def render(file: RunFile, *, style: Style = plain) -> str:
         A record with the subject ``delay``.
     style
         How roles look; the default leaves text plain.
+    columns
+        Where sentences wrap; tables are as wide as they are.
     """
     view = model.build(file)
     run = file.run
-    head = [style(view.title, "title"), _wrap(view.outcome), style(f"run {run.run_id}, started {run.started}", "faint")]
+    head = [
+        style(view.title, "title"),
+        _wrap(view.outcome, columns),
+        style(f"run {run.run_id}, started {run.started}", "faint"),
+    ]
     blocks = ["\n".join(head)]
     if view.results:
         blocks += [
@@ -38,8 +44,8 @@ def render(file: RunFile, *, style: Style = plain) -> str:
     else:
         blocks.append("There is no result: too few trials were made.")
     blocks += [
-        _list(style("Warnings", "title"), view.warnings),
-        _list(style("What the values mean", "title"), view.notes),
+        _list(style("Warnings", "title"), view.warnings, columns),
+        _list(style("What the values mean", "title"), view.notes, columns),
         "\n".join([style("Set-up", "title"), table([list(row) for row in view.set_up])]),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
@@ -50,11 +56,11 @@ def _rows(title: str, names: Sequence[str], rows: Sequence[Row]) -> str:
     return "\n".join([title, table(lines, right=range(2, len(names)))])
 
 
-def _list(title: str, entries: Sequence[str]) -> str:
+def _list(title: str, entries: Sequence[str], columns: int) -> str:
     if not entries:
         return ""
-    return "\n".join([title, *(_wrap(f"- {entry}", 2, 2) for entry in entries)])
+    return "\n".join([title, *(_wrap(f"- {entry}", columns, 2, 2) for entry in entries)])
 
 
-def _wrap(text: str, indent: int = 0, hang: int = 0) -> str:
-    return textwrap.fill(text, WIDTH, initial_indent=" " * indent, subsequent_indent=" " * (indent + hang))
+def _wrap(text: str, columns: int, indent: int = 0, hang: int = 0) -> str:
+    return textwrap.fill(text, columns, initial_indent=" " * indent, subsequent_indent=" " * (indent + hang))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from brimful.errors import UsageError
 from brimful.records import RunFile
+from brimful.report.compared import Compared
 from brimful.report.discards import method, model, tables
 from brimful.report.lines import table as aligned
 from brimful.report.styles import Style, plain
@@ -43,6 +46,25 @@ def build(ours: RunFile, against: RunFile) -> list[Difference]:
         for key in keys
         if sides[0].get(key) != sides[1].get(key)
     ]
+
+
+def compare_runs(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: float | None = None) -> Compared:
+    """Put two runs on discards side by side, without a verdict.
+
+    Raises
+    ------
+    UsageError
+        When a side is not one run.
+    """
+    if len(new) != 1 or len(baseline) != 1:
+        message = "runs on discards are compared one with one; give one run before --against and one after it"
+        raise UsageError(message)
+    ours, against = new[0], baseline[0]
+    return Compared(
+        regressed=False,
+        text=lambda style, columns: render(ours, against, style=style),
+        json=lambda: to_json(ours, against),
+    )
 
 
 def render(ours: RunFile, against: RunFile, *, style: Style = plain) -> str:

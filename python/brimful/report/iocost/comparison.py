@@ -14,10 +14,11 @@ from brimful.errors import UsageError
 from brimful.kernel import MODEL_KEYS, QOS_KEYS
 from brimful.records import Fit, RunFile, Solution
 from brimful.report import facts, words
+from brimful.report.compared import Compared
 from brimful.report.iocost import figures, html
 from brimful.report.lines import WIDTH, table
 from brimful.report.styles import Style, plain
-from brimful.statistics.comparison import IMPROVEMENT, REGRESSION, SAME, UNCLEAR
+from brimful.statistics.comparison import DEFAULT_TOLERANCE, IMPROVEMENT, REGRESSION, SAME, UNCLEAR
 from brimful.units import format_ratio
 
 SUBJECT = "block-device"
@@ -136,6 +137,20 @@ def build(
         notes=_notes(first, [*against[1:], *ours]),
         solutions=[_solution(name, ours, against, tolerance) for name in names],
         series=[_series(name, ours, against) for name in sorted(series, key=figures.canonical)],
+    )
+
+
+def compare_runs(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: float | None = None) -> Compared:
+    """Compare runs on block devices with those of a baseline, at a tolerance of 1 % if none is given.
+
+    Raises
+    ------
+    UsageError
+        When they cannot be compared.
+    """
+    found = build(new, baseline, tolerance=DEFAULT_TOLERANCE if tolerance is None else tolerance)
+    return Compared(
+        regressed=found.regressed, text=lambda style, columns: render(found, style=style), json=lambda: to_json(found)
     )
 
 

@@ -55,6 +55,11 @@ def to_object(file: RunFile) -> dict[str, Any]:
     }
 
 
+def report_run(file: RunFile) -> str:
+    """Give one record with the subject ``block-device`` as one object."""
+    return to_json([file])
+
+
 def to_json(files: list[RunFile]) -> str:
     """Give one object: that of the only run, or all under ``results``."""
     objects = [to_object(file) for file in files]

@@ -19,6 +19,11 @@ _LABEL_COLUMNS = 12
 """Room for the labels beside a graph; with 80 columns of graph the text is at most 92 wide."""
 
 
+def report_run(run_file: RunFile, *, style: Style = plain, columns: int) -> str:
+    """Write the report on a record with the subject ``block-device``; its graphs have a width of their own."""
+    return render(run_file, style=style)
+
+
 def render(run_file: RunFile, *, style: Style = plain, columns: int | None = None, graphs: bool = True) -> str:
     """Write the whole report.
 

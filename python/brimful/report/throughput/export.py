@@ -6,9 +6,15 @@ from typing import Any
 
 import msgspec
 
+from brimful.records import RunFile
 from brimful.report.throughput.comparison import ComparisonReport
-from brimful.report.throughput.model import Report
+from brimful.report.throughput.model import Report, build
 from brimful.report.throughput.statements import make_statements
+
+
+def report_run(file: RunFile) -> str:
+    """Write what the report on a record with the subject ``search`` is made of."""
+    return to_json(build(file))
 
 
 def to_json(report: Report) -> str:

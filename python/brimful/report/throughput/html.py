@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from brimful.records import RunFile
 from brimful.report import facts
 from brimful.report.figures import NARROW, WIDE
 from brimful.report.throughput import figures
 from brimful.report.throughput.items import ITEMS
-from brimful.report.throughput.model import WIDTH_DEFINITION, Report
+from brimful.report.throughput.model import WIDTH_DEFINITION, Report, build
 from brimful.report.throughput.rfc2544 import conditions
 from brimful.report.throughput.statements import MISSING, make_statements
 from brimful.report.web_page import render_page
 
 SHOWN_TRIALS = 2000
 """A page lists at most so many trials; the record has them all."""
+
+
+def report_run(file: RunFile) -> str:
+    """Write the report on a record with the subject ``search`` as a page."""
+    return render(build(file))
 
 
 def render(report: Report) -> str:

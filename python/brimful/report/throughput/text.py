@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from brimful.records import RunFile
 from brimful.report import facts, words
 from brimful.report.lines import WIDTH, bullets, table, wrap, wrapped_table
 from brimful.report.styles import Style, plain
-from brimful.report.throughput.model import GoalView, Report
+from brimful.report.throughput.model import GoalView, Report, build
 from brimful.report.throughput.rfc2544 import conditions
 from brimful.report.throughput.statements import MISSING, make_statements
 from brimful.units import format_delay, format_duration, format_load, format_ratio
+
+
+def report_run(file: RunFile, *, style: Style = plain, columns: int = WIDTH) -> str:
+    """Write the report on a record with the subject ``search``."""
+    return render(build(file), style=style, columns=columns)
 
 
 def render(report: Report, *, style: Style = plain, columns: int = WIDTH) -> str:

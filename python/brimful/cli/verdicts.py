@@ -1,0 +1,72 @@
+"""What ``brimful verify`` says of a record, by its subject."""
+
+from __future__ import annotations
+
+from brimful import units
+from brimful.campaign.verification import verify_campaign
+from brimful.delay.verification import verify_delay
+from brimful.records import Goal, RunFile
+from brimful.report import words
+from brimful.throughput.verify import Verification, open_run, verify
+from brimful.verified import Verified
+
+_MARKS = {"lower-bound": "lower", "upper-bound": "upper", "undecided": "-"}
+
+
+def of_search(file: RunFile, goals: list[Goal] | None) -> Verified:
+    """Recompute the verdicts of a search."""
+    return of_trials(verify(open_run(file, goals)))
+
+
+def of_campaign(file: RunFile, goals: list[Goal] | None) -> Verified:
+    """Recompute the verdicts of every search of a campaign."""
+    found = verify_campaign(file, goals)
+    lines = []
+    for member in found:
+        lines.append(f"{member.name}: {_trials_at_loads(member.trials, member.loads)}")
+        lines.extend(f"  does not hold: {finding.text}" for finding in member.findings)
+    trials = sum(member.trials for member in found)
+    searches = words.count(len(found), "search", "searches")
+    lines.append(f"{searches}, {words.count(trials, 'trial')}: every verdict recomputed")
+    holds = not any(member.findings for member in found)
+    return Verified(holds=holds, text="\n".join(lines), facts=found)
+
+
+def of_delay(file: RunFile, goals: list[Goal] | None) -> Verified:
+    """Recompute the delays of a run; goals say nothing of them."""
+    found = verify_delay(file)
+    trials, delays = words.count(found.trials, "trial"), words.count(len(found.delays), "delay")
+    lines = [f"{trials}, {delays}: every mean, interval and percentile recomputed"]
+    lines.extend(f"does not hold: {text}" for text in found.findings)
+    return Verified(holds=not found.findings, text="\n".join(lines), facts=found)
+
+
+def of_trials(found: Verification) -> Verified:
+    """Say what the trials of a log give."""
+    return Verified(holds=not found.findings, text=_table(found), facts=found)
+
+
+def _table(found: Verification) -> str:
+    names = [goal.name for goal in found.goals]
+    widths = [max(len(name), 9) for name in names]
+    heads = "  ".join(f"{name:<{width}}" for name, width in zip(names, widths, strict=True))
+    lines = [f"           load  {heads.rstrip()}"]
+    for index, load in enumerate(found.loads):
+        marks = [_MARKS[found.assessments[name][index].verdict] for name in names]
+        cells = "  ".join(f"{mark:<{width}}" for mark, width in zip(marks, widths, strict=True))
+        lines.append(f"{units.format_load(load, digits=6):>15}  {cells}".rstrip())
+    lines.append("")
+    for result in found.goal_results:
+        lines.append(f"{result.goal}: {_sentence(result.lower_bound, result.upper_bound)}; {result.reason}")
+    lines.append(f"{_trials_at_loads(found.trials, len(found.loads))}: every verdict recomputed")
+    lines.extend(f"does not hold: {finding.text}" for finding in found.findings)
+    return "\n".join(lines)
+
+
+def _trials_at_loads(trials: int, loads: int) -> str:
+    return f"{words.count(trials, 'trial')} at {words.count(loads, 'load')}"
+
+
+def _sentence(lower: float | None, upper: float | None) -> str:
+    below, above = ("none" if load is None else units.format_load(load, digits=6) for load in (lower, upper))
+    return f"lower bound {below}, upper bound {above}"

@@ -1,0 +1,132 @@
+"""The table of subjects: what a run can be of. A subject is a folder of its own and one row here.
+
+Functions are named, not imported: a command loads those that it calls and no others.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import msgspec
+
+from brimful.errors import RecordError
+from brimful.records.analysis import Finding, Fit, Series, Solution
+from brimful.records.campaign import Member
+from brimful.records.delay import Delay
+from brimful.records.record import Record
+from brimful.records.run import End, Run, Trial, Warning
+from brimful.records.throughput import Bound, GoalResult
+
+COMMON_KINDS: tuple[type[Record], ...] = (Run, Trial, Warning, End)
+"""Records that a run of any subject may have."""
+
+
+class Subject(msgspec.Struct, frozen=True, kw_only=True):
+    """One row. Functions are written ``module:function``; null where the subject has no such thing."""
+
+    name: str
+    """As in `Run.subject`."""
+    plural: str
+    """What its runs are, in messages."""
+    kinds: tuple[type[Record], ...]
+    """Its records, beside `COMMON_KINDS`."""
+    text: str
+    """``(RunFile, *, style, columns) -> str``: the report for a terminal."""
+    page: str
+    """``(RunFile) -> str``: the report as one HTML file."""
+    json: str
+    """``(RunFile) -> str``: what the report is made of."""
+    pdf: str | None = None
+    """``(RunFile) -> bytes``."""
+    png: str | None = None
+    """``(RunFile, directory) -> list[Path]``: each figure as a file."""
+    verify: str | None = None
+    """``(RunFile, goals) -> Verified``: everything that the record claims, computed again."""
+    compare: str | None = None
+    """``(runs, baseline, *, tolerance) -> Compared``: two sets of runs put side by side."""
+
+
+SUBJECTS: tuple[Subject, ...] = (
+    Subject(
+        name="search",
+        plural="searches",
+        kinds=(Bound, GoalResult),
+        text="brimful.report.throughput.text:report_run",
+        page="brimful.report.throughput.html:report_run",
+        json="brimful.report.throughput.export:report_run",
+        verify="brimful.cli.verdicts:of_search",
+        compare="brimful.report.throughput.compare:compare_runs",
+    ),
+    Subject(
+        name="block-device",
+        plural="block devices",
+        kinds=(Series, Fit, Solution, Finding),
+        text="brimful.report.iocost.text:report_run",
+        page="brimful.report.iocost.html:render",
+        json="brimful.report.iocost.export:report_run",
+        pdf="brimful.report.iocost.pdf:render",
+        compare="brimful.report.iocost.comparison:compare_runs",
+    ),
+    Subject(
+        name="switch-discards",
+        plural="discards",
+        kinds=(Series, Finding),
+        text="brimful.report.discards.text:render",
+        page="brimful.report.discards.html:render",
+        json="brimful.report.discards.export:to_json",
+        pdf="brimful.report.discards.pdf:render",
+        png="brimful.report.discards.png:write",
+        compare="brimful.report.discards.comparison:compare_runs",
+    ),
+    Subject(
+        name="campaign",
+        plural="campaigns",
+        kinds=(Member,),
+        text="brimful.report.campaign.text:report_run",
+        page="brimful.report.campaign.html:report_run",
+        json="brimful.report.campaign.export:to_json",
+        verify="brimful.cli.verdicts:of_campaign",
+        compare="brimful.report.campaign.comparison:compare_runs",
+    ),
+    Subject(
+        name="delay",
+        plural="delays",
+        kinds=(Delay,),
+        text="brimful.report.delay.text:render",
+        page="brimful.report.delay.html:render",
+        json="brimful.report.delay.export:to_json",
+        verify="brimful.cli.verdicts:of_delay",
+    ),
+)
+
+
+def kinds() -> tuple[type[Record], ...]:
+    """Give the kinds of all subjects, each once."""
+    return tuple(dict.fromkeys((*COMMON_KINDS, *(kind for subject in SUBJECTS for kind in subject.kinds))))
+
+
+def subject_of(run: Run, where: str) -> Subject:
+    """Give the row of the subject that a run is of; ``where`` names its record in an error.
+
+    Raises
+    ------
+    RecordError
+        When there is no such subject.
+    """
+    for subject in SUBJECTS:
+        if subject.name == run.subject:
+            return subject
+    known = ", ".join(subject.name for subject in SUBJECTS)
+    message = f"{where}:1: the subject of this run is {run.subject!r}, not one of {known}; update brimful"
+    raise RecordError(message)
+
+
+def load(function: str) -> Any:  # noqa: ANN401 - each column of the table has a signature of its own
+    """Import what a row names.
+
+    >>> load("brimful.records.subjects:load") is load
+    True
+    """
+    module, _, name = function.partition(":")
+    return getattr(importlib.import_module(module), name)

@@ -1,0 +1,1 @@
+"""A subject that lies in this one folder: how many buckets of water a barrel took before it ran over."""

@@ -75,7 +75,8 @@ def make_example(name: str, measurer: Troubled, *, max_load: float = 2e6, warm_u
         result = loop.run()
         if result.end.reason == "interrupted":
             loop = SearchLoop(begun, SimulatedMeasurer(str(description.device["simulated"])), sink=writer.write)
-            loop.resume(read_run(path).trials)
+            saved = read_run(path)
+            loop.resume(saved.trials, saved.bounds)
             loop.run()
         spoiled = sum(trial.invalid not in (None, "warm-up") for trial in result.trials)
         if spoiled:

@@ -200,11 +200,11 @@ def test_reports_call_the_same_trials_high_loss_as_the_engine(lost, delay, limit
 def test_trials_without_a_delay_cannot_be_judged_by_it(tmp_path):
     (tmp_path / "log").write_text("load,duration,sent,lost\n1000000,1,1000,1000\n1000000,1,1000,0\n")
     brimful("search", "-m", "sim:sharp", "--preset", "quick", "--out", "run", "--quiet", cwd=tmp_path, check=0)
-    for log in ("log", "run"):
+    for log, file in (("log", "log"), ("run", "run/run.jsonl")):
         finished = brimful("verify", log, "--goal", "loss=0,delay=1ms", cwd=tmp_path, check=2)
         complaint = "no delay_p99_s is recorded, but goal 'ndr' has a delay limit"
         assert finished.stderr.strip().endswith(complaint), finished.stderr
-        assert f"{log}: trial " in finished.stderr
+        assert f"{file}: trial " in finished.stderr
     (tmp_path / "log").write_text("load,duration,sent,lost\n1000000,1,1000,1000\n")
     assert "upper" in brimful("verify", "log", "--goal", "loss=0,delay=1ms", cwd=tmp_path).stdout
 

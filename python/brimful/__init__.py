@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from brimful.errors import BrimfulError, MeasureError, RecordError, UsageError
     from brimful.measurers.base import Description, InvalidTrialError, Measurer, TrialOutput
     from brimful.throughput.goals import SearchGoal
-    from brimful.throughput.run_loop import SearchResult, search
+    from brimful.throughput.run_loop import SearchResult
+    from brimful.throughput.search import search
 
 __version__ = "0.1.0"
 
@@ -41,7 +42,7 @@ _HOMES = {
     "SearchResult": "brimful.throughput.run_loop",
     "TrialOutput": "brimful.measurers.base",
     "UsageError": "brimful.errors",
-    "search": "brimful.throughput.run_loop",
+    "search": "brimful.throughput.search",
 }
 
 

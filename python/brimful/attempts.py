@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from brimful.errors import MeasureError, UsageError
-from brimful.measurers.base import TrialOutput
+from brimful.measurers.base import InvalidTrialError, TrialFailedError, TrialOutput
 from brimful.records import Trial
 
 ON_INVALID, ON_ERROR = "retry:10", "fail"
@@ -37,6 +37,63 @@ class FailurePolicy(msgspec.Struct, frozen=True):
             return cls(retries=int(number))
         message = f"policy {text!r} is not fail, retry:N (N from 1 to 1000) or loss"
         raise UsageError(message)
+
+
+class Policies(msgspec.Struct, frozen=True):
+    """What to do about trials that gave nothing to count."""
+
+    on_invalid: FailurePolicy = FailurePolicy.parse(ON_INVALID)
+    """That the tester spoiled."""
+    on_error: FailurePolicy = FailurePolicy.parse(ON_ERROR)
+    """That gave no usable reply."""
+
+    @classmethod
+    def read(cls, on_invalid: str, on_error: str) -> Policies:
+        """Read both, each ``fail``, ``retry:N`` or ``loss``."""
+        return cls(FailurePolicy.parse(on_invalid), FailurePolicy.parse(on_error))
+
+
+class Made(msgspec.Struct, frozen=True):
+    """What a trial came to."""
+
+    output: TrialOutput
+    policy: FailurePolicy | None = None
+    """What to do about it when it gave nothing to count."""
+    problem: str = ""
+    """Why it gave nothing."""
+
+
+def make_trial(
+    measure: Callable[[], TrialOutput],
+    policies: Policies,
+    *,
+    where: str,
+    of_failure: Callable[[dict[str, Any]], TrialOutput],
+) -> Made:
+    """Perform a trial, whatever becomes of it.
+
+    Parameters
+    ----------
+    measure
+        Performs it.
+    policies
+        What is to be done where nothing comes of it.
+    where
+        Names the trial.
+    of_failure
+        Gives what is kept of one that came to nothing, from the reply of whoever spoiled it.
+
+    Raises
+    ------
+    MeasureError
+        Nothing more can be measured.
+    """
+    try:
+        return Made(measure())
+    except InvalidTrialError as error:
+        return Made(of_failure(error.reply), policies.on_invalid, f"invalid {where}: {error}")
+    except TrialFailedError as error:
+        return Made(of_failure({}), policies.on_error, str(error))
 
 
 class Attempt(msgspec.Struct, frozen=True):

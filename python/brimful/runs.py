@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import hashlib
 import json
@@ -9,12 +10,13 @@ import os
 import platform
 import secrets
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from brimful import __version__
 from brimful.errors import RecordError, UsageError
-from brimful.records import SCHEMA, RecordWriter, Run, RunFile, iterate_records, read_run
+from brimful.records import SCHEMA, Record, RecordWriter, Run, RunFile, iterate_records, read_run
 
 RECORD_NAME = "run.jsonl"
 """The record file within a run directory."""
@@ -70,6 +72,47 @@ def find_run(out: Path | None, wanted: str) -> RunFile | None:
         if found is not None and found.fingerprint == wanted:
             return read_run(directory)
     return None
+
+
+def saved_run(out: Path | None, wanted: str, *, resume: bool, what: str, note: Callable[[str], None]) -> RunFile | None:
+    """Find the run to go on with; see `find_run`.
+
+    Parameters
+    ----------
+    out, wanted
+        Where to look, and the fingerprint of the run.
+    resume
+        Whether one is to be gone on with at all.
+    what
+        Is run, such as "search".
+    note
+        Is told that there is none.
+    """
+    if not resume:
+        return None
+    saved = find_run(out, wanted)
+    if saved is None:
+        note(f"nothing to resume: no run of this {what} yet, so this is its first")
+    return saved
+
+
+@contextlib.contextmanager
+def open_record(
+    out: Path | None, saved: RunFile | None, head: Sequence[Record]
+) -> Iterator[tuple[RecordWriter, RunFile]]:
+    """Begin the record of a new run with these records, or hold that of a saved one, for as long as the block lasts.
+
+    Yields
+    ------
+    RecordWriter, RunFile
+        The record, and what is in it now: another process may have gone on with it since it was found.
+    """
+    path = saved.path if saved is not None else new_run_directory(out) / RECORD_NAME
+    with RecordWriter(path) as writer:
+        if saved is None:
+            for record in head:
+                writer.write(record)
+        yield writer, read_run(path)
 
 
 def refuse_if_written(out: Path | None, wanted: str) -> None:

@@ -12,8 +12,8 @@ from brimful.campaign.guesses import first_guess
 from brimful.campaign.plan import SUBJECT, Campaign, Planned
 from brimful.errors import BrimfulError, RecordError, UsageError
 from brimful.measurers.base import Measurer
-from brimful.records import End, Member, RecordWriter, Run, RunFile, read_run
-from brimful.runs import RECORD_NAME, find_run, new_run_directory, run_identity
+from brimful.records import End, Member, Run, RunFile
+from brimful.runs import RECORD_NAME, open_record, run_identity, saved_run
 from brimful.throughput.manager import SearchRequest, check_search, run_search
 from brimful.throughput.run_loop import Progress
 
@@ -55,25 +55,17 @@ def run_campaign(
         When a record cannot be written.
     """
     planned = campaign.members()
-    saved = find_run(out, campaign.fingerprint()) if resume else None
-    if resume and saved is None:
-        note("nothing to resume: no run of this campaign yet, so this is its first")
+    saved = saved_run(out, campaign.fingerprint(), resume=resume, what="campaign", note=note)
     members = _succeeded(saved) if saved is not None else {}
     left = [each for each in planned if each.name not in members]
-    directory = saved.path.parent if saved is not None else None
-    if saved is not None and not left and saved.ends and saved.ends[-1].reason == "done":
+    if saved is not None and not left and saved.is_done():
         note(f"{saved.path}: this campaign is complete; its result is shown again")
         return CampaignOutcome(saved.path.parent, list(members.values()), saved.ends[-1])
     _check(left, open_member, note)
-    if directory is None:
-        directory = new_run_directory(out)
-    with RecordWriter(directory / RECORD_NAME) as writer:
-        if saved is None:
-            writer.write(_begin(campaign))
-        else:
-            saved = read_run(directory)
-            members = _succeeded(saved)
-            left = [each for each in planned if each.name not in members]
+    with open_record(out, saved, [_begin(campaign)]) as (writer, file):
+        directory, members = file.path.parent, _succeeded(file)
+        left = [each for each in planned if each.name not in members]
+        if saved is not None:
             note(f"{directory}: going on after {len(members)} of {len(planned)} searches")
         reason = "done"
         ended = list(members.values())

@@ -9,21 +9,14 @@ from typing import Any
 import msgspec
 
 from brimful.alarm import undisturbed
-from brimful.attempts import Attempt, FailurePolicy, repeat_as_allowed, trial_of
+from brimful.attempts import Attempt, Policies, make_trial, repeat_as_allowed, trial_of
 from brimful.delay import estimates
 from brimful.delay.estimates import WIRE
 from brimful.delay.observed import ALL, observe
 from brimful.delay.steps import WARM_UP, Step, steps
 from brimful.errors import MeasureError, RecordError
-from brimful.measurers.base import InvalidTrialError, Measurer, TrialFailedError, TrialOutput
+from brimful.measurers.base import Measurer, TrialFailedError, TrialOutput
 from brimful.records import Delay, DelayPlan, End, Record, Trial, Warning
-
-
-class Policies(msgspec.Struct, frozen=True):
-    """What to do about trials that gave nothing to count."""
-
-    on_invalid: FailurePolicy
-    on_error: FailurePolicy
 
 
 class DelayProgress(msgspec.Struct, frozen=True):
@@ -122,31 +115,37 @@ class DelayLoop:
         """Perform one trial and save it, whatever became of it."""
         start_s = self._elapsed_s()
         where = f"trial at {step.load:.10g}/s {'on the wire' if step.path == WIRE else 'through the device'}"
-        policy, problem = None, ""
-        output = TrialOutput(sent=0, lost=0, intended=max(1, round(step.load * duration_s)))
-        try:
-            output = self._measurers[step.path].measure(step.load, duration_s)
-            _check(output, where)
-        except InvalidTrialError as error:
-            policy, problem = self._policies.on_invalid, f"invalid {where}: {error}"
-            output = msgspec.structs.replace(output, extra=_without_histograms(error.reply))
-        except TrialFailedError as error:
-            policy, problem = self._policies.on_error, f"{where}: {error}"
+        kept = TrialOutput(sent=0, lost=0, intended=max(1, round(step.load * duration_s)))
+
+        def measure() -> TrialOutput:
+            nonlocal kept
+            try:
+                kept = self._measurers[step.path].measure(step.load, duration_s)
+                _check(kept, where)
+            except TrialFailedError as error:
+                message = f"{where}: {error}"
+                raise TrialFailedError(message) from error
+            return kept
+
+        def of_failure(reply: dict[str, Any]) -> TrialOutput:
+            return msgspec.structs.replace(kept, extra={**kept.extra, **_without_histograms(reply)})
+
+        made = make_trial(measure, self._policies, where=where, of_failure=of_failure)
         trial = trial_of(
-            output,
+            made.output,
             seq=len(self._trials),
             load=step.load,
             duration_s=duration_s,
             start_s=start_s,
             end_s=self._elapsed_s(),
-            invalid=purpose if policy is None else problem,
+            invalid=purpose if made.policy is None else made.problem,
             path=step.path,
             round=step.round,
         )
         with undisturbed():
             self._sink(trial)
             self._trials.append(trial)
-        return Attempt(trial, policy, problem)
+        return Attempt(trial, made.policy, made.problem)
 
     def _elapsed_s(self) -> float:
         return time.monotonic() - self._start_s

@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 
 from brimful import units
-from brimful.attempts import ON_ERROR, ON_INVALID, FailurePolicy
+from brimful.attempts import ON_ERROR, ON_INVALID, Policies
 from brimful.delay.estimates import DEVICE, WIRE
-from brimful.delay.loop import DelayLoop, DelayOutcome, DelayProgress, Policies
+from brimful.delay.loop import DelayLoop, DelayOutcome, DelayProgress
 from brimful.errors import UsageError
 from brimful.measurers.base import Description, Measurer
-from brimful.records import DelayPlan, Record, RecordWriter, Run, RunFile, Trial, Warning, read_run
-from brimful.runs import RECORD_NAME, find_run, fingerprint, new_run_directory, run_identity
+from brimful.records import DelayPlan, Run, RunFile, Trial, Warning, read_run
+from brimful.runs import fingerprint, open_record, run_identity, saved_run
 
 SUBJECT = "delay"
 _SAME_LOAD = 1e-3
@@ -82,10 +82,8 @@ def run_delay(
     UsageError
         When the request cannot be carried out; nothing has been measured then.
     """
-    saved = find_run(out, request.fingerprint()) if resume else None
-    if resume and saved is None:
-        note("nothing to resume: no run of these options yet, so this is its first")
-    if saved is not None and saved.ends and saved.ends[-1].reason == "done":
+    saved = saved_run(out, request.fingerprint(), resume=resume, what="measurement of delay", note=note)
+    if saved is not None and saved.is_done():
         note(f"{saved.path}: this run is complete; its result is shown again")
         outcome = DelayOutcome(delays=saved.delays, trials=saved.trials, warnings=saved.warnings, end=saved.ends[-1])
         return DelayRun(saved.path, outcome)
@@ -96,25 +94,17 @@ def run_delay(
         message = f"{out}: the run there is of no delay"
         raise UsageError(message)
     stored = [] if plan.wire_run is None or saved is not None else _stored_wire(request, plan)
-    path = saved.path if saved is not None else new_run_directory(out) / RECORD_NAME
-    with RecordWriter(path) as writer:
-        if saved is None:
-            head: list[Record] = [run, *begun, *stored]
-            for record in head:
-                writer.write(record)
+    with open_record(out, saved, [run, *begun, *stored]) as (writer, file):
         loop = DelayLoop(plan, measurers, policies, sink=writer.write, progress=lambda state: progress(run, state))
-        if saved is None:
-            loop.resume(stored)
-        else:
-            trials = read_run(path).trials
-            note(f"{path}: going on after {len(trials)} saved trials")
-            loop.resume(trials)
+        if saved is not None:
+            note(f"{file.path}: going on after {len(file.trials)} saved trials")
+        loop.resume(file.trials)
         outcome = loop.run()
-    return DelayRun(path, outcome)
+    return DelayRun(file.path, outcome)
 
 
 def _policies(request: DelayRequest) -> Policies:
-    policies = Policies(FailurePolicy.parse(request.on_invalid), FailurePolicy.parse(request.on_error))
+    policies = Policies.read(request.on_invalid, request.on_error)
     if policies.on_invalid.count_as_loss or policies.on_error.count_as_loss:
         message = "policy 'loss': a trial without frames has no delay; use fail or retry:N"
         raise UsageError(message)

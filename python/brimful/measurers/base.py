@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from numbers import Integral, Real
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -96,6 +96,21 @@ class Measurer(Protocol):
 
     def close(self) -> None:
         """Give back what it holds."""
+        ...
+
+
+@runtime_checkable
+class Calibrating(Protocol):
+    """A measurer that can find the ceiling of its tester, where its `Description.can_calibrate` says so."""
+
+    def calibrate(self) -> float:
+        """Give the largest load that the tester itself reaches, its ports joined to each other.
+
+        Raises
+        ------
+        MeasureError
+            When it cannot be found.
+        """
         ...
 
 

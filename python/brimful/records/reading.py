@@ -75,6 +75,10 @@ class RunFile(msgspec.Struct, frozen=True):
         """Whether the run ended after its last trial; otherwise it was killed, or goes on."""
         return bool(self.ends) and self.trials_before_ends[-1] == len(self.trials)
 
+    def is_done(self) -> bool:
+        """Whether the run came to its end, and was not interrupted, out of time or failed."""
+        return bool(self.ends) and self.ends[-1].reason == "done"
+
     def disorder(self) -> str | None:
         """Say where the trials are not numbered from 0 upwards, if so: lines were doubled, added or removed."""
         wrong = [(due, trial.seq) for due, trial in enumerate(self.trials) if trial.seq != due]

@@ -14,9 +14,9 @@ from brimful.attempts import ON_ERROR, ON_INVALID, FailurePolicy
 from brimful.errors import UsageError
 from brimful.machine.figures import explain_unrest
 from brimful.machine.watch import Watch
-from brimful.measurers.base import Description, Measurer
-from brimful.records import Goal, RecordWriter, Run, Warning, read_run
-from brimful.runs import RECORD_NAME, find_run, fingerprint, new_run_directory, run_identity
+from brimful.measurers.base import Calibrating, Description, Measurer
+from brimful.records import Goal, Run, Warning
+from brimful.runs import fingerprint, open_record, run_identity, saved_run
 from brimful.throughput.limits import check_delay_limits, check_limits, unit_difference
 from brimful.throughput.run_loop import (
     DEAD_DIRECTION_CHECK,
@@ -31,8 +31,6 @@ NEAR_CEILING = 0.9
 """A result above this share of the tester's own ceiling may be the tester's, not the device's."""
 _CALIBRATION_SHARE = 0.25
 """Of a time budget, where the search can do without the tester's own ceiling."""
-_NO_TIME_S = 1e-9
-"""Less than any trial takes."""
 _MIN_LOAD_SHARE = 1000
 """Without `--min-load` the search goes down to the max load divided by this."""
 
@@ -109,10 +107,8 @@ def run_search(
     UsageError
         When the request cannot be carried out; nothing has been measured then.
     """
-    saved = find_run(out, request.fingerprint()) if resume else None
-    if resume and saved is None:
-        note("nothing to resume: no run of this search yet, so this is its first")
-    if saved is not None and saved.ends and saved.ends[-1].reason == "done":
+    saved = saved_run(out, request.fingerprint(), resume=resume, what="search", note=note)
+    if saved is not None and saved.is_done():
         note(f"{saved.path}: this run is complete; its result is shown again")
         result = SearchResult(goal_results=saved.goal_results, trials=saved.trials, end=saved.ends[-1])
         return SearchOutcome(saved.path, saved.run, result, saved.warnings)
@@ -124,34 +120,27 @@ def run_search(
     if saved is None and ceiling is None:
         ceiling = _calibrate(request, measurer, description, began_s, note)
     run = saved.run if saved is not None else _begin(request, description, ceiling)
-    plan = _plan(request, run)
-    plan.controller()  # refuses goals that cannot be searched for before anything is written
+    # It refuses what cannot be searched for; made here, it does so before anything is written.
+    loop = SearchLoop(
+        _plan(request, run),
+        measurer,
+        sink=lambda record: writer.write(record),
+        progress=lambda state: progress(run, state),
+        watch=Watch() if description.on_this_machine else None,
+        spent_s=measurer.now() - began_s,
+    )
     if saved is None:
-        check_limits(plan.goals, plan.max_load, description)
-    path = saved.path if saved is not None else new_run_directory(out) / RECORD_NAME
-    if plan.budget_s is not None:
-        left_s = max(plan.budget_s - (measurer.now() - began_s), _NO_TIME_S)
-        plan = msgspec.structs.replace(plan, budget_s=left_s)
-    with RecordWriter(path) as writer:
-        if saved is None:
-            writer.write(run)
-        loop = SearchLoop(
-            plan,
-            measurer,
-            sink=writer.write,
-            progress=lambda state: progress(run, state),
-            watch=Watch() if description.on_this_machine else None,
-        )
+        check_limits(run.goals, run.max_load, description)
+    with open_record(out, saved, [run]) as (writer, file):
         if saved is not None:
-            saved = read_run(path)
-            note(f"{path}: going on after {len(saved.trials)} saved trials")
-            loop.resume(saved.trials, saved.bounds)
+            note(f"{file.path}: going on after {len(file.trials)} saved trials")
+        loop.resume(file.trials, file.bounds)
         result = loop.run()
         warnings = _warnings(run, result)
         with undisturbed():
             for warning in warnings:
                 writer.write(warning)
-    return SearchOutcome(path, run, result, warnings)
+    return SearchOutcome(file.path, run, result, warnings)
 
 
 def check_search(request: SearchRequest, measurer: Measurer) -> None:
@@ -183,7 +172,7 @@ def _calibrate(
     began_s: float,
     note: Callable[[str], None],
 ) -> float | None:
-    if not description.can_calibrate or not request.calibrate:
+    if not description.can_calibrate or not request.calibrate or not isinstance(measurer, Calibrating):
         return None
     note("measuring the tester's own ceiling, ports back to back")
     limits_the_load = description.max_load is None and (request.max_load is None or request.max_load.endswith("%"))
@@ -193,7 +182,7 @@ def _calibrate(
         limit_s = request.budget_s * share - (measurer.now() - began_s)
     try:
         with alarm(limit_s, _CalibrationTooLongError):
-            ceiling: float = measurer.calibrate()  # type: ignore[attr-defined]
+            ceiling = measurer.calibrate()
     except _CalibrationTooLongError:
         if limits_the_load:
             message = (

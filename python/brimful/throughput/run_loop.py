@@ -6,7 +6,6 @@ The loop owns what the engine must not know: the clock, the time budget, failure
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,7 +13,16 @@ import msgspec
 
 from brimful import _core
 from brimful.alarm import alarm, undisturbed
-from brimful.attempts import ON_ERROR, ON_INVALID, Attempt, FailurePolicy, repeat_as_allowed, trial_of
+from brimful.attempts import (
+    ON_ERROR,
+    ON_INVALID,
+    Attempt,
+    FailurePolicy,
+    Policies,
+    make_trial,
+    repeat_as_allowed,
+    trial_of,
+)
 from brimful.errors import MeasureError, UsageError, shown
 from brimful.machine.watch import Watch
 from brimful.measurers.base import (
@@ -26,12 +34,13 @@ from brimful.measurers.base import (
     TrialOutput,
     checked_output,
 )
-from brimful.measurers.function import FunctionMeasurer, MeasureFunction
 from brimful.records import Bound, End, Goal, GoalResult, Record, Trial, Warning
-from brimful.throughput.goals import SearchGoal, moves_of_bounds, named_goals, plain_number, problem_json
-from brimful.throughput.limits import check_limits
+from brimful.throughput.engine import feed, goal_results
+from brimful.throughput.goals import moves_of_bounds, problem_json
 
 _LONGEST_BUDGET_S = 1e9
+_NO_TIME_S = 1e-9
+"""Less than any trial takes."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +56,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     warm_up_s: float = 0.0
     on_invalid: FailurePolicy = FailurePolicy.parse(ON_INVALID)
     on_error: FailurePolicy = FailurePolicy.parse(ON_ERROR)
+
+    @property
+    def policies(self) -> Policies:
+        """What to do about trials that gave nothing to count."""
+        return Policies(self.on_invalid, self.on_error)
 
     def controller(self) -> _core.Controller:
         """Begin the search.
@@ -123,6 +137,13 @@ class SearchLoop:
         Is told where the search stands before each trial.
     watch
         Looks at the machine before each trial, where that means something.
+    spent_s
+        Of the time budget, before the loop was made.
+
+    Raises
+    ------
+    UsageError
+        When goals, limits or the time budget cannot be searched for.
     """
 
     def __init__(
@@ -133,6 +154,7 @@ class SearchLoop:
         sink: Callable[[Record], None] = lambda record: None,
         progress: Callable[[Progress], None] = lambda progress: None,
         watch: Watch | None = None,
+        spent_s: float = 0.0,
     ) -> None:
         self._plan = plan
         self._measurer = measurer
@@ -141,6 +163,7 @@ class SearchLoop:
         self._progress = progress
         self._watch = watch
         self._controller = plan.controller()
+        self._budget_s = None if plan.budget_s is None else max(plan.budget_s - spent_s, _NO_TIME_S)
         self._bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(plan.goals)
         self._trials: list[Trial] = []
         self._elapsed_before_s = 0.0
@@ -155,7 +178,7 @@ class SearchLoop:
             self._trials.append(trial)
             self._note_wait(trial)
         for trial in counted:
-            self._feed(trial)
+            feed(self._controller, trial)
         if counted:
             # A killed run may have saved its last trial and not what that moved.
             latest = {(bound.goal, bound.side): bound.load for bound in bounds}
@@ -192,12 +215,12 @@ class SearchLoop:
         return self._elapsed_before_s + self._measurer.now() - self._start_s
 
     def _is_out_of_time(self, duration_s: float) -> bool:
-        budget_s = self._plan.budget_s
+        budget_s = self._budget_s
         return budget_s is not None and self._elapsed_s() + duration_s + self._longest_wait_s > budget_s
 
     def _alarm(self) -> contextlib.AbstractContextManager[None]:
         """End a trial that hangs past the budget. Virtual clocks need none."""
-        budget_s = self._plan.budget_s
+        budget_s = self._budget_s
         left_s = None if budget_s is None or self._description.virtual_time else budget_s - self._elapsed_s()
         return alarm(left_s, _BudgetSpentError)
 
@@ -240,20 +263,17 @@ class SearchLoop:
         if self._watch is not None:
             self._watch.look()
         start_s = self._elapsed_s()
-        policy, problem = None, ""
-        try:
-            output = self._measure(load, duration_s, stop_above)
-        except InvalidTrialError as error:
-            policy, problem = self._plan.on_invalid, f"invalid trial at {load:.10g}/s: {error}"
-            output = self._output_of_failure(load, duration_s, error.reply)
-        except TrialFailedError as error:
-            policy, problem = self._plan.on_error, str(error)
-            output = self._output_of_failure(load, duration_s, {})
-        counted_as_loss = purpose is None and policy is not None and policy.count_as_loss
-        invalid = purpose if policy is None else None if counted_as_loss else problem
-        warnings = [{"code": COUNTED_AS_LOSS, "text": problem}] if counted_as_loss else []
+        made = make_trial(
+            lambda: self._measure(load, duration_s, stop_above),
+            self._plan.policies,
+            where=f"trial at {load:.10g}/s",
+            of_failure=lambda reply: self._output_of_failure(load, duration_s, reply),
+        )
+        counted_as_loss = purpose is None and made.policy is not None and made.policy.count_as_loss
+        invalid = purpose if made.policy is None else None if counted_as_loss else made.problem
+        warnings = [{"code": COUNTED_AS_LOSS, "text": made.problem}] if counted_as_loss else []
         trial = trial_of(
-            msgspec.structs.replace(output, warnings=output.warnings + warnings),
+            msgspec.structs.replace(made.output, warnings=made.output.warnings + warnings),
             seq=len(self._trials),
             load=load,
             duration_s=duration_s,
@@ -267,9 +287,9 @@ class SearchLoop:
             self._trials.append(trial)
             self._note_wait(trial)
             if trial.invalid is None:
-                self._feed(trial)
+                feed(self._controller, trial)
                 self._record_bounds(trial.seq)
-        return Attempt(trial, policy, problem)
+        return Attempt(trial, made.policy, made.problem)
 
     def _measure(self, load: float, duration_s: float, stop_above: float | None) -> TrialOutput:
         """Have a trial performed, and refuse an answer that cannot be."""
@@ -316,18 +336,6 @@ class SearchLoop:
     def _note_wait(self, trial: Trial) -> None:
         self._longest_wait_s = max(self._longest_wait_s, trial.elapsed_s - trial.duration_s)
 
-    def _feed(self, trial: Trial) -> None:
-        self._controller.record(
-            trial.load,
-            trial.duration_s,
-            trial.intended,
-            trial.sent,
-            trial.lost,
-            trial.effective_duration_s,
-            trial.stopped_early,
-            trial.delay_p99_s,
-        )
-
     def _record_bounds(self, seq: int) -> None:
         bounds = self._controller.bounds()
         for move in moves_of_bounds(self._plan.goals, self._bounds, bounds, seq):
@@ -349,10 +357,7 @@ class SearchLoop:
         """End the search here: the results are what the trials so far support."""
         if reason != "done":
             self._controller.stop(reason)
-        results = [
-            msgspec.convert({"kind": "goal_result", "goal": goal.name, **result}, GoalResult)
-            for goal, result in zip(self._plan.goals, json.loads(self._controller.results_json()), strict=True)
-        ]
+        results = goal_results(self._controller, self._plan.goals)
         for result in results:
             self._sink(result)
         end = End(
@@ -382,112 +387,3 @@ def _at_least(forecast_s: float | None, trial: tuple[float, float] | None) -> fl
     if forecast_s is None or trial is None:
         return forecast_s
     return max(forecast_s, trial[1])
-
-
-def search(
-    measure: Measurer | MeasureFunction,
-    *,
-    goals: Sequence[SearchGoal],
-    min_load: float,
-    max_load: float,
-    strategy: str = "straddle",
-    hint: float | None = None,
-    budget_s: float | None = None,
-    early_termination: bool = False,
-    on_invalid: str = ON_INVALID,
-    on_error: str = ON_ERROR,
-) -> SearchResult:
-    """Find how much load something takes.
-
-    Parameters
-    ----------
-    measure
-        A measurer, or a function ``measure(load, duration) -> (sent, lost)`` or ``(sent, lost, effective_duration)``.
-    goals
-        What to find.
-    min_load, max_load
-        Limits that no trial leaves, in units per second.
-    strategy
-        ``straddle``, ``classic`` or ``bisect``.
-    hint
-        A load near which the answer is expected; affects load selection only.
-    budget_s
-        Seconds after which the search ends with the bounds it has.
-    early_termination
-        Whether trials whose outcome is certain may be cut short.
-    on_invalid, on_error
-        What to do about a trial that raised `InvalidTrialError` or in which nothing was sent, and about one whose
-        answer cannot be: ``fail``, ``retry:N`` or ``loss``.
-
-    Returns
-    -------
-    SearchResult
-        ``goal_results`` in the order of the goals, and all ``trials``.
-
-    Raises
-    ------
-    UsageError
-        When goals or limits cannot be searched for.
-    MeasureError
-        When a trial gave nothing that can be counted.
-
-    Notes
-    -----
-    Nothing measured is lost: whatever ends the search after its start, be it `MeasureError`, `KeyboardInterrupt` or an
-    exception of ``measure`` itself, has the attribute ``result``, the `SearchResult` with the trials and bounds so far.
-
-    Examples
-    --------
-    >>> def measure(load, duration):
-    ...     sent = round(load * duration)
-    ...     return sent, max(0, sent - round(1e6 * duration))
-    >>> result = search(measure, goals=[SearchGoal(loss_ratio=0)], min_load=1e3, max_load=1e7)
-    >>> result.goal_results[0].regular
-    True
-    >>> 0.995e6 < result.goal_results[0].lower_bound <= 1e6
-    True
-    """
-    measurer = _measurer_of(measure)
-    plan = Plan(
-        goals=named_goals(goals),
-        min_load=plain_number(min_load, "min_load"),
-        max_load=plain_number(max_load, "max_load"),
-        strategy=str(strategy),
-        hint=None if hint is None else plain_number(hint, "hint"),
-        budget_s=None if budget_s is None else plain_number(budget_s, "budget_s"),
-        early_termination=early_termination and measurer.describe().can_stop_early,
-        on_invalid=FailurePolicy.parse(str(on_invalid)),
-        on_error=FailurePolicy.parse(str(on_error)),
-    )
-    loop = SearchLoop(plan, measurer)
-    check_limits(plan.goals, plan.max_load, measurer.describe())
-    try:
-        result = loop.run()
-    except BaseException as error:
-        with contextlib.suppress(AttributeError):  # some exceptions have a result of their own
-            error.result = loop.end("measurement-failed", shown(error))  # type: ignore[attr-defined]
-        raise
-    if result.end.reason not in ("measurement-failed", "interrupted"):
-        return result
-    was_interrupted = result.end.reason == "interrupted"
-    failure = KeyboardInterrupt() if was_interrupted else MeasureError(result.end.text)
-    failure.result = result  # type: ignore[union-attr]
-    raise failure
-
-
-def _measurer_of(measure: Any) -> Measurer:  # noqa: ANN401 - whatever a user gave
-    function = getattr(measure, "measure", measure)
-    if isinstance(measure, type) or not callable(function):
-        message = f"measure is {shown(measure)}; give a function measure(load, duration) or a Measurer"
-        raise UsageError(message)
-    if not hasattr(measure, "describe"):
-        return FunctionMeasurer(function)
-    missing = [name for name in ("describe", "measure", "now") if not callable(getattr(measure, name, None))]
-    if missing:
-        message = f"measurer {shown(measure)} has no {missing[0]}(); it needs describe(), measure() and now()"
-        raise UsageError(message)
-    if not isinstance(measure.describe(), Description):
-        message = f"describe() of measurer {shown(measure)} returned {shown(measure.describe())}; return a Description"
-        raise UsageError(message)
-    found: Measurer = measure
-    return found

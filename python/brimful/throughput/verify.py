@@ -14,6 +14,7 @@ import msgspec
 from brimful import _core
 from brimful.errors import RecordError, UsageError
 from brimful.records import Bound, Goal, GoalResult, Run, RunFile, Sums, Trial, check_trial, read_run
+from brimful.throughput.engine import feed, goal_results
 from brimful.throughput.goals import moves_of_bounds, problem_json
 
 _STOPPING_REASONS = frozenset({"time-budget", "interrupted", "measurement-failed"})
@@ -79,16 +80,7 @@ class TrialLog:
         bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(goals)
         for trial in trials:
             try:
-                self._controller.record(
-                    trial.load,
-                    trial.duration_s,
-                    trial.intended,
-                    trial.sent,
-                    trial.lost,
-                    trial.effective_duration_s,
-                    trial.stopped_early,
-                    trial.delay_p99_s,
-                )
+                feed(self._controller, trial)
             except (ValueError, OverflowError) as error:
                 message = f"trial {trial.seq}: {error}"
                 raise RecordError(message) from error
@@ -113,10 +105,7 @@ class TrialLog:
         """Give the goal results that the trials support; ``stopped`` says why the search ended early, if it did."""
         if stopped is not None:
             self._controller.stop(stopped)
-        return [
-            msgspec.convert({"kind": "goal_result", "goal": goal.name, **result}, GoalResult)
-            for goal, result in zip(self.goals, json.loads(self._controller.results_json()), strict=True)
-        ]
+        return goal_results(self._controller, self.goals)
 
 
 class OpenLog(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ mod peaks;
 mod places;
 mod slopes;
 
-use crate::compatible::FEW_POINTS;
+use crate::FEW_POINTS;
 use crate::lines::{Lines, Point};
 use crate::{Shape, mean, penalty};
 use form::Form;

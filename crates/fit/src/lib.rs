@@ -14,11 +14,13 @@
 // Flat segments, shared ends and equal positions are told by equality, as in the published results.
 #![allow(clippy::float_cmp)]
 
+mod candidates;
 mod compatible;
 mod exact;
 mod lines;
 mod peak;
 mod series;
+mod straight;
 
 pub use lines::{Lines, Point};
 pub use series::{SeriesFit, fit_series};
@@ -54,6 +56,9 @@ const VERTEX_PENALTY: f64 = 1.025;
 
 /// No segment is narrower than this, in units of x, or it would follow the noise.
 pub(crate) const MIN_SEGMENT_WIDTH: f64 = 10.0;
+
+/// A single-peak line needs more points than this; with fewer, the other families are used.
+pub(crate) const FEW_POINTS: usize = 3;
 
 /// Fit a line to points sorted by x.
 ///

@@ -1,8 +1,9 @@
 //! Lines with up to five segments for series that rise to a peak and fall: flat, rising, flat, falling, flat.
 
 use crate::MIN_SEGMENT_WIDTH;
-use crate::compatible::{MIN_STEP, Search, Straight, slope_through};
+use crate::candidates::{MIN_STEP, Search};
 use crate::lines::Point;
+use crate::straight::{Straight, slope_through};
 
 /// Indices of the data where the four corners stand.
 type Corners = [usize; 4];

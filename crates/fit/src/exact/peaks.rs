@@ -8,7 +8,7 @@ use super::Search;
 use super::envelope::{Arc, Envelope, FARTHEST};
 use super::form::Form;
 use super::places::{Places, Side, Sums};
-use crate::compatible::Straight;
+use crate::straight::Straight;
 
 /// Below this curvature no point says how high the top is.
 const SINGULAR: f64 = 1e-9;

@@ -3,8 +3,8 @@
 use std::ops::{Range, Sub};
 
 use super::Data;
+use crate::MIN_SEGMENT_WIDTH;
 use crate::lines::Point;
-use crate::{MIN_SEGMENT_WIDTH, compatible};
 
 /// A finer lattice is coarsened until it has no more places: the time grows with their square.
 const MOST_LATTICE_PLACES: f64 = 1024.0;
@@ -33,7 +33,7 @@ impl Places {
         let most = MOST_LATTICE_PLACES as u32;
         let mut places: Vec<f64> = (1..=most)
             .map(|index| start + step * f64::from(index))
-            .chain(compatible::midpoints(points))
+            .chain(midpoints(points))
             .filter(|at| (first..=last).contains(at))
             .collect();
         places.push(start);
@@ -177,4 +177,9 @@ impl Sub for Sums {
             yy: self.yy - other.yy,
         }
     }
+}
+
+/// Half-way places between neighbours.
+fn midpoints(points: &[Point]) -> impl Iterator<Item = f64> {
+    points.windows(2).map(|pair| f64::midpoint(pair[0].x, pair[1].x))
 }

@@ -3,8 +3,8 @@
 use super::Search;
 use super::form::Form;
 use super::places::{Places, Sums};
+use crate::FEW_POINTS;
 use crate::Shape;
-use crate::compatible::FEW_POINTS;
 
 /// Sums below this are of points that all lie on one side of the slope.
 const SINGULAR: f64 = 1e-12;

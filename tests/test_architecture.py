@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "python" / "brimful"
 
 CRATES = {
     "trial": set(),
@@ -58,6 +59,58 @@ MODULES = {
 """Part of the package: the parts it may import ("" is the package itself). `cli` may import all. Reports read records
 and nothing else."""
 
+_FORMS = {"compared", "facts", "figures", "lines", "pages", "palette", "scales", "styles", "web_page", "words"}
+"""What reports of all subjects are made with: they never see a subject."""
+
+INSIDE = {
+    "report": {
+        "words": set(),
+        "facts": set(),
+        "styles": set(),
+        "palette": set(),
+        "scales": set(),
+        "lines": {"styles", "words"},
+        "compared": {"styles"},
+        "figures": {"palette"},
+        "pages": {"figures", "palette", "words"},
+        "web_page": {"facts", "palette", "words"},
+        "throughput": _FORMS,
+        "campaign": {*_FORMS, "throughput"},
+        "delay": _FORMS,
+        "iocost": _FORMS,
+        "discards": _FORMS,
+    },
+    "records": {
+        "record": set(),
+        "throughput": {"record"},
+        "delay": {"record"},
+        "analysis": {"record"},
+        "run": {"record", "throughput", "delay"},
+        "campaign": {"record", "run", "throughput"},
+        "subjects": {"record", "run", "throughput", "delay", "analysis", "campaign"},
+        "format": {"record", "run", "subjects"},
+        "writing": {"record", "format"},
+        "reading": {"record", "run", "throughput", "delay", "analysis", "campaign", "format"},
+    },
+    "throughput": {
+        "goals": set(),
+        "engine": set(),
+        "limits": set(),
+        "requirements": set(),
+        "run_loop": {"engine", "goals"},
+        "search": {"goals", "limits", "run_loop"},
+        "manager": {"limits", "run_loop"},
+        "verify": {"engine", "goals"},
+        "explain": {"verify"},
+        "strategies": {"goals"},
+    },
+    "discards": {
+        "speed_tests": {"archives", "schema", "store"},
+        "synthetic": {"schema", "store"},
+    },
+}
+"""Package: of each part, the other parts of the package that it may import. Of `discards` its folders."""
+
 CLI_PARTS = {"cli", "__main__", "__init__"}
 
 
@@ -79,34 +132,88 @@ def test_there_are_at_most_thirteen_crates():
 
 
 def parts() -> list[tuple[str, Path]]:
-    package = ROOT / "python" / "brimful"
-    files = sorted(package.rglob("*.py"))
-    return [(file.relative_to(package).parts[0].removesuffix(".py"), file) for file in files]
+    return [(file.relative_to(PACKAGE).parts[0].removesuffix(".py"), file) for file in sorted(PACKAGE.rglob("*.py"))]
 
 
-def imported_parts(file: Path) -> set[str]:
+def imported_modules(file: Path) -> set[str]:
+    """Give the modules of the package that a file imports, as paths of names below the package; "" is itself."""
     found = set()
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module == "brimful":
-            names = [
-                f"brimful.{alias.name}" if alias.name[0] != "_" or alias.name == "_core" else "brimful"
-                for alias in node.names
-            ]
         elif isinstance(node, ast.ImportFrom):
-            names = [node.module or ""]
+            names = [name_of(node.module or "", alias.name) for alias in node.names]
         else:
             continue
-        found |= {[*name.split("."), ""][1] for name in names if name.split(".")[0] == "brimful"}
+        found |= {name.partition(".")[2] for name in names if name.split(".")[0] == "brimful"}
     return found
+
+
+def name_of(module: str, name: str) -> str:
+    """Give the module that an import of a name from a module reaches."""
+    below = PACKAGE.parent / module.replace(".", "/") / name
+    return f"{module}.{name}" if below.is_dir() or below.with_suffix(".py").exists() or name == "_core" else module
 
 
 @pytest.mark.parametrize(("part", "file"), [pytest.param(*row, id=str(row[1].relative_to(ROOT))) for row in parts()])
 def test_modules_import_only_what_they_may(part, file):
     if part in CLI_PARTS:
         return
-    assert imported_parts(file) - {part} <= MODULES[part]
+    assert {name.partition(".")[0] for name in imported_modules(file)} - {part} <= MODULES[part]
+
+
+def rows_inside() -> list[tuple[str, str]]:
+    return [(package, part) for package, table in INSIDE.items() for part in table]
+
+
+@pytest.mark.parametrize(("package", "part"), rows_inside())
+def test_parts_of_a_package_import_only_what_they_may(package, part):
+    files = [*(PACKAGE / package / part).rglob("*.py"), PACKAGE / package / f"{part}.py"]
+    imported = set().union(*(imported_modules(file) for file in files if file.exists()))
+    inside = {name.split(".")[1] for name in imported if name.startswith(f"{package}.")}
+    assert inside - {part} <= INSIDE[package][part]
+
+
+@pytest.mark.parametrize("package", ["report", "records", "throughput"])
+def test_every_part_of_a_package_has_its_row(package):
+    found = {path.stem for path in (PACKAGE / package).iterdir() if path.suffix == ".py" or any(path.glob("*.py"))}
+    assert found - {"__init__"} == set(INSIDE[package])
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    files = {module_name(file): file for _, file in parts()}
+    graph = {name: imported_modules(file) & files.keys() - {name} for name, file in files.items()}
+    assert list(circles(graph)) == []
+
+
+def module_name(file: Path) -> str:
+    return ".".join(file.relative_to(PACKAGE).with_suffix("").parts).removesuffix("__init__").removesuffix(".")
+
+
+def circles(graph):
+    """Give the sets of nodes that reach each other."""
+    reached = {node: reachable(graph, node) for node in graph}
+    seen = set()
+    for node in graph:
+        if node in reached[node] and node not in seen:
+            circle = {other for other in reached[node] if node in reached[other]}
+            seen |= circle
+            yield sorted(circle)
+
+
+def reachable(graph, start):
+    found, left = set(), [*graph[start]]
+    while left:
+        node = left.pop()
+        if node not in found:
+            found.add(node)
+            left += graph[node]
+    return found
+
+
+def test_circles_are_found():
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set(), "e": {"e"}}
+    assert list(circles(graph)) == [["b", "c"], ["e"]]
 
 
 def test_unsafe_code_lives_in_netdev_and_jit_alone():

@@ -14,6 +14,7 @@ from brimful.statistics.comparison import (
     permutation_p,
     smallest_permutation_p,
 )
+from brimful.statistics.repeatability import summarise
 from brimful.statistics.student import student_cdf, student_quantile
 from hypothesis import given
 from hypothesis import strategies as st
@@ -170,3 +171,9 @@ def test_the_loss_that_would_show_shows():
         baseline = [math.exp(random_runs.gauss(0, 0.01)) for _ in range(3)]
         seen += compare(sample(*new), sample(*baseline)).verdict == REGRESSION
     assert 0.65 <= seen / trials <= 0.95
+
+
+def test_the_mean_of_runs_is_the_same_wherever_it_is_stated():
+    values = (30e3, 48e3, 60e3)
+    found = compare(sample(*values), sample(*reversed(values)))
+    assert found.mean == found.baseline_mean == summarise(values).mean == 46e3

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from brimful.statistics.repeatability import arithmetic_mean
 from brimful.statistics.student import CONFIDENCE, student_cdf, student_quantile
 
 POWER = 0.80
@@ -46,10 +47,10 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     runs: int
     baseline_runs: int
     mean: float | None
-    """Geometric mean of the conditional throughputs; null where a run has none."""
+    """Arithmetic mean of the conditional throughputs; null where a run has none."""
     baseline_mean: float | None
     ratio: float | None
-    """Of the means, new to baseline; null where one is missing or only a least value."""
+    """Of the geometric means, new to baseline; null where one is missing or only a least value."""
     ratio_least: float
     """Lower end of the interval of the ratio."""
     ratio_most: float | None
@@ -112,8 +113,8 @@ def compare(new: Sample, baseline: Sample, *, tolerance: float | None = None) ->
     return Comparison(
         runs=new.size,
         baseline_runs=baseline.size,
-        mean=_finite(_exp(low)),
-        baseline_mean=_finite(_exp(base_low)),
+        mean=_stated(new),
+        baseline_mean=_stated(baseline),
         ratio=ratio,
         ratio_least=least,
         ratio_most=_finite(most, zero=True),
@@ -220,6 +221,10 @@ def _verdict(ratio: float | None, least: float, most: float, tolerances: tuple[f
     if least >= 1 - same and most <= 1 + same:
         return SAME
     return UNCLEAR
+
+
+def _stated(sample: Sample) -> float | None:
+    return arithmetic_mean(sample.least) if min(sample.least) > 0 else None
 
 
 def _mean_logs(sample: Sample) -> tuple[float, float]:

@@ -30,6 +30,15 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.interval is None else (self.interval[1] - self.interval[0]) / 2
 
 
+def arithmetic_mean(values: Sequence[float]) -> float:
+    """Give the mean that is stated of several runs, whoever states it.
+
+    >>> arithmetic_mean([9.0, 10.0, 14.0])
+    11.0
+    """
+    return math.fsum(values) / len(values)
+
+
 def summarise(values: Sequence[float]) -> Spread | None:
     """Summarise the results of repeats; none where there are none.
 
@@ -40,7 +49,7 @@ def summarise(values: Sequence[float]) -> Spread | None:
     if not values:
         return None
     runs = len(values)
-    mean = math.fsum(values) / runs
+    mean = arithmetic_mean(values)
     deviation = interval = None
     if runs > 1:
         deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (runs - 1))

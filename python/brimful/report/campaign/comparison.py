@@ -16,7 +16,7 @@ from brimful.report.compared import Compared, refuse_repeated
 from brimful.report.lines import WIDTH, bullets, table
 from brimful.report.styles import Style, plain
 from brimful.report.throughput import comparison
-from brimful.report.throughput.comparison import ComparisonReport, GoalComparison, range_title, signed
+from brimful.report.throughput.comparison import CHANGE, ComparisonReport, GoalComparison, range_title, signed
 from brimful.report.throughput.comparison_text import ROLES
 from brimful.statistics.comparison import DEFAULT_TOLERANCE
 from brimful.units import format_load, format_ratio
@@ -133,7 +133,7 @@ def render(found: CampaignComparison, *, style: Style = plain) -> str:
         for cell in found.cells
         for goal in cell.comparison.goals
     ]
-    scope = f"conditional throughput, tolerance {format_ratio(found.tolerance)}"
+    scope = f"mean conditional throughput; {CHANGE}; tolerance {format_ratio(found.tolerance)}"
     blocks = [
         f"{style('Campaign against campaign', 'title')}\n{style(scope, 'faint')}",
         table(rows, right=range(2, 8), indent=0),

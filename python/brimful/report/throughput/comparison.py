@@ -29,6 +29,10 @@ UNFINISHED = {"no-result", "interrupted", "measurement-failed"}
 """Reasons of results that say how far a search came, not what was measured."""
 
 
+CHANGE = "change: ratio of geometric means"
+"""What the statistics are about: ratios."""
+
+
 class RunValue(msgspec.Struct, frozen=True, kw_only=True):
     """The result of one run for one goal."""
 

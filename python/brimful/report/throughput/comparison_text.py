@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from brimful.report.lines import WIDTH, table, wrap
 from brimful.report.styles import Style, plain
-from brimful.report.throughput.comparison import ComparisonReport, GoalComparison, RunValue, range_title, signed
+from brimful.report.throughput.comparison import CHANGE, ComparisonReport, GoalComparison, RunValue, range_title, signed
 from brimful.statistics.comparison import IMPROVEMENT, REGRESSION, SAME
 from brimful.units import format_load, format_ratio
 
@@ -25,7 +25,7 @@ def render(report: ComparisonReport, *, style: Style = plain, columns: int = WID
         Where sentences wrap.
     """
     title = f"{report.new_title} against {report.baseline_title}"
-    scope = f"conditional throughput, {report.load_scope}; tolerance {format_ratio(report.tolerance)}"
+    scope = f"mean conditional throughput, {report.load_scope}; {CHANGE}; tolerance {format_ratio(report.tolerance)}"
     heads = ["goal", "new", "runs", "baseline", "runs", "change", range_title(report.goals), "Welch p", "permutation p"]
     rows = [heads]
     rows += [_row(report, goal) for goal in report.goals]

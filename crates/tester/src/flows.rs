@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use crate::profile::{quotient, remainder};
+use crate::division::{quotient, remainder};
 
 /// Flows that a report names at most: those that lost most.
 const MOST_NAMED: usize = 10;

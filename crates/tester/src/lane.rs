@@ -1,8 +1,8 @@
 use serde::Serialize;
 
 use crate::attribution::{Account, Counted, Direction};
-use crate::receiving::ReceivingLane;
-use crate::sending::SendingLane;
+use crate::receiving_lane::ReceivingLane;
+use crate::sending_lane::SendingLane;
 use crate::{DelayReport, FlowsReport, PacingReport, Schedule, Stream, TrialPlan};
 
 /// What is known of one direction after a trial.

@@ -1,7 +1,7 @@
 use brimful_trial::{Counts, Ratio};
 
 use crate::lane::Lane;
-use crate::trial::End;
+use crate::turn::End;
 use crate::warnings::warnings;
 use crate::{Cost, DirectionReport, PacingBounds, Warning};
 

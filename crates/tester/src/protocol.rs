@@ -2,7 +2,7 @@ use brimful_trial::{Load, Nanoseconds, Ratio};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Cost, DirectionReport, Outcome, TrialPlan, TrialReport};
+use crate::{Cost, DirectionReport, Outcome, TrialPlan, TrialReport, Warning};
 
 /// One line from the driver.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
@@ -78,15 +78,6 @@ pub struct Description {
     pub tells_delay: bool,
     /// Everything about the frames.
     pub traffic: Map<String, Value>,
-}
-
-/// Something that a reader of a result should know.
-#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
-pub struct Warning {
-    /// Stable word for programs.
-    pub code: &'static str,
-    /// For people.
-    pub text: String,
 }
 
 /// One line to the driver.

@@ -9,9 +9,9 @@ use crate::Clock;
 use crate::cost::Work;
 use crate::exchange::Exchange;
 use crate::pacing::WINDOW;
-use crate::receiving::ReceivingLane;
+use crate::receiving_lane::ReceivingLane;
 use crate::station::{LEARNING_STREAM, Meaning, Station};
-use crate::trial::{End, Turn};
+use crate::turn::{End, Turn};
 
 /// Bursts that a receive ring holds at most; more have arrived meanwhile, and a device that never stops sending must
 /// not hold up the tester.

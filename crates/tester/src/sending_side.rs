@@ -9,9 +9,9 @@ use crate::exchange::Exchange;
 use crate::lane::Lane;
 use crate::pacing::WINDOW;
 use crate::ramp_up::RampUp;
-use crate::sending::{Identity, SendingLane};
+use crate::sending_lane::{Identity, SendingLane};
 use crate::station::{RAMP_UP_STREAM, Station};
-use crate::trial::{End, Turn};
+use crate::turn::{End, Turn};
 use crate::{Clock, LoadShape, Schedule, Stream, TrialPlan};
 
 /// Frames that each port sends before a trial, so that losing one does no harm.

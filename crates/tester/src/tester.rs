@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use brimful_frame::TemplateError;
 use brimful_netdev::{Port, Receiver, Sender};
-use brimful_trial::{Load, Nanoseconds, Ratio};
+use brimful_trial::Nanoseconds;
 
 use crate::attribution::Counted;
 use crate::clock::ClockWatch;
@@ -15,8 +15,9 @@ use crate::pacing::WINDOW;
 use crate::receiving_side::{EarlyStop, ReceivingSide, drain};
 use crate::sending_side::{SendingPlan, SendingSide, port_without_link};
 use crate::station::Station;
-use crate::trial::{End, FLUSH_WAIT, Trial};
-use crate::{Clock, LoadShape, Outcome, PacingBounds, Profile, Schedule, Stream, Threads};
+use crate::trial::{FLUSH_WAIT, Trial};
+use crate::turn::End;
+use crate::{Clock, Outcome, Profile, Stream, Threads, Timing, TrialPlan};
 
 /// How long an interface may take to count frames that have left: network cards that gather their counters by
 /// themselves do so every second or two.
@@ -25,38 +26,6 @@ const COUNTER_WAIT: Nanoseconds = Nanoseconds(2_500_000_000);
 /// How often a sender asks whether its links are up, which takes as long as to send a frame or two. Where interfaces count
 /// each time that a link went down, none is overlooked; elsewhere it asks once a window.
 const LINK_CHECK: Nanoseconds = Nanoseconds(100_000_000);
-
-/// The times that make up the contract of a trial.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Timing {
-    /// How long after the end of sending a frame may arrive.
-    pub straggler_wait: Nanoseconds,
-    /// How long a frame may be overtaken before an early stop takes it for lost.
-    pub stop_grace: Nanoseconds,
-    /// How long after the end of sending the tester rests when it stopped a trial early.
-    pub rest_after_stop: Nanoseconds,
-    /// From where on the sender spoils a trial.
-    pub bounds: PacingBounds,
-}
-
-/// One trial to perform.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TrialPlan {
-    /// Load of each direction.
-    pub load: Load,
-    /// Length of the sending phase.
-    pub duration: Nanoseconds,
-    /// Stop once more than this share of all intended frames is certainly lost.
-    pub stop_above: Option<Ratio>,
-}
-
-impl TrialPlan {
-    /// Frames of each direction.
-    pub(crate) fn frames(&self) -> u64 {
-        // When it starts does not change how many they are.
-        Schedule::new(Nanoseconds::ZERO, self.load, self.duration, &LoadShape::Even).count()
-    }
-}
 
 /// Two ports, one on each side of the device under test.
 pub struct Tester<'a, S, R, C> {

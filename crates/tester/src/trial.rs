@@ -10,11 +10,12 @@ use std::thread::{self, Thread};
 use brimful_netdev::{Receiver, Sender};
 use brimful_trial::Nanoseconds;
 
-use crate::clock::{ClockFlaw, ClockWatch};
+use crate::clock::ClockWatch;
 use crate::exchange::Exchange;
 use crate::receiving_side::{Arriving, ReceivingSide};
-use crate::sending::SendingLane;
+use crate::sending_lane::SendingLane;
 use crate::sending_side::{SendingPlan, SendingSide};
+use crate::turn::{End, Turn};
 use crate::{Clock, Cost, Threads, stay_on};
 
 /// How long the tester waits at most for its learning frames to come through: a device that takes longer has learnt
@@ -46,25 +47,6 @@ pub(crate) struct Trial<'t, S, R, C> {
     pub(crate) watch: ClockWatch,
     /// Whether all is called off.
     pub(crate) stop: &'t AtomicBool,
-}
-
-/// Why the sending phase ended.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum End {
-    Schedule,
-    Loss,
-    LinkDown(usize),
-    WrongClock(ClockFlaw),
-    Interrupted,
-}
-
-/// What came of a turn of one side.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Turn {
-    /// So many frames were sent or received.
-    Handled(usize),
-    /// The sending phase is over.
-    Over(End),
 }
 
 impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {

@@ -1,4 +1,15 @@
-use crate::{DirectionReport, LostBy, Warning};
+use serde::Serialize;
+
+use crate::{DirectionReport, LostBy};
+
+/// Something that a reader of a result should know.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Warning {
+    /// Stable word for programs.
+    pub code: &'static str,
+    /// For people.
+    pub text: String,
+}
 
 /// What a reader of the counts of a trial should know, `stale` being the frames of earlier trials that arrived.
 pub(crate) fn warnings(directions: &[DirectionReport], stale: u64) -> Vec<Warning> {

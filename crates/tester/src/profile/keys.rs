@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer};
 
-use super::file::{Written, deserialize_written};
+use super::written::{Written, deserialize_written};
 
 /// The keys of a file. What stands at the top is about the first direction; the second one is its mirror image, the
 /// same, or what stands in `reverse`.

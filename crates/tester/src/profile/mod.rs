@@ -6,6 +6,7 @@ mod replay;
 mod sizes;
 mod stream;
 mod values;
+mod written;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
@@ -23,7 +24,6 @@ pub use file::ProfileFile;
 pub use options::ProfileOptions;
 pub use sizes::{FrameSizes, FrameSizesError, Genome, MAX_SIZE_PATTERN, WeightedSize};
 pub use stream::Stream;
-pub(crate) use values::{quotient, remainder};
 
 /// Flows at most: all dynamic source ports for 64 destination ports.
 pub const MAX_FLOWS: u32 = 16_384 * 64;

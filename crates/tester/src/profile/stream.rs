@@ -3,7 +3,8 @@ use std::sync::Arc;
 use brimful_frame::{FieldPlace, HeaderField, Stamp, TemplateError, TestTemplate, VlanTag};
 
 use super::frames::Frames;
-use super::values::{FrameNumber, Pattern, Per, Values, quotient, remainder};
+use super::values::{FrameNumber, Pattern, Per, Values};
+use crate::division::{quotient, remainder};
 use crate::flows::FlowTurns;
 
 /// Frames of all flows are prepared up to so many bytes: they should stay in the cache nearest to the processor but one.

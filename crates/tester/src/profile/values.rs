@@ -1,5 +1,7 @@
 use std::sync::Arc;
 
+use crate::division::{quotient, remainder};
+
 /// The values of a header field: which one a frame has follows from its number alone, so that nobody has to keep
 /// count.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -116,22 +118,6 @@ impl Choices {
             Self::List(list) => list.contains(&value),
         }
     }
-}
-
-/// A division, which takes as long as the rest of a frame, only where it does something.
-#[inline]
-pub(crate) fn quotient(number: u64, divisor: u64) -> u64 {
-    match divisor {
-        1 => number,
-        _ if number < divisor => 0,
-        _ => number / divisor,
-    }
-}
-
-/// The same for what a division leaves.
-#[inline]
-pub(crate) fn remainder(number: u64, divisor: u64) -> u64 {
-    if number < divisor { number } else { number % divisor }
 }
 
 /// `SplitMix64` (Steele, Lea and Flood 2014) at a place of its sequence: any number from any seed, without state.

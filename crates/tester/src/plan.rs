@@ -1,0 +1,37 @@
+//! What a trial is to be.
+
+use brimful_trial::{Load, Nanoseconds, Ratio};
+
+use crate::{LoadShape, PacingBounds, Schedule};
+
+/// The times that make up the contract of a trial.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Timing {
+    /// How long after the end of sending a frame may arrive.
+    pub straggler_wait: Nanoseconds,
+    /// How long a frame may be overtaken before an early stop takes it for lost.
+    pub stop_grace: Nanoseconds,
+    /// How long after the end of sending the tester rests when it stopped a trial early.
+    pub rest_after_stop: Nanoseconds,
+    /// From where on the sender spoils a trial.
+    pub bounds: PacingBounds,
+}
+
+/// One trial to perform.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrialPlan {
+    /// Load of each direction.
+    pub load: Load,
+    /// Length of the sending phase.
+    pub duration: Nanoseconds,
+    /// Stop once more than this share of all intended frames is certainly lost.
+    pub stop_above: Option<Ratio>,
+}
+
+impl TrialPlan {
+    /// Frames of each direction.
+    pub(crate) fn frames(&self) -> u64 {
+        // When it starts does not change how many they are.
+        Schedule::new(Nanoseconds::ZERO, self.load, self.duration, &LoadShape::Even).count()
+    }
+}

@@ -1,0 +1,101 @@
+//! The syntax of `ovs-ofctl`: a flow, a group or a meter a line.
+
+mod actions;
+mod lines;
+mod matching;
+mod words;
+mod write;
+
+use brimful_openflow::{FlowCommand, ModCommand};
+
+use super::place::{Flaw, Place, Placed, TableError, Text};
+use super::{Change, Tables};
+
+pub use write::{write_flow, write_group, write_meter, write_tables};
+
+/// Reads the lines of a file; `file` is its name, for messages.
+///
+/// # Errors
+/// At the first line that cannot be read.
+pub fn read(file: &str, text: &str) -> Result<Tables, TableError> {
+    let source = Text { file, text };
+    let mut tables = Tables::default();
+    for (number, raw) in text.lines().enumerate() {
+        let line = raw.split('#').next().unwrap_or(raw);
+        let indent = line.len() - line.trim_start().len();
+        let line = line.trim();
+        if line.is_empty() {
+            continue;
+        }
+        let place = Place {
+            line: u32::try_from(number + 1).unwrap_or(u32::MAX),
+            column: indent as u32 + 1,
+        };
+        let value = change(line).map_err(|flaw| source.error(flaw))?;
+        tables.changes.push(Placed { place, value });
+    }
+    Ok(tables)
+}
+
+/// Reads the match of a frame's headers as `brimful switch trace` takes it: `in_port=1,tcp,nw_dst=10.0.0.1`.
+///
+/// # Errors
+/// When a word is none of a match's.
+pub fn read_match(text: &str) -> Result<brimful_openflow::Match, TableError> {
+    let source = Text { file: "match", text };
+    let read = || {
+        let mut reading = matching::Reading::default();
+        let mut words = words::Words::of(text);
+        while let Some(word) = words.next()? {
+            if !reading.take(word)? {
+                return Err(Flaw::syntax(
+                    word.whole,
+                    format!("there is no match field {}", word.key),
+                ));
+            }
+        }
+        reading.settle()?;
+        Ok(reading.finish())
+    };
+    read().map_err(|flaw| source.error(flaw))
+}
+
+/// A line may begin with what to do; what it is about is told by its first key.
+fn change(line: &str) -> Result<Change, Flaw<'_>> {
+    let (command, rest) = split_command(line);
+    let to_mod = || match command {
+        None | Some("add") => Ok(ModCommand::Add),
+        Some("modify") => Ok(ModCommand::Modify),
+        Some("delete") => Ok(ModCommand::Delete),
+        Some(other) => Err(Flaw::syntax(line, format!("{other} is for flows only"))),
+    };
+    let first = words::Words::of(rest).next()?.map_or("", |word| word.key);
+    Ok(match first {
+        "group_id" => Change::Group(lines::group(rest, to_mod()?)?),
+        "meter" => Change::Meter(lines::meter(rest, to_mod()?)?),
+        _ => {
+            let command = match command {
+                None | Some("add") => FlowCommand::Add,
+                Some("modify") => FlowCommand::Modify,
+                Some("modify_strict") => FlowCommand::ModifyStrict,
+                Some("delete") => FlowCommand::Delete,
+                Some(_) => FlowCommand::DeleteStrict,
+            };
+            Change::Flow(Box::new(lines::flow(rest, command)?))
+        }
+    })
+}
+
+fn split_command(line: &str) -> (Option<&str>, &str) {
+    let end = line
+        .find(|letter: char| letter.is_ascii_whitespace())
+        .unwrap_or(line.len());
+    let (word, rest) = line.split_at(end);
+    match word {
+        "add" | "modify" | "modify_strict" | "delete" | "delete_strict" => (Some(word), rest.trim_start()),
+        _ => (None, line),
+    }
+}
+
+#[cfg(test)]
+mod tests;

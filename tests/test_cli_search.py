@@ -468,3 +468,12 @@ def test_a_report_is_never_written_over_its_record(tmp_path):
     assert refused.stdout == ""
     assert "is the record" in brimful(*search, "--resume", *again, cwd=tmp_path, check=2).stderr
     assert (tmp_path / "run" / "run.jsonl").read_bytes() == record
+
+
+def test_half_of_everything_is_no_partial_drop_rate(tmp_path):
+    arguments = ("search", "-m", SIM, "--quiet", "--json", "--goal", "loss=0.5")
+    finished = brimful(*arguments, cwd=tmp_path, check=0)
+    assert [result["goal"] for result in json.loads(finished.stdout)["goal_results"]] == ["lossy"]
+    assert finished.stderr == (
+        "brimful: warning: goal loss=0.5: is a loss ratio of 50.0 %; for 0.5 % write loss=0.5%\n"
+    )

@@ -86,3 +86,19 @@ def test_a_search_that_needs_the_ceiling_says_that_the_budget_is_too_short(tmp_p
     with pytest.raises(UsageError, match=r"--budget .* is over before .* give more time, or --max-load"):
         searched(tmp_path, Calibrated(hang_s=60.0), 0.3, **more)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_budget_that_is_too_short_for_bounds_says_so_before_the_first_trial(tmp_path):
+    _, notes = searched(tmp_path, Calibrated(), CALIBRATION_S + 2)
+    assert notes[-1] == (
+        "--budget 22 s is too short for bounds: 2 s are left, and the trials that the goals ask for take 22 s at least;"
+        " give more time, or goals with less (--preset quick)"
+    )
+
+
+def test_the_ceiling_leaves_the_time_that_bounds_take(tmp_path):
+    began_s = time.monotonic()
+    with pytest.raises(UsageError, match=r"--budget 22 s is over .* and bounds are found, which take 22 s of trials"):
+        searched(tmp_path, Calibrated(hang_s=60.0), 22.2, set_up_s=5.4)
+    assert time.monotonic() - began_s < 60.0
+    assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,7 @@ import click
 
 from brimful.errors import UsageError
 from brimful.records import Goal
-from brimful.throughput.goals import PRESETS, named_goals, parse_goal
+from brimful.throughput.goals import PRESETS, SearchGoal, doubt_about, named_goals, parse_goal
 
 GOAL_DEFAULTS = "Left out: exceed=50%, trial=1s, sum and initial as trial, width=0.5%."
 """What a goal is that names its loss ratio alone."""
@@ -37,9 +37,17 @@ def check_goals(preset: str | None, goal_texts: tuple[str, ...]) -> None:
         raise UsageError(message)
 
 
+def parsed_goals(goal_texts: tuple[str, ...]) -> list[SearchGoal]:
+    """Read goals, and say which are doubtful."""
+    goals = [parse_goal(text) for text in goal_texts]
+    for doubt in filter(None, map(doubt_about, goal_texts)):
+        click.echo(f"brimful: warning: {doubt}", err=True)
+    return goals
+
+
 def chosen_goals(preset: str | None, goal_texts: tuple[str, ...]) -> list[Goal] | None:
     """Give the goals that were asked for, if any were."""
     check_goals(preset, goal_texts)
     if goal_texts:
-        return named_goals([parse_goal(text) for text in goal_texts])
+        return named_goals(parsed_goals(goal_texts))
     return named_goals(PRESETS[preset].goals) if preset else None

@@ -13,7 +13,7 @@ import msgspec
 from brimful import units
 from brimful.cli import values
 from brimful.cli.assertion import Assertion
-from brimful.cli.goal_options import GOAL_DEFAULTS, check_goals
+from brimful.cli.goal_options import GOAL_DEFAULTS, check_goals, parsed_goals
 from brimful.cli.progress import open_progress
 from brimful.cli.reports import check_page, page, prose_columns, style, write_page
 from brimful.cli.signals import take_for_interrupt, tell_how_to_go_on
@@ -24,7 +24,7 @@ from brimful.measurers.opening import FORMS, open_measurer
 from brimful.records import read_run
 from brimful.report import words
 from brimful.runs import refuse_if_written
-from brimful.throughput.goals import PRESETS, SearchGoal, named_goals, parse_goal
+from brimful.throughput.goals import PRESETS, named_goals
 from brimful.throughput.manager import SearchOutcome, SearchRequest, run_search
 
 
@@ -167,7 +167,7 @@ def _request(options: dict[str, Any]) -> SearchRequest:
     check_goals(options["preset"], options["goal_texts"])
     preset_name = options["preset"] or "csit"
     preset = PRESETS[preset_name]
-    own_goals: list[SearchGoal] = [parse_goal(text) for text in options["goal_texts"]]
+    own_goals = parsed_goals(options["goal_texts"])
     hint = None if options["hint"] is None else _hint(options["hint"])
     return SearchRequest(
         measurer=options["measurers"][0],

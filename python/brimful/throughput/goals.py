@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from numbers import Real
 
@@ -161,6 +162,10 @@ PRESETS = {
 """Presets by name."""
 
 
+MOST_LOSS_OF_A_PDR = 0.05
+"""No partial drop rate in use comes near: the usual ones are from 0.001 % to 1 %."""
+
+
 def plain_number(value: object, name: str) -> float:
     """Give a number of any library as one of Python's.
 
@@ -177,10 +182,10 @@ def plain_number(value: object, name: str) -> float:
 
 
 def named_goals(goals: Sequence[SearchGoal]) -> list[Goal]:
-    """Give goals as records; those without a name are ``ndr`` or ``pdr``, numbered where there are several.
+    """Give goals as records; those without a name get that of their loss ratio, numbered where there are several.
 
-    >>> [goal.name for goal in named_goals([SearchGoal(loss_ratio=ratio) for ratio in (0, 0.005, 0.01)])]
-    ['ndr', 'pdr', 'pdr-2']
+    >>> [goal.name for goal in named_goals([SearchGoal(loss_ratio=ratio) for ratio in (0, 0.005, 0.01, 0.5)])]
+    ['ndr', 'pdr', 'pdr-2', 'lossy']
 
     Raises
     ------
@@ -196,12 +201,18 @@ def named_goals(goals: Sequence[SearchGoal]) -> list[Goal]:
     for goal in given:
         name = goal.name
         if name is None:
-            kind = "ndr" if plain_number(goal.loss_ratio, "loss_ratio of a goal") == 0 else "pdr"
+            kind = _kind(plain_number(goal.loss_ratio, "loss_ratio of a goal"))
             numbered = (f"{kind}-{number}" for number in itertools.count(2))
             name = next(free for free in itertools.chain([kind], numbered) if free not in taken)
             taken.append(name)
         records.append(goal.record(name))
     return records
+
+
+def _kind(loss_ratio: float) -> str:
+    if loss_ratio == 0:
+        return "ndr"
+    return "pdr" if loss_ratio <= MOST_LOSS_OF_A_PDR else "lossy"
 
 
 def problem_json(
@@ -288,6 +299,21 @@ def parse_goal(text: str) -> SearchGoal:
     except UsageError as error:
         message = f"goal {text!r}: {error}"
         raise UsageError(message) from error
+
+
+def doubt_about(text: str) -> str | None:
+    """Say what is doubtful about a goal that was read: a loss ratio so large that per cent may have been meant.
+
+    >>> doubt_about("loss=0.5,trial=1s")
+    'goal loss=0.5,trial=1s: is a loss ratio of 50.0 %; for 0.5 % write loss=0.5%'
+    >>> doubt_about("loss=50%"), doubt_about("loss=0.005")
+    (None, None)
+    """
+    found = re.search(r"(?:^|,)\s*loss\s*=\s*([0-9.]+)\s*(?:,|$)", text)
+    if found is None or units.parse_ratio(found[1]) <= MOST_LOSS_OF_A_PDR:
+        return None
+    ratio = units.parse_ratio(found[1])
+    return f"goal {text}: is a loss ratio of {100 * ratio:.1f} %; for {found[1]} % write loss={found[1]}%"
 
 
 def _goal_of(given: dict[str, str]) -> SearchGoal:

@@ -33,6 +33,27 @@ def check_limits(goals: Sequence[Goal], max_load: float, description: Descriptio
     check_delay_limits(goals, description)
 
 
+def least_evidence_s(goals: Sequence[Goal], *, early_termination: bool) -> float:
+    """Give how long trials take at least until every goal has a lower and an upper bound.
+
+    Low-loss trials decide once what is missing of the duration sum could not exceed any more, high-loss trials once
+    they do (MLRsearch-15 exceed ratio); one pair of loads may serve all goals. With early termination high-loss trials
+    may take next to no time.
+
+    >>> goal = Goal("ndr", 0.0, 0.5, 1.0, 21.0, 1.0)
+    >>> least_evidence_s([goal], early_termination=False), least_evidence_s([goal], early_termination=True)
+    (22.0, 11.0)
+    """
+    return max(_least_evidence_s(goal, early_termination=early_termination) for goal in goals)
+
+
+def _least_evidence_s(goal: Goal, *, early_termination: bool) -> float:
+    trial_s, allowed_s = goal.final_trial_duration_s, goal.exceed_ratio * goal.duration_sum_s
+    low = math.ceil((goal.duration_sum_s - allowed_s) / trial_s - _ROUNDING)
+    high = math.floor(allowed_s / trial_s + _ROUNDING) + 1
+    return (low if early_termination else low + high) * trial_s
+
+
 def unit_difference(lower: float, upper: float, goal: Goal, conversion_factor: float) -> float:
     """Give by how many units full-length trials at two loads differ; a trial cannot tell less than one."""
     return (upper - lower) * goal.final_trial_duration_s * conversion_factor

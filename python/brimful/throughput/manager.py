@@ -17,7 +17,7 @@ from brimful.machine.watch import Watch
 from brimful.measurers.base import Calibrating, Description, Measurer
 from brimful.records import Goal, Run, Warning
 from brimful.runs import fingerprint, open_record, run_identity, saved_run
-from brimful.throughput.limits import check_delay_limits, check_limits, unit_difference
+from brimful.throughput.limits import check_delay_limits, check_limits, least_evidence_s, unit_difference
 from brimful.throughput.run_loop import (
     DEAD_DIRECTION_CHECK,
     WARM_UP,
@@ -117,6 +117,7 @@ def run_search(
     description = measurer.describe()
     if not description.virtual_time:
         began_s -= set_up_s
+    told = saved is None and _tell_of_little_time(request, measurer.now() - began_s, note)
     if saved is None and ceiling is None:
         ceiling = _calibrate(request, measurer, description, began_s, note)
     run = saved.run if saved is not None else _begin(request, description, ceiling)
@@ -131,6 +132,8 @@ def run_search(
     )
     if saved is None:
         check_limits(run.goals, run.max_load, description)
+    if saved is None and not told:
+        _tell_of_little_time(request, measurer.now() - began_s, note)
     with open_record(out, saved, [run]) as (writer, file):
         if saved is not None:
             note(f"{file.path}: going on after {len(file.trials)} saved trials")
@@ -178,8 +181,10 @@ def _calibrate(
     limits_the_load = description.max_load is None and (request.max_load is None or request.max_load.endswith("%"))
     limit_s = None
     if request.budget_s is not None:
-        share = 1.0 if limits_the_load else _CALIBRATION_SHARE
-        limit_s = request.budget_s * share - (measurer.now() - began_s)
+        share_s = _CALIBRATION_SHARE * request.budget_s
+        if limits_the_load:
+            share_s = max(share_s, request.budget_s - _least_s(request))
+        limit_s = share_s - (measurer.now() - began_s)
     try:
         with alarm(limit_s, _CalibrationTooLongError):
             ceiling = measurer.calibrate()
@@ -187,13 +192,31 @@ def _calibrate(
         if limits_the_load:
             message = (
                 f"--budget {units.format_duration(request.budget_s or 0)} is over before the tester's own ceiling is"
-                " known, which is the max load: give more time, or --max-load"
+                " known, which is the max load, and bounds are found, which take"
+                f" {units.format_duration(_least_s(request))} of trials at least: give more time,"
+                " or --max-load"
             )
             raise UsageError(message) from None
         note("the budget is too short for the tester's own ceiling: results near it cannot be told from the device's")
         return None
     note(f"the tester alone reaches {units.format_load(ceiling, description.load_unit)}")
     return ceiling
+
+
+def _least_s(request: SearchRequest) -> float:
+    return least_evidence_s(request.goals, early_termination=request.early_termination)
+
+
+def _tell_of_little_time(request: SearchRequest, spent_s: float, note: Callable[[str], None]) -> bool:
+    """Say before the first trial that the time budget is too short for bounds, if so."""
+    if request.budget_s is None or (left_s := request.budget_s - spent_s) >= _least_s(request):
+        return False
+    note(
+        f"--budget {units.format_duration(request.budget_s)} is too short for bounds:"
+        f" {units.format_duration(max(left_s, 0.0))} are left, and the trials that the goals ask for take"
+        f" {units.format_duration(_least_s(request))} at least; give more time, or goals with less (--preset quick)"
+    )
+    return True
 
 
 def _begin(request: SearchRequest, description: Description, ceiling: float | None) -> Run:

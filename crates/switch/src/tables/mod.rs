@@ -1,7 +1,9 @@
 //! Flow tables, groups and meters from files, and into them: the syntax of `ovs-ofctl`, and that of linc's `.tab` files.
 
+pub mod genflow;
 pub mod ovs;
 mod place;
+pub mod tab;
 #[cfg(test)]
 mod testing;
 mod values;
@@ -26,4 +28,20 @@ pub enum Change {
 pub struct Tables {
     /// Each change and where it stands.
     pub changes: Vec<Placed<Change>>,
+}
+
+/// Reads a file in the syntax that the end of its name tells: `.tab` is linc's, which goes into `table`; others are those
+/// of `ovs-ofctl`.
+///
+/// # Errors
+/// At the first place that cannot be read.
+pub fn read(file: &str, text: &str, table: u8) -> Result<Tables, TableError> {
+    let is_tab = std::path::Path::new(file)
+        .extension()
+        .is_some_and(|ending| ending == "tab");
+    if is_tab {
+        tab::read(file, text, table)
+    } else {
+        ovs::read(file, text)
+    }
 }

@@ -7,9 +7,9 @@ the bare wire is a second such lab without the fault. Many short runs, each with
 import os
 import statistics
 
-from brimful.attempts import FailurePolicy
+from brimful.attempts import FailurePolicy, Policies
 from brimful.delay.estimates import DEVICE, WIRE
-from brimful.delay.loop import DelayLoop, Policies
+from brimful.delay.loop import DelayLoop
 from brimful.measurers.opening import open_measurer
 from brimful.records import DelayPlan
 

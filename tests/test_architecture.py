@@ -50,7 +50,7 @@ MODULES = {
         "units",
     },
     "campaign": {"errors", "measurers", "records", "runs", "throughput", "units"},
-    "delay": {"alarm", "attempts", "errors", "measurers", "records", "runs", "statistics", "units"},
+    "delay": {"alarm", "attempts", "errors", "machine", "measurers", "records", "runs", "statistics", "units"},
     "discards": {"", "errors", "files", "records"},
     "files": {"errors"},
     "iocost": {"", "_core", "errors", "kernel", "records"},

@@ -1,11 +1,13 @@
 """Delay runs as they are carried out."""
 
 import signal
+from pathlib import Path
 
 import pytest
-from brimful.attempts import FailurePolicy
+from brimful.attempts import FailurePolicy, Policies
 from brimful.delay.estimates import DEVICE, WIRE
-from brimful.delay.loop import DelayLoop, Policies
+from brimful.delay.loop import DelayLoop
+from brimful.machine.watch import Watch
 from brimful.measurers.base import TrialOutput
 from brimful.records import End, Trial
 from delay_cases import plan
@@ -40,3 +42,9 @@ def test_results_are_of_all_trials_whenever_the_interruption_comes(kind):
             loop.run()
     assert isinstance(records[-1], End)
     assert records[-1].trials == sum(isinstance(record, Trial) for record in records)
+
+
+def test_the_end_says_how_quiet_the_machine_was():
+    loop = DelayLoop(plan(), {DEVICE: Steady(), WIRE: Steady()}, Policies(), watch=Watch(proc=Path("/proc")))
+    assert loop.run().end.machine is not None
+    assert DelayLoop(plan(), {DEVICE: Steady(), WIRE: Steady()}, Policies()).run().end.machine is None

@@ -3,7 +3,18 @@
 import msgspec
 import pytest
 from brimful.errors import RecordError
-from brimful.records import SCHEMA, Delay, DelayDistribution, DelayInterval, DelayPlan, End, Run, Warning, collect
+from brimful.records import (
+    SCHEMA,
+    Delay,
+    DelayDistribution,
+    DelayInterval,
+    DelayPlan,
+    End,
+    Machine,
+    Run,
+    Warning,
+    collect,
+)
 from brimful.report.delay import html, model, text
 from brimful.report.delay.figures import draw_means, draw_percentiles
 from brimful.report.figures import NARROW, WIDE
@@ -66,6 +77,13 @@ def file(tmp_path):
 
 def test_the_text_is_as_it_was(file, snapshot):
     assert text.render(file) == snapshot
+
+
+def test_how_quiet_the_machine_was_is_said(tmp_path):
+    seen = Machine(others_share=0.2, speed_spread=0.01, quiet=False)
+    run = run_file(tmp_path, End("done", 40, 52.0, machine=seen))
+    assert "Machine: not quiet: " in text.render(run)
+    assert "Machine: not quiet: " in html.render(run)
 
 
 def test_a_run_without_results_says_so(tmp_path):

@@ -90,3 +90,12 @@ def test_a_merged_file_reads_back_as_it_was_made(tmp_path):
         brimful("iocost", "merge", *paths, "--scale-basis", "median", "--json", cwd=tmp_path, check=0).stdout
     )
     assert median["source"]["scale_basis"] == "median"
+
+
+def test_what_was_merged_is_written_for_people(tmp_path):
+    done = brimful("iocost", "merge", source(tmp_path, "a.json"), cwd=tmp_path, check=0)
+    (line,) = (line for line in done.stdout.splitlines() if "scaled: " in line)
+    assert line.startswith(
+        f"  scaled: the first base model of the sources: rbps={results.model()['rbps']:.0f} rseqiops="
+    )
+    assert "[" not in line

@@ -247,9 +247,11 @@ def test_the_set_up_has_units_a_labelled_command_and_no_line_beyond_the_edge():
     report = model.build(file)
     set_up = text.render(report).split("\nSet-up\n")[1].split("\n\n")[0].splitlines()
     assert max(map(len, set_up)) <= 100
-    assert "  device    work       10000 multiplications a frame" in set_up
-    assert "            ceiling    352.0 kpps" in set_up
-    assert "  command              brimful search -m lab:bridge" in set_up
+    assert "  device    work              10000 multiplications a frame" in set_up
+    assert "            ceiling           352.0 kpps" in set_up
+    assert "            port 2.source ip  198.18.0.2" in set_up
+    assert not any("{" in line or "none" in line for line in set_up)
+    assert "  command                     brimful search -m lab:bridge" in set_up
     assert "<th>ceiling</th><td>352.0" in html.render(report)
     narrow = [line for line in text.render(report, columns=60).splitlines() if len(line) > 60]
     assert not [line for line in narrow if "  " not in line.strip()], "only tables are wider"

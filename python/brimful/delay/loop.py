@@ -15,6 +15,7 @@ from brimful.delay.estimates import WIRE
 from brimful.delay.observed import ALL, observe
 from brimful.delay.steps import WARM_UP, Step, steps
 from brimful.errors import MeasureError, RecordError
+from brimful.machine.watch import Watch
 from brimful.measurers.base import Measurer, TrialFailedError, TrialOutput
 from brimful.records import Delay, DelayPlan, End, Record, Trial, Warning
 
@@ -53,6 +54,8 @@ class DelayLoop:
         Is given every record the moment it exists; returns when it is safe.
     progress
         Is told where the run stands before each trial.
+    watch
+        Looks at the machine before each trial, where that means something.
     """
 
     def __init__(
@@ -63,12 +66,14 @@ class DelayLoop:
         *,
         sink: Callable[[Record], None] = lambda record: None,
         progress: Callable[[DelayProgress], None] = lambda progress: None,
+        watch: Watch | None = None,
     ) -> None:
         self._plan = plan
         self._measurers = measurers
         self._policies = policies
         self._sink = sink
         self._progress = progress
+        self._watch = watch
         self._steps = list(steps(plan))
         self._trials: list[Trial] = []
         self._start_s = time.monotonic()
@@ -113,6 +118,8 @@ class DelayLoop:
 
     def _attempt(self, step: Step, duration_s: float, purpose: str | None = None) -> Attempt:
         """Perform one trial and save it, whatever became of it."""
+        if self._watch is not None:
+            self._watch.look()
         start_s = self._elapsed_s()
         where = f"trial at {step.load:.10g}/s {'on the wire' if step.path == WIRE else 'through the device'}"
         kept = TrialOutput(sent=0, lost=0, intended=max(1, round(step.load * duration_s)))
@@ -156,7 +163,13 @@ class DelayLoop:
 
     def _finish(self, reason: str, text: str) -> DelayOutcome:
         delays = estimates.results(self._trials, self._plan)
-        end = End(reason=reason, trials=len(self._trials), search_s=round(self._elapsed_s(), 6), text=text)
+        end = End(
+            reason=reason,
+            trials=len(self._trials),
+            search_s=round(self._elapsed_s(), 6),
+            text=text,
+            machine=self._watch.result([]) if self._watch is not None else None,
+        )
         warnings = [*estimates.warnings(delays), *_spoiled(self._trials)]
         found: list[Record] = [*delays, *warnings, end]
         for record in found:

@@ -13,6 +13,7 @@ from brimful.attempts import ON_ERROR, ON_INVALID, Policies
 from brimful.delay.estimates import DEVICE, WIRE
 from brimful.delay.loop import DelayLoop, DelayOutcome, DelayProgress
 from brimful.errors import UsageError
+from brimful.machine.watch import Watch
 from brimful.measurers.base import Description, Measurer
 from brimful.records import DelayPlan, Run, RunFile, Trial, Warning, read_run
 from brimful.runs import fingerprint, open_record, run_identity, saved_run
@@ -95,7 +96,14 @@ def run_delay(
         raise UsageError(message)
     stored = [] if plan.wire_run is None or saved is not None else _stored_wire(request, plan)
     with open_record(out, saved, [run, *begun, *stored]) as (writer, file):
-        loop = DelayLoop(plan, measurers, policies, sink=writer.write, progress=lambda state: progress(run, state))
+        loop = DelayLoop(
+            plan,
+            measurers,
+            policies,
+            sink=writer.write,
+            progress=lambda state: progress(run, state),
+            watch=Watch() if measurers[DEVICE].describe().on_this_machine else None,
+        )
         if saved is not None:
             note(f"{file.path}: going on after {len(file.trials)} saved trials")
         loop.resume(file.trials)

@@ -5,11 +5,11 @@ The well-known keys are listed in `docs/reference/record.md`; whatever else is t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from brimful.records import End, Machine, Run
-from brimful.units import ETHERNET_OVERHEAD_BYTES, format_load
+from brimful.units import ETHERNET_OVERHEAD_BYTES, format_duration, format_load
 
 LINK_KEYS = ("link_bps", "link_rate_bps", "link_speed_bps")
 FRAME_SIZE_KEYS = ("frame_size", "frame_size_bytes", "frame_bytes")
@@ -167,15 +167,42 @@ def text(value: object) -> str:
 
 
 def table(mapping: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Give a nested mapping as rows of path and value.
+    """Give a nested mapping as rows of path and value, keys as words and values with their units.
 
-    >>> table({"nic": {"driver": "veth"}, "cores": 4})
-    [('nic.driver', 'veth'), ('cores', '4')]
+    >>> table({"nic": {"driver": "veth"}, "cores": 4, "stop_grace_s": 0.02})
+    [('nic.driver', 'veth'), ('cores', '4'), ('stop grace', '20 ms')]
+    >>> table({"ports": [{"mac": "02::1"}, {"mac": "02::2", "next_hop_mac": None}]})
+    [('port 1.mac', '02::1'), ('port 2.mac', '02::2')]
     """
     rows: list[tuple[str, str]] = []
     for key, value in mapping.items():
+        name = str(key).replace("_", " ")
         if isinstance(value, Mapping) and value:
-            rows += [(f"{key}.{path}", shown) for path, shown in table(value)]
+            rows += [(f"{name}.{path}", shown) for path, shown in table(value)]
+        elif isinstance(value, list) and value and all(isinstance(each, Mapping) for each in value):
+            known = [{part: each[part] for part in each if each[part] is not None} for each in value]
+            rows += [
+                (f"{name.removesuffix('s')} {number}.{path}", shown)
+                for number, each in enumerate(known, start=1)
+                for path, shown in table(each)
+            ]
         else:
-            rows.append((str(key), text(value)))
+            rows.append(_with_unit(name, value))
     return rows
+
+
+def _with_unit(name: str, value: object) -> tuple[str, str]:
+    """Write a fact of which the last word of the name may be the unit."""
+    stem, _, unit = name.rpartition(" ")
+    write = _UNITS.get(unit)
+    if stem and write is not None and isinstance(value, int | float) and not isinstance(value, bool):
+        return stem, write(value)
+    return name, text(value)
+
+
+_UNITS: Mapping[str, Callable[[float], str]] = {
+    "s": format_duration,
+    "fps": format_load,
+    "bps": lambda rate: format_load(rate, "bps"),
+    "bytes": lambda number: f"{text(number)} bytes",
+}

@@ -33,7 +33,7 @@ def render(file: RunFile) -> str:
                 ("Traffic", facts.table(file.run.traffic)),
                 ("Measurer", facts.table(file.run.measurer)),
                 ("Host", facts.table(file.run.host)),
-                ("Labels", facts.table(file.run.labels)),
+                ("Labels", list(file.run.labels.items())),
             )
             if rows
         ],

@@ -40,6 +40,8 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     """What the values mean, and what they do not."""
     set_up: list[tuple[str, str]]
     warnings: list[str]
+    machine: str | None
+    """How quiet the machine was; null where nothing was watched."""
 
     @property
     def delays(self) -> list[Delay]:
@@ -75,6 +77,7 @@ def build(file: RunFile) -> View:
         notes=_notes(plan, delays),
         set_up=_set_up(file, plan),
         warnings=[warning.text for warning in file.warnings],
+        machine=None if (seen := facts.machine(file.ends)) is None else words.machine(seen),
     )
 
 

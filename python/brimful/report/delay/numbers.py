@@ -7,6 +7,8 @@ from math import floor, log10
 
 from brimful.records import DelayInterval
 
+_FOUR_DIGITS = 1e-2
+"""Of a value: its second digit is the fourth of the value itself."""
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
@@ -45,13 +47,19 @@ def mean(interval: DelayInterval) -> str:
 def median(interval: DelayInterval | None) -> str:
     """Write a median and the ends of its interval.
 
+    The nearer end decides the digits: with a far one, those of the whole interval would say nothing of the median.
+
     >>> median(DelayInterval(3.5e-6, 3.14e-6, 4.2e-6, 0.0, "sign", 10)), median(None)
     ('3.50 (3.14 … 4.20) µs', '–')
+    >>> median(DelayInterval(31.2e-6, 29.9e-6, 1.15e-3, 0.0, "sign", 10))
+    '0.0312 (0.0299 … 1.1500) ms'
     """
     if interval is None or interval.low_s is None or interval.high_s is None:
         return "–"
     factor, unit = unit_of([interval.value_s, interval.low_s, interval.high_s])
-    digits = _digits((interval.high_s - interval.low_s) / 2 / factor)
+    sides = (interval.value_s - interval.low_s, interval.high_s - interval.value_s)
+    nearer = min((side for side in sides if side > 0), default=0.0)
+    digits = min(_digits(nearer / factor), _digits(abs(interval.value_s) * _FOUR_DIGITS / factor))
     value, low, high = (f"{time / factor:.{digits}f}" for time in (interval.value_s, interval.low_s, interval.high_s))
     return f"{value} ({low} … {high}) {unit}"
 

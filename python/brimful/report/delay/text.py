@@ -29,6 +29,7 @@ def render(file: RunFile, *, style: Style = plain, columns: int = WIDTH) -> str:
     head = [
         style(view.title, "title"),
         _wrap(view.outcome, columns),
+        *([_wrap(view.machine, columns)] if view.machine is not None else []),
         style(f"run {run.run_id}, started {run.started}", "faint"),
     ]
     blocks = ["\n".join(head)]

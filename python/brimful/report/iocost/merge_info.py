@@ -17,9 +17,8 @@ def render(runs: list[RunFile]) -> str:
         merge = run.run.source["merge"]
         lines += _group(merge, f"[{number}]")
         basis = run.run.source["scale_basis"]
-        lines.append(
-            f"  scaled: the {basis} base model of the sources: {model_parameters(run.run.source['base_model'])}"
-        )
+        parameters = " ".join(model_parameters(run.run.source["base_model"]))
+        lines.append(f"  scaled: the {basis} base model of the sources: {parameters}")
         for dropped in merge["dropped"]:
             lines += _group(dropped, "[-]")
     return "\n".join(lines) + "\n"

@@ -43,7 +43,7 @@ def render(report: Report) -> str:
                 ("Traffic", facts.table(report.run.traffic)),
                 ("Measurer", facts.table(facts.measurer(report.run))),
                 ("Host", facts.table(report.run.host)),
-                ("Labels", facts.table(report.run.labels)),
+                ("Labels", list(report.run.labels.items())),
             )
             if rows
         ],

@@ -1,4 +1,4 @@
-//! OpenFlow 1.3 and 1.4: match fields, actions, instructions and changes of tables, as values.
+//! OpenFlow 1.3 and 1.4: match fields, actions, instructions and changes of tables, as values; [`wire`] has all messages as bytes.
 //!
 //! [`MATCH_FIELDS`] is the one table of match fields, from which matchers, writers, texts and messages are driven. The
 //! places of fields within frames are those of `brimful-frame`.
@@ -6,6 +6,7 @@
 mod error;
 mod field;
 mod flow;
+pub mod wire;
 
 pub use error::{ErrorCode, ErrorMessage};
 pub use field::{MATCH_FIELDS, MatchField, MatchFieldInfo, Prerequisite, Source};

@@ -1,0 +1,161 @@
+use crate::{ErrorCode, ErrorMessage};
+
+/// A version of the protocol.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Version {
+    /// OpenFlow 1.3.5, number 4 on the wire.
+    V13 = 4,
+    /// OpenFlow 1.4.1, number 5 on the wire.
+    V14 = 5,
+}
+
+impl Version {
+    /// The version with a number of the wire.
+    pub fn from_number(number: u8) -> Option<Self> {
+        [Self::V13, Self::V14].into_iter().find(|one| *one as u8 == number)
+    }
+}
+
+/// Bytes of the wire, read from the front. What is missing is an error of the kind that the structure has for that.
+#[derive(Clone, Debug)]
+pub struct Reader<'a> {
+    bytes: &'a [u8],
+    /// The version of the message.
+    pub version: Version,
+    /// The error of a wrong length here.
+    pub wrong_length: ErrorCode,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader of the body of a message.
+    pub fn new(bytes: &'a [u8], version: Version) -> Self {
+        Self {
+            bytes,
+            version,
+            wrong_length: ErrorCode::BAD_LENGTH,
+        }
+    }
+
+    /// How many bytes are left.
+    pub fn left(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether none is left.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// The bytes that are left, without taking them.
+    pub fn rest(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Takes bytes.
+    ///
+    /// # Errors
+    /// When fewer are left.
+    pub fn take(&mut self, length: usize) -> Result<&'a [u8], ErrorMessage> {
+        match self.bytes.split_at_checked(length) {
+            Some((taken, rest)) => {
+                self.bytes = rest;
+                Ok(taken)
+            }
+            None => Err(self.complain(format!("{length} bytes are needed, {} are there", self.bytes.len()))),
+        }
+    }
+
+    /// Takes an array of bytes.
+    ///
+    /// # Errors
+    /// When fewer are left.
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], ErrorMessage> {
+        let taken = self.take(N)?;
+        Ok(std::array::from_fn(|index| taken[index]))
+    }
+
+    /// The number in the 16 bits at an offset, without taking it.
+    ///
+    /// # Errors
+    /// When they are not there.
+    pub fn peek_u16(&self, offset: usize) -> Result<u16, ErrorMessage> {
+        match self.bytes.get(offset..offset + 2) {
+            Some(two) => Ok(u16::from_be_bytes([two[0], two[1]])),
+            None => Err(self.complain("the length is cut off")),
+        }
+    }
+
+    /// A reader of the next bytes alone, with its own error of a wrong length.
+    ///
+    /// # Errors
+    /// With that error when fewer are left.
+    pub fn part(&mut self, length: usize, wrong_length: ErrorCode) -> Result<Reader<'a>, ErrorMessage> {
+        let outer = std::mem::replace(&mut self.wrong_length, wrong_length);
+        let taken = self.take(length);
+        self.wrong_length = outer;
+        Ok(Reader {
+            bytes: taken?,
+            version: self.version,
+            wrong_length,
+        })
+    }
+
+    /// That nothing is left.
+    ///
+    /// # Errors
+    /// When something is.
+    pub fn finish(&self) -> Result<(), ErrorMessage> {
+        if self.bytes.is_empty() {
+            return Ok(());
+        }
+        Err(self.complain(format!("{} bytes too many", self.bytes.len())))
+    }
+
+    /// The error of a wrong length.
+    pub fn complain(&self, detail: impl Into<String>) -> ErrorMessage {
+        self.wrong_length.because(detail)
+    }
+}
+
+/// Bytes for the wire.
+#[derive(Debug)]
+pub struct Writer {
+    /// What has been written.
+    pub bytes: Vec<u8>,
+    /// The version of the message.
+    pub version: Version,
+}
+
+impl Writer {
+    /// Nothing yet.
+    pub fn new(version: Version) -> Self {
+        Self {
+            bytes: Vec::new(),
+            version,
+        }
+    }
+
+    /// Zeroes.
+    pub fn pad(&mut self, length: usize) {
+        self.bytes.resize(self.bytes.len() + length, 0);
+    }
+
+    /// Zeroes until what begins at a place is a multiple of 8 bytes.
+    pub fn align(&mut self, start: usize) {
+        self.pad(padding(self.bytes.len() - start));
+    }
+
+    /// Puts the length of what begins at a place into 16 bits.
+    ///
+    /// # Panics
+    /// When it is longer than 65,535 bytes: whoever fills a message keeps it below.
+    pub fn set_length(&mut self, start: usize, at: usize) {
+        let length = u16::try_from(self.bytes.len() - start).expect("structures are shorter than 64 KiB");
+        self.bytes[at..at + 2].copy_from_slice(&length.to_be_bytes());
+    }
+}
+
+/// How many bytes are missing to a multiple of 8.
+pub(crate) fn padding(length: usize) -> usize {
+    length.wrapping_neg() % 8
+}

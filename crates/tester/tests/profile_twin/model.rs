@@ -1,16 +1,12 @@
-//! Frames of a profile against a naive twin that knows only what the documentation says: it writes each frame from
-//! nothing, byte after byte, with whole checksums, and keeps count where the product computes.
+//! The twin: a profile as it is documented, and the frames that it makes.
 
 use std::fmt::Write;
-use std::path::Path;
 
-use brimful_frame::{SEQUENCE_MASK, Stamp, TIMESTAMP_MASK, TestFrame};
-use brimful_tester::{Profile, ProfileFile, ProfileOptions};
-use proptest::prelude::*;
+use brimful_frame::Stamp;
 
 /// The values of one field, as they are written in a profile.
 #[derive(Clone, Debug)]
-enum Field {
+pub(crate) enum Field {
     One(u128),
     List(Vec<u128>),
     Range {
@@ -25,7 +21,7 @@ enum Field {
 
 impl Field {
     /// Counts from the start every time.
-    fn value(&self, flow: u64, sequence: u64, place: u64) -> u128 {
+    pub(crate) fn value(&self, flow: u64, sequence: u64, place: u64) -> u128 {
         match self {
             Self::One(value) => *value,
             Self::List(values) => *values.iter().cycle().nth(flow as usize).expect("there are values"),
@@ -63,7 +59,7 @@ impl Field {
     }
 
     /// As TOML, addresses as text.
-    fn toml(&self, scalar: fn(u128) -> String) -> String {
+    pub(crate) fn toml(&self, scalar: fn(u128) -> String) -> String {
         match self {
             Self::One(value) => scalar(*value),
             Self::List(values) => format!(
@@ -87,10 +83,10 @@ impl Field {
     }
 }
 
-struct SplitMix64(u64);
+pub(crate) struct SplitMix64(u64);
 
 impl SplitMix64 {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.0;
         word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -100,14 +96,14 @@ impl SplitMix64 {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Packet {
+pub(crate) enum Packet {
     Raw,
     V4,
     V6,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Transport {
+pub(crate) enum Transport {
     Udp,
     Tcp,
     Icmp,
@@ -115,31 +111,31 @@ enum Transport {
 
 /// A profile with every field written.
 #[derive(Clone, Debug)]
-struct Model {
-    packet: Packet,
-    transport: Transport,
-    sizes: Vec<usize>,
-    flows: u32,
-    macs: [Field; 2],
+pub(crate) struct Model {
+    pub(crate) packet: Packet,
+    pub(crate) transport: Transport,
+    pub(crate) sizes: Vec<usize>,
+    pub(crate) flows: u32,
+    pub(crate) macs: [Field; 2],
     /// Service tag or not; id, priority, drop eligible.
-    tags: Vec<(bool, [Field; 3])>,
+    pub(crate) tags: Vec<(bool, [Field; 3])>,
     /// Label, traffic class, time to live.
-    labels: Vec<[Field; 3]>,
+    pub(crate) labels: Vec<[Field; 3]>,
     /// Of IPv4: source, destination, DSCP, ECN, TTL, identification. Of IPv6: flow label instead of identification.
-    ip: [Field; 6],
+    pub(crate) ip: [Field; 6],
     /// Of IPv4.
-    dont_fragment: Field,
-    ports: [Field; 2],
+    pub(crate) dont_fragment: Field,
+    pub(crate) ports: [Field; 2],
     /// Sequence, acknowledgement, window, urgent pointer.
-    tcp: [Field; 4],
-    echo: [Field; 2],
+    pub(crate) tcp: [Field; 4],
+    pub(crate) echo: [Field; 2],
 }
 
-fn number(value: u128) -> String {
+pub(crate) fn number(value: u128) -> String {
     value.to_string()
 }
 
-fn mac(value: u128) -> String {
+pub(crate) fn mac(value: u128) -> String {
     let bytes: Vec<_> = value.to_be_bytes()[10..]
         .iter()
         .map(|byte| format!("{byte:02x}"))
@@ -147,16 +143,16 @@ fn mac(value: u128) -> String {
     format!("\"{}\"", bytes.join(":"))
 }
 
-fn ipv4(value: u128) -> String {
+pub(crate) fn ipv4(value: u128) -> String {
     format!("\"{}\"", std::net::Ipv4Addr::from(value as u32))
 }
 
-fn ipv6(value: u128) -> String {
+pub(crate) fn ipv6(value: u128) -> String {
     format!("\"{}\"", std::net::Ipv6Addr::from(value))
 }
 
 impl Model {
-    fn toml(&self) -> String {
+    pub(crate) fn toml(&self) -> String {
         let mut text = format!("sizes = {:?}\nflows = {}\n", self.sizes, self.flows);
         let [source, destination] = self.macs.each_ref().map(|field| field.toml(mac));
         let _ = writeln!(text, "[ethernet]\nsource = {source}\ndestination = {destination}");
@@ -204,7 +200,7 @@ impl Model {
         text
     }
 
-    fn frame(&self, stamp: Stamp) -> Vec<u8> {
+    pub(crate) fn frame(&self, stamp: Stamp) -> Vec<u8> {
         let sequence = stamp.sequence;
         let size = self.sizes[(sequence % self.sizes.len() as u64) as usize];
         let flow = sequence / self.sizes.len() as u64 % u64::from(self.flows);
@@ -241,7 +237,7 @@ impl Model {
         frame
     }
 
-    fn packet_v4(&self, stamp: Stamp, len: usize, next: &mut impl FnMut(&Field) -> u128) -> Vec<u8> {
+    pub(crate) fn packet_v4(&self, stamp: Stamp, len: usize, next: &mut impl FnMut(&Field) -> u128) -> Vec<u8> {
         let [source, destination, dscp, ecn, ttl, identification] = self.ip.each_ref().map(&mut *next);
         let dont_fragment = next(&self.dont_fragment) as u8;
         let protocol = match self.transport {
@@ -263,7 +259,7 @@ impl Model {
         header
     }
 
-    fn packet_v6(&self, stamp: Stamp, len: usize, next: &mut impl FnMut(&Field) -> u128) -> Vec<u8> {
+    pub(crate) fn packet_v6(&self, stamp: Stamp, len: usize, next: &mut impl FnMut(&Field) -> u128) -> Vec<u8> {
         let [source, destination, dscp, ecn, hop_limit, flow_label] = self.ip.each_ref().map(&mut *next);
         let protocol = match self.transport {
             Transport::Udp => 17,
@@ -282,7 +278,7 @@ impl Model {
         header
     }
 
-    fn segment(
+    pub(crate) fn segment(
         &self,
         stamp: Stamp,
         len: usize,
@@ -330,7 +326,7 @@ impl Model {
     }
 }
 
-fn payload(stamp: Stamp, len: usize) -> Vec<u8> {
+pub(crate) fn payload(stamp: Stamp, len: usize) -> Vec<u8> {
     let mut payload = vec![0xb4, 0xf7];
     payload.extend(stamp.trial.to_be_bytes());
     payload.push(stamp.stream);
@@ -343,169 +339,11 @@ fn payload(stamp: Stamp, len: usize) -> Vec<u8> {
     payload
 }
 
-fn checksum(bytes: &[u8]) -> u16 {
+pub(crate) fn checksum(bytes: &[u8]) -> u16 {
     let mut sum = 0_u32;
     for pair in bytes.chunks(2) {
         sum += u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
         sum = (sum & 0xffff) + (sum >> 16);
     }
     !(sum as u16)
-}
-
-fn field(least: u128, most: u128) -> impl Strategy<Value = Field> {
-    let span = most - least;
-    let range = (
-        least..=most,
-        1..4_u64,
-        1..9_u64,
-        1..4_u64,
-        any::<bool>(),
-        prop::option::of(0..1000_u64),
-    );
-    prop_oneof![
-        (least..=most).prop_map(Field::One),
-        prop::collection::vec(least..=most, 1..5).prop_map(Field::List),
-        range.prop_map(move |(from, step, count, every, per_frame, seed)| {
-            let from = from.min(least + span - span.min(u128::from(step * count)));
-            let count = count.min((most - from) as u64 / step + 1);
-            Field::Range {
-                from,
-                step,
-                count,
-                every,
-                per_frame,
-                seed,
-            }
-        }),
-    ]
-}
-
-fn addresses(packet: Packet) -> [BoxedStrategy<Field>; 6] {
-    let most = if packet == Packet::V6 {
-        u128::MAX >> 1
-    } else {
-        u128::from(u32::MAX)
-    };
-    let last = if packet == Packet::V6 { (1 << 20) - 1 } else { 0xffff };
-    [
-        field(0, most).boxed(),
-        field(0, most).boxed(),
-        field(0, 63).boxed(),
-        field(0, 3).boxed(),
-        field(1, 255).boxed(),
-        field(0, last).boxed(),
-    ]
-}
-
-fn models() -> impl Strategy<Value = Model> {
-    let packets = prop_oneof![Just(Packet::Raw), Just(Packet::V4), Just(Packet::V6)];
-    let transports = prop_oneof![Just(Transport::Udp), Just(Transport::Tcp), Just(Transport::Icmp)];
-    let word = || field(0, 0xffff);
-    let tag = || (any::<bool>(), [field(1, 4094), field(0, 7), field(0, 1)]);
-    let label = || [field(0, (1 << 20) - 1), field(0, 7), field(1, 255)];
-    (packets, transports).prop_flat_map(move |(packet, transport)| {
-        let headers = (
-            [field(0, (1 << 40) - 1), field(0, (1 << 48) - 1)],
-            prop::collection::vec(tag(), 0..3),
-            prop::collection::vec(label(), 0..3),
-            addresses(packet),
-            field(0, 1),
-        );
-        let segments = (
-            [word(), word()],
-            [field(0, 0xffff_ffff), field(0, 0xffff_ffff), word(), word()],
-            [word(), word()],
-        );
-        let sizes = prop::collection::btree_set(130..300_usize, 1..5);
-        (headers, segments, sizes, 1..20_u32).prop_map(move |(headers, segments, sizes, flows)| {
-            let (macs, tags, labels, ip, dont_fragment) = headers;
-            let (ports, tcp, echo) = segments;
-            let sizes = sizes.into_iter().collect();
-            Model {
-                packet,
-                transport,
-                sizes,
-                flows,
-                macs,
-                tags,
-                labels,
-                ip,
-                dont_fragment,
-                ports,
-                tcp,
-                echo,
-            }
-        })
-    })
-}
-
-/// The same without fields that change within a flow, which the product prepares as a whole.
-fn of_flows_only(mut model: Model) -> Model {
-    let tags = model.tags.iter_mut().flat_map(|(_, tag)| tag);
-    let labels = model.labels.iter_mut().flatten();
-    let others = model.macs.iter_mut().chain(&mut model.ip).chain(&mut model.ports);
-    let others = others.chain(&mut model.tcp).chain(&mut model.echo);
-    let others = others.chain([&mut model.dont_fragment]);
-    for field in tags.chain(labels).chain(others) {
-        if let Field::Range { per_frame, .. } = field {
-            *per_frame = false;
-        }
-    }
-    model
-}
-
-fn told_apart(model: &Model) -> Model {
-    // More flows than one need a field that tells them apart.
-    let mut model = model.clone();
-    model.macs[1] = Field::List(vec![1, 2, 3]);
-    model
-}
-
-proptest! {
-    #[test]
-    fn every_frame_is_the_twins(
-        model in prop_oneof![models(), models().prop_map(of_flows_only)],
-        trial: u16,
-        timestamp in 0..=TIMESTAMP_MASK,
-        sequences in prop::collection::vec(prop_oneof![0..60_u64, 0..5000_u64], 1..8),
-    ) {
-        let model = told_apart(&model);
-        let file = ProfileFile::parse(&model.toml()).map_err(|error| TestCaseError::fail(format!("{error}\n{}", model.toml())))?;
-        let profile = Profile::new(&file, Path::new(""), &ProfileOptions::default());
-        let stream = profile.map_err(TestCaseError::fail)?.stream(0).unwrap();
-        let mut buffer = vec![0xaa; 400];
-        for sequence in sequences {
-            let stamp = Stamp { trial, stream: 0, timestamp, sequence };
-            let len = stream.fill(&mut buffer, stamp);
-            prop_assert_eq!(&buffer[..len], model.frame(stamp), "{}", model.toml());
-            prop_assert_eq!(TestFrame::parse(&buffer[..len]).unwrap().stamp, stamp);
-        }
-    }
-
-    #[test]
-    fn the_way_back_is_the_mirror_image(model in models(), sequence in 0..=SEQUENCE_MASK) {
-        let model = told_apart(&model);
-        let file = ProfileFile::parse(&model.toml()).unwrap();
-        let profile = Profile::new(&file, Path::new(""), &ProfileOptions::default()).unwrap();
-        let stamp = Stamp { trial: 1, stream: 1, timestamp: 0, sequence };
-        let frame = |port| {
-            let mut buffer = vec![0; 400];
-            let len = profile.stream(port).unwrap().fill(&mut buffer, stamp);
-            buffer.truncate(len);
-            buffer
-        };
-        let (mut there, back) = (frame(0), frame(1));
-        there[..12].rotate_left(6);
-        let network = 14 + 4 * (model.tags.len() + model.labels.len());
-        let (addresses, len, transport) = match model.packet {
-            Packet::Raw => (network, 0, network),
-            Packet::V4 => (network + 12, 4, network + 20),
-            Packet::V6 => (network + 8, 16, network + 40),
-        };
-        there[addresses..addresses + 2 * len].rotate_left(len);
-        if model.packet != Packet::Raw && model.transport != Transport::Icmp {
-            there[transport..transport + 4].rotate_left(2);
-        }
-        prop_assert_eq!(there, back);
-    }
 }

@@ -1,0 +1,96 @@
+//! The program in a namespace of its own, and the conversation with it.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_brimful-tester");
+/// Two joined ports; the kernel's own neighbour discovery kept off them.
+pub(crate) const JOINED_PORTS: &str = "ip link add ta type veth peer name tb && \
+    for port in ta tb; do \
+        ip link set $port addrgenmode none 2>/dev/null; ip link set $port up || exit 99; \
+    done";
+/// Attempts at a trial: on a busy machine the tester rightly refuses some.
+pub(crate) const ATTEMPTS: usize = 20;
+
+/// How to get a namespace here: as root, or as a user where that is allowed.
+pub(crate) fn unshare() -> Option<&'static [&'static str]> {
+    let ways: [&[&str]; 2] = [&["unshare", "-n"], &["unshare", "-rn"]];
+    let works = |way: &&&[&str]| {
+        let test = [**way, &["sh", "-c", JOINED_PORTS]].concat();
+        Command::new(test[0])
+            .args(&test[1..])
+            .output()
+            .is_ok_and(|output| output.status.success())
+    };
+    ways.iter().find(works).copied()
+}
+
+pub(crate) struct Program {
+    pub(crate) child: Child,
+    pub(crate) input: Option<ChildStdin>,
+    pub(crate) output: BufReader<ChildStdout>,
+}
+
+impl Program {
+    /// Over two joined ports; `None`, said aloud, where no namespace can be had.
+    #[expect(clippy::print_stderr, reason = "says why a test is skipped")]
+    pub(crate) fn start(arguments: &[&str]) -> Option<Self> {
+        let Some(way) = unshare() else {
+            eprintln!("skipped: this machine does not let us make a network namespace with a veth pair");
+            return None;
+        };
+        let script = format!("{JOINED_PORTS}; exec \"$@\"");
+        let command = [way, &["sh", "-c", &script, "sh", PROGRAM], arguments].concat();
+        Some(Self::of(&command))
+    }
+
+    pub(crate) fn of(command: &[&str]) -> Self {
+        let mut child = Command::new(command[0])
+            .args(&command[1..])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("unshare worked a moment ago");
+        let output = BufReader::new(child.stdout.take().expect("piped"));
+        let input = child.stdin.take();
+        Self { child, input, output }
+    }
+
+    pub(crate) fn send(&mut self, request: &Value) {
+        let input = self.input.as_mut().expect("open");
+        writeln!(input, "{request}").expect("the program listens");
+    }
+
+    pub(crate) fn ask(&mut self, request: &Value) -> Value {
+        self.send(request);
+        let mut line = String::new();
+        self.output.read_line(&mut line).expect("text");
+        serde_json::from_str(&line).expect("a JSON object")
+    }
+
+    /// A trial of 2000 frames a direction that was not spoiled.
+    pub(crate) fn trial(&mut self) -> Value {
+        self.trial_that(|reply| reply["invalid"].is_null())
+    }
+
+    /// A trial of 2000 frames a direction with a certain outcome; a busy machine spoils some.
+    pub(crate) fn trial_that(&mut self, is_wanted: impl Fn(&Value) -> bool) -> Value {
+        let request = json!({"op": "measure", "id": "x", "load": 10_000, "duration_s": 0.2});
+        for _ in 0..ATTEMPTS {
+            let reply = self.ask(&request);
+            assert_eq!(reply["id"], "x", "{reply}");
+            assert_eq!(reply["error"], Value::Null, "{reply}");
+            if is_wanted(&reply) {
+                return reply;
+            }
+        }
+        panic!("{ATTEMPTS} trials in a row were spoiled");
+    }
+
+    pub(crate) fn exit_code(mut self) -> Option<i32> {
+        drop(self.input.take());
+        self.child.wait().expect("the child is ours").code()
+    }
+}

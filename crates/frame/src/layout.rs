@@ -1,5 +1,6 @@
 use thiserror::Error;
 
+use crate::field_place::{FieldPlace, Width};
 use crate::template::TestTemplate;
 use crate::{
     EtherType, FRAME_CHECK_SEQUENCE_LEN, IpProtocol, Ipv4Header, Ipv6Header, MAX_FRAME_SIZE, MIN_FRAME_SIZE, Stamp,
@@ -102,33 +103,6 @@ pub enum HeaderField {
     EchoIdentifier,
     /// Sequence number of an echo request.
     EchoSequence,
-}
-
-/// Where a field is: bits within a window of whole 16-bit words.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct FieldPlace {
-    pub(crate) offset: usize,
-    pub(crate) width: Width,
-    pub(crate) shift: u32,
-    bits: u32,
-    pub(crate) is_in_network_sum: bool,
-    pub(crate) is_in_transport_sum: bool,
-}
-
-/// Bytes of the window of a field.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Width {
-    Two,
-    Four,
-    Six,
-    Sixteen,
-}
-
-impl FieldPlace {
-    /// The largest value that the field can have.
-    pub fn largest(self) -> u128 {
-        u128::MAX >> (128 - self.bits)
-    }
 }
 
 /// A frame size that a test frame cannot have.

@@ -1,5 +1,5 @@
 use crate::anatomy::{Anatomy, Network};
-use crate::layout::{FieldPlace, Width};
+use crate::field_place::FieldPlace;
 use crate::stamp::begins_with_magic;
 use crate::{
     Checksum, FRAME_CHECK_SEQUENCE_LEN, IpProtocol, Ipv6Header, MIN_FRAME_SIZE, MacAddress, Malformed, Stamp, VlanTag,
@@ -189,34 +189,6 @@ impl KeptSum {
             checksum => checksum,
         };
         bytes[self.offset..self.offset + 2].copy_from_slice(&checksum.to_be_bytes());
-    }
-}
-
-impl FieldPlace {
-    /// Writes a value over zero bits.
-    pub(crate) fn set(self, bytes: &mut [u8], value: u128) {
-        let window = &mut bytes[self.offset..];
-        match self.width {
-            Width::Two => or(window, ((value as u16) << self.shift).to_be_bytes()),
-            Width::Four => or(window, ((value as u32) << self.shift).to_be_bytes()),
-            Width::Six => window[..6].copy_from_slice(&value.to_be_bytes()[10..]),
-            Width::Sixteen => window[..16].copy_from_slice(&value.to_be_bytes()),
-        }
-    }
-
-    /// What a value adds to a sum.
-    fn sum(self, value: u128) -> Checksum {
-        match self.width {
-            Width::Two => Checksum::new().with_word((value as u16) << self.shift),
-            Width::Four => Checksum::new().with_bytes(&((value as u32) << self.shift).to_be_bytes()),
-            Width::Six | Width::Sixteen => Checksum::new().with_bytes(&value.to_be_bytes()),
-        }
-    }
-}
-
-fn or<const N: usize>(window: &mut [u8], bits: [u8; N]) {
-    for (byte, bits) in window.iter_mut().zip(bits) {
-        *byte |= bits;
     }
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -72,7 +73,30 @@ _OFFER_STEP = 0.8
 _OFFER_ATTEMPTS = 20
 _OFFER_TRIALS = 5
 _OFFER_TRIAL_S = 0.5
-"""A load can be offered when one of so many short trials at it is on schedule; else the next one is a fifth lower."""
+"""A load can be offered when one of so many short trials at it is on schedule."""
+
+
+def highest_offered(ceiling: float, is_on_schedule: Callable[[float], bool]) -> float:
+    """Give the highest load, a ceiling or so many fifths below, at which one of some short trials is on schedule.
+
+    Other work of the machine may spoil any of them. One trial a load leads down to where one is on schedule; only the
+    loads right above get all of theirs, as each costs a second and most of those far above fail every time.
+
+    Raises
+    ------
+    MeasureError
+        When no trial is on schedule.
+    """
+    loads = [ceiling * _OFFER_STEP**step for step in range(_OFFER_ATTEMPTS)]
+    found = next((step for step, load in enumerate(loads) if is_on_schedule(load)), None)
+    if found is None:
+        message = (
+            f"the tester cannot even send {loads[-1]:.0f} frames/s on schedule through the lab; is the machine busy?"
+        )
+        raise MeasureError(message)
+    while found > 0 and any(is_on_schedule(loads[found - 1]) for _ in range(_OFFER_TRIALS - 1)):
+        found -= 1
+    return loads[found]
 
 
 class LabMeasurer:
@@ -127,19 +151,12 @@ class LabMeasurer:
                 ceiling = tester.calibrate()
             finally:
                 tester.close()
-        for attempt in range(_OFFER_ATTEMPTS):
-            load = ceiling * _OFFER_STEP**attempt
-            if self._can_offer(load):
-                return load
-        message = f"the tester cannot even send {load:.0f} frames/s on schedule through the lab; is the machine busy?"
-        raise MeasureError(message)
+        return highest_offered(ceiling, self._is_on_schedule)
 
-    def _can_offer(self, load: float) -> bool:
-        """Say whether the load can be sent at all: other work of the machine may spoil some of the trials."""
-        for _ in range(_OFFER_TRIALS):
-            with contextlib.suppress(InvalidTrialError):
-                self._tester.measure(load, _OFFER_TRIAL_S)
-                return True
+    def _is_on_schedule(self, load: float) -> bool:
+        with contextlib.suppress(InvalidTrialError):
+            self._tester.measure(load, _OFFER_TRIAL_S)
+            return True
         return False
 
     def measure(self, load: float, duration_s: float, *, stop_above: float | None = None) -> TrialOutput:

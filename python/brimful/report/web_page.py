@@ -12,15 +12,15 @@ from brimful.units import format_delay, format_duration, format_load, format_rat
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def render_page(template: str, **values: object) -> str:
-    """Fill a template of this package; what comes from records is escaped."""
+def render_page(template: Path, **values: object) -> str:
+    """Fill a template, which may extend those of this package; what comes from records is escaped."""
     try:
         import jinja2
     except ImportError as error:
         message = f"an HTML report needs {error.name}; install it with: pip install 'brimful[report]'"
         raise UsageError(message) from error
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
+        loader=jinja2.FileSystemLoader([template.parent, TEMPLATES]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -43,7 +43,7 @@ def render_page(template: str, **values: object) -> str:
     environment.globals.update(
         load=format_load, count=words.count, style=(TEMPLATES / "page.css").read_text(), goal_colour=_goal_variable
     )
-    return environment.get_template(template).render(**values)
+    return environment.get_template(template.name).render(**values)
 
 
 def _options(text: str) -> str:

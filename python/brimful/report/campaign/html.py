@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from brimful.records import RunFile
 from brimful.report import facts
 from brimful.report.campaign import figures, tables
@@ -27,7 +29,7 @@ def render(report: Report) -> str:
     """
     made = [tables.throughput(report), tables.repeatability(report), tables.searches(report), tables.goals(report)]
     return render_page(
-        "campaign.html",
+        Path(__file__).with_name("page.html"),
         report=report,
         run=report.run,
         figures=_figures(report),

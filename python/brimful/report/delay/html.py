@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from brimful.records import RunFile
 from brimful.report import facts
 from brimful.report.delay import figures, model, numbers
@@ -19,7 +21,7 @@ def render(file: RunFile) -> str:
     """
     view = model.build(file)
     return render_page(
-        "delay.html",
+        Path(__file__).with_name("page.html"),
         view=view,
         run=file.run,
         cards=[result for result in view.delays if result.direction == "all"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from itertools import groupby
+from pathlib import Path
 
 from brimful.records import RunFile
 from brimful.report.discards import figures, method, model, plotting, summary, tables
@@ -27,7 +28,7 @@ def render(run_file: RunFile) -> str:
     view = model.build(run_file)
     pages = figures.make_pages(view)
     return render_page(
-        "discards.html",
+        Path(__file__).with_name("page.html"),
         run=run_file.run,
         title=method.TITLE,
         about=method.about(view),

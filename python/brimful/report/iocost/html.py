@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -71,7 +72,7 @@ def render(run_file: RunFile) -> str:
     solutions = view_solutions(run_file)
     panels = figures.make_panels(run_file)
     return render_page(
-        "block_device.html",
+        Path(__file__).with_name("page.html"),
         run=run_file.run,
         title=device_title(run_file),
         about=device_facts(run_file),

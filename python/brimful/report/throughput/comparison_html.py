@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brimful.report import figures, palette, scales
@@ -33,7 +34,7 @@ def render(report: ComparisonReport) -> str:
     """
     drawable = any(value.least > 0 for goal in report.goals for value in goal.baseline)
     return render_page(
-        "comparison.html",
+        Path(__file__).with_name("comparison.html"),
         report=report,
         verdicts=VERDICTS,
         signed=comparison.signed,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from brimful.records import RunFile
 from brimful.report import facts
 from brimful.report.figures import NARROW, WIDE
@@ -30,7 +32,7 @@ def render(report: Report) -> str:
         From `brimful.report.throughput.model.build`.
     """
     return render_page(
-        "report.html",
+        Path(__file__).with_name("page.html"),
         report=report,
         run=report.run,
         statements=make_statements(report),

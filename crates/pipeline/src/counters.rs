@@ -1,0 +1,137 @@
+//! Counters that a data-plane thread bumps without asking anyone: each thread has a block of cells of its own, and a
+//! count is the sum over all blocks.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Cells of a block. Memory is taken as cells are used.
+pub const MOST_COUNTERS: usize = 1 << 21;
+
+/// The number of a counter: of a flow entry, a table, a group, a bucket, a meter or a band.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct CounterId(pub u32);
+
+/// Packets and bytes.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct CounterCell {
+    packets: AtomicU64,
+    bytes: AtomicU64,
+}
+
+/// Packets and bytes, as read.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Count {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// The cells of one data-plane thread, which alone writes them.
+#[derive(Debug)]
+pub struct CounterBlock(Box<[CounterCell]>);
+
+impl CounterCell {
+    /// Where packets lie in a cell, for compiled code.
+    pub const PACKETS_AT: usize = std::mem::offset_of!(Self, packets);
+    /// Where bytes lie in a cell, for compiled code.
+    pub const BYTES_AT: usize = std::mem::offset_of!(Self, bytes);
+}
+
+impl Default for CounterBlock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl CounterBlock {
+    /// A block of zeros.
+    pub fn new() -> Self {
+        let mut cells = Vec::with_capacity(MOST_COUNTERS);
+        cells.resize_with(MOST_COUNTERS, CounterCell::default);
+        Self(cells.into_boxed_slice())
+    }
+
+    /// Counts a frame. Only the thread whose block it is may do so.
+    pub fn count(&self, counter: CounterId, bytes: u64) {
+        let cell = &self.0[counter.0 as usize];
+        cell.packets.store(cell.packets.load(Relaxed) + 1, Relaxed);
+        cell.bytes.store(cell.bytes.load(Relaxed) + bytes, Relaxed);
+    }
+
+    /// The first cell.
+    pub fn as_ptr(&self) -> *const CounterCell {
+        self.0.as_ptr()
+    }
+
+    fn read(&self, counter: CounterId) -> Count {
+        let cell = &self.0[counter.0 as usize];
+        Count {
+            packets: cell.packets.load(Relaxed),
+            bytes: cell.bytes.load(Relaxed),
+        }
+    }
+}
+
+/// The blocks of all data-plane threads, and which numbers are given.
+#[derive(Debug, Default)]
+pub struct Counters {
+    blocks: Vec<Arc<CounterBlock>>,
+    /// What the cells said when a number was given: cells are never set to zero, as only their thread writes them.
+    starts: Vec<Count>,
+    free: Vec<CounterId>,
+}
+
+impl Counters {
+    /// A block for one more thread.
+    pub fn block(&mut self) -> Arc<CounterBlock> {
+        let block = Arc::new(CounterBlock::new());
+        self.blocks.push(Arc::clone(&block));
+        block
+    }
+
+    /// The count of a counter, summed over all threads.
+    pub fn read(&self, counter: CounterId) -> Count {
+        let now = self.sum(counter);
+        let start = self.starts.get(counter.0 as usize).copied().unwrap_or_default();
+        Count {
+            packets: now.packets - start.packets,
+            bytes: now.bytes - start.bytes,
+        }
+    }
+
+    /// Begins to count anew.
+    pub fn reset(&mut self, counter: CounterId) {
+        self.starts[counter.0 as usize] = self.sum(counter);
+    }
+
+    fn sum(&self, counter: CounterId) -> Count {
+        self.blocks
+            .iter()
+            .map(|block| block.read(counter))
+            .fold(Count::default(), |sum, count| Count {
+                packets: sum.packets + count.packets,
+                bytes: sum.bytes + count.bytes,
+            })
+    }
+
+    /// A number for a counter that begins at 0; `None` when all are given.
+    pub fn give(&mut self) -> Option<CounterId> {
+        if let Some(counter) = self.free.pop() {
+            self.reset(counter);
+            return Some(counter);
+        }
+        let counter = CounterId(self.starts.len() as u32);
+        if self.starts.len() == MOST_COUNTERS {
+            return None;
+        }
+        self.starts.push(Count::default());
+        Some(counter)
+    }
+
+    /// Takes numbers back once no thread can be counting with them any more.
+    pub fn take_back(&mut self, counters: impl IntoIterator<Item = CounterId>) {
+        self.free.extend(counters);
+    }
+}

@@ -1,0 +1,144 @@
+use brimful_openflow::{Action, FlowMod, Instruction, Match, MatchField};
+
+use crate::CounterId;
+
+/// What a rule demands of the fields of a frame: field, value and mask, sorted by field. Fields whose mask has no bits
+/// are left out.
+pub type Demands = Vec<(MatchField, u128, u128)>;
+
+/// Instructions by kind. They are done in the order of the members (OF 1.3.5 section 5.9).
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Instructions {
+    /// A meter.
+    pub meter: Option<u32>,
+    /// Actions done at once.
+    pub apply: Vec<Action>,
+    /// Whether the action set is emptied.
+    pub clear: bool,
+    /// Actions for the action set.
+    pub write: Vec<Action>,
+    /// Metadata to write, and which bits of it.
+    pub metadata: Option<(u64, u64)>,
+    /// The next table.
+    pub goto: Option<u8>,
+}
+
+/// An entry of a flow table. It does not change: a modification makes another one with the same counter and order.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FlowEntry {
+    /// The table.
+    pub table: u8,
+    /// Higher ones are asked first.
+    pub priority: u16,
+    /// Of entries of the same priority, lower ones are asked first: it counts what was added before.
+    pub order: u64,
+    /// The match as it was given.
+    pub matching: Match,
+    /// The match as it is compared.
+    pub demands: Demands,
+    /// The instructions as they were given.
+    pub given: Vec<Instruction>,
+    /// The instructions as they are done.
+    pub instructions: Instructions,
+    /// The controller's mark.
+    pub cookie: u64,
+    /// Of [`brimful_openflow::flow_flag`].
+    pub flags: u16,
+    /// Goes last when a table is full with a high one.
+    pub importance: u16,
+    /// Seconds without a frame until it goes; 0 for never.
+    pub idle_timeout_s: u16,
+    /// Seconds until it goes; 0 for never.
+    pub hard_timeout_s: u16,
+    /// Nanoseconds of the owner's clock.
+    pub installed_at: u64,
+    /// Its packets and bytes.
+    pub counter: CounterId,
+}
+
+impl FlowEntry {
+    /// Higher ranks are asked first; no two entries of a table have the same.
+    pub fn rank(&self) -> u64 {
+        const ORDER_BITS: u32 = 48;
+        u64::from(self.priority) << ORDER_BITS | (!self.order & ((1 << ORDER_BITS) - 1))
+    }
+
+    /// Whether it is the table-miss entry.
+    pub fn is_table_miss(&self) -> bool {
+        self.priority == 0 && self.demands.is_empty()
+    }
+
+    /// Whether any of its actions sends to a port.
+    pub fn outputs_to(&self, port: u32) -> bool {
+        self.actions()
+            .any(|action| matches!(action, Action::Output { port: own, .. } if *own == port))
+    }
+
+    /// Whether any of its actions uses a group.
+    pub fn uses_group(&self, group: u32) -> bool {
+        self.actions().any(|action| *action == Action::Group(group))
+    }
+
+    fn actions(&self) -> impl Iterator<Item = &Action> {
+        self.instructions.apply.iter().chain(&self.instructions.write)
+    }
+
+    pub(crate) fn new(change: &FlowMod, demands: Demands, instructions: Instructions, place: &Place) -> Self {
+        Self {
+            table: change.table,
+            priority: change.priority,
+            order: place.order,
+            matching: change.matching.clone(),
+            demands,
+            given: change.instructions.clone(),
+            instructions,
+            cookie: change.cookie,
+            flags: change.flags,
+            importance: change.importance,
+            idle_timeout_s: change.idle_timeout_s,
+            hard_timeout_s: change.hard_timeout_s,
+            installed_at: place.now,
+            counter: place.counter,
+        }
+    }
+}
+
+/// What an entry gets from the pipeline.
+pub(crate) struct Place {
+    pub(crate) order: u64,
+    pub(crate) now: u64,
+    pub(crate) counter: CounterId,
+}
+
+/// The demands of a match, fields sorted, masks made explicit.
+pub fn demands_of(matching: &Match) -> Demands {
+    let mut demands: Demands = matching
+        .fields
+        .iter()
+        .map(|field| {
+            let mask = field.mask.unwrap_or(field.field.largest()) & field.field.largest();
+            (field.field, field.value & mask, mask)
+        })
+        .filter(|(_, _, mask)| *mask != 0)
+        .collect();
+    demands.sort_by_key(|demand| demand.0);
+    demands
+}
+
+/// Whether some frame may meet both.
+pub(crate) fn overlap(one: &[(MatchField, u128, u128)], other: &[(MatchField, u128, u128)]) -> bool {
+    one.iter().all(|(field, value, mask)| {
+        other.iter().all(|(other_field, other_value, other_mask)| {
+            field != other_field || (value ^ other_value) & mask & other_mask == 0
+        })
+    })
+}
+
+/// Whether every frame that meets `narrow` meets `wide`, as a non-strict flow-mod asks.
+pub(crate) fn covers(wide: &[(MatchField, u128, u128)], narrow: &[(MatchField, u128, u128)]) -> bool {
+    wide.iter().all(|(field, value, mask)| {
+        narrow
+            .iter()
+            .any(|(own, own_value, own_mask)| own == field && own_mask & mask == *mask && own_value & mask == *value)
+    })
+}

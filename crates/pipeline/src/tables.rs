@@ -1,0 +1,363 @@
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use brimful_openflow::{ErrorCode, ErrorMessage, FlowCommand, FlowMod, GROUP_ANY, TABLE_ALL, flow_flag, port};
+
+use crate::check::{check_instructions, check_match};
+use crate::entry::{Place, covers, overlap};
+use crate::timeouts::Timeouts;
+use crate::{CounterId, Counters, Demands, FlowEntry, GroupEntry, MeterEntry, demands_of};
+
+/// All of [`flow_flag`].
+const KNOWN_FLAGS: u16 = 0x1f;
+
+/// How much a pipeline holds.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Flow tables, 254 at most.
+    pub tables: u8,
+    /// Entries of one table.
+    pub entries: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            tables: 254,
+            entries: 1 << 20,
+        }
+    }
+}
+
+/// Groups and meters, as data-plane threads see them.
+#[derive(Clone, Debug, Default)]
+pub struct Shared {
+    /// By number.
+    pub groups: HashMap<u32, Arc<GroupEntry>>,
+    /// By number.
+    pub meters: HashMap<u32, Arc<MeterEntry>>,
+}
+
+/// Why an entry went (OF 1.3.5 section 7.4.2, 1.4.1 section 7.4.2).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[allow(missing_docs, reason = "the names are the specification's")]
+pub enum Removal {
+    IdleTimeout,
+    HardTimeout,
+    Delete,
+    GroupDelete,
+    MeterDelete,
+    Eviction,
+}
+
+/// What has changed, for whoever runs frames through the tables.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// A new entry.
+    Installed(Arc<FlowEntry>),
+    /// An entry in the place of another one of the same match, priority, order and counter.
+    Replaced {
+        /// The one before.
+        old: Arc<FlowEntry>,
+        /// The one from now on.
+        new: Arc<FlowEntry>,
+    },
+    /// An entry less.
+    Removed {
+        /// It.
+        entry: Arc<FlowEntry>,
+        /// Why.
+        reason: Removal,
+    },
+    /// Other groups or meters.
+    Shared(Arc<Shared>),
+}
+
+/// One flow table.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) by_key: HashMap<(u16, Demands), u64>,
+    pub(crate) by_rank: BTreeMap<u64, Arc<FlowEntry>>,
+    pub(crate) lookups: CounterId,
+    pub(crate) matches: CounterId,
+    /// Whether entries make room for others when it is full (1.4).
+    pub(crate) evicts: bool,
+}
+
+/// Flow tables, groups and meters, and every rule of how they change. One thread owns it; others learn by [`Change`]s.
+#[derive(Debug)]
+pub struct Pipeline {
+    pub(crate) limits: Limits,
+    pub(crate) tables: Vec<Table>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) timeouts: Timeouts,
+    /// Counts of everything.
+    pub counters: Counters,
+    next_order: u64,
+    pub(crate) retired: Vec<CounterId>,
+}
+
+impl Pipeline {
+    /// Empty tables.
+    ///
+    /// # Panics
+    /// When there are more than 254 tables, or none.
+    pub fn new(limits: Limits) -> Self {
+        assert!((1..=254).contains(&limits.tables), "1 to 254 tables");
+        let mut counters = Counters::default();
+        let mut counter = || counters.give().expect("the first numbers are free");
+        let tables = (0..limits.tables)
+            .map(|_| Table {
+                by_key: HashMap::new(),
+                by_rank: BTreeMap::new(),
+                lookups: counter(),
+                matches: counter(),
+                evicts: false,
+            })
+            .collect();
+        Self {
+            limits,
+            tables,
+            shared: Arc::default(),
+            timeouts: Timeouts::default(),
+            counters,
+            next_order: 0,
+            retired: Vec::new(),
+        }
+    }
+
+    /// How much it holds.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Groups and meters.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Entries of a table, the first one asked first.
+    pub fn entries(&self, table: u8) -> impl Iterator<Item = &Arc<FlowEntry>> {
+        self.tables
+            .get(usize::from(table))
+            .into_iter()
+            .flat_map(|table| table.by_rank.values().rev())
+    }
+
+    /// How many entries a table has.
+    pub fn len(&self, table: u8) -> usize {
+        self.tables
+            .get(usize::from(table))
+            .map_or(0, |table| table.by_rank.len())
+    }
+
+    /// Whether no table has an entry.
+    pub fn is_empty(&self) -> bool {
+        self.tables.iter().all(|table| table.by_rank.is_empty())
+    }
+
+    /// The counters of a table: frames that were looked up, and those that met an entry.
+    pub fn table_counters(&self, table: u8) -> (CounterId, CounterId) {
+        let table = &self.tables[usize::from(table)];
+        (table.lookups, table.matches)
+    }
+
+    /// Whether entries of a table make room for others when it is full (1.4).
+    pub fn set_eviction(&mut self, table: u8, evicts: bool) {
+        if let Some(table) = self.tables.get_mut(usize::from(table)) {
+            table.evicts = evicts;
+        }
+    }
+
+    /// Counters of what has gone. They go back to [`Counters::take_back`] once no data-plane thread can be using them.
+    pub fn take_retired(&mut self) -> Vec<CounterId> {
+        std::mem::take(&mut self.retired)
+    }
+
+    /// Does a flow-mod at a moment of the owner's clock, in nanoseconds.
+    ///
+    /// # Errors
+    /// With the error for the controller; nothing has changed then.
+    pub fn flow_mod(&mut self, change: &FlowMod, now: u64) -> Result<Vec<Change>, ErrorMessage> {
+        self.change(change, now, true)
+    }
+
+    /// The same without asking for prerequisites: a rule on a field holds for all frames that have the field. Tables
+    /// from files may be written so.
+    ///
+    /// # Errors
+    /// As [`Self::flow_mod`].
+    pub fn flow_mod_without_prerequisites(&mut self, change: &FlowMod, now: u64) -> Result<Vec<Change>, ErrorMessage> {
+        self.change(change, now, false)
+    }
+
+    fn change(&mut self, change: &FlowMod, now: u64, strict: bool) -> Result<Vec<Change>, ErrorMessage> {
+        check_match(&change.matching, strict)?;
+        let deletes = matches!(change.command, FlowCommand::Delete | FlowCommand::DeleteStrict);
+        if change.table >= self.limits.tables && !(deletes && change.table == TABLE_ALL) {
+            let text = format!(
+                "table {}: there are tables 0 to {}",
+                change.table,
+                self.limits.tables - 1
+            );
+            return Err(ErrorCode::FLOW_TABLE.because(text));
+        }
+        if change.flags & !KNOWN_FLAGS != 0 {
+            return Err(ErrorCode::FLOW_FLAGS.because(format!("flags {:#x} are not known", change.flags)));
+        }
+        match change.command {
+            FlowCommand::Add => self.add(change, now, strict),
+            FlowCommand::Modify | FlowCommand::ModifyStrict => self.modify(change, now, strict),
+            FlowCommand::Delete | FlowCommand::DeleteStrict => Ok(self.delete(change)),
+        }
+    }
+
+    fn add(&mut self, change: &FlowMod, now: u64, strict: bool) -> Result<Vec<Change>, ErrorMessage> {
+        let tables = self.limits.tables;
+        let given = &change.instructions;
+        let instructions = check_instructions(given, &change.matching, change.table, tables, strict, &self.shared)?;
+        let demands = demands_of(&change.matching);
+        let table = &self.tables[usize::from(change.table)];
+        if change.flags & flow_flag::CHECK_OVERLAP != 0
+            && let Some(other) = table.overlapping(change.priority, &demands)
+        {
+            let text = format!(
+                "it overlaps an entry of priority {} with cookie {:#x}",
+                other.priority, other.cookie
+            );
+            return Err(ErrorCode::FLOW_OVERLAP.because(text));
+        }
+        let key = (change.priority, demands);
+        if let Some(rank) = table.by_key.get(&key) {
+            let old = Arc::clone(&table.by_rank[rank]);
+            let place = Place {
+                order: old.order,
+                now,
+                counter: old.counter,
+            };
+            let new = Arc::new(FlowEntry::new(change, key.1, instructions, &place));
+            self.counters.reset(old.counter);
+            self.put_in_place(&new, now);
+            return Ok(vec![Change::Replaced { old, new }]);
+        }
+        let mut changes = self.make_room(change)?;
+        let counter = self
+            .counters
+            .give()
+            .ok_or_else(|| ErrorCode::FLOW_TABLE_FULL.because("no counter is left"))?;
+        let place = Place {
+            order: self.next_order,
+            now,
+            counter,
+        };
+        self.next_order += 1;
+        let entry = Arc::new(FlowEntry::new(change, key.1.clone(), instructions, &place));
+        let table = &mut self.tables[usize::from(change.table)];
+        table.by_key.insert(key, entry.rank());
+        self.put_in_place(&entry, now);
+        changes.push(Change::Installed(entry));
+        Ok(changes)
+    }
+
+    fn put_in_place(&mut self, entry: &Arc<FlowEntry>, now: u64) {
+        let packets = self.counters.read(entry.counter).packets;
+        self.timeouts.watch(entry, packets, now);
+        let table = &mut self.tables[usize::from(entry.table)];
+        table.by_rank.insert(entry.rank(), Arc::clone(entry));
+    }
+
+    /// OF 1.4.1 section 5.5: the least important goes first; it stays where the new one matters no more.
+    fn make_room(&mut self, change: &FlowMod) -> Result<Vec<Change>, ErrorMessage> {
+        let table = &self.tables[usize::from(change.table)];
+        if table.by_rank.len() < self.limits.entries {
+            return Ok(Vec::new());
+        }
+        let least = table
+            .by_rank
+            .values()
+            .min_by_key(|entry| (entry.importance, entry.order));
+        match least {
+            Some(least) if table.evicts && least.importance < change.importance => {
+                let least = Arc::clone(least);
+                Ok(vec![self.remove(&least, Removal::Eviction)])
+            }
+            _ => Err(ErrorCode::FLOW_TABLE_FULL
+                .because(format!("table {} has {} entries", change.table, self.limits.entries))),
+        }
+    }
+
+    fn modify(&mut self, change: &FlowMod, now: u64, strict: bool) -> Result<Vec<Change>, ErrorMessage> {
+        let tables = self.limits.tables;
+        let given = &change.instructions;
+        let instructions = check_instructions(given, &change.matching, change.table, tables, strict, &self.shared)?;
+        let mut changes = Vec::new();
+        for old in self.selected(change) {
+            let mut new = (*old).clone();
+            new.given.clone_from(&change.instructions);
+            new.instructions = instructions.clone();
+            let new = Arc::new(new);
+            if change.flags & flow_flag::RESET_COUNTS != 0 {
+                self.counters.reset(new.counter);
+                self.timeouts.watch(&new, 0, now);
+            }
+            let table = &mut self.tables[usize::from(new.table)];
+            table.by_rank.insert(new.rank(), Arc::clone(&new));
+            changes.push(Change::Replaced { old, new });
+        }
+        Ok(changes)
+    }
+
+    fn delete(&mut self, change: &FlowMod) -> Vec<Change> {
+        let is_filtered = |entry: &FlowEntry| {
+            (change.out_port == port::ANY || entry.outputs_to(change.out_port))
+                && (change.out_group == GROUP_ANY || entry.uses_group(change.out_group))
+        };
+        let selected = self.selected(change);
+        let gone = selected.iter().filter(|entry| is_filtered(entry));
+        gone.map(|entry| self.remove(entry, Removal::Delete)).collect()
+    }
+
+    /// The entries that a modification or deletion names.
+    fn selected(&self, change: &FlowMod) -> Vec<Arc<FlowEntry>> {
+        let demands = demands_of(&change.matching);
+        let has_cookie = |entry: &FlowEntry| (entry.cookie ^ change.cookie) & change.cookie_mask == 0;
+        let tables = self.tables.iter().enumerate();
+        let tables = tables.filter(|(number, _)| change.table == TABLE_ALL || usize::from(change.table) == *number);
+        let is_strict = matches!(change.command, FlowCommand::ModifyStrict | FlowCommand::DeleteStrict);
+        let key = (change.priority, demands);
+        let mut selected = Vec::new();
+        for (_, table) in tables {
+            if is_strict {
+                let entry = table.by_key.get(&key).map(|rank| &table.by_rank[rank]);
+                selected.extend(entry.filter(|entry| has_cookie(entry)).cloned());
+            } else {
+                let entries = table
+                    .by_rank
+                    .values()
+                    .filter(|entry| covers(&key.1, &entry.demands) && has_cookie(entry));
+                selected.extend(entries.cloned());
+            }
+        }
+        selected
+    }
+
+    pub(crate) fn remove(&mut self, entry: &Arc<FlowEntry>, reason: Removal) -> Change {
+        let table = &mut self.tables[usize::from(entry.table)];
+        table.by_rank.remove(&entry.rank());
+        table.by_key.remove(&(entry.priority, entry.demands.clone()));
+        self.timeouts.forget(entry);
+        self.retired.push(entry.counter);
+        Change::Removed {
+            entry: Arc::clone(entry),
+            reason,
+        }
+    }
+}
+
+impl Table {
+    fn overlapping(&self, priority: u16, demands: &Demands) -> Option<&Arc<FlowEntry>> {
+        let (first, last) = (u64::from(priority) << 48, u64::from(priority) << 48 | 0xffff_ffff_ffff);
+        let mut same = self.by_rank.range(first..=last).map(|(_, entry)| entry);
+        same.find(|entry| entry.demands != *demands && overlap(&entry.demands, demands))
+    }
+}

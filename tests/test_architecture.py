@@ -55,6 +55,7 @@ MODULES = {
     "files": {"errors"},
     "iocost": {"", "_core", "errors", "kernel", "records"},
     "kernel": {"errors", "records"},
+    "switch": {"errors"},
     "report": {"", "_core", "errors", "files", "kernel", "records", "statistics", "units"},
 }
 """Part of the package: the parts it may import ("" is the package itself). `cli` may import all. Reports read records

@@ -23,11 +23,15 @@ PROGRAMS = {
     "xdp": ["brimful-forwarder"],
     "ovs": ["ovsdb-server", "ovs-vswitchd"],
     "testpmd": ["dpdk-testpmd"],
+    "switch": ["brimful-switchd"],
 }
 
 
 @pytest.mark.parametrize("ip", [4, 6])
-@pytest.mark.parametrize("device", ["xdp", "xdp,work=2000", "ovs", "ovs,ports=afxdp", "testpmd", "testpmd,mode=mac"])
+@pytest.mark.parametrize(
+    "device",
+    ["xdp", "xdp,work=2000", "ovs", "ovs,ports=afxdp", "testpmd", "testpmd,mode=mac", "switch", "switch,threads=2"],
+)
 def test_frames_cross_once_each_and_nothing_else_does(own_interfaces, device, ip):
     with open_if_installed(device, ip=ip) as lab:
         before = lab.counters()
@@ -50,7 +54,7 @@ for number in range(int(sys.argv[1])):
 
 
 @pytest.mark.parametrize("frame_size", [1519, 9000])
-@pytest.mark.parametrize("device", ["wire", "bridge", "router", "ovs", "testpmd"])
+@pytest.mark.parametrize("device", ["wire", "bridge", "router", "ovs", "testpmd", "switch"])
 def test_long_frames_come_through(own_interfaces, device, frame_size):
     arguments = [f"--frame-size={frame_size}"]
     with open_if_installed(device):

@@ -1,3 +1,18 @@
 //! The OpenFlow switch `brimful-switchd`: flow tables from files, ports, queues, counters and statistics.
+//!
+//! One control thread for each logical switch owns its tables ([`control`]); data-plane threads run frames through them
+//! by what [`plane`] gives them.
 
+pub mod control;
+pub mod daemon;
+pub mod local;
+pub mod metrics;
+pub mod plane;
+pub mod ports;
+pub mod queues;
+pub mod settings;
+pub mod status;
 pub mod tables;
+pub mod telemetry;
+pub mod trace;
+mod worker;

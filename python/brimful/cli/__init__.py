@@ -19,6 +19,7 @@ _COMMANDS = {
     "explain": ("brimful.cli.explain:explain", "Say why a load is an upper bound, a lower bound or undecided."),
     "iocost": ("brimful.cli.iocost:iocost", "QoS parameters of block devices from benchmark results."),
     "discards": ("brimful.cli.discards:discards", "What switches dropped, and which speed tests that hurt."),
+    "switch": ("brimful.cli.switch:switch", "Look into a running OpenFlow switch, and change its tables."),
     "lab": ("brimful.cli.lab:lab", "Throw-away test beds in network namespaces."),
     "netdev": ("brimful.cli.netdev:netdev", "List what can send and receive frames here, and why the rest cannot."),
     "presets": ("brimful.cli.presets:presets", "List goals by name, strategies and simulated systems."),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from brimful.errors import UsageError
-from brimful.lab import devices, openvswitch, testpmd, xdp
+from brimful.lab import devices, openvswitch, switch, testpmd, xdp
 from brimful.lab.devices import Device
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ class Option:
     """A setting of a device, as in `bridge,work=2000`: the multiplications that every frame costs."""
 
     name: str
-    values: range | tuple[str, ...]
+    values: range | tuple[str, ...] | str
+    """Numbers, words, or any text, of which this is the name."""
     default: int | str
 
 
@@ -74,6 +75,12 @@ DEVICES: Mapping[Device, Row] = {
         options=(Option("mode", ("io", "mac"), "io"),),
         check_needs=testpmd.find_testpmd,
     ),
+    Device.SWITCH: Row(
+        meaning="our own OpenFlow switch",
+        build=switch.build_switch,
+        options=(Option("table", "FILE", ""), Option("threads", range(1, 3), 1)),
+        check_needs=switch.find_switch,
+    ),
     Device.WIRE: Row(meaning="no device: the tester's ports joined to each other", build=devices.build_wire),
 }
 """Each device and its row; a new one needs a name in `Device`, a row here, and what builds it."""
@@ -117,6 +124,8 @@ def _read_option(option: Option, value: int | str) -> int | str:
             return number
         message = f"{option.name} is {value}: use {values.start} to {values.stop - 1}"
         raise UsageError(message)
+    if isinstance(values, str):
+        return str(value)
     if value not in values:
         message = f"{option.name} is {value}: use one of {', '.join(values)}"
         raise UsageError(message)
@@ -148,4 +157,6 @@ def listing() -> list[tuple[str, str]]:
 
 def _written(option: Option) -> str:
     values = option.values
+    if isinstance(values, str):
+        return f"{option.name}={values}"
     return f"{option.name}={'N' if isinstance(values, range) else '|'.join(values)}"

@@ -39,6 +39,7 @@ class Device(StrEnum):
     XDP = "xdp"
     OVS = "ovs"
     TESTPMD = "testpmd"
+    SWITCH = "switch"
     WIRE = "wire"
 
 

@@ -148,7 +148,7 @@ def build(file: RunFile) -> Report:
     )
 
 
-_LAB_DEVICES = {"xdp": "XDP forwarder", "ovs": "Open vSwitch", "testpmd": "testpmd"}
+_LAB_DEVICES = {"xdp": "XDP forwarder", "ovs": "Open vSwitch", "testpmd": "testpmd", "switch": "OpenFlow switch"}
 
 
 def _title(run: Run) -> str:

@@ -1,0 +1,339 @@
+//! The control thread: it alone changes tables. Others ask it through a [`Handle`].
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use brimful_netdev::MonotonicTime;
+use brimful_openflow::{ErrorMessage, FlowMod, GroupMod, MeterMod};
+use brimful_openflow::{GROUP_ALL, GroupType, ModCommand};
+use brimful_pipeline::{Change, PacketIn, Pipeline, Reason, delete_everything};
+use thiserror::Error;
+
+use crate::plane::{Plane, SharedPipeline};
+use crate::ports::{Input, Ports};
+use crate::tables::{self, Placed, TableError, Tables};
+use crate::worker::Worker;
+
+/// How often entries expire and links are looked at.
+const TICK: Duration = Duration::from_millis(100);
+/// Packets for controllers that wait at most.
+const MOST_EVENTS: usize = 4096;
+/// `OFPM_ALL` of OF 1.3.5 section 7.3.4.5.
+const METER_ALL: u32 = 0xffff_ffff;
+
+/// A logical switch, on its control thread.
+pub struct Switch {
+    /// Its name.
+    pub name: String,
+    /// Its datapath identifier.
+    pub dpid: u64,
+    /// Its ports.
+    pub ports: Arc<Ports>,
+    /// Its tables, for reading; [`Self::flow_mod`] and its like change them.
+    pub pipeline: SharedPipeline,
+    /// Data-plane threads.
+    pub threads: usize,
+    plane: Box<dyn Plane>,
+    listeners: Vec<SyncSender<Event>>,
+}
+
+/// What controllers want to know.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A packet for them.
+    PacketIn(PacketInEvent),
+    /// Tables have changed: entries that went, above all.
+    Changed(Vec<Change>),
+    /// The link of a port has changed.
+    Port(u32),
+}
+
+/// A packet for controllers.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "as in PacketIn")]
+pub struct PacketInEvent {
+    pub frame: Vec<u8>,
+    pub reason: Reason,
+    pub table: u8,
+    pub cookie: u64,
+    pub max_len: u16,
+    pub in_port: u32,
+    pub in_phy_port: u32,
+    pub metadata: u64,
+    pub tunnel_id: u64,
+}
+
+/// The switch has ended.
+#[derive(Clone, Copy, Debug, Error, Eq, PartialEq)]
+#[error("the switch has ended")]
+pub struct Ended;
+
+type Request = Box<dyn FnOnce(&mut Switch) + Send>;
+
+/// Asks a control thread.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    requests: Sender<Request>,
+}
+
+/// A switch that runs: its control thread and its data-plane threads.
+#[derive(Debug)]
+pub struct Running {
+    /// To ask it.
+    pub handle: Handle,
+    ends: Arc<AtomicBool>,
+    stops: Arc<AtomicBool>,
+    workers: Vec<JoinHandle<()>>,
+    control: Option<JoinHandle<()>>,
+}
+
+impl PacketInEvent {
+    pub(crate) fn of(packet: &PacketIn<'_>) -> Self {
+        Self {
+            frame: packet.frame.to_vec(),
+            reason: packet.reason,
+            table: packet.table,
+            cookie: packet.cookie,
+            max_len: packet.max_len,
+            in_port: packet.in_port,
+            in_phy_port: packet.in_phy_port,
+            metadata: packet.metadata,
+            tunnel_id: packet.tunnel_id,
+        }
+    }
+}
+
+impl Handle {
+    /// Has the control thread do something, and waits for its answer.
+    ///
+    /// # Errors
+    /// When the switch has ended.
+    pub fn call<A: Send + 'static>(&self, ask: impl FnOnce(&mut Switch) -> A + Send + 'static) -> Result<A, Ended> {
+        let (answers, answer) = channel();
+        let request: Request = Box::new(move |switch| {
+            // Whoever asked may have gone.
+            let _ = answers.send(ask(switch));
+        });
+        self.requests.send(request).map_err(|_| Ended)?;
+        answer.recv().map_err(|_| Ended)
+    }
+}
+
+impl Switch {
+    /// A switch with these ports, its tables empty.
+    pub fn new(name: String, dpid: u64, ports: Ports, pipeline: SharedPipeline, plane: Box<dyn Plane>) -> Self {
+        Self {
+            name,
+            dpid,
+            ports: Arc::new(ports),
+            pipeline,
+            threads: 0,
+            plane,
+            listeners: Vec::new(),
+        }
+    }
+
+    /// Starts its threads; frames of `inputs` go to as many data-plane threads as there are lists.
+    pub fn start(mut self, inputs: Vec<Vec<Input>>) -> Running {
+        let (ends, stops) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let (events, heard) = sync_channel(MOST_EVENTS);
+        self.threads = inputs.len();
+        let has_queues = self.ports.all().any(|port| port.has_queues());
+        let mut workers = Vec::new();
+        for (index, inputs) in inputs.into_iter().enumerate() {
+            let worker = Worker {
+                inputs,
+                path: self.plane.path(),
+                ports: Arc::clone(&self.ports),
+                events: events.clone(),
+                ends: Arc::clone(&ends),
+                tends: index == 0 && has_queues,
+            };
+            workers.push(std::thread::spawn(move || worker.run()));
+        }
+        let (requests, asked) = channel();
+        let control = {
+            let stops = Arc::clone(&stops);
+            std::thread::spawn(move || self.run(&asked, &heard, &stops))
+        };
+        Running {
+            handle: Handle { requests },
+            ends,
+            stops,
+            workers,
+            control: Some(control),
+        }
+    }
+
+    /// Sends every event to one more listener, as far as it follows.
+    pub fn listen(&mut self, listener: SyncSender<Event>) {
+        self.listeners.push(listener);
+    }
+
+    /// Does a flow-mod. When it returns, every data-plane thread runs the new rules.
+    ///
+    /// # Errors
+    /// With the error for the controller; nothing has changed then.
+    pub fn flow_mod(&mut self, change: &FlowMod) -> Result<(), ErrorMessage> {
+        self.change(|pipeline, now| pipeline.flow_mod(change, now))
+    }
+
+    /// Does a group-mod.
+    ///
+    /// # Errors
+    /// As [`Self::flow_mod`].
+    pub fn group_mod(&mut self, change: &GroupMod) -> Result<(), ErrorMessage> {
+        self.change(|pipeline, now| pipeline.group_mod(change, now))
+    }
+
+    /// Does a meter-mod.
+    ///
+    /// # Errors
+    /// As [`Self::flow_mod`].
+    pub fn meter_mod(&mut self, change: &MeterMod) -> Result<(), ErrorMessage> {
+        self.change(|pipeline, now| pipeline.meter_mod(change, now))
+    }
+
+    /// Puts what a file says in the place of everything, or on top of it; nothing changes where the file has an error.
+    ///
+    /// # Errors
+    /// At the first change that cannot be.
+    pub fn load(&mut self, file: &str, tables: &Tables, replaces: bool) -> Result<(), TableError> {
+        if replaces {
+            // Tried out on empty tables first.
+            let mut trial = Pipeline::new(self.pipeline.read().limits());
+            apply_all(&mut trial, file, tables, 0)?;
+        }
+        let now = MonotonicTime::now().0;
+        let mut pipeline = self.pipeline.write();
+        let mut changes = Vec::new();
+        if replaces {
+            changes = remove_all(&mut pipeline, now);
+        }
+        let done = apply_all(&mut pipeline, file, tables, now);
+        drop(pipeline);
+        let (more, error) = match done {
+            Ok(more) => (more, None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        changes.extend(more);
+        self.tell(changes);
+        error.map_or(Ok(()), Err)
+    }
+
+    /// How a table is run.
+    pub fn explain(&self, table: u8) -> String {
+        self.plane.explain(table)
+    }
+
+    fn change(
+        &mut self,
+        change: impl FnOnce(&mut Pipeline, u64) -> Result<Vec<Change>, ErrorMessage>,
+    ) -> Result<(), ErrorMessage> {
+        let changes = change(&mut self.pipeline.write(), MonotonicTime::now().0)?;
+        self.tell(changes);
+        Ok(())
+    }
+
+    fn tell(&mut self, changes: Vec<Change>) {
+        if changes.is_empty() {
+            return;
+        }
+        self.plane.apply(&changes);
+        let mut pipeline = self.pipeline.write();
+        // No thread counts with them any more.
+        let retired = pipeline.take_retired();
+        pipeline.counters.take_back(retired);
+        drop(pipeline);
+        self.publish(&Event::Changed(changes));
+    }
+
+    /// A listener that has gone is forgotten; one that does not follow misses events.
+    fn publish(&mut self, event: &Event) {
+        use std::sync::mpsc::TrySendError;
+        let is_there = |listener: &SyncSender<Event>| {
+            !matches!(listener.try_send(event.clone()), Err(TrySendError::Disconnected(_)))
+        };
+        self.listeners.retain(is_there);
+    }
+
+    fn run(mut self, asked: &Receiver<Request>, heard: &Receiver<Event>, stops: &AtomicBool) {
+        let mut next_tick = MonotonicTime::now().0;
+        while !stops.load(Relaxed) {
+            match asked.recv_timeout(TICK / 10) {
+                Ok(request) => request(&mut self),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            for event in heard.try_iter().take(MOST_EVENTS) {
+                self.publish(&event);
+            }
+            let now = MonotonicTime::now().0;
+            if now >= next_tick {
+                next_tick = now + TICK.as_nanos() as u64;
+                self.tick(now);
+            }
+        }
+    }
+
+    fn tick(&mut self, now: u64) {
+        let changes = self.pipeline.write().expire(now);
+        self.tell(changes);
+        for port in self.ports.look_at_links() {
+            self.publish(&Event::Port(port));
+        }
+    }
+}
+
+fn remove_all(pipeline: &mut Pipeline, now: u64) -> Vec<Change> {
+    let groups = GroupMod {
+        command: ModCommand::Delete,
+        group_type: GroupType::All,
+        group: GROUP_ALL,
+        buckets: Vec::new(),
+    };
+    let meters = MeterMod {
+        command: ModCommand::Delete,
+        flags: 0,
+        meter: METER_ALL,
+        bands: Vec::new(),
+    };
+    // Deletions of everything cannot fail.
+    let done = [
+        pipeline.flow_mod(&delete_everything(), now),
+        pipeline.group_mod(&groups, now),
+        pipeline.meter_mod(&meters, now),
+    ];
+    done.into_iter().flatten().flatten().collect()
+}
+
+fn apply_all(pipeline: &mut Pipeline, file: &str, tables: &Tables, now: u64) -> Result<Vec<Change>, TableError> {
+    let mut changes = Vec::new();
+    for Placed { place, value } in &tables.changes {
+        let done = match value {
+            tables::Change::Flow(flow) => pipeline.flow_mod(flow, now),
+            tables::Change::Group(group) => pipeline.group_mod(group, now),
+            tables::Change::Meter(meter) => pipeline.meter_mod(meter, now),
+        };
+        changes.extend(done.map_err(|error| TableError::refused(file, *place, &error))?);
+    }
+    Ok(changes)
+}
+
+impl Running {
+    /// Ends it: data-plane threads first, which send what has arrived.
+    pub fn stop(mut self) {
+        self.ends.store(true, Relaxed);
+        for worker in self.workers.drain(..) {
+            // A thread that has panicked has said so.
+            let _ = worker.join();
+        }
+        self.stops.store(true, Relaxed);
+        if let Some(control) = self.control.take() {
+            let _ = control.join();
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! A process of switches: opened from its settings, run until a signal ends it.
+
+use std::collections::HashMap;
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use brimful_netdev::PacketPortOptions;
+use brimful_pipeline::{Limits, Pipeline};
+
+use crate::control::{Handle, Running, Switch};
+use crate::plane::{Interpreter, SharedPipeline};
+use crate::ports::{Input, Ports, SwitchPort};
+use crate::queues::Queues;
+use crate::settings::{PortSettings, Settings, SwitchSettings};
+use crate::telemetry::Telemetry;
+use crate::{local, metrics, tables};
+
+/// How often signals are looked for.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// Switches that can be asked, by name.
+pub type Handles = HashMap<String, Handle>;
+
+/// What signals ask for.
+#[derive(Clone, Debug, Default)]
+pub struct Signals {
+    /// To end.
+    pub ends: Arc<AtomicBool>,
+    /// To read tables again.
+    pub reloads: Arc<AtomicBool>,
+}
+
+/// Runs switches until a signal ends them; `ready` is called once all of them run.
+///
+/// # Errors
+/// When something cannot be opened or tables cannot be loaded, in one line.
+pub fn run(settings: &Settings, signals: &Signals, ready: impl FnOnce()) -> Result<(), String> {
+    settings.check()?;
+    let mut running = Vec::new();
+    for switch in &settings.switches {
+        running.push(open(switch)?);
+    }
+    let named = settings.switches.iter().zip(&running);
+    let handles: Handles = named
+        .map(|(switch, running)| (switch.name.clone(), running.handle.clone()))
+        .collect();
+    load_all(settings, &handles)?;
+    let handles = Arc::new(handles);
+    if let Some(path) = &settings.control {
+        local::serve(path, Arc::clone(&handles)).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    if let Some(address) = &settings.metrics {
+        metrics::serve(address, Arc::clone(&handles)).map_err(|error| format!("{address}: {error}"))?;
+    }
+    let telemetry = settings
+        .telemetry
+        .as_ref()
+        .map(|directory| Telemetry::open(directory))
+        .transpose();
+    let mut telemetry = telemetry.map_err(|error| format!("telemetry: {error}"))?;
+    ready();
+    while !signals.ends.load(Relaxed) {
+        std::thread::sleep(PATIENCE);
+        if signals.reloads.swap(false, Relaxed)
+            && let Err(error) = load_all(settings, &handles)
+        {
+            eprintln!("brimful-switchd: {error}; the tables stay as they were");
+        }
+        if let Some(telemetry) = &mut telemetry {
+            telemetry
+                .write_when_due(&handles)
+                .map_err(|error| format!("telemetry: {error}"))?;
+        }
+    }
+    running.into_iter().for_each(Running::stop);
+    if let Some(path) = &settings.control {
+        // It may have been removed by somebody else.
+        let _ = fs::remove_file(path);
+    }
+    Ok(())
+}
+
+/// Starts a switch on its interfaces, with empty tables.
+fn open(settings: &SwitchSettings) -> Result<Running, String> {
+    let mut inputs: Vec<Vec<Input>> = (0..settings.threads).map(|_| Vec::new()).collect();
+    let mut ports = Vec::new();
+    for (index, port) in settings.ports.iter().enumerate() {
+        let (port, input) = open_port(port)?;
+        inputs[index % settings.threads].push(input);
+        ports.push(port);
+    }
+    let pipeline = SharedPipeline::new(Pipeline::new(Limits::default()));
+    let plane = Box::new(Interpreter::new(pipeline.clone()));
+    let switch = Switch::new(
+        settings.name.clone(),
+        settings.datapath()?,
+        Ports::new(ports),
+        pipeline,
+        plane,
+    );
+    Ok(switch.start(inputs))
+}
+
+fn open_port(settings: &PortSettings) -> Result<(Arc<SwitchPort>, Input), String> {
+    let options = PacketPortOptions {
+        has_vlan_tag: true,
+        ..PacketPortOptions::new(settings.max_frame_len + VLAN_TAG_LEN)
+    };
+    let opened = settings
+        .back_end()?
+        .open(&settings.interface, options)
+        .map_err(|error| error.to_string())?;
+    let queues = settings.queues()?;
+    let queues = (!queues.is_empty()).then(|| Queues::new(settings.speed_bps, &queues));
+    let address = hardware_address(&settings.interface);
+    let port = Arc::new(SwitchPort::new(settings.number, address, opened.sender, queues));
+    let input = Input {
+        port: Arc::clone(&port),
+        receiver: opened.receiver,
+    };
+    Ok((port, input))
+}
+
+const VLAN_TAG_LEN: usize = 4;
+
+/// The address of an interface; zeros where the system does not tell.
+fn hardware_address(interface: &str) -> [u8; 6] {
+    let text = fs::read_to_string(format!("/sys/class/net/{interface}/address")).unwrap_or_default();
+    let mut address = [0; 6];
+    for (octet, digits) in address.iter_mut().zip(text.trim().split(':')) {
+        *octet = u8::from_str_radix(digits, 16).unwrap_or(0);
+    }
+    address
+}
+
+/// Loads the tables of all switches, each in the place of what it had.
+fn load_all(settings: &Settings, handles: &Handles) -> Result<(), String> {
+    for switch in settings.switches.iter().filter(|switch| !switch.tables.is_empty()) {
+        let mut all = tables::Tables::default();
+        let mut files = Vec::new();
+        for path in &switch.tables {
+            let name = path.display().to_string();
+            let text = fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
+            all.changes.extend(
+                tables::read(&name, &text, 0)
+                    .map_err(|error| error.to_string())?
+                    .changes,
+            );
+            files.push(name);
+        }
+        let handle = &handles[&switch.name];
+        let loaded = handle.call(move |switch| switch.load(&files.join("+"), &all, true));
+        loaded
+            .map_err(|error| error.to_string())?
+            .map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}

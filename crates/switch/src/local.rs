@@ -1,0 +1,237 @@
+//! The local control socket: a request a line, an answer a line, both JSON.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::Arc;
+
+use brimful_openflow::{Bucket, FlowMod, GroupMod, MeterMod, ModCommand};
+use brimful_pipeline::{FlowEntry, Pipeline};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::control::{Handle, Switch};
+use crate::daemon::Handles;
+use crate::status::Status;
+use crate::tables::{self, ovs, tab};
+use crate::trace;
+
+/// The longest request: a table of a million flows.
+const MOST_REQUEST_LEN: u64 = 1 << 30;
+
+/// What can be asked. `switch` may be left out where there is one.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Request {
+    /// Loads a file's text: in the place of everything, or on top of it.
+    Load {
+        /// Which switch.
+        switch: Option<String>,
+        /// The file's name, whose end tells the syntax.
+        file: String,
+        /// What it says.
+        text: String,
+        /// Where entries of `.tab` files go.
+        #[serde(default)]
+        table: u8,
+        /// Whether what is there stays.
+        #[serde(default)]
+        add: bool,
+    },
+    /// Gives everything as text.
+    Dump {
+        /// Which switch.
+        switch: Option<String>,
+        /// Records of `.tab` files instead of lines of `ovs-ofctl`; flows only.
+        #[serde(default)]
+        tab: bool,
+        /// Whether lines tell counters.
+        #[serde(default)]
+        counters: bool,
+    },
+    /// Tells which entries a frame meets.
+    Trace {
+        /// Which switch.
+        switch: Option<String>,
+        /// The frame's headers as a match.
+        #[serde(default)]
+        matching: String,
+        /// The frame itself, as hexadecimal digits.
+        frame: Option<String>,
+    },
+    /// Tells how a table is run.
+    Explain {
+        /// Which switch.
+        switch: Option<String>,
+        /// Which table.
+        table: u8,
+    },
+    /// Tells what the switches are and have counted.
+    Status {},
+}
+
+/// Answers at a socket from threads of its own, which live as long as the process. Only this user may ask.
+///
+/// # Errors
+/// When the socket cannot be made.
+pub fn serve(path: &Path, handles: Arc<Handles>) -> io::Result<()> {
+    if UnixStream::connect(path).is_ok() {
+        return Err(io::Error::other(
+            "another switch answers there: give --control another path",
+        ));
+    }
+    // What one left that has ended.
+    let _ = std::fs::remove_file(path);
+    let listener = UnixListener::bind(path)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let handles = Arc::clone(&handles);
+            std::thread::spawn(move || converse(stream, &handles));
+        }
+    });
+    Ok(())
+}
+
+/// Until the other side hangs up.
+fn converse(stream: UnixStream, handles: &Handles) -> io::Result<()> {
+    let mut writer = stream.try_clone()?;
+    let mut reader = BufReader::new(stream);
+    loop {
+        let mut line = String::new();
+        if reader.by_ref().take(MOST_REQUEST_LEN).read_line(&mut line)? == 0 {
+            return Ok(());
+        }
+        let answer = answer(&line, handles).unwrap_or_else(|message| json!({ "error": message }));
+        writeln!(writer, "{answer}")?;
+    }
+}
+
+/// What to say to a line.
+///
+/// # Errors
+/// When it cannot be done, in one line.
+pub fn answer(line: &str, handles: &Handles) -> Result<Value, String> {
+    let request: Request = serde_json::from_str(line).map_err(|error| format!("no request: {error}"))?;
+    match request {
+        Request::Load {
+            switch,
+            file,
+            text,
+            table,
+            add,
+        } => {
+            let tables = tables::read(&file, &text, table).map_err(|error| error.to_string())?;
+            let count = tables.changes.len();
+            ask(handles, switch, move |switch| switch.load(&file, &tables, !add))?
+                .map_err(|error| error.to_string())?;
+            Ok(json!({ "changes": count }))
+        }
+        Request::Dump { switch, tab, counters } => {
+            Ok(json!({ "text": ask(handles, switch, move |switch| dump(switch, tab, counters))? }))
+        }
+        Request::Trace {
+            switch,
+            matching,
+            frame,
+        } => {
+            let traced = ask(handles, switch, move |switch| {
+                trace::trace(switch, &matching, frame.as_deref())
+            })?;
+            Ok(json!({ "text": traced? }))
+        }
+        Request::Explain { switch, table } => {
+            Ok(json!({ "text": ask(handles, switch, move |switch| switch.explain(table))? }))
+        }
+        Request::Status {} => {
+            let mut names: Vec<_> = handles.keys().collect();
+            names.sort();
+            let statuses = names
+                .iter()
+                .filter_map(|name| handles[*name].call(|switch| Status::of(switch)).ok());
+            Ok(json!({ "switches": statuses.collect::<Vec<_>>() }))
+        }
+    }
+}
+
+fn ask<A: Send + 'static>(
+    handles: &Handles,
+    name: Option<String>,
+    question: impl FnOnce(&mut Switch) -> A + Send + 'static,
+) -> Result<A, String> {
+    find(handles, name)?.call(question).map_err(|error| error.to_string())
+}
+
+fn find(handles: &Handles, name: Option<String>) -> Result<&Handle, String> {
+    let mut names: Vec<_> = handles.keys().map(String::as_str).collect();
+    names.sort_unstable();
+    match name {
+        Some(name) => {
+            let found = handles.get(&name);
+            found.ok_or_else(|| format!("there is no switch {name:?}: there are {}", names.join(", ")))
+        }
+        None if handles.len() == 1 => handles.values().next().ok_or_else(String::new),
+        None => Err(format!("say which switch: {}", names.join(", "))),
+    }
+}
+
+/// Groups and meters first: flows need them.
+fn dump(switch: &Switch, as_records: bool, counters: bool) -> String {
+    let pipeline = switch.pipeline.read();
+    let entries = (0..pipeline.limits().tables).flat_map(|table| pipeline.entries(table));
+    if as_records {
+        let flows: Vec<FlowMod> = entries.map(|entry| flow_of(entry)).collect();
+        return tab::write_records(&flows);
+    }
+    let mut lines = shared_lines(&pipeline);
+    for entry in entries {
+        let mut line = ovs::write_flow(&flow_of(entry));
+        if counters {
+            let count = pipeline.counters.read(entry.counter);
+            line = format!("n_packets={},n_bytes={},{line}", count.packets, count.bytes);
+        }
+        lines.push(line);
+    }
+    // Each line ends, the last one too.
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn shared_lines(pipeline: &Pipeline) -> Vec<String> {
+    let shared = pipeline.shared();
+    let mut meters: Vec<_> = shared.meters.values().collect();
+    meters.sort_by_key(|meter| meter.meter);
+    let mut groups: Vec<_> = shared.groups.values().collect();
+    groups.sort_by_key(|group| group.installed_at);
+    let meters = meters.into_iter().map(|meter| {
+        ovs::write_meter(&MeterMod {
+            command: ModCommand::Add,
+            flags: meter.flags,
+            meter: meter.meter,
+            bands: meter.bands.clone(),
+        })
+    });
+    let groups = groups.into_iter().map(|group| {
+        let buckets: Vec<Bucket> = group.buckets.clone();
+        ovs::write_group(&GroupMod {
+            command: ModCommand::Add,
+            group_type: group.group_type,
+            group: group.group,
+            buckets,
+        })
+    });
+    meters.chain(groups).collect()
+}
+
+/// The flow-mod that makes an entry.
+pub(crate) fn flow_of(entry: &FlowEntry) -> FlowMod {
+    FlowMod {
+        cookie: entry.cookie,
+        flags: entry.flags,
+        importance: entry.importance,
+        idle_timeout_s: entry.idle_timeout_s,
+        hard_timeout_s: entry.hard_timeout_s,
+        ..FlowMod::add(entry.table, entry.priority, entry.matching.clone(), entry.given.clone())
+    }
+}

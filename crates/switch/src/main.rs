@@ -1,0 +1,193 @@
+//! `brimful-switchd`: OpenFlow switches on interfaces of this network namespace.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use brimful_switch::daemon::{self, Signals};
+use brimful_switch::settings::{PortSettings, Settings, SwitchSettings};
+use brimful_switch::tables::genflow::Specification;
+use brimful_switch::tables::{ovs, tab};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+/// The arguments make no sense.
+const EXIT_USAGE: u8 = 2;
+/// The arguments make sense, but the switch cannot run.
+const EXIT_FAILED: u8 = 3;
+
+/// OpenFlow switches on interfaces of this network namespace, until SIGTERM; SIGHUP reads their tables again.
+#[derive(Parser)]
+#[command(version, args_conflicts_with_subcommands = true)]
+struct Command {
+    #[command(subcommand)]
+    other: Option<Other>,
+    #[command(flatten)]
+    run: Run,
+}
+
+#[derive(Subcommand)]
+enum Other {
+    /// Write a synthetic flow table, always the same for a seed.
+    Genflow {
+        /// A file of `{Name,[Option,...]}.`
+        specification: PathBuf,
+        /// Which of its tables; the first by default.
+        #[arg(long)]
+        name: Option<String>,
+        /// What the random numbers begin with.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// The syntax to write.
+        #[arg(long, default_value = "tab")]
+        syntax: Syntax,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Syntax {
+    Tab,
+    Ovs,
+}
+
+#[derive(Args)]
+struct Run {
+    /// A TOML file with everything.
+    #[arg(long, conflicts_with_all = ["port", "tables"])]
+    config: Option<PathBuf>,
+    /// A port, as NUMBER=INTERFACE.
+    #[arg(long)]
+    port: Vec<String>,
+    /// The switch's name.
+    #[arg(long, default_value = "switch")]
+    name: String,
+    /// The datapath identifier, in hexadecimal.
+    #[arg(long, default_value = "1")]
+    dpid: String,
+    /// A file of tables: .tab for linc's syntax, else that of ovs-ofctl.
+    #[arg(long)]
+    tables: Vec<PathBuf>,
+    /// Data-plane threads.
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
+    /// How frames get into and out of the kernel.
+    #[arg(long, default_value = "packet")]
+    back_end: String,
+    /// The longest frame, without its check sequence and a tag.
+    #[arg(long, default_value_t = 1514)]
+    max_frame_len: usize,
+    /// The local control socket to make.
+    #[arg(long)]
+    control: Option<PathBuf>,
+    /// Where Prometheus may ask, as ADDRESS:PORT.
+    #[arg(long)]
+    metrics: Option<String>,
+    /// A directory that counters are written to every 10 s.
+    #[arg(long)]
+    telemetry: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    let command = Command::parse();
+    if let Some(Other::Genflow {
+        specification,
+        name,
+        seed,
+        syntax,
+    }) = command.other
+    {
+        return match generate(&specification, name.as_deref(), seed, syntax) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(message) => fail(EXIT_USAGE, &message),
+        };
+    }
+    let settings = match command.run.settings() {
+        Ok(settings) => settings,
+        Err(message) => return fail(EXIT_USAGE, &message),
+    };
+    match run(&settings) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => fail(EXIT_FAILED, &message),
+    }
+}
+
+fn run(settings: &Settings) -> Result<(), String> {
+    let signals = Signals::default();
+    for (signal, flag) in [
+        (SIGTERM, &signals.ends),
+        (SIGINT, &signals.ends),
+        (SIGHUP, &signals.reloads),
+    ] {
+        signal_hook::flag::register(signal, Arc::clone(flag)).map_err(|error| error.to_string())?;
+    }
+    daemon::run(settings, &signals, || {
+        let names: Vec<_> = settings.switches.iter().map(|switch| switch.name.as_str()).collect();
+        // Nobody may be reading.
+        let _ = writeln!(io::stdout(), "ready: {}", names.join(", "));
+    })
+}
+
+impl Run {
+    fn settings(self) -> Result<Settings, String> {
+        if let Some(path) = self.config {
+            let name = path.display().to_string();
+            let text = fs::read_to_string(&path).map_err(|error| format!("{name}: {error}"))?;
+            return Settings::read(&name, &text);
+        }
+        let port = |text: &String| {
+            let parts = text
+                .split_once('=')
+                .and_then(|(number, name)| Some((number.parse().ok()?, name)));
+            let (number, name) = parts.ok_or_else(|| format!("--port {text}: use NUMBER=INTERFACE"))?;
+            Ok(PortSettings::plain(
+                number,
+                name.to_owned(),
+                self.back_end.clone(),
+                self.max_frame_len,
+            ))
+        };
+        let ports = self.port.iter().map(port).collect::<Result<Vec<_>, String>>()?;
+        if ports.is_empty() {
+            return Err("no ports: give --port NUMBER=INTERFACE for each, or --config FILE".to_owned());
+        }
+        let switch = SwitchSettings {
+            name: self.name,
+            dpid: self.dpid,
+            threads: self.threads,
+            tables: self.tables,
+            ports,
+        };
+        let settings = Settings {
+            control: self.control,
+            metrics: self.metrics,
+            telemetry: self.telemetry,
+            switches: vec![switch],
+        };
+        settings.check()?;
+        Ok(settings)
+    }
+}
+
+fn generate(path: &std::path::Path, name: Option<&str>, seed: u64, syntax: Syntax) -> Result<(), String> {
+    let file = path.display().to_string();
+    let text = fs::read_to_string(path).map_err(|error| format!("{file}: {error}"))?;
+    let tables = Specification::read(&file, &text).map_err(|error| error.to_string())?;
+    let table = tables.iter().find(|table| name.is_none_or(|name| table.name == name));
+    let table = table.ok_or_else(|| format!("{file}: there is no table {}", name.unwrap_or("in it")))?;
+    let text = table.generate(seed);
+    let text = match syntax {
+        Syntax::Tab => text,
+        Syntax::Ovs => ovs::write_tables(&tab::read(&table.name, &text, 0).map_err(|error| error.to_string())?),
+    };
+    io::stdout()
+        .write_all(text.as_bytes())
+        .map_err(|error| error.to_string())
+}
+
+fn fail(code: u8, message: &str) -> ExitCode {
+    // Nobody is left to tell when this fails too.
+    let _ = writeln!(io::stderr(), "brimful-switchd: {message}");
+    ExitCode::from(code)
+}

@@ -1,0 +1,365 @@
+//! Ports: what they are called, what they count, and how frames leave by them.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use brimful_netdev::{MAX_BURST, Receiver, Sender};
+use brimful_pipeline::Floods;
+
+use crate::queues::{Queues, Waiting};
+
+/// The smallest frame of Ethernet without its check sequence; shorter ones are padded with zeros.
+pub const SMALLEST_FRAME_LEN: usize = 60;
+/// Attempts to hand a burst over to an interface that has no room, before its frames are dropped.
+const ATTEMPTS: usize = 3;
+
+/// Bits of a port's configuration (OF 1.3.5 section 7.2.1).
+pub mod port_config {
+    /// The port is out of operation.
+    pub const DOWN: u32 = 1;
+    /// Drop what arrives.
+    pub const NO_RECEIVE: u32 = 1 << 2;
+    /// Drop what is to leave.
+    pub const NO_FORWARD: u32 = 1 << 5;
+    /// Send the controller no packet that misses.
+    pub const NO_PACKET_IN: u32 = 1 << 6;
+}
+
+/// A port of a logical switch.
+#[derive(Debug)]
+pub struct SwitchPort {
+    /// Its number.
+    pub number: u32,
+    /// The name of its interface.
+    pub name: String,
+    /// Its hardware address.
+    pub address: [u8; 6],
+    /// What it has counted.
+    pub counts: PortCounts,
+    config: AtomicU32,
+    has_link: AtomicBool,
+    way_out: Mutex<WayOut>,
+}
+
+/// What a port has counted.
+#[derive(Debug, Default)]
+#[allow(missing_docs, reason = "the names are the specification's")]
+pub struct PortCounts {
+    pub received_frames: AtomicU64,
+    pub received_bytes: AtomicU64,
+    pub received_dropped: AtomicU64,
+    pub sent_frames: AtomicU64,
+    pub sent_bytes: AtomicU64,
+    pub sent_dropped: AtomicU64,
+    pub send_errors: AtomicU64,
+}
+
+struct WayOut {
+    sender: Box<dyn Sender>,
+    queues: Option<Queues>,
+}
+
+/// What is to be received of a port, by one thread.
+pub struct Input {
+    /// The port.
+    pub port: Arc<SwitchPort>,
+    /// Its receiving half, or one of its queues.
+    pub receiver: Box<dyn Receiver>,
+}
+
+/// Frames that are to leave by a port together.
+#[derive(Debug, Default)]
+pub struct Batch {
+    bytes: Vec<u8>,
+    frames: Vec<(usize, u32)>,
+}
+
+/// The ports of a switch, by number.
+#[derive(Debug)]
+pub struct Ports {
+    by_number: BTreeMap<u32, Arc<SwitchPort>>,
+    view: RwLock<Arc<PortView>>,
+    generation: AtomicU64,
+}
+
+/// Which ports are alive and where floods go, at one moment.
+#[derive(Debug, Default)]
+pub struct PortView {
+    /// Ports that are up and linked.
+    pub live: Vec<u32>,
+    floods: BTreeMap<u32, Vec<u32>>,
+}
+
+impl std::fmt::Debug for WayOut {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("WayOut")
+            .field("sender", &self.sender.name())
+            .finish_non_exhaustive()
+    }
+}
+
+impl SwitchPort {
+    /// A port with its sending half; frames wait in `queues` where there are any.
+    pub fn new(number: u32, address: [u8; 6], sender: Box<dyn Sender>, queues: Option<Queues>) -> Self {
+        Self {
+            number,
+            name: sender.name().to_owned(),
+            address,
+            counts: PortCounts::default(),
+            config: AtomicU32::new(0),
+            has_link: AtomicBool::new(true),
+            way_out: Mutex::new(WayOut { sender, queues }),
+        }
+    }
+
+    /// Of [`port_config`].
+    pub fn config(&self) -> u32 {
+        self.config.load(Relaxed)
+    }
+
+    /// Whether something is at the other end.
+    pub fn has_link(&self) -> bool {
+        self.has_link.load(Relaxed)
+    }
+
+    /// Whether frames can leave by it.
+    pub fn is_live(&self) -> bool {
+        self.has_link() && self.config() & port_config::DOWN == 0
+    }
+
+    /// Whether frames that arrive are taken.
+    pub(crate) fn takes_frames(&self) -> bool {
+        self.config() & (port_config::DOWN | port_config::NO_RECEIVE) == 0
+    }
+
+    fn way_out(&self) -> std::sync::MutexGuard<'_, WayOut> {
+        self.way_out.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the interface; tells whether the answer has changed.
+    pub(crate) fn look_at_link(&self) -> bool {
+        let has_link = self.way_out().sender.link_is_up().unwrap_or(false);
+        self.has_link.swap(has_link, Relaxed) != has_link
+    }
+
+    /// Sends frames, the first first, and empties the batch. What finds no room is dropped and counted.
+    pub(crate) fn send(&self, batch: &mut Batch, now: u64) {
+        if self.config() & (port_config::DOWN | port_config::NO_FORWARD) != 0 {
+            self.counts.sent_dropped.fetch_add(batch.frames.len() as u64, Relaxed);
+            return batch.clear();
+        }
+        let mut way_out = self.way_out();
+        let WayOut { sender, queues } = &mut *way_out;
+        match queues {
+            None => self.hand_over(sender.as_mut(), batch),
+            Some(queues) => {
+                let dropped = queues.enter(batch.iter());
+                self.counts.sent_dropped.fetch_add(dropped, Relaxed);
+                self.serve(sender.as_mut(), queues, now);
+            }
+        }
+        batch.clear();
+    }
+
+    /// Sends what waits in queues and may leave by now, and pushes out what the interface still holds.
+    pub(crate) fn tend(&self, now: u64) -> usize {
+        let mut way_out = self.way_out();
+        let WayOut { sender, queues } = &mut *way_out;
+        if let Some(queues) = queues {
+            self.serve(sender.as_mut(), queues, now);
+        }
+        let held = sender.flush().unwrap_or(0);
+        held + queues.as_ref().map_or(0, Queues::len)
+    }
+
+    /// Whether frames may wait in it.
+    pub fn has_queues(&self) -> bool {
+        self.way_out().queues.is_some()
+    }
+
+    /// What each queue has counted.
+    pub fn queue_counts(&self) -> Vec<crate::queues::QueueCounts> {
+        self.way_out().queues.as_ref().map(Queues::counts).unwrap_or_default()
+    }
+
+    fn serve(&self, sender: &mut dyn Sender, queues: &mut Queues, now: u64) {
+        let mut ready = Batch::default();
+        while let Some(Waiting { frame, queue }) = queues.leave(now) {
+            ready.push(&frame, queue);
+            if ready.frames.len() == MAX_BURST {
+                self.hand_over(sender, &ready);
+                ready.clear();
+            }
+        }
+        self.hand_over(sender, &ready);
+    }
+
+    fn hand_over(&self, sender: &mut dyn Sender, batch: &Batch) {
+        let frames: Vec<&[u8]> = batch.iter().map(|(frame, _)| frame).collect();
+        let mut rest = frames.as_slice();
+        let mut attempts = 0;
+        while !rest.is_empty() && attempts < ATTEMPTS {
+            let sent = sender.send_burst(rest.len().min(MAX_BURST), &mut |index, buffer| {
+                fill(buffer, rest[index])
+            });
+            let Ok(sent) = sent else {
+                self.counts.send_errors.fetch_add(rest.len() as u64, Relaxed);
+                return;
+            };
+            let (gone, left) = rest.split_at(sent);
+            let bytes: usize = gone.iter().map(|frame| frame.len().max(SMALLEST_FRAME_LEN)).sum();
+            self.counts.sent_frames.fetch_add(sent as u64, Relaxed);
+            self.counts.sent_bytes.fetch_add(bytes as u64, Relaxed);
+            attempts = if sent == 0 { attempts + 1 } else { 0 };
+            rest = left;
+        }
+        self.counts.sent_dropped.fetch_add(rest.len() as u64, Relaxed);
+    }
+}
+
+/// Writes a frame into a buffer, padded; an empty one where it is too long for it.
+fn fill(buffer: &mut [u8], frame: &[u8]) -> usize {
+    let padded = frame.len().max(SMALLEST_FRAME_LEN);
+    let Some(place) = buffer.get_mut(..padded) else {
+        return 0;
+    };
+    let (start, padding) = place.split_at_mut(frame.len());
+    start.copy_from_slice(frame);
+    padding.fill(0);
+    padded
+}
+
+impl Batch {
+    /// Adds a frame for a queue.
+    pub(crate) fn push(&mut self, frame: &[u8], queue: u32) {
+        self.bytes.extend_from_slice(frame);
+        self.frames.push((frame.len(), queue));
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.frames.len() >= MAX_BURST
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.frames.clear();
+    }
+
+    /// The frames and their queues.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], u32)> {
+        let mut start = 0;
+        self.frames.iter().map(move |&(len, queue)| {
+            let frame = &self.bytes[start..start + len];
+            start += len;
+            (frame, queue)
+        })
+    }
+}
+
+impl Ports {
+    /// Of one switch.
+    pub fn new(ports: impl IntoIterator<Item = Arc<SwitchPort>>) -> Self {
+        let by_number: BTreeMap<_, _> = ports.into_iter().map(|port| (port.number, port)).collect();
+        let view = RwLock::new(Arc::new(PortView::of(&by_number)));
+        let generation = AtomicU64::new(0);
+        Self {
+            by_number,
+            view,
+            generation,
+        }
+    }
+
+    /// All, by number.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<SwitchPort>> {
+        self.by_number.values()
+    }
+
+    /// One of them.
+    pub fn get(&self, number: u32) -> Option<&Arc<SwitchPort>> {
+        self.by_number.get(&number)
+    }
+
+    /// Gives bits of [`port_config`] to a port; false where there is none.
+    pub fn configure(&self, number: u32, config: u32, mask: u32) -> bool {
+        let Some(port) = self.get(number) else {
+            return false;
+        };
+        port.config.store(port.config() & !mask | config & mask, Relaxed);
+        self.renew();
+        true
+    }
+
+    /// Asks the interfaces for their links; gives the ports whose link has changed.
+    pub(crate) fn look_at_links(&self) -> Vec<u32> {
+        let changed: Vec<u32> = self
+            .all()
+            .filter(|port| port.look_at_link())
+            .map(|port| port.number)
+            .collect();
+        if !changed.is_empty() {
+            self.renew();
+        }
+        changed
+    }
+
+    /// Changes whenever [`Self::view`] does.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Relaxed)
+    }
+
+    /// As they are now.
+    pub fn view(&self) -> Arc<PortView> {
+        Arc::clone(&self.view.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn renew(&self) {
+        *self.view.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(PortView::of(&self.by_number));
+        self.generation.fetch_add(1, Relaxed);
+    }
+}
+
+impl PortView {
+    fn of(ports: &BTreeMap<u32, Arc<SwitchPort>>) -> Self {
+        let live = ports.values().filter(|port| port.is_live()).map(|port| port.number);
+        let open = |port: &SwitchPort| port.is_live() && port.config() & port_config::NO_FORWARD == 0;
+        let open: Vec<u32> = ports
+            .values()
+            .filter(|port| open(port))
+            .map(|port| port.number)
+            .collect();
+        let but = |number: u32| open.iter().copied().filter(|&other| other != number).collect();
+        // One entry for frames of no port of ours: those of a controller.
+        let floods = ports
+            .keys()
+            .map(|&number| (number, but(number)))
+            .chain([(u32::MAX, open.clone())]);
+        let floods = floods.collect();
+        Self {
+            live: live.collect(),
+            floods,
+        }
+    }
+}
+
+impl Floods for PortView {
+    fn ports(&self, in_port: u32, _all: bool) -> &[u32] {
+        let found = self.floods.get(&in_port).or_else(|| self.floods.get(&u32::MAX));
+        found.map_or(&[], Vec::as_slice)
+    }
+}
+
+impl Input {
+    /// Frames that arrived and found no room.
+    pub(crate) fn count_losses(&mut self) -> io::Result<()> {
+        let dropped = self.receiver.statistics()?.receive_dropped;
+        self.port.counts.received_dropped.store(dropped, Relaxed);
+        Ok(())
+    }
+}

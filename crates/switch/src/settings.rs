@@ -1,0 +1,267 @@
+//! What a switch is to be, from one TOML file or from the command line.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use brimful_netdev::BackEnd;
+use serde::Deserialize;
+
+use crate::queues::QueueSettings;
+
+/// Everything.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// Where the local control socket is made; none by default.
+    pub control: Option<PathBuf>,
+    /// Where Prometheus may ask, as `ADDRESS:PORT`; nowhere by default.
+    pub metrics: Option<String>,
+    /// A directory that counters are written to every 10 s; none by default.
+    pub telemetry: Option<PathBuf>,
+    /// The logical switches.
+    #[serde(rename = "switch")]
+    pub switches: Vec<SwitchSettings>,
+}
+
+/// A logical switch.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SwitchSettings {
+    /// Its name.
+    pub name: String,
+    /// Its datapath identifier, 16 hexadecimal digits at most; 1 by default.
+    #[serde(default = "default_dpid")]
+    pub dpid: String,
+    /// Data-plane threads, at most one for each port; 1 by default.
+    #[serde(default = "default_threads")]
+    pub threads: usize,
+    /// Files of tables, loaded in this order.
+    #[serde(default)]
+    pub tables: Vec<PathBuf>,
+    /// Its ports.
+    #[serde(rename = "port")]
+    pub ports: Vec<PortSettings>,
+}
+
+/// A port.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PortSettings {
+    /// Its number, from 1.
+    pub number: u32,
+    /// The interface.
+    pub interface: String,
+    /// How frames get into and out of the kernel; `packet` by default.
+    #[serde(default = "default_back_end")]
+    pub back_end: String,
+    /// The longest frame without its check sequence; 1514 bytes by default.
+    #[serde(default = "default_frame_len")]
+    pub max_frame_len: usize,
+    /// Its speed in bits a second, of which rates of queues are parts; 10 Gbit/s by default.
+    #[serde(default = "default_speed")]
+    pub speed_bps: u64,
+    /// Its output queues.
+    #[serde(default, rename = "queue")]
+    pub queues: Vec<QueueTable>,
+}
+
+/// An output queue.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueueTable {
+    /// Its number.
+    pub id: u32,
+    /// Thousandths of the speed that it gets at least; nothing by default.
+    pub min_rate: Option<u16>,
+    /// Thousandths of the speed that it gets at most; no limit by default.
+    pub max_rate: Option<u16>,
+}
+
+fn default_dpid() -> String {
+    "1".to_owned()
+}
+
+fn default_threads() -> usize {
+    1
+}
+
+fn default_back_end() -> String {
+    "packet".to_owned()
+}
+
+fn default_frame_len() -> usize {
+    1514
+}
+
+fn default_speed() -> u64 {
+    10_000_000_000
+}
+
+impl Settings {
+    /// Reads a file's text; `file` is its name, for messages.
+    ///
+    /// # Errors
+    /// With what is wrong and where, in one line.
+    pub fn read(file: &str, text: &str) -> Result<Self, String> {
+        let settings: Self = toml::from_str(text).map_err(|error| {
+            let line = error
+                .span()
+                .map_or(1, |span| text[..span.start].matches('\n').count() + 1);
+            format!("{file}:{line}: {}", error.message())
+        })?;
+        settings.check().map_err(|message| format!("{file}: {message}"))?;
+        Ok(settings)
+    }
+
+    /// Whether it can be.
+    ///
+    /// # Errors
+    /// With what cannot.
+    pub fn check(&self) -> Result<(), String> {
+        if self.switches.is_empty() {
+            return Err("there is no switch: add [[switch]]".to_owned());
+        }
+        let (mut names, mut interfaces) = (HashSet::new(), HashSet::new());
+        for switch in &self.switches {
+            if !names.insert(&switch.name) {
+                return Err(format!("two switches are called {:?}", switch.name));
+            }
+            switch.check()?;
+            if let Some(twice) = switch.ports.iter().find(|port| !interfaces.insert(&port.interface)) {
+                return Err(format!("interface {} is a port twice", twice.interface));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SwitchSettings {
+    fn check(&self) -> Result<(), String> {
+        self.datapath()?;
+        if self.threads == 0 || self.threads > self.ports.len().max(1) {
+            return Err(format!(
+                "{} has {} threads: use 1 to {}, one for each port",
+                self.name,
+                self.threads,
+                self.ports.len()
+            ));
+        }
+        let mut numbers = HashSet::new();
+        for port in &self.ports {
+            if !(1..=brimful_openflow::port::MAX).contains(&port.number) || !numbers.insert(port.number) {
+                return Err(format!(
+                    "{}: port {} is there twice or no number of a port",
+                    self.name, port.number
+                ));
+            }
+            port.back_end()?;
+            port.queues()?;
+        }
+        Ok(())
+    }
+
+    /// The datapath identifier.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn datapath(&self) -> Result<u64, String> {
+        let digits = self.dpid.trim_start_matches("0x");
+        let read = u64::from_str_radix(digits, 16).ok().filter(|_| digits.len() <= 16);
+        read.ok_or_else(|| format!("dpid is {:?}: use at most 16 hexadecimal digits", self.dpid))
+    }
+}
+
+impl PortSettings {
+    /// A port with all else by default.
+    pub fn plain(number: u32, interface: String, back_end: String, max_frame_len: usize) -> Self {
+        Self {
+            number,
+            interface,
+            back_end,
+            max_frame_len,
+            speed_bps: default_speed(),
+            queues: Vec::new(),
+        }
+    }
+
+    /// How frames get into and out of the kernel.
+    ///
+    /// # Errors
+    /// When there is no such way.
+    pub fn back_end(&self) -> Result<BackEnd, String> {
+        self.back_end
+            .parse()
+            .map_err(|known| format!("there is no back end {}: {known}", self.back_end))
+    }
+
+    /// Its output queues.
+    ///
+    /// # Errors
+    /// When their rates cannot be.
+    pub fn queues(&self) -> Result<Vec<QueueSettings>, String> {
+        const NONE: u16 = 0xffff;
+        let mut seen = HashSet::new();
+        let of = |table: &QueueTable| {
+            let settings = QueueSettings {
+                queue: table.id,
+                min_rate: table.min_rate.unwrap_or(NONE),
+                max_rate: table.max_rate.unwrap_or(NONE),
+            };
+            let is_inverted = table.min_rate.is_some() && table.min_rate > table.max_rate && table.max_rate.is_some();
+            if is_inverted || !seen.insert(table.id) {
+                return Err(format!(
+                    "port {}: queue {} is there twice, or its least is above its most",
+                    self.number, table.id
+                ));
+            }
+            Ok(settings)
+        };
+        self.queues.iter().map(of).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "control = '/run/s.sock'\n[[switch]]\nname = 'edge'\ndpid = '00000000000000ff'\nthreads = 2\n\
+        tables = ['a.flows']\n[[switch.port]]\nnumber = 1\ninterface = 'pa'\n[[switch.port]]\nnumber = 2\n\
+        interface = 'pb'\nspeed_bps = 1000000\n[[switch.port.queue]]\nid = 1\nmax_rate = 250\n";
+
+    #[test]
+    fn a_file_is_read() {
+        let settings = Settings::read("s.toml", FILE).unwrap();
+        let switch = &settings.switches[0];
+        assert_eq!((switch.datapath(), switch.ports.len()), (Ok(255), 2));
+        let expected = QueueSettings {
+            queue: 1,
+            min_rate: 0xffff,
+            max_rate: 250,
+        };
+        assert_eq!(switch.ports[1].queues(), Ok(vec![expected]));
+    }
+
+    #[test]
+    fn what_cannot_be_is_named() {
+        for (from, to, expected) in [
+            ("number = 2", "number = 1", "port 1 is there twice"),
+            ("'pb'", "'pa'", "interface pa is a port twice"),
+            ("threads = 2", "threads = 3", "use 1 to 2"),
+            ("00000000000000ff", "xyz", "use at most 16 hexadecimal digits"),
+            ("speed_bps", "sped_bps", "s.toml:13: unknown field `sped_bps`"),
+            (
+                "max_rate = 250",
+                "max_rate = 250\nmin_rate = 300",
+                "its least is above its most",
+            ),
+            (
+                "interface = 'pa'",
+                "interface = 'pa'\nback_end = 'x'",
+                "there is no back end x",
+            ),
+        ] {
+            let message = Settings::read("s.toml", &FILE.replace(from, to)).unwrap_err();
+            assert!(message.contains(expected), "{to}: {message}");
+        }
+    }
+}

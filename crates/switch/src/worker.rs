@@ -1,0 +1,177 @@
+//! Data-plane threads: each takes bursts from the ports that are its own, runs every frame through the tables to its
+//! end, and hands over what leaves before it takes the next burst. So frames of a flow, which come in by one queue of
+//! one port, stay in their order.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{SyncSender, TrySendError};
+use std::time::Duration;
+
+use brimful_frame::Packet;
+use brimful_netdev::{MAX_BURST, MonotonicTime};
+use brimful_pipeline::{Outputs, PacketIn, Passage};
+
+use crate::control::{Event, PacketInEvent};
+use crate::plane::Path;
+use crate::ports::{Batch, Input, PortView, Ports, SwitchPort, port_config};
+
+/// Room in front of a frame for headers that are pushed.
+pub(crate) const HEADROOM: usize = 128;
+/// The longest frame that a thread takes.
+pub(crate) const MOST_FRAME_LEN: usize = 16 << 10;
+/// Rounds without a frame before a thread lets others run, and before it sleeps.
+const ROUNDS_BEFORE_YIELD: u32 = 32;
+const ROUNDS_BEFORE_SLEEP: u32 = 2000;
+const SLEEP: Duration = Duration::from_micros(50);
+/// Rounds between looks at what the interfaces have dropped.
+const ROUNDS_BETWEEN_LOOKS: u32 = 1024;
+/// How long what has already arrived may take to be sent when the switch ends.
+const LAST_NS: u64 = 200_000_000;
+
+/// One data-plane thread of one switch.
+pub(crate) struct Worker {
+    pub(crate) inputs: Vec<Input>,
+    pub(crate) path: Box<dyn Path>,
+    pub(crate) ports: Arc<Ports>,
+    pub(crate) events: SyncSender<Event>,
+    pub(crate) ends: Arc<AtomicBool>,
+    /// Whether it sees to the queues of all ports.
+    pub(crate) tends: bool,
+}
+
+/// What leaves, gathered for each port.
+struct Outbox<'w> {
+    lanes: BTreeMap<u32, (Arc<SwitchPort>, Batch)>,
+    events: &'w SyncSender<Event>,
+    now: u64,
+}
+
+impl Worker {
+    /// Runs until the switch ends, then sends what has arrived by then.
+    pub(crate) fn run(mut self) {
+        let mut buffer = vec![0; HEADROOM + MOST_FRAME_LEN];
+        let events = self.events.clone();
+        let lanes = self
+            .ports
+            .all()
+            .map(|port| (port.number, (Arc::clone(port), Batch::default())));
+        let mut outbox = Outbox {
+            lanes: lanes.collect(),
+            events: &events,
+            now: 0,
+        };
+        let mut view = self.ports.view();
+        let mut generation = self.ports.generation();
+        let (mut idle, mut round) = (0_u32, 0_u32);
+        while !self.ends.load(Relaxed) {
+            let current = self.ports.generation();
+            if current != generation {
+                generation = current;
+                view = self.ports.view();
+            }
+            let received = self.round(&mut buffer, &view, &mut outbox);
+            idle = if received == 0 { idle.saturating_add(1) } else { 0 };
+            round = round.wrapping_add(1);
+            if round.is_multiple_of(ROUNDS_BETWEEN_LOOKS) || idle == ROUNDS_BEFORE_SLEEP {
+                self.look();
+            }
+            if idle > ROUNDS_BEFORE_SLEEP {
+                std::thread::sleep(SLEEP);
+            } else if idle > ROUNDS_BEFORE_YIELD {
+                std::thread::yield_now();
+            }
+        }
+        self.finish(&mut buffer, &view, &mut outbox);
+    }
+
+    /// A burst of each port; gives how many frames there were.
+    fn round(&mut self, buffer: &mut [u8], view: &PortView, outbox: &mut Outbox<'_>) -> usize {
+        let now = MonotonicTime::now().0;
+        outbox.now = now;
+        let mut received = 0;
+        let Self { inputs, path, .. } = self;
+        for input in inputs {
+            let takes = input.port.takes_frames();
+            let (in_port, mut bytes) = (input.port.number, 0);
+            let burst = input.receiver.receive_burst(MAX_BURST, &mut |frame, _| {
+                bytes += frame.len() as u64;
+                if takes && frame.len() <= MOST_FRAME_LEN {
+                    buffer[HEADROOM..HEADROOM + frame.len()].copy_from_slice(frame);
+                    let mut passage = Passage::new(Packet::new(buffer, HEADROOM, frame.len()), in_port);
+                    path.process(&mut passage, view, now, outbox);
+                }
+            });
+            // An interface that is gone is seen by its link.
+            let count = burst.unwrap_or(0);
+            if count > 0 {
+                input.port.counts.received_frames.fetch_add(count as u64, Relaxed);
+                input.port.counts.received_bytes.fetch_add(bytes, Relaxed);
+                outbox.send_all();
+            }
+            received += count;
+        }
+        if self.tends {
+            for port in self.ports.all() {
+                port.tend(now);
+            }
+        }
+        received
+    }
+
+    fn look(&mut self) {
+        for input in &mut self.inputs {
+            // A port that is gone keeps what it said last.
+            let _ = input.count_losses();
+        }
+    }
+
+    /// Takes what has arrived and sends it, within a bound: who goes on sending could keep the switch for ever.
+    fn finish(&mut self, buffer: &mut [u8], view: &PortView, outbox: &mut Outbox<'_>) {
+        let last = MonotonicTime::now().0 + LAST_NS;
+        while self.round(buffer, view, outbox) > 0 && MonotonicTime::now().0 < last {}
+        let ports: Vec<_> = self.ports.all().cloned().collect();
+        while ports
+            .iter()
+            .map(|port| port.tend(MonotonicTime::now().0))
+            .sum::<usize>()
+            > 0
+            && MonotonicTime::now().0 < last
+        {
+            std::thread::yield_now();
+        }
+        self.look();
+    }
+}
+
+impl Outbox<'_> {
+    fn send_all(&mut self) {
+        for (port, batch) in self.lanes.values_mut() {
+            if !batch.is_empty() {
+                port.send(batch, self.now);
+            }
+        }
+    }
+}
+
+impl Outputs for Outbox<'_> {
+    fn output(&mut self, frame: &[u8], port: u32, queue: u32) {
+        let Some((port, batch)) = self.lanes.get_mut(&port) else {
+            return;
+        };
+        batch.push(frame, queue);
+        if batch.is_full() {
+            port.send(batch, self.now);
+        }
+    }
+
+    fn packet_in(&mut self, packet: PacketIn<'_>) {
+        let quiet = |port: &SwitchPort| port.config() & port_config::NO_PACKET_IN != 0;
+        if self.lanes.get(&packet.in_port).is_some_and(|(port, _)| quiet(port)) {
+            return;
+        }
+        let event = Event::PacketIn(PacketInEvent::of(&packet));
+        // A control thread that cannot follow loses packets for the controller, and counts them.
+        if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) = self.events.try_send(event) {}
+    }
+}

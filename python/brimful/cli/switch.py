@@ -1,0 +1,133 @@
+"""``brimful switch``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_SOCKET = click.option(
+    "--control",
+    type=click.Path(path_type=Path),
+    default=Path("/run/brimful-switchd.sock"),
+    show_default=True,
+    metavar="SOCKET",
+    help="Control socket of the running brimful-switchd.",
+)
+_NAME = click.option("--switch", metavar="NAME", help="Which logical switch, where there are several.")
+
+
+@click.group()
+def switch() -> None:
+    """Look into a running OpenFlow switch, and change its tables.
+
+    brimful-switchd is the switch itself: `brimful-switchd --port 1=eth1 --port 2=eth2 --tables FILE --control SOCKET`.
+    """
+
+
+@switch.command()
+@_SOCKET
+@_NAME
+@click.option("--table", type=click.IntRange(0, 253), default=0, show_default=True, help="Where .tab entries go.")
+@click.option("--add", is_flag=True, help="Keep what is there.")
+@click.argument("file", type=_FILE)
+def load(control: Path, switch: str | None, table: int, add: bool, file: Path) -> None:
+    """Load tables from FILE: .tab for linc's syntax, else that of ovs-ofctl.
+
+    What is there is replaced as a whole. Where FILE has an error, nothing changes.
+    """
+    from brimful.switch import ask
+
+    text = file.read_text(errors="replace")
+    answer = ask(control, "load", switch=switch, file=str(file), text=text, table=table, add=add)
+    click.echo(f"{file}: {answer['changes']} changes", err=True)
+
+
+@switch.command()
+@_SOCKET
+@_NAME
+@click.option("--tab", is_flag=True, help="Write flows as records of .tab files.")
+@click.option("--counters", is_flag=True, help="Say how many packets and bytes met each flow.")
+def dump(control: Path, switch: str | None, tab: bool, counters: bool) -> None:
+    """Print the tables so that `load` reads them again."""
+    from brimful.switch import ask
+
+    click.echo(ask(control, "dump", switch=switch, tab=tab, counters=counters)["text"], nl=False)
+
+
+@switch.command()
+@_SOCKET
+@_NAME
+@click.option("--capture", type=_FILE, metavar="PCAP", help="Take the frame from a capture file; MATCH tells in_port.")
+@click.option("--frame", type=click.IntRange(min=1), default=1, show_default=True, help="Which frame of the file.")
+@click.argument("match")
+def trace(control: Path, switch: str | None, capture: Path | None, frame: int, match: str) -> None:
+    """Say which entries a frame meets, such as in_port=1,tcp,nw_dst=10.0.0.1, and what leaves.
+
+    The frame is not sent, and nothing counts it. Meters are left out.
+    """
+    from brimful.switch import ask, read_frame
+
+    digits = None if capture is None else read_frame(capture, frame).hex()
+    click.echo(ask(control, "trace", switch=switch, matching=match, frame=digits)["text"], nl=False)
+
+
+@switch.command()
+@_SOCKET
+@_NAME
+@click.argument("table", type=click.IntRange(0, 253))
+def explain(control: Path, switch: str | None, table: int) -> None:
+    """Say how TABLE is run."""
+    from brimful.switch import ask
+
+    click.echo(ask(control, "explain", switch=switch, table=table)["text"])
+
+
+@switch.command()
+@_SOCKET
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
+def status(control: Path, as_json: bool) -> None:
+    """Show ports, tables and what they have counted."""
+    import json
+
+    from brimful.switch import ask
+
+    for one in ask(control, "status")["switches"]:
+        click.echo(json.dumps(one) if as_json else _status_text(one))
+
+
+@switch.command()
+@click.option("--name", help="Which table of the specification; the first by default.")
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="For the random values.")
+@click.option("--syntax", type=click.Choice(["tab", "ovs"]), default="tab", show_default=True, help="What to write.")
+@click.argument("specification", type=_FILE)
+def genflow(name: str | None, seed: int, syntax: str, specification: Path) -> None:
+    """Print a synthetic flow table, always the same for a seed.
+
+    SPECIFICATION is a file such as {test3,[{num_flows,128},{match,{1.0,eth_dst,16#ffffff}},allow_arp]}.
+    """
+    from brimful.switch import generate
+
+    click.echo(generate(specification, name=name, seed=seed, syntax=syntax), nl=False)
+
+
+def _status_text(one: dict[str, Any]) -> str:
+    lines = [f"{one['switch']}: datapath {one['dpid']}, threads {one['threads']}"]
+    lines[0] += f", groups {one['groups']}, meters {one['meters']}"
+    for port in one["ports"]:
+        link = "up" if port["has_link"] else "down"
+        lines.append(
+            f"  port {port['port']} ({port['interface']}, {link}): received {port['received_frames']}, "
+            f"dropped {port['received_dropped']}; sent {port['sent_frames']}, dropped {port['sent_dropped']}"
+        )
+        lines += [
+            f"    queue {queue['queue']}: sent {queue['frames']}, dropped {queue['dropped']}"
+            for queue in port["queues"]
+        ]
+    lines += [
+        f"  table {table['table']}: {table['entries']} entries, {table['lookups']} lookups, {table['matches']} matches"
+        for table in one["tables"]
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,42 @@
+"""Our own OpenFlow switch, whose tables come from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from brimful.errors import MeasureError, UsageError
+from brimful.lab import devices
+from brimful.lab.devices import ETHERNET_LEN, Input, Place, Settings
+from brimful.lab.programs import Ending, find_own_program
+
+_SWITCH = "brimful-switchd"
+_CHECK_SEQUENCE_LEN = 4
+FORWARDING = "in_port=1,actions=output:2\nin_port=2,actions=output:1\n"
+"""What it does when no table is given."""
+
+
+def find_switch() -> str:
+    """Return the path of the switch that was installed with this package."""
+    found = find_own_program(_SWITCH)
+    if found is None:
+        message = f"lab:switch needs the program {_SWITCH}, which comes with brimful: reinstall brimful"
+        raise MeasureError(message)
+    return found
+
+
+def build_switch(place: Place, *, table: str, threads: int) -> Settings:
+    """Let the switch pass frames between the device's ends, which are its ports 1 and 2."""
+    switch, programs = find_switch(), place.programs
+    path = Path(table).absolute() if table else programs.directory / "forwarding.flows"
+    if not table:
+        path.write_text(FORWARDING)
+    elif not path.is_file():
+        message = f"lab:switch: there is no file {table}: give table=FILE"
+        raise UsageError(message)
+    ends = devices.lay_cables(place)
+    ports = [f"--port={number}={end}" for number, end in enumerate(ends, start=1)]
+    longest = f"--max-frame-len={place.mtu + ETHERNET_LEN - _CHECK_SEQUENCE_LEN}"
+    control = f"--control={programs.directory}/switch.sock"
+    command = [switch, *ports, longest, control, f"--threads={threads}", f"--tables={path}"]
+    programs.start(_SWITCH, command, Ending.SIGNAL).wait_for("ready:")
+    return Settings(Input.PROGRAM, 0, 0, ends, {"table": table or "forwarding", "threads": threads})

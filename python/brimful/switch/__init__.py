@@ -1,0 +1,6 @@
+"""Talk to a running `brimful-switchd`, and make synthetic tables."""
+
+from brimful.switch.captures import read_frame
+from brimful.switch.client import DEFAULT_SOCKET, ask, generate
+
+__all__ = ["DEFAULT_SOCKET", "ask", "generate", "read_frame"]

@@ -1,0 +1,70 @@
+"""The local control socket of `brimful-switchd`: a JSON object a line each way."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from brimful.errors import MeasureError, UsageError
+
+DEFAULT_SOCKET = Path("/run/brimful-switchd.sock")
+_PROGRAM = "brimful-switchd"
+
+
+def ask(path: Path, command: str, **details: object) -> dict[str, Any]:
+    """Ask a running switch, and return what it answers.
+
+    Raises
+    ------
+    MeasureError
+        When no switch answers there.
+    UsageError
+        When the switch refuses, with its reason.
+    """
+    request = {"command": command} | {name: value for name, value in details.items() if value is not None}
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.connect(str(path))
+            connection.sendall(json.dumps(request).encode() + b"\n")
+            with connection.makefile("rb") as answers:
+                line = answers.readline()
+    except OSError as error:
+        message = (
+            f"no switch answers at {path} ({error.strerror or error}): start brimful-switchd with --control={path}"
+        )
+        raise MeasureError(message) from None
+    if not line:
+        message = f"the switch at {path} ended without an answer"
+        raise MeasureError(message)
+    answer: dict[str, Any] = json.loads(line)
+    if "error" in answer:
+        raise UsageError(answer["error"])
+    return answer
+
+
+def generate(specification: Path, *, name: str | None, seed: int, syntax: str) -> str:
+    """Return a synthetic table, made by the switch's generator.
+
+    Raises
+    ------
+    UsageError
+        When the specification cannot be read.
+    MeasureError
+        When the program is not installed.
+    """
+    beside = Path(sys.executable).with_name(_PROGRAM)
+    program = str(beside) if beside.exists() else shutil.which(_PROGRAM)
+    if program is None:
+        message = f"the program {_PROGRAM} is not there, which comes with brimful: reinstall brimful"
+        raise MeasureError(message)
+    chosen = [] if name is None else [f"--name={name}"]
+    options = [f"--seed={seed}", f"--syntax={syntax}", *chosen]
+    done = subprocess.run([program, "genflow", *options, "--", str(specification)], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise UsageError(done.stderr.strip().removeprefix(f"{_PROGRAM}: "))
+    return done.stdout

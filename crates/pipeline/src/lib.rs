@@ -7,26 +7,31 @@
 //! Frames shorter than Ethernet's smallest are padded by the port that sends them, not here.
 
 mod check;
+mod choice;
 mod counters;
 mod entry;
 mod execute;
+mod expire;
 mod group;
 mod interpret;
 mod meter;
 mod mods;
 mod passage;
+mod shared;
 mod tables;
 mod timeouts;
 mod view;
 
 pub use check::check_packet_out;
+pub use choice::flow_hash;
 pub use counters::{Count, CounterBlock, CounterCell, CounterId, Counters, MOST_COUNTERS};
 pub use entry::{Demands, FlowEntry, Instructions, demands_of};
 pub use execute::{Next, finish, run_actions, run_instructions};
-pub use group::{GroupEntry, flow_hash};
+pub use group::GroupEntry;
 pub use interpret::Step;
 pub use meter::MeterEntry;
 pub use mods::delete_everything;
 pub use passage::{ActionSet, Environment, Outputs, PacketIn, Passage, Reason};
-pub use tables::{Change, Limits, Pipeline, Removal, Shared};
+pub use shared::Shared;
+pub use tables::{Change, Limits, Pipeline, Removal};
 pub use view::{Floods, View};

@@ -6,7 +6,7 @@ use brimful_openflow::{ErrorCode, ErrorMessage, FlowCommand, FlowMod, GROUP_ANY,
 use crate::check::{check_instructions, check_match};
 use crate::entry::{Place, covers, overlap};
 use crate::timeouts::Timeouts;
-use crate::{CounterId, Counters, Demands, FlowEntry, GroupEntry, MeterEntry, demands_of};
+use crate::{CounterId, Counters, Demands, FlowEntry, Shared, demands_of};
 
 /// All of [`flow_flag`].
 const KNOWN_FLAGS: u16 = 0x1f;
@@ -27,15 +27,6 @@ impl Default for Limits {
             entries: 1 << 20,
         }
     }
-}
-
-/// Groups and meters, as data-plane threads see them.
-#[derive(Clone, Debug, Default)]
-pub struct Shared {
-    /// By number.
-    pub groups: HashMap<u32, Arc<GroupEntry>>,
-    /// By number.
-    pub meters: HashMap<u32, Arc<MeterEntry>>,
 }
 
 /// Why an entry went (OF 1.3.5 section 7.4.2, 1.4.1 section 7.4.2).

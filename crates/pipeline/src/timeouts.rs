@@ -1,20 +1,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::{Change, CounterId, FlowEntry, Pipeline, Removal};
-
-const SECOND: u64 = 1_000_000_000;
+use crate::{CounterId, FlowEntry};
 
 /// Entries that go by themselves, and when each was last seen to be used. Use is seen by its packet count, so that the
 /// data plane has nothing to do for it.
 #[derive(Debug, Default)]
-pub(crate) struct Timeouts(BTreeMap<CounterId, Watched>);
+pub(crate) struct Timeouts(pub(crate) BTreeMap<CounterId, Watched>);
 
 #[derive(Debug)]
-struct Watched {
-    entry: Arc<FlowEntry>,
-    packets: u64,
-    used_at: u64,
+pub(crate) struct Watched {
+    pub(crate) entry: Arc<FlowEntry>,
+    pub(crate) packets: u64,
+    pub(crate) used_at: u64,
 }
 
 impl Timeouts {
@@ -33,41 +31,5 @@ impl Timeouts {
 
     pub(crate) fn forget(&mut self, entry: &FlowEntry) {
         self.0.remove(&entry.counter);
-    }
-}
-
-impl Pipeline {
-    /// Takes out the entries whose time has come. Call it some times a second: an entry may stay as much longer as the
-    /// calls are apart.
-    pub fn expire(&mut self, now: u64) -> Vec<Change> {
-        let counters = &self.counters;
-        let mut gone = Vec::new();
-        for watched in self.timeouts.0.values_mut() {
-            let packets = counters.read(watched.entry.counter).packets;
-            if packets != watched.packets {
-                watched.packets = packets;
-                watched.used_at = now;
-            }
-            let entry = &watched.entry;
-            let has_passed = |timeout_s: u16, since: u64| {
-                timeout_s > 0 && now.saturating_sub(since) >= u64::from(timeout_s) * SECOND
-            };
-            if has_passed(entry.hard_timeout_s, entry.installed_at) {
-                gone.push((Arc::clone(entry), Removal::HardTimeout));
-            } else if has_passed(entry.idle_timeout_s, watched.used_at) {
-                gone.push((Arc::clone(entry), Removal::IdleTimeout));
-            }
-        }
-        gone.sort_by_key(|(entry, _)| (entry.table, entry.order));
-        let gone = gone.into_iter();
-        gone.filter_map(|(entry, reason)| {
-            // A modification has put another entry in its place.
-            let current = self.tables[usize::from(entry.table)]
-                .by_rank
-                .get(&entry.rank())
-                .cloned()?;
-            Some(self.remove(&current, reason))
-        })
-        .collect()
     }
 }

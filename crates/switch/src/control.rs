@@ -1,5 +1,6 @@
 //! The control thread: it alone changes tables. Others ask it through a [`Handle`].
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
@@ -9,9 +10,10 @@ use std::time::Duration;
 use brimful_netdev::MonotonicTime;
 use brimful_openflow::{ErrorMessage, FlowMod, GroupMod, MeterMod};
 use brimful_openflow::{GROUP_ALL, GroupType, ModCommand};
-use brimful_pipeline::{Change, PacketIn, Pipeline, Reason, delete_everything};
+use brimful_pipeline::{Change, Pipeline, delete_everything};
 use thiserror::Error;
 
+use crate::events::Event;
 use crate::plane::{Plane, SharedPipeline};
 use crate::ports::{Input, Ports};
 use crate::tables::{self, Placed, TableError, Tables};
@@ -40,32 +42,6 @@ pub struct Switch {
     listeners: Vec<SyncSender<Event>>,
 }
 
-/// What controllers want to know.
-#[derive(Clone, Debug)]
-pub enum Event {
-    /// A packet for them.
-    PacketIn(PacketInEvent),
-    /// Tables have changed: entries that went, above all.
-    Changed(Vec<Change>),
-    /// The link of a port has changed.
-    Port(u32),
-}
-
-/// A packet for controllers.
-#[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "as in PacketIn")]
-pub struct PacketInEvent {
-    pub frame: Vec<u8>,
-    pub reason: Reason,
-    pub table: u8,
-    pub cookie: u64,
-    pub max_len: u16,
-    pub in_port: u32,
-    pub in_phy_port: u32,
-    pub metadata: u64,
-    pub tunnel_id: u64,
-}
-
 /// The switch has ended.
 #[derive(Clone, Copy, Debug, Error, Eq, PartialEq)]
 #[error("the switch has ended")]
@@ -79,6 +55,9 @@ pub struct Handle {
     requests: Sender<Request>,
 }
 
+/// Switches that can be asked, by name.
+pub type Handles = BTreeMap<String, Handle>;
+
 /// A switch that runs: its control thread and its data-plane threads.
 #[derive(Debug)]
 pub struct Running {
@@ -88,22 +67,6 @@ pub struct Running {
     stops: Arc<AtomicBool>,
     workers: Vec<JoinHandle<()>>,
     control: Option<JoinHandle<()>>,
-}
-
-impl PacketInEvent {
-    pub(crate) fn of(packet: &PacketIn<'_>) -> Self {
-        Self {
-            frame: packet.frame.to_vec(),
-            reason: packet.reason,
-            table: packet.table,
-            cookie: packet.cookie,
-            max_len: packet.max_len,
-            in_port: packet.in_port,
-            in_phy_port: packet.in_phy_port,
-            metadata: packet.metadata,
-            tunnel_id: packet.tunnel_id,
-        }
-    }
 }
 
 impl Handle {

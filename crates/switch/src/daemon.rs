@@ -1,6 +1,5 @@
 //! A process of switches: opened from its settings, run until a signal ends it.
 
-use std::collections::HashMap;
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -9,7 +8,7 @@ use std::time::Duration;
 use brimful_netdev::PacketPortOptions;
 use brimful_pipeline::{Limits, Pipeline};
 
-use crate::control::{Handle, Running, Switch};
+use crate::control::{Handles, Running, Switch};
 use crate::plane::{Interpreter, SharedPipeline};
 use crate::ports::{Input, Ports, SwitchPort};
 use crate::queues::Queues;
@@ -19,9 +18,6 @@ use crate::{local, metrics, tables};
 
 /// How often signals are looked for.
 const PATIENCE: Duration = Duration::from_millis(20);
-
-/// Switches that can be asked, by name.
-pub type Handles = HashMap<String, Handle>;
 
 /// What signals ask for.
 #[derive(Clone, Debug, Default)]

@@ -5,6 +5,8 @@
 
 pub mod control;
 pub mod daemon;
+pub mod dump;
+pub mod events;
 pub mod local;
 pub mod metrics;
 pub mod plane;

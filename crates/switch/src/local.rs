@@ -6,16 +6,13 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
 
-use brimful_openflow::{Bucket, FlowMod, GroupMod, MeterMod, ModCommand};
-use brimful_pipeline::{FlowEntry, Pipeline};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::control::{Handle, Switch};
-use crate::daemon::Handles;
+use crate::control::{Handle, Handles, Switch};
+use crate::dump::dump;
 use crate::status::Status;
-use crate::tables::{self, ovs, tab};
-use crate::trace;
+use crate::{tables, trace};
 
 /// The longest request: a table of a million flows.
 const MOST_REQUEST_LEN: u64 = 1 << 30;
@@ -145,8 +142,7 @@ pub fn answer(line: &str, handles: &Handles) -> Result<Value, String> {
             Ok(json!({ "text": ask(handles, switch, move |switch| switch.explain(table))? }))
         }
         Request::Status {} => {
-            let mut names: Vec<_> = handles.keys().collect();
-            names.sort();
+            let names: Vec<_> = handles.keys().collect();
             let statuses = names
                 .iter()
                 .filter_map(|name| handles[*name].call(|switch| Status::of(switch)).ok());
@@ -164,8 +160,7 @@ fn ask<A: Send + 'static>(
 }
 
 fn find(handles: &Handles, name: Option<String>) -> Result<&Handle, String> {
-    let mut names: Vec<_> = handles.keys().map(String::as_str).collect();
-    names.sort_unstable();
+    let names: Vec<_> = handles.keys().map(String::as_str).collect();
     match name {
         Some(name) => {
             let found = handles.get(&name);
@@ -173,65 +168,5 @@ fn find(handles: &Handles, name: Option<String>) -> Result<&Handle, String> {
         }
         None if handles.len() == 1 => handles.values().next().ok_or_else(String::new),
         None => Err(format!("say which switch: {}", names.join(", "))),
-    }
-}
-
-/// Groups and meters first: flows need them.
-fn dump(switch: &Switch, as_records: bool, counters: bool) -> String {
-    let pipeline = switch.pipeline.read();
-    let entries = (0..pipeline.limits().tables).flat_map(|table| pipeline.entries(table));
-    if as_records {
-        let flows: Vec<FlowMod> = entries.map(|entry| flow_of(entry)).collect();
-        return tab::write_records(&flows);
-    }
-    let mut lines = shared_lines(&pipeline);
-    for entry in entries {
-        let mut line = ovs::write_flow(&flow_of(entry));
-        if counters {
-            let count = pipeline.counters.read(entry.counter);
-            line = format!("n_packets={},n_bytes={},{line}", count.packets, count.bytes);
-        }
-        lines.push(line);
-    }
-    // Each line ends, the last one too.
-    lines.push(String::new());
-    lines.join("\n")
-}
-
-fn shared_lines(pipeline: &Pipeline) -> Vec<String> {
-    let shared = pipeline.shared();
-    let mut meters: Vec<_> = shared.meters.values().collect();
-    meters.sort_by_key(|meter| meter.meter);
-    let mut groups: Vec<_> = shared.groups.values().collect();
-    groups.sort_by_key(|group| group.installed_at);
-    let meters = meters.into_iter().map(|meter| {
-        ovs::write_meter(&MeterMod {
-            command: ModCommand::Add,
-            flags: meter.flags,
-            meter: meter.meter,
-            bands: meter.bands.clone(),
-        })
-    });
-    let groups = groups.into_iter().map(|group| {
-        let buckets: Vec<Bucket> = group.buckets.clone();
-        ovs::write_group(&GroupMod {
-            command: ModCommand::Add,
-            group_type: group.group_type,
-            group: group.group,
-            buckets,
-        })
-    });
-    meters.chain(groups).collect()
-}
-
-/// The flow-mod that makes an entry.
-pub(crate) fn flow_of(entry: &FlowEntry) -> FlowMod {
-    FlowMod {
-        cookie: entry.cookie,
-        flags: entry.flags,
-        importance: entry.importance,
-        idle_timeout_s: entry.idle_timeout_s,
-        hard_timeout_s: entry.hard_timeout_s,
-        ..FlowMod::add(entry.table, entry.priority, entry.matching.clone(), entry.given.clone())
     }
 }

@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::daemon::Handles;
+use crate::control::Handles;
 use crate::status::Status;
 
 /// Who does not ask within this is not answered.
@@ -54,8 +54,7 @@ fn answer(mut stream: TcpStream, handles: &Handles) -> io::Result<()> {
 
 /// All counters of all switches.
 pub fn text(handles: &Handles) -> String {
-    let mut names: Vec<_> = handles.keys().collect();
-    names.sort();
+    let names: Vec<_> = handles.keys().collect();
     let statuses: Vec<Status> = names
         .iter()
         .filter_map(|name| handles[*name].call(|switch| Status::of(switch)).ok())

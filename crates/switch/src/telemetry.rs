@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::daemon::Handles;
+use crate::control::Handles;
 use crate::ports::SwitchPort;
 
 /// Seconds between rows: the bins of switch telemetry.
@@ -62,9 +62,7 @@ impl Telemetry {
         }
         self.due_s = now_s / INTERVAL_S * INTERVAL_S + INTERVAL_S;
         let end_s = self.due_s - INTERVAL_S;
-        let mut names: Vec<_> = handles.keys().collect();
-        names.sort();
-        for name in names {
+        for name in handles.keys() {
             // A switch that has ended has nothing more to say.
             let Ok(samples) =
                 handles[name].call(|switch| switch.ports.all().map(|port| sample(port)).collect::<Vec<_>>())

@@ -7,7 +7,7 @@ use brimful_openflow::{FieldMatch, Match, MatchField, Source};
 use brimful_pipeline::{CounterId, Environment, Floods, GroupEntry, MeterEntry, Outputs, PacketIn, Passage, Shared};
 
 use crate::control::Switch;
-use crate::local::flow_of;
+use crate::dump::flow_of;
 use crate::ports::PortView;
 use crate::tables::ovs;
 use crate::worker::{HEADROOM, MOST_FRAME_LEN};

@@ -12,7 +12,7 @@ use brimful_frame::Packet;
 use brimful_netdev::{MAX_BURST, MonotonicTime};
 use brimful_pipeline::{Outputs, PacketIn, Passage};
 
-use crate::control::{Event, PacketInEvent};
+use crate::events::{Event, PacketInEvent};
 use crate::plane::Path;
 use crate::ports::{Batch, Input, PortView, Ports, SwitchPort, port_config};
 

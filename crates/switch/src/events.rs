@@ -1,0 +1,45 @@
+//! What controllers are told without having asked.
+
+use brimful_pipeline::{Change, PacketIn, Reason};
+
+/// What controllers want to know.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A packet for them.
+    PacketIn(PacketInEvent),
+    /// Tables have changed: entries that went, above all.
+    Changed(Vec<Change>),
+    /// The link of a port has changed.
+    Port(u32),
+}
+
+/// A packet for controllers.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "as in PacketIn")]
+pub struct PacketInEvent {
+    pub frame: Vec<u8>,
+    pub reason: Reason,
+    pub table: u8,
+    pub cookie: u64,
+    pub max_len: u16,
+    pub in_port: u32,
+    pub in_phy_port: u32,
+    pub metadata: u64,
+    pub tunnel_id: u64,
+}
+
+impl PacketInEvent {
+    pub(crate) fn of(packet: &PacketIn<'_>) -> Self {
+        Self {
+            frame: packet.frame.to_vec(),
+            reason: packet.reason,
+            table: packet.table,
+            cookie: packet.cookie,
+            max_len: packet.max_len,
+            in_port: packet.in_port,
+            in_phy_port: packet.in_phy_port,
+            metadata: packet.metadata,
+            tunnel_id: packet.tunnel_id,
+        }
+    }
+}

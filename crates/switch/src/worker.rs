@@ -105,9 +105,9 @@ impl Worker {
             // An interface that is gone is seen by its link.
             let count = burst.unwrap_or(0);
             if count > 0 {
+                outbox.send_all();
                 input.port.counts.received_frames.fetch_add(count as u64, Relaxed);
                 input.port.counts.received_bytes.fetch_add(bytes, Relaxed);
-                outbox.send_all();
             }
             received += count;
         }

@@ -1,4 +1,9 @@
 //! A whole switch on ports in memory: what goes in comes out as the tables say.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may fail, and a measurement shows its figure"
+)]
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

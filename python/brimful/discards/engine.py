@@ -263,7 +263,8 @@ def _directory(store: Store, name: str, site: str) -> Path:
 def no_rows(name: str) -> pa.Table:
     """Give a table of a store without rows, with its columns as engines give them."""
     fields = [pa.field("site", pa.string()), pa.field("day", pa.date32())]
-    plain = [field.with_type(_plain(field.type)) for field in COLUMNS[name]]
+    # Engines read every column of a file as one that may have no value, and rows of sites are put into one table.
+    plain = [field.with_type(_plain(field.type)).with_nullable(True) for field in COLUMNS[name]]
     return pa.schema([*plain, *fields]).empty_table()
 
 

@@ -111,7 +111,8 @@ fn open_port(settings: &PortSettings) -> Result<(Arc<SwitchPort>, Input), String
     let queues = settings.queues()?;
     let queues = (!queues.is_empty()).then(|| Queues::new(settings.speed_bps, &queues));
     let address = hardware_address(&settings.interface);
-    let port = Arc::new(SwitchPort::new(settings.number, address, opened.sender, queues));
+    let port =
+        Arc::new(SwitchPort::new(settings.number, address, opened.sender, queues).with_longest(options.max_frame_len));
     let input = Input {
         port: Arc::clone(&port),
         receiver: opened.receiver,

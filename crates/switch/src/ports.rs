@@ -38,6 +38,7 @@ pub struct SwitchPort {
     pub address: [u8; 6],
     /// What it has counted.
     pub counts: PortCounts,
+    longest: usize,
     config: AtomicU32,
     has_link: AtomicBool,
     way_out: Mutex<WayOut>,
@@ -109,10 +110,17 @@ impl SwitchPort {
             name: sender.name().to_owned(),
             address,
             counts: PortCounts::default(),
+            longest: usize::MAX,
             config: AtomicU32::new(0),
             has_link: AtomicBool::new(true),
             way_out: Mutex::new(WayOut { sender, queues }),
         }
+    }
+
+    /// The same, for frames up to a length: longer ones, such as those with headers pushed, are dropped and counted.
+    #[must_use]
+    pub fn with_longest(self, longest: usize) -> Self {
+        Self { longest, ..self }
     }
 
     /// Of [`port_config`].
@@ -198,7 +206,14 @@ impl SwitchPort {
     }
 
     fn hand_over(&self, sender: &mut dyn Sender, batch: &Batch) {
-        let frames: Vec<&[u8]> = batch.iter().map(|(frame, _)| frame).collect();
+        let frames: Vec<&[u8]> = batch
+            .iter()
+            .map(|(frame, _)| frame)
+            .filter(|frame| frame.len() <= self.longest)
+            .collect();
+        self.counts
+            .sent_dropped
+            .fetch_add((batch.frames.len() - frames.len()) as u64, Relaxed);
         let mut rest = frames.as_slice();
         let mut attempts = 0;
         while !rest.is_empty() && attempts < ATTEMPTS {

@@ -24,7 +24,7 @@ fn start(rules: &str, threads: usize) -> (Running, [MemoryPort; 2]) {
     let mut ports = Vec::new();
     let far = [1, 2].map(|number| {
         let [near, far] = memory_wire([&format!("near{number}"), &format!("far{number}")], ROOM);
-        let port = Arc::new(SwitchPort::new(number, [0; 6], Box::new(near.sender), None));
+        let port = Arc::new(SwitchPort::new(number, [0; 6], Box::new(near.sender), None).with_longest(100));
         let receiver = Box::new(near.receiver);
         inputs[number as usize % threads].push(Input {
             port: Arc::clone(&port),
@@ -190,5 +190,19 @@ fn floods_leave_their_own_port_out() {
     send(&mut one, 0..3);
     assert_eq!(receive(&mut two, 3).len(), 3);
     assert_eq!(one.receiver.receive_burst(9, &mut |_, _| {}).unwrap(), 0);
+    running.stop();
+}
+
+#[test]
+fn frames_too_long_for_a_port_are_dropped_and_counted() {
+    let (running, [mut one, mut two]) = start(FORWARD, 1);
+    for len in [101, 100] {
+        one.sender.send_burst(1, &mut |_, _| len).unwrap();
+    }
+    assert_eq!(receive(&mut two, 1).iter().map(Vec::len).collect::<Vec<_>>(), [100]);
+    let dropped = running
+        .handle
+        .call(|switch| switch.ports.get(2).unwrap().counts.sent_dropped.load(Relaxed));
+    assert_eq!(dropped, Ok(1));
     running.stop();
 }

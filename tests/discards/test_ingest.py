@@ -291,7 +291,7 @@ def test_bad_input_is_counted_and_named(tmp_path):
     ]
     assert summary.bad_lines == 6
     assert summary.too_many_bad
-    lines = [json.loads(line) for line in Path(summary.quarantine).read_text().splitlines() if line]
+    lines = [json.loads(line) for line in Path(summary.quarantine).read_text().splitlines()]
     assert len(lines) == 6
     assert all(set(line) == {"source", "member", "line", "reason", "text"} for line in lines)
     types = next(line for line in lines if line["member"] == "types-switch.jsonl")

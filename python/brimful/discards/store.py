@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import quote, unquote
 
 import pyarrow as pa
@@ -181,9 +181,9 @@ class Store:
     def _append(self, name: str, lines: list[dict[str, Any]]) -> None:
         path = self.path / name
         try:
-            with path.open("ab") as file:
-                # The empty line ends one that a killed program left unfinished.
-                file.write(b"\n")
+            with path.open("a+b") as file:
+                if _is_unfinished(file):
+                    file.write(b"\n")
                 file.writelines(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in lines)
                 file.flush()
                 os.fsync(file.fileno())
@@ -205,6 +205,14 @@ _REPETITIVE = [
     "server",
 ]
 """Columns worth a dictionary. Times and counters are worth their differences: together a third of the size."""
+
+
+def _is_unfinished(file: BinaryIO) -> bool:
+    """Tell whether the last line has no end: a killed program wrote it."""
+    if file.seek(0, os.SEEK_END) == 0:
+        return False
+    file.seek(-1, os.SEEK_END)
+    return file.read(1) != b"\n"
 
 
 def _encodings(schema: pa.Schema) -> dict[str, str]:

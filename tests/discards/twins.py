@@ -223,7 +223,8 @@ def test_overlap(tests, samples, mode):
         if test["direction"] != "download":
             continue
         if mode is analysis.Mode.REPORT:
-            if test["machine"] == "mlab1":
+            size, sending = test["bytes"] or 0, test["sending_s"] or 0
+            if test["machine"] == "mlab1" and size >= 1_000_000 and 9 <= sending < 600:
                 found.append(_overlap_of_the_report(test, samples))
         else:
             found.append(_overlap(test, samples))

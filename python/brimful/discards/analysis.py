@@ -202,13 +202,13 @@ def test_overlap(tests: Table, samples: Table, *, mode: Mode = Mode.CORRECT) -> 
     counts; bins that this one missed are taken from the machine of the site that sorts first. ``overlap`` is
     ``non-zero``, ``zero`` where all bins are known, else ``unknown``.
 
-    The report looks at two bins for each test of one machine, the second and the third, and takes unknown as zero.
+    The report looks at two bins for each test of one machine, the second and the third, and takes unknown as zero. It
+    has the tests of a million bytes and more that sent for 9 s and more, but less than 600 s.
     """
     downloads = tests.filter(_.direction == "download")
     if mode is Mode.REPORT:
-        downloads = downloads.filter(_.machine == REPORT_MACHINE).mutate(
-            day=_.logged.date(), rate_bps=_rate_of_sending(downloads)
-        )
+        downloads = downloads.filter(_.machine == REPORT_MACHINE, _large_enough(), _long_enough())
+        downloads = downloads.mutate(day=_.logged.date(), rate_bps=_rate_of_sending(downloads))
         hits = _hits_of_the_report(downloads, samples)
         bins: Value = ibis.literal(2, "int64")
     else:
@@ -272,11 +272,18 @@ def _valid_downloads(tests: Table, excluded_clients: Sequence[str] | None, mode:
     if excluded is None:
         excluded = REPORT_MONITORING_CLIENTS if mode is Mode.REPORT else MONITORING_CLIENTS
     users = tests.filter(_.direction == "download", _.client.notnull(), _.client.notin(list(excluded)))
-    enough, long_enough = _.bytes >= 1_000_000, (_.sending_s >= 9) & (_.sending_s < 600)
     if mode is Mode.REPORT:
-        valid = users.filter(enough, long_enough)
+        valid = users.filter(_large_enough(), _long_enough())
         return valid.mutate(day=_.logged.date(), rate_bps=_rate_of_sending(valid))
-    return users.filter(_.bytes.isnull() | enough, _.sending_s.isnull() | long_enough, _.rate_bps.notnull())
+    return users.filter(_.bytes.isnull() | _large_enough(), _.sending_s.isnull() | _long_enough(), _.rate_bps.notnull())
+
+
+def _large_enough() -> Value:
+    return _.bytes >= 1_000_000
+
+
+def _long_enough() -> Value:
+    return (_.sending_s >= 9) & (_.sending_s < 600)
 
 
 def _rate_of_sending(tests: Table) -> Value:

@@ -69,11 +69,14 @@ def _affected(view: View) -> str:
     total = sum(sums.values())
     if not total:
         return "There are no speed tests: whom discards hurt is not known." if not view.has("download_rate") else ""
+    known = total - sums["unknown"]
+    if not known:
+        return f"What discards did to {words.count(round(total), 'test')} is not known: telemetry is missing."
     text = (
-        f"Discards overlapped {words.group(round(sums['non-zero']))} of {words.count(round(total), 'test')} "
-        f"({words.share(sums['non-zero'] / total)})"
+        f"Discards overlapped {words.group(round(sums['non-zero']))} of {words.count(round(known), 'test')} "
+        f"({words.share(sums['non-zero'] / known)})"
     )
-    return text + f"; of {words.share(sums['unknown'] / total)} it is not known." if sums["unknown"] else text + "."
+    return text + f"; of {words.group(round(sums['unknown']))} more it is not known." if sums["unknown"] else text + "."
 
 
 def _compared(view: View) -> list[str]:

@@ -96,6 +96,10 @@ impl Header {
 }
 
 impl Headers {
+    /// Where the offsets begin, for compiled code: 16 bits for each [`Header`], its offset plus one, 0 where there is
+    /// none.
+    pub const OFFSETS_AT: usize = std::mem::offset_of!(Self, offsets);
+
     /// Takes a frame apart, whatever it holds.
     pub fn parse(frame: &[u8]) -> Self {
         let mut headers = Self::default();

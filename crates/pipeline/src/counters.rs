@@ -65,7 +65,8 @@ impl CounterBlock {
         self.0.as_ptr()
     }
 
-    fn read(&self, counter: CounterId) -> Count {
+    /// What this thread has counted since it began.
+    pub fn read(&self, counter: CounterId) -> Count {
         let cell = &self.0[counter.0 as usize];
         Count {
             packets: cell.packets.load(Relaxed),

@@ -1,0 +1,423 @@
+//! All tables, their code, and the thread that compiles.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use brimful_pipeline::{Change, CounterBlock, CounterId, FlowEntry, Pipeline};
+
+use crate::compile::{Code, Compiler, Source};
+use crate::context::{CodeRule, INTERPRETED, MOST_COUNTERS, MOST_SHAPES, RuleValue};
+use crate::explain;
+use crate::reclaim::{Epochs, Garbage, Moment};
+use crate::shape::{Shape, Shaped, shape_of};
+use crate::version::{NewRule, Version};
+use crate::worker::Worker;
+
+/// Tables at most.
+const MOST_TABLES: usize = 255;
+/// How long changes gather before they are compiled, by the time that the last compilation took.
+const PAUSE_FACTOR: u32 = 4;
+const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+
+/// Flow tables as machine code, kept in step with a [`Pipeline`] by its changes.
+pub struct Engine {
+    shared: Arc<Shared>,
+    compiling: Option<JoinHandle<()>>,
+}
+
+/// What workers read without locks.
+pub(crate) struct Functions {
+    /// Addresses of functions; 0 where a table never had a rule.
+    pub(crate) tables: Vec<AtomicUsize>,
+    /// Counters of look-ups.
+    pub(crate) lookups: Vec<AtomicU32>,
+    pub(crate) rules: Box<[AtomicPtr<CodeRule>]>,
+}
+
+struct Shared {
+    functions: Arc<Functions>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    compiler: Arc<Compiler>,
+    tables: Vec<Table>,
+    owned: BTreeMap<u32, OwnedRule>,
+    epochs: Epochs,
+    garbage: Garbage,
+    waiting: BTreeSet<usize>,
+    is_compiling: bool,
+    ends: bool,
+    random: u64,
+}
+
+struct OwnedRule {
+    entry: Arc<FlowEntry>,
+    value: u64,
+    code_rule: *mut CodeRule,
+}
+
+// SAFETY: the pointer is the owner's; whoever reads through it does so by `Functions`.
+unsafe impl Send for OwnedRule {}
+
+struct Table {
+    lookups: u32,
+    matches: u32,
+    rules: BTreeSet<u32>,
+    shapes: Vec<Shape>,
+    current: Version,
+    next: Option<Version>,
+    code: Option<Code>,
+}
+
+impl Engine {
+    /// For the tables of a pipeline, which may have entries already. `seed` makes the hashes of this engine its own.
+    ///
+    /// # Errors
+    /// When code cannot be written for this processor.
+    pub fn new(pipeline: &Pipeline, seed: u64) -> Result<Self, String> {
+        let compiler = Arc::new(Compiler::new()?);
+        let mut rules = Vec::with_capacity(MOST_COUNTERS);
+        rules.resize_with(MOST_COUNTERS, AtomicPtr::default);
+        let functions = Arc::new(Functions {
+            tables: (0..MOST_TABLES).map(|_| AtomicUsize::new(0)).collect(),
+            lookups: (0..MOST_TABLES).map(|_| AtomicU32::new(0)).collect(),
+            rules: rules.into_boxed_slice(),
+        });
+        let mut state = State {
+            compiler,
+            tables: Vec::new(),
+            owned: BTreeMap::new(),
+            epochs: Epochs::default(),
+            garbage: Garbage::default(),
+            waiting: BTreeSet::new(),
+            is_compiling: false,
+            ends: false,
+            random: seed | 1,
+        };
+        state.tables = (0..pipeline.limits().tables)
+            .map(|number| Table::new(pipeline.table_counters(number)))
+            .collect();
+        for (number, table) in state.tables.iter().enumerate() {
+            functions.lookups[number].store(table.lookups, Ordering::Release);
+        }
+        let shared = Arc::new(Shared {
+            functions,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        });
+        let own = Arc::clone(&shared);
+        let compiling = std::thread::Builder::new()
+            .name("compiler".into())
+            .spawn(move || own.compile_for_ever());
+        let engine = Self {
+            shared,
+            compiling: Some(compiling.map_err(|error| format!("no thread for the compiler: {error}"))?),
+        };
+        let entries = (0..pipeline.limits().tables).flat_map(|table| pipeline.entries(table));
+        let changes: Vec<Change> = entries.map(|entry| Change::Installed(Arc::clone(entry))).collect();
+        engine.apply(&changes);
+        Ok(engine)
+    }
+
+    /// One more worker, which counts in a block of its own.
+    pub fn worker(&self, counters: Arc<CounterBlock>) -> Worker {
+        let reader = self.shared.lock().epochs.reader();
+        Worker::new(reader, Arc::clone(&self.shared.functions), counters)
+    }
+
+    /// Takes over changes. Frames that come after it returns meet the new rules, by code or until there is some by
+    /// other means; bursts that are on their way may still meet the old ones: see [`Self::mark`].
+    pub fn apply(&self, changes: &[Change]) {
+        let mut state = self.shared.lock();
+        for change in changes {
+            state.change(&self.shared.functions, change);
+        }
+        state.retire();
+        if !state.waiting.is_empty() {
+            self.shared.changed.notify_all();
+        }
+    }
+
+    /// A moment that every worker passes with its next burst: from then on it runs all that has been applied.
+    pub fn mark(&self) -> Moment {
+        self.shared.lock().epochs.mark()
+    }
+
+    /// Waits until code has been compiled for all that has been applied.
+    pub fn settle(&self) {
+        let mut state = self.shared.lock();
+        while state.is_compiling || !state.waiting.is_empty() {
+            state = self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Which form a table has, and why, for people.
+    pub fn explain(&self, table: u8) -> String {
+        let state = self.shared.lock();
+        let table = &state.tables[usize::from(table)];
+        let byte_len = table.code.as_ref().map_or(0, |code| code.byte_len);
+        explain::describe(&table.current, table.rules.len(), byte_len)
+    }
+
+    /// The code of a table, in the assembler's words.
+    ///
+    /// # Errors
+    /// When there is no memory for the code.
+    pub fn disassemble(&self, table: u8) -> Result<String, String> {
+        let state = self.shared.lock();
+        let table = &state.tables[usize::from(table)];
+        let source = table.source(&table.current);
+        state.compiler.disassemble(&source)
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.shared.lock().ends = true;
+        self.shared.changed.notify_all();
+        if let Some(thread) = self.compiling.take() {
+            // It has nothing to tell.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Compiles one table after the other. Changes go on meanwhile, into the old form and into the new one.
+    fn compile_for_ever(&self) {
+        let mut state = self.lock();
+        while !state.ends {
+            let Some(index) = state.waiting.pop_first() else {
+                state.is_compiling = false;
+                self.changed.notify_all();
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            state.is_compiling = true;
+            let begun = Instant::now();
+            let source = state.plan(index);
+            let compiler = Arc::clone(&state.compiler);
+            drop(state);
+            let code = compiler.compile(&source);
+            state = self.lock();
+            if let Ok(code) = code {
+                state.publish(&self.functions, index, code);
+            }
+            if !state.waiting.is_empty() {
+                // A storm of changes is compiled together.
+                let pause = (begun.elapsed() * PAUSE_FACTOR).min(LONGEST_PAUSE);
+                drop(state);
+                std::thread::sleep(pause);
+                state = self.lock();
+            }
+        }
+    }
+}
+
+impl State {
+    /// Code that knows no rules, so that the first ones of a table are found at once.
+    fn begin(&mut self, functions: &Functions, index: usize) {
+        let table = &mut self.tables[index];
+        if table.code.is_none()
+            && let Ok(code) = self.compiler.compile(&table.source(&table.current))
+        {
+            functions.tables[index].store(code.function as usize, Ordering::Release);
+            table.code = Some(code);
+        }
+    }
+
+    fn change(&mut self, functions: &Functions, change: &Change) {
+        match change {
+            Change::Installed(entry) | Change::Replaced { new: entry, .. } => self.install(functions, entry),
+            Change::Removed { entry, .. } => self.remove(entry),
+            Change::Shared(_) => {}
+        }
+    }
+
+    fn install(&mut self, functions: &Functions, entry: &Arc<FlowEntry>) {
+        let index = usize::from(entry.table);
+        let counter = entry.counter.0;
+        self.begin(functions, index);
+        let shaped = shape_of(&entry.instructions);
+        let (value, is_new_shape) = self.tables[index].value_of(counter, shaped.as_ref());
+        let code_rule = Box::into_raw(Box::new(CodeRule {
+            shape: value >> RuleValue::SHAPE_SHIFT,
+            numbers: shaped.map_or([0; _], |shaped| shaped.numbers),
+            rank: entry.rank(),
+            entry: Arc::clone(entry),
+        }));
+        // Before the value: whoever sees the value finds the rule.
+        functions.rules[counter as usize].store(code_rule, Ordering::Release);
+        let owned = OwnedRule {
+            entry: Arc::clone(entry),
+            value,
+            code_rule,
+        };
+        let old = self.owned.insert(counter, owned);
+        let is_there = self.tables[index].rules.contains(&counter);
+        let Self {
+            tables,
+            garbage,
+            random,
+            ..
+        } = self;
+        let table = &mut tables[index];
+        let rule = NewRule {
+            counter,
+            rank: entry.rank(),
+            demands: &entry.demands,
+            value,
+        };
+        for version in std::iter::once(&mut table.current).chain(&mut table.next) {
+            if is_there {
+                version.replace(counter, value, garbage);
+            } else {
+                version.insert(&rule, &mut || next_random(random), garbage);
+            }
+        }
+        table.rules.insert(counter);
+        if is_new_shape || table.is_behind() {
+            self.waiting.insert(index);
+        }
+        if let Some(old) = old {
+            self.keep(&old);
+        }
+    }
+
+    fn remove(&mut self, entry: &FlowEntry) {
+        let (index, counter) = (usize::from(entry.table), entry.counter.0);
+        let table = &mut self.tables[index];
+        if !table.rules.remove(&counter) {
+            return;
+        }
+        for version in std::iter::once(&mut table.current).chain(&mut table.next) {
+            version.remove(counter, &mut self.garbage);
+        }
+        if let Some(old) = self.owned.remove(&counter) {
+            self.keep(&old);
+        }
+    }
+
+    fn keep(&mut self, old: &OwnedRule) {
+        // SAFETY: it came from `Box::into_raw` and has just been replaced by its owner.
+        self.garbage.keep(unsafe { Box::from_raw(old.code_rule) });
+    }
+
+    /// Lays out the form that suits a table's rules now; gives what its code is compiled from.
+    fn plan(&mut self, index: usize) -> Source {
+        let Self {
+            tables,
+            owned,
+            garbage,
+            random,
+            ..
+        } = self;
+        let table = &mut tables[index];
+        let rules: Vec<NewRule<'_>> = table
+            .rules
+            .iter()
+            .filter_map(|counter| owned.get(counter).map(|rule| (*counter, rule)))
+            .map(|(counter, rule)| NewRule {
+                counter,
+                rank: rule.entry.rank(),
+                demands: &rule.entry.demands,
+                value: rule.value,
+            })
+            .collect();
+        let shapes = table.shapes.len();
+        let next = Version::planned(&rules, &table.current, shapes, &mut || next_random(random), garbage);
+        let source = table.source(&next);
+        table.next = Some(next);
+        source
+    }
+
+    fn publish(&mut self, functions: &Functions, index: usize, code: Code) {
+        let table = &mut self.tables[index];
+        let Some(next) = table.next.take() else {
+            return;
+        };
+        functions.tables[index].store(code.function as usize, Ordering::Release);
+        let old = (std::mem::replace(&mut table.current, next), table.code.replace(code));
+        self.garbage.keep(old);
+        if table.is_behind() {
+            self.waiting.insert(index);
+        }
+        self.retire();
+    }
+
+    fn retire(&mut self) {
+        self.epochs.retire(&mut self.garbage);
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        for (_, rule) in std::mem::take(&mut self.owned) {
+            self.keep(&rule);
+        }
+    }
+}
+
+impl Table {
+    fn new((lookups, matches): (CounterId, CounterId)) -> Self {
+        Self {
+            lookups: lookups.0,
+            matches: matches.0,
+            rules: BTreeSet::new(),
+            shapes: Vec::new(),
+            current: Version::empty(),
+            next: None,
+            code: None,
+        }
+    }
+
+    /// Whether some rules are found by other means than code.
+    fn is_behind(&self) -> bool {
+        self.current.has_overlay() || self.current.shapes < self.shapes.len()
+    }
+
+    /// A rule in one word, and whether its shape is the first of its kind.
+    fn value_of(&mut self, counter: u32, shaped: Option<&Shaped>) -> (u64, bool) {
+        let known = shaped.and_then(|shaped| self.shapes.iter().position(|shape| *shape == shaped.shape));
+        let (number, is_new) = match (known, shaped) {
+            (Some(index), _) => (index as u8 + 1, false),
+            (None, Some(shaped)) if self.shapes.len() < MOST_SHAPES => {
+                self.shapes.push(shaped.shape.clone());
+                (self.shapes.len() as u8, true)
+            }
+            _ => (INTERPRETED, false),
+        };
+        let value = RuleValue {
+            shape: number,
+            counter,
+            port: shaped.map_or(0, |shaped| shaped.port),
+        };
+        (value.pack(), is_new)
+    }
+
+    fn source(&self, version: &Version) -> Source {
+        Source {
+            groups: Arc::clone(&version.groups),
+            shapes: self.shapes[..version.shapes].to_vec(),
+            overlay: Arc::clone(&version.cell),
+            lookups: self.lookups,
+            matches: self.matches,
+        }
+    }
+}
+
+fn next_random(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let value = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}

@@ -1,0 +1,424 @@
+//! The rules of a table in the form that one piece of code was compiled for, and what has come since.
+
+use std::collections::HashMap;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+use brimful_frame::Headers;
+use brimful_openflow::MatchField;
+use brimful_pipeline::Demands;
+
+use crate::bitmap::Bitmap;
+use crate::compile::frame;
+use crate::context::{CodeRule, Context, OverlayCell, RuleValue};
+use crate::key::{MaskShape, Subject};
+use crate::plan::{
+    CodedRule, Group, PlanRule, PlannedForm, PlannedGroup, PrefixGroup, TupleGroup, plan, prefix_of, shape_of, without,
+};
+use crate::prefix::Prefixes;
+use crate::reclaim::Garbage;
+use crate::tuple::{TOMBSTONE, Tuple};
+
+/// Rules added since the code was compiled: asked behind it, without code of their own.
+pub(crate) struct Overlay {
+    pub(crate) tuples: Vec<Arc<Tuple>>,
+}
+
+/// A rule to be placed.
+pub(crate) struct NewRule<'r> {
+    pub(crate) counter: u32,
+    pub(crate) rank: u64,
+    pub(crate) demands: &'r Demands,
+    pub(crate) value: u64,
+}
+
+/// Where a rule is.
+#[derive(Clone)]
+enum Place {
+    Tuple(Arc<Tuple>, Vec<u64>),
+    Prefix(usize, crate::prefix::Prefix),
+    Bitmap(Arc<Bitmap>, usize),
+    Cell(Arc<AtomicU64>),
+}
+
+/// A group, and which rules may still join it.
+struct Base {
+    /// Ranks above this are above all groups behind.
+    floor: u64,
+    /// Ranks up to this are below all groups in front.
+    ceiling: u64,
+    prefixes: Option<PrefixWriter>,
+}
+
+struct PrefixWriter {
+    prefixes: Prefixes,
+    field: MatchField,
+    constants: Demands,
+    /// The lowest and highest rank that a prefix of each length ever had.
+    ranks: HashMap<u8, (u64, u64)>,
+}
+
+/// One form of a table.
+pub(crate) struct Version {
+    pub(crate) groups: Arc<Vec<Group>>,
+    bases: Vec<Base>,
+    pub(crate) cell: Arc<OverlayCell>,
+    overlay: Vec<Arc<Tuple>>,
+    places: HashMap<u32, Place>,
+    /// Shapes that the code knows.
+    pub(crate) shapes: usize,
+}
+
+impl Version {
+    /// Without rules: all come to the overlay.
+    pub(crate) fn empty() -> Self {
+        Self {
+            groups: Arc::default(),
+            bases: Vec::new(),
+            cell: Arc::new(AtomicPtr::new(ptr::null_mut())),
+            overlay: Vec::new(),
+            places: HashMap::new(),
+            shapes: 0,
+        }
+    }
+
+    /// The form that suits rules best. Hashes of `before` that hold the same rules go on being used.
+    pub(crate) fn planned(
+        rules: &[NewRule<'_>],
+        before: &Self,
+        shapes: usize,
+        factor: &mut dyn FnMut() -> u64,
+        garbage: &mut Garbage,
+    ) -> Self {
+        let to_plan: Vec<PlanRule<'_>> = rules
+            .iter()
+            .map(|rule| PlanRule {
+                rank: rule.rank,
+                demands: rule.demands,
+            })
+            .collect();
+        let planned = plan(&to_plan);
+        let mut version = Self::empty();
+        version.shapes = shapes;
+        let mut groups = Vec::new();
+        let mut ceiling = u64::MAX;
+        for (index, group) in planned.iter().enumerate() {
+            let floor = planned.get(index + 1).map_or(0, |next| rules[next.rules[0]].rank);
+            groups.push(version.build(groups.len(), group, rules, before, factor, garbage));
+            version.bases[index].floor = floor;
+            version.bases[index].ceiling = ceiling;
+            ceiling = floor;
+        }
+        version.groups = Arc::new(groups);
+        version
+    }
+
+    fn build(
+        &mut self,
+        index: usize,
+        planned: &PlannedGroup,
+        rules: &[NewRule<'_>],
+        before: &Self,
+        factor: &mut dyn FnMut() -> u64,
+        garbage: &mut Garbage,
+    ) -> Group {
+        let members = || planned.rules.iter().map(|&index| &rules[index]);
+        let mut prefixes = None;
+        let group = match planned.form {
+            PlannedForm::Rules => {
+                let coded = members().map(|rule| {
+                    let cell = Arc::new(AtomicU64::new(rule.value));
+                    self.places.insert(rule.counter, Place::Cell(Arc::clone(&cell)));
+                    let demands = rule.demands.clone();
+                    CodedRule { demands, cell }
+                });
+                Group::Rules(coded.collect())
+            }
+            PlannedForm::Bitmap => {
+                let all: Vec<(&[_], u64)> = members().map(|rule| (rule.demands.as_slice(), rule.value)).collect();
+                let bitmap = Arc::new(Bitmap::new(&all));
+                for (bit, rule) in members().enumerate() {
+                    self.places
+                        .insert(rule.counter, Place::Bitmap(Arc::clone(&bitmap), bit));
+                }
+                Group::Bitmap(bitmap)
+            }
+            PlannedForm::Prefixes(field) => {
+                let constants = members()
+                    .next()
+                    .map_or_else(Vec::new, |rule| without(rule.demands, field));
+                let mut writer = PrefixWriter {
+                    prefixes: Prefixes::new(),
+                    field,
+                    constants: constants.clone(),
+                    ranks: HashMap::new(),
+                };
+                for rule in members() {
+                    if let Some(prefix) = prefix_of(field, rule.demands) {
+                        writer.set(prefix, rule);
+                        self.places.insert(rule.counter, Place::Prefix(index, prefix));
+                    }
+                }
+                writer.prefixes.publish(garbage);
+                let root = Arc::clone(writer.prefixes.root());
+                prefixes = Some(writer);
+                Group::Prefixes(PrefixGroup { field, constants, root })
+            }
+            PlannedForm::Tuples => {
+                Group::Tuples(self.build_tuples(&members().collect::<Vec<_>>(), before, factor, garbage))
+            }
+        };
+        self.bases.push(Base {
+            floor: 0,
+            ceiling: 0,
+            prefixes,
+        });
+        group
+    }
+
+    fn build_tuples(
+        &mut self,
+        members: &[&NewRule<'_>],
+        before: &Self,
+        factor: &mut dyn FnMut() -> u64,
+        garbage: &mut Garbage,
+    ) -> TupleGroup {
+        let mut tuples: Vec<(u64, Arc<Tuple>)> = Vec::new();
+        for rule in members {
+            let shape = shape_of(rule.demands);
+            let kept = match before.places.get(&rule.counter) {
+                Some(Place::Tuple(tuple, key)) => Some((Arc::clone(tuple), key.clone())),
+                _ => None,
+            };
+            let (tuple, key) = kept.unwrap_or_else(|| {
+                let same = tuples
+                    .iter()
+                    .map(|(_, tuple)| tuple)
+                    .filter(|tuple| tuple.shape == shape);
+                put_into(same, &shape, rule, factor, garbage)
+            });
+            self.places.insert(rule.counter, Place::Tuple(Arc::clone(&tuple), key));
+            // Ranks fall from one rule to the next: the first one of a tuple is its highest.
+            if !tuples.iter().any(|(_, other)| Arc::ptr_eq(other, &tuple)) {
+                tuples.push((rule.rank, tuple));
+            }
+        }
+        TupleGroup {
+            ceilings: tuples.iter().map(|(highest, _)| AtomicU64::new(*highest)).collect(),
+            tuples: tuples.into_iter().map(|(_, tuple)| tuple).collect(),
+        }
+    }
+
+    /// Whether rules wait for code of their own.
+    pub(crate) fn has_overlay(&self) -> bool {
+        !self.overlay.is_empty()
+    }
+
+    /// Puts a rule where frames find it from now on.
+    pub(crate) fn insert(&mut self, rule: &NewRule<'_>, factor: &mut dyn FnMut() -> u64, garbage: &mut Garbage) {
+        let place = self
+            .join(rule, garbage)
+            .unwrap_or_else(|| self.lay_over(rule, factor, garbage));
+        self.places.insert(rule.counter, place);
+    }
+
+    /// Puts a rule into a group that suits it.
+    fn join(&mut self, rule: &NewRule<'_>, garbage: &mut Garbage) -> Option<Place> {
+        let index = self
+            .bases
+            .iter()
+            .position(|base| base.floor < rule.rank && rule.rank <= base.ceiling)?;
+        match &self.groups[index] {
+            Group::Tuples(group) => {
+                let shape = shape_of(rule.demands);
+                let mut same = group
+                    .tuples
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, tuple)| tuple.shape == shape);
+                let key_of = |tuple: &Tuple| key_of(tuple, rule.demands);
+                let (position, tuple) = same.find(|(_, tuple)| is_free(tuple, &key_of(tuple), rule.rank))?;
+                let key = key_of(tuple);
+                group.ceilings[..=position].iter().for_each(|ceiling| {
+                    ceiling.fetch_max(rule.rank, Ordering::AcqRel);
+                });
+                put(tuple, &key, rule, garbage);
+                Some(Place::Tuple(Arc::clone(tuple), key))
+            }
+            Group::Prefixes(_) => {
+                let writer = self.bases[index].prefixes.as_mut()?;
+                let prefix = prefix_of(writer.field, rule.demands)?;
+                let fits = without(rule.demands, writer.field) == writer.constants && writer.admits(prefix, rule.rank);
+                if !fits {
+                    return None;
+                }
+                writer.set(prefix, rule);
+                writer.prefixes.publish(garbage);
+                Some(Place::Prefix(index, prefix))
+            }
+            Group::Rules(_) | Group::Bitmap(_) => None,
+        }
+    }
+
+    fn lay_over(&mut self, rule: &NewRule<'_>, factor: &mut dyn FnMut() -> u64, garbage: &mut Garbage) -> Place {
+        let shape = shape_of(rule.demands);
+        let same = self.overlay.iter().filter(|tuple| tuple.shape == shape);
+        let (tuple, key) = put_into(same, &shape, rule, factor, garbage);
+        if !self.overlay.iter().any(|other| Arc::ptr_eq(other, &tuple)) {
+            self.overlay.push(Arc::clone(&tuple));
+            let overlay = Box::new(Overlay {
+                tuples: self.overlay.clone(),
+            });
+            let old = self.cell.swap(Box::into_raw(overlay), Ordering::AcqRel);
+            if let Some(old) = take(old) {
+                garbage.keep(old);
+            }
+        }
+        Place::Tuple(tuple, key)
+    }
+
+    /// Gives a rule another value.
+    pub(crate) fn replace(&mut self, counter: u32, value: u64, garbage: &mut Garbage) {
+        match self.places.get(&counter) {
+            Some(Place::Tuple(tuple, key)) => {
+                tuple.replace(key, value);
+            }
+            Some(Place::Bitmap(bitmap, bit)) => bitmap.set(*bit, value),
+            Some(Place::Cell(cell)) => cell.store(value, Ordering::Release),
+            Some(Place::Prefix(group, prefix)) => {
+                if let Some(writer) = self.bases[*group].prefixes.as_mut() {
+                    writer.prefixes.set(*prefix, Some(value));
+                    writer.prefixes.publish(garbage);
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// Takes a rule out.
+    pub(crate) fn remove(&mut self, counter: u32, garbage: &mut Garbage) {
+        match self.places.remove(&counter) {
+            Some(Place::Tuple(tuple, key)) => {
+                tuple.remove(&key);
+            }
+            Some(Place::Bitmap(bitmap, bit)) => bitmap.set(bit, TOMBSTONE),
+            Some(Place::Cell(cell)) => cell.store(TOMBSTONE, Ordering::Release),
+            Some(Place::Prefix(group, prefix)) => {
+                if let Some(writer) = self.bases[group].prefixes.as_mut() {
+                    writer.prefixes.set(prefix, None);
+                    writer.prefixes.publish(garbage);
+                }
+            }
+            None => {}
+        }
+    }
+}
+
+impl Drop for Version {
+    fn drop(&mut self) {
+        drop(take(self.cell.load(Ordering::Relaxed)));
+    }
+}
+
+impl PrefixWriter {
+    fn set(&mut self, prefix: crate::prefix::Prefix, rule: &NewRule<'_>) {
+        self.prefixes.set(prefix, Some(rule.value));
+        let range = self.ranks.entry(prefix.1).or_insert((rule.rank, rule.rank));
+        *range = (range.0.min(rule.rank), range.1.max(rule.rank));
+    }
+
+    /// Whether longer prefixes still outrank shorter ones with this rule.
+    fn admits(&self, prefix: crate::prefix::Prefix, rank: u64) -> bool {
+        let fits = |(len, range): (&u8, &(u64, u64))| match len.cmp(&prefix.1) {
+            std::cmp::Ordering::Less => range.1 < rank,
+            std::cmp::Ordering::Equal => true,
+            std::cmp::Ordering::Greater => rank < range.0,
+        };
+        !self.prefixes.contains(prefix) && self.ranks.iter().all(fits)
+    }
+}
+
+impl Overlay {
+    /// The better of a rule and those here.
+    pub(crate) fn better(&self, context: &Context, value: u64) -> u64 {
+        let subject = Subject {
+            frame: frame(context),
+            headers: Headers::parse(frame(context)),
+            in_port: context.in_port as u32,
+            in_phy_port: context.in_phy_port as u32,
+            metadata: context.metadata,
+            tunnel_id: context.tunnel_id,
+        };
+        let rank = if value > TOMBSTONE {
+            context.rule(RuleValue::counter_of(value)).map_or(0, |rule| rule.rank)
+        } else {
+            0
+        };
+        let found = self
+            .tuples
+            .iter()
+            .filter_map(|tuple| tuple.find(&tuple.layout.of_subject(&subject)?));
+        let best = found.max_by_key(|(_, rank)| *rank);
+        best.filter(|(_, found)| *found > rank)
+            .map_or(value, |(value, _)| value)
+    }
+}
+
+impl Context {
+    /// The rule with a counter.
+    pub(crate) fn rule(&self, counter: u32) -> Option<&CodeRule> {
+        // SAFETY: counters are below the length of the array; a rule is kept until no worker is in the burst in which it
+        // was replaced.
+        unsafe { (*self.rules.add(counter as usize)).load(Ordering::Acquire).as_ref() }
+    }
+}
+
+fn key_of(tuple: &Tuple, demands: &Demands) -> Vec<u64> {
+    let value = |field| {
+        demands
+            .iter()
+            .find(|demand| demand.0 == field)
+            .map_or(0, |demand| demand.1)
+    };
+    tuple.layout.of_values(value)
+}
+
+/// Whether a key is not there, or there with the same rank: the same rule.
+fn is_free(tuple: &Tuple, key: &[u64], rank: u64) -> bool {
+    tuple.find(key).is_none_or(|(_, other)| other == rank)
+}
+
+/// Puts a rule into the first of these tuples that has room for its key, or into a new one.
+fn put_into<'t>(
+    same: impl Iterator<Item = &'t Arc<Tuple>>,
+    shape: &MaskShape,
+    rule: &NewRule<'_>,
+    factor: &mut dyn FnMut() -> u64,
+    garbage: &mut Garbage,
+) -> (Arc<Tuple>, Vec<u64>) {
+    let mut same = same.map(|tuple| (tuple, key_of(tuple, rule.demands)));
+    let free = same.find(|(tuple, key)| is_free(tuple, key, rule.rank));
+    let (tuple, key) = if let Some((tuple, key)) = free {
+        (Arc::clone(tuple), key)
+    } else {
+        let tuple = Arc::new(Tuple::new(shape.clone(), factor()));
+        let key = key_of(&tuple, rule.demands);
+        (tuple, key)
+    };
+    put(&tuple, &key, rule, garbage);
+    (tuple, key)
+}
+
+fn put(tuple: &Tuple, key: &[u64], rule: &NewRule<'_>, garbage: &mut Garbage) {
+    if !tuple.replace(key, rule.value)
+        && let Some(old) = tuple.insert(key, rule.value, rule.rank)
+    {
+        garbage.keep(old);
+    }
+}
+
+fn take(overlay: *mut Overlay) -> Option<Box<Overlay>> {
+    // SAFETY: it came from `Box::into_raw`, and was taken out of the cell.
+    (!overlay.is_null()).then(|| unsafe { Box::from_raw(overlay) })
+}

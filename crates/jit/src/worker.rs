@@ -1,0 +1,143 @@
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use brimful_frame::Headers;
+use brimful_pipeline::{CounterBlock, CounterId, Environment, Next, Outputs, Passage, finish, run_instructions};
+
+use crate::bitmap::MOST_OCTETS;
+use crate::compile::SMALLEST_FRAME;
+use crate::context::{Context, RuleValue, TableFunction, verdict};
+use crate::engine::Functions;
+use crate::reclaim::Reader;
+
+/// One data-plane thread's way through the compiled tables.
+pub struct Worker {
+    reader: Reader,
+    functions: Arc<Functions>,
+    counters: Arc<CounterBlock>,
+    context: Box<Context>,
+}
+
+// SAFETY: the pointers in the context are set anew for each frame, by the thread that has the worker.
+unsafe impl Send for Worker {}
+
+/// What the interpreter needs, while a frame is on its way.
+struct Passenger<'p, 'b> {
+    passage: &'p mut Passage<'b>,
+    environment: &'p dyn Environment,
+    outputs: &'p mut dyn Outputs,
+}
+
+impl Worker {
+    pub(crate) fn new(reader: Reader, functions: Arc<Functions>, counters: Arc<CounterBlock>) -> Self {
+        let context = Context {
+            data: std::ptr::null_mut(),
+            len: 0,
+            in_port: 0,
+            in_phy_port: 0,
+            metadata: 0,
+            tunnel_id: 0,
+            has_action_set: 0,
+            counters: counters.as_ptr(),
+            rules: functions.rules.as_ptr(),
+            headers: Headers::default(),
+            rows: [0; MOST_OCTETS],
+            passenger: std::ptr::null_mut(),
+            interpret,
+        };
+        Self {
+            reader,
+            functions,
+            counters,
+            context: Box::new(context),
+        }
+    }
+
+    /// Begins a burst: what has been applied before holds for its frames.
+    pub fn begin(&mut self) {
+        self.reader.enter();
+    }
+
+    /// Says that there are no frames for now, so that nobody waits for this thread.
+    pub fn rest(&mut self) {
+        self.reader.leave();
+    }
+
+    /// Sends a frame through the tables, within a burst. Frames shorter than an Ethernet header are dropped.
+    pub fn process(&mut self, passage: &mut Passage<'_>, environment: &dyn Environment, outputs: &mut dyn Outputs) {
+        if (passage.packet.len() as u64) < SMALLEST_FRAME {
+            return;
+        }
+        let context = &mut *self.context;
+        context.data = passage.packet.as_mut_ptr();
+        context.len = passage.packet.len() as u64;
+        context.in_port = passage.in_port.into();
+        context.in_phy_port = passage.in_phy_port.into();
+        context.metadata = passage.metadata;
+        context.tunnel_id = passage.tunnel_id;
+        context.has_action_set = u64::from(!passage.action_set.is_empty());
+        let mut passenger = Passenger {
+            passage,
+            environment,
+            outputs,
+        };
+        context.passenger = (&raw mut passenger).cast();
+        let mut table = 0_usize;
+        let verdict = loop {
+            let function = self.functions.tables[table].load(Ordering::Acquire);
+            if function == 0 {
+                let lookups = self.functions.lookups[table].load(Ordering::Relaxed);
+                self.counters.count(CounterId(lookups), context.len);
+                break verdict::MISS;
+            }
+            // SAFETY: the address is that of a table's function, whose code is kept until no worker is in the burst in
+            // which it was replaced; the context is whole and lives for the call.
+            let verdict = unsafe { std::mem::transmute::<usize, TableFunction>(function)(context) };
+            if verdict::kind(verdict) != verdict::GOTO {
+                break verdict;
+            }
+            table = verdict as u8 as usize;
+        };
+        let has_action_set = context.has_action_set == 1;
+        let Passenger {
+            passage,
+            environment,
+            outputs,
+        } = passenger;
+        passage.metadata = context.metadata;
+        passage.tunnel_id = context.tunnel_id;
+        match verdict::kind(verdict) {
+            verdict::MISS => return,
+            verdict::OUTPUT => outputs.output(&passage.packet, verdict as u32, passage.queue),
+            _ => {}
+        }
+        if has_action_set {
+            finish(passage, environment, outputs);
+        }
+    }
+}
+
+/// Does the instructions of the rule with a value as the interpreter does.
+unsafe fn interpret(context: *mut Context, value: u64) -> u64 {
+    // SAFETY: compiled code passes on the context that `process` called it with, which set the passenger.
+    let context = unsafe { &mut *context };
+    // SAFETY: as above; nobody else has the passenger while the code runs.
+    let passenger = unsafe { &mut *context.passenger.cast::<Passenger<'_, '_>>() };
+    let Some(rule) = context.rule(RuleValue::counter_of(value)) else {
+        return verdict::MISS;
+    };
+    let passage = &mut *passenger.passage;
+    passage.metadata = context.metadata;
+    passage.tunnel_id = context.tunnel_id;
+    let next = run_instructions(&rule.entry, passage, passenger.environment, passenger.outputs);
+    context.metadata = passage.metadata;
+    context.tunnel_id = passage.tunnel_id;
+    context.has_action_set = u64::from(!passage.action_set.is_empty());
+    context.data = passage.packet.as_mut_ptr();
+    context.len = passage.packet.len() as u64;
+    match next {
+        Next::Table(table) => verdict::GOTO | u64::from(table),
+        Next::Done => verdict::DONE,
+        Next::Dropped => verdict::MISS,
+    }
+}

@@ -1,0 +1,90 @@
+//! Compiled tables do what the interpreter does, on every frame, while rules come and go.
+
+#[allow(unreachable_pub, reason = "a module of a test")]
+mod common;
+
+use common::{Both, Random, STYLES, Style, TABLES, aimed_frame, flow_mod, frame};
+
+/// Frames of a table. `BRIMFUL_PAIRS` asks for more (table, frame) pairs than a short run has.
+fn wanted_pairs() -> u64 {
+    std::env::var("BRIMFUL_PAIRS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(1_000_000)
+}
+
+/// Tables of one seed, with updates in between: pairs, and how many met a rule.
+fn run(seed: u64, rules: u64, frames: u64) -> (u64, u64) {
+    let mut random = Random(seed);
+    let mut both = Both::new(seed);
+    let styles: Vec<Style> = (0..TABLES).map(|_| random.pick(&STYLES)).collect();
+    let (mut pairs, mut met) = (0, 0);
+    for round in 0..4 {
+        for _ in 0..if round == 0 { rules } else { 6 } {
+            let table = random.below(TABLES.into()) as u8;
+            let change = flow_mod(&mut random, table, styles[usize::from(table)]);
+            if let Ok(changes) = both.pipeline.flow_mod_without_prerequisites(&change, 0) {
+                both.apply(&changes);
+            }
+            // The form that is being replaced, and rules that wait for code.
+            if round > 0 {
+                let bytes = frame(&mut random);
+                met += u64::from(both.send(&bytes, 1));
+                pairs += 1;
+            }
+        }
+        if round % 2 == 0 {
+            both.engine.settle();
+        }
+        for _ in 0..frames / 4 {
+            let (bytes, in_port) = if random.one_in(4) {
+                (frame(&mut random), random.below(4) as u32 + 1)
+            } else {
+                aimed_frame(&mut random, &both)
+            };
+            met += u64::from(both.send(&bytes, in_port));
+            pairs += 1;
+        }
+    }
+    both.compare_counters();
+    (pairs, met)
+}
+
+#[test]
+fn code_equals_the_interpreter() {
+    let wanted = wanted_pairs();
+    let (mut pairs, mut met, mut seed) = (0, 0, 1);
+    while pairs < wanted {
+        let (more, hits) = run(seed, [3, 12, 40, 150][seed as usize % 4], 20_000);
+        pairs += more;
+        met += hits;
+        seed += 1;
+    }
+    eprintln!(
+        "{pairs} pairs of table and frame, {:.1} % met a rule",
+        100.0 * met as f64 / pairs as f64
+    );
+    assert!(met * 100 >= pairs * 60, "{met} of {pairs} frames met a rule");
+}
+
+#[test]
+fn frames_cut_anywhere_are_read_alike() {
+    for seed in 1..40 {
+        let mut random = Random(seed);
+        let mut both = Both::new(seed);
+        let style = random.pick(&STYLES);
+        for _ in 0..40 {
+            let change = flow_mod(&mut random, 0, style);
+            if let Ok(changes) = both.pipeline.flow_mod_without_prerequisites(&change, 0) {
+                both.apply(&changes);
+            }
+        }
+        both.engine.settle();
+        for _ in 0..20 {
+            let whole = frame(&mut random);
+            for len in 14..whole.len() {
+                both.send(&whole[..len], 1);
+            }
+        }
+    }
+}

@@ -112,7 +112,7 @@ def test_the_status_counts_ports_and_tables(loaded):
     assert (status["groups"], status["meters"]) == (1, 1)
     assert [(table["table"], table["entries"]) for table in status["tables"]][:2] == [(0, 2), (1, 1)]
     assert "port 1 (ta, up)" in run("status", "--control", loaded).output
-    assert "table 0: 2 entries" in run("explain", "--control", loaded, 0).output
+    assert "table 0: 2 entries, " in run("explain", "--control", loaded, 0).output
 
 
 def test_no_switch_is_told_in_one_line(tmp_path):

@@ -168,7 +168,7 @@ impl Switch {
         if replaces {
             // Tried out on empty tables first.
             let mut trial = Pipeline::new(self.pipeline.read().limits());
-            apply_all(&mut trial, file, tables, 0)?;
+            apply_all(&mut trial, file, tables, 0, &mut Vec::new())?;
         }
         let now = MonotonicTime::now().0;
         let mut pipeline = self.pipeline.write();
@@ -176,20 +176,16 @@ impl Switch {
         if replaces {
             changes = remove_all(&mut pipeline, now);
         }
-        let done = apply_all(&mut pipeline, file, tables, now);
+        let done = apply_all(&mut pipeline, file, tables, now, &mut changes);
         drop(pipeline);
-        let (more, error) = match done {
-            Ok(more) => (more, None),
-            Err(error) => (Vec::new(), Some(error)),
-        };
-        changes.extend(more);
+        // Also those before an error: the tables have had them.
         self.tell(changes);
-        error.map_or(Ok(()), Err)
+        done
     }
 
     /// How a table is run.
-    pub fn explain(&self, table: u8) -> String {
-        self.plane.explain(table)
+    pub fn explain(&self, table: u8, with_code: bool) -> String {
+        self.plane.explain(table, with_code)
     }
 
     fn change(
@@ -273,8 +269,13 @@ fn remove_all(pipeline: &mut Pipeline, now: u64) -> Vec<Change> {
     done.into_iter().flatten().flatten().collect()
 }
 
-fn apply_all(pipeline: &mut Pipeline, file: &str, tables: &Tables, now: u64) -> Result<Vec<Change>, TableError> {
-    let mut changes = Vec::new();
+fn apply_all(
+    pipeline: &mut Pipeline,
+    file: &str,
+    tables: &Tables,
+    now: u64,
+    changes: &mut Vec<Change>,
+) -> Result<(), TableError> {
     for Placed { place, value } in &tables.changes {
         let done = match value {
             tables::Change::Flow(flow) => pipeline.flow_mod(flow, now),
@@ -283,7 +284,7 @@ fn apply_all(pipeline: &mut Pipeline, file: &str, tables: &Tables, now: u64) -> 
         };
         changes.extend(done.map_err(|error| TableError::refused(file, *place, &error))?);
     }
-    Ok(changes)
+    Ok(())
 }
 
 impl Running {

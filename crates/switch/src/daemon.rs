@@ -1,6 +1,7 @@
 //! A process of switches: opened from its settings, run until a signal ends it.
 
 use std::fs;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -8,8 +9,9 @@ use std::time::Duration;
 use brimful_netdev::PacketPortOptions;
 use brimful_pipeline::{Limits, Pipeline};
 
+use crate::compiled::Compiled;
 use crate::control::{Handles, Running, Switch};
-use crate::plane::{Interpreter, SharedPipeline};
+use crate::plane::{Interpreter, Plane, SharedPipeline};
 use crate::ports::{Input, Ports, SwitchPort};
 use crate::queues::Queues;
 use crate::settings::{PortSettings, Settings, SwitchSettings};
@@ -88,7 +90,7 @@ fn open(settings: &SwitchSettings) -> Result<Running, String> {
         ports.push(port);
     }
     let pipeline = SharedPipeline::new(Pipeline::new(Limits::default()));
-    let plane = Box::new(Interpreter::new(pipeline.clone()));
+    let plane = plane(&settings.name, &pipeline);
     let switch = Switch::new(
         settings.name.clone(),
         settings.datapath()?,
@@ -97,6 +99,18 @@ fn open(settings: &SwitchSettings) -> Result<Running, String> {
         plane,
     );
     Ok(switch.start(inputs))
+}
+
+/// Machine code where this processor has some, else the interpreter.
+fn plane(name: &str, pipeline: &SharedPipeline) -> Box<dyn Plane> {
+    let seed = RandomState::new().build_hasher().finish();
+    match Compiled::new(pipeline.clone(), seed) {
+        Ok(compiled) => Box::new(compiled),
+        Err(error) => {
+            eprintln!("brimful-switchd: {name}: its tables are interpreted, as no code can be made: {error}");
+            Box::new(Interpreter::new(pipeline.clone()))
+        }
+    }
 }
 
 fn open_port(settings: &PortSettings) -> Result<(Arc<SwitchPort>, Input), String> {

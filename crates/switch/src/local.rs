@@ -63,6 +63,9 @@ pub enum Request {
         switch: Option<String>,
         /// Which table.
         table: u8,
+        /// Whether the machine code is wanted too.
+        #[serde(default)]
+        code: bool,
     },
     /// Tells what the switches are and have counted.
     Status {},
@@ -138,8 +141,9 @@ pub fn answer(line: &str, handles: &Handles) -> Result<Value, String> {
             })?;
             Ok(json!({ "text": traced? }))
         }
-        Request::Explain { switch, table } => {
-            Ok(json!({ "text": ask(handles, switch, move |switch| switch.explain(table))? }))
+        Request::Explain { switch, table, code } => {
+            let text = ask(handles, switch, move |switch| switch.explain(table, code))?;
+            Ok(json!({ "text": text }))
         }
         Request::Status {} => {
             let names: Vec<_> = handles.keys().collect();

@@ -18,12 +18,18 @@ pub trait Plane: Send {
     /// Takes over changes that the tables have just had. When it returns, every thread runs the new rules.
     fn apply(&mut self, changes: &[Change]);
 
-    /// How a table is run, for people.
-    fn explain(&self, table: u8) -> String;
+    /// How a table is run, for people; its machine code too, if asked for and there is any.
+    fn explain(&self, table: u8, with_code: bool) -> String;
 }
 
 /// What a data-plane thread runs frames with.
 pub trait Path: Send {
+    /// Begins a burst: what was applied before holds for its frames.
+    fn begin(&mut self) {}
+
+    /// Says that there are no frames for now, so that nobody waits for this thread.
+    fn rest(&mut self) {}
+
     /// Sends a frame through the tables at `now`, in nanoseconds of the switch's clock.
     fn process(&mut self, passage: &mut Passage<'_>, ports: &PortView, now: u64, outputs: &mut dyn Outputs);
 }
@@ -73,7 +79,7 @@ impl Plane for Interpreter {
     // Whoever changed the tables had them alone; frames read them as they are.
     fn apply(&mut self, _: &[Change]) {}
 
-    fn explain(&self, table: u8) -> String {
+    fn explain(&self, table: u8, _: bool) -> String {
         let entries = self.0.read().len(table);
         format!("table {table}: {entries} entries, interpreted: asked one after another in the order of their priority")
     }

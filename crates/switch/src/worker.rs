@@ -77,6 +77,7 @@ impl Worker {
                 self.look();
             }
             if idle > ROUNDS_BEFORE_SLEEP {
+                self.path.rest();
                 std::thread::sleep(SLEEP);
             } else if idle > ROUNDS_BEFORE_YIELD {
                 std::thread::yield_now();
@@ -91,6 +92,7 @@ impl Worker {
         outbox.now = now;
         let mut received = 0;
         let Self { inputs, path, .. } = self;
+        path.begin();
         for input in inputs {
             let takes = input.port.takes_frames();
             let (in_port, mut bytes) = (input.port.number, 0);

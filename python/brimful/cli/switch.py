@@ -77,12 +77,13 @@ def trace(control: Path, switch: str | None, capture: Path | None, frame: int, m
 @switch.command()
 @_SOCKET
 @_NAME
+@click.option("--code", is_flag=True, help="Print the machine code too.")
 @click.argument("table", type=click.IntRange(0, 253))
-def explain(control: Path, switch: str | None, table: int) -> None:
-    """Say how TABLE is run."""
+def explain(control: Path, switch: str | None, code: bool, table: int) -> None:
+    """Say in which form TABLE is run, and why."""
     from brimful.switch import ask
 
-    click.echo(ask(control, "explain", switch=switch, table=table)["text"])
+    click.echo(ask(control, "explain", switch=switch, table=table, code=code)["text"])
 
 
 @switch.command()

@@ -1,0 +1,126 @@
+//! Frames run by machine code: the engine of `brimful-jit` behind the seam of [`crate::plane`].
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use brimful_jit::{Engine, Worker};
+use brimful_pipeline::{Change, CounterBlock, Outputs, Passage, Shared, View};
+
+use crate::plane::{Path, Plane, SharedPipeline};
+use crate::ports::PortView;
+
+/// Tables as machine code.
+pub struct Compiled {
+    pipeline: SharedPipeline,
+    engine: Engine,
+    groups: Arc<Groups>,
+}
+
+/// Groups and meters as they are now; threads look again when the generation has changed.
+struct Groups {
+    current: Mutex<Arc<Shared>>,
+    generation: AtomicU64,
+}
+
+struct CompiledPath {
+    worker: Worker,
+    counters: Arc<CounterBlock>,
+    groups: Arc<Groups>,
+    shared: Arc<Shared>,
+    generation: u64,
+}
+
+impl Compiled {
+    /// For these tables. `seed` makes the hashes of this switch its own.
+    ///
+    /// # Errors
+    /// When code cannot be written for this processor.
+    pub fn new(pipeline: SharedPipeline, seed: u64) -> Result<Self, String> {
+        let engine = Engine::new(&pipeline.read(), seed)?;
+        let shared = Arc::clone(pipeline.read().shared());
+        Ok(Self {
+            pipeline,
+            engine,
+            groups: Arc::new(Groups {
+                current: Mutex::new(shared),
+                generation: AtomicU64::new(0),
+            }),
+        })
+    }
+}
+
+impl Plane for Compiled {
+    fn path(&mut self) -> Box<dyn Path> {
+        let counters = self.pipeline.write().counters.block();
+        Box::new(CompiledPath {
+            worker: self.engine.worker(Arc::clone(&counters)),
+            counters,
+            shared: self.groups.current(),
+            groups: Arc::clone(&self.groups),
+            generation: 0,
+        })
+    }
+
+    fn apply(&mut self, changes: &[Change]) {
+        // In their order: a group is there before entries that use it, and goes after them.
+        for part in changes.split_inclusive(|change| matches!(change, Change::Shared(_))) {
+            self.engine.apply(part);
+            if let Some(Change::Shared(shared)) = part.last() {
+                self.groups.replace(shared);
+            }
+        }
+        let moment = self.engine.mark();
+        while !moment.has_passed() {
+            std::thread::yield_now();
+        }
+    }
+
+    fn explain(&self, table: u8, with_code: bool) -> String {
+        let form = format!("table {table}: {}", self.engine.explain(table));
+        if !with_code {
+            return form;
+        }
+        let code = self
+            .engine
+            .disassemble(table)
+            .unwrap_or_else(|error| format!("no code: {error}"));
+        format!("{form}\n{code}")
+    }
+}
+
+impl Groups {
+    fn current(&self) -> Arc<Shared> {
+        Arc::clone(&self.current.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn replace(&self, shared: &Arc<Shared>) {
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(shared);
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+}
+
+impl Path for CompiledPath {
+    fn begin(&mut self) {
+        self.worker.begin();
+        let generation = self.groups.generation.load(Ordering::Acquire);
+        if generation != self.generation {
+            self.generation = generation;
+            self.shared = self.groups.current();
+        }
+    }
+
+    fn rest(&mut self) {
+        self.worker.rest();
+    }
+
+    fn process(&mut self, passage: &mut Passage<'_>, ports: &PortView, now: u64, outputs: &mut dyn Outputs) {
+        let view = View {
+            shared: &self.shared,
+            live_ports: &ports.live,
+            now,
+            counters: &self.counters,
+            floods: ports,
+        };
+        self.worker.process(passage, &view, outputs);
+    }
+}

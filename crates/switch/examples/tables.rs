@@ -139,7 +139,7 @@ impl<'b> Bench<'b> {
         let expected: Vec<Option<u32>> = expected.lines().map(|line| line.parse().ok()).collect();
         let mut sink = Sink::default();
         self.pass(&mut sink, |index, sink| {
-            assert_eq!(sink.last.take(), expected[index], "frame {index}")
+            assert_eq!(sink.last.take(), expected[index], "frame {index}");
         });
         println!("all {} frames go where they are expected", expected.len());
     }

@@ -1,8 +1,10 @@
 //! Searches simulated systems by the hundred, for `bench/search_time.py`.
 //!
 //! `search_time run STRATEGY GOALS SPEC FIRST_SEED SEEDS` prints one JSON object a search;
-//! `search_time serve` lets another program measure the same systems, a line in, a line out.
+//! `search_time serve` lets another program measure the same systems, a line in, a line out;
+//! `search_time describe SPEC` tells the features of one of the random family.
 
+mod drawn;
 mod held_out;
 mod oracle;
 mod system;
@@ -28,21 +30,25 @@ fn main() -> Result<(), Failure> {
     match words[..] {
         ["run", strategy, goals, spec, first, count] => run(strategy, goals, spec, first.parse()?, count.parse()?),
         ["serve"] => serve(),
-        _ => Err("run STRATEGY GOALS SPEC FIRST_SEED SEEDS, or serve".into()),
+        ["describe", spec] => describe(spec),
+        _ => Err("run STRATEGY GOALS SPEC FIRST_SEED SEEDS, serve, or describe SPEC".into()),
     }
 }
 
 fn run(strategy: &str, goals: &str, spec: &str, first: u64, count: u64) -> Result<(), Failure> {
-    let kind = match strategy {
-        "straddle" => StrategyKind::Straddle,
-        "bisect" => StrategyKind::Bisect,
-        _ => return Err("strategy: straddle or bisect".into()),
-    };
+    let kind: StrategyKind = strategy.parse()?;
     let (problem, stoppable) = goal_set(goals)?;
     let mut output = std::io::stdout().lock();
     for seed in first..first + count {
         let line = search(&problem, kind, stoppable, spec, seed)?;
         writeln!(output, "{line}")?;
+    }
+    Ok(())
+}
+
+fn describe(spec: &str) -> Result<(), Failure> {
+    if let System::Drawn(system) = System::new(spec)? {
+        println!("{}", system.features());
     }
     Ok(())
 }
@@ -85,7 +91,7 @@ fn search(problem: &Problem, kind: StrategyKind, stoppable: bool, spec: &str, se
     let seconds = simulator.now().as_seconds();
     let oracle = match simulator {
         System::Simulated(_) => oracle_seconds(problem, &controller.results(), spec, seed, capacity)?,
-        System::HeldOut(_) => 0.0,
+        System::HeldOut(_) | System::Drawn(_) => 0.0,
     };
     Ok(format!(
         r#"{{"seed":{seed},"time":{seconds},"trials":{},"loads":{},"oracle":{oracle},"cpu":{deciding},"slowest":{slowest},"goals":[{}]}}"#,

@@ -3,15 +3,17 @@
 //! The model may promise a verdict a little further down again and again, or hop between loads without finishing any.
 //! So every goal is watched: bounds that creep make the steps to the next load double, unless chance ends the attempts
 //! there, many moved bounds end in plain bisection, time without a moved bound ends in measuring one load to its verdict,
-//! and attempts that time ends, or that hardly ever last, make the next one start lower.
+//! and attempts that time ends, or that hardly ever last, make the next one start lower. Behind all of it stands an
+//! account of what failed attempts have cost, and a plain search.
 
-use brimful_trial::Load;
+use brimful_trial::{Load, TrialInput, TrialResult};
 
+use super::account::Account;
 use super::attempts::{Attempts, Prognosis, widths_to_bearable};
 use super::observation::Observation;
 use super::target::Target;
 use crate::grid::LoadGrid;
-use crate::{TrialLog, Verdict};
+use crate::{Problem, TrialLog, Verdict};
 
 /// A bound may move by a single width so often in a row on one side, and so often altogether.
 const PATIENCE: (f64, f64) = (2.0, 8.0);
@@ -38,6 +40,7 @@ pub(super) struct Watch {
     idle_seconds: f64,
     committed: Option<Load>,
     attempts: Attempts,
+    account: Account,
     is_given_up: bool,
 }
 
@@ -64,6 +67,7 @@ impl Watch {
             self.attempts.push(log.trials_at(upper).len() as f64 - 1.0);
         }
         if is_lower_new || is_upper_new {
+            self.account.settle(target, is_lower_new);
             self.moves += price;
             self.idle_seconds = 0.0;
             self.committed = None;
@@ -71,8 +75,18 @@ impl Watch {
         }
     }
 
-    pub(super) fn spend(&mut self, seconds: f64) {
-        self.idle_seconds += seconds;
+    /// Takes notice of a trial and whether it was made for this goal.
+    pub(super) fn spend(&mut self, result: &TrialResult, is_own: bool) {
+        self.idle_seconds += result.effective_duration().as_seconds();
+        if is_own {
+            self.account.spend(result);
+        }
+    }
+
+    /// The next trial, where failed attempts have cost too much to go on choosing by the model.
+    pub(super) fn plain_trial(&mut self, problem: &Problem, log: &TrialLog, target: &Target) -> Option<TrialInput> {
+        let plain = self.account.plain_search()?;
+        Some(plain.next(problem, log, target))
     }
 
     /// Whether the goal has to do without an answer: its Measurer gives no trials that count.
@@ -132,15 +146,23 @@ mod tests {
     use brimful_trial::Ratio;
 
     use super::*;
-    use crate::strategy::straddle::case::{Case, half};
+    use crate::strategy::straddle::case::{Case, half, load};
+
+    /// Enters all trials at a load, made for another goal: the account stays as it is.
+    fn spend(watch: &mut Watch, case: &Case, at: f64) {
+        for trial in case.log.trials_at(load(at)) {
+            watch.spend(trial, false);
+        }
+    }
 
     #[test]
     fn lower_bounds_that_creep_by_one_long_trial_each_make_the_steps_double() {
         let mut case = Case::new(half(), 60.0);
         let mut watch = Watch::default();
         let distances = (0..5).map(|step| {
-            case.add_long(9e5 + 5e3 * f64::from(step), 0);
-            watch.spend(60.0);
+            let at = 9e5 + 5e3 * f64::from(step);
+            case.add_long(at, 0);
+            spend(&mut watch, &case, at);
             watch.follow(&case.log, &case.target);
             watch.distances(&case.target, &case.grid, &case.seen).0
         });
@@ -156,7 +178,7 @@ mod tests {
             let at = 9e5 - 5e3 * index as f64;
             case.add(&vec![(at, 0); clean]);
             case.add(&[(at, (at * lost) as u64)]);
-            watch.spend(clean as f64 + 1.0);
+            spend(&mut watch, &case, at);
             watch.follow(&case.log, &case.target);
         }
         watch.distances(&case.target, &case.grid, &case.seen).1

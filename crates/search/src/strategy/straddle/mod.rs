@@ -1,6 +1,7 @@
 //! The default strategy: a model of the loss curve, shared by all goals, picks pairs of neighbouring loads that are
 //! likely to straddle the answer; one trial is made, then everything is planned anew.
 
+mod account;
 mod attempts;
 mod bracket;
 #[cfg(test)]
@@ -70,6 +71,8 @@ pub(crate) struct Straddle {
     drawn_at: usize,
     overheads: Overheads,
     remaining: Option<f64>,
+    /// The goal that the next trial is made for.
+    served: usize,
 }
 
 impl Straddle {
@@ -95,6 +98,7 @@ impl Straddle {
             drawn_at: 0,
             overheads: Overheads::default(),
             remaining: None,
+            served: 0,
         };
         straddle.aim(problem);
         straddle.limits = limits(&straddle.targets);
@@ -359,12 +363,11 @@ impl Strategy for Straddle {
     }
 
     fn observe(&mut self, problem: &Problem, _: &TrialLog, result: &TrialResult) {
-        let effective = result.effective_duration().as_seconds();
         if self.overheads.observe(result) {
             self.aim(problem);
         }
-        for watch in &mut self.watches {
-            watch.spend(effective);
+        for (goal, watch) in self.watches.iter_mut().enumerate() {
+            watch.spend(result, goal == self.served);
         }
         let seen = self.observation(result);
         self.follow(problem, seen);
@@ -384,6 +387,13 @@ impl Straddle {
     fn select(&mut self, problem: &Problem, log: &TrialLog, open: &mut [Target]) -> Option<TrialInput> {
         self.remaining = open.is_empty().then_some(0.0);
         let first = open.first()?;
+        self.served = first.goal;
+        for target in open.iter() {
+            if let Some(input) = self.watches[target.goal].plain_trial(problem, log, target) {
+                self.served = target.goal;
+                return Some(input);
+            }
+        }
         if let Some(load) = self.opening(problem).filter(|&load| log.trials_at(load).is_empty()) {
             return Some(TrialInput {
                 load,
@@ -403,6 +413,7 @@ impl Straddle {
             return probe::last_resort(problem, open.first()?);
         };
         self.remaining = Some(choice.remaining);
+        self.served = choice.goal;
         let target = open.iter().find(|target| target.goal == choice.goal)?;
         let watch = &mut self.watches[choice.goal];
         let input = match watch.commitment(log, target, open.len(), choice.input.load) {
@@ -413,7 +424,7 @@ impl Straddle {
             None => choice.input,
         };
         let instead = probe::lowest(problem, log, target).or_else(|| probe::probe(log, target, &self.grid, input));
-        Some(instead.unwrap_or(input))
+        Some(probe::shorter_first(problem, log, target, instead.unwrap_or(input)))
     }
 
     /// The first trials take the hint for right, and the system for a sharp one, which loses what is above its

@@ -1,0 +1,95 @@
+"""Search time of the strategies and of the CSIT library on systems whose features are drawn at random.
+
+A seed draws a system: which features it has and how strong they are, each on its own (see `drawn.rs` of the example
+`search_time`). All strategies meet the same system and weather. Ratios are by draw; the sum is over all draws. With
+several weathers, the time of a draw is the mean over searches of one system: what is left is less luck.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import statistics
+from pathlib import Path
+
+from search_time import csit, percentile, straddle
+
+GOALS = "production,e0-21,e0-60,rfc2544-full"
+PERIODS_S = (3, 4, 5, 7, 10, 12, 15, 20, 25)
+
+
+def times(options: argparse.Namespace, strategy: str, kind: str, goals: str) -> list[float]:
+    """Mean seconds of each draw."""
+    kinds = [f"{kind},weather={weather}" for weather in range(options.weathers)]
+    searches = [times_in(options, strategy, each, goals) for each in kinds]
+    return [statistics.fmean(draw) for draw in zip(*searches, strict=True)]
+
+
+def times_in(options: argparse.Namespace, strategy: str, kind: str, goals: str) -> list[float]:
+    if strategy == "csit":
+        found = csit(options.binary, kind, goals, options.first, options.seeds, options.cache)
+    else:
+        found = straddle(options.binary, strategy, kind, goals, options.first, options.seeds)
+    if len(found) != options.seeds:
+        raise SystemExit(f"{strategy} {goals}: {len(found)} of {options.seeds} searches ended")
+    return [each["time"] for each in found]
+
+
+def describe(ours: list[float], theirs: list[float]) -> str:
+    ratios = [our / their for our, their in zip(ours, theirs, strict=True)]
+    logarithms = [math.log(ratio) for ratio in ratios]
+    mean = math.exp(statistics.fmean(logarithms))
+    error = mean * statistics.stdev(logarithms) / math.sqrt(len(ratios))
+    above = sum(ratio > 2 for ratio in ratios)
+    return (
+        f"geometric mean {mean:5.3f} ±{error:5.3f}  sum {sum(ours) / sum(theirs):5.3f}  "
+        f"p50 {percentile(ratios, 0.5):5.2f}  p90 {percentile(ratios, 0.9):5.2f}  p99 {percentile(ratios, 0.99):5.2f}  "
+        f"worst {max(ratios):6.2f}  above 2: {100 * above / len(ratios):4.1f} %"
+    )
+
+
+def compare(options: argparse.Namespace, goals: str) -> None:
+    others = options.others.split(",")
+    ours = times(options, options.strategy, "drawn", goals)
+    print(f"== {goals}: {options.strategy} / others over {options.seeds} draws from {options.first}")
+    for other in others:
+        theirs = times(options, other, "drawn", goals)
+        print(f"{other:8} {describe(ours, theirs)}", flush=True)
+        if options.worst:
+            seeds = range(options.first, options.first + options.seeds)
+            worst = sorted(zip(seeds, ours, theirs, strict=True), key=lambda each: each[2] / each[1])[: options.worst]
+            print("         " + ", ".join(f"{seed}: {our:.0f}/{their:.0f} s" for seed, our, their in worst))
+
+
+def stalls(options: argparse.Namespace, goals: str) -> None:
+    """Periodic stalls and nothing else: mean seconds over the seeds."""
+    strategies = [options.strategy, *options.others.split(",")]
+    print(f"== {goals}: mean seconds with stalls of {options.stalls} every so often: {', '.join(strategies)}")
+    for period in PERIODS_S:
+        kind = f"pulse,every={period}s,length={options.stalls}"
+        means = [statistics.fmean(times(options, strategy, kind, goals)) for strategy in strategies]
+        ratios = "  ".join(f"/ {name} {means[0] / mean:5.2f}" for name, mean in zip(strategies[1:], means[1:], strict=True))
+        print(f"every {period:2} s  " + " ".join(f"{mean:8.1f}" for mean in means) + "  " + ratios, flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--binary", default="target/release/examples/search_time")
+    parser.add_argument("--strategy", default="straddle")
+    parser.add_argument("--others", default="csit,classic,bisect")
+    parser.add_argument("--goals", default=GOALS, help="names of goal sets")
+    parser.add_argument("--first", type=int, default=1, help="the first seed")
+    parser.add_argument("--seeds", type=int, default=300)
+    parser.add_argument("--weathers", type=int, default=1, help="searches of each draw, in other weather each")
+    parser.add_argument("--stalls", metavar="LENGTH", help="periodic stalls of this length instead of drawn systems")
+    parser.add_argument("--worst", type=int, default=0, help="name so many of the slowest draws")
+    parser.add_argument("--cache", type=Path, help="where to keep the results of the CSIT library")
+    options = parser.parse_args()
+    if options.cache:
+        options.cache.mkdir(parents=True, exist_ok=True)
+    for goals in options.goals.split(","):
+        (stalls if options.stalls else compare)(options, goals)
+
+
+if __name__ == "__main__":
+    main()

@@ -117,7 +117,8 @@ impl PlainSearch {
         let Some(upper) = target.upper else {
             return problem.max_load();
         };
-        let width = problem.goals()[target.goal].target_width();
+        // A little less than the width, whatever the rounding.
+        let width = problem.goals()[target.goal].target_width() * (1.0 - 1e-9);
         let below = upper.per_second() * (1.0 - width).powf(self.widths);
         let middle = target
             .lower

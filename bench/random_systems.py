@@ -68,7 +68,9 @@ def stalls(options: argparse.Namespace, goals: str) -> None:
     for period in PERIODS_S:
         kind = f"pulse,every={period}s,length={options.stalls}"
         means = [statistics.fmean(times(options, strategy, kind, goals)) for strategy in strategies]
-        ratios = "  ".join(f"/ {name} {means[0] / mean:5.2f}" for name, mean in zip(strategies[1:], means[1:], strict=True))
+        ratios = "  ".join(
+            f"/ {name} {means[0] / mean:5.2f}" for name, mean in zip(strategies[1:], means[1:], strict=True)
+        )
         print(f"every {period:2} s  " + " ".join(f"{mean:8.1f}" for mean in means) + "  " + ratios, flush=True)
 
 

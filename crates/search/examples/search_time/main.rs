@@ -48,7 +48,7 @@ fn run(strategy: &str, goals: &str, spec: &str, first: u64, count: u64) -> Resul
 
 fn describe(spec: &str) -> Result<(), Failure> {
     if let System::Drawn(system) = System::new(spec)? {
-        println!("{}", system.features());
+        writeln!(std::io::stdout(), "{}", system.features())?;
     }
     Ok(())
 }

@@ -104,7 +104,13 @@ pub(crate) fn plan(rules: &[PlanRule<'_>]) -> Vec<PlannedGroup> {
             _ => merged.push(vec![unit]),
         }
     }
-    merged.into_iter().map(|units| form_of(units, rules)).collect()
+    let groups: Vec<PlannedGroup> = merged.into_iter().map(|units| form_of(units, rules)).collect();
+    // Many groups one after the other cost more than one look at all of them.
+    if groups.len() > MOST_TUPLES && suits_bitmap(&all, rules) {
+        let form = PlannedForm::Bitmap;
+        return vec![PlannedGroup { form, rules: all }];
+    }
+    groups
 }
 
 fn form_of(units: Vec<Unit>, rules: &[PlanRule<'_>]) -> PlannedGroup {

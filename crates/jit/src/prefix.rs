@@ -24,8 +24,21 @@ pub(crate) struct Prefixes {
     changed: BTreeSet<u16>,
 }
 
-/// The intervals of one upper half: from `bounds[i]` up to the next bound lies `values[i]`.
+/// Intervals that lie in one cache line with their bounds.
+const FEW: usize = 5;
+
+/// The intervals of one upper half: from `bounds[i]` up to the next bound lies `values[i]`. Most have few, in one cache
+/// line.
+#[repr(align(64))]
 struct Block {
+    bounds: [u16; FEW],
+    len: u16,
+    values: [u64; FEW],
+    many: Option<Box<Intervals>>,
+}
+
+/// Any number of intervals.
+struct Intervals {
     bounds: Box<[u16]>,
     values: Box<[u64]>,
 }
@@ -124,16 +137,33 @@ impl Block {
             around.push((first | !mask(len) & 0xffff, value));
         }
         close(&mut intervals, &mut around, 0x1_0000);
-        let (bounds, values): (Vec<u16>, Vec<u64>) = intervals.into_iter().unzip();
-        Self {
-            bounds: bounds.into(),
-            values: values.into(),
+        let mut block = Self {
+            bounds: [0; FEW],
+            len: intervals.len() as u16,
+            values: [0; FEW],
+            many: None,
+        };
+        for (index, (bound, value)) in intervals.iter().enumerate().take(FEW) {
+            (block.bounds[index], block.values[index]) = (*bound, *value);
         }
+        if intervals.len() > FEW {
+            let (bounds, values): (Vec<u16>, Vec<u64>) = intervals.into_iter().unzip();
+            block.many = Some(Box::new(Intervals {
+                bounds: bounds.into(),
+                values: values.into(),
+            }));
+        }
+        block
     }
 
     fn find(&self, low: u16) -> u64 {
-        let behind = self.bounds.partition_point(|&bound| bound <= low);
-        self.values[behind - 1]
+        if let Some(many) = &self.many {
+            let behind = many.bounds.partition_point(|&bound| bound <= low);
+            return many.values[behind - 1];
+        }
+        let begins = |index: usize| index < usize::from(self.len) && self.bounds[index] <= low;
+        let index: usize = (1..FEW).map(|index| usize::from(begins(index))).sum();
+        self.values[index]
     }
 }
 

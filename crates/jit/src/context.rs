@@ -1,7 +1,7 @@
 //! What compiled code and this crate's own code share: the context of a worker, rules as code reads them, verdicts.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicU64};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use brimful_frame::Headers;
 use brimful_pipeline::{CounterCell, FlowEntry};
@@ -38,6 +38,15 @@ pub(crate) struct Context {
     pub(crate) interpret: unsafe fn(*mut Context, u64) -> u64,
 }
 
+/// What workers read without locks.
+pub(crate) struct Functions {
+    /// Addresses of functions; 0 where a table never had a rule.
+    pub(crate) tables: Vec<AtomicUsize>,
+    /// Counters of look-ups.
+    pub(crate) lookups: Vec<AtomicU32>,
+    pub(crate) rules: Box<[AtomicPtr<CodeRule>]>,
+}
+
 /// A rule as compiled code reads it.
 #[repr(C)]
 pub(crate) struct CodeRule {
@@ -48,8 +57,26 @@ pub(crate) struct CodeRule {
     pub(crate) entry: Arc<FlowEntry>,
 }
 
-/// Rules added since the code was compiled; null where there are none.
-pub(crate) type OverlayCell = AtomicPtr<crate::version::Overlay>;
+impl Context {
+    /// The frame.
+    pub(crate) fn frame(&self) -> &[u8] {
+        // SAFETY: a context names the frame of the burst, which nobody else touches meanwhile.
+        unsafe { std::slice::from_raw_parts(self.data, self.len as usize) }
+    }
+
+    /// The frame, to be changed.
+    pub(crate) fn frame_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts_mut(self.data, self.len as usize) }
+    }
+
+    /// The rule with a counter.
+    pub(crate) fn rule(&self, counter: u32) -> Option<&CodeRule> {
+        // SAFETY: counters are below the length of the array; a rule is kept until no worker is in the burst in which it
+        // was replaced.
+        unsafe { (*self.rules.add(counter as usize)).load(Ordering::Acquire).as_ref() }
+    }
+}
 
 /// A rule in one word: the number of its shape, its counter, and the port if it ends with one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

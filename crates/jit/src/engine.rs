@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use brimful_pipeline::{Change, CounterBlock, CounterId, FlowEntry, Pipeline};
 
 use crate::compile::{Code, Compiler, Source};
-use crate::context::{CodeRule, INTERPRETED, MOST_COUNTERS, MOST_SHAPES, RuleValue};
+use crate::context::{CodeRule, Functions, INTERPRETED, MOST_COUNTERS, MOST_SHAPES, RuleValue};
 use crate::explain;
 use crate::reclaim::{Epochs, Garbage, Moment};
 use crate::shape::{Shape, Shaped, shape_of};
@@ -26,15 +26,6 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 pub struct Engine {
     shared: Arc<Shared>,
     compiling: Option<JoinHandle<()>>,
-}
-
-/// What workers read without locks.
-pub(crate) struct Functions {
-    /// Addresses of functions; 0 where a table never had a rule.
-    pub(crate) tables: Vec<AtomicUsize>,
-    /// Counters of look-ups.
-    pub(crate) lookups: Vec<AtomicU32>,
-    pub(crate) rules: Box<[AtomicPtr<CodeRule>]>,
 }
 
 struct Shared {
@@ -334,7 +325,7 @@ impl State {
             })
             .collect();
         let shapes = table.shapes.len();
-        let next = Version::planned(&rules, &table.current, shapes, &mut || next_random(random), garbage);
+        let next = Version::planned(&rules, shapes, &mut || next_random(random), garbage);
         let source = table.source(&next);
         table.next = Some(next);
         source

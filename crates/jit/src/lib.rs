@@ -13,7 +13,7 @@
 //! # Safety
 //!
 //! `unsafe` is in what compiled code and this crate's own code share by address: the context of a worker, structures
-//! that readers look into without locks (`tuple`, `prefix`, the overlay of `version`), and helpers that code calls.
+//! that readers look into without locks (`tuple`, `prefix`, `overlay`), and helpers that code calls.
 //! Every block says what it relies on.
 #![allow(unsafe_code)]
 
@@ -23,6 +23,7 @@ mod context;
 mod engine;
 mod explain;
 mod key;
+mod overlay;
 mod plan;
 mod prefix;
 mod reclaim;

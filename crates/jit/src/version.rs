@@ -5,25 +5,18 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-use brimful_frame::Headers;
 use brimful_openflow::MatchField;
 use brimful_pipeline::Demands;
 
 use crate::bitmap::Bitmap;
-use crate::compile::frame;
-use crate::context::{CodeRule, Context, OverlayCell, RuleValue};
-use crate::key::{MaskShape, Subject};
+use crate::key::MaskShape;
+use crate::overlay::{Overlay, OverlayCell};
 use crate::plan::{
     CodedRule, Group, PlanRule, PlannedForm, PlannedGroup, PrefixGroup, TupleGroup, plan, prefix_of, shape_of, without,
 };
 use crate::prefix::Prefixes;
 use crate::reclaim::Garbage;
 use crate::tuple::{TOMBSTONE, Tuple};
-
-/// Rules added since the code was compiled: asked behind it, without code of their own.
-pub(crate) struct Overlay {
-    pub(crate) tuples: Vec<Arc<Tuple>>,
-}
 
 /// A rule to be placed.
 pub(crate) struct NewRule<'r> {
@@ -83,10 +76,10 @@ impl Version {
         }
     }
 
-    /// The form that suits rules best. Hashes of `before` that hold the same rules go on being used.
+    /// The form that suits rules best. It shares nothing with the form before: changes go into both of them until the new
+    /// one has code, and what one has taken out must not stay in the other.
     pub(crate) fn planned(
         rules: &[NewRule<'_>],
-        before: &Self,
         shapes: usize,
         factor: &mut dyn FnMut() -> u64,
         garbage: &mut Garbage,
@@ -105,7 +98,7 @@ impl Version {
         let mut ceiling = u64::MAX;
         for (index, group) in planned.iter().enumerate() {
             let floor = planned.get(index + 1).map_or(0, |next| rules[next.rules[0]].rank);
-            groups.push(version.build(groups.len(), group, rules, before, factor, garbage));
+            groups.push(version.build(groups.len(), group, rules, factor, garbage));
             version.bases[index].floor = floor;
             version.bases[index].ceiling = ceiling;
             ceiling = floor;
@@ -119,7 +112,6 @@ impl Version {
         index: usize,
         planned: &PlannedGroup,
         rules: &[NewRule<'_>],
-        before: &Self,
         factor: &mut dyn FnMut() -> u64,
         garbage: &mut Garbage,
     ) -> Group {
@@ -165,9 +157,7 @@ impl Version {
                 prefixes = Some(writer);
                 Group::Prefixes(PrefixGroup { field, constants, root })
             }
-            PlannedForm::Tuples => {
-                Group::Tuples(self.build_tuples(&members().collect::<Vec<_>>(), before, factor, garbage))
-            }
+            PlannedForm::Tuples => Group::Tuples(self.build_tuples(&members().collect::<Vec<_>>(), factor, garbage)),
         };
         self.bases.push(Base {
             floor: 0,
@@ -180,24 +170,17 @@ impl Version {
     fn build_tuples(
         &mut self,
         members: &[&NewRule<'_>],
-        before: &Self,
         factor: &mut dyn FnMut() -> u64,
         garbage: &mut Garbage,
     ) -> TupleGroup {
         let mut tuples: Vec<(u64, Arc<Tuple>)> = Vec::new();
         for rule in members {
             let shape = shape_of(rule.demands);
-            let kept = match before.places.get(&rule.counter) {
-                Some(Place::Tuple(tuple, key)) => Some((Arc::clone(tuple), key.clone())),
-                _ => None,
-            };
-            let (tuple, key) = kept.unwrap_or_else(|| {
-                let same = tuples
-                    .iter()
-                    .map(|(_, tuple)| tuple)
-                    .filter(|tuple| tuple.shape == shape);
-                put_into(same, &shape, rule, factor, garbage)
-            });
+            let same = tuples
+                .iter()
+                .map(|(_, tuple)| tuple)
+                .filter(|tuple| tuple.shape == shape);
+            let (tuple, key) = put_into(same, &shape, rule, factor, garbage);
             self.places.insert(rule.counter, Place::Tuple(Arc::clone(&tuple), key));
             // Ranks fall from one rule to the next: the first one of a tuple is its highest.
             if !tuples.iter().any(|(_, other)| Arc::ptr_eq(other, &tuple)) {
@@ -336,41 +319,6 @@ impl PrefixWriter {
             std::cmp::Ordering::Greater => rank < range.0,
         };
         !self.prefixes.contains(prefix) && self.ranks.iter().all(fits)
-    }
-}
-
-impl Overlay {
-    /// The better of a rule and those here.
-    pub(crate) fn better(&self, context: &Context, value: u64) -> u64 {
-        let subject = Subject {
-            frame: frame(context),
-            headers: Headers::parse(frame(context)),
-            in_port: context.in_port as u32,
-            in_phy_port: context.in_phy_port as u32,
-            metadata: context.metadata,
-            tunnel_id: context.tunnel_id,
-        };
-        let rank = if value > TOMBSTONE {
-            context.rule(RuleValue::counter_of(value)).map_or(0, |rule| rule.rank)
-        } else {
-            0
-        };
-        let found = self
-            .tuples
-            .iter()
-            .filter_map(|tuple| tuple.find(&tuple.layout.of_subject(&subject)?));
-        let best = found.max_by_key(|(_, rank)| *rank);
-        best.filter(|(_, found)| *found > rank)
-            .map_or(value, |(value, _)| value)
-    }
-}
-
-impl Context {
-    /// The rule with a counter.
-    pub(crate) fn rule(&self, counter: u32) -> Option<&CodeRule> {
-        // SAFETY: counters are below the length of the array; a rule is kept until no worker is in the burst in which it
-        // was replaced.
-        unsafe { (*self.rules.add(counter as usize)).load(Ordering::Acquire).as_ref() }
     }
 }
 

@@ -6,8 +6,7 @@ use brimful_pipeline::{CounterBlock, CounterId, Environment, Next, Outputs, Pass
 
 use crate::bitmap::MOST_OCTETS;
 use crate::compile::SMALLEST_FRAME;
-use crate::context::{Context, RuleValue, TableFunction, verdict};
-use crate::engine::Functions;
+use crate::context::{Context, Functions, RuleValue, TableFunction, verdict};
 use crate::reclaim::Reader;
 
 /// One data-plane thread's way through the compiled tables.

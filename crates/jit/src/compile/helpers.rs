@@ -5,14 +5,14 @@ use brimful_openflow::{MatchField, Source};
 
 use crate::bitmap::Bitmap;
 use crate::context::Context;
+use crate::overlay::Overlay;
 use crate::prefix::Root;
-use crate::version::Overlay;
 
 /// Takes the frame apart as a whole.
 pub(crate) unsafe extern "C" fn parse(context: *mut Context) -> u64 {
     // SAFETY: compiled code passes on the context that it was called with, which lives for the call.
     let context = unsafe { &mut *context };
-    context.headers = Headers::parse(frame(context));
+    context.headers = Headers::parse(context.frame());
     0
 }
 
@@ -43,7 +43,7 @@ pub(crate) unsafe extern "C" fn set_field(context: *mut Context, field: u64, val
     let context = unsafe { &mut *context };
     let field = MatchField::from_number(field as u8).map(|field| field.info().source);
     if let Some(Source::Frame(place)) = field {
-        let frame = frame_mut(context);
+        let frame = context.frame_mut();
         let headers = Headers::parse(frame);
         place.write(frame, &headers, value.into());
     }
@@ -111,14 +111,4 @@ unsafe fn update(sum: *mut [u8; 2], change: u32) {
         new = (new & 0xffff) + (new >> 16);
         *sum = (!(new as u16)).to_be_bytes();
     }
-}
-
-pub(crate) fn frame(context: &Context) -> &[u8] {
-    // SAFETY: a context names the frame of the burst, which nobody else touches meanwhile.
-    unsafe { std::slice::from_raw_parts(context.data, context.len as usize) }
-}
-
-fn frame_mut(context: &mut Context) -> &mut [u8] {
-    // SAFETY: as above.
-    unsafe { std::slice::from_raw_parts_mut(context.data, context.len as usize) }
 }

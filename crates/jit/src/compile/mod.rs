@@ -19,10 +19,10 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Module, default_libcall_names};
 
-pub(crate) use helpers::frame;
 pub(crate) use parse::SMALLEST_FRAME;
 
-use crate::context::{OverlayCell, TableFunction, verdict};
+use crate::context::{TableFunction, verdict};
+use crate::overlay::OverlayCell;
 use crate::plan::Group;
 use crate::shape::Shape;
 use crate::tuple::{EMPTY, TOMBSTONE};

@@ -42,6 +42,7 @@ impl Field {
         if sctp.is_some() && headers.is_fragment {
             return Write::Protected;
         }
+        let sctp = sctp.map(|at| SctpSum::of(frame, headers, at));
         let covering = self.checksums(frame, headers);
         if covering.iter().any(Option::is_some) {
             let change = Change::write(frame, first_bit, bits, value);
@@ -49,8 +50,8 @@ impl Field {
         } else {
             write_bits(frame, first_bit, bits, value);
         }
-        if let Some(at) = sctp {
-            sum_sctp(frame, headers, at);
+        if let Some(sum) = sctp {
+            sum.update(frame, headers);
         }
         Write::Written
     }
@@ -141,13 +142,38 @@ fn fold(sum: u32) -> u32 {
     (once & 0xffff) + (once >> 16)
 }
 
-/// SCTP sums all that IP carries (RFC 9260 section 6.8).
-fn sum_sctp(frame: &mut [u8], headers: &Headers, at: usize) {
-    let end = ip_end(frame, headers);
-    let segment = &mut frame[at..end];
-    segment[8..12].fill(0);
-    let sum = crc32c(segment);
-    segment[8..12].copy_from_slice(&sum.to_le_bytes());
+/// The checksum of SCTP before a write: it sums all that IP carries (RFC 9260 section 6.8).
+struct SctpSum {
+    at: usize,
+    before: u32,
+}
+
+impl SctpSum {
+    fn of(frame: &[u8], headers: &Headers, at: usize) -> Self {
+        let before = Self::sum(&frame[at..ip_end(frame, headers)]);
+        Self { at, before }
+    }
+
+    /// The sum of a segment with zeros where its checksum stands.
+    fn sum(segment: &[u8]) -> u32 {
+        crc32c_of(&[&segment[..8], &[0; 4], &segment[12..]])
+    }
+
+    /// Changes the stored sum as the segment has changed: one that was wrong stays wrong. It is little-endian on the
+    /// wire (RFC 9260 appendix A); a frame whose sender wrote it the other way round keeps that order, so that whoever
+    /// took it before takes it now.
+    fn update(&self, frame: &mut [u8], headers: &Headers) {
+        let end = ip_end(frame, headers);
+        let segment = &mut frame[self.at..end];
+        let after = Self::sum(segment);
+        let stored = [segment[8], segment[9], segment[10], segment[11]];
+        let new = if stored == self.before.to_be_bytes() {
+            after.to_be_bytes()
+        } else {
+            (u32::from_le_bytes(stored) ^ self.before ^ after).to_le_bytes()
+        };
+        segment[8..12].copy_from_slice(&new);
+    }
 }
 
 /// Where the IP packet ends: padding of Ethernet is not part of it.
@@ -163,10 +189,14 @@ fn ip_end(frame: &[u8], headers: &Headers) -> usize {
 
 /// The checksum of SCTP.
 pub fn crc32c(bytes: &[u8]) -> u32 {
+    crc32c_of(&[bytes])
+}
+
+/// The same over parts that follow one another.
+fn crc32c_of(parts: &[&[u8]]) -> u32 {
     const TABLE: [u32; 256] = crc32c_table();
-    !bytes
-        .iter()
-        .fold(u32::MAX, |crc, &byte| (crc >> 8) ^ TABLE[usize::from(crc as u8 ^ byte)])
+    let bytes = parts.iter().flat_map(|part| part.iter());
+    !bytes.fold(u32::MAX, |crc, &byte| (crc >> 8) ^ TABLE[usize::from(crc as u8 ^ byte)])
 }
 
 const fn crc32c_table() -> [u32; 256] {

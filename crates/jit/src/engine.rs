@@ -1,7 +1,7 @@
 //! All tables, their code, and the thread that compiles.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -72,12 +72,10 @@ impl Engine {
     /// When code cannot be written for this processor.
     pub fn new(pipeline: &Pipeline, seed: u64) -> Result<Self, String> {
         let compiler = Arc::new(Compiler::new()?);
-        let mut rules = Vec::with_capacity(MOST_COUNTERS);
-        rules.resize_with(MOST_COUNTERS, AtomicPtr::default);
         let functions = Arc::new(Functions {
             tables: (0..MOST_TABLES).map(|_| AtomicUsize::new(0)).collect(),
             lookups: (0..MOST_TABLES).map(|_| AtomicU32::new(0)).collect(),
-            rules: rules.into_boxed_slice(),
+            rules: bytemuck::allocation::zeroed_slice_box(MOST_COUNTERS),
         });
         let mut state = State {
             compiler,

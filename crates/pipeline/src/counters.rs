@@ -12,12 +12,7 @@ pub const MOST_COUNTERS: usize = 1 << 21;
 pub struct CounterId(pub u32);
 
 /// Packets and bytes.
-#[derive(Debug, Default)]
-#[repr(C)]
-pub struct CounterCell {
-    packets: AtomicU64,
-    bytes: AtomicU64,
-}
+pub type CounterCell = [AtomicU64; 2];
 
 /// Packets and bytes, as read.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -32,13 +27,6 @@ pub struct Count {
 #[derive(Debug)]
 pub struct CounterBlock(Box<[CounterCell]>);
 
-impl CounterCell {
-    /// Where packets lie in a cell, for compiled code.
-    pub const PACKETS_AT: usize = std::mem::offset_of!(Self, packets);
-    /// Where bytes lie in a cell, for compiled code.
-    pub const BYTES_AT: usize = std::mem::offset_of!(Self, bytes);
-}
-
 impl Default for CounterBlock {
     fn default() -> Self {
         Self::new()
@@ -46,18 +34,21 @@ impl Default for CounterBlock {
 }
 
 impl CounterBlock {
+    /// Where packets lie in a cell, for compiled code.
+    pub const PACKETS_AT: usize = 0;
+    /// Where bytes lie in a cell, for compiled code.
+    pub const BYTES_AT: usize = size_of::<AtomicU64>();
+
     /// A block of zeros.
     pub fn new() -> Self {
-        let mut cells = Vec::with_capacity(MOST_COUNTERS);
-        cells.resize_with(MOST_COUNTERS, CounterCell::default);
-        Self(cells.into_boxed_slice())
+        Self(bytemuck::allocation::zeroed_slice_box(MOST_COUNTERS))
     }
 
     /// Counts a frame. Only the thread whose block it is may do so.
     pub fn count(&self, counter: CounterId, bytes: u64) {
-        let cell = &self.0[counter.0 as usize];
-        cell.packets.store(cell.packets.load(Relaxed) + 1, Relaxed);
-        cell.bytes.store(cell.bytes.load(Relaxed) + bytes, Relaxed);
+        let [packet_cell, byte_cell] = &self.0[counter.0 as usize];
+        packet_cell.store(packet_cell.load(Relaxed) + 1, Relaxed);
+        byte_cell.store(byte_cell.load(Relaxed) + bytes, Relaxed);
     }
 
     /// The first cell.
@@ -67,10 +58,10 @@ impl CounterBlock {
 
     /// What this thread has counted since it began.
     pub fn read(&self, counter: CounterId) -> Count {
-        let cell = &self.0[counter.0 as usize];
+        let [packets, bytes] = &self.0[counter.0 as usize];
         Count {
-            packets: cell.packets.load(Relaxed),
-            bytes: cell.bytes.load(Relaxed),
+            packets: packets.load(Relaxed),
+            bytes: bytes.load(Relaxed),
         }
     }
 }

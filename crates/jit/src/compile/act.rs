@@ -4,7 +4,7 @@ use std::mem::{offset_of, size_of};
 
 use brimful_frame::Header;
 use brimful_openflow::MatchField;
-use brimful_pipeline::CounterCell;
+use brimful_pipeline::{CounterBlock, CounterCell};
 use cranelift_codegen::ir::condcodes::IntCC::{Equal, NotEqual};
 use cranelift_codegen::ir::{Block, InstBuilder, JumpTableData, Value, types};
 
@@ -35,12 +35,12 @@ pub(crate) fn write_count(emit: &mut Emit<'_>, parsed: &Parsed, counter: Value) 
     let cells = emit.load(types::I64, context, offset_of!(Context, counters));
     let offset = emit.times(counter, size_of::<CounterCell>() as u64);
     let cell = emit.add(cells, offset);
-    let packets = emit.load(types::I64, cell, CounterCell::PACKETS_AT);
+    let packets = emit.load(types::I64, cell, CounterBlock::PACKETS_AT);
     let packets = emit.plus(packets, 1);
-    emit.store(packets, cell, CounterCell::PACKETS_AT);
-    let bytes = emit.load(types::I64, cell, CounterCell::BYTES_AT);
+    emit.store(packets, cell, CounterBlock::PACKETS_AT);
+    let bytes = emit.load(types::I64, cell, CounterBlock::BYTES_AT);
     let bytes = emit.add(bytes, parsed.len);
-    emit.store(bytes, cell, CounterCell::BYTES_AT);
+    emit.store(bytes, cell, CounterBlock::BYTES_AT);
 }
 
 /// Writes what happens to a frame that has met the rule with a value. `shapes` have the numbers from 1 on.

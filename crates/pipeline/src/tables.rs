@@ -299,13 +299,19 @@ impl Pipeline {
     }
 
     fn delete(&mut self, change: &FlowMod) -> Vec<Change> {
-        let is_filtered = |entry: &FlowEntry| {
+        let gone = self.select(change);
+        gone.iter().map(|entry| self.remove(entry, Removal::Delete)).collect()
+    }
+
+    /// The entries that a deletion would take out: what statistics of flows are asked for by, too.
+    pub fn select(&self, change: &FlowMod) -> Vec<Arc<FlowEntry>> {
+        let is_meant = |entry: &Arc<FlowEntry>| {
             (change.out_port == port::ANY || entry.outputs_to(change.out_port))
                 && (change.out_group == GROUP_ANY || entry.uses_group(change.out_group))
         };
-        let selected = self.selected(change);
-        let gone = selected.iter().filter(|entry| is_filtered(entry));
-        gone.map(|entry| self.remove(entry, Removal::Delete)).collect()
+        let mut selected = self.selected(change);
+        selected.retain(is_meant);
+        selected
     }
 
     /// The entries that a modification or deletion names.

@@ -7,17 +7,20 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, s
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use brimful_frame::Packet;
 use brimful_netdev::MonotonicTime;
-use brimful_openflow::{ErrorMessage, FlowMod, GroupMod, MeterMod};
-use brimful_openflow::{GROUP_ALL, GroupType, ModCommand};
-use brimful_pipeline::{Change, Pipeline, delete_everything};
+use brimful_openflow::{Action, ErrorCode, GROUP_ALL, GroupType, ModCommand, port};
+use brimful_openflow::{ErrorMessage, FlowMod, GroupMod, MeterMod, flow_flag};
+use brimful_pipeline::{
+    Change, CounterBlock, Outputs, PacketIn, Passage, Pipeline, View, check_packet_out, delete_everything, run_actions,
+};
 use thiserror::Error;
 
-use crate::events::Event;
+use crate::events::{Event, PacketInEvent, RemovedEvent};
 use crate::plane::{Plane, SharedPipeline};
-use crate::ports::{Input, Ports};
+use crate::ports::{Batch, Input, Ports};
 use crate::tables::{self, Placed, TableError, Tables};
-use crate::worker::Worker;
+use crate::worker::{HEADROOM, Worker};
 
 /// How often entries expire and links are looked at.
 const TICK: Duration = Duration::from_millis(100);
@@ -40,6 +43,41 @@ pub struct Switch {
     pub threads: usize,
     plane: Box<dyn Plane>,
     listeners: Vec<SyncSender<Event>>,
+    /// The cells of frames that controllers send.
+    counters: Option<Arc<CounterBlock>>,
+}
+
+/// A change that a controller asks for.
+#[derive(Clone, Debug)]
+pub enum TableChange {
+    /// Of flow entries.
+    Flow(FlowMod),
+    /// Of groups.
+    Group(GroupMod),
+    /// Of meters.
+    Meter(MeterMod),
+}
+
+/// What becomes of a frame that a controller has sent.
+#[derive(Default)]
+struct ControlOutbox {
+    frames: Vec<(u32, u32, Vec<u8>)>,
+    for_tables: Vec<Vec<u8>>,
+    packet_ins: Vec<PacketInEvent>,
+}
+
+impl Outputs for ControlOutbox {
+    fn output(&mut self, frame: &[u8], port: u32, queue: u32) {
+        if port == port::TABLE {
+            self.for_tables.push(frame.to_vec());
+        } else {
+            self.frames.push((port, queue, frame.to_vec()));
+        }
+    }
+
+    fn packet_in(&mut self, packet: PacketIn<'_>) {
+        self.packet_ins.push(PacketInEvent::of(&packet));
+    }
 }
 
 /// The switch has ended.
@@ -96,6 +134,7 @@ impl Switch {
             threads: 0,
             plane,
             listeners: Vec::new(),
+            counters: None,
         }
     }
 
@@ -160,6 +199,80 @@ impl Switch {
         self.change(|pipeline, now| pipeline.meter_mod(change, now))
     }
 
+    /// Does changes one after the other, and gives the error of each that cannot be. When it returns, every data-plane
+    /// thread runs the new rules.
+    pub fn change_all(&mut self, wanted: &[TableChange]) -> Vec<Option<ErrorMessage>> {
+        let now = MonotonicTime::now().0;
+        let mut pipeline = self.pipeline.write();
+        let mut changes = Vec::new();
+        let errors = wanted.iter().map(|change| {
+            let done = match change {
+                TableChange::Flow(change) => pipeline.flow_mod(change, now),
+                TableChange::Group(change) => pipeline.group_mod(change, now),
+                TableChange::Meter(change) => pipeline.meter_mod(change, now),
+            };
+            done.map(|more| changes.extend(more)).err()
+        });
+        let errors = errors.collect();
+        drop(pipeline);
+        self.tell(&changes);
+        errors
+    }
+
+    /// Sends a frame on its way by a list of actions, as a controller asks. An output to the tables goes through them.
+    ///
+    /// # Errors
+    /// With the error for the controller.
+    pub fn packet_out(&mut self, in_port: u32, actions: &[Action], frame: &[u8]) -> Result<(), ErrorMessage> {
+        if in_port != port::CONTROLLER && self.ports.get(in_port).is_none() {
+            return Err(ErrorCode::BAD_PORT.because(format!("there is no port {in_port}")));
+        }
+        check_packet_out(actions, self.pipeline.read().shared())?;
+        let counters = self
+            .counters
+            .get_or_insert_with(|| self.pipeline.write().counters.block());
+        let counters = Arc::clone(counters);
+        let (now, ports, pipeline) = (MonotonicTime::now().0, self.ports.view(), self.pipeline.read());
+        let view = View {
+            shared: pipeline.shared(),
+            live_ports: &ports.live,
+            now,
+            counters: &counters,
+            floods: &*ports,
+        };
+        let mut outbox = ControlOutbox::default();
+        let mut buffer = vec![0; HEADROOM + frame.len()];
+        buffer[HEADROOM..].copy_from_slice(frame);
+        let mut passage = Passage::new(Packet::new(&mut buffer, HEADROOM, frame.len()), in_port);
+        run_actions(actions, &mut passage, &view, &mut outbox);
+        for frame in std::mem::take(&mut outbox.for_tables) {
+            let mut buffer = vec![0; HEADROOM + frame.len()];
+            buffer[HEADROOM..].copy_from_slice(&frame);
+            let mut passage = Passage::new(Packet::new(&mut buffer, HEADROOM, frame.len()), in_port);
+            pipeline.process(&mut passage, &view, &mut outbox);
+        }
+        drop(pipeline);
+        for (number, queue, frame) in outbox.frames {
+            if let Some(port) = self.ports.get(number) {
+                let mut batch = Batch::default();
+                batch.push(&frame, queue);
+                port.send(&mut batch, now);
+                port.tend(now);
+            }
+        }
+        for packet in outbox.packet_ins {
+            self.publish(&Event::PacketIn(packet));
+        }
+        Ok(())
+    }
+
+    /// Gives bits to a port's configuration, and tells listeners.
+    pub fn configure_port(&mut self, number: u32, config: u32, mask: u32) {
+        if self.ports.configure(number, config, mask) {
+            self.publish(&Event::Port(number));
+        }
+    }
+
     /// Puts what a file says in the place of everything, or on top of it; nothing changes where the file has an error.
     ///
     /// # Errors
@@ -179,7 +292,7 @@ impl Switch {
         let done = apply_all(&mut pipeline, file, tables, now, &mut changes);
         drop(pipeline);
         // Also those before an error: the tables have had them.
-        self.tell(changes);
+        self.tell(&changes);
         done
     }
 
@@ -193,21 +306,42 @@ impl Switch {
         change: impl FnOnce(&mut Pipeline, u64) -> Result<Vec<Change>, ErrorMessage>,
     ) -> Result<(), ErrorMessage> {
         let changes = change(&mut self.pipeline.write(), MonotonicTime::now().0)?;
-        self.tell(changes);
+        self.tell(&changes);
         Ok(())
     }
 
-    fn tell(&mut self, changes: Vec<Change>) {
+    /// Has the data plane take over changes, and tells listeners of entries that went.
+    fn tell(&mut self, changes: &[Change]) {
         if changes.is_empty() {
             return;
         }
-        self.plane.apply(&changes);
+        self.plane.apply(changes);
+        let removed = self.removed(changes);
         let mut pipeline = self.pipeline.write();
         // No thread counts with them any more.
         let retired = pipeline.take_retired();
         pipeline.counters.take_back(retired);
         drop(pipeline);
-        self.publish(&Event::Changed(changes));
+        for event in removed {
+            self.publish(&Event::Removed(event));
+        }
+    }
+
+    /// The entries among changes whose controllers want to know that they went.
+    fn removed(&self, changes: &[Change]) -> Vec<RemovedEvent> {
+        let (pipeline, now) = (self.pipeline.read(), MonotonicTime::now().0);
+        let removed = changes.iter().filter_map(|change| match change {
+            Change::Removed { entry, reason } if entry.flags & flow_flag::SEND_FLOW_REMOVED != 0 => {
+                Some(RemovedEvent {
+                    entry: Arc::clone(entry),
+                    reason: *reason,
+                    count: pipeline.counters.read(entry.counter),
+                    age_ns: now.saturating_sub(entry.installed_at),
+                })
+            }
+            _ => None,
+        });
+        removed.collect()
     }
 
     /// A listener that has gone is forgotten; one that does not follow misses events.
@@ -240,7 +374,7 @@ impl Switch {
 
     fn tick(&mut self, now: u64) {
         let changes = self.pipeline.write().expire(now);
-        self.tell(changes);
+        self.tell(&changes);
         for port in self.ports.look_at_links() {
             self.publish(&Event::Port(port));
         }

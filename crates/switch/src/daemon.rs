@@ -9,6 +9,7 @@ use std::time::Duration;
 use brimful_netdev::PacketPortOptions;
 use brimful_pipeline::{Limits, Pipeline};
 
+use crate::channel::{self, Channel};
 use crate::compiled::Compiled;
 use crate::control::{Handles, Running, Switch};
 use crate::plane::{Interpreter, Plane, SharedPipeline};
@@ -58,6 +59,11 @@ pub fn run(settings: &Settings, signals: &Signals, ready: impl FnOnce()) -> Resu
         .map(|directory| Telemetry::open(directory))
         .transpose();
     let mut telemetry = telemetry.map_err(|error| format!("telemetry: {error}"))?;
+    // Last, so that controllers find the tables of the files.
+    let mut channels = Vec::new();
+    for (switch, running) in settings.switches.iter().zip(&running) {
+        channels.push(channel::start(&switch.endpoints()?, &running.handle)?);
+    }
     ready();
     while !signals.ends.load(Relaxed) {
         std::thread::sleep(PATIENCE);
@@ -72,6 +78,7 @@ pub fn run(settings: &Settings, signals: &Signals, ready: impl FnOnce()) -> Resu
                 .map_err(|error| format!("telemetry: {error}"))?;
         }
     }
+    channels.into_iter().for_each(Channel::stop);
     running.into_iter().for_each(Running::stop);
     if let Some(path) = &settings.control {
         // It may have been removed by somebody else.

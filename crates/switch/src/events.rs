@@ -1,16 +1,31 @@
 //! What controllers are told without having asked.
 
-use brimful_pipeline::{Change, PacketIn, Reason};
+use std::sync::Arc;
+
+use brimful_pipeline::{Count, FlowEntry, PacketIn, Reason, Removal};
 
 /// What controllers want to know.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// A packet for them.
     PacketIn(PacketInEvent),
-    /// Tables have changed: entries that went, above all.
-    Changed(Vec<Change>),
+    /// An entry went.
+    Removed(RemovedEvent),
     /// The link of a port has changed.
     Port(u32),
+}
+
+/// An entry that went.
+#[derive(Clone, Debug)]
+pub struct RemovedEvent {
+    /// It.
+    pub entry: Arc<FlowEntry>,
+    /// Why.
+    pub reason: Removal,
+    /// What it had counted.
+    pub count: Count,
+    /// How long it was there, in nanoseconds.
+    pub age_ns: u64,
 }
 
 /// A packet for controllers.

@@ -3,6 +3,7 @@
 //! One control thread for each logical switch owns its tables ([`control`]); data-plane threads run frames through them
 //! by what [`plane`] gives them.
 
+pub mod channel;
 pub mod compiled;
 pub mod control;
 pub mod daemon;

@@ -55,7 +55,7 @@ enum Syntax {
 #[derive(Args)]
 struct Run {
     /// A TOML file with everything.
-    #[arg(long, conflicts_with_all = ["port", "tables"])]
+    #[arg(long, conflicts_with_all = ["port", "tables", "controller"])]
     config: Option<PathBuf>,
     /// A port, as NUMBER=INTERFACE.
     #[arg(long)]
@@ -69,6 +69,9 @@ struct Run {
     /// A file of tables: .tab for linc's syntax, else that of ovs-ofctl.
     #[arg(long)]
     tables: Vec<PathBuf>,
+    /// A controller, as tcp:HOST:PORT, or ptcp:PORT to listen for controllers.
+    #[arg(long)]
+    controller: Vec<String>,
     /// Data-plane threads.
     #[arg(long, default_value_t = 1)]
     threads: usize,
@@ -157,6 +160,7 @@ impl Run {
             dpid: self.dpid,
             threads: self.threads,
             tables: self.tables,
+            controllers: self.controller,
             ports,
         };
         let settings = Settings {

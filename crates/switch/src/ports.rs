@@ -5,7 +5,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use brimful_netdev::{MAX_BURST, Receiver, Sender};
+use brimful_netdev::{MAX_BURST, MonotonicTime, Receiver, Sender};
 use brimful_pipeline::Floods;
 
 use crate::queues::{Queues, Waiting};
@@ -38,6 +38,8 @@ pub struct SwitchPort {
     pub address: [u8; 6],
     /// What it has counted.
     pub counts: PortCounts,
+    /// Nanoseconds of the switch's clock.
+    pub made_at: u64,
     longest: usize,
     config: AtomicU32,
     has_link: AtomicBool,
@@ -110,6 +112,7 @@ impl SwitchPort {
             name: sender.name().to_owned(),
             address,
             counts: PortCounts::default(),
+            made_at: MonotonicTime::now().0,
             longest: usize::MAX,
             config: AtomicU32::new(0),
             has_link: AtomicBool::new(true),

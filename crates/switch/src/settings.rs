@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use brimful_netdev::BackEnd;
 use serde::Deserialize;
 
+use crate::channel::Endpoint;
 use crate::queues::QueueSettings;
 
 /// Everything.
@@ -38,6 +39,9 @@ pub struct SwitchSettings {
     /// Files of tables, loaded in this order.
     #[serde(default)]
     pub tables: Vec<PathBuf>,
+    /// Its controllers: `tcp:HOST:PORT`, or `ptcp:PORT` to listen; none by default.
+    #[serde(default)]
+    pub controllers: Vec<String>,
     /// Its ports.
     #[serde(rename = "port")]
     pub ports: Vec<PortSettings>,
@@ -157,7 +161,15 @@ impl SwitchSettings {
             port.back_end()?;
             port.queues()?;
         }
-        Ok(())
+        self.endpoints().map(|_| ())
+    }
+
+    /// Where its controllers are.
+    ///
+    /// # Errors
+    /// When one is no place of a controller.
+    pub fn endpoints(&self) -> Result<Vec<Endpoint>, String> {
+        self.controllers.iter().map(|text| Endpoint::read(text)).collect()
     }
 
     /// The datapath identifier.

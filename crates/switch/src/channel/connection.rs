@@ -1,0 +1,301 @@
+//! One connection to a controller, without its socket: bytes in, messages out. It greets, agrees on a version, answers
+//! echoes, and refuses what is no message.
+
+use brimful_openflow::wire::{Data, ErrorBody, HEADER_BYTES, Header, Hello, Message, Version};
+use brimful_openflow::{ErrorCode, ErrorMessage};
+
+/// The versions that we speak.
+pub(super) const VERSIONS: [Version; 1] = [Version::V13];
+/// Nanoseconds without a word from the controller before it is asked for one, and after that before it is given up.
+pub(super) const PATIENCE_NS: u64 = 5_000_000_000;
+/// Bytes of an offending message that an error carries (OF 1.3.5 section 7.4.4: at least 64).
+const ERROR_BYTES: usize = 64;
+
+/// A message that came in whole.
+#[derive(Debug)]
+pub(super) struct Incoming {
+    /// Its transaction id.
+    pub(super) transaction: u32,
+    /// It.
+    pub(super) message: Message,
+    /// Its bytes, for errors.
+    pub(super) bytes: Vec<u8>,
+}
+
+/// How far a connection is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum State {
+    /// The controller has not said hello yet.
+    Greeting,
+    /// Both sides speak this version.
+    Established(Version),
+    /// It is to be closed once what waits has been sent; this is why.
+    Closing(String),
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(super) struct Connection {
+    state: State,
+    received: Vec<u8>,
+    outgoing: Vec<u8>,
+    heard_at: u64,
+    asked_at: Option<u64>,
+    next_transaction: u32,
+}
+
+impl Connection {
+    /// One that has just been made: our hello waits to be sent.
+    pub(super) fn new(now: u64) -> Self {
+        let highest = VERSIONS[VERSIONS.len() - 1];
+        Self {
+            state: State::Greeting,
+            received: Vec::new(),
+            outgoing: Message::Hello(Hello::offering(&VERSIONS)).encode(0, highest),
+            heard_at: now,
+            asked_at: None,
+            next_transaction: 1,
+        }
+    }
+
+    /// Takes bytes of the socket.
+    pub(super) fn receive(&mut self, bytes: &[u8], now: u64) {
+        self.heard_at = now;
+        self.asked_at = None;
+        self.received.extend_from_slice(bytes);
+    }
+
+    /// The messages that are whole by now and that the switch has to answer.
+    pub(super) fn take_messages(&mut self) -> Vec<Incoming> {
+        let mut messages = Vec::new();
+        let mut at = 0;
+        while let Some(header) = Header::parse(&self.received[at..]) {
+            let length = usize::from(header.length);
+            if matches!(self.state, State::Closing(_)) {
+                break;
+            }
+            if length < HEADER_BYTES {
+                // Nobody knows where the next message begins.
+                let bytes = self.received[at..at + HEADER_BYTES].to_vec();
+                let error = ErrorCode::BAD_LENGTH.because(format!("a message of {length} bytes"));
+                self.refuse(header.transaction, &error, &bytes);
+                self.close(error.detail);
+                break;
+            }
+            let Some(bytes) = self.received.get(at..at + length) else {
+                break;
+            };
+            let bytes = bytes.to_vec();
+            at += length;
+            messages.extend(self.one(header, bytes));
+        }
+        self.received.drain(..at);
+        messages
+    }
+
+    /// Sends a message that answers another one.
+    pub(super) fn send(&mut self, transaction: u32, message: &Message) {
+        if let State::Established(version) = self.state {
+            self.outgoing.extend(message.encode(transaction, version));
+        }
+    }
+
+    /// Sends a message of our own.
+    pub(super) fn tell(&mut self, message: &Message) {
+        let transaction = self.next_transaction;
+        self.next_transaction = transaction.wrapping_add(1);
+        self.send(transaction, message);
+    }
+
+    /// Sends an error with the first bytes of what it is about.
+    pub(super) fn refuse(&mut self, transaction: u32, error: &ErrorMessage, offending: &[u8]) {
+        let version = self.version().unwrap_or(VERSIONS[0]);
+        let data = Data(offending[..offending.len().min(ERROR_BYTES)].to_vec());
+        let (kind, code) = (error.kind, error.code);
+        let message = Message::Error(ErrorBody { kind, code, data });
+        self.outgoing.extend(message.encode(transaction, version));
+    }
+
+    /// Asks for a sign of life when there has been none for long, and gives up when there is none after that.
+    pub(super) fn tick(&mut self, now: u64) {
+        let has_passed = |since: u64| now.saturating_sub(since) >= PATIENCE_NS;
+        match (&self.state, self.asked_at) {
+            (State::Greeting, _) if has_passed(self.heard_at) => self.close("no hello came"),
+            (State::Established(_), Some(asked_at)) if has_passed(asked_at) => self.close("no echo came"),
+            (State::Established(_), None) if has_passed(self.heard_at) => {
+                self.asked_at = Some(now);
+                self.tell(&Message::EchoRequest(Data::default()));
+            }
+            _ => {}
+        }
+    }
+
+    /// How far it is.
+    pub(super) fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The version that was agreed.
+    pub(super) fn version(&self) -> Option<Version> {
+        match self.state {
+            State::Established(version) => Some(version),
+            _ => None,
+        }
+    }
+
+    /// Bytes for the socket; whoever has sent some takes them out.
+    pub(super) fn outgoing(&mut self) -> &mut Vec<u8> {
+        &mut self.outgoing
+    }
+
+    fn close(&mut self, reason: impl Into<String>) {
+        self.state = State::Closing(reason.into());
+    }
+
+    fn one(&mut self, header: Header, bytes: Vec<u8>) -> Option<Incoming> {
+        let State::Established(version) = self.state else {
+            self.greet(header, &bytes);
+            return None;
+        };
+        let transaction = header.transaction;
+        match Message::decode(&bytes, version) {
+            Ok(Message::EchoRequest(data)) => self.send(transaction, &Message::EchoReply(data)),
+            Ok(Message::EchoReply(_) | Message::Hello(_) | Message::Error(_)) => {}
+            Ok(message) => {
+                return Some(Incoming {
+                    transaction,
+                    message,
+                    bytes,
+                });
+            }
+            Err(error) => self.refuse(transaction, &error, &bytes),
+        }
+        None
+    }
+
+    fn greet(&mut self, header: Header, bytes: &[u8]) {
+        let hello = match Message::decode(bytes, VERSIONS[0]) {
+            Ok(Message::Hello(hello)) => Some(hello),
+            _ => None,
+        };
+        let agreed = hello.and_then(|hello| hello.negotiate(header.version, &VERSIONS));
+        if let Some(version) = agreed {
+            self.state = State::Established(version);
+            return;
+        }
+        let detail = "no version in common: version 4 is spoken here";
+        let data = Data(detail.as_bytes().to_vec());
+        let ErrorCode(kind, code) = ErrorCode::HELLO_INCOMPATIBLE;
+        let message = Message::Error(ErrorBody { kind, code, data });
+        self.outgoing.extend(message.encode(header.transaction, VERSIONS[0]));
+        self.close(detail);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn hello(versions: &[Version]) -> Vec<u8> {
+        Message::Hello(Hello::offering(versions)).encode(1, Version::V13)
+    }
+
+    fn established() -> Connection {
+        let mut connection = Connection::new(0);
+        connection.receive(&hello(&[Version::V13]), 0);
+        assert!(connection.take_messages().is_empty());
+        assert_eq!(connection.state(), &State::Established(Version::V13));
+        connection.outgoing().clear();
+        connection
+    }
+
+    /// What waits to be sent, message by message.
+    fn sent(connection: &mut Connection) -> Vec<Message> {
+        let bytes = std::mem::take(connection.outgoing());
+        let (mut at, mut messages) = (0, Vec::new());
+        while let Some(header) = Header::parse(&bytes[at..]) {
+            let end = at + usize::from(header.length);
+            messages.push(Message::decode(&bytes[at..end], Version::V13).unwrap());
+            at = end;
+        }
+        messages
+    }
+
+    #[test]
+    fn messages_come_out_whole_however_the_bytes_are_cut() {
+        let mut connection = established();
+        let bytes = [
+            Message::BarrierRequest.encode(5, Version::V13),
+            Message::FeaturesRequest.encode(6, Version::V13),
+        ]
+        .concat();
+        let mut taken = Vec::new();
+        for byte in bytes {
+            connection.receive(&[byte], 0);
+            taken.extend(connection.take_messages().into_iter().map(|one| one.transaction));
+        }
+        assert_eq!(taken, [5, 6]);
+    }
+
+    #[test]
+    fn echoes_come_back_with_their_data() {
+        let mut connection = established();
+        connection.receive(&Message::EchoRequest(Data(vec![1, 2])).encode(9, Version::V13), 0);
+        assert!(connection.take_messages().is_empty());
+        assert_eq!(sent(&mut connection), [Message::EchoReply(Data(vec![1, 2]))]);
+    }
+
+    #[test]
+    fn without_a_common_version_it_says_so_and_closes() {
+        let mut connection = Connection::new(0);
+        connection.outgoing().clear();
+        connection.receive(&[1, 0, 0, 8, 0, 0, 0, 7], 0);
+        assert!(connection.take_messages().is_empty());
+        assert!(matches!(connection.state(), State::Closing(_)));
+        let messages = sent(&mut connection);
+        assert!(matches!(
+            &messages[..],
+            [Message::Error(ErrorBody { kind: 0, code: 0, .. })]
+        ));
+    }
+
+    #[test]
+    fn what_is_no_message_gets_an_error_with_its_bytes_and_the_connection_stays() {
+        let mut connection = established();
+        let mut bytes = vec![4, 99, 0, 100, 0, 0, 0, 3];
+        bytes.resize(100, 7);
+        connection.receive(&bytes, 0);
+        assert!(connection.take_messages().is_empty());
+        let data = Data(bytes[..64].to_vec());
+        let expected = Message::Error(ErrorBody { kind: 1, code: 1, data });
+        assert_eq!(sent(&mut connection), [expected]);
+        assert_eq!(connection.state(), &State::Established(Version::V13));
+    }
+
+    #[test]
+    fn a_length_below_the_header_ends_the_connection() {
+        let mut connection = established();
+        connection.receive(&[4, 20, 0, 3, 0, 0, 0, 3], 0);
+        assert!(connection.take_messages().is_empty());
+        assert!(matches!(
+            &sent(&mut connection)[..],
+            [Message::Error(ErrorBody { kind: 1, code: 6, .. })]
+        ));
+        assert!(matches!(connection.state(), State::Closing(_)));
+    }
+
+    #[test]
+    fn a_silent_controller_is_asked_and_then_given_up() {
+        let mut connection = established();
+        connection.tick(4 * SECOND);
+        assert_eq!(sent(&mut connection), []);
+        connection.tick(5 * SECOND);
+        assert_eq!(sent(&mut connection), [Message::EchoRequest(Data::default())]);
+        connection.tick(9 * SECOND);
+        assert_eq!(connection.state(), &State::Established(Version::V13));
+        connection.tick(10 * SECOND);
+        assert!(matches!(connection.state(), State::Closing(_)));
+    }
+}

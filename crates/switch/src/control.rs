@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use brimful_pipeline::{
 };
 use thiserror::Error;
 
-use crate::events::{Event, PacketInEvent, RemovedEvent};
+use crate::events::{Event, Listeners, PacketInEvent, RemovedEvent};
 use crate::plane::{Plane, SharedPipeline};
 use crate::ports::{Batch, Input, Ports};
 use crate::tables::{self, Placed, TableError, Tables};
@@ -24,8 +24,6 @@ use crate::worker::{HEADROOM, Worker};
 
 /// How often entries expire and links are looked at.
 const TICK: Duration = Duration::from_millis(100);
-/// Packets for controllers that wait at most.
-const MOST_EVENTS: usize = 4096;
 /// `OFPM_ALL` of OF 1.3.5 section 7.3.4.5.
 const METER_ALL: u32 = 0xffff_ffff;
 
@@ -42,7 +40,7 @@ pub struct Switch {
     /// Data-plane threads.
     pub threads: usize,
     plane: Box<dyn Plane>,
-    listeners: Vec<SyncSender<Event>>,
+    listeners: Listeners,
     /// The cells of frames that controllers send.
     counters: Option<Arc<CounterBlock>>,
 }
@@ -133,7 +131,7 @@ impl Switch {
             pipeline,
             threads: 0,
             plane,
-            listeners: Vec::new(),
+            listeners: Listeners::default(),
             counters: None,
         }
     }
@@ -141,7 +139,6 @@ impl Switch {
     /// Starts its threads; frames of `inputs` go to as many data-plane threads as there are lists.
     pub fn start(mut self, inputs: Vec<Vec<Input>>) -> Running {
         let (ends, stops) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-        let (events, heard) = sync_channel(MOST_EVENTS);
         self.threads = inputs.len();
         let has_queues = self.ports.all().any(|port| port.has_queues());
         let mut workers = Vec::new();
@@ -150,7 +147,7 @@ impl Switch {
                 inputs,
                 path: self.plane.path(),
                 ports: Arc::clone(&self.ports),
-                events: events.clone(),
+                listeners: self.listeners.clone(),
                 ends: Arc::clone(&ends),
                 tends: index == 0 && has_queues,
             };
@@ -159,7 +156,7 @@ impl Switch {
         let (requests, asked) = channel();
         let control = {
             let stops = Arc::clone(&stops);
-            std::thread::spawn(move || self.run(&asked, &heard, &stops))
+            std::thread::spawn(move || self.run(&asked, &stops))
         };
         Running {
             handle: Handle { requests },
@@ -171,8 +168,8 @@ impl Switch {
     }
 
     /// Sends every event to one more listener, as far as it follows.
-    pub fn listen(&mut self, listener: SyncSender<Event>) {
-        self.listeners.push(listener);
+    pub fn listen(&self, listener: SyncSender<Event>) {
+        self.listeners.add(listener);
     }
 
     /// Does a flow-mod. When it returns, every data-plane thread runs the new rules.
@@ -261,7 +258,7 @@ impl Switch {
             }
         }
         for packet in outbox.packet_ins {
-            self.publish(&Event::PacketIn(packet));
+            self.listeners.publish(|| Event::PacketIn(packet.clone()));
         }
         Ok(())
     }
@@ -269,7 +266,7 @@ impl Switch {
     /// Gives bits to a port's configuration, and tells listeners.
     pub fn configure_port(&mut self, number: u32, config: u32, mask: u32) {
         if self.ports.configure(number, config, mask) {
-            self.publish(&Event::Port(number));
+            self.listeners.publish(|| Event::Port(number));
         }
     }
 
@@ -323,7 +320,7 @@ impl Switch {
         pipeline.counters.take_back(retired);
         drop(pipeline);
         for event in removed {
-            self.publish(&Event::Removed(event));
+            self.listeners.publish(|| Event::Removed(event.clone()));
         }
     }
 
@@ -344,25 +341,13 @@ impl Switch {
         removed.collect()
     }
 
-    /// A listener that has gone is forgotten; one that does not follow misses events.
-    fn publish(&mut self, event: &Event) {
-        use std::sync::mpsc::TrySendError;
-        let is_there = |listener: &SyncSender<Event>| {
-            !matches!(listener.try_send(event.clone()), Err(TrySendError::Disconnected(_)))
-        };
-        self.listeners.retain(is_there);
-    }
-
-    fn run(mut self, asked: &Receiver<Request>, heard: &Receiver<Event>, stops: &AtomicBool) {
+    fn run(mut self, asked: &Receiver<Request>, stops: &AtomicBool) {
         let mut next_tick = MonotonicTime::now().0;
         while !stops.load(Relaxed) {
             match asked.recv_timeout(TICK / 10) {
                 Ok(request) => request(&mut self),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
-            }
-            for event in heard.try_iter().take(MOST_EVENTS) {
-                self.publish(&event);
             }
             let now = MonotonicTime::now().0;
             if now >= next_tick {
@@ -376,7 +361,7 @@ impl Switch {
         let changes = self.pipeline.write().expire(now);
         self.tell(&changes);
         for port in self.ports.look_at_links() {
-            self.publish(&Event::Port(port));
+            self.listeners.publish(|| Event::Port(port));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What controllers are told without having asked.
 
-use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use brimful_pipeline::{Count, FlowEntry, PacketIn, Reason, Removal};
 
@@ -13,6 +14,25 @@ pub enum Event {
     Removed(RemovedEvent),
     /// The link of a port has changed.
     Port(u32),
+}
+
+/// Who is told of events. Threads of the data plane tell them without the control thread, so that a packet is with its
+/// controller at once.
+#[derive(Clone, Debug, Default)]
+pub struct Listeners(Arc<RwLock<Vec<SyncSender<Event>>>>);
+
+impl Listeners {
+    /// One more.
+    pub(crate) fn add(&self, listener: SyncSender<Event>) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).push(listener);
+    }
+
+    /// Tells all; one that does not follow misses events.
+    pub(crate) fn publish(&self, event: impl Fn() -> Event) {
+        for listener in self.0.read().unwrap_or_else(PoisonError::into_inner).iter() {
+            let _ = listener.try_send(event());
+        }
+    }
 }
 
 /// An entry that went.

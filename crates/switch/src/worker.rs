@@ -5,14 +5,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use brimful_frame::Packet;
 use brimful_netdev::{MAX_BURST, MonotonicTime};
 use brimful_pipeline::{Outputs, PacketIn, Passage};
 
-use crate::events::{Event, PacketInEvent};
+use crate::events::{Event, Listeners, PacketInEvent};
 use crate::plane::Path;
 use crate::ports::{Batch, Input, PortView, Ports, SwitchPort, port_config};
 
@@ -34,7 +33,7 @@ pub(crate) struct Worker {
     pub(crate) inputs: Vec<Input>,
     pub(crate) path: Box<dyn Path>,
     pub(crate) ports: Arc<Ports>,
-    pub(crate) events: SyncSender<Event>,
+    pub(crate) listeners: Listeners,
     pub(crate) ends: Arc<AtomicBool>,
     /// Whether it sees to the queues of all ports.
     pub(crate) tends: bool,
@@ -43,7 +42,7 @@ pub(crate) struct Worker {
 /// What leaves, gathered for each port.
 struct Outbox<'w> {
     lanes: BTreeMap<u32, (Arc<SwitchPort>, Batch)>,
-    events: &'w SyncSender<Event>,
+    listeners: &'w Listeners,
     now: u64,
 }
 
@@ -51,14 +50,14 @@ impl Worker {
     /// Runs until the switch ends, then sends what has arrived by then.
     pub(crate) fn run(mut self) {
         let mut buffer = vec![0; HEADROOM + MOST_FRAME_LEN];
-        let events = self.events.clone();
+        let listeners = self.listeners.clone();
         let lanes = self
             .ports
             .all()
             .map(|port| (port.number, (Arc::clone(port), Batch::default())));
         let mut outbox = Outbox {
             lanes: lanes.collect(),
-            events: &events,
+            listeners: &listeners,
             now: 0,
         };
         let mut view = self.ports.view();
@@ -172,8 +171,6 @@ impl Outputs for Outbox<'_> {
         if self.lanes.get(&packet.in_port).is_some_and(|(port, _)| quiet(port)) {
             return;
         }
-        let event = Event::PacketIn(PacketInEvent::of(&packet));
-        // A control thread that does not follow loses packets for controllers.
-        let _ = self.events.try_send(event);
+        self.listeners.publish(|| Event::PacketIn(PacketInEvent::of(&packet)));
     }
 }

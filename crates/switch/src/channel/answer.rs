@@ -1,7 +1,7 @@
 //! What the switch answers to the messages of a controller.
 
 use brimful_openflow::wire::{Features, Message, Part, PortMod, Request, Role};
-use brimful_openflow::{ErrorCode, ErrorMessage, NO_BUFFER, TABLE_ALL};
+use brimful_openflow::{ErrorCode, ErrorMessage, FlowCommand, NO_BUFFER, TABLE_ALL};
 
 use super::connection::Incoming;
 use super::controllers::{Controllers, Peer};
@@ -12,7 +12,8 @@ use crate::ports::port_config;
 
 /// What the switch can do (OF 1.3.5 section 7.3.1): statistics of flows, tables, ports, groups and queues.
 const CAPABILITIES: u32 = 1 | 2 | 4 | 8 | 64;
-/// The largest number that a role has.
+/// Roles as requests name them (OF 1.3.5 section 7.3.9); 0 asks for the present one.
+const EQUAL: u32 = 1;
 const MASTER: u32 = 2;
 const SLAVE: u32 = 3;
 
@@ -38,9 +39,9 @@ pub(super) fn answer_all(
         if let Some(change) = table_change(&first.message) {
             let mut requests = vec![first];
             let mut changes = vec![change];
-            while let Some(next) = messages.next_if(|next| table_change(&next.message).is_some()) {
-                changes.extend(table_change(&next.message));
-                requests.push(next);
+            while let Some(change) = messages.peek().and_then(|next| table_change(&next.message)) {
+                changes.push(change);
+                requests.extend(messages.next());
             }
             change_tables(&requests, changes, peer, handle)?;
             continue;
@@ -63,10 +64,14 @@ fn change_tables(requests: &[Incoming], changes: Vec<TableChange>, peer: &Peer, 
     Ok(())
 }
 
-/// What a message changes in the tables; buffered packets are nobody's, as nothing is buffered.
+/// What a message changes in the tables. Nothing is buffered: an entry that asks for a buffered packet is refused, while
+/// a deletion has no use for one.
 fn table_change(message: &Message) -> Option<TableChange> {
+    let deletes = |command| matches!(command, FlowCommand::Delete | FlowCommand::DeleteStrict);
     match message {
-        Message::FlowMod(change) if change.buffer == NO_BUFFER => Some(TableChange::Flow(change.clone())),
+        Message::FlowMod(change) if change.buffer == NO_BUFFER || deletes(change.command) => {
+            Some(TableChange::Flow(change.clone()))
+        }
         Message::GroupMod(change) => Some(TableChange::Group(change.clone())),
         Message::MeterMod(change) => Some(TableChange::Meter(change.clone())),
         _ => None,
@@ -194,7 +199,7 @@ fn multipart_request(part: &Part<Request>, peer: &Peer, handle: &Handle) -> Resu
 fn change_role(wanted: &Role, peer: &Peer, controllers: &Controllers) -> Result<Role, ErrorMessage> {
     let role = match wanted.role {
         0 => None,
-        1 => Some(RoleKind::Equal),
+        EQUAL => Some(RoleKind::Equal),
         MASTER => Some(RoleKind::Master),
         SLAVE => Some(RoleKind::Slave),
         other => return Err(ErrorCode::ROLE_UNKNOWN.because(format!("there is no role {other}"))),

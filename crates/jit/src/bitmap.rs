@@ -108,9 +108,6 @@ impl Bitmap {
             let mut bits = row_at[..rows.len()]
                 .iter()
                 .fold(u64::MAX, |bits, at| bits & self.rows[at + word]);
-            if rows.is_empty() {
-                bits &= u64::MAX >> (self.words * 64 - self.values.len());
-            }
             while bits != 0 {
                 let value = self.values[word * 64 + bits.trailing_zeros() as usize].load(Ordering::Acquire);
                 if value != TOMBSTONE {

@@ -90,8 +90,6 @@ pub(crate) struct RuleValue {
 pub(crate) const MOST_SHAPES: usize = 126;
 /// The number of what only the interpreter does.
 pub(crate) const INTERPRETED: u8 = 127;
-/// Counters have numbers below.
-pub(crate) const MOST_COUNTERS: usize = 1 << 21;
 
 impl RuleValue {
     pub(crate) const SHAPE_SHIFT: u32 = 56;

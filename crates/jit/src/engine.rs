@@ -6,10 +6,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use brimful_pipeline::{Change, CounterBlock, CounterId, FlowEntry, Pipeline};
+use brimful_pipeline::{Change, CounterBlock, CounterId, FlowEntry, MOST_COUNTERS, Pipeline};
 
 use crate::compile::{Code, Compiler, Source};
-use crate::context::{CodeRule, Functions, INTERPRETED, MOST_COUNTERS, MOST_SHAPES, RuleValue};
+use crate::context::{CodeRule, Functions, INTERPRETED, MOST_SHAPES, RuleValue};
 use crate::explain;
 use crate::reclaim::{Epochs, Garbage, Moment};
 use crate::shape::{Shape, Shaped, shape_of};

@@ -15,7 +15,7 @@ use super::session::{RoleKind, Session, Topic};
 /// How often a thread that waits for a controller looks whether it is to end.
 pub(super) const LOOK: Duration = Duration::from_millis(100);
 /// How long a controller may take to accept what is sent to it.
-pub(super) const WRITE_PATIENCE: Duration = Duration::from_secs(5);
+const WRITE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// A controller that is connected.
 pub(super) struct Peer {

@@ -12,7 +12,7 @@ use brimful_netdev::MonotonicTime;
 
 use super::answer::answer_all;
 use super::connection::State;
-use super::controllers::{Controllers, LOOK, Peer, WRITE_PATIENCE};
+use super::controllers::{Controllers, LOOK, Peer};
 use super::endpoint::Endpoint;
 use super::events;
 use crate::control::{Ended, Handle};
@@ -21,6 +21,8 @@ use crate::events::Event;
 /// Between attempts to connect: twice as long each time, up to the second one.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+/// How long a controller may take to answer to an attempt.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(1);
 /// Events for controllers that wait at most.
 const MOST_EVENTS: usize = 4096;
 const READ_BYTES: usize = 64 << 10;
@@ -100,14 +102,23 @@ fn accept(listener: &TcpListener, controllers: &Arc<Controllers>, handle: &Handl
 
 fn connect(endpoint: &Endpoint, controllers: &Controllers, handle: &Handle, ends: &AtomicBool) {
     let mut pause = FIRST_PAUSE;
+    let mut said = String::new();
     while !ends.load(Relaxed) {
         let socket = endpoint.address().and_then(|address| {
-            TcpStream::connect_timeout(&address, WRITE_PATIENCE).map_err(|error| format!("{endpoint}: {error}"))
+            TcpStream::connect_timeout(&address, CONNECT_PATIENCE).map_err(|error| format!("{endpoint}: {error}"))
         });
-        if let Ok(socket) = socket
-            && serve(socket, controllers, handle, ends)
-        {
-            pause = FIRST_PAUSE;
+        let news = match socket {
+            Err(error) => error,
+            Ok(socket) => {
+                say(&mut said, format!("{endpoint}: connected"));
+                if serve(socket, controllers, handle, ends) {
+                    pause = FIRST_PAUSE;
+                }
+                format!("{endpoint}: the connection has ended")
+            }
+        };
+        if !ends.load(Relaxed) {
+            say(&mut said, news);
         }
         let mut waited = Duration::ZERO;
         while waited < pause && !ends.load(Relaxed) {
@@ -115,6 +126,14 @@ fn connect(endpoint: &Endpoint, controllers: &Controllers, handle: &Handle, ends
             waited += LOOK;
         }
         pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Says what is new of a controller, once.
+fn say(said: &mut String, news: String) {
+    if *said != news {
+        eprintln!("brimful-switchd: {news}");
+        *said = news;
     }
 }
 

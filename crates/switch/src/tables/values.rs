@@ -17,7 +17,8 @@ enum Form {
     Ipv6,
 }
 
-const RESERVED_PORTS: [(u32, &str); 8] = [
+/// Names of reserved ports.
+pub(crate) const RESERVED_PORTS: [(u32, &str); 8] = [
     (port::IN_PORT, "in_port"),
     (port::TABLE, "table"),
     (port::NORMAL, "normal"),

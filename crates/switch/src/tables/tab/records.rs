@@ -1,11 +1,12 @@
 //! The second generation: records of linc's protocol library, as they are printed.
 
 use brimful_openflow::{
-    Action, ErrorCode, FieldMatch, FlowMod, Instruction, MAX_LEN_NO_BUFFER, Match, MatchField, flow_flag, port,
+    Action, ErrorCode, FieldMatch, FlowMod, Instruction, MAX_LEN_NO_BUFFER, Match, MatchField, flow_flag,
 };
 
 use super::entries::{field_named, value_of};
 use super::{Flaw, Term, Value};
+use crate::tables::values::RESERVED_PORTS;
 
 /// Names of the library's for bits of a flow's flags.
 pub(crate) const FLAGS: [(u16, &str); 5] = [
@@ -14,18 +15,6 @@ pub(crate) const FLAGS: [(u16, &str); 5] = [
     (flow_flag::RESET_COUNTS, "reset_counts"),
     (flow_flag::NO_PACKET_COUNTS, "no_pkt_counts"),
     (flow_flag::NO_BYTE_COUNTS, "no_byt_counts"),
-];
-
-/// Names of the library's for reserved ports.
-pub(crate) const PORTS: [(u32, &str); 8] = [
-    (port::IN_PORT, "in_port"),
-    (port::TABLE, "table"),
-    (port::NORMAL, "normal"),
-    (port::FLOOD, "flood"),
-    (port::ALL, "all"),
-    (port::CONTROLLER, "controller"),
-    (port::LOCAL, "local"),
-    (port::ANY, "any"),
 ];
 
 /// A flow entry.
@@ -172,6 +161,6 @@ fn set_field<'t>(term: &Term<'t>) -> Result<Action, Flaw<'t>> {
 }
 
 fn port_of<'t>(term: &Term<'t>) -> Result<u32, Flaw<'t>> {
-    let reserved = PORTS.iter().find(|(_, name)| term.atom() == Some(name));
+    let reserved = RESERVED_PORTS.iter().find(|(_, name)| term.atom() == Some(name));
     reserved.map_or_else(|| term.number_as("the port"), |&(number, _)| Ok(number))
 }

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use brimful_openflow::{Action, FieldMatch, FlowMod, Instruction, MAX_LEN_NO_BUFFER};
 
-use super::records::{FLAGS, PORTS};
+use super::records::FLAGS;
+use crate::tables::values::RESERVED_PORTS;
 
 /// Flows as records of the second generation, a line each. The table is the file's.
 pub fn write_records<'f>(flows: impl IntoIterator<Item = &'f FlowMod>) -> String {
@@ -130,7 +131,7 @@ fn action(action: &Action) -> String {
         Action::SetQueue(queue) => format!("{{ofp_action_set_queue,14,{queue}}}"),
         Action::Group(group) => format!("{{ofp_action_group,15,{group}}}"),
         Action::Output { port, max_len } => {
-            let named = PORTS.iter().find(|&&(number, _)| number == port);
+            let named = RESERVED_PORTS.iter().find(|&&(number, _)| number == port);
             let port = named.map_or_else(|| port.to_string(), |(_, name)| (*name).to_owned());
             let max_len = match max_len {
                 MAX_LEN_NO_BUFFER => "no_buffer".to_owned(),

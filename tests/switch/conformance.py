@@ -24,7 +24,7 @@ ETH_P_ALL, SOL_PACKET, PACKET_AUXDATA, PACKET_OUTGOING = 3, 263, 8, 4
 VLAN_VALID, TPID_VALID = 1 << 4, 1 << 6
 HELLO, ERROR, ECHO_REQUEST, ECHO_REPLY, PACKET_IN = 0, 1, 2, 3, 10
 FLOW_MOD, GROUP_MOD, MULTIPART_REQUEST, MULTIPART_REPLY, BARRIER, BARRIER_REPLY, METER_MOD = 14, 15, 18, 19, 20, 21, 29
-FLOW_STATS, TABLE_STATS = 1, 3
+FLOW_STATS, TABLE_STATS, GROUP_DESCRIPTION, METER_CONFIGURATION = 1, 3, 7, 10
 ALL = 0xFFFFFFFF
 
 
@@ -161,6 +161,15 @@ class Controller:
             left = left[length:]
         return found
 
+    def structures(self, number, request=b""):
+        """Give what a list of structures holds behind their lengths."""
+        left, found = self.multipart(number, request), []
+        while left:
+            (length,) = struct.unpack("!H", left[:2])
+            found.append(left[2:length])
+            left = left[length:]
+        return found
+
     def table(self, number):
         """Give how many frames a table has looked up and matched."""
         left = self.multipart(TABLE_STATS)
@@ -171,9 +180,9 @@ class Controller:
 
 
 class Bench:
-    """A switch, its controller, and the far ends of its ports."""
+    """A switch, its controller, and the far ends of its ports; `others` are more places of controllers."""
 
-    def __init__(self, switchd):
+    def __init__(self, switchd, *others):
         ip("link", "set", "lo", "up")
         for port in PORTS:
             ip("link", "add", f"s{port}", "type", "veth", "peer", "name", f"h{port}")
@@ -183,8 +192,9 @@ class Bench:
         listener = socket.create_server(("127.0.0.1", 0))
         listener.settimeout(20)
         ports = [f"--port={port}=s{port}" for port in PORTS]
-        place = f"--controller=tcp:127.0.0.1:{listener.getsockname()[1]}"
-        self.process = subprocess.Popen([switchd, *ports, place, "--dpid=1"], stdout=subprocess.PIPE)
+        places = (f"tcp:127.0.0.1:{listener.getsockname()[1]}", *others)
+        controllers = [f"--controller={place}" for place in places]
+        self.process = subprocess.Popen([switchd, *ports, *controllers, "--dpid=1"], stdout=subprocess.PIPE)
         self.controller = Controller(listener.accept()[0])
         self.wires = {port: Wire(f"h{port}") for port in PORTS}
 
@@ -199,6 +209,8 @@ class Bench:
             self.controller.send(whole[1], whole[8:])
             self.controller.barrier()
         self.compare_flows(case)
+        self.compare("OFPGroupMod", self.controller.structures(GROUP_DESCRIPTION), case)
+        self.compare("OFPMeterMod", self.controller.structures(METER_CONFIGURATION, struct.pack("!I4x", ALL)), case)
         for wire in self.wires.values():
             wire.drain()
         for step in case["steps"]:
@@ -213,6 +225,12 @@ class Bench:
         found = sorted(self.controller.flows())
         if found != given:
             raise Failed(f"the entries come back as {found} instead of {given}")
+
+    def compare(self, kind, found, case):
+        """Groups and meters: a modification and a description differ in their first two bytes alone."""
+        given = sorted(bytes.fromhex(one["hex"])[10:] for one in case["messages"] if kind in one["json"])
+        if sorted(found) != given:
+            raise Failed(f"{kind} comes back as {found} instead of {given}")
 
     def check_step(self, step):
         tables = {number: self.controller.table(number) for number in step.get("table_miss", [])}

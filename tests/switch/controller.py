@@ -1,7 +1,7 @@
 """What a controller sees of `brimful-switchd` beyond the published cases. usage: controller.py SWITCHD
 
-Runs in a network namespace of its own, in which it makes its interfaces; fails at the first thing that is not as it should
-be.
+Runs in a network namespace of its own, in which it makes its interfaces; fails at the first thing that is not as it
+should be.
 """
 
 import socket

@@ -61,15 +61,15 @@ class Troubled:
         return getattr(self._inner, name)
 
 
-def brimful(*arguments, cwd, check=None, **options):
-    """Run the command; ``check`` is the exit code that it must have."""
+def brimful(*arguments, cwd, check=None, environment=None, **options):
+    """Run the command; ``check`` is the exit code that it must have, ``environment`` what is added to ours."""
     finished = subprocess.run(
         [*BRIMFUL, *map(str, arguments)],
         cwd=cwd,
         capture_output=True,
         text=True,
         timeout=100,
-        env=os.environ,
+        env={**os.environ, **(environment or {})},
         **options,
     )
     assert "Traceback" not in finished.stderr

@@ -20,6 +20,10 @@ from brimful.records import SCHEMA, Record, RecordWriter, Run, RunFile, iterate_
 
 RECORD_NAME = "run.jsonl"
 """The record file within a run directory."""
+HOME = Path("runs")
+"""Where runs are kept that were given no directory."""
+LATEST = "latest"
+"""Names the newest run in `HOME` wherever a command takes one."""
 
 
 def fingerprint(**facts: Any) -> str:  # noqa: ANN401 - any JSON value
@@ -36,7 +40,7 @@ def new_run_directory(out: Path | None) -> Path:
     UsageError
         When it cannot be made, or already has a run in it.
     """
-    directory = out or Path("runs") / f"{now():%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+    directory = out or HOME / f"{now():%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -46,6 +50,29 @@ def new_run_directory(out: Path | None) -> Path:
         message = f"--out {directory}: there is a run already; continue it with --resume or choose another directory"
         raise UsageError(message)
     return directory
+
+
+def run_directories(directory: Path) -> list[Path]:
+    """Give the runs in a directory, newest first: their names begin with the time, or their records tell it."""
+    found = [path.parent for path in directory.glob(f"*/{RECORD_NAME}")]
+    return sorted(found, key=lambda path: (path / RECORD_NAME).stat().st_mtime, reverse=True)
+
+
+def named_run(path: Path) -> Path:
+    """Give the run that a word on the command line names: a path, or the newest run.
+
+    Raises
+    ------
+    UsageError
+        When the newest run is asked for and there is none.
+    """
+    if str(path) != LATEST or path.exists():
+        return path
+    newest = next(iter(run_directories(HOME)), None)
+    if newest is None:
+        message = f"{LATEST}: there is no run in {HOME}/ yet; give the path of one"
+        raise UsageError(message)
+    return newest
 
 
 def find_run(out: Path | None, wanted: str) -> RunFile | None:
@@ -67,7 +94,7 @@ def find_run(out: Path | None, wanted: str) -> RunFile | None:
             message = f"--out {out}: the run there is of another search; give the options that it was started with"
             raise UsageError(message)
         return read_run(out) if found else None
-    for directory in sorted(Path("runs").glob("*/"), reverse=True):
+    for directory in sorted(HOME.glob("*/"), reverse=True):
         found = _begun_run(directory)
         if found is not None and found.fingerprint == wanted:
             return read_run(directory)

@@ -15,6 +15,7 @@ TOY = Subject(
     name="barrel",
     plural="barrels",
     kinds=(Bucket,),
+    line="toy.report:line",
     text="toy.report:text",
     page="toy.report:page",
     json="toy.report:to_json",
@@ -22,6 +23,7 @@ TOY = Subject(
     compare="toy.report:compare",
 )
 PARAMETERS = {
+    "line": ("file",),
     "text": ("file", "style", "columns"),
     "page": ("file",),
     "json": ("file",),

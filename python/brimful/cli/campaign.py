@@ -16,8 +16,9 @@ from brimful.cli.assertion import Assertion
 from brimful.cli.progress import open_progress
 from brimful.cli.signals import tell_how_to_go_on
 from brimful.errors import UsageError
-from brimful.records import RunFile, read_run
-from brimful.report import words
+from brimful.files import write_atomically
+from brimful.records import Member, RunFile, read_run
+from brimful.report import junit, words
 from brimful.throughput.manager import SearchRequest
 
 _FRAME_SIZE = "--frame-size="
@@ -43,6 +44,8 @@ def search(
         if member.goal_results
         for text in check.failures(member.goal_results)
     ]
+    if options["junit"]:
+        write_atomically(options["junit"], junit.render([_suite(member, checks) for member in outcome.members]))
     file = read_run(outcome.directory)
     _print(outcome, file, options, missed)
     unwritten = 0
@@ -52,6 +55,17 @@ def search(
         return 3
     regular = outcome.end.reason == "done" and all(member.regular for member in outcome.members)
     return unwritten if regular and not missed else 1
+
+
+def _suite(member: Member, checks: Sequence[Assertion]) -> junit.Suite:
+    """Give the test cases of one search; one that failed has a case that says so."""
+    if not member.goal_results:
+        cases = [junit.Case(name="the search ended", problem=member.end.text or member.end.reason)]
+        return junit.Suite(name=member.name, cases=cases, duration_s=member.end.search_s)
+    unit = member.run.load_unit if member.run is not None else ""
+    conditions = [(check.text, check.failures(member.goal_results)) for check in checks]
+    cases = junit.cases(member.goal_results, unit, conditions)
+    return junit.Suite(name=member.name, cases=cases, duration_s=member.end.search_s)
 
 
 def _campaign(request: SearchRequest, options: dict[str, Any]) -> Campaign:

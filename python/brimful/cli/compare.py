@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from brimful.records.subjects import Subject
     from brimful.report.compared import Compared
 
-RUN = click.Path(exists=True, path_type=Path)
+RUN = values.RUN
 
 
 class _AgainstCommand(click.Command):

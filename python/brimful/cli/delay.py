@@ -10,6 +10,7 @@ import click
 
 from brimful import units
 from brimful.cli import values
+from brimful.cli.beds import BedCommand
 from brimful.cli.signals import take_for_interrupt, tell_how_to_go_on
 from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
 from brimful.delay.estimates import DEVICE, WIRE
@@ -28,10 +29,11 @@ if TYPE_CHECKING:
     from brimful.records import Run
 
 
-@click.command("delay")
+@click.command("delay", cls=BedCommand)
 @click.option(
     "--measurer",
     "-m",
+    type=values.MEASURER,
     required=True,
     metavar="SPEC",
     help="What to measure with: lab:DEVICE[,key=value...], tester:PORT,PORT, or a cmd:PROGRAM that tells delays.",
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     " Default: a second lab beside a lab:DEVICE; else none.",
 )
 @click.option("--load", "loads", multiple=True, metavar="LOAD", help="Measure at this load: 10kpps. Repeat it.")
-@click.option("--of", "of_run", type=click.Path(exists=True), metavar="RUN", help="A run that found a throughput.")
+@click.option("--of", "of_run", type=values.RUN, metavar="RUN", help="A run that found a throughput, or latest.")
 @click.option("--at", "shares", metavar="SHARE,...", help="Measure at these shares of it: 10%,50%,90%.")
 @click.option("--goal", metavar="NAME", help="The goal of RUN whose throughput it is. Default: the first.")
 @click.option(
@@ -64,7 +66,7 @@ if TYPE_CHECKING:
 @click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress.")
 def delay(**options: Any) -> int:  # noqa: ANN401
     """Measure how long a device takes to process a frame, at given loads.
 
@@ -122,7 +124,7 @@ def _request(options: dict[str, Any]) -> DelayRequest:
     return DelayRequest(
         measurer=options["measurer"],
         loads=list(options["loads"]),
-        of_run=options["of_run"],
+        of_run=None if options["of_run"] is None else str(options["of_run"]),
         shares=[share for share in (options["shares"] or "").split(",") if share],
         goal=options["goal"],
         wire=wire_of(options["measurer"], options["wire"], traffic["arguments"]),

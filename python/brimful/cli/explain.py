@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from brimful import units
+from brimful.cli import values
 from brimful.cli.goal_options import chosen_goals, goal_options
 from brimful.errors import UsageError
 from brimful.throughput.explain import explanation
@@ -16,7 +17,7 @@ from brimful.throughput.verify import open_log
 
 
 @click.command("explain")
-@click.argument("log", type=click.Path(path_type=Path))
+@click.argument("log", type=values.RunType(exists=False))
 @click.argument("load", required=False)
 @goal_options
 @click.option("--json", "as_json", is_flag=True, help="Print the sums as JSON.")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from brimful.cli import values
 from brimful.cli.reports import checked_target
 from brimful.errors import UsageError
 
@@ -13,7 +14,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command()
-@click.argument("run", type=click.Path(exists=True, path_type=Path))
+@click.argument("run", type=values.RUN)
 @click.option("--html", "html_file", type=_FILE, callback=checked_target, help="Write one HTML file.")
 @click.option(
     "--pdf", "pdf_file", type=_FILE, callback=checked_target, help="Write a PDF; of block devices and discards."
@@ -24,6 +25,20 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     type=click.Path(file_okay=False, path_type=Path),
     help="Write each figure as a PNG file in this directory; of discards.",
 )
+@click.option(
+    "--trials",
+    "trials_file",
+    type=_FILE,
+    callback=checked_target,
+    help="Write the trials as a table: FILE.csv or FILE.parquet.",
+)
+@click.option(
+    "--prometheus",
+    "prometheus_file",
+    type=_FILE,
+    callback=checked_target,
+    help="Write the results in the Prometheus text format; of searches and campaigns.",
+)
 @click.option("--text", "as_text", is_flag=True, help="Print the report as text (the default without a file).")
 @click.option("--json", "as_json", is_flag=True, help="Print everything that the report is made of as JSON.")
 def report(
@@ -31,10 +46,12 @@ def report(
     html_file: Path | None,
     pdf_file: Path | None,
     png_directory: Path | None,
+    trials_file: Path | None,
+    prometheus_file: Path | None,
     as_text: bool,
     as_json: bool,
 ) -> None:
-    """Show a saved RUN: a record file, or the directory of a run.
+    """Show a saved RUN: a record file, the directory of a run, or `latest`.
 
     The report of a search states what MLRsearch-15 and RFC 2544 ask of one, marks irregular results, and has the
     search-time graph; that of a block device has all graphs, solutions and remarks; that of discards all figures,
@@ -48,7 +65,11 @@ def report(
         raise UsageError(message)
     file = read_run(run)
     reports.write_files(file, html_file=html_file, pdf_file=pdf_file, png_directory=png_directory)
+    if trials_file is not None:
+        reports.write_trials(file, trials_file)
+    if prometheus_file is not None:
+        reports.write_prometheus(file, prometheus_file)
     if as_json:
         click.echo(reports.as_json(file))
-    elif as_text or (html_file is None and pdf_file is None and png_directory is None):
+    elif as_text or not any((html_file, pdf_file, png_directory, trials_file, prometheus_file)):
         click.echo(reports.as_text(file, columns=reports.prose_columns()), nl=False)

@@ -81,6 +81,37 @@ def write_files(
         click.echo(f"wrote {html_file}", err=True)
 
 
+def write_trials(file: RunFile, path: Path) -> None:
+    """Write the trials of a run as a table."""
+    from brimful.report import exports
+
+    writers = {".csv": exports.trials_as_csv, ".parquet": exports.trials_as_parquet}
+    if path.suffix not in writers:
+        message = f"--trials {path}: name a file that ends with .csv or .parquet"
+        raise UsageError(message)
+    if not file.trials:
+        message = f"--trials {path}: {file.path} has no trials; those of a campaign are in the records of its searches"
+        raise UsageError(message)
+    _write(file, path, writers[path.suffix](file))
+
+
+def write_prometheus(file: RunFile, path: Path) -> None:
+    """Write the results of a run for Prometheus."""
+    from brimful.report import exports
+
+    content = exports.results_as_prometheus(file)
+    if not content.strip():
+        message = f"--prometheus {path}: {file.path} has no results of a search"
+        raise UsageError(message)
+    _write(file, path, content)
+
+
+def _write(file: RunFile, path: Path, content: bytes) -> None:
+    spare([file.path], path)
+    write_atomically(path, content)
+    click.echo(f"wrote {path}", err=True)
+
+
 def prose_columns() -> int:
     """Give where sentences wrap: at the edge of a narrow terminal, else where lines stay easy to read."""
     from brimful.report.lines import WIDTH

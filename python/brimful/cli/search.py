@@ -13,19 +13,43 @@ import msgspec
 from brimful import units
 from brimful.cli import values
 from brimful.cli.assertion import Assertion
+from brimful.cli.beds import BedCommand
 from brimful.cli.goal_options import GOAL_DEFAULTS, check_goals, parsed_goals
+from brimful.cli.grouped import GroupedCommand
 from brimful.cli.progress import open_progress
-from brimful.cli.reports import check_page, page, prose_columns, style, write_page
+from brimful.cli.reports import check_page, checked_target, page, prose_columns, style, write_page
 from brimful.cli.signals import take_for_interrupt, tell_how_to_go_on
 from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
 from brimful.errors import UsageError
+from brimful.files import write_atomically
 from brimful.measurers.base import Measurer
 from brimful.measurers.opening import FORMS, open_measurer
 from brimful.records import read_run
-from brimful.report import words
-from brimful.runs import refuse_if_written
+from brimful.report import junit, words
+from brimful.runs import named_run, refuse_if_written
 from brimful.throughput.goals import PRESETS, named_goals
 from brimful.throughput.manager import SearchOutcome, SearchRequest, run_search
+
+_GROUPS = {
+    "Most used": (
+        "measurers",
+        "preset",
+        "goal_texts",
+        "max_load",
+        "frame_size",
+        "budget",
+        "resume",
+        "html",
+        "assertions",
+        "as_json",
+    ),
+    "What to find": ("strategy", "min_load", "hint", "early_termination", "warm_up"),
+    "What to send": ("profile", "flows", "direction", "vlan", "ip", "force", "tester_extra"),
+    "Campaign: many searches in one record": ("sizes", "repeats", "no_shared_guesses"),
+    "When trials fail": ("on_invalid", "on_error", "timeout", "no_calibrate"),
+    "What is written": ("out", "labels", "junit", "quiet", "help"),
+}
+"""Title in the help text: parameters."""
 
 
 def _checked_strategy(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
@@ -41,11 +65,18 @@ def _checked_strategy(context: click.Context, parameter: click.Parameter, text: 
     return text
 
 
-@click.command("search")
+class _SearchCommand(BedCommand, GroupedCommand):
+    """Takes beds, and shows its options in groups."""
+
+    groups = _GROUPS
+
+
+@click.command("search", cls=_SearchCommand)
 @click.option(
     "--measurer",
     "-m",
     "measurers",
+    type=values.MEASURER,
     multiple=True,
     required=True,
     metavar="SPEC",
@@ -103,8 +134,14 @@ def _checked_strategy(context: click.Context, parameter: click.Parameter, text: 
 @click.option(
     "--assert", "assertions", multiple=True, metavar="CONDITION", help="Exit with 1 unless it holds: 'ndr >= 1.2Mpps'."
 )
+@click.option(
+    "--junit",
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=checked_target,
+    help="Also write a JUnit XML file for CI: a test case for each goal and each --assert.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress.")
 def search(**options: Any) -> int:  # noqa: ANN401
     """Find how much load something takes at given loss ratios.
 
@@ -147,8 +184,14 @@ def search(**options: Any) -> int:  # noqa: ANN401
             )
     finally:
         measurer.close()
-    missed = [text for check in checks for text in check.failures(outcome.result.goal_results)]
+    conditions = [(check.text, check.failures(outcome.result.goal_results)) for check in checks]
+    missed = [text for _, failures in conditions for text in failures]
     _print(outcome, as_json=options["as_json"], missed=missed)
+    if options["junit"]:
+        end, unit = outcome.result.end, outcome.run.load_unit
+        found = junit.cases(outcome.result.goal_results, unit, conditions)
+        suite = junit.Suite(name=outcome.run.measurer["spec"], cases=found, duration_s=end.search_s)
+        write_atomically(options["junit"], junit.render([suite]))
     unwritten = 0
     if options["html"]:
         unwritten = write_page(options["html"], lambda: page(read_run(outcome.path)), [outcome.path])
@@ -190,8 +233,8 @@ def _request(options: dict[str, Any]) -> SearchRequest:
 
 def _hint(text: str) -> str:
     """Give the load to begin near, as text; that of a run is its first lower bound."""
-    if text and Path(text).exists():
-        return _hint_of_run(Path(text))
+    if text and (path := named_run(Path(text))).exists():
+        return _hint_of_run(path)
     try:
         units.parse_load(text, frame_size=1, max_load=1.0)  # what it needs to know is not known yet
     except UsageError as error:

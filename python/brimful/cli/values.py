@@ -2,18 +2,69 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from brimful import units
 from brimful.attempts import ON_ERROR, ON_INVALID, FailurePolicy
+from brimful.cli.beds import read_beds
 from brimful.errors import UsageError
+from brimful.runs import HOME, LATEST, named_run, run_directories
 
 Reader = Callable[[click.Context, click.Parameter, str | None], float | None]
 Command = Callable[..., Any]
+
+
+class RunType(click.ParamType[Path]):
+    """A run on the command line: its directory, its record, or `latest`."""
+
+    name = "run"
+
+    def __init__(self, *, exists: bool = True) -> None:
+        self._exists = exists
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:  # noqa: ANN401
+        """Give the path, which exists where that was asked for."""
+        path = named_run(Path(value))
+        if self._exists and not path.exists():
+            self.fail(f"there is no run {str(path)!r}; `brimful runs` lists those here", param, ctx)
+        return path
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Offer the runs here, newest first, and files."""
+        found = [LATEST, *map(str, run_directories(HOME))] if HOME.is_dir() else []
+        items = [CompletionItem(name) for name in found if name.startswith(incomplete)]
+        return [*items, CompletionItem(incomplete, type="file")]
+
+
+RUN = RunType()
+
+
+class MeasurerType(click.ParamType[str]):
+    """What to measure with, as text; shells complete its beginning, devices of the lab, simulated systems and beds."""
+
+    name = "measurer"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Offer what goes on from what was typed."""
+        from brimful import _core
+        from brimful.lab.catalogue import DEVICES
+        from brimful.measurers.opening import KINDS
+
+        offered = [f"{kind}:" for kind in KINDS]
+        offered += [f"lab:{device.value}" for device in DEVICES]
+        offered += [f"sim:{kind}" for kind, *_ in _core.simulator_kinds()]
+        with contextlib.suppress(UsageError):
+            offered += [f"@{name}" for name in read_beds()]
+        return [CompletionItem(text) for text in offered if text.startswith(incomplete)]
+
+
+MEASURER = MeasurerType()
 
 
 def policy(context: click.Context, parameter: click.Parameter, text: str) -> str:

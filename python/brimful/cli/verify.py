@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from brimful.cli import values
 from brimful.cli.goal_options import chosen_goals, goal_options
 from brimful.errors import UsageError
 from brimful.records import Goal, read_run
@@ -17,7 +18,7 @@ from brimful.verified import Verified
 
 
 @click.command("verify")
-@click.argument("log", type=click.Path(path_type=Path), required=False)
+@click.argument("log", type=values.RunType(exists=False), required=False)
 @goal_options
 @click.option("--requirements", is_flag=True, help="List what the specification demands, and what satisfies it.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything recomputed as JSON.")

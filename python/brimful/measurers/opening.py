@@ -9,6 +9,8 @@ from typing import Any
 from brimful.errors import UsageError
 from brimful.measurers.base import Measurer
 
+KINDS = ("sim", "lab", "tester", "trex", "iperf3", "cmd", "replay")
+"""What stands before the colon."""
 FORMS = (
     "sim:KIND[,key=value...], lab:DEVICE[,key=value...], tester:PORT,PORT, trex:HOST[,key=value...],"
     " iperf3:SERVER[,key=value...], cmd:PROGRAM ARGUMENTS or replay:RUN"

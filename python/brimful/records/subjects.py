@@ -31,6 +31,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """What its runs are, in messages."""
     kinds: tuple[type[Record], ...]
     """Its records, beside `COMMON_KINDS`."""
+    line: str
+    """``(RunFile) -> str``: the result in one line, for lists of runs."""
     text: str
     """``(RunFile, *, style, columns) -> str``: the report for a terminal."""
     page: str
@@ -52,6 +54,7 @@ SUBJECTS: tuple[Subject, ...] = (
         name="search",
         plural="searches",
         kinds=(Bound, GoalResult),
+        line="brimful.report.throughput.text:line",
         text="brimful.report.throughput.text:report_run",
         page="brimful.report.throughput.html:report_run",
         json="brimful.report.throughput.export:report_run",
@@ -62,6 +65,7 @@ SUBJECTS: tuple[Subject, ...] = (
         name="block-device",
         plural="block devices",
         kinds=(Series, Fit, Solution, Finding),
+        line="brimful.report.iocost.text:line",
         text="brimful.report.iocost.text:report_run",
         page="brimful.report.iocost.html:render",
         json="brimful.report.iocost.export:report_run",
@@ -72,6 +76,7 @@ SUBJECTS: tuple[Subject, ...] = (
         name="switch-discards",
         plural="discards",
         kinds=(Series, Finding),
+        line="brimful.report.discards.text:line",
         text="brimful.report.discards.text:render",
         page="brimful.report.discards.html:render",
         json="brimful.report.discards.export:to_json",
@@ -83,6 +88,7 @@ SUBJECTS: tuple[Subject, ...] = (
         name="campaign",
         plural="campaigns",
         kinds=(Member,),
+        line="brimful.report.campaign.text:line",
         text="brimful.report.campaign.text:report_run",
         page="brimful.report.campaign.html:report_run",
         json="brimful.report.campaign.export:to_json",
@@ -93,6 +99,7 @@ SUBJECTS: tuple[Subject, ...] = (
         name="delay",
         plural="delays",
         kinds=(Delay,),
+        line="brimful.report.delay.text:line",
         text="brimful.report.delay.text:render",
         page="brimful.report.delay.html:render",
         json="brimful.report.delay.export:to_json",

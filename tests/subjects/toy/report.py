@@ -12,6 +12,10 @@ def held(file):
     return sum(bucket.litres - bucket.spilled for bucket in file.others if isinstance(bucket, Bucket))
 
 
+def line(file):
+    return f"{held(file)} l"
+
+
 def text(file, *, style, columns):
     return style(f"The barrel holds {held(file)} l.", "title") + "\n"
 

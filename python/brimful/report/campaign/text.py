@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from brimful.records import RunFile
-from brimful.report import facts
+from brimful.report import facts, words
 from brimful.report.campaign import tables
 from brimful.report.campaign.model import Report, build
 from brimful.report.campaign.tables import Table
@@ -14,6 +14,13 @@ from brimful.report.styles import Style, plain
 def report_run(file: RunFile, *, style: Style = plain, columns: int = WIDTH) -> str:
     """Write the report on a record with the subject ``campaign``."""
     return render(build(file), style=style, columns=columns)
+
+
+def line(file: RunFile) -> str:
+    """Give the result of a campaign in one line."""
+    regular = sum(member.regular for member in file.members)
+    ended = words.count(len(file.members), "search", "searches")
+    return f"{ended} ended, {regular} regular" + ("" if file.is_done() else "; not finished")
 
 
 def render(report: Report, *, style: Style = plain, columns: int = WIDTH) -> str:

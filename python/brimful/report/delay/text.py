@@ -10,6 +10,14 @@ from brimful.report.delay import model
 from brimful.report.delay.model import Row
 from brimful.report.lines import WIDTH, table
 from brimful.report.styles import Style, plain
+from brimful.units import format_delay, format_load
+
+
+def line(file: RunFile) -> str:
+    """Give the result of a delay run in one line."""
+    unit = file.run.load_unit
+    both = [delay for delay in file.delays if delay.direction == "all"]
+    return ", ".join(f"{format_delay(delay.mean.value_s)} at {format_load(delay.load, unit)}" for delay in both)
 
 
 def render(file: RunFile, *, style: Style = plain, columns: int = WIDTH) -> str:

@@ -19,6 +19,11 @@ _GAP = 2
 _SPACES = "\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
 
 
+def line(run_file: RunFile) -> str:
+    """Give the result of an analysis of discards in one line."""
+    return summary.sentences(model.build(run_file))[0]
+
+
 def render(run_file: RunFile, *, style: Style = plain, columns: int = 100) -> str:
     """Write the whole report.
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from brimful.kernel import MODEL_KEYS
 from brimful.records import Finding, RunFile, Solution
+from brimful.report import words
 from brimful.report.iocost import graph, header, solutions
 from brimful.report.iocost.numbers import percent, rate, size
 from brimful.report.styles import Style, plain
@@ -22,6 +23,12 @@ _LABEL_COLUMNS = 12
 def report_run(run_file: RunFile, *, style: Style = plain, columns: int) -> str:
     """Write the report on a record with the subject ``block-device``; its graphs have a width of their own."""
     return render(run_file, style=style)
+
+
+def line(run_file: RunFile) -> str:
+    """Give the result for a block device in one line."""
+    solved = [solution.name for solution in run_file.solutions if solution.unsolved is None]
+    return f"{len(solved)} of {words.count(len(run_file.solutions), 'solution')}: {', '.join(solved) or 'none'}"
 
 
 def render(run_file: RunFile, *, style: Style = plain, columns: int | None = None, graphs: bool = True) -> str:

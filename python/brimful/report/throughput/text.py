@@ -17,6 +17,18 @@ def report_run(file: RunFile, *, style: Style = plain, columns: int = WIDTH) -> 
     return render(build(file), style=style, columns=columns)
 
 
+def line(file: RunFile) -> str:
+    """Give the result of a search in one line."""
+    found = {result.goal: result for result in file.goal_results}
+    unit = file.run.load_unit
+    results = [
+        f"{goal.name} {words.headline(found.get(goal.name), unit)}"
+        + ("" if (result := found.get(goal.name)) is None or result.regular else f" ({result.reason})")
+        for goal in file.run.goals
+    ]
+    return ", ".join(results)
+
+
 def render(report: Report, *, style: Style = plain, columns: int = WIDTH) -> str:
     """Write the report as lines for a terminal.
 

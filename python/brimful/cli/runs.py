@@ -1,0 +1,87 @@
+"""``brimful runs``: the runs of a directory, newest first, each with its result in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+import msgspec
+
+from brimful.cli.reports import checked_target, style
+from brimful.errors import BrimfulError
+from brimful.files import write_atomically
+from brimful.records import read_run
+from brimful.records.subjects import load, subject_of
+from brimful.runs import HOME, run_directories
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of the list."""
+
+    path: str
+    started: str = ""
+    subject: str = ""
+    what: str = ""
+    """What was measured: the measurer, or the source that was analysed."""
+    result: str = ""
+    problem: str | None = None
+    """Why nothing is known of it."""
+
+
+@click.command("runs")
+@click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path), required=False)
+@click.option(
+    "--html",
+    "html_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=checked_target,
+    help="Write the list as one HTML file; runs with a report.html beside their record link to it.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+def runs(directory: Path | None, html_file: Path | None, as_json: bool) -> None:
+    """List the runs in DIRECTORY, newest first, each with its result in one line.
+
+    Without DIRECTORY: those in runs/. A run that cannot be read is listed with the reason. Wherever a command takes a
+    RUN, `latest` names the newest one in runs/.
+    """
+    listed = [_listed(path) for path in run_directories(directory or HOME)]
+    if html_file is not None:
+        from brimful.report.run_list import page
+
+        write_atomically(html_file, page([msgspec.structs.asdict(run) for run in listed], html_file.parent).encode())
+        click.echo(f"wrote {html_file}", err=True)
+    if as_json:
+        click.echo(json.dumps(msgspec.to_builtins(listed), indent=2))
+    elif html_file is None:
+        click.echo(_text(listed, directory or HOME))
+
+
+def _listed(path: Path) -> Listed:
+    try:
+        file = read_run(path)
+        row = subject_of(file.run, where=str(file.path))
+    except BrimfulError as error:
+        return Listed(path=str(path), problem=str(error))
+    return Listed(
+        path=str(path),
+        started=file.run.started,
+        subject=row.name,
+        what=str(file.run.measurer.get("spec") or file.run.measurer.get("name") or ""),
+        result=load(row.line)(file),
+    )
+
+
+def _text(listed: list[Listed], directory: Path) -> str:
+    if not listed:
+        return f"no runs in {directory}"
+    from brimful.report.lines import table
+
+    looks = style()
+    head = ["started", "subject", "measurer", "run", "result"]
+    rows = [
+        [run.started[:19].replace("T", " "), run.subject, run.what, run.path, run.problem or run.result]
+        for run in listed
+    ]
+    first, *rest = table([head, *rows]).splitlines()
+    return "\n".join([looks(first, "faint"), *rest])

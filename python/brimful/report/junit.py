@@ -1,0 +1,74 @@
+"""The outcome of searches as JUnit XML, which CI servers show: a test case for each goal and each condition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.etree import ElementTree
+
+import msgspec
+
+from brimful.records import GoalResult
+from brimful.report import words
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """One test case."""
+
+    name: str
+    problem: str | None = None
+    """Why it failed; null: it passed."""
+    said: str = ""
+    """What was found."""
+
+
+class Suite(msgspec.Struct, frozen=True, kw_only=True):
+    """The cases of one search."""
+
+    name: str
+    cases: list[Case]
+    duration_s: float
+
+
+def cases(results: Sequence[GoalResult], unit: str, conditions: Sequence[tuple[str, list[str]]]) -> list[Case]:
+    """Give a case for each goal, which passes where it is regular, and for each condition with what it missed."""
+    goals = [
+        Case(
+            name=f"goal {result.goal} is regular",
+            problem=None if result.regular else f"{result.reason}: {words.explain(result.reason)}",
+            said=words.headline(result, unit),
+        )
+        for result in results
+    ]
+    asserted = [Case(name=text, problem="; ".join(missed) or None) for text, missed in conditions]
+    return goals + asserted
+
+
+def render(suites: Sequence[Suite]) -> bytes:
+    """Write the file."""
+    root = ElementTree.Element("testsuites", name="brimful")
+    for suite in suites:
+        counts = {"tests": len(suite.cases), "failures": sum(case.problem is not None for case in suite.cases)}
+        element = ElementTree.SubElement(
+            root,
+            "testsuite",
+            {
+                "name": _printable(suite.name),
+                "time": f"{suite.duration_s:.3f}",
+                **{key: str(value) for key, value in counts.items()},
+            },
+        )
+        for case in suite.cases:
+            shown = ElementTree.SubElement(element, "testcase", name=_printable(case.name), classname="brimful.search")
+            if case.problem is not None:
+                failure = ElementTree.SubElement(shown, "failure", message=_printable(case.problem))
+                failure.text = _printable(case.said or case.problem)
+            elif case.said:
+                ElementTree.SubElement(shown, "system-out").text = _printable(case.said)
+    ElementTree.indent(root)
+    content: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return content + b"\n"
+
+
+def _printable(text: str) -> str:
+    """Leave out what XML cannot hold."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)

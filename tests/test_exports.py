@@ -1,0 +1,69 @@
+"""Records for other programs: JUnit XML, tables of trials, the Prometheus text format."""
+
+import csv
+from xml.etree import ElementTree
+
+import duckdb
+import pytest
+from brimful.records import read_run
+from support import brimful
+
+SIM = "sim:soft-knee,capacity=1Mpps,seed=7"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("exports")
+    brimful("search", "-m", SIM, "-q", "--label", 'dut="x\\y"', "--out", "out", cwd=directory, check=0)
+    return directory / "out"
+
+
+def test_junit_has_a_case_for_each_goal_and_condition(tmp_path):
+    conditions = ("--assert", "ndr >= 1.2Mpps", "--assert", "pdr > 1kpps")
+    brimful("search", "-m", SIM, "-q", "--junit", "out.xml", *conditions, cwd=tmp_path, check=1)
+    (suite,) = ElementTree.parse(tmp_path / "out.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("4", "1")
+    failed = {case.get("name"): case.find("failure") is not None for case in suite}
+    assert failed == {
+        "goal ndr is regular": False,
+        "goal pdr is regular": False,
+        "ndr >= 1.2Mpps": True,
+        "pdr > 1kpps": False,
+    }
+
+
+def test_junit_of_a_campaign_has_a_suite_for_each_search(tmp_path):
+    measurers = ("-m", "sim:sharp,capacity=1Mpps", "-m", "sim:sharp,capacity=2Mpps")
+    asked = ("--preset", "quick", "--assert", "ndr >= 1.5Mpps", "--junit", "out.xml", "-q")
+    brimful("search", *measurers, *asked, cwd=tmp_path, check=1)
+    suites = ElementTree.parse(tmp_path / "out.xml").getroot()
+    assert [suite.get("failures") for suite in suites] == ["1", "0"]
+
+
+def test_trials_as_csv_and_as_parquet_are_those_of_the_record(run):
+    trials = read_run(run).trials
+    brimful("report", run, "--trials", run / "trials.csv", cwd=run, check=0)
+    brimful("report", run, "--trials", run / "trials.parquet", cwd=run, check=0)
+    with (run / "trials.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["load"]) for row in rows] == [trial.load for trial in trials]
+    assert {row["delay_p99_s"] for row in rows} == {""}
+    found = duckdb.sql(f"SELECT seq, load, lost, stopped_early FROM '{run / 'trials.parquet'}' ORDER BY seq").fetchall()
+    assert found == [(trial.seq, trial.load, trial.lost, trial.stopped_early) for trial in trials]
+
+
+def test_results_for_prometheus_have_a_line_for_each_goal(run):
+    brimful("report", run, "--prometheus", run / "out.prom", cwd=run, check=0)
+    lines = (run / "out.prom").read_text().splitlines()
+    results = read_run(run).goal_results
+    values = [line for line in lines if line.startswith("brimful_conditional_throughput{")]
+    assert [float(line.rsplit(" ", 1)[1]) for line in values] == [result.conditional_throughput for result in results]
+    assert r'label_dut="\"x\\y\""' in values[0]
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "said"),
+    [("--trials", "out.txt", ".csv or .parquet"), ("--trials", "run.jsonl", ".csv or .parquet")],
+)
+def test_other_tables_are_refused(run, option, name, said):
+    assert said in brimful("report", run, option, run / name, cwd=run, check=2).stderr

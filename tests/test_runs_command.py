@@ -1,0 +1,74 @@
+"""The list of runs, and `latest` for the newest one."""
+
+import json
+
+import pytest
+from support import brimful
+
+SIM = "sim:sharp,capacity=1Mpps"
+QUICK = ("search", "-m", SIM, "--preset", "quick", "-q")
+
+
+def test_runs_are_listed_newest_first_with_their_results(tmp_path):
+    assert brimful("runs", cwd=tmp_path, check=0).stdout == "no runs in runs\n"
+    brimful(*QUICK, cwd=tmp_path, check=0)
+    brimful(*QUICK, "--max-load", "500kpps", cwd=tmp_path, check=1)
+    listed = json.loads(brimful("runs", "--json", cwd=tmp_path, check=0).stdout)
+    assert [run["result"] for run in listed] == [
+        "ndr ≥ 500.0 kpps (max-load-is-lower-bound), pdr ≥ 500.0 kpps (max-load-is-lower-bound)",
+        listed[1]["result"],
+    ]
+    assert listed[1]["result"].startswith("ndr 98")
+    lines = brimful("runs", cwd=tmp_path, check=0).stdout.splitlines()
+    assert len(lines) == 3
+    assert all(run["path"] in line for run, line in zip(listed, lines[1:], strict=True))
+
+
+def test_latest_names_the_newest_run_in_every_command_that_takes_one(tmp_path):
+    brimful(*QUICK, cwd=tmp_path, check=0)
+    brimful(*QUICK, "--max-load", "500kpps", cwd=tmp_path, check=1)
+    newest = json.loads(brimful("runs", "--json", cwd=tmp_path).stdout)[0]["path"]
+    for command in (["report"], ["verify"], ["explain"]):
+        by_name = brimful(*command, "latest", cwd=tmp_path, check=0).stdout
+        assert by_name == brimful(*command, newest, cwd=tmp_path, check=0).stdout
+    brimful("compare", "latest", "--against", "latest", cwd=tmp_path, check=0)
+    brimful(*QUICK, "--hint", "latest", cwd=tmp_path, check=0)
+
+
+def test_latest_without_runs_is_a_usage_error(tmp_path):
+    assert "no run in runs/ yet" in brimful("report", "latest", cwd=tmp_path, check=2).stderr
+    missing = brimful("report", "elsewhere", cwd=tmp_path, check=2)
+    assert "no run 'elsewhere'; `brimful runs` lists" in missing.stderr
+
+
+def test_a_run_that_cannot_be_read_is_listed_with_the_reason(tmp_path):
+    (tmp_path / "runs" / "broken").mkdir(parents=True)
+    (tmp_path / "runs" / "broken" / "run.jsonl").write_text("nonsense\n")
+    assert "run.jsonl:1:" in brimful("runs", cwd=tmp_path, check=0).stdout
+
+
+def test_the_page_of_runs_links_to_reports(tmp_path):
+    brimful(*QUICK, "--out", "runs/a", "--html", "runs/a/report.html", cwd=tmp_path, check=0)
+    brimful(*QUICK, "--out", "runs/b", cwd=tmp_path, check=0)
+    brimful("runs", "--html", "index.html", cwd=tmp_path, check=0)
+    page = (tmp_path / "index.html").read_text()
+    assert '<a href="runs/a/report.html">' in page
+    assert "runs/b/report.html" not in page
+    assert "2 runs, newest first" in page.replace("\N{NO-BREAK SPACE}", " ")
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("brimful search -m lab:br", "lab:bridge"),
+        ("brimful search -m si", "sim:"),
+        ("brimful search -m sim:soft", "sim:soft-knee"),
+        ("brimful search --preset rf", "rfc2544"),
+        ("brimful report la", "latest"),
+    ],
+)
+def test_shells_complete_measurers_presets_and_runs(tmp_path, typed, offered):
+    brimful(*QUICK, cwd=tmp_path, check=0)
+    asked = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1), "_BRIMFUL_COMPLETE": "bash_complete"}
+    done = brimful(cwd=tmp_path, environment=asked)
+    assert offered in [line.partition(",")[2] for line in done.stdout.splitlines()]

@@ -58,9 +58,9 @@ def straddle(bridge: Bridge) -> list[float | None]:
         brimful.SearchGoal(
             loss_ratio=loss,
             exceed_ratio=exceed,
-            initial_trial_duration=1.0,
-            final_trial_duration=final,
-            duration_sum=total,
+            initial_trial_duration_s=1.0,
+            final_trial_duration_s=final,
+            duration_sum_s=total,
             width=WIDTH,
         )
         for loss, exceed, final, total in GOAL_SETS[GOALS][0]

@@ -15,7 +15,7 @@ loads = st.floats(1e3, 1e7)
 def test_no_trial_leaves_the_limits_by_the_last_digit(limits):
     low, high = limits
     result = brimful.search(
-        sharp(1e9), goals=[brimful.SearchGoal(loss_ratio=0, duration_sum=1)], min_load=low, max_load=high
+        sharp(1e9), goals=[brimful.SearchGoal(loss_ratio=0, duration_sum_s=1)], min_load=low, max_load=high
     )
     assert max(trial.load for trial in result.trials) == high
     assert min(trial.load for trial in result.trials) >= low
@@ -25,7 +25,7 @@ def test_no_trial_leaves_the_limits_by_the_last_digit(limits):
 @given(st.integers(2, 1000).flatmap(lambda whole: st.tuples(st.integers(1, whole - 1), st.just(whole))))
 def test_every_simple_fraction_is_an_exceed_ratio(fraction):
     part, whole = fraction
-    goals = [brimful.SearchGoal(loss_ratio=0, exceed_ratio=part / whole, duration_sum=1)]
+    goals = [brimful.SearchGoal(loss_ratio=0, exceed_ratio=part / whole, duration_sum_s=1)]
     assert brimful.search(sharp(1e4), goals=goals, min_load=1e3, max_load=1e5).goal_results[0].regular
 
 

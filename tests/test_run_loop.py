@@ -202,7 +202,7 @@ def test_a_trial_that_hangs_is_ended_by_the_budget():
 
     result = brimful.search(
         lambda load, duration: time.sleep(60),
-        goals=[brimful.SearchGoal(loss_ratio=0, final_trial_duration=0.1)],
+        goals=[brimful.SearchGoal(loss_ratio=0, final_trial_duration_s=0.1)],
         min_load=1000,
         max_load=1e6,
         budget_s=0.3,

@@ -1,12 +1,15 @@
 """`brimful.search`: what a function that measures may answer, and what it is told."""
 
 import itertools
+import json
+import re
 
 import brimful
 import msgspec
 import numpy as np
 import pytest
 from brimful.errors import UsageError
+from brimful.records import read_run
 from brimful.throughput.goals import named_goals
 from support import (
     Description,
@@ -16,6 +19,7 @@ from support import (
     Troubled,
     sharp,
 )
+from support import brimful as brimful_command
 
 
 @pytest.mark.parametrize(
@@ -130,9 +134,9 @@ def test_a_measurer_object_that_returns_no_trial_output_is_told_so():
         ({"goals": [brimful.SearchGoal(loss_ratio=-0.1)]}, "loss ratio"),
         ({"goals": [brimful.SearchGoal(loss_ratio=0, exceed_ratio=1.0)]}, "exceed ratio must be below 1"),
         ({"goals": [brimful.SearchGoal(loss_ratio=0, width=0.0)]}, "width"),
-        ({"goals": [brimful.SearchGoal(loss_ratio=0, final_trial_duration=0.0)]}, "duration"),
-        ({"goals": [brimful.SearchGoal(loss_ratio=0, final_trial_duration=float("nan"))]}, "duration"),
-        ({"goals": [brimful.SearchGoal(loss_ratio=0, initial_trial_duration=5.0)]}, "initial trial duration"),
+        ({"goals": [brimful.SearchGoal(loss_ratio=0, final_trial_duration_s=0.0)]}, "duration"),
+        ({"goals": [brimful.SearchGoal(loss_ratio=0, final_trial_duration_s=float("nan"))]}, "duration"),
+        ({"goals": [brimful.SearchGoal(loss_ratio=0, initial_trial_duration_s=5.0)]}, "initial trial duration"),
         ({"min_load": 0.5}, "less than one frame"),
         ({"max_load": 1999.0, "goals": [brimful.SearchGoal(loss_ratio=0, width=5e-4)]}, "can tell less than one"),
         ({"min_load": -1.0}, "min load"),
@@ -140,16 +144,18 @@ def test_a_measurer_object_that_returns_no_trial_output_is_told_so():
         ({"strategy": 3}, 'unknown strategy "3"'),
         ({"goals": [3]}, r"goals is \[3\]; give a list of SearchGoal"),
         ({"goals": brimful.SearchGoal(loss_ratio=0)}, r"goals is SearchGoal\(.*; give a list of SearchGoal"),
-        ({"goals": None}, "goals is None; give a list"),
+        ({"preset": "csit"}, "preset 'csit' and goals both say what to find"),
+        ({"goals": None, "preset": "fast"}, "preset is 'fast'; there is csit, "),
         ({"goals": [brimful.SearchGoal(loss_ratio="0.5%")]}, "loss_ratio of a goal is '0.5%'; it must be a number"),
         ({"goals": [brimful.SearchGoal(loss_ratio=0, width="1%")]}, "goal 'ndr': width is '1%'; it must be a number"),
         ({"goals": [brimful.SearchGoal(loss_ratio=0, name="")]}, "goal name ''"),
         ({"goals": [brimful.SearchGoal(loss_ratio=0, name="a\nb")]}, r"goal name 'a\\nb': a name is one or more print"),
         ({"goals": [brimful.SearchGoal(loss_ratio=0, name=5)]}, "goal name 5"),
-        ({"max_load": "1Mpps"}, "max_load is '1Mpps'; it must be a number"),
+        ({"max_load": "1 apple"}, "load '1 apple'"),
+        ({"max_load": [1e6]}, r"max_load is \[1000000.0\]; it must be a number"),
         ({"max_load": 10**400}, "max_load is 1000"),
         ({"min_load": True}, "min_load is True"),
-        ({"hint": "near"}, "hint is 'near'"),
+        ({"hint": "near"}, "load 'near' is not a number with a unit"),
         ({"budget_s": "5m"}, "budget_s is '5m'"),
         ({"budget_s": -1}, "time budget of -1 s: it must be above 0 s"),
         ({"budget_s": float("nan")}, "time budget of nan s"),
@@ -193,8 +199,8 @@ def test_what_cannot_measure_is_refused(measure, complaint):
 
 
 def test_numbers_of_numpy_are_numbers():
-    goals = [brimful.SearchGoal(loss_ratio=np.float64(0.005), duration_sum=np.int64(2), width=np.float32(0.25))]
-    plain = [brimful.SearchGoal(loss_ratio=0.005, duration_sum=2, width=0.25)]
+    goals = [brimful.SearchGoal(loss_ratio=np.float64(0.005), duration_sum_s=np.int64(2), width=np.float32(0.25))]
+    plain = [brimful.SearchGoal(loss_ratio=0.005, duration_sum_s=2, width=0.25)]
     limits = {"min_load": np.int32(10_000), "max_load": np.int64(14_880_000), "hint": np.float32(2e6)}
     found = brimful.search(sharp(1e6), goals=goals, **limits)
     expected = brimful.search(sharp(1e6), goals=plain, min_load=1e4, max_load=14.88e6, hint=2e6)
@@ -214,7 +220,7 @@ def test_effective_durations_of_a_function_are_used():
 
     result = brimful.search(
         measure,
-        goals=[brimful.SearchGoal(loss_ratio=0, duration_sum=21.0)],
+        goals=[brimful.SearchGoal(loss_ratio=0, duration_sum_s=21.0)],
         min_load=1e4,
         max_load=1e7,
     )
@@ -248,6 +254,51 @@ def test_the_limits_of_a_measurer_object_are_kept(limits, complaint):
     with pytest.raises(UsageError, match=complaint):
         brimful.search(measurer, goals=[brimful.SearchGoal(loss_ratio=0)], min_load=1e4, max_load=1e6)
     assert measurer.calls == 0
+
+
+def test_defaults_are_those_of_the_command(tmp_path):
+    found = brimful.search("sim:soft-knee,capacity=1Mpps,seed=7")
+    brimful_command("search", "-m", "sim:soft-knee,capacity=1Mpps,seed=7", "-q", "--out", "out", cwd=tmp_path, check=0)
+    told = read_run(tmp_path / "out")
+    assert found.goal_results == told.goal_results
+    assert [trial.load for trial in found.trials] == [trial.load for trial in told.trials]
+    assert found.path is None
+
+
+def test_a_record_is_kept_where_asked_for_and_resumed(tmp_path):
+    options = {"max_load": "10Mpps", "preset": "quick", "labels": {"dut": "x"}, "record": tmp_path / "out"}
+    with pytest.raises(ZeroDivisionError) as caught:
+        brimful.search(failing(ZeroDivisionError()), **options)
+    assert len(caught.value.result.trials) == len(read_run(tmp_path / "out").trials) == 3
+    whole = brimful.search(sharp(1e6), **options, resume=True)
+    assert whole.regular
+    assert whole.path == tmp_path / "out" / "run.jsonl"
+    assert read_run(whole.path).run.labels == {"dut": "x"}
+    assert read_run(whole.path).trials[:3] == caught.value.result.trials
+
+
+def test_a_result_is_asked_by_goal_and_shown_in_notebooks():
+    seen = []
+    result = brimful.search(sharp(1e6), max_load=1e7, progress=seen.append)
+    assert result["pdr"] is result.goal_results[1]
+    with pytest.raises(UsageError, match="there is no goal 'mdr'; there is ndr, pdr"):
+        result["mdr"]
+    assert len(seen) == len(result.trials)
+    assert repr(result).startswith("<SearchResult ndr: 99")
+    assert "<td>ndr</td>" in result._repr_html_()
+    facts = json.loads(json.dumps(result.to_dict()))
+    assert facts["regular"] is True
+    assert facts["trials"][0]["load"] == result.trials[0].load
+    frame = result.to_frame()
+    assert list(frame["lost"]) == [trial.lost for trial in result.trials]
+
+
+def test_every_type_that_the_signature_names_is_exported():
+    named = set(re.findall(r"\b[A-Z]\w+", " ".join(map(str, brimful.search.__annotations__.values()))))
+    fields = [field.type for kind in (brimful.SearchResult,) for field in msgspec.structs.fields(kind)]
+    named |= set(re.findall(r"brimful\.\S*?\.(\w+)\b(?![.\w])", " ".join(map(str, fields))))
+    known = {"Sequence", "Mapping", "Callable", "Path", "None"}
+    assert named - known <= set(brimful.__all__)
 
 
 def test_a_sharp_function_is_found():

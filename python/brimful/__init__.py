@@ -8,30 +8,49 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from brimful.version import VERSION
+
 if TYPE_CHECKING:
     from brimful.errors import BrimfulError, MeasureError, RecordError, UsageError
     from brimful.measurers.base import Description, InvalidTrialError, Measurer, TrialOutput
+    from brimful.measurers.function import MeasureFunction
+    from brimful.records import End, GoalResult, Sums, Trial
     from brimful.throughput.goals import SearchGoal
-    from brimful.throughput.run_loop import SearchResult
-    from brimful.throughput.search import search
+    from brimful.throughput.result import SearchResult
+    from brimful.throughput.run_loop import Progress
+    from brimful.throughput.search import Load, search
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "BrimfulError",
     "Description",
+    "End",
+    "GoalResult",
     "InvalidTrialError",
+    "Load",
     "MeasureError",
+    "MeasureFunction",
     "Measurer",
+    "Progress",
     "RecordError",
     "SearchGoal",
     "SearchResult",
+    "Sums",
+    "Trial",
     "TrialOutput",
     "UsageError",
     "search",
 ]
 
 _HOMES = {
+    "Progress": "brimful.throughput.run_loop",
+    "Load": "brimful.throughput.search",
+    "MeasureFunction": "brimful.measurers.function",
+    "Sums": "brimful.records",
+    "Trial": "brimful.records",
+    "GoalResult": "brimful.records",
+    "End": "brimful.records",
     "BrimfulError": "brimful.errors",
     "Description": "brimful.measurers.base",
     "InvalidTrialError": "brimful.measurers.base",
@@ -39,7 +58,7 @@ _HOMES = {
     "Measurer": "brimful.measurers.base",
     "RecordError": "brimful.errors",
     "SearchGoal": "brimful.throughput.goals",
-    "SearchResult": "brimful.throughput.run_loop",
+    "SearchResult": "brimful.throughput.result",
     "TrialOutput": "brimful.measurers.base",
     "UsageError": "brimful.errors",
     "search": "brimful.throughput.search",

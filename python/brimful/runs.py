@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from brimful import __version__
 from brimful.errors import RecordError, UsageError
-from brimful.records import SCHEMA, Record, RecordWriter, Run, RunFile, iterate_records, read_run
+from brimful.records import SCHEMA, Record, RecordWriter, Run, RunFile, collect, iterate_records, read_run
+from brimful.version import VERSION
 
 RECORD_NAME = "run.jsonl"
 """The record file within a run directory."""
@@ -142,6 +142,19 @@ def open_record(
         yield writer, read_run(path)
 
 
+class NoRecord:
+    """Stands in the place of a record where none is to be kept."""
+
+    def write(self, record: Record) -> None:
+        """Write nothing."""
+
+
+@contextlib.contextmanager
+def no_record(head: Sequence[Record]) -> Iterator[tuple[NoRecord, RunFile]]:
+    """Give what stands for a record of a new run that is not kept."""
+    yield NoRecord(), collect(Path(os.devnull), list(head))
+
+
 def refuse_if_written(out: Path | None, wanted: str) -> None:
     """Refuse to go on with a run that another process writes.
 
@@ -162,7 +175,7 @@ def run_identity() -> dict[str, Any]:
         "schema": SCHEMA,
         "run_id": f"{begun:%Y%m%dT%H%M%S%fZ}",
         "started": begun.isoformat(timespec="seconds"),
-        "tool": {"name": "brimful", "version": __version__},
+        "tool": {"name": "brimful", "version": VERSION},
         "command": sys.argv,
         "host": host_facts(),
     }

@@ -28,12 +28,12 @@ class SearchGoal(msgspec.Struct, frozen=True, kw_only=True):
         A trial with a loss ratio strictly above this is a high-loss trial; 0 to below 1.
     exceed_ratio
         Share of high-loss time that a lower bound may have; 0 to below 1.
-    final_trial_duration
+    final_trial_duration_s
         Trials at least this long are full-length; seconds.
-    duration_sum
-        Time at one load that forces a verdict; seconds, default ``final_trial_duration``.
-    initial_trial_duration
-        The shortest trial to select; seconds, default ``final_trial_duration``.
+    duration_sum_s
+        Time at one load that forces a verdict; seconds, default ``final_trial_duration_s``.
+    initial_trial_duration_s
+        The shortest trial to select; seconds, default ``final_trial_duration_s``.
     width
         ``(upper - lower) / upper`` at which the search for this goal ends.
     delay_limit_s
@@ -50,9 +50,9 @@ class SearchGoal(msgspec.Struct, frozen=True, kw_only=True):
 
     loss_ratio: float
     exceed_ratio: float = 0.5
-    final_trial_duration: float = 1.0
-    duration_sum: float | None = None
-    initial_trial_duration: float | None = None
+    final_trial_duration_s: float = 1.0
+    duration_sum_s: float | None = None
+    initial_trial_duration_s: float | None = None
     width: float | None = 0.005
     delay_limit_s: float | None = None
     name: str | None = None
@@ -72,15 +72,15 @@ class SearchGoal(msgspec.Struct, frozen=True, kw_only=True):
         def number(attribute: str) -> float:
             return plain_number(getattr(self, attribute), f"goal {name!r}: {attribute}")
 
-        final = number("final_trial_duration")
+        final = number("final_trial_duration_s")
         return Goal(
             name=name,
             loss_ratio=number("loss_ratio"),
             exceed_ratio=number("exceed_ratio"),
             final_trial_duration_s=final,
-            duration_sum_s=final if self.duration_sum is None else number("duration_sum"),
+            duration_sum_s=final if self.duration_sum_s is None else number("duration_sum_s"),
             initial_trial_duration_s=(
-                final if self.initial_trial_duration is None else number("initial_trial_duration")
+                final if self.initial_trial_duration_s is None else number("initial_trial_duration_s")
             ),
             width=None if self.width is None else number("width"),
             delay_limit_s=None if self.delay_limit_s is None else number("delay_limit_s"),
@@ -96,16 +96,16 @@ class Preset(msgspec.Struct, frozen=True):
 
 
 def _ndr_and_pdr(
-    trial: float, duration_sum: float, exceed: float, *, initial: float, width: float
+    trial: float, duration_sum_s: float, exceed: float, *, initial: float, width: float
 ) -> tuple[SearchGoal, ...]:
     return tuple(
         SearchGoal(
             name=name,
             loss_ratio=loss,
             exceed_ratio=exceed,
-            final_trial_duration=trial,
-            duration_sum=duration_sum,
-            initial_trial_duration=initial,
+            final_trial_duration_s=trial,
+            duration_sum_s=duration_sum_s,
+            initial_trial_duration_s=initial,
             width=width,
         )
         for name, loss in (("ndr", 0.0), ("pdr", 0.005))
@@ -124,9 +124,9 @@ PRESETS = {
                 name="throughput",
                 loss_ratio=0,
                 exceed_ratio=0,
-                final_trial_duration=60,
-                duration_sum=60,
-                initial_trial_duration=1,
+                final_trial_duration_s=60,
+                duration_sum_s=60,
+                initial_trial_duration_s=1,
                 width=0.005,
             ),
         ),
@@ -139,9 +139,9 @@ PRESETS = {
                 name="throughput",
                 loss_ratio=0,
                 exceed_ratio=0.5,
-                final_trial_duration=60,
-                duration_sum=120,
-                initial_trial_duration=60,
+                final_trial_duration_s=60,
+                duration_sum_s=120,
+                initial_trial_duration_s=60,
                 width=0.005,
             ),
         ),
@@ -271,7 +271,7 @@ def parse_goal(text: str) -> SearchGoal:
     """Read a goal from the command line.
 
     >>> goal = parse_goal("name=pdr,loss=0.5%,exceed=50%,trial=1s,sum=21s,width=0.5%")
-    >>> goal.loss_ratio, goal.duration_sum
+    >>> goal.loss_ratio, goal.duration_sum_s
     (0.005, 21.0)
     >>> parse_goal("loss=0,delay=1ms").delay_limit_s
     0.001
@@ -322,9 +322,9 @@ def _goal_of(given: dict[str, str]) -> SearchGoal:
         name=given.get("name"),
         loss_ratio=units.parse_ratio(given["loss"]),
         exceed_ratio=units.parse_ratio(given.get("exceed", "50%")),
-        final_trial_duration=trial,
-        duration_sum=units.parse_duration(given["sum"]) if "sum" in given else None,
-        initial_trial_duration=units.parse_duration(given["initial"]) if "initial" in given else None,
+        final_trial_duration_s=trial,
+        duration_sum_s=units.parse_duration(given["sum"]) if "sum" in given else None,
+        initial_trial_duration_s=units.parse_duration(given["initial"]) if "initial" in given else None,
         width=units.parse_ratio(given.get("width", "0.5%")),
         delay_limit_s=units.parse_duration(given["delay"]) if "delay" in given else None,
     )

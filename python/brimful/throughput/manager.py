@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,21 +12,15 @@ import msgspec
 from brimful import units
 from brimful.alarm import alarm, undisturbed
 from brimful.attempts import ON_ERROR, ON_INVALID, FailurePolicy
-from brimful.errors import UsageError
+from brimful.errors import UsageError, shown
 from brimful.machine.figures import explain_unrest
 from brimful.machine.watch import Watch
 from brimful.measurers.base import Calibrating, Description, Measurer
 from brimful.records import Goal, Run, Warning
-from brimful.runs import fingerprint, open_record, run_identity, saved_run
+from brimful.runs import fingerprint, no_record, open_record, run_identity, saved_run
 from brimful.throughput.limits import check_delay_limits, check_limits, least_evidence_s, unit_difference
-from brimful.throughput.run_loop import (
-    DEAD_DIRECTION_CHECK,
-    WARM_UP,
-    Plan,
-    Progress,
-    SearchLoop,
-    SearchResult,
-)
+from brimful.throughput.result import SearchResult
+from brimful.throughput.run_loop import DEAD_DIRECTION_CHECK, WARM_UP, Plan, Progress, SearchLoop, check_budget
 
 NEAR_CEILING = 0.9
 """A result above this share of the tester's own ceiling may be the tester's, not the device's."""
@@ -36,15 +31,15 @@ _MIN_LOAD_SHARE = 1000
 
 
 class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user asked for; loads still as text, because a share of the max load needs the measurer."""
+    """What a user asked for; loads may still be text, because a share of the max load needs the measurer."""
 
     measurer: str
     goals: list[Goal]
     strategy: str
     preset: str | None = None
-    min_load: str | None = None
-    max_load: str | None = None
-    hint: str | None = None
+    min_load: str | float | None = None
+    max_load: str | float | None = None
+    hint: str | float | None = None
     budget_s: float | None = None
     early_termination: bool = False
     warm_up_s: float = 0.0
@@ -79,6 +74,7 @@ def run_search(
     measurer: Measurer,
     *,
     out: Path | None = None,
+    keep: bool = True,
     resume: bool = False,
     ceiling: float | None = None,
     set_up_s: float = 0.0,
@@ -93,6 +89,8 @@ def run_search(
         What to search for, and with whom.
     out
         Directory of the record; none: a new one under ``runs/``.
+    keep
+        Whether there is a record at all.
     resume
         Whether to go on with an earlier run of the same search.
     ceiling
@@ -106,13 +104,18 @@ def run_search(
     ------
     UsageError
         When the request cannot be carried out; nothing has been measured then.
+
+    Notes
+    -----
+    An exception that ends the search after its start has the attribute ``result``: the trials and bounds so far.
     """
     saved = saved_run(out, request.fingerprint(), resume=resume, what="search", note=note)
     if saved is not None and saved.is_done():
         note(f"{saved.path}: this run is complete; its result is shown again")
-        result = SearchResult(goal_results=saved.goal_results, trials=saved.trials, end=saved.ends[-1])
+        result = SearchResult(saved.goal_results, saved.trials, saved.ends[-1], saved.run.load_unit, saved.path)
         return SearchOutcome(saved.path, saved.run, result, saved.warnings)
 
+    check_budget(request.budget_s)
     began_s = measurer.now()
     description = measurer.describe()
     if not description.virtual_time:
@@ -134,16 +137,21 @@ def run_search(
         check_limits(run.goals, run.max_load, description)
     if saved is None and not told:
         _tell_of_little_time(request, measurer.now() - began_s, note)
-    with open_record(out, saved, [run]) as (writer, file):
+    with open_record(out, saved, [run]) if keep else no_record([run]) as (writer, file):
         if saved is not None:
             note(f"{file.path}: going on after {len(file.trials)} saved trials")
         loop.resume(file.trials, file.bounds)
-        result = loop.run()
+        try:
+            result = loop.run()
+        except BaseException as error:
+            with contextlib.suppress(AttributeError):  # some exceptions have a result of their own
+                error.result = loop.end("measurement-failed", shown(error))  # type: ignore[attr-defined]
+            raise
         warnings = _warnings(run, result)
         with undisturbed():
             for warning in warnings:
                 writer.write(warning)
-    return SearchOutcome(file.path, run, result, warnings)
+    return SearchOutcome(file.path, run, msgspec.structs.replace(result, path=file.path if keep else None), warnings)
 
 
 def check_search(request: SearchRequest, measurer: Measurer) -> None:
@@ -178,7 +186,7 @@ def _calibrate(
     if not description.can_calibrate or not request.calibrate or not isinstance(measurer, Calibrating):
         return None
     note("measuring the tester's own ceiling, ports back to back")
-    limits_the_load = description.max_load is None and (request.max_load is None or request.max_load.endswith("%"))
+    limits_the_load = description.max_load is None and (request.max_load is None or str(request.max_load)[-1:] == "%")
     limit_s = None
     if request.budget_s is not None:
         share_s = _CALIBRATION_SHARE * request.budget_s
@@ -222,6 +230,9 @@ def _tell_of_little_time(request: SearchRequest, spent_s: float, note: Callable[
 def _begin(request: SearchRequest, description: Description, ceiling: float | None) -> Run:
     max_load = _max_load(request, description, ceiling)
     shortest_s = min(goal.initial_trial_duration_s for goal in request.goals)
+    if not shortest_s > 0:
+        message = f"initial trial duration of {shortest_s:g} s: it must be above 0 s"
+        raise UsageError(message)
     if request.min_load is None and max_load * shortest_s < 1:
         message = (
             f"a trial of {shortest_s:g} s at max load {max_load:.10g}/s has less than one frame;"
@@ -274,7 +285,9 @@ def _max_load(request: SearchRequest, description: Description, ceiling: float |
     return min(limits)
 
 
-def _load(option: str, text: str, description: Description, max_load: float | None) -> float:
+def _load(option: str, text: str | float, description: Description, max_load: float | None) -> float:
+    if isinstance(text, float):
+        return text
     size = str(description.traffic.get("frame_size"))
     try:
         return units.parse_load(text, frame_size=int(size) if size.isdecimal() else None, max_load=max_load)

@@ -34,9 +34,10 @@ from brimful.measurers.base import (
     TrialOutput,
     checked_output,
 )
-from brimful.records import Bound, End, Goal, GoalResult, Record, Trial, Warning
+from brimful.records import Bound, End, Goal, Record, Trial, Warning
 from brimful.throughput.engine import feed, goal_results
 from brimful.throughput.goals import moves_of_bounds, problem_json
+from brimful.throughput.result import SearchResult
 
 _LONGEST_BUDGET_S = 1e9
 _NO_TIME_S = 1e-9
@@ -70,9 +71,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         UsageError
             When goals or limits cannot be searched for.
         """
-        if self.budget_s is not None and not 0 < self.budget_s <= _LONGEST_BUDGET_S:
-            message = f"time budget of {self.budget_s:g} s: it must be above 0 s and at most {_LONGEST_BUDGET_S:g} s"
-            raise UsageError(message)
+        check_budget(self.budget_s)
         problem = problem_json(
             self.goals,
             self.min_load,
@@ -86,6 +85,19 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             raise UsageError(str(error)) from error
 
 
+def check_budget(budget_s: float | None) -> None:
+    """Refuse a time budget that none is.
+
+    Raises
+    ------
+    UsageError
+        Naming what is allowed.
+    """
+    if budget_s is not None and not 0 < budget_s <= _LONGEST_BUDGET_S:
+        message = f"time budget of {budget_s:g} s: it must be above 0 s and at most {_LONGEST_BUDGET_S:g} s"
+        raise UsageError(message)
+
+
 class Progress(msgspec.Struct, frozen=True):
     """Where a search stands, for whoever shows it."""
 
@@ -94,21 +106,6 @@ class Progress(msgspec.Struct, frozen=True):
     elapsed_s: float
     remaining_s: float | None
     trials: int
-
-
-class SearchResult(msgspec.Struct, frozen=True):
-    """What a search found."""
-
-    goal_results: list[GoalResult]
-    """One a goal, in the order of the goals."""
-    trials: list[Trial]
-    """In the order they were made, invalid ones included."""
-    end: End
-
-    @property
-    def regular(self) -> bool:
-        """Whether every goal was reached."""
-        return all(result.regular for result in self.goal_results)
 
 
 WARM_UP = "warm-up"
@@ -370,7 +367,7 @@ class SearchLoop:
         if text:
             self._sink(Warning(code=reason, text=text))
         self._sink(end)
-        return SearchResult(goal_results=results, trials=self._trials, end=end)
+        return SearchResult(goal_results=results, trials=self._trials, end=end, load_unit=self._description.load_unit)
 
 
 def _dead_directions(directions: Sequence[dict[str, Any]]) -> set[tuple[str, str]]:

@@ -99,9 +99,9 @@ def goal_set(trial_s: float, sum_s: float, exceed: float, losses: Sequence[float
         SearchGoal(
             loss_ratio=loss,
             exceed_ratio=exceed,
-            final_trial_duration=trial_s,
-            duration_sum=sum_s,
-            initial_trial_duration=1.0,
+            final_trial_duration_s=trial_s,
+            duration_sum_s=sum_s,
+            initial_trial_duration_s=1.0,
         )
         for loss in losses
     ]

@@ -1,0 +1,3 @@
+"""The version of the program: records name it."""
+
+VERSION = "0.1.0"

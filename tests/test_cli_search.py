@@ -28,13 +28,19 @@ def records(tmp_path):
 
 
 def test_a_search_prints_its_result_and_keeps_its_record(tmp_path):
-    finished = brimful("search", "-m", SIM, cwd=tmp_path, check=0)
+    finished = brimful("search", "-m", SIM, "-v", cwd=tmp_path, check=0)
     file = read_run(records(tmp_path))
     assert "regular" in finished.stdout
     assert str(records(tmp_path).relative_to(tmp_path)) in finished.stdout
     assert len(finished.stderr.splitlines()) == len(file.trials)
     assert "\x1b" not in finished.stdout + finished.stderr
-    assert file.run.command[1:] == ["search", "-m", SIM]
+    assert file.run.command[1:] == ["search", "-m", SIM, "-v"]
+
+
+def test_without_a_terminal_progress_is_a_line_every_ten_seconds_at_most(tmp_path):
+    began_s = time.monotonic()
+    finished = brimful("search", "-m", SIM, cwd=tmp_path, check=0)
+    assert 1 <= len(finished.stderr.splitlines()) <= 1 + (time.monotonic() - began_s) / 10
 
 
 def test_json_is_the_result_and_nothing_else(tmp_path):

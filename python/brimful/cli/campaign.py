@@ -28,7 +28,7 @@ def search(
     request: SearchRequest, open_member: OpenMember, options: dict[str, Any], checks: Sequence[Assertion]
 ) -> int:
     """Carry a campaign out and print what it found; gives the exit code."""
-    with open_progress(quiet=options["quiet"]) as progress:
+    with open_progress(quiet=options["quiet"], verbose=options["verbose"]) as progress:
         outcome = run_campaign(
             _campaign(request, options),
             open_member,

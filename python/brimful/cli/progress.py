@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from brimful.throughput.run_loop import Progress
 
 _WIDEST_SCALE, _NARROWEST_SCALE = 48, 16
+_LINE_EVERY_S = 10.0
 _BOUNDS_WIDTH = len("999.9 kpps .. 1.000 Mpps")
 
 
@@ -38,18 +39,18 @@ class ProgressView(Protocol):
 
 
 @contextlib.contextmanager
-def open_progress(*, quiet: bool) -> Iterator[ProgressView]:
-    """Give what suits standard error: nothing, lines, or a live picture."""
+def open_progress(*, quiet: bool, verbose: bool = False) -> Iterator[ProgressView]:
+    """Give what suits standard error: nothing, lines, or a live picture; verbose: a line for each trial."""
     if quiet:
         yield _Silent()
-    elif sys.stderr.isatty():
+    elif sys.stderr.isatty() and not verbose:
         from rich.console import Console
         from rich.live import Live
 
         with Live(console=Console(stderr=True), transient=True, refresh_per_second=8) as live:
             yield _Picture(live)
     else:
-        yield _Lines()
+        yield _Lines(each_trial=verbose)
 
 
 class _Silent:
@@ -61,9 +62,18 @@ class _Silent:
 
 
 class _Lines:
+    """A line every ten seconds at most: a log is read later, by people who look for what went wrong."""
+
+    def __init__(self, *, each_trial: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        self._each_trial, self._clock = each_trial, clock
+        self._last_s: float | None = None
+
     def update(self, run: Run, progress: Progress) -> None:
-        """Print one line."""
-        click.echo(trial_line(run, progress), err=True)
+        """Print one line, unless one was printed just now."""
+        now_s = self._clock()
+        if self._each_trial or self._last_s is None or now_s - self._last_s >= _LINE_EVERY_S:
+            self._last_s = now_s
+            click.echo(trial_line(run, progress), err=True)
 
     def note(self, text: str) -> None:
         """Print one line."""

@@ -47,7 +47,7 @@ _GROUPS = {
     "What to send": ("profile", "flows", "direction", "vlan", "ip", "force", "tester_extra"),
     "Campaign: many searches in one record": ("sizes", "repeats", "no_shared_guesses"),
     "When trials fail": ("on_invalid", "on_error", "timeout", "no_calibrate"),
-    "What is written": ("out", "labels", "junit", "quiet", "help"),
+    "What is written": ("out", "labels", "junit", "quiet", "verbose", "help"),
 }
 """Title in the help text: parameters."""
 
@@ -142,6 +142,7 @@ class _SearchCommand(BedCommand, GroupedCommand):
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
+@click.option("--verbose", "-v", is_flag=True, help="A line of progress for each trial.")
 def search(**options: Any) -> int:  # noqa: ANN401
     """Find how much load something takes at given loss ratios.
 
@@ -172,7 +173,7 @@ def search(**options: Any) -> int:  # noqa: ANN401
     measurer = open_for(request)
     set_up_s = time.monotonic() - began_s
     try:
-        with open_progress(quiet=options["quiet"]) as progress:
+        with open_progress(quiet=options["quiet"], verbose=options["verbose"]) as progress:
             outcome = run_search(
                 request,
                 measurer,

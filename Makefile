@@ -1,5 +1,5 @@
 # The contributor's interface. `make run` and `make test` set up what is missing.
-.PHONY: run devices test lint bench fuzz docs lock clean
+.PHONY: run devices test lint bench fuzz docs wheel lock clean
 
 run:
 	@tools/setup run
@@ -35,6 +35,10 @@ docs:
 	@mkdir -p build
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet --document-private-items
 	.venv/bin/python tools/reference.py > build/command.md && mv build/command.md docs/reference/command.md
+
+wheel:
+	@tools/setup test
+	.venv/bin/python tools/wheel.py build/dist
 
 lock:
 	rm -rf build/lock && python3 -m venv build/lock

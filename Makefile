@@ -35,6 +35,8 @@ docs:
 	@mkdir -p build
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet --document-private-items
 	.venv/bin/python tools/reference.py > build/command.md && mv build/command.md docs/reference/command.md
+	.venv/bin/python tools/figures.py
+	.venv/bin/zensical build -f mkdocs.yml --strict
 
 wheel:
 	@tools/setup test

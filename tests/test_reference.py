@@ -1,9 +1,13 @@
-"""The reference of the command is what the command prints."""
+"""The documents that are generated are up to date, and all of them make a site."""
 
 import subprocess
 import sys
+from pathlib import Path
 
 from support import ROOT
+
+sys.path.insert(0, str(ROOT / "tools"))
+import figures  # noqa: E402 - a tool, not a part of the package
 
 
 def test_the_reference_is_up_to_date():
@@ -12,3 +16,20 @@ def test_the_reference_is_up_to_date():
         [sys.executable, ROOT / "tools" / "reference.py"], capture_output=True, text=True, check=True
     )
     assert (ROOT / "docs" / "reference" / "command.md").read_text() == rendered.stdout, "run make docs"
+
+
+def test_the_figure_of_the_first_screen_is_what_its_record_gives():
+    assert (ROOT / "docs" / "images" / "search-time.svg").read_text() == figures.search_time()
+
+
+def test_the_documents_make_a_site_without_a_broken_link(tmp_path):
+    for part in ("docs", "mkdocs.yml"):
+        (tmp_path / part).symlink_to(ROOT / part)
+    site = subprocess.run(
+        [Path(sys.executable).with_name("zensical"), "build", "-f", "mkdocs.yml", "--strict"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert site.returncode == 0, site.stdout + site.stderr
+    assert (tmp_path / "build" / "site" / "how-to" / "lab.html").exists()

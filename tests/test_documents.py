@@ -30,11 +30,6 @@ def sessions(path):
             yield list(zip(parts[1::2], parts[2::2], strict=True))
 
 
-def session(beginning):
-    """The session of the README of which the first command begins so."""
-    return next(found for found in sessions(README) if found[0][0].startswith(beginning))
-
-
 def normal(text):
     """A text without what differs from run to run, and without its line breaks."""
     text = " ".join(text.split())
@@ -60,20 +55,19 @@ def repeat(command, directory, **replaced):
     return done.stdout
 
 
-def test_the_search_and_its_explanation_in_the_readme(tmp_path):
-    (search,) = session("brimful search")
-    ((explain, explanation),) = session("brimful explain")
-    check_shown(search[1], repeat(search[0], tmp_path))
-    shown_run = next(word for word in explain.split() if word.startswith("runs/"))
-    (run,) = (tmp_path / "runs").iterdir()
-    check_shown(explanation, repeat(explain, tmp_path, **{shown_run: str(run)}))
+def shown_sessions():
+    """Every session of the README and the how-tos, by page."""
+    for path in [README, *sorted((ROOT / "docs" / "how-to").glob("*.md"))]:
+        for number, session in enumerate(sessions(path), start=1):
+            yield pytest.param(session, id=f"{path.name}-{number}")
 
 
-def test_the_discards_in_the_readme(tmp_path):
-    shown = ""
-    for command, printed in session("brimful discards synth"):
-        output, shown = repeat(command, tmp_path), printed
-    check_shown(shown, output)
+@pytest.mark.parametrize("session", list(shown_sessions()))
+def test_sessions_of_the_documents_print_what_they_show(session, tmp_path):
+    for command, shown in session:
+        printed = repeat(command, tmp_path)
+        if shown.strip():
+            check_shown(shown, printed)
 
 
 def test_the_python_of_the_readme(tmp_path):

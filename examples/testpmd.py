@@ -123,7 +123,7 @@ def judge(ports: list[dict[str, int]], due: float) -> dict[str, object]:
             raise SpoiledError(message)
         directions.append({"sent": sent, "lost": max(0, sent - received)})
     totals = {name: sum(way[name] for way in directions) for name in ("sent", "lost")}
-    return {**totals, "directions": directions}
+    return {"intended": totals["sent"], **totals, "directions": directions}
 
 
 def main() -> None:

@@ -128,7 +128,7 @@ for line in sys.stdin:
     if request["op"] == "describe":
         reply = {"tells_delay": True, "max_load": 1e6}
     else:
-        reply = {"id": request["id"], "sent": 1000, "lost": 0, **REPLY}
+        reply = {"id": request["id"], "intended": 1000, "sent": 1000, "lost": 0, **REPLY}
     print(json.dumps(reply), flush=True)
 """
 
@@ -226,7 +226,7 @@ def test_a_spoiled_trial_that_counts_as_loss_needs_no_delay(tmp_path):
     ("delay", "verdict"), [("0.001", "lower"), ("0.0010001", "upper"), ("-1", None), ("nan", None), ("fast", None)]
 )
 def test_delays_in_logs_of_other_tools_count(tmp_path, delay, verdict):
-    (tmp_path / "log").write_text(f"load,duration,sent,lost,delay_p99_s\n1000000,1,1000,0,{delay}\n")
+    (tmp_path / "log").write_text(f"load,duration,sent,lost,delay_p99_s\n1000000,1,1000000,0,{delay}\n")
     finished = brimful(
         "verify", "log", "--goal", "loss=0,delay=1ms", cwd=tmp_path, check=2 if verdict is None else None
     )

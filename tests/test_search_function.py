@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+import math
 
 import brimful
 import msgspec
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from brimful.errors import UsageError
 from brimful.records import read_run
+from brimful.measurers.base import with_intended
 from brimful.throughput.goals import named_goals
 from support import (
     Description,
@@ -306,3 +308,47 @@ def test_a_sharp_function_is_found():
     result = brimful.search(sharp(1e6), goals=goals, min_load=1e4, max_load=14.88e6)
     assert [found.goal for found in result.goal_results] == ["ndr", "pdr"]
     assert result.goal_results[0].conditional_throughput == pytest.approx(1e6, rel=0.006)
+
+
+def test_what_a_function_does_not_send_is_loss_and_said():
+    most = 14.88e6
+    result = brimful.search(
+        lambda load, duration: (min(round(load * duration), round(9e6 * duration)), 0),
+        goals=[brimful.SearchGoal(loss_ratio=0)],
+        min_load=1e5,
+        max_load=most,
+    )
+    (found,) = result.goal_results
+    assert found.regular
+    assert 8.9e6 < found.lower_bound <= 9e6 < found.upper_bound
+    at_max = next(trial for trial in result.trials if trial.load == most)
+    assert at_max.intended == round(most * at_max.duration_s)
+    assert [note["code"] for note in at_max.warnings] == ["unsent"]
+    clean = next(trial for trial in result.trials if trial.load == found.lower_bound)
+    assert clean.warnings == []
+
+
+@pytest.mark.parametrize("rounded", [math.floor, round, math.ceil])
+def test_how_a_function_rounds_its_frames_is_no_loss(rounded):
+    def measure(load, duration):
+        sent = rounded(load * duration)
+        return sent, max(0, sent - round(1e6 * duration))
+
+    result = brimful.search(measure, goals=[brimful.SearchGoal(loss_ratio=0)], min_load=1e3, max_load=1e7)
+    assert 0.99e6 < result.goal_results[0].lower_bound <= 1.000001e6
+
+
+def test_an_intended_count_that_was_told_is_kept():
+    told = TrialOutput(sent=500, lost=0, intended=500)
+    assert with_intended(told, 1000.0, 1.0) == told
+
+
+def test_each_interface_may_round_a_frame_away():
+    sent = TrialOutput(sent=2000, lost=0)
+    assert with_intended(sent, 1000.9, 1.0, conversion_factor=2.0).intended == 2000
+    assert with_intended(sent, 1001.5, 1.0, conversion_factor=2.0).intended == 2003
+
+
+def test_a_trial_that_was_stopped_keeps_the_count_of_the_whole_without_a_warning():
+    stopped = with_intended(TrialOutput(sent=500, lost=100, stopped_early=True), 1000.0, 1.0)
+    assert (stopped.intended, stopped.warnings) == (1000, [])

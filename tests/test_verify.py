@@ -338,3 +338,15 @@ def test_goals_are_of_a_preset_or_ones_own(tmp_path):
     for command in ("verify", "explain"):
         finished = brimful(command, "log", "--preset", "csit", "--goal", "loss=0", cwd=tmp_path, check=2)
         assert "--preset csit and --goal both name goals; give one of them" in finished.stderr
+
+
+def test_what_a_log_says_was_not_sent_is_loss_unless_it_tells_what_was_intended(tmp_path):
+    (tmp_path / "log").write_text("load,duration,sent,lost\n14880000,60,540000000,0\n")
+    finished = brimful("verify", "log", "--preset", "rfc2544", cwd=tmp_path, check=0)
+    assert "throughput: lower bound none, upper bound 14.8800 Mpps" in finished.stdout
+    told = "1 trial sent less than load x duration and told no intended count: what was not sent counts as loss"
+    assert told in finished.stdout
+    (tmp_path / "log").write_text("load,duration,intended,sent,lost\n14880000,60,540000000,540000000,0\n")
+    finished = brimful("verify", "log", "--preset", "rfc2544", cwd=tmp_path, check=0)
+    assert "throughput: lower bound 14.8800 Mpps" in finished.stdout
+    assert "intended count" not in finished.stdout

@@ -59,6 +59,9 @@ def _table(found: Verification) -> str:
     for result in found.goal_results:
         lines.append(f"{result.goal}: {_sentence(result.lower_bound, result.upper_bound)}; {result.reason}")
     lines.append(f"{_trials_at_loads(found.trials, len(found.loads))}: every verdict recomputed")
+    if found.unsent:
+        sent = f"{words.count(found.unsent, 'trial')} sent less than load x duration and told no intended count"
+        lines.append(f"{sent}: what was not sent counts as loss")
     lines.extend(f"does not hold: {finding.text}" for finding in found.findings)
     return "\n".join(lines)
 

@@ -18,7 +18,8 @@ class TrialOutput(msgspec.Struct, frozen=True, kw_only=True):
     sent: int
     lost: int
     intended: int | None = None
-    """Units that the whole trial should have offered; ``intended - sent`` counts as loss. Default: ``sent``."""
+    """Units that the whole trial should have offered; ``intended - sent`` counts as loss. Default: what the load asks
+    for, see `with_intended`."""
     effective_duration_s: float | None = None
     """What the trial weighs in the sums of the search. Default: its intended duration."""
     stopped_early: bool = False
@@ -128,6 +129,9 @@ class TrialFailedError(MeasureError):
 
 COUNTED_AS_LOSS = "counted-as-loss"
 """Code of the warning of a trial that gave nothing to count and is total loss by the user's policy."""
+UNSENT = "unsent"
+"""Code of the warning of a trial that sent less than was asked for, by a measurer that tells no intended count."""
+_MOST_UNITS = 2.0**63
 _COUNTS = frozenset({"sent", "lost", "intended", "duplicated", "reordered", "late"})
 
 
@@ -149,6 +153,31 @@ def checked_output(fields: Mapping[str, Any], *, where: str) -> TrialOutput:
         message = f"{where}: lost {output.lost} is above sent {output.sent}"
         raise TrialFailedError(message)
     return output
+
+
+def with_intended(
+    output: TrialOutput, load: float, duration_s: float, *, conversion_factor: float = 1.0
+) -> TrialOutput:
+    """Give a trial output with its intended count: where the measurer tells none, it is what the load asks for.
+
+    A unit less for each interface is rounding, and no loss.
+
+    >>> with_intended(TrialOutput(sent=9_000_000, lost=0), 14_880_000.0, 1.0).intended
+    14880000
+    >>> with_intended(TrialOutput(sent=999, lost=0), 999.9, 1.0).intended
+    999
+    """
+    if output.intended is not None:
+        return output
+    due = round(min(load * duration_s * conversion_factor, _MOST_UNITS))
+    unsent = due - output.sent
+    if unsent <= max(1, math.ceil(conversion_factor)):
+        return msgspec.structs.replace(output, intended=output.sent)
+    if output.stopped_early:
+        return msgspec.structs.replace(output, intended=due)
+    text = f"{unsent} units of load x duration were not sent and count as loss; the measurer tells no intended count"
+    warnings = [*output.warnings, {"code": UNSENT, "text": text}]
+    return msgspec.structs.replace(output, intended=due, warnings=warnings)
 
 
 def _plain(name: str, value: Any, *, where: str) -> Any:  # noqa: ANN401 - whatever somebody answered

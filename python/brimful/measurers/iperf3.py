@@ -152,8 +152,10 @@ class Iperf3Measurer:
         except (KeyError, TypeError) as error:
             message = f"{where}: the report of iperf3 lacks {error}; use iperf3 3.10 or later at both ends"
             raise TrialFailedError(message) from error
+        sent = sum(way["sent"] for way in directions)
         return TrialOutput(
-            sent=sum(way["sent"] for way in directions),
+            intended=sent,  # what it sent too little is rounding of its timers, or has made the trial invalid
+            sent=sent,
             lost=sum(way["lost"] for way in directions),
             directions=directions,
             extra={"cpu_utilization_percent": end.get("cpu_utilization_percent")},

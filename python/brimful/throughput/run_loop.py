@@ -33,6 +33,7 @@ from brimful.measurers.base import (
     TrialFailedError,
     TrialOutput,
     checked_output,
+    with_intended,
 )
 from brimful.records import Bound, End, Goal, Record, Trial, Warning
 from brimful.throughput.engine import feed, goal_results
@@ -298,7 +299,7 @@ class SearchLoop:
         output = checked_output(msgspec.structs.asdict(answer), where=where)
         self._check_sent(output, load, duration_s)
         self._check_delay(output, load)
-        return output
+        return with_intended(output, load, duration_s, conversion_factor=self._description.conversion_factor)
 
     def _check_sent(self, output: TrialOutput, load: float, duration_s: float) -> None:
         """Refuse a trial in which the tester sent nothing although something was due: it says nothing of the device."""

@@ -12,7 +12,9 @@ from typing import Any
 import msgspec
 
 from brimful import _core
+from brimful.attempts import trial_of
 from brimful.errors import RecordError, UsageError
+from brimful.measurers.base import UNSENT, TrialOutput, with_intended
 from brimful.records import Bound, Goal, GoalResult, Run, RunFile, Sums, Trial, check_trial, read_run
 from brimful.throughput.engine import feed, goal_results
 from brimful.throughput.goals import moves_of_bounds, problem_json
@@ -62,6 +64,8 @@ class Verification(msgspec.Struct, frozen=True):
     """For each goal, one assessment a load, ascending."""
     goal_results: list[GoalResult]
     findings: list[Finding]
+    unsent: int = 0
+    """Trials that sent less than was asked for where nothing tells what was intended: what is unsent counts as loss."""
 
 
 class TrialLog:
@@ -202,6 +206,7 @@ def verify(opened: OpenLog) -> Verification:
         assessments={goal.name: [log.assess(load, index) for load in loads] for index, goal in enumerate(log.goals)},
         goal_results=results,
         findings=findings,
+        unsent=sum(any(note.get("code") == UNSENT for note in trial.warnings) for trial in opened.trials),
     )
 
 
@@ -404,15 +409,23 @@ def _foreign_trial(row: dict[str, Any], seq: int, where: str) -> Trial:
     if values.get("effective_duration_s", 1.0) <= 0:
         message = f"{where}: effective_duration_s is {values['effective_duration_s']:g}; it must be above 0"
         raise RecordError(message)
-    trial = Trial(
-        seq=seq,
-        load=values["load"],
-        duration_s=values["duration_s"],
-        intended=int(values.get("intended", values["sent"])),
+    intended = values.get("intended")
+    output = TrialOutput(
+        intended=None if intended is None else int(intended),
         sent=int(values["sent"]),
         lost=int(values["lost"]),
         effective_duration_s=values.get("effective_duration_s"),
         delay_p99_s=values.get("delay_p99_s"),
+    )
+    load, duration_s = values["load"], values["duration_s"]
+    trial = trial_of(
+        with_intended(output, load, duration_s),
+        seq=seq,
+        load=load,
+        duration_s=duration_s,
+        start_s=0.0,
+        end_s=0.0,
+        invalid=None,
     )
     check_trial(trial, where)
     return trial

@@ -91,8 +91,10 @@ def judge(
             )
             raise SpoiledError(message)
         _check_surplus(counted, duration_s)
+    sent = sum(counted.sent for counted in directions)
     return {
-        "sent": sum(counted.sent for counted in directions),
+        "intended": sent,  # what is unsent was allowed: the streams' rounding
+        "sent": sent,
         "lost": sum(_lost(counted) for counted in directions),
         "directions": [_reply(counted) for counted in directions],
         "warnings": [warning for counted in directions for warning in _warnings(counted)],

@@ -60,6 +60,7 @@ def sentence(goal: Goal, result: GoalResult | None, unit: str) -> str:
     asked = f"with at most {format_ratio(goal.loss_ratio)} loss" if goal.loss_ratio else "without loss"
     if goal.delay_limit_s is not None:
         asked += f" and with a p99 delay of at most {format_delay(goal.delay_limit_s)}"
+    asked += _share_of_time(result)
     if result is None or (result.lower_bound is None and result.upper_bound is None):
         return f"How much it forwards {asked} is not known."
     throughput = result.conditional_throughput
@@ -71,6 +72,19 @@ def sentence(goal: Goal, result: GoalResult | None, unit: str) -> str:
     if result.regular:
         return f"It forwards {format_load(throughput, unit)} {asked}."
     return f"It forwards between {format_load(throughput, unit)} and {format_load(result.upper_bound, unit)} {asked}."
+
+
+def _share_of_time(result: GoalResult | None) -> str:
+    """Say in how much of the time a load met the goal, where it missed it in some trials: exceed ratios allow that."""
+    sums = result.lower_bound_sums if result is not None else None
+    if sums is None:
+        return ""
+    high_s = sums.full_high_s + sums.short_high_s
+    if high_s == 0:
+        return ""
+    low_s = sums.full_low_s + sums.short_low_s
+    permille = math.floor(1000 * low_s / (low_s + high_s))
+    return f" in {permille / 10:g} % of the time of its trials"
 
 
 def machine(seen: Machine) -> str:

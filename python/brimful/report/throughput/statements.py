@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import msgspec
 
-from brimful.records import Goal
+from brimful.records import Goal, Run
 from brimful.report import facts, words
 from brimful.report.throughput.items import ITEMS, Item
 from brimful.report.throughput.model import WIDTH_DEFINITION, Report
 from brimful.report.throughput.rfc2544 import conditions
+from brimful.report.throughput.trials import TrialView
 from brimful.units import format_delay, format_duration, format_load, format_ratio
 
 STATED, MISSING = "stated", "missing"
@@ -46,14 +47,27 @@ def _trial_procedure(report: Report) -> _Said:
 
 
 def _load_reaction(report: Report) -> _Said:
-    said = facts.lookup(report.run, facts.REACTION_KEYS)
+    run = report.run
+    if facts.is_simulated(run):
+        return STATED, "Simulated: the load of a trial is constant and even; nothing is sent, so there are no gaps."
+    if facts.is_own_tester(run):
+        return STATED, _own_load_reaction(run)
+    said = facts.lookup(run, facts.REACTION_KEYS)
     if said is not None:
         return STATED, facts.text(said)
-    if facts.is_simulated(report.run):
-        return STATED, "Simulated: the load of a trial is constant."
-    if facts.is_own_tester(report.run):
-        return STATED, "Constant load: the schedule of each sending port has the rate that is the load."
     return MISSING, "The record does not say (traffic.load_reaction); a load is meant to be constant and even."
+
+
+def _own_load_reaction(run: Run) -> str:
+    """Say when our tester's frames are due, as its schedule has it."""
+    bursts = run.traffic.get("bursts")
+    if bursts is None:
+        how = "evenly spaced: frame i of a sending port is due i / load after the start, so that all gaps scale with it"
+    elif str(bursts).startswith("as captured"):
+        how = f"spaced {bursts}: all gaps scale with it"
+    else:
+        how = f"in bursts: {bursts}; the gap after a burst scales with the load, distances within it do not"
+    return f"Constant load on each sending port, {how}. A sender that fell behind catches up at 110 % of it at most."
 
 
 def _load_scope(report: Report) -> _Said:
@@ -90,12 +104,17 @@ def _loss_denominator(report: Report) -> _Said:
 
 def _effective_duration(report: Report) -> _Said:
     least, most = report.statistics.effective_share_least, report.statistics.effective_share_most
-    said = facts.lookup(report.run, facts.EFFECTIVE_KEYS)
-    source = facts.text(said) if said is not None else "it is what the measurer reports"
     if least is None or most is None:
         return STATED, "No trial counted."
+    said = facts.lookup(report.run, facts.EFFECTIVE_KEYS)
+    if said is not None:
+        source = facts.text(said)
+    elif facts.is_simulated(report.run):
+        source = "the intended duration and the overhead of the trial (overhead-counts)"
+    else:
+        source = "as the measurer reports it (effective_duration_s), without saying how (measurer.effective_duration)"
     if least == most == 1:
-        return STATED, "Equal to the intended duration of the trial."
+        return STATED, "Equal to the intended duration of the trial: no trial reports another."
     return STATED, (
         f"Between {words.share(least)} and {words.share(most)} of the intended duration: {source}. "
         "Sums of time use it; whether a trial is full-length depends on the intended duration."
@@ -178,6 +197,12 @@ def _isolation(report: Report) -> _Said:
 def _warm_up(report: Report) -> _Said:
     if report.statistics.warm_up_s > 0:
         return STATED, f"{format_duration(report.statistics.warm_up_s)} at max load before the search, never counted."
+    spoiled = _spoiled_warm_up(report)
+    if spoiled is not None:
+        return STATED, (
+            f"{format_duration(spoiled.duration_s)} at max load before the search, in a trial that was invalid"
+            f" ({spoiled.invalid}): how well it warmed up is not known."
+        )
     if facts.is_simulated(report.run):
         return STATED, "Simulated: there is nothing to warm up."
     said = facts.lookup(report.run, facts.WARM_UP_KEYS)
@@ -188,6 +213,14 @@ def _warm_up(report: Report) -> _Said:
         )
     seconds = facts.number(said)
     return STATED, f"{format_duration(seconds)} before the search." if seconds is not None else facts.text(said)
+
+
+def _spoiled_warm_up(report: Report) -> TrialView | None:
+    """Give the warm-up trial if the tester spoiled it: the reason then stands where it would say what it was."""
+    run, first = report.run, next(iter(report.trials), None)
+    if first is None or run.warm_up_s <= 0 or first.invalid is None:
+        return None
+    return first if (first.load, first.duration_s) == (run.max_load, run.warm_up_s) else None
 
 
 def _rfc2544_format(report: Report) -> _Said:

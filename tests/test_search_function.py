@@ -2,16 +2,16 @@
 
 import itertools
 import json
-import re
 import math
+import re
 
 import brimful
 import msgspec
 import numpy as np
 import pytest
 from brimful.errors import UsageError
-from brimful.records import read_run
 from brimful.measurers.base import with_intended
+from brimful.records import read_run
 from brimful.throughput.goals import named_goals
 from support import (
     Description,

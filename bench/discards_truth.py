@@ -22,7 +22,9 @@ from brimful.discards.store import Store
 ROOT = Path(__file__).resolve().parent.parent
 WORLDS = ROOT / "build" / "discards-truth"
 BRIMFUL = [sys.executable, "-m", "brimful", "discards"]
-COMPARED = ["bins", "covered_bins", "bins_with_discards", "discards", "worst_discards", "overlap"]
+COMPARED = ["intervals", "intervals_with_discards", "discards", "worst_discards", "overlap"]
+ON_GRID = {"covered_bins": "intervals", "bins_with_discards": "intervals_with_discards"}
+"""Intervals of these worlds are the bins of their grid."""
 LATE_BY_NATURE_DAYS = 7
 """Sparse discards cannot be seen before the first of them."""
 
@@ -47,7 +49,9 @@ def overlaps() -> None:
     engine = connect_duckdb(Store.open(made / "store"))
     columns = ["test_id", *COMPARED]
     found = engine.per_site(lambda samples, tests: analysis.test_overlap(tests, samples)).select(columns)
-    truth = pq.read_table(made / "truth" / "tests.parquet").select(columns).sort_by("test_id")
+    truth = pq.read_table(made / "truth" / "tests.parquet")
+    truth = truth.rename_columns([ON_GRID.get(name, name) for name in truth.column_names])
+    truth = truth.select(columns).sort_by("test_id")
     found = found.sort_by("test_id")
     assert found["test_id"].to_pylist() == truth["test_id"].to_pylist()
     wrong = np.zeros(len(truth), bool)

@@ -86,10 +86,9 @@ def test_a_test_across_midnight_finds_the_next_day(tmp_path):
     store.write(partition, pa.Table.from_pylist([test], schema=written.schema.TESTS))
     duckdb = connect_duckdb(store)
     (row,) = affected_tests(duckdb, "all", days=(day, day))[0].to_pylist()
-    assert row["bins"] == 5
     samples = duckdb.rows(duckdb.samples()).to_pylist()
     (expected,) = twins.test_overlap([test | {"site": "dfw01", "day": day}], samples, Mode.CORRECT)
-    assert expected["covered_bins"] > 2
+    assert expected["intervals"] > 3
     questions.assert_same("test_overlap", [row], [expected])
 
 

@@ -8,6 +8,7 @@ from statistics import fmean, median, stdev
 from brimful.discards import analysis
 
 TEN_S = datetime.timedelta(seconds=10)
+HALF_AN_HOUR, HOUR = datetime.timedelta(minutes=30), datetime.timedelta(hours=1)
 EPOCH = datetime.datetime(1970, 1, 1)
 
 
@@ -25,16 +26,17 @@ def grouped(rows, *keys):
 
 
 def pieces(samples, metric):
-    """Bins of 10 s; a sample of several is cut, one of more than 30 stays whole with `whole` set."""
+    """Bins of 10 s; a sample of several is cut, one of more than 180 stays whole with `whole` set."""
     for row in samples:
         if row["metric"] != metric:
             continue
         count = max(1, math.floor(row["span_s"] / 10 + 0.5))
-        whole = count > 30
+        whole = count > 180
         for part in range(1 if whole else count):
             yield row | {
                 "start": row["bin_start"] + part * TEN_S,
                 "value": (row["value"] if whole else row["value"] / count) if row["usable"] else None,
+                "covered_s": row["span_s"] / (1 if whole else count),
                 "whole": whole,
             }
 
@@ -90,7 +92,14 @@ def daily_uplink_rate(samples, mode):
 
 def daily_loss_ratio(samples, mode):
     days = defaultdict(
-        lambda: {"discards": 0.0, "packets": 0.0, "bins": 0, "bins_with_discards": 0, "excluded_bins": 0}
+        lambda: {
+            "discards": 0.0,
+            "packets": 0.0,
+            "bins": 0,
+            "bins_with_discards": 0,
+            "covered_s": 0.0,
+            "excluded_bins": 0,
+        }
     )
     if mode is analysis.Mode.REPORT:
         for name, metric in (("discards", analysis.DISCARDS), ("packets", analysis.UNICAST)):
@@ -100,13 +109,15 @@ def daily_loss_ratio(samples, mode):
                 day[name] += row["value"]
                 if name == "discards":
                     day["bins"] += 1
+                    day["covered_s"] += 10
                     day["bins_with_discards"] += row["value"] > 0
     else:
-        bins = defaultdict(lambda: {"whole": False})
+        bins = defaultdict(lambda: {"whole": False, "covered_s": math.inf})
         for name, metric in (("discards", analysis.DISCARDS), ("packets", analysis.UNICAST)):
             for piece in pieces(samples, metric):
                 one = bins[piece["site"], piece["machine"], piece["start"]]
                 one["whole"] |= piece["whole"]
+                one["covered_s"] = min(one["covered_s"], piece["covered_s"])
                 if piece["value"] is not None:
                     one[name] = one.get(name, 0.0) + piece["value"]
         for (site, machine, start), one in bins.items():
@@ -117,6 +128,7 @@ def daily_loss_ratio(samples, mode):
             day["discards"] += one["discards"]
             day["packets"] += one["packets"]
             day["bins"] += not one["whole"]
+            day["covered_s"] += 0 if one["whole"] else one["covered_s"]
             day["bins_with_discards"] += not one["whole"] and one["discards"] > 0
     found = {}
     for (site, date, machine), day in days.items():
@@ -140,7 +152,7 @@ def valid_downloads(tests, excluded, mode):
                 yield row | {"day": row["logged"].date(), "rate_bps": 8 * size / sending}
         elif (
             (size is None or size >= 1_000_000)
-            and (sending is None or 9 <= sending < 600)
+            and 9 <= ((row["end"] - row["start"]).total_seconds() if sending is None else sending) < 600
             and row["rate_bps"] is not None
         ):
             yield row
@@ -234,51 +246,51 @@ def test_overlap(tests, samples, mode):
 test_overlap.__test__ = False
 
 
-def _row(test, bins, values, otherwise):
-    covered = min(len(values), bins)
+def _row(test, values, coverage, otherwise):
     names = ("test_id", "site", "day", "machine", "client", "start", "end", "rate_bps")
-    overlap = "zero" if bins and covered == bins else otherwise
     return {name: test[name] for name in names} | {
-        "bins": bins,
-        "covered_bins": covered,
-        "coverage": covered / bins,
-        "bins_with_discards": sum(value > 0 for value in values),
+        "intervals": len(values),
+        "coverage": coverage,
+        "intervals_with_discards": sum(value > 0 for value in values),
         "discards": math.fsum(values),
         "worst_discards": max(values, default=0.0),
-        "overlap": "non-zero" if any(value > 0 for value in values) else overlap,
+        "overlap": "non-zero" if any(value > 0 for value in values) else "zero" if coverage == 1 else otherwise,
     }
 
 
-def _cell(time):
-    return (time - EPOCH) // TEN_S
-
-
 def _overlap(test, samples):
-    of_cell = defaultdict(lambda: defaultdict(list))
-    for piece in pieces(samples, analysis.DISCARDS):
-        if piece["site"] == test["site"] and piece["value"] is not None and not piece["whole"]:
-            of_cell[_cell(piece["start"])][piece["machine"]].append(piece)
-    values = []
-    for machines in of_cell.values():
-        polled_by = test["machine"] if test["machine"] in machines else min(machines)
-        values += [
-            piece["value"]
-            for piece in machines[polled_by]
-            if piece["start"] < test["end"] and piece["start"] + TEN_S > test["start"]
-        ]
-    bins = _cell(test["end"] - datetime.timedelta(microseconds=1)) - _cell(test["start"]) + 1
-    return _row(test, bins, values if bins <= analysis.MOST_BINS_OF_A_TEST else [], "unknown")
+    """Look at every sample of each machine of the site, and take the machine that knows most of the test."""
+    begin, end = test["start"], max(test["end"], test["start"] + datetime.timedelta(microseconds=1))
+    machines = defaultdict(list)
+    for row in samples:
+        if row["metric"] != analysis.DISCARDS or row["site"] != test["site"] or not row["usable"]:
+            continue
+        if row["bin_end"] - row["bin_start"] > HALF_AN_HOUR:
+            continue
+        if row["bin_start"] < end and row["bin_end"] > begin:
+            machines[row["machine"]].append(row)
+    best = (0.0, [])
+    for machine in sorted(machines, key=lambda name: (name != test["machine"], name)):
+        known, reached = datetime.timedelta(0), begin
+        for row in sorted(machines[machine], key=lambda row: row["bin_start"]):
+            until = min(row["bin_end"], end)
+            known += max(until - max(row["bin_start"], reached), datetime.timedelta(0))
+            reached = max(reached, until)
+        if known / (end - begin) > best[0]:
+            best = (known / (end - begin), [row["value"] for row in machines[machine]])
+    coverage, values = best if end - begin <= HOUR else (0.0, [])
+    return _row(test, values, coverage, "unknown")
 
 
 def _overlap_of_the_report(test, samples):
-    begin = EPOCH + _cell(test["start"]) * TEN_S
+    begin = EPOCH + (test["start"] - EPOCH) // TEN_S * TEN_S
     values = [
         row["value"]
         for row in delivered(samples, analysis.DISCARDS)
         if row["site"] == test["site"] and row["bin_start"] in (begin + TEN_S, begin + 2 * TEN_S)
     ]
     rate = 8 * test["bytes"] / test["sending_s"] if test["bytes"] is not None and test["sending_s"] else None
-    return _row(test | {"day": test["logged"].date(), "rate_bps": rate}, 2, values, "zero")
+    return _row(test | {"day": test["logged"].date(), "rate_bps": rate}, values, min(len(values), 2) / 2, "zero")
 
 
 def daily_test_counts(overlap):

@@ -14,15 +14,15 @@ import ibis
 from ibis import _
 from ibis.expr.types import Table, Value
 
+from brimful.discards.overlap import LONGEST_SAMPLE_S, TEST, known_of_tests, microseconds, parts, seconds, small_numbers
+
 OCTETS = "switch.octets.uplink.tx"
 UNICAST = "switch.unicast.uplink.tx"
 DISCARDS = "switch.discards.uplink.tx"
 
 BIN_S = 10
-MOST_BINS_OF_A_SAMPLE = 30
+MOST_BINS_OF_A_SAMPLE = LONGEST_SAMPLE_S // BIN_S
 """A sample of a longer span counts in sums of a day, but does not say when within its span."""
-MOST_BINS_OF_A_TEST = 361
-"""An hour. What overlaps a longer test is unknown."""
 FEWEST_TESTS = 11
 """That a client of a cohort has in each period, as in the report."""
 
@@ -100,8 +100,8 @@ def daily_download_rate(
 def daily_loss_ratio(samples: Table, *, mode: Mode = Mode.CORRECT) -> Table:
     """Give the packets that the uplink discarded, of those it was given, for each site and day.
 
-    ``excluded_bins`` are those without a usable value of both counters. The report excludes whole days instead: those
-    of 1 % and more.
+    ``covered_s`` is the time of its bins; ``excluded_bins`` are those without a usable value of both counters. The
+    report excludes whole days instead: those of 1 % and more.
     """
     keys = ["site", "day", "machine"]
     if mode is Mode.REPORT:
@@ -112,7 +112,11 @@ def daily_loss_ratio(samples: Table, *, mode: Mode = Mode.CORRECT) -> Table:
             bins=(_.metric == DISCARDS).sum(),
             bins_with_discards=((_.metric == DISCARDS) & (_.value > 0)).sum(),
         )
-        ratios = sums.mutate(excluded_bins=ibis.literal(0, "int64"), loss_ratio=_.discards / _.packets.nullif(0))
+        ratios = sums.mutate(
+            covered_s=_.bins * float(BIN_S),
+            excluded_bins=ibis.literal(0, "int64"),
+            loss_ratio=_.discards / _.packets.nullif(0),
+        )
         return ratios.filter(_.discards < _.packets, _.loss_ratio < 0.01)
     bins = (
         _pieces(samples.filter(_.metric.isin([DISCARDS, UNICAST])))
@@ -120,6 +124,7 @@ def daily_loss_ratio(samples: Table, *, mode: Mode = Mode.CORRECT) -> Table:
         .agg(
             bin_discards=_.value.sum(where=_.metric == DISCARDS),
             bin_packets=_.value.sum(where=_.metric == UNICAST),
+            covered_s=_.covered_s.min(),
             in_bin=_.in_bin.cast("int64").min() == 1,
         )
         .mutate(day=_.start.date(), known=_.bin_discards.notnull() & _.bin_packets.notnull())
@@ -129,6 +134,7 @@ def daily_loss_ratio(samples: Table, *, mode: Mode = Mode.CORRECT) -> Table:
         packets=_.bin_packets.sum(where=_.known).coalesce(0.0),
         bins=(_.known & _.in_bin).sum(),
         bins_with_discards=(_.known & _.in_bin & (_.bin_discards > 0)).sum(),
+        covered_s=_.covered_s.sum(where=_.known & _.in_bin).coalesce(0.0),
         excluded_bins=(~_.known).sum(),
     )
     return _fullest(sums.mutate(loss_ratio=_.discards / _.packets.nullif(0)))
@@ -198,45 +204,31 @@ def clients_before_after(
 def test_overlap(tests: Table, samples: Table, *, mode: Mode = Mode.CORRECT) -> Table:  # noqa: PT028
     """Give for each download what the uplink discarded while it ran.
 
-    A test overlaps a bin if it begins before the bin ends and ends after the bin begins. What its own machine polled
-    counts; bins that this one missed are taken from the machine of the site that sorts first. ``overlap`` is
-    ``non-zero``, ``zero`` where all bins are known, else ``unknown``.
+    A test overlaps an interval if it begins before the interval ends and ends after the interval begins. Of the
+    machines of the site, that which knows most of the test counts. ``overlap`` is ``non-zero``, ``zero`` where all of
+    the test is known, else ``unknown``; ``coverage`` is the share of its time that is known.
 
     The report looks at two bins for each test of one machine, the second and the third, and takes unknown as zero. It
     has the tests of a million bytes and more that sent for 9 s and more, but less than 600 s.
     """
     downloads = tests.filter(_.direction == "download")
     if mode is Mode.REPORT:
-        downloads = downloads.filter(_.machine == REPORT_MACHINE, _large_enough(), _long_enough())
+        downloads = downloads.filter(_.machine == REPORT_MACHINE, _large_enough(), _long_enough(_.sending_s))
         downloads = downloads.mutate(day=_.logged.date(), rate_bps=_rate_of_sending(downloads))
-        hits = _hits_of_the_report(downloads, samples)
-        bins: Value = ibis.literal(2, "int64")
+        known = _known_in_the_report(downloads, samples)
     else:
-        hits = _hits(downloads, samples)
-        bins = _last_cell(_.end) - _cell(_.start) + 1
-    keys = ["site", "day", "test_id"]
-    sums = hits.group_by(keys).agg(
-        hits=_.count(),
-        bins_with_discards=(_.value > 0).sum(),
-        discards=_.value.sum(),
-        worst_discards=_.value.max(),
-    )
+        known = known_of_tests(downloads, samples.filter(_.metric == DISCARDS, _.usable))
     columns = ("test_id", "site", "day", "machine", "client", "start", "end", "rate_bps")
-    joined = downloads.select(*columns, bins=bins).left_join(sums, keys)
-    rows = joined.select(
+    rows = downloads.select(*columns).left_join(known, TEST)
+    otherwise = "zero" if mode is Mode.REPORT else "unknown"
+    return rows.select(
         *columns,
-        "bins",
-        covered_bins=ibis.least(_.hits.coalesce(0), _.bins),
-        bins_with_discards=_.bins_with_discards.coalesce(0),
+        intervals=_.intervals.coalesce(0),
+        coverage=_.coverage.coalesce(0.0),
+        intervals_with_discards=_.intervals_with_discards.coalesce(0),
         discards=_.discards.coalesce(0.0),
         worst_discards=_.worst_discards.coalesce(0.0),
-    )
-    otherwise = "zero" if mode is Mode.REPORT else "unknown"
-    return rows.mutate(
-        coverage=_.covered_bins / _.bins.nullif(0),
-        overlap=ibis.cases(
-            (_.discards > 0, "non-zero"), ((_.bins > 0) & (_.covered_bins == _.bins), "zero"), else_=otherwise
-        ),
+        overlap=ibis.cases((_.discards > 0, "non-zero"), (_.coverage == 1, "zero"), else_=otherwise),
     )
 
 
@@ -263,27 +255,43 @@ def dose_response(overlap: Table) -> Table:
     return clients.filter(_.tests_with > 0, _.tests_without > 0)
 
 
-def _valid_downloads(tests: Table, excluded_clients: Sequence[str] | None, mode: Mode) -> Table:
-    """Give the downloads that measured something: a million bytes, 9 s and more, of users.
+def counted_downloads(tests: Table, excluded_clients: Sequence[str] | None = None) -> Table:
+    """Give the downloads that measured something: a million bytes, 9 s to under 600 s, not of the monitoring.
 
-    Sources that do not say bytes or duration are believed.
+    Sources that do not say bytes or clients are believed; where they do not say how long was sent, the test lasted from
+    its start to its end.
     """
-    excluded = excluded_clients
-    if excluded is None:
-        excluded = REPORT_MONITORING_CLIENTS if mode is Mode.REPORT else MONITORING_CLIENTS
-    users = tests.filter(_.direction == "download", _.client.notnull(), _.client.notin(list(excluded)))
-    if mode is Mode.REPORT:
-        valid = users.filter(_large_enough(), _long_enough())
-        return valid.mutate(day=_.logged.date(), rate_bps=_rate_of_sending(valid))
-    return users.filter(_.bytes.isnull() | _large_enough(), _.sending_s.isnull() | _long_enough(), _.rate_bps.notnull())
+    excluded = MONITORING_CLIENTS if excluded_clients is None else excluded_clients
+    lasted_s = _.sending_s.coalesce((microseconds(_.end) - microseconds(_.start)) / 1e6)
+    return tests.filter(
+        _.direction == "download",
+        _.client.isnull() | _.client.notin(list(excluded)),
+        _.bytes.isnull() | _large_enough(),
+        _long_enough(lasted_s),
+    )
+
+
+def _valid_downloads(tests: Table, excluded_clients: Sequence[str] | None, mode: Mode) -> Table:
+    """Give the downloads that count and tell whose they are and how fast."""
+    if mode is not Mode.REPORT:
+        return counted_downloads(tests, excluded_clients).filter(_.client.notnull(), _.rate_bps.notnull())
+    excluded = REPORT_MONITORING_CLIENTS if excluded_clients is None else excluded_clients
+    valid = tests.filter(
+        _.direction == "download",
+        _.client.notnull(),
+        _.client.notin(list(excluded)),
+        _large_enough(),
+        _long_enough(_.sending_s),
+    )
+    return valid.mutate(day=_.logged.date(), rate_bps=_rate_of_sending(valid))
 
 
 def _large_enough() -> Value:
     return _.bytes >= 1_000_000
 
 
-def _long_enough() -> Value:
-    return (_.sending_s >= 9) & (_.sending_s < 600)
+def _long_enough(lasted_s: Value) -> Value:
+    return (lasted_s >= 9) & (lasted_s < 600)
 
 
 def _rate_of_sending(tests: Table) -> Value:
@@ -307,7 +315,7 @@ def _pieces(samples: Table) -> Table:
         value=ibis.ifelse(_.usable, _.value, ibis.null("float64")),
         parts=ibis.ifelse(spans > MOST_BINS_OF_A_SAMPLE, 0, ibis.greatest(spans, 1)),
     )
-    cut = spanned.join(_parts(MOST_BINS_OF_A_SAMPLE), "parts")
+    cut = spanned.join(parts(MOST_BINS_OF_A_SAMPLE), "parts")
     pieces = cut.mutate(start=_.bin_start + (_.part * BIN_S).as_interval("s"))
     return pieces.select(
         "site",
@@ -317,60 +325,25 @@ def _pieces(samples: Table) -> Table:
         day=_.start.date(),
         value=_.value / ibis.greatest(_.parts, 1),
         value_per_s=_.value / _.span_s,
+        covered_s=_.span_s / ibis.greatest(_.parts, 1),
         in_bin=_.parts > 0,
     )
 
 
-def _parts(most: int) -> Table:
-    """Give (parts, part) with part < parts <= most, and (0, 0): joined on parts, it repeats a row so many times."""
-    numbers = _numbers().filter(_.number <= most)
-    pairs = numbers.select(parts=_.number).cross_join(numbers.view().select(part=_.number))
-    return pairs.filter((_.part < _.parts) | (_.parts + _.part == 0))
-
-
-def _numbers() -> Table:
-    """Give 0..399; of two lists, for BigQuery writes one out four times."""
-    digits = ibis.literal(list(range(20)), type="array<int64>").unnest().name("digit").as_table()
-    return digits.cross_join(digits.view().select(high=_.digit)).select(number=_.high * 20 + _.digit)
-
-
-def _seconds(time: Value) -> Value:
-    # Engines differ in how they round a fraction, so there must be none.
-    return time.truncate("s").epoch_seconds().cast("int64")
-
-
-def _cell(time: Value) -> Value:
-    """Give the number of the 10 s of Unix time that an instant is in."""
-    return _seconds(time) // BIN_S
-
-
-def _last_cell(end: Value) -> Value:
-    return _cell(end - ibis.interval(microseconds=1))
-
-
-def _hits(downloads: Table, samples: Table) -> Table:
-    """Give a row for each pair of a test and a piece that it overlaps."""
-    pieces = _pieces(samples.filter(_.metric == DISCARDS, _.usable)).filter(_.in_bin)
-    served = pieces.select("site", cell=_cell(_.start), piece_start=_.start, polled_by=_.machine, value=_.value)
-    # A piece need not begin on the 10 s, so one that begins in the cell before may reach into the test.
-    timed = downloads.select("site", "day", "test_id", "machine", "start", "end", first=_cell(_.start) - 1)
-    timed = timed.mutate(parts=_last_cell(_.end) - _.first + 1)
-    probes = timed.join(_parts(MOST_BINS_OF_A_TEST + 1), "parts").mutate(cell=_.first + _.part)
-    candidates = probes.join(served, ["site", "cell"])
-    # The machine of the test sorts before all others.
-    ranked = candidates.mutate(rank=ibis.ifelse(_.polled_by == _.machine, "", _.polled_by))
-    of_cell = ibis.window(group_by=["site", "day", "test_id", "cell"])
-    best = ranked.mutate(best=_.rank.min().over(of_cell)).filter(_.rank == _.best)
-    return best.filter(_.piece_start < _.end, _.piece_start + ibis.interval(seconds=BIN_S) > _.start)
-
-
-def _hits_of_the_report(downloads: Table, samples: Table) -> Table:
-    """Give a row for each test and sample labelled 10 s or 20 s after the start of the test, cut to 10 s."""
-    delivered = _delivered(samples, DISCARDS).filter(_seconds(_.bin_start) % BIN_S == 0)
-    labelled = delivered.select("site", cell=_cell(_.bin_start), value=_.value)
-    timed = downloads.select("site", "day", "test_id", first=_cell(_.start))
-    probes = timed.cross_join(_numbers().filter(_.number.isin([1, 2]))).mutate(cell=_.first + _.number)
-    return probes.join(labelled, ["site", "cell"])
+def _known_in_the_report(downloads: Table, samples: Table) -> Table:
+    """Give what is known by samples labelled 10 s or 20 s after the start of a test, cut to 10 s."""
+    delivered = _delivered(samples, DISCARDS).filter(seconds(_.bin_start) % BIN_S == 0)
+    labelled = delivered.select("site", cell=seconds(_.bin_start) // BIN_S, value=_.value)
+    timed = downloads.select(*TEST, first=seconds(_.start) // BIN_S)
+    probes = timed.cross_join(small_numbers().filter(_.number.isin([1, 2]))).mutate(cell=_.first + _.number)
+    hits = probes.join(labelled, ["site", "cell"])
+    return hits.group_by(TEST).agg(
+        coverage=ibis.least(_.count(), 2) / 2,
+        intervals=_.count(),
+        intervals_with_discards=(_.value > 0).sum(),
+        discards=_.value.sum(),
+        worst_discards=_.value.max(),
+    )
 
 
 def _middle(rows: Table, keys: list[str], column: str, mode: Mode) -> Table:

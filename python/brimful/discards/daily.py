@@ -66,7 +66,7 @@ def coverage(rows: Rows) -> Iterator[Record]:
     """Say how much of the time between its first and its last day the telemetry of a site covers."""
     for site, of_site in by_site(rows):
         days = (max(row["day"] for row in of_site) - min(row["day"] for row in of_site)).days + 1
-        bins, there = days * BINS_A_DAY, sum(int(row["bins"]) for row in of_site)
+        bins, there = days * BINS_A_DAY, round(sum(row["covered_s"] for row in of_site) / BIN_S)
         share = _rounded(min(1.0, there / bins))
         data = {
             "coverage": share,

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ibis.expr.types import Table
+
 from brimful import __version__, records
 from brimful.discards import analysis, comparisons, daily
 from brimful.discards.analysis import Days, Mode
@@ -133,7 +135,13 @@ def _overlaps(asked: _Asked, settings: Settings) -> Iterable[Record]:
     questions: list[Follow] = [analysis.daily_test_counts]
     if mode is Mode.CORRECT:
         questions.append(analysis.dose_response)
-    answers = asked.per_site_about(lambda samples, tests: analysis.test_overlap(tests, samples, mode=mode), questions)
+
+    def overlap(samples: Table, tests: Table) -> Table:
+        if mode is Mode.CORRECT:
+            tests = analysis.counted_downloads(tests, asked.excluded_clients)
+        return analysis.test_overlap(tests, samples, mode=mode)
+
+    answers = asked.per_site_about(overlap, questions)
     yield from daily.overlaps(answers[0])
     for doses in answers[1:]:
         yield from comparisons.doses(doses)

@@ -39,8 +39,9 @@ def affected(
 ) -> None:
     """List the downloads that ran while the uplink of their site discarded packets.
 
-    Each has the number of its 10 s bins, how many of them are known (coverage), how many had discards, the discards in
-    all and in the worst bin.
+    Each has the share of its time that telemetry covers, how many intervals between polls it overlaps, how many of
+    them had discards, the discards in all and in the worst one. All downloads are looked at, those too that are too
+    short or too small for the report.
     """
     import msgspec
 
@@ -80,12 +81,11 @@ def _worst(listed: pa.Table) -> str:
     """Give the tests with the most discards, in short."""
     most = 10
     order = [("discards", "descending"), ("site", "ascending"), ("start", "ascending"), ("test_id", "ascending")]
-    lines = ["", f"{'start (UTC)':<20}{'site':<10}{'machine':<9}{'bins':>5}{'coverage':>9}{'discards':>10}  test"]
+    lines = ["", f"{'start (UTC)':<20}{'site':<10}{'machine':<9}{'intervals':>10}{'coverage':>9}{'discards':>10}  test"]
     for row in listed.sort_by(order).slice(0, most).to_pylist():
-        coverage = "-" if row["coverage"] is None else f"{row['coverage']:.0%}"
         lines.append(
-            f"{row['start']:%Y-%m-%d %H:%M:%S} {row['site']:<10}{row['machine']:<9}{row['bins']:>5}{coverage:>9}"
-            f"{row['discards']:>10.0f}  {row['test_id']}"
+            f"{row['start']:%Y-%m-%d %H:%M:%S} {row['site']:<10}{row['machine']:<9}{row['intervals']:>10}"
+            f"{row['coverage']:>9.0%}{row['discards']:>10.0f}  {row['test_id']}"
         )
     if listed.num_rows > most:
         lines.append(f"... {listed.num_rows - most} more; write them all with --out FILE.parquet")

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from brimful.discards.synthetic.config import BINS_PER_DAY, Config
 from brimful.discards.synthetic.faults import faults
+from brimful.discards.synthetic.speed_tests import BIN_US
 from brimful.discards.synthetic.tables import test_ids
 from brimful.discards.synthetic.telemetry import DISCARDS, OCTETS, PACKETS, deliver, increments
 from brimful.discards.synthetic.world import SiteDay
@@ -43,20 +44,32 @@ TRUE_DAYS = pa.schema(
 
 
 def true_tests(config: Config, world: SiteDay, following: SiteDay) -> pa.Table:
-    """Give what the tests that start on a day overlap; ``following`` is the day after."""
-    first, last = world.tests.bins
+    """Give what the tests that start on a day overlap; ``following`` is the day after.
+
+    Of the machines with a collector, that which knows most of the time of a test counts: of equals the test's own, then
+    the first by name.
+    """
+    tests = world.tests
+    first, last = tests.bins
     values, covered = _telemetry(config, [world, following])
-    # The last row is for machines without a collector.
-    machine = np.minimum(world.tests.machine, len(values)) - 1
-    discards, covered_bins, with_discards, worst = (np.zeros(len(first)) for _ in range(4))
+    shape = (len(values), len(first))
+    known_us, discards, covered_bins, with_discards, worst = (np.zeros(shape) for _ in range(5))
     for offset in range(int((last - first).max(initial=-1)) + 1):
-        overlapped = first + offset <= last
         bins = np.minimum(first + offset, last)
-        value = np.where(overlapped & covered[machine, bins], values[machine, bins], 0.0)
+        within = (first + offset <= last) & covered[:, bins]
+        value = np.where(within, values[:, bins], 0.0)
+        shared_us = np.minimum(tests.start_us + tests.duration_us, (bins + 1) * BIN_US)
+        shared_us -= np.maximum(tests.start_us, bins * BIN_US)
+        known_us += within * shared_us
         discards += value
         worst = np.maximum(worst, value)
         with_discards += value > 0
-        covered_bins += overlapped & covered[machine, bins]
+        covered_bins += within
+    own = np.arange(1, len(values) + 1)[:, None] == tests.machine
+    chosen = np.argmax(2 * known_us + own, axis=0)
+    discards, covered_bins, with_discards, worst = (
+        table[chosen, np.arange(len(first))] for table in (discards, covered_bins, with_discards, worst)
+    )
     total = np.concatenate([[0], np.cumsum(np.concatenate([world.discards, following.discards]))])
     bins = last - first + 1
     overlap = np.where(discards > 0, "non-zero", np.where(covered_bins == bins, "zero", "unknown"))
@@ -74,11 +87,8 @@ def true_tests(config: Config, world: SiteDay, following: SiteDay) -> pa.Table:
 
 
 def _telemetry(config: Config, days: list[SiteDay]) -> tuple[np.ndarray, np.ndarray]:
-    """Give discards by bin as each machine knows them, and as one without a collector does, and what is covered.
-
-    Where a machine has nothing, the first one that has something stands in.
-    """
-    values = np.zeros((config.machines + 1, BINS_PER_DAY * len(days)))
+    """Give discards by machine with a collector and bin, and which of them are known."""
+    values = np.zeros((config.machines, BINS_PER_DAY * len(days)))
     covered = np.zeros(values.shape, bool)
     for index, world in enumerate(days):
         if world.day > config.last_day:
@@ -88,12 +98,6 @@ def _telemetry(config: Config, days: list[SiteDay]) -> tuple[np.ndarray, np.ndar
             found = faults(config, world.site, machine, world.day)
             bins = deliver(increments(config, world, machine, DISCARDS), found, DISCARDS)
             values[row, here], covered[row, here] = bins.values, bins.usable
-    for row in range(config.machines - 1, -1, -1):
-        values[-1] = np.where(covered[row], values[row], values[-1])
-        covered[-1] |= covered[row]
-    own = covered[:-1].copy()
-    values[:-1] = np.where(own, values[:-1], values[-1])
-    covered[:] = covered[-1]
     return values, covered
 
 

@@ -1,0 +1,117 @@
+"""What the samples of an uplink know of each test: an interval join, exact to the microsecond.
+
+Engines join on equality in linear time, on inequalities some hundred times slower. So samples and tests are put into
+cells of Unix time, joined by cell, and only pairs that do overlap are kept, each in the first cell that both are in.
+"""
+
+from __future__ import annotations
+
+import ibis
+from ibis import _
+from ibis.expr.types import Table, Value
+
+CELL_S = 10
+LONGEST_SAMPLE_S = 1800
+"""A sample of a longer span says nothing of when within it: twice 15 minutes, the slowest polling."""
+LONGEST_TEST_S = 3600
+"""What overlaps a longer test is unknown."""
+TEST = ["site", "day", "test_id"]
+"""What tells tests apart."""
+
+_CELL_US = CELL_S * 1_000_000
+
+
+def known_of_tests(tests: Table, samples: Table) -> Table:
+    """Give for each test of which something is known: what the machine of its site that knows most of it counted.
+
+    All machines of a site poll the same port, so one counts. Of those that know equally much it is the test's own, else
+    the first by name.
+
+    Parameters
+    ----------
+    tests
+        With ``site``, ``day``, ``test_id``, ``machine``, ``start`` and ``end``.
+    samples
+        Of one metric, usable ones only; each counts whole, however little of it the test has.
+
+    Returns
+    -------
+    Table
+        ``site``, ``day``, ``test_id``; ``coverage``: the share of the time of the test that is known; ``intervals``:
+        samples that it overlaps; ``intervals_with_discards``, ``discards``, ``worst_discards``.
+    """
+    pairs = _pairs(tests, samples)
+    # Where two samples of a machine overlap, their common time counts once.
+    earlier = ibis.window(group_by=[*TEST, "polled_by"], order_by="known_from", preceding=(None, 1))
+    reached = _.known_to.max().over(earlier).coalesce(_.known_from)
+    timed = pairs.mutate(new_us=ibis.greatest(0, _.known_to - ibis.greatest(_.known_from, reached)))
+    of_machines = timed.group_by([*TEST, "polled_by", "is_own"]).agg(
+        coverage=_.new_us.sum() / _.lasting_us.max(),
+        intervals=_.count(),
+        intervals_with_discards=(_.value > 0).sum(),
+        discards=_.value.sum(),
+        worst_discards=_.value.max(),
+    )
+    order = ibis.window(group_by=TEST, order_by=[ibis.desc("coverage"), ibis.desc("is_own"), "polled_by"])
+    best = of_machines.mutate(place=ibis.row_number().over(order)).filter(_.place == 0)
+    return best.drop("place", "polled_by", "is_own")
+
+
+def parts(most: int) -> Table:
+    """Give (parts, part) with part < parts <= most, and (0, 0): joined on parts, it repeats a row so many times."""
+    numbers = small_numbers().filter(_.number <= most)
+    pairs = numbers.select(parts=_.number).cross_join(numbers.view().select(part=_.number))
+    return pairs.filter((_.part < _.parts) | (_.parts + _.part == 0))
+
+
+def small_numbers() -> Table:
+    """Give 0..399; of two lists, for BigQuery writes one out four times."""
+    digits = ibis.literal(list(range(20)), type="array<int64>").unnest().name("digit").as_table()
+    return digits.cross_join(digits.view().select(high=_.digit)).select(number=_.high * 20 + _.digit)
+
+
+def seconds(time: Value) -> Value:
+    """Give whole Unix seconds."""
+    # Engines differ in how they round a fraction, so there must be none.
+    return time.truncate("s").epoch_seconds().cast("int64")
+
+
+def microseconds(time: Value) -> Value:
+    """Give Unix microseconds."""
+    return seconds(time) * 1_000_000 + time.microsecond().cast("int64")
+
+
+def _pairs(tests: Table, samples: Table) -> Table:
+    """Give a row for each test and sample that overlap, with the time that they share."""
+    polled = samples.select("site", "value", polled_by=_.machine, **_extent(samples.bin_start, samples.bin_end))
+    polled = polled.filter(_.end_us - _.begin_us <= LONGEST_SAMPLE_S * 1_000_000)
+    run = tests.select(*TEST, "machine", **_extent(tests.start, tests.end))
+    # A test of no length is taken to last a microsecond, so that it lies in an interval.
+    run = run.mutate(end_us=ibis.greatest(_.end_us, _.begin_us + 1))
+    served = _in_cells(polled, LONGEST_SAMPLE_S)
+    probes = _in_cells(run, LONGEST_TEST_S).rename(test_begin="begin_us", test_end="end_us", test_first="first")
+    met = probes.join(served, ["site", "cell"])
+    overlapping = met.filter(
+        _.begin_us < _.test_end, _.end_us > _.test_begin, _.cell == ibis.greatest(_.first, _.test_first)
+    )
+    return overlapping.select(
+        *TEST,
+        "polled_by",
+        "value",
+        is_own=(_.polled_by == _.machine).cast("int64"),
+        lasting_us=_.test_end - _.test_begin,
+        known_from=ibis.greatest(_.begin_us, _.test_begin),
+        known_to=ibis.least(_.end_us, _.test_end),
+    )
+
+
+def _extent(begin: Value, end: Value) -> dict[str, Value]:
+    return {"begin_us": microseconds(begin), "end_us": microseconds(end)}
+
+
+def _in_cells(rows: Table, longest_s: int) -> Table:
+    """Repeat rows in every cell that they touch, ``first`` of them; those that last longer are in none."""
+    first = (_.begin_us // _CELL_US).cast("int64")
+    last = ((_.end_us - 1) // _CELL_US).cast("int64")
+    counted = rows.mutate(first=first).mutate(parts=last - _.first + 1)
+    return counted.join(parts(longest_s // CELL_S + 1), "parts").mutate(cell=_.first + _.part).drop("parts", "part")

@@ -2,10 +2,12 @@
 
 import shutil
 
+import overlap_worlds
 import pytest
 import questions
+import stores
 import written
-from brimful.discards import engine
+from brimful.discards import analysis, engine
 from brimful.discards.analysis import Mode
 
 pytestmark = [
@@ -45,3 +47,12 @@ def test_both_give_the_same(engines, name, mode):
     )
     assert spark
     questions.assert_same(name, spark, duckdb)
+
+
+def test_spark_knows_of_a_thousand_worlds_what_a_loop_over_seconds_finds(engines):
+    spark, _ = engines
+    samples, tests, expected = overlap_worlds.a_thousand()
+    tables = (spark.table(stores.table(name, rows)) for name, rows in (("tests", tests), ("samples", samples)))
+    rows = spark.rows(analysis.test_overlap(*tables)).to_pylist()
+    seen = {row["test_id"]: {key: row[key] for key in ("overlap", "discards", "coverage")} for row in rows}
+    assert seen == expected

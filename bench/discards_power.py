@@ -13,9 +13,12 @@ from unittest.mock import patch
 
 import numpy as np
 from brimful.discards import power
+from brimful.discards.analysis import Mode
 from brimful.discards.change_points import change_points
+from brimful.discards.comparisons import before_after
 from brimful.discards.power import detectable_paired_shift, detectable_shift
-from brimful.discards.statistics import compare_paired, compare_samples, dose_response
+from brimful.discards.statistics import SIGNIFICANCE, compare_paired, compare_samples, dose_response
+from brimful.records import Finding
 from scipy import stats
 
 SEEDS = int(os.environ.get("SEEDS", "200"))
@@ -65,6 +68,33 @@ def signed_rank_p_values(size, seeds, *, ratio=1.0):
         before, after = periods(size, seed, ratio=ratio, paired=True)
         found.append(stats.wilcoxon(np.log(after / before), method="asymptotic", correction=True).pvalue)
     return found
+
+
+def world(seed, volume, *, ratio=1.0, sites=7, size=100):
+    """Give what clients of some sites saw before and after, as the analysis does, and nothing but volumes changed.
+
+    ``volume`` says how many times the tests each client has after; ``mixed``: each client another number of times.
+    """
+    generator = np.random.default_rng(seed)
+    rows = []
+    for site in range(sites):
+        for client, median in enumerate(clients(size, generator)):
+            times = generator.choice([0.5, 1, 2]) if volume == "mixed" else volume
+            mean = (TESTS + 1) * np.exp(generator.exponential(0.7))
+            for period, expected, change in (("before", mean, 1.0), ("after", mean * times, ratio)):
+                tests = TESTS + generator.poisson(max(expected - TESTS, 1))
+                rates = change * median * np.exp(CLIENT_SIGMA * generator.normal(size=tests))
+                seen = {"max_bps": rates.max(), "mean_bps": rates.mean(), "median_bps": np.median(rates)}
+                rows.append({"site": f"site{site}", "period": period, "client": str(client), **seen})
+    return rows
+
+
+def found_in_world(rows):
+    """Give how many sites of a report are said to have changed."""
+    with patch.object(power, "SIMULATIONS", 1):  # The power is not looked at.
+        records = list(before_after(rows, mode=Mode.CORRECT, seed=1))
+    p_values = [line.data["holm_p"] for line in records if isinstance(line, Finding) and "holm_p" in line.data]
+    return sum(value < SIGNIFICANCE for value in p_values), len(p_values)
 
 
 def telemetry(generator):
@@ -187,6 +217,17 @@ def print_power(seeds):
         print(text, flush=True)
 
 
+def print_worlds(seeds):
+    print(f"\nreports on 7 sites of 100 clients, {len(seeds)} each: what is found at Holm < {SIGNIFICANCE}")
+    for volume in (0.5, 1, 2, "mixed"):
+        found = [found_in_world(world(seed, volume))[0] for seed in seeds]
+        share = np.mean(np.array(found) > 0)
+        print(f"  no effect, tests x {volume}: reports with any finding {share:.3f} (bar {SIGNIFICANCE})", flush=True)
+    for volume in (1, 2, "mixed"):
+        found, sites = np.sum([found_in_world(world(seed, volume, ratio=0.9)) for seed in seeds], axis=0)
+        print(f"  all rates -10 %, tests x {volume}: sites found {found / sites:.3f} (bar 0.8)", flush=True)
+
+
 def print_kept_promises(seeds):
     print("\nthe change that is said to be found with 95 % (80 %) power: how often it is found")
     for size in (100, 300, 3000):
@@ -291,6 +332,7 @@ def main():
     seeds = range(SEEDS)
     print(f"{SEEDS} seeds, {SERIES} series")
     print_null(seeds)
+    print_worlds(seeds)
     print_power(seeds)
     print_kept_promises(seeds)
     print_intervals(seeds)

@@ -97,16 +97,17 @@ def test_the_dose_response_is_told(snapshot):
         np.full(200, 3),
         np.full(200, 12),
     )
-    whole = dose_response(*columns)
-    assert (
-        told(
-            [
-                findings.of_dose_response("dfw02", whole, dose_classes(*columns, doses)),
-                findings.of_dose_response("dfw03", dose_response(*(column[:2] for column in columns))),
-            ]
-        )
-        == snapshot
-    )
+    few = [column[:2] for column in columns]
+    responses = {
+        "dfw02": [dose_response(*columns), *dose_classes(*columns, doses)],
+        "dfw03": [dose_response(*few)],
+    }
+    found = findings.of_dose_responses(responses)
+    assert told(found) == snapshot
+    data = found[0].data
+    rows = [(one["p_value"], one["holm_p"]) for one in (data, *data["classes"]) if one["p_value"] is not None]
+    assert [corrected for _, corrected in rows] == holm([p_value for p_value, _ in rows])
+    assert (data["tests"], found[1].data["holm_p"]) == (len(rows), None)
 
 
 @given(st.floats(0.01, 100), st.floats(1e-5, 5), st.floats(1e-5, 5))

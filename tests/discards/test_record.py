@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import math
 import re
 import statistics
 from collections import defaultdict
@@ -220,17 +221,20 @@ def test_the_record_says_what_was_analysed(run):
 
 def test_clients_are_compared_before_and_after(world, run):
     _, _, tests = world
-    found = [finding for finding in run.findings if finding.code == "before-after" and finding.subject == "abc01"]
-    assert [finding.data["quantity"] for finding in found] == ["download_median"]
     rates = defaultdict(list)
     for test in tests:
         if test["site"] == "abc01":
             period = "after" if test["day"] == DAYS[2] else "before"
             rates[period, test["client"]].append(test["rate_bps"])
-    for period in ("before", "after"):
-        of_clients = [np.log10(statistics.median(of)) for (name, _), of in rates.items() if name == period]
-        assert found[0].data[f"median_{period}"] == pytest.approx(10 ** statistics.median(of_clients))
-    assert {finding.data["pairs"] for finding in run.findings if finding.code == "before-after-paired"} == {12}
+    ratios = [
+        statistics.median(of) / statistics.median(rates["before", client])
+        for (period, client), of in rates.items()
+        if period == "after"
+    ]
+    found = findings(run, "before-after-paired")["abc01"].data
+    assert (found["quantity"], found["pairs"]) == ("download_median", 12)
+    assert found["median_ratio"] == pytest.approx(10 ** statistics.median(map(math.log10, ratios)))
+    assert "before-after" not in {finding.code for finding in run.findings}
     density = points(run, "download_max/abc01/before")
     assert sum(y for _, y in density) * (density[1][0] - density[0][0]) == pytest.approx(1, rel=1e-4)
 

@@ -43,6 +43,7 @@ def test_the_seven_figures_of_the_published_report_are_there_in_its_order():
         "3-loss-ratio",
         "4-retransmission-ratio",
         "5-loss-and-retransmission",
+        *(f"6-download-median-{place}" for place in (1, 2, 3, 4)),
         *(f"6-download-max-{place}" for place in (1, 2, 3, 4)),
         *(f"6-download-mean-{place}" for place in (1, 2, 3, 4)),
         *(f"7-test-counts-{place}" for place in (1, 2, 3, 4)),

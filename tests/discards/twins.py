@@ -2,7 +2,7 @@
 
 import datetime
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from statistics import fmean, median, stdev
 
 from brimful.discards import analysis
@@ -48,14 +48,20 @@ def delivered(samples, metric):
             yield row | {"value": value}
 
 
-def fullest(rows):
-    """The machine with the most bins of a site and day."""
+def of_one_machine(rows, samples):
+    """The machine with the most usable samples of a site and day, whatever they are of; else the most bins."""
+    polls = Counter(
+        (row["site"], row["day"], row["machine"])
+        for row in samples
+        if row["usable"] and row["metric"] in (analysis.OCTETS, analysis.UNICAST, analysis.DISCARDS)
+    )
     best = {}
     for key, row in sorted(rows.items()):
         site, day, _machine = key
-        if (site, day) not in best or row["bins"] > best[site, day]["bins"]:
-            best[site, day] = row
-    return list(best.values())
+        rank = (polls[key], row["bins"])
+        if (site, day) not in best or rank > best[site, day][0]:
+            best[site, day] = (rank, row)
+    return [row for _, row in best.values()]
 
 
 def daily_uplink_rate(samples, mode):
@@ -76,7 +82,7 @@ def daily_uplink_rate(samples, mode):
             count = max(1, math.floor(piece["span_s"] / 10 + 0.5))
             rate = piece["value"] * count / piece["span_s"] * 8
             rates[piece["site"], piece["start"].date(), piece["machine"]].append(rate)
-    return fullest(
+    return of_one_machine(
         {
             key: {
                 "site": key[0],
@@ -86,7 +92,8 @@ def daily_uplink_rate(samples, mode):
                 "bins": len(values),
             }
             for key, values in rates.items()
-        }
+        },
+        samples,
     )
 
 
@@ -139,7 +146,7 @@ def daily_loss_ratio(samples, mode):
         ):
             continue
         found[site, date, machine] = {"site": site, "day": date, "machine": machine, "loss_ratio": ratio} | day
-    return list(found.values()) if mode is analysis.Mode.REPORT else fullest(found)
+    return list(found.values()) if mode is analysis.Mode.REPORT else of_one_machine(found, samples)
 
 
 def valid_downloads(tests, excluded, mode):
@@ -302,24 +309,35 @@ def daily_test_counts(overlap):
 
 def dose_response(overlap):
     told = [
-        row
+        row | {"hour": row["start"].hour}
         for row in overlap
         if row["overlap"] != "unknown" and row["client"] is not None and (row["rate_bps"] or 0) > 0
     ]
-    found = []
-    for (site, client), rows in grouped(told, "site", "client").items():
+    days = defaultdict(list)
+    for row in told:
+        if row["overlap"] == "non-zero":
+            days[row["site"]].append(row["day"])
+    told = [row for row in told if days[row["site"]] and min(days[row["site"]]) <= row["day"] <= max(days[row["site"]])]
+    clients = defaultdict(list)
+    for (site, client, _hour), rows in grouped(told, "site", "client", "hour").items():
         tainted = [row for row in rows if row["overlap"] == "non-zero"]
         clean = [row for row in rows if row["overlap"] == "zero"]
         if tainted and clean:
-            found.append(
-                {
-                    "site": site,
-                    "client": client,
-                    "tests_with": len(tainted),
-                    "tests_without": len(clean),
-                    "mean_log10_bps_with": fmean(math.log10(row["rate_bps"]) for row in tainted),
-                    "mean_log10_bps_without": fmean(math.log10(row["rate_bps"]) for row in clean),
-                    "discards_per_test_with": fmean(row["discards"] for row in tainted),
-                }
-            )
+            clients[site, client].append((tainted, clean))
+    found = []
+    for (site, client), hours in clients.items():
+        weights = [1 / (1 / len(tainted) + 1 / len(clean)) for tainted, clean in hours]
+        means = [[fmean(math.log10(row["rate_bps"]) for row in rows) for rows in hour] for hour in hours]
+        tainted = [row for hour in hours for row in hour[0]]
+        found.append(
+            {
+                "site": site,
+                "client": client,
+                "tests_with": len(tainted),
+                "tests_without": sum(len(clean) for _, clean in hours),
+                "mean_log10_bps_with": fmean([mean[0] for mean in means], weights),
+                "mean_log10_bps_without": fmean([mean[1] for mean in means], weights),
+                "discards_per_test_with": fmean(row["discards"] for row in tainted),
+            }
+        )
     return found

@@ -60,7 +60,7 @@ class Mode(enum.Enum):
 def daily_uplink_rate(samples: Table, capacities: Table | None = None, *, mode: Mode = Mode.CORRECT) -> Table:
     """Give the median rate of the uplink over the bins of each site and day.
 
-    Of the machines of a site, which all poll the same port, the one with the most bins of the day counts.
+    Of the machines of a site, which all poll the same port, the one with the most usable samples of the day counts.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def daily_uplink_rate(samples: Table, capacities: Table | None = None, *, mode: 
             "rate_bps",
             mode,
         )
-        rates = _fullest(rates.rename(bins="rows"))
+        rates = _of_one_machine(rates.rename(bins="rows"), samples)
     if capacities is None:
         return rates
     return _with_utilisation(rates, capacities)
@@ -137,7 +137,7 @@ def daily_loss_ratio(samples: Table, *, mode: Mode = Mode.CORRECT) -> Table:
         covered_s=_.covered_s.sum(where=_.known & _.in_bin).coalesce(0.0),
         excluded_bins=(~_.known).sum(),
     )
-    return _fullest(sums.mutate(loss_ratio=_.discards / _.packets.nullif(0)))
+    return _of_one_machine(sums.mutate(loss_ratio=_.discards / _.packets.nullif(0)), samples)
 
 
 def daily_retransmission_ratio(
@@ -240,19 +240,32 @@ def daily_test_counts(overlap: Table) -> Table:
 def dose_response(overlap: Table) -> Table:
     """Give for each client that has tests of both classes at a site: its rates with and without discards.
 
-    Rates are means of log10 of bit/s. Tests of which the overlap is unknown say nothing.
+    Tests are compared with such of the same hour of the day (UTC), and only from the first day to the last on which a
+    test at the site met discards: what is better since a fix is not better without discards. Rates are means of log10
+    of bit/s over the hours with tests of both classes, each weighted as its numbers of tests allow. Tests of which the
+    overlap is unknown say nothing.
     """
     told = overlap.filter(_.overlap != "unknown", _.rate_bps > 0, _.client.notnull()).mutate(
-        with_discards=_.overlap == "non-zero", log_rate=_.rate_bps.log10()
+        with_discards=_.overlap == "non-zero", log_rate=_.rate_bps.log10(), hour=_.start.hour()
     )
-    clients = told.group_by(["site", "client"]).agg(
-        tests_with=_.with_discards.sum(),
-        tests_without=(~_.with_discards).sum(),
-        mean_log10_bps_with=_.log_rate.mean(where=_.with_discards),
-        mean_log10_bps_without=_.log_rate.mean(where=~_.with_discards),
-        discards_per_test_with=_.discards.mean(where=_.with_discards),
+    days = told.filter(_.with_discards).group_by("site").agg(first_day=_.day.min(), last_day=_.day.max())
+    during = told.join(days, "site").filter(_.day.between(_.first_day, _.last_day))
+    hours = during.group_by(["site", "client", "hour"]).agg(
+        n_with=_.with_discards.sum(),
+        n_without=(~_.with_discards).sum(),
+        mean_with=_.log_rate.mean(where=_.with_discards),
+        mean_without=_.log_rate.mean(where=~_.with_discards),
+        dropped=_.discards.sum(where=_.with_discards),
     )
-    return clients.filter(_.tests_with > 0, _.tests_without > 0)
+    both = hours.filter(_.n_with > 0, _.n_without > 0)
+    weighted = both.mutate(weight=_.n_with * _.n_without / (_.n_with + _.n_without))
+    return weighted.group_by(["site", "client"]).agg(
+        tests_with=_.n_with.sum(),
+        tests_without=_.n_without.sum(),
+        mean_log10_bps_with=(_.weight * _.mean_with).sum() / _.weight.sum(),
+        mean_log10_bps_without=(_.weight * _.mean_without).sum() / _.weight.sum(),
+        discards_per_test_with=_.dropped.sum() / _.n_with.sum(),
+    )
 
 
 def counted_downloads(tests: Table, excluded_clients: Sequence[str] | None = None) -> Table:
@@ -363,10 +376,18 @@ def _middle(rows: Table, keys: list[str], column: str, mode: Mode) -> Table:
     return middle.group_by(keys).agg(**{column: _[column].mean(), "rows": _.rows.max()})
 
 
-def _fullest(rows: Table) -> Table:
-    """Give for each site and day the row of the machine with the most bins, of equals of the first by name."""
-    order = ibis.window(group_by=["site", "day"], order_by=[ibis.desc("bins"), "machine"])
-    return rows.mutate(place=ibis.row_number().over(order)).filter(_.place == 0).drop("place")
+def _of_one_machine(rows: Table, samples: Table) -> Table:
+    """Give for each site and day the row of one machine, the same for all questions.
+
+    It is the one with the most usable samples of all that is asked about: of equals, that with the most bins here, then
+    the first by name. One without a row is passed over.
+    """
+    usable = samples.filter(_.metric.isin([OCTETS, UNICAST, DISCARDS]), _.usable)
+    keys = ["site", "day", "machine"]
+    polls = usable.group_by(keys).agg(polls=_.count())
+    order = ibis.window(group_by=["site", "day"], order_by=[ibis.desc("polls"), ibis.desc("bins"), "machine"])
+    counted = rows.left_join(polls, keys).select(*rows.columns, polls=_.polls.coalesce(0))
+    return counted.mutate(place=ibis.row_number().over(order)).filter(_.place == 0).drop("place", "polls")
 
 
 def _with_utilisation(rates: Table, capacities: Table) -> Table:

@@ -18,22 +18,23 @@ from brimful.records import Record, Series
 STATISTICS = {"download_max": "max_bps", "download_mean": "mean_bps", "download_median": "median_bps"}
 """Quantity: the column that it is of each client."""
 PRIMARY = "download_median"
-"""The one quantity that is tested outside report mode: the fastest and the mean of a client change with how many tests
-it has, and each further quantity takes power from all."""
+"""The one quantity that is tested outside report mode, on the same clients: the fastest and the mean of a client change
+with how many tests it has, and each further test takes power from all."""
+PRIMARY_IN_WORDS = "median download of each client that is in both windows at the site; signed rank, Holm over sites"
 PERIODS = ("before", "after")
 SAME_DIGITS = 12
 """So many digits of a value are the same each time it is computed."""
 
 
 def before_after(rows: Rows, *, mode: Mode, seed: int) -> Iterator[Record]:
-    """Compare what clients saw before and after: distributions, samples, and the same clients.
+    """Compare what clients saw before and after: distributions, and one test a site.
 
     Parameters
     ----------
     rows
         From `brimful.discards.analysis.clients_before_after`.
     mode
-        The report tests two statistics, and has no comparison of the same clients; else one is tested, `PRIMARY`.
+        The report tests two statistics of all clients; else `PRIMARY` of the same clients is tested.
     seed
         Of the bootstrap.
     """
@@ -47,12 +48,14 @@ def before_after(rows: Rows, *, mode: Mode, seed: int) -> Iterator[Record]:
     }
     for (site, quantity), (before, after) in values.items():
         yield from _densities(site, quantity, _known(before), _known(after), mode=mode)
-    tested = {key: found for key, found in values.items() if mode is Mode.REPORT or key[1] == PRIMARY}
-    family = {"seed": seed, "family_size": len(tested)}
-    yield from findings.of_comparisons(
-        {key: compare_samples(_known(before), _known(after), **family) for key, (before, after) in tested.items()}
-    )
-    if mode is not Mode.REPORT:
+    if mode is Mode.REPORT:
+        family = {"seed": seed, "family_size": len(values)}
+        yield from findings.of_comparisons(
+            {key: compare_samples(_known(before), _known(after), **family) for key, (before, after) in values.items()}
+        )
+    else:
+        tested = {key: found for key, found in values.items() if key[1] == PRIMARY}
+        family = {"seed": seed, "family_size": len(tested)}
         yield from findings.of_paired(
             {key: compare_paired(before, after, **family) for key, (before, after) in tested.items()}
         )
@@ -66,14 +69,15 @@ def doses(rows: Rows) -> Iterator[Record]:
     rows
         From `brimful.discards.analysis.dose_response`.
     """
+    found = {}
     for site, of_any_order in by_site(rows):
         of_site = sorted(of_any_order, key=lambda row: str(row["client"]))
         rates = [_column(row[f"mean_log10_bps_{kind}"] for row in of_site) for kind in ("with", "without")]
         tests = [_column(row[f"tests_{kind}"] for row in of_site) for kind in ("with", "without")]
         per_test = _column(row["discards_per_test_with"] for row in of_site)
         whole = dose_response(rates[0], rates[1], tests[0], tests[1])
-        classes = dose_classes(rates[0], rates[1], tests[0], tests[1], per_test)
-        yield findings.of_dose_response(site, whole, classes)
+        found[site] = [whole, *dose_classes(rates[0], rates[1], tests[0], tests[1], per_test)]
+    yield from findings.of_dose_responses(found)
 
 
 def _of_clients(rows: Rows, column: str) -> tuple[Values, Values]:

@@ -7,9 +7,10 @@ needs a test of equivalence of its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
+from typing import TypeVar
 
 from brimful.discards.change_points import ChangePoint
 from brimful.discards.rank_intervals import Interval
@@ -22,6 +23,11 @@ QUANTITIES = {
     "download_median": "median download of each client",
 }
 """Name of a quantity: what it is in words; others are told by their names."""
+NO_CAUSE = (
+    "What discards do to a test cannot be told from this: fast tests fill queues, and full queues slow tests down."
+)
+
+_Key = TypeVar("_Key", bound=Hashable)
 
 
 def of_change_points(
@@ -159,15 +165,31 @@ def _of_detectable(
     return Finding(code="minimum-detectable", subject=site, text=text, data=data)
 
 
-def of_dose_response(site: str, whole: DoseResponse, classes: Sequence[DoseResponse] = ()) -> Finding:
-    """Say how tests that discards overlapped fared against tests of the same clients that none did."""
-    data = {**asdict(whole), "classes": [asdict(response) for response in classes]}
+def of_dose_responses(responses: Mapping[str, Sequence[DoseResponse]]) -> list[Finding]:
+    """Say for each site how tests that discards overlapped fared against tests of the same clients that none did.
+
+    Parameters
+    ----------
+    responses
+        For each site that of all clients, and after it those by discards per test. All p values are corrected together.
+    """
+    rows = [(site, number) for site, found in responses.items() for number in range(len(found))]
+    adjusted = _adjusted({row: responses[row[0]][row[1]].p_value for row in rows})
+    findings = []
+    for site, found in responses.items():
+        told = [{**asdict(response), "holm_p": adjusted.get((site, n))} for n, response in enumerate(found)]
+        data = {**told[0], "tests": len(adjusted), "classes": told[1:]}
+        text = f"{site}: {_of_dose_response(*found)}"
+        findings.append(Finding(code="dose-response", subject=site, text=text, data=data))
+    return findings
+
+
+def _of_dose_response(whole: DoseResponse, *classes: DoseResponse) -> str:
     if whole.ratio is None or whole.interval is None:
-        text = f"{site}: tests with and without discards are not compared, {whole.reason}."
-        return Finding(code="dose-response", subject=site, text=text, data=data)
+        return f"tests with and without discards are not compared, {whole.reason}."
     text = (
-        f"{site}: tests with discards have {with_interval(whole.ratio, whole.interval)} times the rate of tests of the "
-        f"same client without ({whole.clients:,} clients, {whole.tests_with:,} tests with and "
+        f"tests with discards have {with_interval(whole.ratio, whole.interval)} times the rate of tests of the same "
+        f"client in the same hour of the day without ({whole.clients:,} clients, {whole.tests_with:,} tests with and "
         f"{whole.tests_without:,} without)"
     )
     told = [
@@ -176,11 +198,10 @@ def of_dose_response(site: str, whole: DoseResponse, classes: Sequence[DoseRespo
         if response.ratio is not None and response.interval is not None
     ]
     text += f"; by discards per test, {', '.join(told)}." if told else "."
-    text += " Discards come in busy hours, which slow tests down by themselves."
-    return Finding(code="dose-response", subject=site, text=text, data=data)
+    return f"{text} {NO_CAUSE}"
 
 
-def _adjusted(p_values: Mapping[tuple[str, str], float | None]) -> dict[tuple[str, str], float]:
+def _adjusted(p_values: Mapping[_Key, float | None]) -> dict[_Key, float]:
     known = {key: value for key, value in p_values.items() if value is not None}
     return dict(zip(known, holm(list(known.values())), strict=True))
 

@@ -186,6 +186,8 @@ def _run(found: Iterable[Record], settings: Settings, *, store: str, command: li
     for name, window in (("before", settings.before), ("after", settings.after)):
         if window is not None:
             source[name] = [day.isoformat() for day in window]
+    if settings.mode is Mode.CORRECT and settings.before is not None:
+        source["primary_end_point"] = comparisons.PRIMARY_IN_WORDS
     return records.Run(
         schema=records.SCHEMA,
         run_id=f"discards-{''.join(filter(str.isalnum, started[:19]))}",

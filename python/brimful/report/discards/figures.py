@@ -253,20 +253,25 @@ def _facet_panel(view: View, facet: Facet, axis: Axis, quantities: Sequence[str]
 
 
 def _distributions(view: View) -> list[Page]:
+    test = "two-sided Kolmogorov-Smirnov test" if view.mode == "report" else "signed-rank test of the same clients"
     pages = []
-    for quantity, which in (("download_max", "fastest"), ("download_mean", "mean")):
+    for quantity, which in (("download_median", "median"), ("download_max", "fastest"), ("download_mean", "mean")):
         panels = [_distribution(view, quantity, site) for site in view.sites]
         panels = [panel for panel in panels if panel.layers]
         periods = " and ".join(f"{window.name} ({_period(window)})" for window in view.windows)
+        tested = (
+            f"p: {test}, as it is and with Holm's correction for all tests made; a large p does not show that nothing "
+            "changed, the ratio and its interval say how much may have."
+            if any(panel.note for panel in panels)
+            else "Not tested: it changes with how many tests a client has."
+        )
         pages += _paged(
             view,
             panels,
             key=f"6-download-{quantity.removeprefix('download_')}",
             title=f"Distribution of downloads: {which} of each client",
             caption=f"Density over decades of the {which} download of each client with enough tests in both windows"
-            f"{': ' + periods if periods else ''}. p: two-sided Kolmogorov-Smirnov test, as it is and with "
-            "Holm's correction for all tests made; a large p does not show that nothing changed, the ratio and its "
-            "interval say how much may have.",
+            f"{': ' + periods if periods else ''}. {tested}",
             size_in=(9.0, 7.0),
             rows=3,
             columns=2,
@@ -288,7 +293,7 @@ def _distribution(view: View, quantity: str, site: str) -> Panel:
 
 
 def _comparison(view: View, quantity: str, site: str) -> str:
-    for finding in view.findings("before-after"):
+    for finding in view.findings("before-after", "before-after-paired"):
         if finding.subject == site and finding.data.get("quantity") == quantity:
             data = finding.data
             parts = [

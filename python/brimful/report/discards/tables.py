@@ -225,15 +225,17 @@ def _doses(view: View) -> Table:
                     f"{numbers.count(data.get('tests_with'))} / {numbers.count(data.get('tests_without'))}",
                     str(data["reason"]) if data.get("reason") else ratio,
                     numbers.p_value(data.get("p_value")),
+                    numbers.p_value(data.get("holm_p")),
                 ]
             )
     return Table(
         key="dose-response",
         title="Rates of tests with discards, against tests of the same client without",
-        heads=["site", "discards a test", "clients", "tests with / without", "ratio (95 %)", "p"],
+        heads=["site", "discards a test", "clients", "tests with / without", "ratio (95 %)", "p", "Holm"],
         rows=rows,
         words=2,
-        note="Discards come in busy hours, which slow tests down by themselves.",
+        note="Within hours of the day, from the first day to the last with such tests. No effect of discards can be "
+        "read from it: fast tests fill queues, and full queues slow tests down.",
     )
 
 
@@ -242,22 +244,22 @@ def _mappings(value: object) -> list[Mapping[str, Any]]:
 
 
 def _excluded(view: View) -> Table:
-    """Say for each site what was left out, under any of the codes for that."""
+    """Say for each site of which something was left out, or is not as it should be, how much of what."""
     kinds: dict[str, None] = {}
     counted: dict[str, dict[str, object]] = {}
     for finding in view.findings("excluded", "conflicts"):
         values = {"conflict": finding.data.get("conflicts")} if finding.code == "conflicts" else finding.data
         for name, value in values.items():
-            if number(value):
+            if name != "samples" and number(value):
                 kinds[name] = None
-            counted.setdefault(finding.subject or "all", {})[name] = value
+                counted.setdefault(finding.subject or "all", {})[name] = value
     rows = [[site, *(numbers.count(values.get(kind, 0)) for kind in kinds)] for site, values in counted.items()]
     return Table(
         key="excluded",
         title="What was left out, and why",
         heads=["site", *(kind.replace("_", " ") for kind in kinds)],
         rows=rows,
-        note="Samples of the uplink, those that are not used, and all by what is the matter with them.",
+        note="Samples of the uplink: those that are not used, and all by what is the matter with them.",
     )
 
 

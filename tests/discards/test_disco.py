@@ -135,6 +135,14 @@ def test_a_value_of_the_first_generation_must_be_a_count(value):
     assert sum(map(len, decoded.rows.values())) == 1
 
 
+def test_one_value_that_is_no_count_leaves_the_others_of_its_hour():
+    samples = [(MIDNIGHT + 10 * n, n + 1.25) for n in range(5)]
+    decoded = decode1(line1(UNICAST, samples).replace("3.25", "-1.0"))
+    assert reasons(decoded) == [(1, "a value is not a count: this sample is left out")]
+    (rows,) = decoded.rows.values()
+    assert rows["value"].tolist() == [1.25, 2.25, 4.25]
+
+
 def test_both_spellings_of_hosts_are_known():
     samples = [(MIDNIGHT + 10, 1, 1)]
     hosts = [

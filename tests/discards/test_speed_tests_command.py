@@ -50,8 +50,10 @@ def test_how_many_bad_results_are_too_many(tmp_path):
     assert called(tmp_path, "a-mlab1-bcn01.tgz", "--max-bad", "20%") == 0
     archive(tmp_path, "b-mlab1-bcn01.tgz", bad=3, good=6)
     assert called(tmp_path, "b-mlab1-bcn01.tgz", "--max-bad", "20%") == 1
-    # What is in already is not judged again.
-    assert called(tmp_path, "b-mlab1-bcn01.tgz", "--max-bad", "20%") == 0
+    # What is in already is not read again, but no better for that.
+    assert called(tmp_path, "b-mlab1-bcn01.tgz", "--max-bad", "20%") == 1
+    (tmp_path / "c-mlab1-bcn01.json").write_text("{")
+    assert [called(tmp_path, "c-mlab1-bcn01.json") for _ in range(2)] == [1, 1]
 
 
 def test_all_options_together(tmp_path):

@@ -415,6 +415,23 @@ def test_parts_of_the_sending_time_are_added_up_exactly(parts):
     assert read["rate_bps"].to_pylist() == [8 * row["HCThruOctetsAcked"] / (sum(parts) / 1e6) if sum(parts) else None]
 
 
+def test_a_column_names_servers_as_the_option_does(tmp_path):
+    text = """
+    protocol = {value = "other"}
+    direction = {value = "download"}
+    server_name = "host"
+    start = {column = "at", unit = "s"}
+    duration = {value = 10, unit = "s"}
+    """
+    source = tmp_path / "x.csv"
+    source.write_text(
+        "host,at\nprobe3-fra,1517515200\nmlab1.dfw02.measurement-lab.org,1517515210\nnameless,1517515220\n"
+    )
+    store, summary = loaded(tmp_path, source, mappings=mapping(tmp_path, text))
+    assert {(row["machine"], row["site"]) for row in stored(store)} == {("probe3", "fra"), ("mlab1", "dfw02")}
+    assert summary.bad.total() == 1
+
+
 def test_a_mapped_table_without_the_column(tmp_path):
     source = tmp_path / "x.csv"
     source.write_text("a,b\n1,2\n")

@@ -55,10 +55,16 @@ def test_command_says_in_a_line_what_is_wrong(tmp_path):
         (["--config", "bad.toml"], "did you mean seed?"),
         (["--first-day", "2018-03-01", "--last-day", "2018-02-01"], "the first day (2018-03-01) is after the last"),
         (["--effect", "-100%"], "tests.effect: -1 leaves no rate"),
-        (["--tests", "0"], "tests.scale: 0 is not above 0"),
+        (["--tests", "-1"], "tests.scale: -1 is below 0"),
         (["--effect", "much"], "much"),
     ]:
         refused = synth(tmp_path, "world", *options, check=2).stderr
         assert message in refused
         assert len(refused.strip().splitlines()) == 1
     assert not (tmp_path / "world").exists()
+
+
+def test_a_world_may_have_no_tests(tmp_path):
+    shown = synth(tmp_path, "world", *TINY, "--tests", "0", "--render", "store", "--render", "v2")
+    assert " 0 tests" in shown.stdout
+    assert pq.read_table(tmp_path / "world" / "truth" / "tests.parquet").num_rows == 0

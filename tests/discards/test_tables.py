@@ -204,7 +204,7 @@ def test_bad_rows_of_the_flat_table(tmp_path):
         "has no metric of a switch": 1,
         "timestamp is no time in whole seconds": 1,
         "timestamps are in milliseconds, not in seconds": 1,
-        "a value is not a count": 1,
+        "a value is not a count: this sample is left out": 1,
     }
     assert summary.rows_new == len(good)
     text = (tmp_path / "store" / "quarantine.jsonl").read_text()

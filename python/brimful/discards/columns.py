@@ -116,15 +116,18 @@ def sort_out(
     for reason, wrong in wrong_clocks(timestamp, latest_s):
         if wrong.any():
             refuse(np.bincount(line_of_sample[wrong], minlength=len(good)) > 0, reason)
+    taken = np.ones(len(timestamp), bool)
     if not counted:
-        wrong = ~((columns.samples["value"] >= 0) & np.isfinite(columns.samples["value"]))
-        refuse(np.bincount(line_of_sample[wrong], minlength=len(good)) > 0, "a value is not a count")
+        # A line spans an hour: one value that is none does not make the others wrong.
+        taken = (columns.samples["value"] >= 0) & np.isfinite(columns.samples["value"])
+        for number in columns.line[np.unique(line_of_sample[~taken])]:
+            refused.setdefault(int(number), "a value is not a count: this sample is left out")
     if file_of_line is not None:
         first = np.cumsum(columns.length) - columns.length
         started = np.where(columns.length > 0, np.append(timestamp, 0)[first], 0)
         metric = _unlabelled(metric, file_of_line * len(places) + place, started)
 
-    taken = good[line_of_sample]
+    taken &= good[line_of_sample]
     chosen = slice(None) if taken.all() else np.flatnonzero(taken)
     line_of_sample = line_of_sample[chosen]
     rows = empty_rows(len(line_of_sample))

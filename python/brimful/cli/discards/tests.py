@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 )
 @click.option("--max-bad", default="1%", show_default=True, metavar="RATIO", help="Of results that cannot be read.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@click.option("--quiet", is_flag=True, help="No progress.")
 def tests(
     sources: tuple[Path, ...],
     store: Path,
@@ -49,6 +50,7 @@ def tests(
     columns_file: Path | None,
     max_bad: str,
     as_json: bool,
+    quiet: bool,
 ) -> int:
     """Put the results of speed tests in SOURCEs into a store: files, or directories of them.
 
@@ -77,7 +79,7 @@ def tests(
         mappings=read_mappings(columns_file) if columns_file else None,
         pseudonyms=Pseudonyms.from_file(key_file) if key_file else None,
     )
-    with _progress(list(sources)) as progress:
+    with _progress(list(sources), quiet=quiet) as progress:
         summary = load(Store.create(store), list(sources), settings, progress=progress)
     click.echo(json.dumps(_as_json(summary), indent=2) if as_json else _as_text(summary))
     return int(summary.bad_share > limit)
@@ -94,9 +96,9 @@ def _server(text: str | None) -> Server | None:
 
 
 @contextlib.contextmanager
-def _progress(sources: list[Path]) -> Iterator[Progress]:
+def _progress(sources: list[Path], *, quiet: bool) -> Iterator[Progress]:
     """Show how far the load is, on terminals."""
-    if not sys.stderr.isatty():
+    if quiet or not sys.stderr.isatty():
         yield _Silent()
         return
     from rich.console import Console
@@ -139,6 +141,7 @@ def _as_json(summary: Summary) -> dict[str, Any]:
     return {
         "sources": summary.sources,
         "known_sources": summary.known_sources,
+        "known_bad": summary.known_bad,
         "results": summary.results,
         "empty": summary.empty,
         "without_transfer": summary.without_transfer,
@@ -200,6 +203,9 @@ def _as_text(summary: Summary) -> str:
     if summary.bad:
         text += ["", f"Cannot be read, {units.format_ratio(summary.bad_share)} of the results (see quarantine.jsonl):"]
         text += _reasons(summary)
+    elif summary.known_bad:
+        share = units.format_ratio(summary.bad_share)
+        text += ["", f"Could not be read when they were loaded, {share} of the results (see quarantine.jsonl)."]
     return "\n".join(text)
 
 

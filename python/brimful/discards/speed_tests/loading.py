@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -89,6 +89,10 @@ class Summary:
     sources: int = 0
     known_sources: int = 0
     """Are in the store already: they were not read again."""
+    known_results: int = 0
+    """That those had when they were read."""
+    known_bad: int = 0
+    """Of them, those that could not be read."""
     results: int = 0
     tests: int = 0
     empty: int = 0
@@ -111,8 +115,15 @@ class Summary:
 
     @property
     def bad_share(self) -> float:
-        """How many of the results could not be read."""
-        return self.bad.total() / self.results if self.results else 0.0
+        """How many of the results could not be read, those of sources that are in already included."""
+        results = self.results + self.known_results
+        return (self.bad.total() + self.known_bad) / results if results else 0.0
+
+    def add_known(self, noted: dict[str, Any]) -> None:
+        """Count a source that is in already, by what was noted of it."""
+        self.known_sources += 1
+        self.known_results += int(noted.get("results", 0))
+        self.known_bad += sum(noted.get("bad", {}).values())
 
     def add_rows(self, rows: pa.Table) -> None:
         """Count tests."""
@@ -187,7 +198,7 @@ class _Load:
         self._waiting: list[SpeedTest] = []
 
     def run(self, paths: list[Path]) -> Summary:
-        known = set(self._store.ingested())
+        known = self._store.ingested()
         done = 0
         for path in paths:
             self._summary.sources += 1
@@ -197,9 +208,9 @@ class _Load:
                 self._refuse(path, f"cannot be opened: {error.strerror}")
                 continue
             if digest in known:
-                self._summary.known_sources += 1
+                self._summary.add_known(known[digest])
             else:
-                known.add(digest)
+                known[digest] = {}
                 self._read_source(path, digest, done)
             done += path.stat().st_size
             self._progress.reading(done, self._summary.tests)

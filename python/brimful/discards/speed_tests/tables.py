@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from brimful.discards.speed_tests import rows as row_module
 from brimful.discards.speed_tests import values as value_module
-from brimful.discards.speed_tests.mapping import KINDS, UNITS, Mapping, Source, find_column
-from brimful.discards.speed_tests.rows import ROWS, Server, Tally, find_server
+from brimful.discards.speed_tests.mapping import BUILT_IN, KINDS, UNITS, Mapping, Source, find_column
+from brimful.discards.speed_tests.rows import ROWS, Server, Tally, find_server, parse_server
 from brimful.discards.speed_tests.values import Values
 
 _LONGEST_US = int(row_module.LONGEST_S * 1e6)
@@ -25,6 +25,7 @@ class _Columns:
     def __init__(self, table: pa.Table, mapping: Mapping) -> None:
         self._table = table
         self._mapping = mapping
+        self.is_built_in = mapping in BUILT_IN
         self.rows = table.num_rows
         self.reasons: list[str] = []
         self.trouble = np.zeros(self.rows, dtype=np.int16)
@@ -161,7 +162,9 @@ def _tests(columns: _Columns, server: Server | None) -> tuple[_Columns, pa.Table
 def _servers(columns: _Columns, found: dict[str, Any], server: Server | None) -> dict[str, pa.Array]:
     """Tell site and machine: from columns of their own, from the server's name, or as they were given."""
     names = pc.dictionary_encode(found["server_name"])
-    known = [find_server(name) for name in names.dictionary.to_pylist()]
+    # In M-Lab's own tables a name of another form is a mistake.
+    parse = find_server if columns.is_built_in else parse_server
+    known = [parse(name) for name in names.dictionary.to_pylist()]
     parts = {}
     for part in ("site", "machine"):
         words = pa.array([getattr(one, part) if one else None for one in known], pa.string())

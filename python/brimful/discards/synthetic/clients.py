@@ -84,7 +84,8 @@ def draw_clients(
     clients = np.searchsorted(people.cumulative_share, numbers.random(tests))
     sites_of_metro = sum(name[:3] == site[:3] for name in config.sites)
     tests_of_metro = at(config.metro(site).tests_per_day, day) * config.tests.scale * sites_of_metro
-    heavy_share = min(len(people.heavy) * model.heavy_tests_per_fortnight / 14 / tests_of_metro, 0.5)
+    heavy_tests = len(people.heavy) * model.heavy_tests_per_fortnight / 14
+    heavy_share = min(heavy_tests / tests_of_metro, 0.5) if tests_of_metro else 0.0
     kind = numbers.random(tests)
     heavy = kind < heavy_share
     clients[heavy] = people.heavy[numbers.integers(len(people.heavy), size=int(heavy.sum()))]

@@ -89,7 +89,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
 class Tests(msgspec.Struct, frozen=True, kw_only=True):
     """When speed tests run and for how long."""
 
-    scale: Positive = 1.0
+    scale: NotNegative = 1.0
     """Of the number of tests."""
     day_sigma: NotNegative = 0.05
     """Of the logarithm of their number, from day to day, beside that of a Poisson process."""
@@ -227,7 +227,7 @@ def check(config: Config) -> Config:
         (config.first_day <= config.last_day, f"the first day ({config.first_day}) is after the last"),
         (bool(config.sites), "there is no site"),
         (1 <= config.machines <= 4, f"machines: {config.machines} is not between 1 and 4"),
-        (config.tests.scale > 0, f"tests.scale: {config.tests.scale:g} is not above 0"),
+        (config.tests.scale >= 0, f"tests.scale: {config.tests.scale:g} is below 0"),
         (config.tests.effect > -1, f"tests.effect: {config.tests.effect:g} leaves no rate"),
         (config.seed >= 0, f"seed: {config.seed} is below 0"),
         (config.tests.longest_s <= 300, f"tests.longest_s: {config.tests.longest_s:g} is above 300"),

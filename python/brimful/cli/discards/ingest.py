@@ -43,6 +43,7 @@ _SHOWN = 10
 @click.option("--max-bad", default="1%", show_default=True, metavar="RATIO", help="Share of lines that may be bad.")
 @click.option("--workers", type=click.IntRange(1), help="Threads that decode.  [default: one a processor]")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@click.option("--quiet", is_flag=True, help="No progress.")
 def ingest(
     sources: tuple[Path, ...],
     store: Path,
@@ -51,6 +52,7 @@ def ingest(
     max_bad: str,
     workers: int | None,
     as_json: bool,
+    quiet: bool,
 ) -> int:
     """Put telemetry into a store: SOURCEs are files, archives, or directories of them.
 
@@ -71,7 +73,7 @@ def ingest(
     place = Store.create(store)
     if given is not None:
         given.keep(place)
-    with _open_progress() as progress:
+    with _open_progress(quiet=quiet) as progress:
         summary = ingesting.ingest(
             place,
             files,
@@ -97,8 +99,8 @@ def _keep_memory() -> None:
 
 
 @contextlib.contextmanager
-def _open_progress() -> Iterator[Progress]:
-    if not sys.stderr.isatty():
+def _open_progress(*, quiet: bool) -> Iterator[Progress]:
+    if quiet or not sys.stderr.isatty():
         yield _Silent()
         return
     from rich import progress as bars

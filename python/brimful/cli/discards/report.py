@@ -53,6 +53,7 @@ _DIRECTORY = click.Path(file_okay=False, path_type=Path)
 )
 @click.option("--memory", default="3GB", show_default=True, help="What the engine may use; DuckDB spills the rest.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the bootstrap behind intervals.")
+@click.option("--quiet", is_flag=True, help="No progress.")
 def report(
     store_path: Path,
     mode: str,
@@ -67,6 +68,7 @@ def report(
     engine: str,
     memory: str,
     seed: int,
+    quiet: bool,
 ) -> None:
     """Say what the uplinks in a store dropped, when that began and stopped, and which tests it hit.
 
@@ -80,7 +82,8 @@ def report(
     _check_memory(memory)
     store = Store.open(store_path)
     _check(store, sites, out)
-    run = _analyse(store, _settings(store, mode, windows, sites, seed), engine, memory)
+    settings = _settings(store, mode, windows, sites, seed)
+    run = _analyse(store, settings, engine, memory, shows_progress=sys.stderr.isatty() and not quiet)
     if out is not None:
         _keep(run, out)
     reports.write_files(run, html_file=html_file, pdf_file=pdf_file, png_directory=png_directory)
@@ -164,7 +167,7 @@ def _has_tests(store: Store, window: Days) -> bool:
     return any(any((store.path / "tests").glob(f"site=*/day={day.isoformat()}")) for day in days)
 
 
-def _analyse(store: Store, settings: Settings, engine: str, memory: str) -> RunFile:
+def _analyse(store: Store, settings: Settings, engine: str, memory: str, *, shows_progress: bool) -> RunFile:
     from brimful import runs
     from brimful.discards.record import analyse
 
@@ -174,7 +177,7 @@ def _analyse(store: Store, settings: Settings, engine: str, memory: str) -> RunF
         store=str(store.path),
         command=["brimful", *sys.argv[1:]],
         started=runs.now().isoformat(timespec="seconds"),
-        progress=_say if sys.stderr.isatty() else lambda stage: None,
+        progress=_say if shows_progress else lambda stage: None,
     )
 
 

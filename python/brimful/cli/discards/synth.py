@@ -48,6 +48,7 @@ _DAY = click.DateTime(formats=["%Y-%m-%d"])
 )
 @click.option("--workers", type=click.IntRange(1), help="Processes.  [default: one a processor]")
 @click.option("--force", is_flag=True, help="Write over synthetic data in OUT.")
+@click.option("--quiet", is_flag=True, help="No progress.")
 def synth(
     out: Path,
     renderings: tuple[str, ...],
@@ -61,6 +62,7 @@ def synth(
     config_file: Path | None,
     workers: int | None,
     force: bool,
+    quiet: bool,
 ) -> None:
     """Make up telemetry and speed tests in the directory OUT, with the truth beside them.
 
@@ -84,7 +86,7 @@ def synth(
     if sum(expected.samples.values()) > _LARGE_SAMPLES:
         click.echo(f"brimful: about to write {_size_text(expected)}", err=True)
     site_days = len(config.chosen_sites) * len(config.days)
-    with _progress(site_days) as advance:
+    with _progress(site_days, quiet=quiet) as advance:
         written = generate(config, chosen, out, workers=workers or os.cpu_count() or 1, progress=advance)
     click.echo(f"{out}: {len(config.chosen_sites)} sites, {len(config.days)} days, {_size_text(written)}")
 
@@ -141,8 +143,8 @@ def _size_text(size: Size) -> str:
 
 
 @contextlib.contextmanager
-def _progress(site_days: int) -> Iterator[Callable[[int], None]]:
-    if not sys.stderr.isatty():
+def _progress(site_days: int, *, quiet: bool) -> Iterator[Callable[[int], None]]:
+    if quiet or not sys.stderr.isatty():
         yield lambda _: None
         return
     from rich.console import Console

@@ -62,7 +62,19 @@ MODULES = {
 """Part of the package: the parts it may import ("" is the package itself). `cli` may import all. Reports read records
 and nothing else."""
 
-_FORMS = {"compared", "facts", "figures", "lines", "pages", "palette", "scales", "styles", "web_page", "words"}
+_FORMS = {
+    "compared",
+    "facts",
+    "figures",
+    "lines",
+    "pages",
+    "palette",
+    "scales",
+    "sheets",
+    "styles",
+    "web_page",
+    "words",
+}
 """What reports of all subjects are made with: they never see a subject."""
 
 INSIDE = {
@@ -76,6 +88,7 @@ INSIDE = {
         "compared": {"styles"},
         "figures": {"palette"},
         "pages": {"figures", "palette", "words"},
+        "sheets": {"figures", "palette"},
         "web_page": {"facts", "palette", "words"},
         "run_list": {"web_page"},
         "junit": {"words"},

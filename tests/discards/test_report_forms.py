@@ -10,11 +10,14 @@ import msgspec
 import pytest
 from brimful.errors import UsageError
 from brimful.records import encode, read_run
-from brimful.report.discards import comparison, export, html, pdf, text
-from brimful.report.pages import COLUMNS
+from brimful.report import sheets
+from brimful.report.discards import comparison, export, html, model, pdf, text
+from brimful.report.figures import figure_of
+from brimful.report.pages import PAGE
 from hypothesis import given
 from hypothesis import strategies as st
 from invented_records import HOSTILE, SITES, Finding, Warning, days_of, made, made_run, record, series, unix
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from report.browser import needs_browser, show
 from support import brimful
 
@@ -119,18 +122,29 @@ def page_count(content):
     return int(max(re.findall(rb"/Count (\d+)", content), key=int))
 
 
-@pytest.mark.parametrize(("name", "figures"), [("two", 8), ("no-tests", 2), ("empty", 0)])
+@pytest.mark.parametrize(("name", "figures"), [("two", 7), ("no-tests", 2), ("empty", 0)])
 def test_a_pdf_has_a_page_for_each_figure_and_is_the_same_each_time(name, figures):
     content = pdf.render(EDGES[name])
     assert content.startswith(b"%PDF-")
     assert content == pdf.render(EDGES[name])
     assert b"CreationDate" not in content
-    assert page_count(content) == figures + 1
+    assert page_count(content) == figures + 2
 
 
 @pytest.mark.parametrize("name", EDGES)
 def test_no_line_runs_off_the_page(name):
-    assert max(len(line) for block in pdf.lay_out(EDGES[name]) for line, _ in block.lines) <= COLUMNS
+    """Draw every sheet, and see where its texts end."""
+    view = model.build(EDGES[name])
+    for sheet in sheets.paginate([*pdf.front(view), *pdf.back(view)]):
+        with figure_of(PAGE, "page", PAGE.height_in) as figure:
+            sheets.draw(figure, sheet)
+            width, height = figure.get_size_inches() * figure.dpi
+            renderer = FigureCanvasAgg(figure).get_renderer()
+            for text in figure.texts:
+                box = text.get_window_extent(renderer)
+                margin = sheets.MARGIN_PT / sheets.WIDTH_PT * width
+                assert margin - 2 <= box.x0 <= box.x1 <= width - margin + 4, text.get_text()
+                assert 0 < box.y0 <= box.y1 < height
 
 
 @pytest.mark.skipif(PDFTOTEXT is None, reason="pdftotext is not installed (Debian package poppler-utils)")

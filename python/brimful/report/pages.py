@@ -36,8 +36,8 @@ class Block(msgspec.Struct, frozen=True):
     """So many of them are never parted."""
 
 
-def bound(title: str, run_id: str, blocks: Sequence[Block], drawings: Sequence[Callable[[Figure], None]]) -> bytes:
-    """Give a PDF: the text on as many pages as it takes, then a page for each drawing. The same always give the same.
+def bound(title: str, run_id: str, pages: Sequence[Callable[[Figure], None]]) -> bytes:
+    """Give a PDF with a page for each drawing. The same always give the same.
 
     Raises
     ------
@@ -49,8 +49,6 @@ def bound(title: str, run_id: str, blocks: Sequence[Block], drawings: Sequence[C
 
         # No dates, or each writing would differ.
         metadata = {"Title": title, "Creator": "brimful", "Producer": None, "CreationDate": None}
-    pages: list[Callable[[Figure], None]] = [partial(_draw_text, lines=lines) for lines in paginate(blocks)]
-    pages += drawings
     target = io.BytesIO()
     with PdfPages(target, metadata=metadata) as pdf:
         for number, draw in enumerate(pages, start=1):
@@ -59,6 +57,11 @@ def bound(title: str, run_id: str, blocks: Sequence[Block], drawings: Sequence[C
                 _draw_footer(figure, f"{title}, run {run_id}", f"{number} / {len(pages)}")
                 pdf.savefig(figure)
     return target.getvalue()
+
+
+def of_text(blocks: Sequence[Block]) -> list[Callable[[Figure], None]]:
+    """Give the drawings of as many pages as blocks of text take."""
+    return [partial(_draw_text, lines=lines) for lines in paginate(blocks)]
 
 
 def paginate(blocks: Sequence[Block]) -> list[list[Line]]:

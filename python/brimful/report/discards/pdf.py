@@ -1,60 +1,76 @@
-"""The report on discards as a PDF: what it says as text, then a figure a page."""
+"""The report on discards as a PDF: summary and tables, a figure a page, then what else was found and the method."""
 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from brimful.records import RunFile
-from brimful.report import pages, palette
+from brimful.report import pages, palette, sheets
 from brimful.report.discards import figures, method, model, plotting, summary, tables
-from brimful.report.discards.tables import Table
-from brimful.report.discards.text import fitting_columns
+from brimful.report.discards.model import View
 from brimful.report.figures import drawable
-from brimful.report.lines import table as aligned
-from brimful.report.pages import COLUMNS, MARGIN_IN, PAGE, Block, cut, filled, listed
+from brimful.report.pages import MARGIN_IN, PAGE
+from brimful.report.sheets import Item
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CAPTION_COLUMNS = 130
-KEPT_ROWS = 8
-"""So many lines of a table stay on the page of its title."""
+_IN_TABLES = {"Before and after", "Tests with and without discards"}
+"""Groups of findings of which the tables have every number."""
 
 
 def render(run_file: RunFile) -> bytes:
     """Give the report as the bytes of a PDF: the same records always give the same."""
     view = model.build(run_file)
-    drawings = [partial(_draw_page, page=page) for page in figures.make_pages(view)]
-    return pages.bound(method.TITLE, run_file.run.run_id, lay_out(run_file), drawings)
+    drawings = _drawings(front(view))
+    drawings += [partial(_draw_page, page=page) for page in shown_figures(view)]
+    drawings += _drawings(back(view))
+    return pages.bound(method.TITLE, run_file.run.run_id, drawings)
 
 
-def lay_out(run_file: RunFile) -> list[Block]:
-    """Give what the report says as blocks of lines, none of them wider than a page."""
-    view = model.build(run_file)
-    run = run_file.run
-    head = [
-        *filled(method.TITLE, title=True),
-        *filled(method.about(view)),
-        *filled(f"run {run.run_id}, {run.started}, {' '.join(run.tool.values())}"),
+def shown_figures(view: View) -> list[figures.Page]:
+    """Give the figures; of distributions that which is tested stands for all."""
+    made = figures.make_pages(view)
+    if any(page.key.startswith("6-download-median") for page in made):
+        made = [page for page in made if not page.key.startswith(("6-download-max", "6-download-mean"))]
+    return made
+
+
+def front(view: View) -> list[Item]:
+    """Give what stands before the figures."""
+    run = view.file.run
+    made_by = f"run {run.run_id}, {run.started}, {' '.join(run.tool.values())}"
+    items = [
+        *sheets.text(method.TITLE, sheets.TITLE, bold=True),
+        *sheets.text(method.about(view), after=0),
+        *sheets.text(made_by, colour=palette.MUTED),
+        *sheets.heading("Summary"),
+        *sheets.bullets(summary.sentences(view)),
     ]
-    blocks = [Block(head, len(head)), listed("Summary", summary.sentences(view))]
-    blocks += [_table(table) for table in tables.make_tables(view)]
-    blocks += [listed(f"Findings: {title}", texts) for title, texts in summary.findings(view)]
-    blocks.append(listed("Method", [f"{name}: {shown}" for name, shown in method.rows(view)]))
-    blocks.append(listed("Warnings", [f"{warning.code}: {warning.text}" for warning in run_file.warnings]))
-    return [block for block in blocks if block.lines]
+    for table in tables.make_tables(view):
+        items += sheets.heading(table.title)
+        items += sheets.table(table.heads, table.rows, words=table.words)
+        items += sheets.text(table.note, sheets.NOTE, colour=palette.MUTED) if table.note else []
+    return items
 
 
-def _table(table: Table) -> Block:
-    lines = filled(table.title, title=True)
-    for group in fitting_columns(table, COLUMNS):
-        rows = [[row[place] for place in group] for row in [table.heads, *table.rows]]
-        text = aligned(rows, right=range(table.words, len(group)))
-        lines += cut(text)
-    lines += filled(table.note, indent=2) if table.note else []
-    return Block(lines, KEPT_ROWS)
+def back(view: View) -> list[Item]:
+    """Give what stands behind the figures."""
+    items: list[Item] = []
+    for title, texts in summary.findings(view):
+        if title not in _IN_TABLES:
+            items += [*sheets.heading(f"Findings: {title}"), *sheets.bullets(texts)]
+    items += [*sheets.heading("Method"), *sheets.bullets([f"{name}: {shown}" for name, shown in method.rows(view)])]
+    warnings = [f"{warning.code}: {warning.text}" for warning in view.file.warnings]
+    return [*items, *sheets.heading("Warnings"), *sheets.bullets(warnings)] if warnings else items
+
+
+def _drawings(items: list[Item]) -> list[Callable[[Figure], None]]:
+    return [partial(sheets.draw, sheet=sheet) for sheet in sheets.paginate(items)]
 
 
 def _draw_page(figure: Figure, page: figures.Page) -> None:

@@ -28,7 +28,7 @@ def render(run_file: RunFile) -> bytes:
     panels = figures.make_panels(run_file)
     graphs = figures.pages([panel for panel in panels if panel.has_data], per_page=ROWS_OF_PANELS * COLUMNS_OF_PANELS)
     drawings = [partial(_draw_panels, panels=page, run_file=run_file) for page in graphs]
-    return pages.bound(title, run_file.run.run_id, lay_out(run_file), drawings)
+    return pages.bound(title, run_file.run.run_id, [*pages.of_text(lay_out(run_file)), *drawings])
 
 
 def lay_out(run_file: RunFile) -> list[Block]:

@@ -125,6 +125,7 @@ INSIDE = {
         "strategies": {"goals"},
     },
     "discards": {
+        "telemetry": {"archives", "capacities", "schema", "store"},
         "speed_tests": {"archives", "schema", "store"},
         "synthetic": {"schema", "store"},
     },

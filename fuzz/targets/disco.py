@@ -8,8 +8,9 @@ import atheris
 
 with atheris.instrument_imports(include=["brimful"]):
     import numpy as np
-    from brimful.discards import archives, cleaning, disco, mislabelled
-    from brimful.discards.rows import from_table
+    from brimful.discards import archives
+    from brimful.discards.telemetry import cleaning, disco, mislabelled
+    from brimful.discards.telemetry.rows import from_table
 
 NAMES = ("x-switch.json", "x-switch.jsonl", "x.tar")
 CEILINGS = cleaning.ceilings_per_s(10e9)

@@ -2,8 +2,8 @@
 
 import itertools
 
-from brimful.discards.rows import ABSOLUTE, DELTA, FIXED, METRICS, SINCE
 from brimful.discards.schema import Flag
+from brimful.discards.telemetry.rows import ABSOLUTE, DELTA, FIXED, METRICS, SINCE
 
 BIN = 10_000_000
 TWO32, TWO53, TWO64 = 2**32, 2**53, 2**64

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from brimful.discards.capacities import Capacities
-from brimful.discards.ingest import ingest
 from brimful.discards.store import Store
+from brimful.discards.telemetry.ingest import ingest
 from support import ROOT
 
 SHARED = Path(os.environ.get("BRIMFUL_SHARED", ROOT.parent / "shared")) / "discards" / "switch"

@@ -4,9 +4,9 @@ import hypothesis.strategies as st
 import naive_cleaning as naive
 import numpy as np
 import pytest
-from brimful.discards import cleaning
-from brimful.discards.rows import ABSOLUTE, BIN_US, CODES, DELTA, FIXED, ROW, SINCE, from_table
 from brimful.discards.schema import SAMPLES, Flag
+from brimful.discards.telemetry import cleaning
+from brimful.discards.telemetry.rows import ABSOLUTE, BIN_US, CODES, DELTA, FIXED, ROW, SINCE, from_table
 from hypothesis import given
 
 NOON_US = 1_641_038_400_000_000

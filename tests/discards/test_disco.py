@@ -7,9 +7,10 @@ import json
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from brimful.discards import archives, columns, disco, regular
+from brimful.discards import archives
 from brimful.discards.archives import Piece
-from brimful.discards.rows import DELTA, FIXED, METRICS, UNKNOWN_DIRECTION
+from brimful.discards.telemetry import columns, disco, regular
+from brimful.discards.telemetry.rows import DELTA, FIXED, METRICS, UNKNOWN_DIRECTION
 from hypothesis import given, settings
 from support import ROOT
 from telemetry import MIDNIGHT, SHARED, content, line1, line2, needs_samples

@@ -12,10 +12,10 @@ import hypothesis.strategies as st
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from brimful.discards import ingest as ingesting
 from brimful.discards.capacities import Capacities
 from brimful.discards.schema import SAMPLES, Flag
 from brimful.discards.store import Store
+from brimful.discards.telemetry import ingest as ingesting
 from brimful.errors import BrimfulError, UsageError
 from hypothesis import given, settings
 from support import brimful
@@ -114,7 +114,7 @@ KILLED = """
 import os, signal, sys
 sys.path[:0] = sys.argv[4:]
 import pathlib
-from brimful.discards import ingest
+from brimful.discards.telemetry import ingest
 from brimful.discards.store import Store
 from telemetry import put
 

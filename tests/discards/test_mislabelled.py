@@ -2,8 +2,9 @@
 
 import hypothesis.strategies as st
 import numpy as np
-from brimful.discards import cleaning, mislabelled
-from brimful.discards.rows import (
+from brimful.discards.schema import Flag
+from brimful.discards.telemetry import cleaning, mislabelled
+from brimful.discards.telemetry.rows import (
     BIN_US,
     DELTA,
     LOCAL_OCTETS_RX,
@@ -14,7 +15,6 @@ from brimful.discards.rows import (
     empty_rows,
     from_table,
 )
-from brimful.discards.schema import Flag
 from hypothesis import given
 
 NOON_US = 1_641_038_400_000_000

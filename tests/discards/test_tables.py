@@ -9,8 +9,8 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from brimful.discards.ingest import Reading
 from brimful.discards.schema import SAMPLES, Flag
+from brimful.discards.telemetry.ingest import Reading
 from telemetry import MIDNIGHT, content, files_of, line1, put
 
 HEAD = "timestamp,device,port,direction,octets,packets,discards\n"

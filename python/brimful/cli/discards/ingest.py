@@ -16,7 +16,7 @@ import click
 from brimful import units
 
 if TYPE_CHECKING:
-    from brimful.discards.ingest import IngestSummary, Progress
+    from brimful.discards.telemetry.ingest import IngestSummary, Progress
 
 _DAY_S = 86_400
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3
@@ -62,9 +62,9 @@ def ingest(
 
     Exit code 1: more lines were bad than --max-bad allows; the others are in all the same.
     """
-    from brimful.discards import ingest as ingesting
     from brimful.discards.capacities import Capacities
     from brimful.discards.store import Store
+    from brimful.discards.telemetry import ingest as ingesting
 
     _keep_memory()
     allowed = units.parse_ratio(max_bad)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.discards.mislabelled import FIXED_ON_S
-from brimful.discards.rows import (
+from brimful.discards.telemetry.mislabelled import FIXED_ON_S
+from brimful.discards.telemetry.rows import (
     BIN_US,
     CODES,
     DELTA,

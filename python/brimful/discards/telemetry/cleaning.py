@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from brimful.discards.rows import (
+from brimful.discards.schema import SAMPLES, Flag
+from brimful.discards.telemetry.rows import (
     ABSOLUTE,
     BIN_US,
     DELTA,
@@ -23,7 +24,6 @@ from brimful.discards.rows import (
     UNKNOWN_DIRECTION,
     Rows,
 )
-from brimful.discards.schema import SAMPLES, Flag
 
 WRAP = 2**32
 """Where the counters of errors and discards begin again."""

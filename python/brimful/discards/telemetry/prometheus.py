@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from brimful.discards.columns import Decoded, Refused, put, wrong_clocks
-from brimful.discards.rows import ABSOLUTE, CODES, empty_rows
-from brimful.discards.tables import UnreadableError
+from brimful.discards.telemetry.columns import Decoded, Refused, put, wrong_clocks
+from brimful.discards.telemetry.rows import ABSOLUTE, CODES, empty_rows
+from brimful.discards.telemetry.tables import UnreadableError
 
 ENDINGS = (".json", ".json.gz")
 MAX_BYTES = 256 << 20

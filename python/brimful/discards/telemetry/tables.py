@@ -21,8 +21,8 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from brimful.discards.columns import Columns, Decoded, Refused, put, sort_out, wrong_clocks
-from brimful.discards.rows import ABSOLUTE, CODES, SINCE, empty_rows
+from brimful.discards.telemetry.columns import Columns, Decoded, Refused, put, sort_out, wrong_clocks
+from brimful.discards.telemetry.rows import ABSOLUTE, CODES, SINCE, empty_rows
 
 ENDINGS = (".csv", ".csv.gz", ".parquet")
 _GENERIC = ("timestamp", "device", "port", "direction")

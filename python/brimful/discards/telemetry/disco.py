@@ -18,9 +18,9 @@ import pyarrow.json
 from numpy.typing import NDArray
 
 from brimful.discards.archives import Piece
-from brimful.discards.columns import Columns, Decoded, Refused, sort_out
-from brimful.discards.regular import read_regular
-from brimful.discards.rows import as_numbers
+from brimful.discards.telemetry.columns import Columns, Decoded, Refused, sort_out
+from brimful.discards.telemetry.regular import read_regular
+from brimful.discards.telemetry.rows import as_numbers
 
 
 class _Sample1(msgspec.Struct, gc=False):

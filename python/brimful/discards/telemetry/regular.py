@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.discards.columns import Columns
+from brimful.discards.telemetry.columns import Columns
 
 _SAMPLES = b'"sample":['
 _TEMPLATE = b'{"timestamp":%s,"collectstart":%s,"collectend":%s,"value":' % (b"0" * 10, b"0" * 19, b"0" * 19)

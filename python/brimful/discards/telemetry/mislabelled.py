@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from brimful.discards.rows import (
+from brimful.discards.schema import Flag
+from brimful.discards.telemetry.rows import (
     LOCAL_OCTETS_RX,
     LOCAL_OCTETS_TX,
     LOCAL_UNICAST_RX,
@@ -19,7 +20,6 @@ from brimful.discards.rows import (
     UNKNOWN_DIRECTION,
     Rows,
 )
-from brimful.discards.schema import Flag
 
 FIXED_ON_S = 1_642_550_400
 """2022-01-19: M-Lab's loader takes files from this day on to be labelled right."""

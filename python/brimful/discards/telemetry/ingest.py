@@ -15,14 +15,15 @@ from typing import BinaryIO, Protocol
 
 import msgspec
 
-from brimful.discards import archives, disco, prometheus, tables
+from brimful.discards import archives
 from brimful.discards.archives import Piece, Unread
 from brimful.discards.capacities import Capacities
-from brimful.discards.columns import Decoded
-from brimful.discards.merging import Counts, Merged, merge_machine
-from brimful.discards.rows import Rows
 from brimful.discards.schema import Flag
 from brimful.discards.store import Partition, Store
+from brimful.discards.telemetry import disco, prometheus, tables
+from brimful.discards.telemetry.columns import Decoded
+from brimful.discards.telemetry.merging import Counts, Merged, merge_machine
+from brimful.discards.telemetry.rows import Rows
 from brimful.errors import UsageError
 
 BATCH_BYTES = 1 << 20

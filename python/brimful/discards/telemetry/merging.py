@@ -11,11 +11,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from brimful.discards.capacities import Capacities
-from brimful.discards.cleaning import NO_TAIL, Tail, ceilings_per_s, clean, merge, tail_of
-from brimful.discards.mislabelled import tell_apart
-from brimful.discards.rows import BIN_US, METRICS, Rows, as_numbers, empty_rows, from_table
 from brimful.discards.schema import SAMPLES, Flag
 from brimful.discards.store import Partition, Store
+from brimful.discards.telemetry.cleaning import NO_TAIL, Tail, ceilings_per_s, clean, merge, tail_of
+from brimful.discards.telemetry.mislabelled import tell_apart
+from brimful.discards.telemetry.rows import BIN_US, METRICS, Rows, as_numbers, empty_rows, from_table
 
 _EPOCH = datetime.date(1970, 1, 1)
 

@@ -13,9 +13,9 @@ from unittest.mock import patch
 
 import numpy as np
 from brimful.discards import power
-from brimful.discards.analysis import Mode
 from brimful.discards.change_points import change_points
 from brimful.discards.comparisons import before_after
+from brimful.discards.modes import Mode
 from brimful.discards.power import detectable_paired_shift, detectable_shift
 from brimful.discards.statistics import SIGNIFICANCE, compare_paired, compare_samples, dose_response
 from brimful.records import Finding

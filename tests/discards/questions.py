@@ -3,7 +3,8 @@
 import datetime
 import math
 
-from brimful.discards import analysis
+from brimful.discards import analysis, report_2018
+from brimful.discards.modes import Mode
 
 DAY = datetime.timedelta(days=1)
 
@@ -12,23 +13,28 @@ def all_questions(midnight, least, monitors):
     """Give them for a cohort before and after a midnight, of clients with at least so many tests."""
     before, after = (midnight - DAY,) * 2, (midnight,) * 2
     excluded = {"excluded_clients": monitors}
-    overlap = analysis.test_overlap
+
+    def overlap(samples, tests, mode):
+        return _of(mode).test_overlap(tests, samples)
+
     return {
-        "daily_uplink_rate": lambda samples, tests, mode: analysis.daily_uplink_rate(samples, mode=mode),
-        "daily_loss_ratio": lambda samples, tests, mode: analysis.daily_loss_ratio(samples, mode=mode),
-        "daily_download_rate": lambda samples, tests, mode: analysis.daily_download_rate(tests, **excluded, mode=mode),
-        "daily_retransmission_ratio": lambda samples, tests, mode: analysis.daily_retransmission_ratio(
-            tests, **excluded, mode=mode
+        "daily_uplink_rate": lambda samples, tests, mode: _of(mode).daily_uplink_rate(samples),
+        "daily_loss_ratio": lambda samples, tests, mode: _of(mode).daily_loss_ratio(samples),
+        "daily_download_rate": lambda samples, tests, mode: _of(mode).daily_download_rate(tests, **excluded),
+        "daily_retransmission_ratio": lambda samples, tests, mode: _of(mode).daily_retransmission_ratio(
+            tests, **excluded
         ),
-        "clients_before_after": lambda samples, tests, mode: analysis.clients_before_after(
-            tests, before, after, least, **excluded, mode=mode
+        "clients_before_after": lambda samples, tests, mode: _of(mode).clients_before_after(
+            tests, before, after, least, **excluded
         ),
-        "test_overlap": lambda samples, tests, mode: overlap(tests, samples, mode=mode),
-        "daily_test_counts": lambda samples, tests, mode: analysis.daily_test_counts(
-            overlap(tests, samples, mode=mode)
-        ),
-        "dose_response": lambda samples, tests, mode: analysis.dose_response(overlap(tests, samples, mode=mode)),
+        "test_overlap": overlap,
+        "daily_test_counts": lambda *asked: analysis.daily_test_counts(overlap(*asked)),
+        "dose_response": lambda *asked: analysis.dose_response(overlap(*asked)),
     }
+
+
+def _of(mode):
+    return report_2018 if mode is Mode.REPORT else analysis
 
 
 KEYS = {

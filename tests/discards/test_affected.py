@@ -12,8 +12,8 @@ import twins
 import written
 from brimful.cli.discards.affected import affected
 from brimful.discards.affected import affected_tests
-from brimful.discards.analysis import Mode
 from brimful.discards.engine import connect_duckdb
+from brimful.discards.modes import Mode
 from brimful.discards.store import Partition, Store
 from brimful.errors import UsageError
 from click.testing import CliRunner

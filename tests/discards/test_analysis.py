@@ -8,7 +8,7 @@ import questions
 import stores
 import twins
 from brimful.discards import analysis
-from brimful.discards.analysis import Mode
+from brimful.discards.modes import Mode
 from hypothesis import given, settings
 
 MODES = pytest.mark.parametrize("mode", list(Mode), ids=lambda mode: mode.value)

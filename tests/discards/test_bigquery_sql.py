@@ -10,7 +10,7 @@ import questions
 import sqlglot
 import written
 from brimful.discards import analysis, bigquery
-from brimful.discards.analysis import Mode
+from brimful.discards.modes import Mode
 from brimful.errors import BrimfulError, UsageError
 from sqlglot import exp
 

@@ -6,7 +6,7 @@ import pytest
 import questions
 import written
 from brimful.discards import analysis, engine
-from brimful.discards.analysis import Mode
+from brimful.discards.modes import Mode
 from brimful.discards.store import Store
 from brimful.errors import BrimfulError, UsageError
 

@@ -8,7 +8,7 @@ import questions
 import stores
 import written
 from brimful.discards import analysis, engine
-from brimful.discards.analysis import Mode
+from brimful.discards.modes import Mode
 
 pytestmark = [
     # To start Spark takes long on a busy machine.

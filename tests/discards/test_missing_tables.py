@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 import written
 from brimful.discards import record
-from brimful.discards.analysis import Mode
 from brimful.discards.capacities import Capacities
 from brimful.discards.engine import connect_duckdb
+from brimful.discards.modes import Mode
 from brimful.discards.speed_tests.completing import TRACES
 from brimful.discards.store import Partition
 from brimful.records import Finding

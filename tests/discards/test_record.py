@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from brimful.discards import daily, record, schema
-from brimful.discards.analysis import Mode
 from brimful.discards.capacities import Capacities
 from brimful.discards.engine import connect_duckdb
+from brimful.discards.modes import Mode
 from brimful.discards.schema import Flag
 from brimful.discards.store import Partition, Store
 from brimful.records import read_run

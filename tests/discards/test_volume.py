@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from brimful.discards import comparisons
-from brimful.discards.analysis import Mode
+from brimful.discards.modes import Mode
 from brimful.records import Finding
 
 CLIENTS = 200

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from statistics import fmean, median, stdev
 
 from brimful.discards import analysis
+from brimful.discards.modes import Mode
 
 TEN_S = datetime.timedelta(seconds=10)
 HALF_AN_HOUR, HOUR = datetime.timedelta(minutes=30), datetime.timedelta(hours=1)
@@ -65,7 +66,7 @@ def of_one_machine(rows, samples):
 
 
 def daily_uplink_rate(samples, mode):
-    if mode is analysis.Mode.REPORT:
+    if mode is Mode.REPORT:
         groups = grouped(delivered(samples, analysis.OCTETS), "site", "day")
         return [
             {
@@ -108,7 +109,7 @@ def daily_loss_ratio(samples, mode):
             "excluded_bins": 0,
         }
     )
-    if mode is analysis.Mode.REPORT:
+    if mode is Mode.REPORT:
         for name, metric in (("discards", analysis.DISCARDS), ("packets", analysis.UNICAST)):
             for row in delivered(samples, metric):
                 day = days[row["site"], row["day"], row["machine"]]
@@ -141,12 +142,12 @@ def daily_loss_ratio(samples, mode):
     for (site, date, machine), day in days.items():
         seen = day.pop("seen", None)
         ratio = day["discards"] / day["packets"] if day["packets"] else None
-        if mode is analysis.Mode.REPORT and not (
+        if mode is Mode.REPORT and not (
             seen == {"discards", "packets"} and day["discards"] < day["packets"] and ratio < 0.01
         ):
             continue
         found[site, date, machine] = {"site": site, "day": date, "machine": machine, "loss_ratio": ratio} | day
-    return list(found.values()) if mode is analysis.Mode.REPORT else of_one_machine(found, samples)
+    return list(found.values()) if mode is Mode.REPORT else of_one_machine(found, samples)
 
 
 def valid_downloads(tests, excluded, mode):
@@ -154,7 +155,7 @@ def valid_downloads(tests, excluded, mode):
         if row["direction"] != "download" or row["client"] is None or row["client"] in excluded:
             continue
         size, sending = row["bytes"], row["sending_s"]
-        if mode is analysis.Mode.REPORT:
+        if mode is Mode.REPORT:
             if size is not None and sending is not None and size >= 1_000_000 and 9 <= sending < 600:
                 yield row | {"day": row["logged"].date(), "rate_bps": 8 * size / sending}
         elif (
@@ -166,8 +167,8 @@ def valid_downloads(tests, excluded, mode):
 
 
 def daily_download_rate(tests, excluded, mode):
-    of_client = max if mode is analysis.Mode.REPORT else median
-    middle = nearest_rank if mode is analysis.Mode.REPORT else median
+    of_client = max if mode is Mode.REPORT else median
+    middle = nearest_rank if mode is Mode.REPORT else median
     clients = defaultdict(list)
     for (site, day, _client), rows in grouped(valid_downloads(tests, excluded, mode), "site", "day", "client").items():
         clients[site, day].append(of_client([row["rate_bps"] for row in rows]))
@@ -178,8 +179,8 @@ def daily_download_rate(tests, excluded, mode):
 
 
 def daily_retransmission_ratio(tests, excluded, mode):
-    name = "server_name" if mode is analysis.Mode.REPORT else "retransmission_unit"
-    middle = nearest_rank if mode is analysis.Mode.REPORT else median
+    name = "server_name" if mode is Mode.REPORT else "retransmission_unit"
+    middle = nearest_rank if mode is Mode.REPORT else median
     counted = [
         row for row in valid_downloads(tests, excluded, mode) if row["retransmitted"] is not None and row["sent"]
     ]
@@ -200,7 +201,7 @@ def daily_retransmission_ratio(tests, excluded, mode):
 
 
 def clients_before_after(tests, before, after, minimum_tests, excluded, mode):
-    report = mode is analysis.Mode.REPORT
+    report = mode is Mode.REPORT
     chosen = {}
     for number, row in enumerate(valid_downloads(tests, excluded, mode)):
         for period, (first, last) in (("before", before), ("after", after)):
@@ -241,7 +242,7 @@ def test_overlap(tests, samples, mode):
     for test in tests:
         if test["direction"] != "download":
             continue
-        if mode is analysis.Mode.REPORT:
+        if mode is Mode.REPORT:
             size, sending = test["bytes"] or 0, test["sending_s"] or 0
             if test["machine"] == "mlab1" and size >= 1_000_000 and 9 <= sending < 600:
                 found.append(_overlap_of_the_report(test, samples))

@@ -1,63 +1,52 @@
 """The questions, as Ibis expressions: what the switch dropped, what users saw, and which tests are tainted.
 
 Every function takes the tables ``samples`` and ``tests`` of `brimful.discards.schema`, with ``site`` and ``day``, and
-gives an expression that DuckDB, Spark and BigQuery compute alike: equality joins, counts and ranks only.
+gives an expression that DuckDB, Spark and BigQuery compute alike: equality joins, counts and ranks only. What the 2018
+report made of the same questions is in `brimful.discards.report_2018`.
 """
 
 from __future__ import annotations
 
-import datetime
-import enum
 from collections.abc import Sequence
 
 import ibis
 from ibis import _
-from ibis.expr.types import Table, Value
+from ibis.expr.types import Table
 
-from brimful.discards.overlap import LONGEST_SAMPLE_S, TEST, known_of_tests, microseconds, parts, seconds, small_numbers
+from brimful.discards import report_2018
+from brimful.discards.expressions import (
+    BIN_S,
+    DISCARDS,
+    FEWEST_TESTS,
+    OCTETS,
+    UNICAST,
+    Days,
+    classified,
+    cohort,
+    in_periods,
+    large_enough,
+    long_enough,
+    mean_of_groups,
+    microseconds,
+    numbered,
+    parts,
+    spread_of_rates,
+)
+from brimful.discards.overlap import LONGEST_SAMPLE_S, known_of_tests
 
-OCTETS = "switch.octets.uplink.tx"
-UNICAST = "switch.unicast.uplink.tx"
-DISCARDS = "switch.discards.uplink.tx"
-
-BIN_S = 10
 MOST_BINS_OF_A_SAMPLE = LONGEST_SAMPLE_S // BIN_S
 """A sample of a longer span counts in sums of a day, but does not say when within its span."""
-FEWEST_TESTS = 11
-"""That a client of a cohort has in each period, as in the report."""
-
-REPORT_MACHINE = "mlab1"
-REPORT_MONITORING_CLIENTS = (
-    "45.56.98.222",
-    "2600:3c03::f03c:91ff:fe33:819",
-    "35.225.75.192",
-    "35.192.37.249",
-    "35.193.254.117",
-)
-"""Addresses of the operator's own monitoring, which the report excludes."""
 MONITORING_CLIENTS = (
-    *REPORT_MONITORING_CLIENTS,
+    *report_2018.MONITORING_CLIENTS,
     "23.228.128.99",
     "2605:a601:f1ff:fffe::99",
     "35.202.153.90",
     "35.188.150.110",
 )
-"""The same as it is listed since."""
-
-Days = tuple[datetime.date, datetime.date]
-"""First and last day, both included."""
+"""Addresses of the operator's own monitoring: those that the report excludes, and those listed since."""
 
 
-class Mode(enum.Enum):
-    """Whose definitions hold."""
-
-    CORRECT = "correct"
-    """Those of brimful."""
-    REPORT = "report"
-    """Those of the notebook of the 2018 report, to compare with what it published."""
-
-
-def daily_uplink_rate(samples: Table, capacities: Table | None = None, *, mode: Mode = Mode.CORRECT) -> Table:
+def daily_uplink_rate(samples: Table, capacities: Table | None = None) -> Table:
     """Give the median rate of the uplink over the bins of each site and day.
 
     Of the machines of a site, which all poll the same port, the one with the most usable samples of the day counts.
@@ -67,57 +56,27 @@ def daily_uplink_rate(samples: Table, capacities: Table | None = None, *, mode: 
     capacities
         ``site``, ``since`` (a day) and ``capacity_bps``; with them there is a ``utilisation`` (0..1).
     """
-    if mode is Mode.REPORT:
-        delivered = _delivered(samples, OCTETS).select("site", "day", rate_bps=_.value * 8 / BIN_S)
-        rates = _middle(delivered, ["site", "day"], "rate_bps", mode).rename(bins="rows")
-    else:
-        pieces = _pieces(samples.filter(_.metric == OCTETS, _.usable)).filter(_.in_bin)
-        rates = _middle(
-            pieces.select("site", "day", "machine", rate_bps=_.value_per_s * 8),
-            ["site", "day", "machine"],
-            "rate_bps",
-            mode,
-        )
-        rates = _of_one_machine(rates.rename(bins="rows"), samples)
+    pieces = _pieces(samples.filter(_.metric == OCTETS, _.usable)).filter(_.in_bin)
+    keys = ["site", "day", "machine"]
+    rates = _median(pieces.select(*keys, rate_bps=_.value_per_s * 8), keys, "rate_bps")
+    rates = _of_one_machine(rates.rename(bins="rows"), samples)
     if capacities is None:
         return rates
     return _with_utilisation(rates, capacities)
 
 
-def daily_download_rate(
-    tests: Table, *, excluded_clients: Sequence[str] | None = None, mode: Mode = Mode.CORRECT
-) -> Table:
-    """Give the median over clients of each client's median download rate (the report: best one) of a site and day."""
-    downloads = _valid_downloads(tests, excluded_clients, mode)
+def daily_download_rate(tests: Table, *, excluded_clients: Sequence[str] | None = None) -> Table:
+    """Give the median over clients of each client's median download rate of a site and day."""
     of_client = ["site", "day", "client"]
-    if mode is Mode.REPORT:
-        rates = downloads.group_by(of_client).agg(rate_bps=_.rate_bps.max())
-    else:
-        rates = _middle(downloads, of_client, "rate_bps", mode)
-    return _middle(rates, ["site", "day"], "rate_bps", mode).rename(clients="rows")
+    rates = _median(_valid_downloads(tests, excluded_clients), of_client, "rate_bps")
+    return _median(rates, ["site", "day"], "rate_bps").rename(clients="rows")
 
 
-def daily_loss_ratio(samples: Table, *, mode: Mode = Mode.CORRECT) -> Table:
+def daily_loss_ratio(samples: Table) -> Table:
     """Give the packets that the uplink discarded, of those it was given, for each site and day.
 
-    ``covered_s`` is the time of its bins; ``excluded_bins`` are those without a usable value of both counters. The
-    report excludes whole days instead: those of 1 % and more.
+    ``covered_s`` is the time of its bins; ``excluded_bins`` are those without a usable value of both counters.
     """
-    keys = ["site", "day", "machine"]
-    if mode is Mode.REPORT:
-        delivered = _delivered(samples, DISCARDS, UNICAST)
-        sums = delivered.group_by(keys).agg(
-            discards=_.value.sum(where=_.metric == DISCARDS),
-            packets=_.value.sum(where=_.metric == UNICAST),
-            bins=(_.metric == DISCARDS).sum(),
-            bins_with_discards=((_.metric == DISCARDS) & (_.value > 0)).sum(),
-        )
-        ratios = sums.mutate(
-            covered_s=_.bins * float(BIN_S),
-            excluded_bins=ibis.literal(0, "int64"),
-            loss_ratio=_.discards / _.packets.nullif(0),
-        )
-        return ratios.filter(_.discards < _.packets, _.loss_ratio < 0.01)
     bins = (
         _pieces(samples.filter(_.metric.isin([DISCARDS, UNICAST])))
         .group_by(["site", "machine", "start"])
@@ -129,7 +88,7 @@ def daily_loss_ratio(samples: Table, *, mode: Mode = Mode.CORRECT) -> Table:
         )
         .mutate(day=_.start.date(), known=_.bin_discards.notnull() & _.bin_packets.notnull())
     )
-    sums = bins.group_by(keys).agg(
+    sums = bins.group_by(["site", "day", "machine"]).agg(
         discards=_.bin_discards.sum(where=_.known).coalesce(0.0),
         packets=_.bin_packets.sum(where=_.known).coalesce(0.0),
         bins=(_.known & _.in_bin).sum(),
@@ -140,21 +99,19 @@ def daily_loss_ratio(samples: Table, *, mode: Mode = Mode.CORRECT) -> Table:
     return _of_one_machine(sums.mutate(loss_ratio=_.discards / _.packets.nullif(0)), samples)
 
 
-def daily_retransmission_ratio(
-    tests: Table, *, excluded_clients: Sequence[str] | None = None, mode: Mode = Mode.CORRECT
-) -> Table:
+def daily_retransmission_ratio(tests: Table, *, excluded_clients: Sequence[str] | None = None) -> Table:
     """Give how much of what was sent to clients was sent again, for each site and day.
 
     ``worst_ratio`` is the median over clients of each one's worst test; ``total_ratio`` is the sum of what was
     retransmitted over the sum of what was sent, which compares with `daily_loss_ratio`. Tests that count segments and
-    such that count bytes have rows of their own. The report has one for each ``server_name``.
+    such that count bytes have rows of their own.
     """
-    keys = ["site", "day", "server_name" if mode is Mode.REPORT else "retransmission_unit"]
-    downloads = _valid_downloads(tests, excluded_clients, mode).filter(_.retransmitted.notnull(), _.sent > 0)
+    keys = ["site", "day", "retransmission_unit"]
+    downloads = _valid_downloads(tests, excluded_clients).filter(_.retransmitted.notnull(), _.sent > 0)
     ratios = downloads.mutate(ratio=_.retransmitted / _.sent)
     worst = ratios.group_by([*keys, "client"]).agg(worst_ratio=_.ratio.max())
     totals = ratios.group_by(keys).agg(total_ratio=_.retransmitted.sum() / _.sent.sum())
-    return _middle(worst, keys, "worst_ratio", mode).rename(clients="rows").join(totals, keys)
+    return _median(worst, keys, "worst_ratio").rename(clients="rows").join(totals, keys)
 
 
 def clients_before_after(
@@ -164,72 +121,27 @@ def clients_before_after(
     minimum_tests: int = FEWEST_TESTS,
     *,
     excluded_clients: Sequence[str] | None = None,
-    mode: Mode = Mode.CORRECT,
 ) -> Table:
     """Give what each client of a cohort saw before and after a change.
 
-    The cohort of a site are the clients with ``minimum_tests`` in both periods at this site. The report counts the
-    tests at all sites of a metro, keeps machines apart, and drops what has one test only.
+    The cohort of a site are the clients with ``minimum_tests`` in both periods at this site.
     """
-    in_before, in_after = _.day.between(*before), _.day.between(*after)
-    downloads = (
-        _valid_downloads(tests, excluded_clients, mode)
-        .filter(in_before | in_after)
-        .mutate(period=ibis.ifelse(in_before, "before", "after"))
-    )
-    if mode is Mode.REPORT:
-        origin = ["server_name", "logged", "client", "client_port", "server", "server_port"]
-        kept = ["site", "machine", "period", "metro", "rate_bps"]
-        downloads = downloads.mutate(metro=_.site.substr(0, 3).upper()).select(*origin, *kept).distinct()
-    place = "metro" if mode is Mode.REPORT else "site"
-    counts = downloads.group_by([place, "client"]).agg(
-        tests_before=(_.period == "before").sum(), tests_after=(_.period == "after").sum()
-    )
-    cohort = counts.filter(_.tests_before >= minimum_tests, _.tests_after >= minimum_tests)
-    chosen = downloads.semi_join(cohort, [place, "client"])
-    keys = ["site", "machine", "period", "client"] if mode is Mode.REPORT else ["site", "period", "client"]
-    statistics = chosen.group_by(keys).agg(
-        tests=_.count(),
-        max_bps=_.rate_bps.max(),
-        min_bps=_.rate_bps.min(),
-        mean_bps=_.rate_bps.mean(),
-        stddev_bps=_.rate_bps.std(how="sample"),
-    )
-    if mode is Mode.REPORT:
-        statistics = statistics.filter(_.tests > 1)
-    medians = _middle(chosen.rename(median_bps="rate_bps"), keys, "median_bps", mode).drop("rows")
-    return statistics.join(medians, keys)
+    chosen = cohort(in_periods(_valid_downloads(tests, excluded_clients), before, after), "site", minimum_tests)
+    keys = ["site", "period", "client"]
+    medians = _median(chosen.rename(median_bps="rate_bps"), keys, "median_bps").drop("rows")
+    return spread_of_rates(chosen, keys).join(medians, keys)
 
 
-def test_overlap(tests: Table, samples: Table, *, mode: Mode = Mode.CORRECT) -> Table:  # noqa: PT028
+def test_overlap(tests: Table, samples: Table) -> Table:
     """Give for each download what the uplink discarded while it ran.
 
     A test overlaps an interval if it begins before the interval ends and ends after the interval begins. Of the
     machines of the site, that which knows most of the test counts. ``overlap`` is ``non-zero``, ``zero`` where all of
     the test is known, else ``unknown``; ``coverage`` is the share of its time that is known.
-
-    The report looks at two bins for each test of one machine, the second and the third, and takes unknown as zero. It
-    has the tests of a million bytes and more that sent for 9 s and more, but less than 600 s.
     """
     downloads = tests.filter(_.direction == "download")
-    if mode is Mode.REPORT:
-        downloads = downloads.filter(_.machine == REPORT_MACHINE, _large_enough(), _long_enough(_.sending_s))
-        downloads = downloads.mutate(day=_.logged.date(), rate_bps=_rate_of_sending(downloads))
-        known = _known_in_the_report(downloads, samples)
-    else:
-        known = known_of_tests(downloads, samples.filter(_.metric == DISCARDS, _.usable))
-    columns = ("test_id", "site", "day", "machine", "client", "start", "end", "rate_bps")
-    rows = downloads.select(*columns).left_join(known, TEST)
-    otherwise = "zero" if mode is Mode.REPORT else "unknown"
-    return rows.select(
-        *columns,
-        intervals=_.intervals.coalesce(0),
-        coverage=_.coverage.coalesce(0.0),
-        intervals_with_discards=_.intervals_with_discards.coalesce(0),
-        discards=_.discards.coalesce(0.0),
-        worst_discards=_.worst_discards.coalesce(0.0),
-        overlap=ibis.cases((_.discards > 0, "non-zero"), (_.coverage == 1, "zero"), else_=otherwise),
-    )
+    known = known_of_tests(downloads, samples.filter(_.metric == DISCARDS, _.usable))
+    return classified(downloads, known, "unknown")
 
 
 def daily_test_counts(overlap: Table) -> Table:
@@ -279,42 +191,14 @@ def counted_downloads(tests: Table, excluded_clients: Sequence[str] | None = Non
     return tests.filter(
         _.direction == "download",
         _.client.isnull() | _.client.notin(list(excluded)),
-        _.bytes.isnull() | _large_enough(),
-        _long_enough(lasted_s),
+        _.bytes.isnull() | large_enough(),
+        long_enough(lasted_s),
     )
 
 
-def _valid_downloads(tests: Table, excluded_clients: Sequence[str] | None, mode: Mode) -> Table:
+def _valid_downloads(tests: Table, excluded_clients: Sequence[str] | None) -> Table:
     """Give the downloads that count and tell whose they are and how fast."""
-    if mode is not Mode.REPORT:
-        return counted_downloads(tests, excluded_clients).filter(_.client.notnull(), _.rate_bps.notnull())
-    excluded = REPORT_MONITORING_CLIENTS if excluded_clients is None else excluded_clients
-    valid = tests.filter(
-        _.direction == "download",
-        _.client.notnull(),
-        _.client.notin(list(excluded)),
-        _large_enough(),
-        _long_enough(_.sending_s),
-    )
-    return valid.mutate(day=_.logged.date(), rate_bps=_rate_of_sending(valid))
-
-
-def _large_enough() -> Value:
-    return _.bytes >= 1_000_000
-
-
-def _long_enough(lasted_s: Value) -> Value:
-    return (lasted_s >= 9) & (lasted_s < 600)
-
-
-def _rate_of_sending(tests: Table) -> Value:
-    return tests.bytes * 8 / tests.sending_s.nullif(0)
-
-
-def _delivered(samples: Table, *metrics: str) -> Table:
-    """Give what the report summed up: the values of one machine as they were delivered, right or wrong."""
-    rows = samples.filter(_.machine == REPORT_MACHINE, _.metric.isin(metrics))
-    return rows.mutate(value=ibis.coalesce(_.reported.cast("float64"), _.value)).filter(_.value.notnull())
+    return counted_downloads(tests, excluded_clients).filter(_.client.notnull(), _.rate_bps.notnull())
 
 
 def _pieces(samples: Table) -> Table:
@@ -343,37 +227,14 @@ def _pieces(samples: Table) -> Table:
     )
 
 
-def _known_in_the_report(downloads: Table, samples: Table) -> Table:
-    """Give what is known by samples labelled 10 s or 20 s after the start of a test, cut to 10 s."""
-    delivered = _delivered(samples, DISCARDS).filter(seconds(_.bin_start) % BIN_S == 0)
-    labelled = delivered.select("site", cell=seconds(_.bin_start) // BIN_S, value=_.value)
-    timed = downloads.select(*TEST, first=seconds(_.start) // BIN_S)
-    probes = timed.cross_join(small_numbers().filter(_.number.isin([1, 2]))).mutate(cell=_.first + _.number)
-    hits = probes.join(labelled, ["site", "cell"])
-    return hits.group_by(TEST).agg(
-        coverage=ibis.least(_.count(), 2) / 2,
-        intervals=_.count(),
-        intervals_with_discards=(_.value > 0).sum(),
-        discards=_.value.sum(),
-        worst_discards=_.value.max(),
-    )
-
-
-def _middle(rows: Table, keys: list[str], column: str, mode: Mode) -> Table:
-    """Give the median of a column, or the quantile 49/101 by nearest rank that the report has, and ``rows``.
+def _median(rows: Table, keys: list[str], column: str) -> Table:
+    """Give the median of a column, and ``rows``.
 
     By rank, because the quantiles of engines are of different definitions or approximate.
     """
-    known = rows.select(*keys, column).filter(_[column].notnull())
-    ranked = known.mutate(
-        rank=ibis.row_number().over(ibis.window(group_by=keys, order_by=column)) + 1,
-        rows=ibis._.count().over(ibis.window(group_by=keys)),
-    )
-    if mode is Mode.REPORT:
-        middle = ranked.filter(_["rank"] * 101 >= _.rows * 49, (_["rank"] - 1) * 101 < _.rows * 49)
-    else:
-        middle = ranked.filter(_["rank"] * 2 >= _.rows, _["rank"] * 2 <= _.rows + 2)
-    return middle.group_by(keys).agg(**{column: _[column].mean(), "rows": _.rows.max()})
+    ranked = numbered(rows, keys, column)
+    middle = ranked.filter(_["rank"] * 2 >= _.rows, _["rank"] * 2 <= _.rows + 2)
+    return mean_of_groups(middle, keys, column)
 
 
 def _of_one_machine(rows: Table, samples: Table) -> Table:

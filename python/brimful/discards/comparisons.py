@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from brimful.discards import findings
-from brimful.discards.analysis import Mode
 from brimful.discards.daily import Rows, by_site, rounded_points
 from brimful.discards.density import Density, common_densities, density
+from brimful.discards.modes import Mode
 from brimful.discards.rank_intervals import Values
 from brimful.discards.statistics import compare_paired, compare_samples, dose_classes, dose_response
 from brimful.records import Record, Series

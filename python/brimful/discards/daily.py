@@ -10,9 +10,9 @@ from typing import Any
 from ibis.expr.types import Table
 
 from brimful.discards import findings
-from brimful.discards.analysis import BIN_S, DISCARDS, OCTETS, UNICAST
 from brimful.discards.capacities import Capacities
 from brimful.discards.change_points import change_points
+from brimful.discards.expressions import BIN_S, DISCARDS, OCTETS, UNICAST
 from brimful.discards.schema import Flag
 from brimful.records import Finding, Record, Series
 

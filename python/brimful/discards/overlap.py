@@ -10,13 +10,13 @@ import ibis
 from ibis import _
 from ibis.expr.types import Table, Value
 
+from brimful.discards.expressions import TEST, microseconds, parts
+
 CELL_S = 10
 LONGEST_SAMPLE_S = 1800
 """A sample of a longer span says nothing of when within it: twice 15 minutes, the slowest polling."""
 LONGEST_TEST_S = 3600
 """What overlaps a longer test is unknown."""
-TEST = ["site", "day", "test_id"]
-"""What tells tests apart."""
 
 _CELL_US = CELL_S * 1_000_000
 
@@ -55,30 +55,6 @@ def known_of_tests(tests: Table, samples: Table) -> Table:
     order = ibis.window(group_by=TEST, order_by=[ibis.desc("coverage"), ibis.desc("is_own"), "polled_by"])
     best = of_machines.mutate(place=ibis.row_number().over(order)).filter(_.place == 0)
     return best.drop("place", "polled_by", "is_own")
-
-
-def parts(most: int) -> Table:
-    """Give (parts, part) with part < parts <= most, and (0, 0): joined on parts, it repeats a row so many times."""
-    numbers = small_numbers().filter(_.number <= most)
-    pairs = numbers.select(parts=_.number).cross_join(numbers.view().select(part=_.number))
-    return pairs.filter((_.part < _.parts) | (_.parts + _.part == 0))
-
-
-def small_numbers() -> Table:
-    """Give 0..399; of two lists, for BigQuery writes one out four times."""
-    digits = ibis.literal(list(range(20)), type="array<int64>").unnest().name("digit").as_table()
-    return digits.cross_join(digits.view().select(high=_.digit)).select(number=_.high * 20 + _.digit)
-
-
-def seconds(time: Value) -> Value:
-    """Give whole Unix seconds."""
-    # Engines differ in how they round a fraction, so there must be none.
-    return time.truncate("s").epoch_seconds().cast("int64")
-
-
-def microseconds(time: Value) -> Value:
-    """Give Unix microseconds."""
-    return seconds(time) * 1_000_000 + time.microsecond().cast("int64")
 
 
 def _pairs(tests: Table, samples: Table) -> Table:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ibis.expr.types import Table
 
 from brimful import __version__, records
-from brimful.discards import analysis, comparisons, daily
-from brimful.discards.analysis import Days, Mode
+from brimful.discards import analysis, comparisons, daily, report_2018
 from brimful.discards.capacities import Capacities
 from brimful.discards.daily import Rows
 from brimful.discards.engine import Engine, Follow, Question
+from brimful.discards.expressions import FEWEST_TESTS, Days
+from brimful.discards.modes import Mode
 from brimful.records import Finding, Record, Series, Warning
 
 SUBJECT = "switch-discards"
@@ -32,7 +33,7 @@ class Settings:
     """None: nothing is compared before and after."""
     sites: Sequence[str] = ()
     """Empty: all."""
-    minimum_tests: int = analysis.FEWEST_TESTS
+    minimum_tests: int = FEWEST_TESTS
     capacities: Capacities = field(default_factory=Capacities)
     seed: int = 1
 
@@ -82,12 +83,37 @@ def analyse(
     return records.collect(Path(store), [run, *sorted(found, key=_order), *_warnings(found, settings)])
 
 
+class _Questions(Protocol):
+    """The questions, as one of the modes defines them."""
+
+    def daily_uplink_rate(self, samples: Table) -> Table: ...
+
+    def daily_loss_ratio(self, samples: Table) -> Table: ...
+
+    def daily_download_rate(self, tests: Table, *, excluded_clients: Sequence[str] | None = None) -> Table: ...
+
+    def daily_retransmission_ratio(self, tests: Table, *, excluded_clients: Sequence[str] | None = None) -> Table: ...
+
+    def clients_before_after(
+        self,
+        tests: Table,
+        before: Days,
+        after: Days,
+        minimum_tests: int = FEWEST_TESTS,
+        *,
+        excluded_clients: Sequence[str] | None = None,
+    ) -> Table: ...
+
+    def test_overlap(self, tests: Table, samples: Table) -> Table: ...
+
+
 class _Asked:
     """An engine that is asked about the chosen sites only."""
 
     def __init__(self, engine: Engine, settings: Settings) -> None:
         self.engine = engine
         self.sites = list(settings.sites)
+        self.questions: _Questions = report_2018 if settings.mode is Mode.REPORT else analysis
         self.excluded_clients = engine.monitoring_clients
 
     def per_site(self, question: Question) -> Rows:
@@ -109,9 +135,8 @@ class _Asked:
 
 
 def _telemetry(asked: _Asked, settings: Settings) -> Iterable[Record]:
-    mode = settings.mode
-    rates = asked.per_site(lambda samples, _: analysis.daily_uplink_rate(samples, mode=mode))
-    losses = asked.per_site(lambda samples, _: analysis.daily_loss_ratio(samples, mode=mode))
+    rates = asked.per_site(lambda samples, _: asked.questions.daily_uplink_rate(samples))
+    losses = asked.per_site(lambda samples, _: asked.questions.daily_loss_ratio(samples))
     flags = asked.per_site(lambda samples, _: daily.flag_counts(samples))
     yield from daily.uplink_rate(rates, settings.capacities)
     yield from daily.losses(losses)
@@ -121,25 +146,23 @@ def _telemetry(asked: _Asked, settings: Settings) -> Iterable[Record]:
 
 
 def _speed_tests(asked: _Asked, settings: Settings) -> Iterable[Record]:
-    mode, excluded = settings.mode, asked.excluded_clients
-    rates = asked.per_site(lambda _, tests: analysis.daily_download_rate(tests, excluded_clients=excluded, mode=mode))
-    ratios = asked.per_site(
-        lambda _, tests: analysis.daily_retransmission_ratio(tests, excluded_clients=excluded, mode=mode)
-    )
+    questions, excluded = asked.questions, asked.excluded_clients
+    rates = asked.per_site(lambda _, tests: questions.daily_download_rate(tests, excluded_clients=excluded))
+    ratios = asked.per_site(lambda _, tests: questions.daily_retransmission_ratio(tests, excluded_clients=excluded))
     yield from daily.download_rate(rates)
     yield from daily.retransmission_ratio(ratios)
 
 
 def _overlaps(asked: _Asked, settings: Settings) -> Iterable[Record]:
-    mode = settings.mode
+    is_correct = settings.mode is Mode.CORRECT
     questions: list[Follow] = [analysis.daily_test_counts]
-    if mode is Mode.CORRECT:
+    if is_correct:
         questions.append(analysis.dose_response)
 
     def overlap(samples: Table, tests: Table) -> Table:
-        if mode is Mode.CORRECT:
+        if is_correct:
             tests = analysis.counted_downloads(tests, asked.excluded_clients)
-        return analysis.test_overlap(tests, samples, mode=mode)
+        return asked.questions.test_overlap(tests, samples)
 
     answers = asked.per_site_about(overlap, questions)
     yield from daily.overlaps(answers[0])
@@ -154,13 +177,8 @@ def _before_after(asked: _Asked, settings: Settings) -> Iterable[Record]:
     # The cohort of the report is of a metro.
     ask = asked.whole if settings.mode is Mode.REPORT else asked.per_site
     clients = ask(
-        lambda _, tests: analysis.clients_before_after(
-            tests,
-            before,
-            after,
-            settings.minimum_tests,
-            excluded_clients=asked.excluded_clients,
-            mode=settings.mode,
+        lambda _, tests: asked.questions.clients_before_after(
+            tests, before, after, settings.minimum_tests, excluded_clients=asked.excluded_clients
         )
     )
     yield from comparisons.before_after(clients, mode=settings.mode, seed=settings.seed)

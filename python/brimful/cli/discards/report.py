@@ -145,8 +145,8 @@ def _check(store: Store, sites: tuple[str, ...], out: Path | None) -> None:
 def _settings(
     store: Store, mode: str, windows: tuple[Days, Days] | None, sites: tuple[str, ...], seed: int
 ) -> Settings:
-    from brimful.discards.analysis import Mode
     from brimful.discards.capacities import Capacities
+    from brimful.discards.modes import Mode
     from brimful.discards.record import Settings
 
     if windows is None and all(_has_tests(store, window) for window in PUBLISHED_WINDOWS):

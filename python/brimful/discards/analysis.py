@@ -25,9 +25,9 @@ from brimful.discards.expressions import (
     cohort,
     in_periods,
     large_enough,
+    lasting_us,
     long_enough,
     mean_of_groups,
-    microseconds,
     numbered,
     parts,
     spread_of_rates,
@@ -187,7 +187,7 @@ def counted_downloads(tests: Table, excluded_clients: Sequence[str] | None = Non
     its start to its end.
     """
     excluded = MONITORING_CLIENTS if excluded_clients is None else excluded_clients
-    lasted_s = _.sending_s.coalesce((microseconds(_.end) - microseconds(_.start)) / 1e6)
+    lasted_s = _.sending_s.coalesce(lasting_us(_.start, _.end) / 1e6)
     return tests.filter(
         _.direction == "download",
         _.client.isnull() | _.client.notin(list(excluded)),

@@ -42,9 +42,9 @@ def seconds(time: Value) -> Value:
     return time.truncate("s").epoch_seconds().cast("int64")
 
 
-def microseconds(time: Value) -> Value:
-    """Give Unix microseconds."""
-    return seconds(time) * 1_000_000 + time.microsecond().cast("int64")
+def lasting_us(begin: Value, end: Value) -> Value:
+    """Give the microseconds between two times."""
+    return end.delta(begin, unit="microsecond")
 
 
 def numbered(rows: Table, keys: Sequence[str], column: str) -> Table:

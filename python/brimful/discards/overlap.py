@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import ibis
 from ibis import _
-from ibis.expr.types import Table, Value
+from ibis.expr.types import Table
 
-from brimful.discards.expressions import TEST, microseconds, parts
+from brimful.discards.expressions import TEST, lasting_us, parts, seconds
 
 CELL_S = 10
 LONGEST_SAMPLE_S = 1800
 """A sample of a longer span says nothing of when within it: twice 15 minutes, the slowest polling."""
 LONGEST_TEST_S = 3600
 """What overlaps a longer test is unknown."""
-
-_CELL_US = CELL_S * 1_000_000
 
 
 def known_of_tests(tests: Table, samples: Table) -> Table:
@@ -44,7 +42,9 @@ def known_of_tests(tests: Table, samples: Table) -> Table:
     # Where two samples of a machine overlap, their common time counts once.
     earlier = ibis.window(group_by=[*TEST, "polled_by"], order_by="known_from", preceding=(None, 1))
     reached = _.known_to.max().over(earlier).coalesce(_.known_from)
-    timed = pairs.mutate(new_us=ibis.greatest(0, _.known_to - ibis.greatest(_.known_from, reached)))
+    timed = pairs.mutate(reached=reached).mutate(
+        new_us=ibis.greatest(0, lasting_us(ibis.greatest(_.known_from, _.reached), _.known_to))
+    )
     of_machines = timed.group_by([*TEST, "polled_by", "is_own"]).agg(
         coverage=_.new_us.sum() / _.lasting_us.max(),
         intervals=_.count(),
@@ -59,35 +59,29 @@ def known_of_tests(tests: Table, samples: Table) -> Table:
 
 def _pairs(tests: Table, samples: Table) -> Table:
     """Give a row for each test and sample that overlap, with the time that they share."""
-    polled = samples.select("site", "value", polled_by=_.machine, **_extent(samples.bin_start, samples.bin_end))
-    polled = polled.filter(_.end_us - _.begin_us <= LONGEST_SAMPLE_S * 1_000_000)
-    run = tests.select(*TEST, "machine", **_extent(tests.start, tests.end))
+    polled = samples.filter(_.span_s <= LONGEST_SAMPLE_S)
+    polled = polled.select("site", "value", polled_by=_.machine, begin=_.bin_start, end=_.bin_end)
     # A test of no length is taken to last a microsecond, so that it lies in an interval.
-    run = run.mutate(end_us=ibis.greatest(_.end_us, _.begin_us + 1))
+    end = ibis.greatest(_.end, _.start + ibis.interval(microseconds=1))
+    run = tests.select(*TEST, "machine", begin=_.start, end=end)
+    run = run.filter(_.end <= _.begin + ibis.interval(seconds=LONGEST_TEST_S))
     served = _in_cells(polled, LONGEST_SAMPLE_S)
-    probes = _in_cells(run, LONGEST_TEST_S).rename(test_begin="begin_us", test_end="end_us", test_first="first")
+    probes = _in_cells(run, LONGEST_TEST_S).rename(test_begin="begin", test_end="end", test_first="first")
     met = probes.join(served, ["site", "cell"])
-    overlapping = met.filter(
-        _.begin_us < _.test_end, _.end_us > _.test_begin, _.cell == ibis.greatest(_.first, _.test_first)
-    )
+    overlapping = met.filter(_.begin < _.test_end, _.end > _.test_begin, _.cell == ibis.greatest(_.first, _.test_first))
     return overlapping.select(
         *TEST,
         "polled_by",
         "value",
         is_own=(_.polled_by == _.machine).cast("int64"),
-        lasting_us=_.test_end - _.test_begin,
-        known_from=ibis.greatest(_.begin_us, _.test_begin),
-        known_to=ibis.least(_.end_us, _.test_end),
+        lasting_us=lasting_us(_.test_begin, _.test_end),
+        known_from=ibis.greatest(_.begin, _.test_begin),
+        known_to=ibis.least(_.end, _.test_end),
     )
 
 
-def _extent(begin: Value, end: Value) -> dict[str, Value]:
-    return {"begin_us": microseconds(begin), "end_us": microseconds(end)}
-
-
 def _in_cells(rows: Table, longest_s: int) -> Table:
-    """Repeat rows in every cell that they touch, ``first`` of them; those that last longer are in none."""
-    first = (_.begin_us // _CELL_US).cast("int64")
-    last = ((_.end_us - 1) // _CELL_US).cast("int64")
-    counted = rows.mutate(first=first).mutate(parts=last - _.first + 1)
+    """Repeat rows in every cell that they touch, ``first`` of them."""
+    last = seconds(_.end - ibis.interval(microseconds=1)) // CELL_S
+    counted = rows.mutate(first=seconds(_.begin) // CELL_S).mutate(parts=last - _.first + 1)
     return counted.join(parts(longest_s // CELL_S + 1), "parts").mutate(cell=_.first + _.part).drop("parts", "part")

@@ -332,11 +332,11 @@ def _test_counts(view: View) -> list[Page]:
         panels,
         key="7-test-counts",
         title="Tests per day with and without discards on the uplink",
-        caption="With discards: in at least one bin that the test overlaps. "
+        caption="With discards: in at least one interval between polls that the test overlaps. "
         + (
             "Matched as published: two bins at most, tests without telemetry count as without discards."
             if view.mode == "report"
-            else "Unknown: telemetry is missing for some of its bins and the others have no discards."
+            else "Unknown: telemetry is missing for some of its time, and there are no discards in the rest."
         ),
         size_in=(12.0, 10.0),
         rows=3,

@@ -7,7 +7,7 @@ from brimful.report.discards.model import DAY_S, View, format_day
 
 _MODES = {
     "correct": "correct: medians are medians, samples that cannot be right are left out, tests are matched with every "
-    "bin that they overlap",
+    "interval between polls that they overlap",
     "report": "report: the definitions of the published report, with its quantile 49/101, its two bins a test and its "
     "limit of 1 % on the loss ratio of a day",
 }
@@ -16,8 +16,8 @@ _DEFINITIONS = (
     ("Loss ratio", "discards over unicast packets sent on the uplink, both summed over a day"),
     ("Download rate", "bits acknowledged over the time of sending; first of the tests of a client, then of clients"),
     ("Retransmission ratio", "retransmitted over sent, in segments or bytes as the source has it"),
-    ("Overlap", "a test from s to e overlaps a bin from b to b + 10 s where b < e and b + 10 s > s"),
-    ("Unknown", "a test without discards in the bins that have telemetry, where not all of them have"),
+    ("Overlap", "a test from s to e overlaps an interval from b to c where b < e and c > s"),
+    ("Unknown", "a test without discards in the time that telemetry covers, where it does not cover all of the test"),
 )
 _KNOWN = {"store", "mode", "before", "after", "days", "sites", "samples", "tests", "capacities", "seed"}
 

@@ -1,4 +1,4 @@
-"""What `brimful discards ingest` costs: whole processes, interleaved with unpacking alone and with decoding alone.
+"""What `brimful discards ingest` costs: whole processes, interleaved with such that only unpack, or unpack and parse.
 
 The data are made up in the exact format of the second generation: a day of four machines is 1,152 files of five
 minutes with 20 metrics, 90 MB of text, in one tar.gz a machine, as the collectors' uploader makes them.
@@ -34,6 +34,14 @@ for name in sys.argv[1:]:
     with tarfile.open(name, "r|gz") as archive:
         for member in archive:
             archive.extractfile(member).read()
+"""
+PARSE = """
+import json, sys, tarfile
+for name in sys.argv[1:]:
+    with tarfile.open(name, "r|gz") as archive:
+        for member in archive:
+            for line in archive.extractfile(member).read().splitlines():
+                json.loads(line)
 """
 DECODE = """
 import sys, tarfile, msgspec
@@ -113,10 +121,13 @@ def run(command):
 def measure(directory, days):
     files, size = write_archives(directory, days)
     store = f"{directory}/store"
+    ingest = [sys.executable, "-m", "brimful", "discards", "ingest", "--store", store]
     commands = {
-        "ingest": [sys.executable, "-m", "brimful", "discards", "ingest", "--store", store, *files],
+        "ingest": [*ingest, *files],
+        "ingest, one worker": [*ingest, "--workers", "1", *files],
         "unpack alone": [sys.executable, "-c", UNPACK, *files],
-        "unpack and decode": [sys.executable, "-c", DECODE, *files],
+        "tarfile and json": [sys.executable, "-c", PARSE, *files],
+        "tarfile and msgspec": [sys.executable, "-c", DECODE, *files],
     }
     rounds = {name: [] for name in commands}
     for _ in range(ROUNDS):

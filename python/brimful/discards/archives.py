@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import tarfile
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, NoReturn, Protocol, TypeVar
+
+from isal import isal_zlib
 
 GZIP = b"\x1f\x8b"
 """What compressed data begin with."""
@@ -264,7 +265,7 @@ class _Gunzip:
 
     def __init__(self, stream: Readable) -> None:
         self.stream = stream
-        self.member = zlib.decompressobj(wbits=31)
+        self.member = isal_zlib.decompressobj(wbits=31)
         self.rest = b""
         """Compressed data not yet used."""
         self.ready = memoryview(b"")
@@ -290,10 +291,10 @@ class _Gunzip:
                     continue
                 if not block.startswith(GZIP[:1]):
                     self._damaged("there are other data behind its end")
-                self.member = zlib.decompressobj(wbits=31)
+                self.member = isal_zlib.decompressobj(wbits=31)
             try:
                 content = self.member.decompress(block, 4 * BLOCK_BYTES)
-            except zlib.error as error:
+            except isal_zlib.error as error:  # type: ignore[misc]  # Its stubs take the class for an instance.
                 self._damaged(f"the compressed data are damaged ({error})")
             self.rest = self.member.unused_data if self.member.eof else self.member.unconsumed_tail
             if content:

@@ -7,6 +7,7 @@ told from the others.
 from __future__ import annotations
 
 import datetime
+import itertools
 import re
 from dataclasses import dataclass
 from typing import Annotated
@@ -80,12 +81,13 @@ def decode(pieces: list[Piece], latest_s: float) -> Decoded:
     second = is_second(pieces[0].name)
     generation = _SECOND if second else _FIRST
     refused: dict[int, str] = {}
-    columns = _columns_at_once(pieces, generation)
+    lines = [piece.content.split(b"\n") for piece in pieces]
+    columns = _columns_at_once(lines, generation)
     if columns is None:
-        columns = _columns_by_line(pieces, generation, refused)
+        columns = _columns_by_line(lines, generation, refused)
     for number in columns.line[columns.length == 0]:
         refused[int(number)] = "has no samples"
-    counts = np.array([piece.content.count(b"\n") + 1 for piece in pieces])
+    counts = np.array([len(of_piece) for of_piece in lines])
     decoded = Decoded(lines=int(counts.sum()), samples=int(columns.length.sum()))
     piece_of_line = np.searchsorted(np.cumsum(counts), columns.line, side="right")
     if len(columns.line) and second:
@@ -99,12 +101,12 @@ def decode(pieces: list[Piece], latest_s: float) -> Decoded:
     return decoded
 
 
-def _columns_at_once(pieces: list[Piece], generation: _Generation) -> Columns | None:
+def _columns_at_once(lines: list[list[bytes]], generation: _Generation) -> Columns | None:
     """Read all lines, or nothing when any is not as it should be."""
-    contents = [piece.content for piece in pieces]
-    if generation is _SECOND and (regular := read_regular(contents)) is not None:
+    every = list(itertools.chain.from_iterable(lines))
+    if generation is _SECOND and (regular := read_regular(every)) is not None:
         return regular
-    content = b"\n".join(contents)
+    content = b"\n".join(every)
     try:
         table = pyarrow.json.read_json(
             pa.BufferReader(content),
@@ -115,7 +117,7 @@ def _columns_at_once(pieces: list[Piece], generation: _Generation) -> Columns | 
         ).combine_chunks()
     except pa.ArrowException:
         return None
-    if len(table) != content.count(b"\n") + 1 or any(column.null_count for column in table.columns):
+    if len(table) != len(every) or any(column.null_count for column in table.columns):
         return None
     (lists,) = table["sample"].chunks
     samples = lists.flatten()
@@ -136,11 +138,10 @@ def _columns_at_once(pieces: list[Piece], generation: _Generation) -> Columns | 
     )
 
 
-def _columns_by_line(pieces: list[Piece], generation: _Generation, refused: dict[int, str]) -> Columns:
+def _columns_by_line(texts: list[list[bytes]], generation: _Generation, refused: dict[int, str]) -> Columns:
     """Read line by line; say of the bad ones why they are."""
     lines: list[tuple[int, _Line1 | _Line2]] = []
-    texts = (text for piece in pieces for text in piece.content.split(b"\n"))
-    for number, text in enumerate(texts):
+    for number, text in enumerate(itertools.chain.from_iterable(texts)):
         try:
             line = generation.decoder.decode(text)
             _check_integers(line)

@@ -6,7 +6,6 @@ time. What does not match in any way is left to the readers of JSON, which this 
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import msgspec
@@ -52,11 +51,11 @@ class _Head(msgspec.Struct, forbid_unknown_fields=True):
 _decode_head = msgspec.json.Decoder(_Head).decode
 
 
-def read_regular(contents: list[bytes]) -> Columns | None:
-    """Read the lines of some texts; nothing where any of them is not as the collector writes them."""
+def read_regular(lines: list[bytes]) -> Columns | None:
+    """Read lines; nothing where any of them is not as the collector writes them."""
     heads: dict[bytes, int] = {}
     codes, bodies = [], []
-    for line in itertools.chain.from_iterable(content.split(b"\n") for content in contents):
+    for line in lines:
         place = line.find(_SAMPLES)
         if place < 1 or not line.endswith(b"}]}"):
             return None

@@ -128,7 +128,7 @@ def test_what_was_not_quiet_is_said_and_what_was_is_not():
     assert busy.startswith("others took 31 % of the processors, more than 1 %: results may move by as much")
     assert "speed" not in busy
     unsteady = explain_unrest(Machine(others_share=0.001, speed_spread=0.034, quiet=False), NDR_AND_PDR)
-    assert unsteady.startswith("its speed moved by 3.4 %, more than the width of 0.5 %: results")
+    assert unsteady.startswith("CPU speed varied by 3.4 %, more than the width of 0.5 %: results")
     assert unsteady.endswith("or repeat with --repeat")
 
 

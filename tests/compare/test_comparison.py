@@ -58,7 +58,9 @@ def test_what_so_many_repeats_could_have_shown_is_said_whatever_the_verdict(fact
     new, baseline = ([scaled(part * side) for part in (1.0, 1.001, 0.999)] for side in (factor, 1.0))
     report = comparison.build(new, baseline, tolerance=0.05)
     detectable = words.share(report.goals[0].comparison.detectable)
-    assert f"show a loss of {detectable} or more." in comparison_text.render(report).replace("\n  ", " ")
+    assert f"only a loss of {detectable} or more would be detected" in comparison_text.render(report).replace(
+        "\n  ", " "
+    )
 
 
 @pytest.mark.parametrize(
@@ -174,7 +176,7 @@ def test_runs_whose_machine_was_not_quiet_are_named():
 
     busy, calm = with_machine(scaled(1.0, "busy"), False), with_machine(scaled(1.0, "calm"), True)
     report = comparison.build([busy, calm], [example("regular")])
-    line = "The machine of busy was not quiet: others took 31 % of the processors, its speed moved by 4.2 %."
+    line = "The machine of busy was not quiet: others took 31 % of the processors, CPU speed varied by 4.2 %."
     assert report.not_quiet == [line]
     assert line in comparison_text.render(report).replace("\n  ", " ")
     assert words.keep_units(line) in comparison_html.render(report)

@@ -285,7 +285,7 @@ def with_machine(*machines):
 def test_how_quiet_the_machine_was(snapshot):
     quiet = Machine(others_share=0.004, speed_spread=0.003, quiet=True)
     report = model.build(with_machine(quiet))
-    line = "Machine: quiet: others took 0.4 % of the processors, its speed moved by 0.3 %."
+    line = "Machine: quiet: others took 0.4 % of the processors, CPU speed varied by 0.3 %."
     assert text.render(report).splitlines()[:4] == snapshot
     assert line in text.summary(report)
     assert words.keep_units(line) in html.render(report)
@@ -296,7 +296,7 @@ def test_a_run_that_was_resumed_was_as_quiet_as_its_worst_part():
     quiet, busy = (Machine(0.004, 0.021, quiet=True), Machine(0.25, 0.003, quiet=False))
     seen = model.build(with_machine(quiet, None, busy)).machine
     assert seen == Machine(others_share=0.25, speed_spread=0.021, quiet=False)
-    assert words.machine(seen).startswith("Machine: not quiet: others took 25 % of the processors, its speed moved")
+    assert words.machine(seen).startswith("Machine: not quiet: others took 25 % of the processors, CPU speed varied")
 
 
 def test_nothing_is_said_of_a_machine_that_nobody_watched():

@@ -89,7 +89,7 @@ class _SearchCommand(BedCommand, GroupedCommand):
     type=click.IntRange(1, 1000),
     default=1,
     show_default=True,
-    help="A campaign: every search so many times.",
+    help="A campaign: every search N times.",
 )
 @click.option(
     "--no-shared-guesses", is_flag=True, help="In a campaign: no search begins near what those before it found."

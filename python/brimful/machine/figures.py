@@ -123,7 +123,7 @@ def explain_unrest(machine: Machine, goals: Iterable[Goal]) -> str:
         )
     if machine.speed_spread > width:
         found.append(
-            f"its speed moved by {format_ratio(machine.speed_spread)}, more than the width of {format_ratio(width)}"
+            f"CPU speed varied by {format_ratio(machine.speed_spread)}, more than the width of {format_ratio(width)}"
         )
     return (
         f"{'; '.join(found)}: results may move by as much; leave the machine alone, pin its frequency,"

@@ -91,7 +91,7 @@ def machine(seen: Machine) -> str:
     """Say how quiet the machine was.
 
     >>> machine(Machine(others_share=0.004, speed_spread=0.003, quiet=True))
-    'Machine: quiet: others took 0.4 % of the processors, its speed moved by 0.3 %.'
+    'Machine: quiet: others took 0.4 % of the processors, CPU speed varied by 0.3 %.'
     """
     return f"Machine: {'quiet' if seen.quiet else 'not quiet'}: {machine_figures(seen)}."
 
@@ -99,7 +99,7 @@ def machine(seen: Machine) -> str:
 def machine_figures(seen: Machine) -> str:
     """Say what went to others, and how far the speed moved."""
     others, speed = format_ratio(seen.others_share), format_ratio(seen.speed_spread)
-    return f"others took {others} of the processors, its speed moved by {speed}"
+    return f"others took {others} of the processors, CPU speed varied by {speed}"
 
 
 def count(number: int, one: str, many: str | None = None) -> str:

@@ -80,7 +80,7 @@ def compare(new: Sample, baseline: Sample, *, tolerance: float | None = None) ->
     It is a regression when the ratio is below ``1 - tolerance`` and its whole interval below 1; where only the bounds
     speak, when the whole range is below ``1 - tolerance``, and with one run a side only if a tolerance above 0 was
     given. Improvements likewise upwards. It is the same when the whole interval is within the tolerance. Otherwise the
-    runs do not tell.
+    comparison is inconclusive.
 
     Parameters
     ----------

@@ -303,7 +303,7 @@ def _sentence(new: SolutionSide, old: SolutionSide, ratio: float | None, overlap
     if verdict == SAME:
         return "The same, within the tolerance."
     if verdict == UNCLEAR:
-        return f"{change}, but the intervals overlap: the runs do not tell."
+        return f"{change}, but the intervals overlap: inconclusive."
     sure = "and the intervals do not overlap" if overlap is False else "and there are no intervals to doubt it by"
     return f"{'A regression' if verdict == REGRESSION else 'An improvement'}. {change}, {sure}."
 

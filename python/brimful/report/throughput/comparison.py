@@ -236,14 +236,14 @@ def sentence(comparison: Comparison, tolerance: float) -> str:
     if comparison.verdict in {REGRESSION, IMPROVEMENT}:
         kind = "A regression" if comparison.verdict == REGRESSION else "An improvement"
         return f"{kind}. {_change(comparison)}. {where}.{rest}"
-    return f"The runs do not tell. {where}.{rest}"
+    return f"Inconclusive. {where}.{rest}"
 
 
 def _could_show(comparison: Comparison) -> str:
     if comparison.detectable is None:
         return ""
     loss = words.share(comparison.detectable)
-    return f" About four of five comparisons like this one show a loss of {loss} or more."
+    return f" With runs like these only a loss of {loss} or more would be detected (80 % power)."
 
 
 def _change(comparison: Comparison) -> str:

@@ -85,6 +85,8 @@ class Controller:
         self.waiting = b""
         self.transaction = 100
         self.packet_ins = []
+        self.passed_over = []
+        """Messages that came while another one was waited for."""
         self.send(HELLO, b"")
 
     def send(self, kind, body, transaction=None):
@@ -127,6 +129,7 @@ class Controller:
                 raise Failed(f"error {struct.unpack('!HH', body[:4])}")
             if (kind, its) == (wanted, transaction):
                 return body
+            self.passed_over.append(message)
         raise Failed(f"no message {wanted} came")
 
     def barrier(self):
@@ -149,6 +152,7 @@ class Controller:
         self.send(METER_MOD, struct.pack("!HHI", 2, 0, ALL))
         self.barrier()
         self.packet_ins.clear()
+        self.passed_over.clear()
 
     def flows(self):
         """Give table, priority, match and instructions of every entry."""
@@ -240,12 +244,18 @@ class Bench:
             self.expect("port 2", self.wires[2].receive(PATIENCE_S), step["egress"])
         elif "packet_in" in step:
             self.expect("packet-in", self.packet_in(), step["packet_in"])
+        for output in step.get("outputs", ()):
+            port = output["port"]
+            self.expect(f"port {port}", self.wires[port].receive(PATIENCE_S), output)
         for number, (lookups, matches) in tables.items():
             self.wait_until_missed(number, lookups, matches)
-        for port in (2, 3):
-            other = self.wires[port].receive(QUIET_S)
+        for port, wire in self.wires.items():
+            other = wire.receive(QUIET_S / len(PORTS))
             if other is not None:
                 raise Failed(f"port {port} sent {other.hex()} besides")
+        self.controller.message(0)
+        if len(self.controller.packet_ins) > ("packet_in" in step):
+            raise Failed(f"the controller was told of {self.controller.packet_ins[-1].hex()} besides")
 
     def packet_in(self):
         message = self.controller.message(PATIENCE_S)

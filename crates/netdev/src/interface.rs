@@ -193,6 +193,13 @@ impl Interface {
         Ok(settings.bits_per_second())
     }
 
+    fn hardware_address(&self) -> io::Result<[u8; 6]> {
+        let answer = self.ask(libc::SIOCGIFHWADDR, self.request())?;
+        // SAFETY: the kernel has answered SIOCGIFHWADDR, which fills this member of the union.
+        let bytes = unsafe { answer.ifr_ifru.ifru_hwaddr }.sa_data;
+        Ok(std::array::from_fn(|index| bytes[index].to_ne_bytes()[0]))
+    }
+
     /// What the kernel has counted on it.
     pub(crate) fn counters(&self) -> io::Result<InterfaceCounters> {
         let table = fs::read_to_string("/proc/thread-self/net/dev")?;
@@ -248,6 +255,11 @@ impl LinkSettings {
 /// The speed of an interface's link in bits a second; nothing where there is no hardware, or it does not tell.
 pub fn link_speed(name: &str) -> Option<u64> {
     Interface::find(name)?.speed().ok().flatten()
+}
+
+/// The Ethernet address of an interface of this network namespace; nothing where there is no such interface.
+pub fn hardware_address(name: &str) -> Option<[u8; 6]> {
+    Interface::find(name)?.hardware_address().ok()
 }
 
 /// A request about an interface that need not exist; `None` where none can have this name.

@@ -38,7 +38,7 @@ mod xdp;
 pub use claim::{Care, Claim};
 pub use error::OpenError;
 pub use fault::{FaultPlan, Faults, FaultyPort, FaultyReceiver, FaultySender, InjectedFaults};
-pub use interface::link_speed;
+pub use interface::{hardware_address, link_speed};
 pub use loopback::loopback;
 pub use memory::{MemoryPort, MemoryReceiver, MemorySender, memory_wire};
 pub use open::BackEnd;

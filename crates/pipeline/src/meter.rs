@@ -7,8 +7,9 @@ use crate::CounterId;
 /// Seconds of its rate that a band without a burst of its own lets through at once: small beside what a rate is
 /// measured over, large beside the gaps of a busy sender.
 const DEFAULT_BURST_S: f64 = 0.05;
-/// Bits that a frame has on a slow band's bucket at the least, so that any frame fits.
-const SMALLEST_BURST_BITS: u64 = 9_000 * 8 * 2;
+/// Bits of a slow band's bucket at the least: two of Ethernet's usual longest frames, so that the rate is held however frames
+/// are spaced. A longer frame passes when the bucket is full.
+const SMALLEST_BURST_BITS: u64 = 1_514 * 8 * 2;
 const NANOSECONDS: u128 = 1_000_000_000;
 
 /// A meter. Its settings do not change: a modification makes another one.
@@ -149,7 +150,7 @@ mod tests {
                 "{rate} packets/s: {through} in 10 s"
             );
         }
-        for rate in [1_000, 10_000, 100_000, 10_000_000] {
+        for rate in [200, 1_000, 10_000, 100_000, 10_000_000] {
             let band = Band {
                 band_type: BandType::Drop,
                 rate,

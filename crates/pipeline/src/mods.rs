@@ -29,7 +29,7 @@ impl Pipeline {
     pub fn group_mod(&mut self, change: &GroupMod, now: u64) -> Changes {
         let old = self.shared.groups.get(&change.group).cloned();
         match (change.command, old) {
-            (ModCommand::Delete, _) => Ok(self.delete_groups(change.group)),
+            (ModCommand::Delete, _) => self.delete_groups(change.group),
             (ModCommand::Add, Some(_)) => {
                 Err(ErrorCode::GROUP_EXISTS.because(format!("group {} is there", change.group)))
             }
@@ -126,28 +126,21 @@ impl Pipeline {
         false
     }
 
-    /// OF 1.3.5 section 6.5: flows that use a deleted group go with it, and so do groups that lead to it.
-    fn delete_groups(&mut self, group: u32) -> Vec<Change> {
-        let mut gone: HashSet<u32> = match group {
-            GROUP_ALL => self.shared.groups.keys().copied().collect(),
-            _ => self
-                .shared
-                .groups
-                .contains_key(&group)
-                .then_some(group)
-                .into_iter()
-                .collect(),
+    /// OF 1.3.5 section 6.5: flows that use a deleted group go with it; a group that another one leads to stays.
+    fn delete_groups(&mut self, group: u32) -> Changes {
+        let groups = &self.shared.groups;
+        let gone: HashSet<u32> = match group {
+            GROUP_ALL => groups.keys().copied().collect(),
+            _ => groups.contains_key(&group).then_some(group).into_iter().collect(),
         };
         if gone.is_empty() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
-        while let Some(leading) = self
-            .shared
-            .groups
-            .values()
-            .find(|entry| !gone.contains(&entry.group) && entry.chained().any(|next| gone.contains(&next)))
+        let leads = |entry: &&Arc<GroupEntry>| entry.chained().any(|next| next == group);
+        if group != GROUP_ALL
+            && let Some(other) = groups.values().find(leads)
         {
-            gone.insert(leading.group);
+            return Err(ErrorCode::GROUP_CHAINED.because(format!("group {} leads to group {group}", other.group)));
         }
         let mut changes = self.remove_where(Removal::GroupDelete, |entry| {
             gone.iter().any(|group| entry.uses_group(*group))
@@ -160,7 +153,7 @@ impl Pipeline {
             self.retire(entry.counter, &entry.bucket_counters);
         }
         changes.push(self.share(|shared| shared.groups.retain(|group, _| !gone.contains(group))));
-        changes
+        Ok(changes)
     }
 
     fn delete_meters(&mut self, meter: u32) -> Vec<Change> {

@@ -27,6 +27,9 @@ const TICK: Duration = Duration::from_millis(100);
 /// `OFPM_ALL` of OF 1.3.5 section 7.3.4.5.
 const METER_ALL: u32 = 0xffff_ffff;
 
+/// Bytes that every frame begins with: two addresses and an `EtherType`.
+const ETHERNET_LEN: usize = 14;
+
 /// A logical switch, on its control thread.
 pub struct Switch {
     /// Its name.
@@ -221,6 +224,10 @@ impl Switch {
     /// # Errors
     /// With the error for the controller.
     pub fn packet_out(&mut self, in_port: u32, actions: &[Action], frame: &[u8]) -> Result<(), ErrorMessage> {
+        if frame.len() < ETHERNET_LEN {
+            let text = format!("a packet of {} bytes has no Ethernet header", frame.len());
+            return Err(ErrorCode::BAD_PACKET.because(text));
+        }
         if in_port != port::CONTROLLER && self.ports.get(in_port).is_none() {
             return Err(ErrorCode::BAD_PORT.because(format!("there is no port {in_port}")));
         }

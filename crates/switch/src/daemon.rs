@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use brimful_netdev::PacketPortOptions;
+use brimful_netdev::{PacketPortOptions, hardware_address};
 use brimful_pipeline::{Limits, Pipeline};
 
 use crate::channel::{self, Channel};
@@ -131,7 +131,7 @@ fn open_port(settings: &PortSettings) -> Result<(Arc<SwitchPort>, Input), String
         .map_err(|error| error.to_string())?;
     let queues = settings.queues()?;
     let queues = (!queues.is_empty()).then(|| Queues::new(settings.speed_bps, &queues));
-    let address = hardware_address(&settings.interface);
+    let address = hardware_address(&settings.interface).unwrap_or_default();
     let port =
         Arc::new(SwitchPort::new(settings.number, address, opened.sender, queues).with_longest(options.max_frame_len));
     let input = Input {
@@ -142,16 +142,6 @@ fn open_port(settings: &PortSettings) -> Result<(Arc<SwitchPort>, Input), String
 }
 
 const VLAN_TAG_LEN: usize = 4;
-
-/// The address of an interface; zeros where the system does not tell.
-fn hardware_address(interface: &str) -> [u8; 6] {
-    let text = fs::read_to_string(format!("/sys/class/net/{interface}/address")).unwrap_or_default();
-    let mut address = [0; 6];
-    for (octet, digits) in address.iter_mut().zip(text.trim().split(':')) {
-        *octet = u8::from_str_radix(digits, 16).unwrap_or(0);
-    }
-    address
-}
 
 /// Loads the tables of all switches, each in the place of what it had.
 fn load_all(settings: &Settings, handles: &Handles) -> Result<(), String> {

@@ -95,6 +95,11 @@ fn answer(request: &Incoming, peer: &Peer, controllers: &Controllers, handle: &H
     Ok(match &request.message {
         Message::FeaturesRequest => handle.call(|switch| Ok(vec![features(switch)]))?,
         Message::GetConfigRequest => Ok(vec![Message::GetConfigReply(peer.session().configuration.clone())]),
+        // Fragments go through the tables as other packets do; they are neither dropped nor put together.
+        Message::SetConfig(configuration) if configuration.flags != 0 => {
+            let text = format!("flags {:#x}: fragments are treated normally here", configuration.flags);
+            Err(ErrorCode::CONFIG_FLAGS.because(text))
+        }
         Message::SetConfig(configuration) => {
             peer.session().configuration = configuration.clone();
             Ok(Vec::new())

@@ -48,6 +48,9 @@ lock:
 	build/lock/bin/pip freeze --exclude-editable > requirements/run.lock
 	build/lock/bin/pip install --quiet -r requirements/development.in
 	build/lock/bin/pip freeze --exclude-editable > requirements/development.lock
+	rm -rf build/lock && python3 -m venv build/lock
+	build/lock/bin/pip install --quiet -r requirements/controllers.in
+	build/lock/bin/pip freeze > requirements/controllers.lock
 
 clean:
 	rm -rf target build .venv .pytest_cache .mypy_cache .ruff_cache

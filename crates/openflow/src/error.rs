@@ -32,6 +32,14 @@ macro_rules! codes {
         #[allow(missing_docs, reason = "the names are the specification's")]
         impl ErrorCode {
             $(pub const $name: Self = Self($kind, $code);)*
+
+            /// What it is called here; nothing for what neither version has.
+            pub fn name(self) -> Option<&'static str> {
+                match (self.0, self.1) {
+                    $(($kind, $code) => Some(stringify!($name)),)*
+                    _ => None,
+                }
+            }
         }
     };
 }

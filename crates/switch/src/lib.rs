@@ -11,6 +11,7 @@ pub mod dump;
 pub mod events;
 pub mod local;
 pub mod metrics;
+pub mod ofctl;
 pub mod plane;
 pub mod ports;
 pub mod queues;

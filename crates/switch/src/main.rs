@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use brimful_switch::daemon::{self, Signals};
+use brimful_switch::ofctl::{self, Ofctl, OfctlError};
 use brimful_switch::settings::{PortSettings, Settings, SwitchSettings};
 use brimful_switch::tables::genflow::Specification;
 use brimful_switch::tables::{ovs, tab};
@@ -44,6 +45,8 @@ enum Other {
         #[arg(long, default_value = "tab")]
         syntax: Syntax,
     },
+    /// Ask any switch of OpenFlow 1.3 by its protocol, and change its flows.
+    Ofctl(Ofctl),
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -94,17 +97,26 @@ struct Run {
 
 fn main() -> ExitCode {
     let command = Command::parse();
-    if let Some(Other::Genflow {
-        specification,
-        name,
-        seed,
-        syntax,
-    }) = command.other
-    {
-        return match generate(&specification, name.as_deref(), seed, syntax) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(message) => fail(EXIT_USAGE, &message),
-        };
+    match command.other {
+        Some(Other::Genflow {
+            specification,
+            name,
+            seed,
+            syntax,
+        }) => {
+            return match generate(&specification, name.as_deref(), seed, syntax) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(message) => fail(EXIT_USAGE, &message),
+            };
+        }
+        Some(Other::Ofctl(asked)) => {
+            return match ofctl::run(&asked, &mut io::stdout()) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(OfctlError::Usage(message)) => fail(EXIT_USAGE, &message),
+                Err(OfctlError::Failed(message)) => fail(EXIT_FAILED, &message),
+            };
+        }
+        None => {}
     }
     let settings = match command.run.settings() {
         Ok(settings) => settings,

@@ -114,6 +114,20 @@ def genflow(name: str | None, seed: int, syntax: str, specification: Path) -> No
     click.echo(generate(specification, name=name, seed=seed, syntax=syntax), nl=False)
 
 
+@switch.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="SWITCH COMMAND ...")
+@click.pass_context
+def ofctl(context: click.Context, arguments: tuple[str, ...]) -> None:
+    """Ask any switch of OpenFlow 1.3 by its protocol, and change its flows.
+
+    SWITCH is tcp:HOST:PORT, unix:PATH, or ptcp:PORT to wait until it connects. Commands: show, dump-flows, add-flow,
+    mod-flows, del-flows, dump-ports, dump-groups, dump-meters, monitor, snoop; `ofctl --help` has their options.
+    """
+    from brimful.switch import run_ofctl
+
+    context.exit(run_ofctl(arguments))
+
+
 def _status_text(one: dict[str, Any]) -> str:
     lines = [f"{one['switch']}: datapath {one['dpid']}, threads {one['threads']}"]
     lines[0] += f", groups {one['groups']}, meters {one['meters']}"

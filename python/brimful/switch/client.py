@@ -8,9 +8,12 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brimful.errors import MeasureError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 DEFAULT_SOCKET = Path("/run/brimful-switchd.sock")
 _PROGRAM = "brimful-switchd"
@@ -57,14 +60,30 @@ def generate(specification: Path, *, name: str | None, seed: int, syntax: str) -
     MeasureError
         When the program is not installed.
     """
-    beside = Path(sys.executable).with_name(_PROGRAM)
-    program = str(beside) if beside.exists() else shutil.which(_PROGRAM)
-    if program is None:
-        message = f"the program {_PROGRAM} is not there, which comes with brimful: reinstall brimful"
-        raise MeasureError(message)
+    program = _find_program()
     chosen = [] if name is None else [f"--name={name}"]
     options = [f"--seed={seed}", f"--syntax={syntax}", *chosen]
     done = subprocess.run([program, "genflow", *options, "--", str(specification)], capture_output=True, text=True)
     if done.returncode != 0:
         raise UsageError(done.stderr.strip().removeprefix(f"{_PROGRAM}: "))
     return done.stdout
+
+
+def run_ofctl(arguments: Sequence[str]) -> int:
+    """Run the switch's OpenFlow client with our own input and output; return its exit code.
+
+    Raises
+    ------
+    MeasureError
+        When the program is not installed.
+    """
+    return subprocess.run([_find_program(), "ofctl", *arguments], check=False).returncode
+
+
+def _find_program() -> str:
+    beside = Path(sys.executable).with_name(_PROGRAM)
+    program = str(beside) if beside.exists() else shutil.which(_PROGRAM)
+    if program is None:
+        message = f"the program {_PROGRAM} is not there, which comes with brimful: reinstall brimful"
+        raise MeasureError(message)
+    return program

@@ -170,6 +170,12 @@ impl Message {
 }
 
 displays!(
+    super::Port,
+    super::PortStatistics,
+    super::QueueStatistics,
+    PacketOut,
+    PortMod,
+    TableMod,
     FlowMod,
     GroupMod,
     MeterMod,

@@ -1,0 +1,218 @@
+use std::io;
+use std::time::Duration;
+
+use brimful_openflow::wire::{ErrorBody, HEADER_BYTES, Header, Hello, MORE, Message, Version};
+use brimful_openflow::{ErrorCode, ErrorMessage};
+
+use super::OfctlError;
+use super::stream::{Place, Stream};
+
+const VERSION: Version = Version::V13;
+/// How long a switch may take to answer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A controller's side of a connection.
+pub(super) struct Connection {
+    stream: Box<dyn Stream>,
+    transaction: u32,
+}
+
+/// A message that came in whole.
+pub(super) struct Received {
+    pub(super) header: Header,
+    pub(super) bytes: Vec<u8>,
+    pub(super) message: Result<Message, ErrorMessage>,
+}
+
+impl Connection {
+    /// Connects, and agrees on a version.
+    pub(super) fn open(place: &Place) -> Result<Self, OfctlError> {
+        let mut connection = Self::new(place)?;
+        connection
+            .stream
+            .set_patience(Some(PATIENCE))
+            .map_err(|error| ended(&error))?;
+        connection.send(&Message::Hello(Hello::offering(&[VERSION])))?;
+        let hello = connection.receive()?;
+        let agreed = match &hello.message {
+            Ok(Message::Hello(hello_of_switch)) => hello_of_switch.negotiate(hello.header.version, &[VERSION]),
+            _ => None,
+        };
+        agreed.map(|_| connection).ok_or_else(|| {
+            let text = format!(
+                "the switch does not speak OpenFlow 1.3: its hello is of version {}",
+                hello.header.version
+            );
+            OfctlError::Failed(text)
+        })
+    }
+
+    /// Connects, and listens to whatever is said, without a hello.
+    pub(super) fn listen_only(place: &Place) -> Result<Self, OfctlError> {
+        let connection = Self::new(place)?;
+        connection.stream.set_patience(None).map_err(|error| ended(&error))?;
+        Ok(connection)
+    }
+
+    fn new(place: &Place) -> Result<Self, OfctlError> {
+        let stream = place.open()?;
+        Ok(Self { stream, transaction: 0 })
+    }
+
+    pub(super) fn send(&mut self, message: &Message) -> Result<u32, OfctlError> {
+        self.transaction += 1;
+        let bytes = message.encode(self.transaction, VERSION);
+        self.stream.write_all(&bytes).map_err(|error| ended(&error))?;
+        Ok(self.transaction)
+    }
+
+    /// Gives the answer to a request.
+    pub(super) fn ask(&mut self, request: &Message) -> Result<Message, OfctlError> {
+        let transaction = self.send(request)?;
+        self.answer_to(transaction)
+    }
+
+    /// Gives all parts of the answer to a request.
+    pub(super) fn ask_in_parts(&mut self, request: &Message) -> Result<Vec<Message>, OfctlError> {
+        let transaction = self.send(request)?;
+        let mut parts = Vec::new();
+        loop {
+            let part = self.answer_to(transaction)?;
+            let is_last = !matches!(&part, Message::MultipartReply(part) if part.flags & MORE != 0);
+            parts.push(part);
+            if is_last {
+                return Ok(parts);
+            }
+        }
+    }
+
+    /// Sends changes, and waits until the switch has done them.
+    pub(super) fn change(&mut self, changes: &[Message]) -> Result<(), OfctlError> {
+        let first = self.transaction + 1;
+        for change in changes {
+            self.send(change)?;
+        }
+        let barrier = self.send(&Message::BarrierRequest)?;
+        let mut refused = None;
+        loop {
+            let received = self.receive()?;
+            let transaction = received.header.transaction;
+            match received.message {
+                Ok(Message::BarrierReply) if transaction == barrier => break,
+                Ok(Message::Error(error)) if (first..=barrier).contains(&transaction) => {
+                    let number = (transaction - first + 1) as usize;
+                    let which = if changes.len() > 1 {
+                        format!("line {number}: ")
+                    } else {
+                        String::new()
+                    };
+                    refused.get_or_insert_with(|| OfctlError::Failed(format!("{which}{}", refusal(&error))));
+                }
+                _ => {}
+            }
+        }
+        refused.map_or(Ok(()), Err)
+    }
+
+    /// The next message that is no part of keeping the connection, as text; nothing when the connection ends.
+    pub(super) fn next_event(&mut self) -> Result<Option<String>, OfctlError> {
+        self.stream.set_patience(None).map_err(|error| ended(&error))?;
+        loop {
+            match read_message(&mut *self.stream).map_err(|error| ended(&error))? {
+                None => return Ok(None),
+                Some(received) if self.keeps_alive(&received)? => {}
+                Some(received) => return Ok(Some(line(&received))),
+            }
+        }
+    }
+
+    fn answer_to(&mut self, transaction: u32) -> Result<Message, OfctlError> {
+        loop {
+            let received = self.receive()?;
+            if received.header.transaction != transaction {
+                continue;
+            }
+            return match received.message {
+                Ok(Message::Error(error)) => Err(OfctlError::Failed(refusal(&error))),
+                Ok(message) => Ok(message),
+                Err(error) => {
+                    let text = format!("what the switch answers cannot be read: {}", error.detail);
+                    Err(OfctlError::Failed(text))
+                }
+            };
+        }
+    }
+
+    fn receive(&mut self) -> Result<Received, OfctlError> {
+        loop {
+            let received = read_message(&mut *self.stream).map_err(|error| ended(&error))?;
+            let received = received.ok_or_else(|| OfctlError::Failed("the switch closed the connection".to_owned()))?;
+            if !self.keeps_alive(&received)? {
+                return Ok(received);
+            }
+        }
+    }
+
+    /// Answers an echo request.
+    fn keeps_alive(&mut self, received: &Received) -> Result<bool, OfctlError> {
+        let Ok(Message::EchoRequest(data)) = &received.message else {
+            return Ok(false);
+        };
+        let reply = Message::EchoReply(data.clone()).encode(received.header.transaction, VERSION);
+        self.stream.write_all(&reply).map_err(|error| ended(&error))?;
+        Ok(true)
+    }
+}
+
+/// Reads one message; nothing at the end of the connection.
+pub(super) fn read_message(stream: &mut dyn Stream) -> io::Result<Option<Received>> {
+    let mut bytes = vec![0; HEADER_BYTES];
+    if stream.read(&mut bytes[..1])? == 0 {
+        return Ok(None);
+    }
+    stream.read_exact(&mut bytes[1..])?;
+    let header = Header::parse(&bytes).ok_or(io::ErrorKind::InvalidData)?;
+    let length = usize::from(header.length);
+    if length < HEADER_BYTES {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("a message of {length} bytes"),
+        ));
+    }
+    bytes.resize(length, 0);
+    stream.read_exact(&mut bytes[HEADER_BYTES..])?;
+    // Hellos are read whatever their version.
+    let version = Version::from_number(header.version).unwrap_or(VERSION);
+    let message = Message::decode(&bytes, version);
+    Ok(Some(Received { header, bytes, message }))
+}
+
+/// A message as a line.
+pub(super) fn line(received: &Received) -> String {
+    let transaction = received.header.transaction;
+    match &received.message {
+        Ok(message) => format!("xid={transaction:#x} {message}"),
+        Err(error) => format!(
+            "xid={transaction:#x} type {} of version {}: {}",
+            received.header.kind, received.header.version, error.detail
+        ),
+    }
+}
+
+fn refusal(error: &ErrorBody) -> String {
+    let name = ErrorCode(error.kind, error.code).name().unwrap_or("no code of 1.4");
+    format!(
+        "the switch refuses: OpenFlow error {}/{} ({name})",
+        error.kind, error.code
+    )
+}
+
+fn ended(error: &io::Error) -> OfctlError {
+    let is_late = matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
+    let text = if is_late {
+        format!("the switch has not answered within {} s", PATIENCE.as_secs())
+    } else {
+        format!("the connection to the switch has ended: {error}")
+    };
+    OfctlError::Failed(text)
+}

@@ -1,6 +1,7 @@
 """How tables, groups, meters and ports behave towards a controller. usage: behaviour.py SWITCHD
 
-As OpenFlow 1.3.5 has it in sections 6.4 to 7.4. Runs in a network namespace of its own; fails at the first thing that is not as it should be.
+As OpenFlow 1.3.5 has it in sections 6.4 to 7.4. Runs in a network namespace of its own; fails at the first thing that
+is not as it should be.
 """
 
 import struct

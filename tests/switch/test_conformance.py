@@ -14,7 +14,7 @@ from support import ROOT
 HERE = Path(__file__).parent
 CASES = Path(os.environ.get("BRIMFUL_SHARED", ROOT.parent / "shared")) / "openflow" / "cases"
 LONGEST_S = 400
-EVERY = 11
+EVERY = 23
 """One of so many made cases is played on interfaces; the tables alone play all of them."""
 NOT_PROVOKED = {
     # There is nothing that a controller could do to be told so.

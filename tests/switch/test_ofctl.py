@@ -119,7 +119,8 @@ def groups_and_meters(ofctl):
     assert ofctl.lines("dump-groups") == [group]
     assert "references=1" in ofctl("dump-groups", "--counters")
     (meter,) = ofctl.lines("dump-meters")
-    assert meter.startswith("meter=3,pktps") and "type=drop,rate=100" in meter
+    assert meter.startswith("meter=3,pktps")
+    assert "type=drop,rate=100" in meter
     assert "flows=1" in ofctl("dump-meters", "--counters")
 
 

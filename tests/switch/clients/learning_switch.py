@@ -1,4 +1,7 @@
-"""An application of os-ken: a switch that learns which address is behind which port. It asks to be the master at GENERATION."""
+"""An application of os-ken: a switch that learns which address is behind which port.
+
+It asks to be the master at the GENERATION of its environment.
+"""
 
 import os
 

@@ -40,9 +40,9 @@ class Host:
 
     def __init__(self, number, *addresses, gateway=None):
         self.keeper = subprocess.Popen(["unshare", "-n", "sleep", "600"])
-        self.namespace = f"/proc/{self.keeper.pid}/ns/net"
-        own = os.stat("/proc/self/ns/net").st_ino
-        eventually(lambda: os.stat(self.namespace).st_ino != own, "a namespace")
+        self.namespace = Path(f"/proc/{self.keeper.pid}/ns/net")
+        own = Path("/proc/self/ns/net").stat().st_ino
+        eventually(lambda: self.namespace.stat().st_ino != own, "a namespace")
         self.name = f"host {number}"
         ip("link", "add", f"s{number}", "type", "veth", "peer", "name", f"h{number}", "netns", self.keeper.pid)
         ip("link", "set", f"s{number}", "up")

@@ -1,6 +1,7 @@
-"""Ask another host for echoes. usage: ping.py ADDRESS COUNT INTERVAL_S; prints how many came and the last one's time to live.
+"""Ask another host for echoes. usage: ping.py ADDRESS COUNT INTERVAL_S
 
-It runs in the namespace of a host, alone: nothing but the standard library.
+Prints how many came, and the last one's time to live. It runs in the namespace of a host, with the standard
+library alone.
 """
 
 import os
@@ -36,7 +37,7 @@ def main():
             if (kind, identifier) == (ECHO_REPLY, own):
                 came.add(sequence)
                 ttl = packet[8]
-    print(len(came), ttl)
+    sys.stdout.write(f"{len(came)} {ttl}\n")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ class Controllers:
     def start(self, application, port, **environment):
         manager = self.programs / "osken-manager"
         command = [manager, "--ofp-listen-host=127.0.0.1", f"--ofp-tcp-listen-port={port}", HERE / f"{application}.py"]
-        return self.network.start(application, command, **environment)
+        return self.network.start(application, command, PYTHONPATH=str(HERE), **environment)
 
     def start_faucet(self, port):
         directory = self.network.directory
@@ -46,7 +46,7 @@ def ask(port, path, method="GET", body=None):
 
 def learning(network, controllers):
     """A learning switch: ping, a port down and up, a controller that restarts, a change of masters."""
-    first, second, third, fourth = (network.add_host(number, f"10.0.0.{number}/24") for number in (1, 2, 3, 4))
+    first, second, _, fourth = (network.add_host(number, f"10.0.0.{number}/24") for number in (1, 2, 3, 4))
     one, other = free_port(), free_port()
     process = controllers.start("learning_switch", one, GENERATION="1")
     network.start_switch(one, other)

@@ -1,19 +1,17 @@
 """An application of os-ken: a router between the networks of ports, whose addresses come over HTTP.
 
-POST /addresses with {"port", "address", "length"} gives the router an address; GET tells whether a switch is there.
+POST with {"port", "address", "length"} gives it an address, GET tells whether a switch is there.
 """
 
 import ipaddress
-import json
 import os
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from os_ken.base.app_manager import OSKenApp
 from os_ken.controller import ofp_event
 from os_ken.controller.handler import CONFIG_DISPATCHER, MAIN_DISPATCHER, set_ev_cls
 from os_ken.lib.packet import arp, ethernet, ipv4, packet
 from os_ken.ofproto import ofproto_v1_3
+from web import serve
 
 ROUTER_MAC = "02:00:00:00:00:fe"
 BROADCAST = "ff:ff:ff:ff:ff:ff"
@@ -25,14 +23,20 @@ class Router(OSKenApp):
     def __init__(self, *arguments, **keywords):
         super().__init__(*arguments, **keywords)
         self.path, self.interfaces = None, {}
-        server = ThreadingHTTPServer(("127.0.0.1", int(os.environ["HTTP_PORT"])), self.handler())
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        serve(int(os.environ["HTTP_PORT"]), {"GET": self.is_there, "POST": self.connect})
 
     @set_ev_cls(ofp_event.EventOFPSwitchFeatures, CONFIG_DISPATCHER)
     def begin(self, event):
         self.path = event.msg.datapath
         parser, protocol = self.path.ofproto_parser, self.path.ofproto
         self.add(0, parser.OFPMatch(), [parser.OFPActionOutput(protocol.OFPP_CONTROLLER, protocol.OFPCML_NO_BUFFER)])
+
+    def is_there(self, _):
+        return self.path is not None
+
+    def connect(self, given):
+        interface = ipaddress.ip_interface(f"{given['address']}/{given['length']}")
+        self.interfaces[given["port"]] = (interface.ip, interface.network)
 
     def add(self, priority, match, actions):
         parser, protocol = self.path.ofproto_parser, self.path.ofproto
@@ -83,21 +87,3 @@ class Router(OSKenApp):
                 data=frame.data,
             )
         )
-
-    def handler(application):  # noqa: N805 - the handler has a self of its own
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):  # noqa: N802 - the name is the library's
-                given = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                interface = ipaddress.ip_interface(f"{given['address']}/{given['length']}")
-                application.interfaces[given["port"]] = (interface.ip, interface.network)
-                self.answer(b"{}")
-
-            def do_GET(self):  # noqa: N802 - the name is the library's
-                self.answer(json.dumps(application.path is not None).encode())
-
-            def answer(self, body):
-                self.send_response(200)
-                self.end_headers()
-                self.wfile.write(body)
-
-        return Handler

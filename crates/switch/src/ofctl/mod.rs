@@ -45,7 +45,7 @@ enum Command {
         #[arg(long)]
         no_counters: bool,
     },
-    /// Add flows: in_port=1,actions=output:2. A line with group_id or meter adds a group or a meter.
+    /// Add flows, such as `in_port=1,actions=output:2`. A line with `group_id` or `meter` adds a group or a meter.
     AddFlow {
         /// A line each.
         #[arg(required = true)]

@@ -282,6 +282,29 @@ def packet_outs(table):
     check(table.event(PACKET_IN)[-len(FRAME) :], FRAME, "a packet-out to CONTROLLER")
 
 
+def normal(table):
+    """An output to NORMAL goes where the receiver was last seen (OF 1.3.5 section 4.5)."""
+    table.tell(of.flow(of.apply(of.output(of.NORMAL))))
+    here, there, several = 0x020000000001, 0x020000000002, 0x01005E000001
+
+    def sent(port, sender, receiver, vlan=None):
+        tags = [] if vlan is None else [("vlan", {"vid": vlan})]
+        frame = build(stack(("eth", {"src": sender, "dst": receiver}), *tags, "ipv4", "udp"))
+        table.bench.wires[port].send(frame)
+        found = {number: wire.receive(QUIET_S) for number, wire in table.bench.wires.items()}
+        return [number for number, came in found.items() if came == frame]
+
+    check(sent(1, here, there), [2, 3], "a frame for nobody yet known")
+    check(sent(2, there, here), [1], "a frame for who was seen")
+    check(sent(1, here, there), [2], "a frame for who has answered")
+    check(sent(3, 0x020000000003, there, vlan=7), [1, 2], "a frame for who was seen in another VLAN")
+    check(sent(1, here, several), [2, 3], "a frame for several")
+    check(sent(3, there, here), [1], "a frame of who has moved")
+    check(sent(1, here, there), [3], "a frame for who has moved")
+    check(sent(3, 0x020000000004, there), [], "a frame for who is behind the same port")
+    check(sent(1, here, 0x0180C2000000), [], "a frame for bridges")
+
+
 def tables_and_ports(table):
     """Lookups and matches of tables, frames and bytes of ports."""
 
@@ -424,6 +447,7 @@ def main():
         removals,
         packet_ins,
         packet_outs,
+        normal,
         tables_and_ports,
         groups_and_meters,
         ports,

@@ -108,8 +108,8 @@ def errors(bench):
         data[:8] == struct.pack("!BBHI", 4, FLOW_MOD, 8 + len(wrong), transaction), "the error is about something else"
     )
     check(len(data) >= 64, "the error carries less than 64 bytes")
-    kind, code, *_ = refused(controller, FLOW_MOD, flow(ADD, 1, matched(), output(0xFFFFFFFA)))
-    check((kind, code) == (2, 4), f"an output to NORMAL gives {kind, code}")
+    kind, code, *_ = refused(controller, FLOW_MOD, flow(ADD, 1, matched(), output(0xFFFFFFFE)))
+    check((kind, code) == (2, 4), f"an output to LOCAL gives {kind, code}")
     kind, code, *_ = refused(controller, PACKET_OUT, struct.pack("!IIH6x", 7, 1, 0))
     check((kind, code) == (1, 8), f"a buffer that is not there gives {kind, code}")
     kind, code, *_ = refused(controller, 99, b"")

@@ -86,7 +86,7 @@ def actions():
     yield (2, 1), "an action of no length", acting(struct.pack("!HH4x", 18, 0))
     yield (2, 1), "an action beyond its list", acting(struct.pack("!HH4x", 18, 24))
     yield (2, 2), "an experimenter's action", acting(struct.pack("!HHI", 0xFFFF, 8, 0x00ABCDEF))
-    for name, port in (("0", 0), ("NORMAL", of.NORMAL), ("LOCAL", of.LOCAL), ("TABLE", of.TABLE), ("ANY", of.ANY)):
+    for name, port in (("0", 0), ("LOCAL", of.LOCAL), ("TABLE", of.TABLE), ("ANY", of.ANY)):
         yield (2, 4), f"an output to {name}", acting(of.output(port))
     yield (2, 4), "an output to a reserved number", acting(of.output(0xFFFFFF01))
     yield (2, 4), "a packet-out to ANY", packet_out(of.output(of.ANY))

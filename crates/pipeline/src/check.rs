@@ -159,8 +159,8 @@ fn check_action(action: &Action, known: &mut Known, shared: &Shared) -> Checked 
 fn check_port(number: u32) -> Checked {
     let is_reserved = matches!(
         number,
-        // NORMAL and LOCAL are optional (OF 1.3.5 section 4.5), and not to be had here.
-        port::IN_PORT | port::FLOOD | port::ALL | port::CONTROLLER
+        // LOCAL is optional (OF 1.3.5 section 4.5), and not to be had here.
+        port::IN_PORT | port::NORMAL | port::FLOOD | port::ALL | port::CONTROLLER
     );
     if is_reserved || (1..=port::MAX).contains(&number) {
         return Ok(());

@@ -4,7 +4,7 @@ use brimful_frame::{Field, Headers};
 use brimful_openflow::{Action, BandType, GroupType, MatchField, Source, port};
 
 use crate::meter::remarked;
-use crate::{Environment, FlowEntry, Outputs, PacketIn, Passage, Reason, flow_hash};
+use crate::{Environment, FlowEntry, Normal, Outputs, PacketIn, Passage, Reason, flow_hash};
 
 /// Where a frame goes on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -167,6 +167,11 @@ impl Run<'_> {
                     self.outputs.output(&passage.packet, other, queue);
                 }
             }
+            port::NORMAL => match self.environment.normal(&passage.packet, passage.in_port) {
+                Normal::Port(port) => self.outputs.output(&passage.packet, port, queue),
+                Normal::Flood => self.output(port::FLOOD, max_len, passage),
+                Normal::Nowhere => {}
+            },
             // OF 1.3.5 section 7.2.5: the port that it came in by only as IN_PORT.
             _ if port == passage.in_port => {}
             _ => self.outputs.output(&passage.packet, port, queue),

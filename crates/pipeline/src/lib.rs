@@ -31,7 +31,7 @@ pub use group::GroupEntry;
 pub use interpret::Step;
 pub use meter::MeterEntry;
 pub use mods::delete_everything;
-pub use passage::{ActionSet, Environment, Outputs, PacketIn, Passage, Reason};
+pub use passage::{ActionSet, Environment, Normal, Outputs, PacketIn, Passage, Reason};
 pub use shared::Shared;
 pub use tables::{Change, Limits, Pipeline, Removal};
 pub use view::{Floods, View};

@@ -170,6 +170,17 @@ pub struct PacketIn<'p> {
     pub tunnel_id: u64,
 }
 
+/// Where a frame goes that takes its normal way (`OFPP_NORMAL`).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Normal {
+    /// Out of this port.
+    Port(u32),
+    /// Out of all that floods may use.
+    Flood,
+    /// Nowhere: its receiver is where it came from, or it is for bridges alone.
+    Nowhere,
+}
+
 /// What the pipeline sees of the switch around it.
 pub trait Environment {
     /// A group.
@@ -180,6 +191,8 @@ pub trait Environment {
     fn is_live(&self, port: u32) -> bool;
     /// The ports that a frame from `in_port` is flooded to; with `all`, also those that are closed for floods.
     fn flood_ports(&self, in_port: u32, all: bool) -> &[u32];
+    /// Where a frame goes by what has been learnt of its receiver; learns of its sender.
+    fn normal(&self, frame: &[u8], in_port: u32) -> Normal;
     /// Nanoseconds of the switch's clock.
     fn now(&self) -> u64;
     /// Counts a frame.

@@ -1,4 +1,4 @@
-use crate::{CounterBlock, CounterId, Environment, GroupEntry, MeterEntry, Shared};
+use crate::{CounterBlock, CounterId, Environment, GroupEntry, MeterEntry, Normal, Shared};
 
 /// The switch as one data-plane thread sees it at one moment.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +19,11 @@ pub struct View<'v> {
 pub trait Floods: std::fmt::Debug + Sync {
     /// The ports that a frame from `in_port` is flooded to; with `all`, also those that are closed for floods.
     fn ports(&self, in_port: u32, all: bool) -> &[u32];
+    /// Where a frame goes by what has been learnt of its receiver; learns of its sender. Nobody has learnt anything unless
+    /// this says so.
+    fn normal(&self, _frame: &[u8], _in_port: u32, _now: u64) -> Normal {
+        Normal::Flood
+    }
 }
 
 impl Environment for View<'_> {
@@ -36,6 +41,10 @@ impl Environment for View<'_> {
 
     fn flood_ports(&self, in_port: u32, all: bool) -> &[u32] {
         self.floods.ports(in_port, all)
+    }
+
+    fn normal(&self, frame: &[u8], in_port: u32) -> Normal {
+        self.floods.normal(frame, in_port, self.now)
     }
 
     fn now(&self) -> u64 {

@@ -9,6 +9,7 @@ pub mod control;
 pub mod daemon;
 pub mod dump;
 pub mod events;
+mod learned;
 pub mod local;
 pub mod metrics;
 pub mod ofctl;

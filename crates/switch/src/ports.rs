@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use brimful_netdev::{MAX_BURST, MonotonicTime, Receiver, Sender};
-use brimful_pipeline::Floods;
+use brimful_openflow::port;
+use brimful_pipeline::{Floods, Normal};
 
+use crate::learned::{Learned, is_for_bridges};
 use crate::queues::{Queues, Waiting};
 
 /// The smallest frame of Ethernet without its check sequence; shorter ones are padded with zeros.
@@ -93,6 +95,7 @@ pub struct PortView {
     /// Ports that are up and linked.
     pub live: Vec<u32>,
     floods: BTreeMap<u32, Vec<u32>>,
+    learned: Arc<Learned>,
 }
 
 impl std::fmt::Debug for WayOut {
@@ -285,7 +288,7 @@ impl Ports {
     /// Of one switch.
     pub fn new(ports: impl IntoIterator<Item = Arc<SwitchPort>>) -> Self {
         let by_number: BTreeMap<_, _> = ports.into_iter().map(|port| (port.number, port)).collect();
-        let view = RwLock::new(Arc::new(PortView::of(&by_number)));
+        let view = RwLock::new(Arc::new(PortView::of(&by_number, Arc::default())));
         let generation = AtomicU64::new(0);
         Self {
             by_number,
@@ -338,13 +341,16 @@ impl Ports {
     }
 
     fn renew(&self) {
-        *self.view.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(PortView::of(&self.by_number));
+        let mut view = self.view.write().unwrap_or_else(PoisonError::into_inner);
+        let learned = Arc::clone(&view.learned);
+        *view = Arc::new(PortView::of(&self.by_number, learned));
+        drop(view);
         self.generation.fetch_add(1, Relaxed);
     }
 }
 
 impl PortView {
-    fn of(ports: &BTreeMap<u32, Arc<SwitchPort>>) -> Self {
+    fn of(ports: &BTreeMap<u32, Arc<SwitchPort>>, learned: Arc<Learned>) -> Self {
         let live = ports.values().filter(|port| port.is_live()).map(|port| port.number);
         let open = |port: &SwitchPort| port.is_live() && port.config() & port_config::NO_FORWARD == 0;
         let open: Vec<u32> = ports
@@ -362,6 +368,7 @@ impl PortView {
         Self {
             live: live.collect(),
             floods,
+            learned,
         }
     }
 }
@@ -370,6 +377,20 @@ impl Floods for PortView {
     fn ports(&self, in_port: u32, _all: bool) -> &[u32] {
         let found = self.floods.get(&in_port).or_else(|| self.floods.get(&u32::MAX));
         found.map_or(&[], Vec::as_slice)
+    }
+
+    fn normal(&self, frame: &[u8], in_port: u32, now: u64) -> Normal {
+        if is_for_bridges(frame) {
+            return Normal::Nowhere;
+        }
+        if in_port <= port::MAX {
+            self.learned.learn(frame, in_port, now);
+        }
+        match self.learned.find(frame, now) {
+            Some(port) if port == in_port => Normal::Nowhere,
+            Some(port) if self.live.contains(&port) => Normal::Port(port),
+            _ => Normal::Flood,
+        }
     }
 }
 

@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use brimful_frame::{Headers, Packet};
 use brimful_openflow::{FieldMatch, Match, MatchField, Source};
-use brimful_pipeline::{CounterId, Environment, Floods, GroupEntry, MeterEntry, Outputs, PacketIn, Passage, Shared};
+use brimful_pipeline::{
+    CounterId, Environment, Floods, GroupEntry, MeterEntry, Normal, Outputs, PacketIn, Passage, Shared,
+};
 
 use crate::control::Switch;
 use crate::dump::flow_of;
@@ -81,6 +83,11 @@ impl Environment for Dry<'_> {
 
     fn flood_ports(&self, in_port: u32, all: bool) -> &[u32] {
         self.ports.ports(in_port, all)
+    }
+
+    // What is only tried teaches nothing.
+    fn normal(&self, _: &[u8], _: u32) -> Normal {
+        Normal::Flood
     }
 
     fn now(&self) -> u64 {

@@ -104,6 +104,7 @@ def outputs():
         for name, port, out in (
             ("IN_PORT", of.IN_PORT, [1]),
             ("FLOOD", of.FLOOD, [2, 3]),
+            ("NORMAL", of.NORMAL, [2, 3]),
             ("ALL", of.ALL, [2, 3]),
             ("its own port", 1, []),
             ("a port that is not there", 77, []),

@@ -38,6 +38,6 @@ class Firewall(OSKenApp):
         self.rule({"priority": ARP_PRIORITY, "match": {"eth_type": 0x0806}, "allow": True})
 
     def rule(self, rule):
-        actions = [{"type": "OUTPUT", "port": "FLOOD"}] if rule["allow"] else []
+        actions = [{"type": "OUTPUT", "port": "NORMAL"}] if rule["allow"] else []
         entry = {"priority": rule["priority"], "match": rule["match"], "actions": actions}
         ofctl_v1_3.mod_flow_entry(self.path, entry, self.path.ofproto.OFPFC_ADD)

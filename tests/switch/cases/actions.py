@@ -16,12 +16,12 @@ def one(description, actions, layers, expected, matching=()):
 
 def vlan_tags():
     for ether_type, inner in INNER:
-        layers, tagged = stack("eth", *inner), stack("eth", ("vlan", {"vid": 9, "pcp": 5, "dei": 1}), *inner)
+        layers, tagged = stack("eth", *inner), stack("eth", ("vlan", {"vid": 9, "pcp": 5}), *inner)
         for tpid, kind in ((0x8100, "vlan"), (0x88A8, "service")):
             new = (kind, {"vid": 0, "pcp": 0})
             matching = [("eth_type", ether_type)]
             yield one("push_vlan", [of.push_vlan(tpid)], layers, [layers[0], new, *layers[1:]], matching)
-            copied = (kind, {"vid": 9, "pcp": 5, "dei": 1})
+            copied = (kind, {"vid": 9, "pcp": 5})
             yield one("push_vlan", [of.push_vlan(tpid)], tagged, [tagged[0], copied, *tagged[1:]], matching)
             given = (kind, {"vid": 77, "pcp": 6})
             actions = [of.push_vlan(tpid), of.set_field("vlan_vid", 0x104D), of.set_field("vlan_pcp", 6)]

@@ -68,7 +68,6 @@ def requests():
     yield (1, 6), "a role cut off", message(ROLE, bytes(4))
     yield (1, 6), "a multipart cut off", multipart(1, bytes(8))
     yield (1, 8), "a buffer in a packet-out", packet_out(of.output(2), buffer=77, data=b"")
-    yield (1, 8), "a buffer in a flow-mod", of.flow(of.apply(of.output(2)), buffer=77)
     yield (1, 9), "flows of no table", multipart(1, flows)
     yield (1, 9), "the aggregate of no table", multipart(2, flows)
     yield (1, 11), "a packet-out from no port", packet_out(of.output(2), in_port=99)

@@ -74,8 +74,9 @@ def learning(network, controllers):
     second.reaches("10.0.0.1")
 
     # The second controller states a later generation: it is the master, and the first may change nothing.
+    network.ofctl("del-flows")
+    first.never_reaches("10.0.0.2")
     controllers.start("learning_switch", other, GENERATION="2")
-    network.ofctl("del-flows", "priority=1,table=0")
     fourth.reaches("10.0.0.1")
 
 

@@ -195,6 +195,9 @@ def roles(bench, listener):
     check((kind, code) == (1, 10), f"a slave's change gives {kind, code}")
     kind, code, *_ = refused(first, ROLE_REQUEST, struct.pack("!I4xQ", MASTER, 5))
     check((kind, code) == (11, 0), f"a stale generation gives {kind, code}")
+    # Generations go round: what counts is the difference as a signed number.
+    for generation in (2**62, 2**63 + 2**61, 5):
+        check(ask(second, MASTER, generation) == (MASTER, generation), f"generation {generation} is stale")
     second.send(FLOW_MOD, flow(ADD, 1, matched(), output(2)))
     second.wait_for(BARRIER_REPLY, second.send(BARRIER, b""))
 

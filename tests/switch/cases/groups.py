@@ -63,7 +63,9 @@ def meters():
     for layers in FRAMES:
         rate_kbps = 100
         load = 2 * rate_kbps * 1000 // (8 * len(build(layers)))
-        yield _metered("kbit/s", of.KBPS, [of.drop_band(rate_kbps)], layers, load, {"kbps": rate_kbps})
+        for flags, burst_kbit in ((of.KBPS, 0), (of.KBPS | of.BURST, 20), (of.KBPS | of.STATISTICS, 0)):
+            bands = [of.drop_band(rate_kbps, burst_kbit)]
+            yield _metered("kbit/s", flags, bands, layers, load, {"kbps": rate_kbps})
         yield _metered("no rate is exceeded", of.PACKETS, [of.drop_band(9 * LOAD_PER_S)], layers, LOAD_PER_S)
         yield _metered("no bands", of.PACKETS, [], layers, LOAD_PER_S)
         two = [of.drop_band(LOAD_PER_S // 2), of.remark_band(LOAD_PER_S // 4, 1)]

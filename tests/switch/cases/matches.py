@@ -121,6 +121,8 @@ def pipeline_fields():
         yield of.Case("in_port=1", [entry]).sends(frame, (2, frame))
         entry = of.flow(of.apply(of.output(2)), matching=[("in_port", 3)])
         yield of.Case("in_port=3", [entry]).sends(frame, table_miss=[0])
+        entry = of.flow(of.apply(of.output(2)), matching=[("in_port", 1), ("in_phy_port", 1)])
+        yield of.Case("in_phy_port=1", [entry]).sends(frame, (2, frame))
         for name in ("metadata", "tunnel_id"):
             for value in (12345, 0xFEDC_BA98_7654_3210):
                 yield from _given(name, value, frame)

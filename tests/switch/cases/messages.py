@@ -15,6 +15,7 @@ FIELDS = {}
 """Number, bits and bytes of each match field by its name."""
 for _number, _name, _bits in (
     (0, "in_port", 32),
+    (1, "in_phy_port", 32),
     (2, "metadata", 64),
     (3, "eth_dst", 48),
     (4, "eth_src", 48),

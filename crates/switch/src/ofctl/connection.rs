@@ -27,7 +27,8 @@ pub(super) struct Received {
 impl Connection {
     /// Connects, and agrees on a version.
     pub(super) fn open(place: &Place) -> Result<Self, OfctlError> {
-        let mut connection = Self::new(place)?;
+        let stream = place.open()?;
+        let mut connection = Self { stream, transaction: 0 };
         connection
             .stream
             .set_patience(Some(PATIENCE))
@@ -45,18 +46,6 @@ impl Connection {
             );
             OfctlError::Failed(text)
         })
-    }
-
-    /// Connects, and listens to whatever is said, without a hello.
-    pub(super) fn listen_only(place: &Place) -> Result<Self, OfctlError> {
-        let connection = Self::new(place)?;
-        connection.stream.set_patience(None).map_err(|error| ended(&error))?;
-        Ok(connection)
-    }
-
-    fn new(place: &Place) -> Result<Self, OfctlError> {
-        let stream = place.open()?;
-        Ok(Self { stream, transaction: 0 })
     }
 
     pub(super) fn send(&mut self, message: &Message) -> Result<u32, OfctlError> {

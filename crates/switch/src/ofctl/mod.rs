@@ -131,7 +131,7 @@ pub fn run(asked: &Ofctl, out: &mut (dyn Write + Send)) -> Done {
     if let Command::Snoop { controller, count } = &asked.command {
         let count = count.map(NonZeroU64::get);
         return match controller {
-            None => watch(&mut Connection::listen_only(&place)?, count, out),
+            None => watch(&mut Connection::open(&place)?, count, out),
             Some(controller) => relay::run(&place, &Place::read(controller)?, count, out),
         };
     }

@@ -1,9 +1,10 @@
+use brimful_trial::program::DelayReport;
 use serde::Serialize;
 
 use crate::attribution::{Account, Counted, Direction};
 use crate::receiving_lane::ReceivingLane;
 use crate::sending_lane::SendingLane;
-use crate::{DelayReport, FlowsReport, PacingReport, Schedule, Stream, TrialPlan};
+use crate::{FlowsReport, PacingReport, Schedule, Stream, TrialPlan};
 
 /// What is known of one direction after a trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -2,7 +2,7 @@
 //!
 //! What decides is pure and knows no port and no clock: [`Profile`] (what to send), [`Schedule`] (when), [`Tracker`]
 //! (what arrived), [`PacingRecord`] (was it on time), [`SentHistory`] (what is certainly lost). [`Tester`] drives them
-//! over any two ports and any [`Clock`]; [`serve()`] puts the measurer protocol around it.
+//! over any two ports and any [`Clock`]; [`Service`] puts the measurer protocol around it.
 
 mod accounting;
 mod attribution;
@@ -14,13 +14,10 @@ mod division;
 mod early_stop;
 mod exchange;
 mod flows;
-mod histogram;
 mod lane;
-mod machine;
 mod outcome;
 mod pacing;
 mod plan;
-mod polls;
 mod profile;
 mod protocol;
 mod ramp_up;
@@ -33,7 +30,6 @@ mod serve;
 mod station;
 mod tester;
 mod threads;
-mod time;
 mod trial;
 mod turn;
 mod warnings;
@@ -42,7 +38,6 @@ pub use accounting::{Arrival, Tracker};
 pub use attribution::{Account, LostBy};
 pub use clock::{Clock, MonotonicClock};
 pub use cost::Cost;
-pub use delay::{DelayDetail, DelayReport};
 pub use early_stop::{SentHistory, certainly_lost};
 pub use flows::{FlowLoss, FlowsReport};
 pub use lane::DirectionReport;
@@ -53,10 +48,9 @@ pub use profile::{
     Directions, FrameSizes, FrameSizesError, Genome, IpVersion, MAX_FLOWS, MAX_SIZE_PATTERN, Profile, ProfileFile,
     ProfileOptions, Stream, WeightedSize,
 };
-pub use protocol::{Description, MeasureRequest, Reply, Request};
+pub use protocol::{Description, Reply};
 pub use schedule::{CatchUp, LoadShape, Schedule};
-pub use serve::serve;
+pub use serve::Service;
 pub use tester::Tester;
 pub use threads::{Threads, stay_on};
-pub use time::parse_time;
 pub use warnings::Warning;

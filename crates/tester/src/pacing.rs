@@ -1,9 +1,9 @@
 use brimful_trial::Nanoseconds;
+use brimful_trial::program::TimeHistogram;
 use serde::Serialize;
 use thiserror::Error;
 
 use crate::Schedule;
-use crate::histogram::TimeHistogram;
 
 /// Windows in which the rate is watched: a mean over the trial hides stalls that were caught up.
 pub(crate) const WINDOW: Nanoseconds = Nanoseconds(10_000_000);

@@ -1,6 +1,7 @@
 //! What a trial is to be.
 
-use brimful_trial::{Load, Nanoseconds, Ratio};
+use brimful_trial::program::MeasureRequest;
+use brimful_trial::{Load, Nanoseconds, Ratio, TrialInput};
 
 use crate::{LoadShape, PacingBounds, Schedule};
 
@@ -29,6 +30,16 @@ pub struct TrialPlan {
 }
 
 impl TrialPlan {
+    /// What a driver asked for.
+    pub(crate) fn asked(request: &MeasureRequest) -> Result<Self, String> {
+        let (TrialInput { load, duration }, stop_above) = request.trial()?;
+        Ok(Self {
+            load,
+            duration,
+            stop_above,
+        })
+    }
+
     /// Frames of each direction.
     pub(crate) fn frames(&self) -> u64 {
         // When it starts does not change how many they are.

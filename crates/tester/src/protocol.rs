@@ -1,56 +1,8 @@
-use brimful_trial::{Load, Nanoseconds, Ratio};
-use serde::{Deserialize, Serialize};
+use brimful_trial::program::MeasureRequest;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::{Cost, DirectionReport, Outcome, TrialPlan, TrialReport, Warning};
-
-/// One line from the driver.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
-#[serde(tag = "op", rename_all = "lowercase")]
-pub enum Request {
-    /// What are you?
-    Describe,
-    /// How much can you do?
-    Calibrate,
-    /// One trial.
-    Measure(MeasureRequest),
-}
-
-/// One trial as it is asked for.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
-pub struct MeasureRequest {
-    /// Comes back in the reply.
-    pub id: Value,
-    /// Load of each direction.
-    pub load: f64,
-    /// Length of the sending phase.
-    pub duration_s: f64,
-    /// Stop once more than this share is certainly lost.
-    #[serde(default)]
-    pub stop_above_loss_ratio: Option<f64>,
-    /// Whether the reply shall have the batches and the histogram of the delays.
-    #[serde(default)]
-    pub detail: bool,
-}
-
-impl MeasureRequest {
-    /// The trial.
-    ///
-    /// # Errors
-    /// Names the field that makes no sense.
-    pub fn plan(&self) -> Result<TrialPlan, String> {
-        let duration = Nanoseconds::from_seconds(self.duration_s).map_err(|error| format!("duration_s: {error}"))?;
-        if duration == Nanoseconds::ZERO {
-            return Err("duration_s: a trial lasts longer than 0 s".to_owned());
-        }
-        let stop_above = self.stop_above_loss_ratio.map(Ratio::from_f64).transpose();
-        Ok(TrialPlan {
-            load: Load::new(self.load).map_err(|error| format!("load: {error}"))?,
-            duration,
-            stop_above: stop_above.map_err(|error| format!("stop_above_loss_ratio: {error}"))?,
-        })
-    }
-}
+use crate::{Cost, DirectionReport, Outcome, TrialReport, Warning};
 
 /// What the tester says of itself.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -208,52 +160,4 @@ fn as_asked(mut report: TrialReport, detail: bool) -> TrialReport {
         delays.for_each(|delay| delay.detail = None);
     }
     report
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn request(line: &str) -> Result<Request, String> {
-        serde_json::from_str(line).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn requests_are_read() {
-        assert_eq!(request(r#"{"op": "describe"}"#), Ok(Request::Describe));
-        assert_eq!(request(r#"{"op": "calibrate", "new": 1}"#), Ok(Request::Calibrate));
-        let Ok(Request::Measure(measure)) =
-            request(r#"{"op":"measure","id":1,"load":1e6,"duration_s":0.5,"stop_above_loss_ratio":0.005}"#)
-        else {
-            panic!("no request");
-        };
-        let plan = measure.plan().unwrap();
-        assert_eq!(plan.stop_above, Ratio::new(1, 200).ok());
-        assert_eq!(plan.duration, Nanoseconds(500_000_000));
-    }
-
-    #[test]
-    fn what_makes_no_sense_is_named() {
-        for (fields, name) in [
-            (r#""load": 0, "duration_s": 1"#, "load"),
-            (r#""load": 1, "duration_s": 0"#, "duration_s"),
-            (r#""load": 1, "duration_s": -1"#, "duration_s"),
-            (
-                r#""load": 1, "duration_s": 1, "stop_above_loss_ratio": 2"#,
-                "stop_above_loss_ratio",
-            ),
-        ] {
-            let line = format!(r#"{{"op": "measure", "id": 1, {fields}}}"#);
-            let Ok(Request::Measure(measure)) = request(&line) else {
-                panic!("{line}");
-            };
-            assert!(measure.plan().unwrap_err().starts_with(name));
-        }
-        assert!(
-            request(r#"{"op": "measure", "id": 1, "load": 1}"#)
-                .unwrap_err()
-                .contains("duration_s")
-        );
-        assert!(request("[]").is_err());
-    }
 }

@@ -1,7 +1,8 @@
 use brimful_frame::Stamp;
 use brimful_trial::Nanoseconds;
+use brimful_trial::program::DelayRecord;
 
-use crate::delay::{DelayRecord, since_stamp};
+use crate::delay::since_stamp;
 use crate::flows::{FlowTurns, FlowsRecord};
 use crate::{Arrival, SentHistory, Tracker, certainly_lost};
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use brimful_tester::{Genome, Profile, ProfileFile, ProfileOptions, Request};
+use brimful_tester::{Genome, Profile, ProfileFile, ProfileOptions};
+use brimful_trial::program::Request;
 
 #[test]
 fn every_line_of_the_corpus_is_a_request_or_an_error() {
@@ -13,7 +14,7 @@ fn every_line_of_the_corpus_is_a_request_or_an_error() {
     for entry in fs::read_dir(corpus).expect("the corpus is committed") {
         let line = fs::read(entry.expect("a readable entry").path()).expect("a readable file");
         if let Ok(Request::Measure(request)) = serde_json::from_slice(&line) {
-            plans += usize::from(request.plan().is_ok());
+            plans += usize::from(request.trial().is_ok());
         }
     }
     assert!(plans > 0, "at least one of them is a whole request");

@@ -7,6 +7,8 @@
 mod counts;
 mod load;
 mod measurer;
+#[cfg(feature = "program")]
+pub mod program;
 mod ratio;
 mod time;
 

@@ -160,7 +160,7 @@ impl Profile {
         let spacing = bursts.spacing.as_deref().unwrap_or("0s");
         Ok(LoadShape::Bursts {
             frames: u64::from(bursts.frames),
-            spacing: crate::parse_time(spacing).map_err(|error| format!("bursts.spacing: {error}"))?,
+            spacing: brimful_trial::program::parse_time(spacing).map_err(|error| format!("bursts.spacing: {error}"))?,
         })
     }
 

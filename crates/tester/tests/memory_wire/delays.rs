@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use brimful_frame::TestFrame;
 use brimful_netdev::{Faults, MemoryReceiver, MonotonicTime, Port, ReceiveStatistics, Receiver, Take, memory_wire};
-use brimful_tester::{DelayReport, MeasureRequest, Reply, Tester, Threads};
+use brimful_tester::{Reply, Tester, Threads};
+use brimful_trial::program::{DelayReport, MeasureRequest};
 
 use crate::bed::{Bed, MODES, RUNNING, clock_step, counted, plan, profile, timing};
 use crate::clock::StepClock;

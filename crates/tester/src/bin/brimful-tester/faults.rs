@@ -3,7 +3,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use brimful_netdev::{FaultPlan, Faults};
-use brimful_tester::parse_time;
+use brimful_trial::program::parse_time;
 
 /// Frames that overtake a reordered one where nothing else is said.
 const REORDER_DISTANCE: usize = 3;

@@ -3,18 +3,18 @@
 mod back_ends;
 mod faults;
 mod options;
-mod process;
 
 use std::io::{self, BufReader, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use brimful_netdev::{
     AnyPort, Attachment, BackEnd, Care, Claim, FaultyPort, OpenError, PacketPortOptions, PacketRing, link_speed,
 };
-use brimful_tester::{Clock, MonotonicClock, Tester, serve, stay_on};
+use brimful_tester::{Clock, MonotonicClock, Service, Tester, stay_on};
+use brimful_trial::program::{die_with_parent, raise_priority, serve, stop_on_signals};
 use clap::Parser;
 
 use faults::FaultRequest;
@@ -76,12 +76,12 @@ fn first_paragraph(text: &str) -> String {
 
 fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     let stop = Arc::new(AtomicBool::new(false));
-    process::die_with_parent()?;
-    process::stop_on_signals(&stop)?;
+    die_with_parent()?;
+    stop_on_signals(&stop)?;
     let _claims = claim_interfaces(settings)?;
     let (ports, back_end) = open_ports(settings)?;
     if settings.raise_priority {
-        process::raise_priority();
+        raise_priority();
     }
     // The sending thread goes there later: whether it can is better known now.
     for &processor in &settings.processors {
@@ -94,7 +94,7 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
         settings.profile.clone(),
         settings.timing,
         &stop,
-        process::arbitrary_trial_number(),
+        arbitrary_trial_number(),
     )?
     .with_threads(settings.threads())
     .with_ramp_up(settings.ramp_up);
@@ -102,11 +102,18 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     let mut output = io::stdout().lock();
     let speeds = [0, 1].map(|port| link_speed(&settings.port_names[port]));
     let description = settings.description(back_end, speeds);
-    match serve(&mut tester, &description, input, &mut output, &stop) {
+    match serve(&mut Service::new(&mut tester, &description), input, &mut output, &stop) {
         // Whoever listened is gone: the same as the end of the input.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => Ok(result?),
     }
+}
+
+/// Differs from run to run.
+fn arbitrary_trial_number() -> u16 {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
+    // 64 ms steps: consecutive runs differ by more trials than fit between them.
+    since_epoch.map_or(0, |time| (time.as_millis() >> 6) as u16)
 }
 
 /// Makes sure that nobody is disturbed. A TAP has its own end for the tester, and one tester at most.

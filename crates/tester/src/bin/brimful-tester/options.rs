@@ -7,8 +7,9 @@ use brimful_frame::{FRAME_CHECK_SEQUENCE_LEN, MacAddress, TemplateError, VlanTag
 use brimful_netdev::{BackEnd, Care, PacketRing};
 use brimful_tester::{
     Description, Directions, FrameSizes, IpVersion, MAX_FLOWS, MAX_SIZE_PATTERN, PacingBounds, Profile, ProfileFile,
-    ProfileOptions, Threads, Timing, parse_time,
+    ProfileOptions, Threads, Timing,
 };
+use brimful_trial::program::parse_time;
 use brimful_trial::{Load, Nanoseconds};
 use clap::{Parser, ValueEnum};
 use serde_json::{Map, Value, json};

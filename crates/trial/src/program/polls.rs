@@ -1,17 +1,24 @@
-use brimful_trial::Nanoseconds;
+use crate::Nanoseconds;
 
 /// One for each number of bits that a time has; the last takes all longer ones, from half a minute on.
 const LENGTHS: usize = 36;
 
 /// The times between two looks at the ports: for as long may a frame that has arrived wait until its delay is taken.
 #[derive(Clone, Debug)]
-pub(crate) struct Polls {
+pub struct Polls {
     last: Option<Nanoseconds>,
     gaps: [(u64, Nanoseconds); LENGTHS],
 }
 
+impl Default for Polls {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Polls {
-    pub(crate) fn new() -> Self {
+    /// No look yet.
+    pub fn new() -> Self {
         Self {
             last: None,
             gaps: [(0, Nanoseconds::ZERO); LENGTHS],
@@ -19,7 +26,7 @@ impl Polls {
     }
 
     /// The tester looks.
-    pub(crate) fn poll(&mut self, now: Nanoseconds) {
+    pub fn poll(&mut self, now: Nanoseconds) {
         if let Some(last) = self.last {
             let gap = now.saturating_sub(last);
             let (number, sum) = &mut self.gaps[length(gap)];
@@ -30,18 +37,18 @@ impl Polls {
     }
 
     /// The tester looks, and the kernel has noted when each frame arrived: none waits for a look.
-    pub(crate) fn poll_for_noted(&mut self) {
+    pub fn poll_for_noted(&mut self) {
         self.gaps[0].0 += 1;
         self.last = None;
     }
 
     /// The tester goes to sleep: nothing is on its way, so that the time until the next look matters to no frame.
-    pub(crate) fn rest(&mut self) {
+    pub fn rest(&mut self) {
         self.last = None;
     }
 
     /// How many times there were, and their sum in seconds, those with the same number of bits together.
-    pub(crate) fn report(&self) -> Vec<(u64, f64)> {
+    pub fn report(&self) -> Vec<(u64, f64)> {
         let seen = self.gaps.iter().filter(|(number, _)| *number > 0);
         seen.map(|(number, sum)| (*number, sum.as_seconds())).collect()
     }

@@ -1,36 +1,46 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use brimful_frame::TIMESTAMP_MASK;
-use brimful_trial::Nanoseconds;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 
+use crate::Nanoseconds;
+
 const SIGNIFICANT_DIGITS: u8 = 3;
+/// 18 minutes: what the time stamp in a test frame can tell.
+const LONGEST: u64 = (1 << 40) - 1;
 
 /// How often each time was seen, to three significant digits; 250 kB whatever it holds.
 #[derive(Clone, Debug)]
-pub(crate) struct TimeHistogram {
+pub struct TimeHistogram {
     counts: Histogram<u64>,
     highest: u64,
 }
 
+impl Default for TimeHistogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl TimeHistogram {
-    /// Up to the longest time that a stamp tells, 18 minutes; what is longer counts as that.
-    pub(crate) fn new() -> Self {
+    /// Up to 18 minutes; what is longer counts as that.
+    #[expect(clippy::missing_panics_doc, reason = "the bounds are constants")]
+    pub fn new() -> Self {
         Self {
-            counts: Histogram::new_with_bounds(1, TIMESTAMP_MASK, SIGNIFICANT_DIGITS).expect("the bounds make sense"),
+            counts: Histogram::new_with_bounds(1, LONGEST, SIGNIFICANT_DIGITS).expect("the bounds make sense"),
             highest: 0,
         }
     }
 
-    pub(crate) fn record(&mut self, time: Nanoseconds) {
+    /// Counts one time.
+    pub fn record(&mut self, time: Nanoseconds) {
         self.counts.saturating_record(time.0);
         self.highest = self.highest.max(time.0);
     }
 
     /// The least time that at least this many thousandths of all do not exceed, less than 0.1 % too long at most; 0
     /// where there is none. The rank is a whole number, because a goal may depend on it.
-    pub(crate) fn percentile(&self, thousandths: u64) -> Nanoseconds {
+    pub fn percentile(&self, thousandths: u64) -> Nanoseconds {
         let rank = (u128::from(self.counts.len()) * u128::from(thousandths)).div_ceil(1000);
         let mut seen = 0;
         let at_rank = self.counts.iter_recorded().find(|step| {
@@ -41,16 +51,17 @@ impl TimeHistogram {
     }
 
     /// The longest time, exactly; 0 where there is none.
-    pub(crate) fn highest(&self) -> Nanoseconds {
+    pub fn highest(&self) -> Nanoseconds {
         Nanoseconds(self.highest)
     }
 
     /// The V2 serialisation of `HdrHistogram`, not compressed, in base64; the unit is the nanosecond.
-    pub(crate) fn to_base64(&self) -> String {
+    #[expect(clippy::missing_panics_doc, reason = "memory can be written")]
+    pub fn to_base64(&self) -> String {
         let mut bytes = Vec::new();
         V2Serializer::new()
             .serialize(&self.counts, &mut bytes)
-            .expect("memory can be written, and fewer than 2^63 frames were counted");
+            .expect("memory can be written, and fewer than 2^63 times were counted");
         STANDARD.encode(bytes)
     }
 }
@@ -62,7 +73,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn times() -> impl Strategy<Value = Vec<u64>> {
-        let time = prop_oneof![0..10_u64, 0..3000_u64, 1000..10_000_000_u64, 0..=TIMESTAMP_MASK];
+        let time = prop_oneof![0..10_u64, 0..3000_u64, 1000..10_000_000_u64, 0..=LONGEST];
         proptest::collection::vec(time, 1..500)
     }
 

@@ -1,4 +1,4 @@
-use brimful_trial::Nanoseconds;
+use crate::Nanoseconds;
 
 /// Reads `2s`, `500ms`, `100us`, `64ns`; a bare number is seconds.
 ///

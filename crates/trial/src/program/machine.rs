@@ -7,7 +7,7 @@ const COLUMNS: usize = 8;
 const STEAL: usize = 7;
 
 /// How busy the machine is, for people whose trials it spoils.
-pub(crate) struct Machine {
+pub struct Machine {
     before: Option<ProcessorTime>,
 }
 
@@ -20,14 +20,14 @@ struct ProcessorTime {
 
 impl Machine {
     /// Begins to watch.
-    pub(crate) fn watch() -> Self {
+    pub fn watch() -> Self {
         Self {
             before: processor_time(),
         }
     }
 
     /// What may help a tester that was off schedule, with what speaks for it.
-    pub(crate) fn hint(&self) -> String {
+    pub fn hint(&self) -> String {
         let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
         hint(load.split(' ').next(), self.before.zip(processor_time()))
     }

@@ -15,7 +15,7 @@ from maturin import *  # noqa: F403 - the hooks that need no change
 
 _ROOT = Path(__file__).resolve().parent.parent
 _SCRIPTS = _ROOT / "build" / "wheel.data" / "scripts"
-_BINARIES = ("brimful-tester", "brimful-forwarder", "brimful-switchd")
+_BINARIES = ("brimful-tester", "brimful-forwarder", "brimful-switchd", "brimful-disk")
 
 
 def _build_binaries() -> None:

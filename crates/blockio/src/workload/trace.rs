@@ -1,0 +1,200 @@
+use std::sync::Arc;
+
+use super::Area;
+use crate::{Arrivals, Direction, Io};
+
+/// IOs as `blkparse` writes them, and when each began.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    ios: Vec<Io>,
+    /// When each began, in mean distances.
+    places: Arc<[f64]>,
+    /// The rate at which it was recorded.
+    recorded_load: f64,
+}
+
+impl Trace {
+    /// What `blkparse` counts in.
+    pub const SECTOR: u32 = 512;
+
+    /// Reads the lines of IOs that were queued (`Q`): device, processor, number, seconds, process, action, what it is,
+    /// sector `+` sectors. Other lines are passed over. Places begin at the lowest sector of the trace.
+    ///
+    /// # Errors
+    /// When there are too few IOs, or a line of one makes no sense.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut found: Vec<(f64, Io)> = Vec::new();
+        for (number, line) in text.lines().enumerate() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            if words.get(5) != Some(&"Q") {
+                continue;
+            }
+            let read = io_of(&words).map_err(|error| format!("line {}: {error}", number + 1))?;
+            found.extend(read);
+        }
+        if found.len() < 2 {
+            return Err(format!("{} IOs were queued (action Q): a replay needs 2", found.len()));
+        }
+        found.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        let first = found[0].0;
+        let span = found[found.len() - 1].0 - first;
+        let lowest = found.iter().map(|(_, io)| io.offset).min().unwrap_or_default();
+        // The last is followed by a distance as well, the mean one.
+        let mean = span / (found.len() - 1) as f64;
+        if mean <= 0.0 {
+            return Err("all IOs began at the same time".to_owned());
+        }
+        let ios = found.iter().map(|(_, io)| Io {
+            offset: io.offset - lowest,
+            ..*io
+        });
+        Ok(Self {
+            ios: ios.collect(),
+            places: found.iter().map(|(time, _)| (time - first) / mean).collect(),
+            recorded_load: 1.0 / mean,
+        })
+    }
+
+    /// When its IOs begin, whatever the load.
+    pub fn arrivals(&self) -> Arrivals {
+        Arrivals::Timeline(Arc::clone(&self.places))
+    }
+
+    /// IOs a second when it was recorded.
+    pub fn recorded_load(&self) -> f64 {
+        self.recorded_load
+    }
+
+    /// IOs; never 0.
+    #[expect(clippy::len_without_is_empty, reason = "none is empty")]
+    pub fn len(&self) -> usize {
+        self.ios.len()
+    }
+
+    pub(crate) fn io(&self, index: usize) -> Io {
+        self.ios[index]
+    }
+
+    pub(crate) fn writes(&self) -> bool {
+        self.ios.iter().any(|io| io.direction == Direction::Write)
+    }
+
+    pub(crate) fn reads(&self) -> bool {
+        self.ios.iter().any(|io| io.direction == Direction::Read)
+    }
+
+    pub(crate) fn longest(&self) -> u32 {
+        self.ios.iter().map(|io| io.len).max().unwrap_or_default()
+    }
+
+    pub(crate) fn mean_size(&self) -> f64 {
+        self.ios.iter().map(|io| f64::from(io.len)).sum::<f64>() / self.len() as f64
+    }
+
+    pub(crate) fn check(&self, area: Area, block: u32) -> Result<(), String> {
+        let end = self
+            .ios
+            .iter()
+            .map(|io| io.offset + u64::from(io.len))
+            .max()
+            .unwrap_or_default();
+        if end > area.len {
+            return Err(format!("the trace spans {end} bytes, and there are {}", area.len));
+        }
+        let is_off = |io: &&Io| !io.offset.is_multiple_of(u64::from(block)) || !io.len.is_multiple_of(block);
+        match self.ios.iter().find(is_off) {
+            Some(io) => Err(format!(
+                "the trace has {} bytes at {}: the device takes multiples of {block} bytes",
+                io.len, io.offset
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+/// An IO of data; flushes, discards and the like are none.
+fn io_of(words: &[&str]) -> Result<Option<(f64, Io)>, String> {
+    let time: f64 = words[3].parse().map_err(|_| format!("`{}` are no seconds", words[3]))?;
+    let kind = words.get(6).copied().unwrap_or_default();
+    if kind.contains('D') || kind.contains('N') {
+        return Ok(None);
+    }
+    let direction = match (kind.contains('R'), kind.contains('W')) {
+        (true, false) => Direction::Read,
+        (false, true) => Direction::Write,
+        _ => return Ok(None),
+    };
+    let &[sector, "+", sectors, ..] = words.get(7..).unwrap_or_default() else {
+        return Ok(None);
+    };
+    let sector: u64 = sector.parse().map_err(|_| format!("`{sector}` is no sector"))?;
+    let sectors: u32 = sectors
+        .parse()
+        .map_err(|_| format!("`{sectors}` is no number of sectors"))?;
+    if !(1..=131_072).contains(&sectors) || sector > u64::MAX / 1024 {
+        return Err(format!("{sectors} sectors at {sector} are no IO"));
+    }
+    let io = Io {
+        direction,
+        offset: sector * u64::from(Trace::SECTOR),
+        len: sectors * Trace::SECTOR,
+    };
+    Ok(time.is_finite().then_some((time, io)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TEXT: &str = "
+  8,0    1        1     0.000000000  4162  Q   R 1000 + 8 [fio]
+  8,0    1        2     0.000001000  4162  G   R 1000 + 8 [fio]
+  8,0    0        3     0.003000000  4162  Q  WS 1016 + 16 [fio]
+  8,0    0        4     0.003500000  4162  Q   D 5000 + 8 [fstrim]
+  8,0    1        5     0.004000000  4162  Q  RA 1008 + 8 [fio]
+CPU0 (8,0):
+ Reads Queued:           2,        8KiB
+";
+
+    #[test]
+    fn queued_ios_are_read_from_the_lowest_sector_on() {
+        let trace = Trace::parse(TEXT).unwrap();
+        let io = |direction, offset, len| Io { direction, offset, len };
+        assert_eq!(
+            trace.ios,
+            [
+                io(Direction::Read, 0, 4096),
+                io(Direction::Write, 8192, 8192),
+                io(Direction::Read, 4096, 4096)
+            ]
+        );
+        assert_eq!(trace.arrivals(), Arrivals::Timeline([0.0, 1.5, 2.0].into()));
+        assert!((trace.recorded_load() - 500.0).abs() < 1e-6);
+        let check = |len, block| trace.check(Area { start: 0, len }, block);
+        assert!(check(16_384, 4096).is_ok());
+        assert!(check(8192, 512).unwrap_err().contains("spans 16384"));
+        assert!(check(1 << 20, 8192).unwrap_err().contains("multiples of 8192"));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_named() {
+        for (text, why) in [
+            ("", "0 IOs"),
+            ("8,0 1 1 soon 1 Q R 1 + 8", "line 1: `soon`"),
+            ("8,0 1 1 0.1 1 Q R x + 8", "`x` is no sector"),
+            ("8,0 1 1 0.1 1 Q R 1 + 0", "no IO"),
+            ("8,0 1 1 0.1 1 Q R 1 + 8\n8,0 1 1 0.1 1 Q R 1 + 8", "same time"),
+        ] {
+            let message = Trace::parse(text).unwrap_err();
+            assert!(message.contains(why), "{text}: {message}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_trace_or_an_error(text in "[0-9., QRW+a-z\n]{0,200}") {
+            let _ = Trace::parse(&text);
+        }
+    }
+}

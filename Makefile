@@ -1,9 +1,13 @@
 # The contributor's interface. `make run` and `make test` set up what is missing.
-.PHONY: run devices test lint bench fuzz docs wheel lock clean
+.PHONY: run disk devices test lint bench fuzz docs wheel lock clean
 
 run:
 	@tools/setup run
 	@tools/main-job
+
+disk:
+	@tools/setup run
+	@tools/disk-job
 
 devices:
 	@tools/setup run

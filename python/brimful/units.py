@@ -1,4 +1,4 @@
-"""Numbers with units, as people write them: ``10Mpps``, ``9.5Gbps``, ``500ms``, ``0.5%`` to numbers and back.
+"""Numbers with units, as people write them: ``10Mpps``, ``9.5Gbps``, ``10kiops``, ``500ms``, ``0.5%``, and back.
 
 One place reads them and one place writes them.
 """
@@ -36,16 +36,21 @@ def _split(text: str, what: str, example: str) -> tuple[float, str]:
     return value, match[2]
 
 
-def parse_load(text: str, *, frame_size: int | None = None, max_load: float | None = None) -> float:
+def parse_load(
+    text: str, *, frame_size: int | None = None, io_size: float | None = None, max_load: float | None = None
+) -> float:
     """Read a load in units per second.
 
     ``1Mpps``, ``1M`` and ``1e6`` are rates of frames; ``9.5Gbps`` is a rate of bits on the wire (gaps included) and
-    ``9.5GbpsL2`` of bits of frames, both only where the frame size in bytes is known; ``50%`` is of the max load.
+    ``9.5GbpsL2`` of bits of frames, both only where the frame size in bytes is known; ``10kiops`` is a rate of IOs, and
+    ``1.2GB/s`` of their bytes, where their size is known; ``50%`` is of the max load.
 
     >>> parse_load("1.5Mpps")
     1500000.0
     >>> parse_load("10Gbps", frame_size=64)
     14880952.38095238
+    >>> parse_load("10kiops"), parse_load("1.2GB/s", io_size=4096)
+    (10000.0, 292968.75)
     """
     value, unit = _split(text, "load", "1.2Mpps, 9.5Gbps or 50%")
     if unit == "%":
@@ -53,9 +58,9 @@ def parse_load(text: str, *, frame_size: int | None = None, max_load: float | No
             message = f"load {text!r} is a share of the max load, which is not known here; give a rate like 1.2Mpps"
             raise UsageError(message)
         return _checked_load(value / 100 * max_load, text)
-    match = re.fullmatch(r"([kKMGT]?)(pps|fps|/s|bps|bpsL1|bpsL2|)", unit)
+    match = re.fullmatch(r"([kKMGT]?)(pps|fps|iops|IO/s|/s|bps|bpsL1|bpsL2|B/s|)", unit)
     if match is None:
-        message = f"load {text!r} has the unknown unit {unit!r}; use pps, bps or % with k, M or G before it"
+        message = f"load {text!r} has the unknown unit {unit!r}; use pps, bps, iops, B/s or % with k, M or G before it"
         raise UsageError(message)
     per_second = value * _PREFIXES[match[1]]
     if match[2].startswith("bps"):
@@ -64,6 +69,11 @@ def parse_load(text: str, *, frame_size: int | None = None, max_load: float | No
             raise UsageError(message)
         overhead = 0 if match[2].endswith("L2") else ETHERNET_OVERHEAD_BYTES
         per_second /= 8 * (frame_size + overhead)
+    if match[2] == "B/s":
+        if io_size is None:
+            message = f"load {text!r} is in bytes per second, but the size of an IO is not known; give it in iops"
+            raise UsageError(message)
+        per_second /= io_size
     return _checked_load(per_second, text)
 
 

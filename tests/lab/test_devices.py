@@ -277,7 +277,7 @@ def test_check_tells_of_every_device(own_interfaces, monkeypatch):
     hide(monkeypatch, "ovs-vswitchd")
     result = CliRunner().invoke(command, ["check", "--json"], catch_exceptions=False)
     found = {row["device"]: row for row in map(json.loads, result.stdout.splitlines())}
-    assert list(found) == [device.value for device in Device]
+    assert list(found) == [*(device.value for device in Device), "disk"]
     assert found["bridge"]["works"]
     assert found["ovs"] == {
         "device": "ovs",

@@ -7,6 +7,7 @@ import re
 import msgspec
 
 from brimful.errors import UsageError
+from brimful.measurers.opening import is_disk
 from brimful.runs import fingerprint
 from brimful.throughput.manager import SearchRequest
 
@@ -106,17 +107,19 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
     def _request(self, measurer: str, size: str | None, repeat: int) -> SearchRequest:
         text = measurer.replace(REPEAT, str(repeat))
         traffic = self.search.traffic
-        if size is not None:
+        if size is not None and is_disk(measurer) and SIZE not in measurer:
+            text = f"{text},size={size}"
+        elif size is not None:
             text = text.replace(SIZE, size)
             traffic = {**traffic, "arguments": [*traffic.get("arguments", []), f"--frame-size={size}"]}
         return msgspec.structs.replace(self.search, measurer=text, traffic=traffic)
 
 
 def parse_sizes(text: str) -> list[str | None]:
-    """Read frame sizes.
+    """Read sizes of frames or of IOs.
 
-    >>> parse_sizes("64, 1518,imix")
-    ['64', '1518', 'imix']
+    >>> parse_sizes("64, 1518,imix"), parse_sizes("4k,128k")
+    (['64', '1518', 'imix'], ['4k', '128k'])
 
     Raises
     ------
@@ -125,7 +128,7 @@ def parse_sizes(text: str) -> list[str | None]:
     """
     sizes: list[str | None] = []
     for size in (part.strip() for part in text.split(",")):
-        if not re.fullmatch(r"[1-9][0-9]{1,4}|[A-Za-z][A-Za-z0-9_-]*", size):
+        if not re.fullmatch(r"[1-9][0-9]{1,4}|[1-9][0-9]{0,3}[kKmM]|[A-Za-z][A-Za-z0-9_-]*", size):
             message = f"--sizes {text!r}: {size!r} is no frame size; write them like 64,512,1518,imix"
             raise UsageError(message)
         sizes.append(size)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from brimful.errors import MeasureError
-from brimful.lab import Device, catalogue, open_lab, permitted, state
+from brimful.lab import Device, catalogue, disk, open_lab, permitted, state
 from brimful.lab.devices import DEFAULT_MTU, LARGEST_MTU
 from brimful.lab.namespaces import tool
 
@@ -42,7 +42,10 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
-@click.group(epilog=f"\b\nDevices:\n{textwrap.indent(_table(catalogue.listing()), '  ')}")
+_LISTING = [*catalogue.listing(), ("disk,limit=N", "a disk on memory; of brimful search and delay alone")]
+
+
+@click.group(epilog=f"\b\nDevices:\n{textwrap.indent(_table(_LISTING), '  ')}")
 def lab() -> None:
     """Make throw-away test beds: a tester's ports ta and tb, and a device between them.
 
@@ -68,7 +71,11 @@ def check(as_json: bool) -> None:
         rows.append((device.value, "works" if found["works"] else "no", str(found.get("reason", ""))))
         if as_json:
             click.echo(json.dumps(found))
-    if not as_json:
+    reason = disk.obstacle()
+    rows.append(("disk", "no" if reason else "works", reason or ""))
+    if as_json:
+        click.echo(json.dumps({"device": "disk", "works": reason is None, **({"reason": reason} if reason else {})}))
+    else:
         click.echo(_table(rows))
 
 

@@ -23,7 +23,7 @@ from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, tr
 from brimful.errors import UsageError
 from brimful.files import write_atomically
 from brimful.measurers.base import Measurer
-from brimful.measurers.opening import FORMS, open_measurer
+from brimful.measurers.opening import FORMS, is_disk, open_measurer
 from brimful.records import read_run
 from brimful.report import junit, words
 from brimful.runs import named_run, refuse_if_written
@@ -82,7 +82,11 @@ class _SearchCommand(BedCommand, GroupedCommand):
     metavar="SPEC",
     help=f"What to measure with: {FORMS}. Several: a campaign.",
 )
-@click.option("--sizes", metavar="SIZE,...", help="A campaign: a search for each frame size, like 64,512,1518,imix.")
+@click.option(
+    "--sizes",
+    metavar="SIZE,...",
+    help="A campaign: a search for each frame size, like 64,512,1518,imix; of a disk for each IO size, like 4k,64k.",
+)
 @click.option(
     "--repeat",
     "repeats",
@@ -94,7 +98,7 @@ class _SearchCommand(BedCommand, GroupedCommand):
 @click.option(
     "--no-shared-guesses", is_flag=True, help="In a campaign: no search begins near what those before it found."
 )
-@click.option("--preset", type=click.Choice(list(PRESETS)), help="Goals by name.  [default: csit]")
+@click.option("--preset", type=click.Choice(list(PRESETS)), help="Goals by name.  [default: csit, of a disk: disk]")
 @click.option(
     "--goal",
     "goal_texts",
@@ -209,7 +213,7 @@ def _request(options: dict[str, Any]) -> SearchRequest:
     sized = options["sizes"] is not None
     check_traffic({**options, "frame_size": None} if sized else options, options["measurers"])
     check_goals(options["preset"], options["goal_texts"])
-    preset_name = options["preset"] or "csit"
+    preset_name = options["preset"] or ("disk" if is_disk(options["measurers"][0]) else "csit")
     preset = PRESETS[preset_name]
     own_goals = parsed_goals(options["goal_texts"])
     hint = None if options["hint"] is None else _hint(options["hint"])
@@ -237,7 +241,7 @@ def _hint(text: str) -> str:
     if text and (path := named_run(Path(text))).exists():
         return _hint_of_run(path)
     try:
-        units.parse_load(text, frame_size=1, max_load=1.0)  # what it needs to know is not known yet
+        units.parse_load(text, frame_size=1, io_size=1, max_load=1.0)  # what it needs to know is not known yet
     except UsageError as error:
         message = f"--hint {text!r} is no load like 1.2Mpps or 50%, and there is no RUN of that name"
         raise UsageError(message) from error

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from brimful.errors import UsageError
+from brimful.measurers.opening import is_disk
 
 _PASSED_ON = ("frame_size", "flows", "direction", "vlan")
 _DEAF = ("sim", "cmd", "replay")
@@ -66,7 +67,7 @@ def check_traffic(options: dict[str, Any], measurers: Sequence[str]) -> None:
     UsageError
         Naming the option and the measurer.
     """
-    if any(measurer.partition(":")[0] not in _DEAF for measurer in measurers):
+    if not all(is_disk(measurer) or measurer.partition(":")[0] in _DEAF for measurer in measurers):
         return
     given = [f"--{name.replace('_', '-')}" for name in _PASSED_ON if options[name] is not None]
     given += ["--ip"] if options["ip"] != "4" else []

@@ -124,7 +124,7 @@ def _begin(request: DelayRequest, measurers: Mapping[str, Measurer]) -> tuple[Ru
     for path, measurer in measurers.items():
         if not measurer.describe().tells_delay:
             spec = request.measurer if path == DEVICE else request.wire
-            message = f"measurer {spec!r} does not tell how long frames take; use lab:DEVICE or tester:PORT,PORT"
+            message = f"measurer {spec!r} tells no delay; use lab:DEVICE, tester:PORT,PORT or disk:PATH"
             raise UsageError(message)
     plan, warnings = _plan(request, description)
     wire = measurers.get(WIRE)
@@ -179,7 +179,8 @@ def _plan(request: DelayRequest, description: Description) -> tuple[DelayPlan, l
 def _load(text: str, description: Description) -> float:
     size = str(description.traffic.get("frame_size"))
     frame_size = int(size) if size.isdecimal() else None
-    return units.parse_load(text, frame_size=frame_size, max_load=description.max_load)
+    io_size = description.traffic.get("mean_io_size")
+    return units.parse_load(text, frame_size=frame_size, io_size=io_size, max_load=description.max_load)
 
 
 def _share(text: str) -> float:
@@ -209,7 +210,7 @@ def _throughput(request: DelayRequest, file: RunFile, description: Description) 
         warnings.append(Warning(code="irregular-throughput", text=text))
     differing = [
         key
-        for key in ("profile", "frame_size", "direction", "flows", "vlan", "ip_version")
+        for key in ("profile", "frame_size", "direction", "flows", "vlan", "ip_version", "pattern", "io_size")
         if file.run.traffic.get(key) != description.traffic.get(key)
     ]
     if differing:

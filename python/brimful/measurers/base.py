@@ -44,6 +44,8 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     max_load: float | None = None
     min_duration_s: float | None = None
     """A search that asks for a larger load, or a shorter trial, is refused."""
+    overload: float | None = None
+    """A load above what the device takes, as a quick try showed: where a search begins unless it is told."""
     can_stop_early: bool = False
     can_calibrate: bool = False
     tells_delay: bool = False

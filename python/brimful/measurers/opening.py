@@ -12,10 +12,20 @@ from brimful.measurers.base import Measurer
 KINDS = ("sim", "lab", "tester", "trex", "iperf3", "cmd", "replay")
 """What stands before the colon."""
 FORMS = (
-    "sim:KIND[,key=value...], lab:DEVICE[,key=value...], tester:PORT,PORT, trex:HOST[,key=value...],"
-    " iperf3:SERVER[,key=value...], cmd:PROGRAM ARGUMENTS or replay:RUN"
+    "sim:KIND[,key=value...], lab:DEVICE[,key=value...], tester:PORT,PORT, disk:PATH[,key=value...],"
+    " trex:HOST[,key=value...], iperf3:SERVER[,key=value...], cmd:PROGRAM ARGUMENTS or replay:RUN"
 )
 """What can be written after ``--measurer``."""
+
+
+def is_disk(spec: str) -> bool:
+    """Say whether the text of ``--measurer`` names a disk.
+
+    >>> is_disk("disk:/dev/sda"), is_disk("lab:disk,limit=5000iops"), is_disk("lab:bridge")
+    (True, True, False)
+    """
+    kind, _, rest = spec.partition(":")
+    return kind == "disk" or (kind == "lab" and rest.partition(",")[0] == "disk")
 
 
 def open_measurer(
@@ -45,7 +55,9 @@ def open_measurer(
     if not colon or not rest:
         message = f"measurer {spec!r} is not one of {FORMS}"
         raise UsageError(message)
-    if kind not in {"lab", "tester"} and any(argument.startswith("--profile=") for argument in tester_arguments):
+    if (kind not in {"lab", "tester"} or is_disk(spec)) and any(
+        argument.startswith("--profile=") for argument in tester_arguments
+    ):
         message = f"--profile: only lab: and tester: send what a profile says, {kind}: does not; leave it out"
         raise UsageError(message)
     own: dict[str, Any] = {"timeout_s": timeout_s}
@@ -61,6 +73,10 @@ def open_measurer(
         from brimful.measurers.replay import ReplayMeasurer
 
         return ReplayMeasurer(Path(rest))
+    if is_disk(spec):
+        from brimful.measurers.disk import LabDiskMeasurer, open_disk
+
+        return LabDiskMeasurer(rest, detail=detail, **own) if kind == "lab" else open_disk(rest, detail=detail, **own)
     if kind == "lab":
         from brimful.measurers.tester import LabMeasurer
 

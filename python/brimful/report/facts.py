@@ -95,6 +95,16 @@ def counts_frames(run: Run) -> bool:
     return run.load_unit in {"frames/s", "packets/s", "pps", "fps"}
 
 
+def units(run: Run) -> str:
+    """Give what a load counts as a noun in the plural: frames, IOs."""
+    return "frames" if counts_frames(run) else f"{run.load_unit.removesuffix('/s').removesuffix('s')}s"
+
+
+def counts_ios(run: Run) -> bool:
+    """Say whether a load counts reads and writes of a disk."""
+    return run.load_unit == "IO/s"
+
+
 def directions(run: Run) -> str | None:
     """Give the directions of the traffic in words."""
     value = lookup(run, DIRECTION_KEYS)

@@ -153,6 +153,20 @@ PRESETS = {
         "classic",
         "NDR and PDR (0.5 %) as MLRsearch did in 2018: phases of 1 s, 5.5 s and 30 s trials",
     ),
+    "disk": Preset(
+        tuple(
+            SearchGoal(
+                name=name,
+                loss_ratio=loss,
+                final_trial_duration=5,
+                initial_trial_duration=1,
+                width=0.02,
+            )
+            for name, loss in (("p100", 0.0), ("p999", 0.001), ("p99", 0.01))
+        ),
+        "straddle",
+        "Disks: all, 99.9 % and 99 % of the IOs done by their deadline, to 2 %, in trials of 5 s",
+    ),
     "quick": Preset(
         _ndr_and_pdr(0.25, 1.25, 0.5, initial=0.25, width=0.02),
         "straddle",

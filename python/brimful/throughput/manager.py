@@ -234,8 +234,9 @@ def _begin(request: SearchRequest, description: Description, ceiling: float | No
         message = f"initial trial duration of {shortest_s:g} s: it must be above 0 s"
         raise UsageError(message)
     if request.min_load is None and max_load * shortest_s < 1:
+        one = description.load_unit.removesuffix("/s").removesuffix("s")
         message = (
-            f"a trial of {shortest_s:g} s at max load {max_load:.10g}/s has less than one frame;"
+            f"a trial of {shortest_s:g} s at max load {max_load:.10g}/s has less than one {one};"
             " make the trials of the goals longer or raise --max-load"
         )
         raise UsageError(message)
@@ -279,6 +280,8 @@ def _max_load(request: SearchRequest, description: Description, ceiling: float |
     limits = [limit for limit in (description.max_load, ceiling) if limit is not None]
     if request.max_load is not None:
         return _load("--max-load", request.max_load, description, min(limits) if limits else None)
+    if description.overload is not None:
+        limits.append(description.overload)
     if not limits:
         message = f"measurer {request.measurer!r} does not say how much it can offer; give --max-load"
         raise UsageError(message)
@@ -290,7 +293,12 @@ def _load(option: str, text: str | float, description: Description, max_load: fl
         return text
     size = str(description.traffic.get("frame_size"))
     try:
-        return units.parse_load(text, frame_size=int(size) if size.isdecimal() else None, max_load=max_load)
+        return units.parse_load(
+            text,
+            frame_size=int(size) if size.isdecimal() else None,
+            io_size=description.traffic.get("mean_io_size"),
+            max_load=max_load,
+        )
     except UsageError as error:
         message = f"{option}: {error}"
         raise UsageError(message) from error
@@ -349,13 +357,14 @@ def _warnings(run: Run, result: SearchResult) -> list[Warning]:
 
 def _below_resolution(run: Run, result: SearchResult) -> Iterator[Warning]:
     """Name bounds that are closer than trials at their loads can tell: at max load these trials could."""
+    unit = run.load_unit.removesuffix("/s")
     for goal, found in zip(run.goals, result.goal_results, strict=True):
         if found.lower_bound is None or found.upper_bound is None:
             continue
         told = unit_difference(found.lower_bound, found.upper_bound, goal, run.conversion_factor)
         if told < 1:
             text = (
-                f"goal {goal.name}: the bounds are {told:.2g} frames of a trial apart, and no trial can tell less than"
+                f"goal {goal.name}: the bounds are {told:.2g} {unit} of a trial apart, and no trial can tell less than"
                 " one: they are closer than they can be known; take longer trials or a larger width"
             )
             yield Warning(code="below-resolution", text=text)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from brimful.records import Delay, DelayDistribution
 from brimful.report import palette, scales
 from brimful.report.delay import numbers
-from brimful.report.delay.model import DIRECTIONS, View
+from brimful.report.delay.model import DIRECTIONS, View, name_of
 from brimful.report.figures import WIDE, Size, figure_of, to_svg
 from brimful.report.palette import DASHED
 
@@ -63,7 +63,7 @@ def draw_means(view: View, size: Size = WIDE) -> str:
                 [below, above],
                 fmt=f"{_MARKERS[number]}-",
                 color=colour,
-                label=direction,
+                label=name_of(view.file, direction),
                 linewidth=1.2,
                 markersize=4.6,
                 elinewidth=1.4,
@@ -115,7 +115,7 @@ def draw_percentiles(view: View, size: Size = WIDE) -> str:
                 )
         _name_loads(axes, places, view)
         _scale_times(axes.yaxis, shown)
-        axes.set_ylabel("delay of frames, with the tester's own")
+        axes.set_ylabel(f"delay of {view.distribution_names[0]}, with the tester's own")
         _arrange(figure, axes, size)
         return to_svg(figure, f"delay-percentiles-{size.name}")
 

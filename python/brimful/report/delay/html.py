@@ -27,6 +27,7 @@ def render(file: RunFile) -> str:
         cards=[result for result in view.delays if result.direction == "all"],
         mean=numbers.mean,
         median=numbers.median,
+        name_of=model.name_of,
         figures=_figures(view) if view.delays else [],
         set_up=[
             (name, rows)
@@ -43,6 +44,7 @@ def render(file: RunFile) -> str:
 
 
 def _figures(view: model.View) -> list[dict[str, str]]:
+    units = view.distribution_names[0]
     what = "Through the device minus over the bare wire" if view.plan.wire else "With the tester's own delay"
     return [
         {
@@ -50,7 +52,7 @@ def _figures(view: model.View) -> list[dict[str, str]]:
             "title": "Delay over load",
             "wide": figures.draw_means(view, WIDE),
             "narrow": figures.draw_means(view, NARROW),
-            "caption": f"{what}: mean and 95 % interval of all frames, and of each direction. Marks at one load stand "
+            "caption": f"{what}: mean and 95 % interval of all {units}, and of each direction. Marks at one load stand "
             "beside each other so that none hides another.",
         },
         {
@@ -58,7 +60,7 @@ def _figures(view: model.View) -> list[dict[str, str]]:
             "title": "Percentiles over load",
             "wide": figures.draw_percentiles(view, WIDE),
             "narrow": figures.draw_percentiles(view, NARROW),
-            "caption": "How long the frames of both directions took, on a logarithmic scale, the tester's own delay "
+            "caption": f"How long the {units} of both directions took, on a logarithmic scale, the tester's own delay "
             f"included: through the device, and dashed over the bare wire. {model.PERCENTILES}",
         },
     ]

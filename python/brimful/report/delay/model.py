@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from brimful.errors import RecordError
-from brimful.records import Delay, DelayPlan, RunFile
+from brimful.records import Delay, DelayPlan, Run, RunFile
 from brimful.report import facts, words
 from brimful.report.delay import numbers
 from brimful.units import format_duration, format_load
@@ -73,8 +73,19 @@ def build(file: RunFile) -> View:
         results=_results(file, delays),
         result_names=["mean, 95 % interval", "median of rounds", "of that the tester's", "lost"],
         distributions=[row for result in delays for row in _distribution(file, result)],
-        distribution_names=["frames", "min", "p50", "p90", "p99", "p99.9", "max", "mean", "jitter", "lost"],
-        notes=_notes(plan, delays),
+        distribution_names=[
+            facts.units(file.run),
+            "min",
+            "p50",
+            "p90",
+            "p99",
+            "p99.9",
+            "max",
+            "mean",
+            "jitter",
+            "lost",
+        ],
+        notes=_notes(file, plan, delays),
         set_up=_set_up(file, plan),
         warnings=[warning.text for warning in file.warnings],
         machine=None if (seen := facts.machine(file.ends)) is None else words.machine(seen),
@@ -105,7 +116,8 @@ def _results(file: RunFile, delays: list[Delay]) -> list[Row]:
             f"± {numbers.delay(result.mean.systematic_s)}",
             words.share(share),
         ]
-        rows.append(Row(_load(file, result) if result.direction == "all" else "", result.direction, cells))
+        load = _load(file, result) if result.direction == "all" else ""
+        rows.append(Row(load, name_of(file, result.direction), cells))
     return rows
 
 
@@ -123,17 +135,28 @@ def _distribution(file: RunFile, result: Delay) -> list[Row]:
         times = (seen.min_s, seen.p50_s, seen.p90_s, seen.p99_s, seen.p999_s, seen.max_s, seen.mean_s, seen.jitter_s)
         cells = [words.group(seen.frames), *map(numbers.delay, times), words.group(seen.lost)]
         load = _load(file, result) if result.direction == "all" and path == "device" else ""
-        rows.append(Row(load, f"{result.direction}, {path}", cells))
+        rows.append(Row(load, f"{name_of(file, result.direction)}, {path}", cells))
     return rows
 
 
-def _notes(plan: DelayPlan, delays: list[Delay]) -> list[str]:
-    notes = ["'to' is from the first port to the second, 'from' is back, 'all' is every frame of both."]
+def name_of(file: RunFile, direction: str) -> str:
+    """Give what a direction is called: those of a disk are reads and writes."""
+    return {"to": "reads", "from": "writes"}.get(direction, direction) if facts.counts_ios(file.run) else direction
+
+
+def _notes(file: RunFile, plan: DelayPlan, delays: list[Delay]) -> list[str]:
+    units = facts.units(file.run)
+    unit = units.removesuffix("s")
+    place = "its queue" if facts.counts_ios(file.run) else "its ports"
+    if facts.counts_ios(file.run):
+        notes = ["The delay of an IO is the time from its intended start until the tester saw that it was done."]
+    else:
+        notes = ["'to' is from the first port to the second, 'from' is back, 'all' is every frame of both."]
     methods = {result.mean.method for result in delays}
     if "paired" in methods:
         notes.append(
             "Mean: of the differences between a trial through the device and one over the wire made right beside it;"
-            " Student's interval over rounds, or over batches of frames where there are fewer than five rounds."
+            f" Student's interval over rounds, or over batches of {units} where there are fewer than five rounds."
         )
     if "welch" in methods:
         notes.append(
@@ -143,17 +166,23 @@ def _notes(plan: DelayPlan, delays: list[Delay]) -> list[str]:
     if plan.wire is None:
         notes.append("No bare wire was measured: the delay of the tester itself is in every value.")
     notes.append(
-        "The interval includes, in full, what the tester itself may add: it looks at its ports only so often, is away"
+        f"The interval includes, in full, what the tester itself may add: it looks at {place} only so often, is away"
         " at times, and sends in bursts after that. That part does not shrink with more trials."
     )
     if any(result.median for result in delays):
         notes.append(
             "The mean is what adds up along a path, and has every stall of the machine in it. The median of rounds is"
-            " the delay of a typical frame, which rare stalls do not move; its interval is that of the sign test."
+            f" the delay of a typical {unit}, which rare stalls do not move; its interval is that of the sign test."
         )
     if any(result.wire for result in delays):
         notes.append(PERCENTILES)
     return notes
+
+
+def _size(run: Run) -> tuple[str, str]:
+    if facts.counts_ios(run):
+        return "IO size", f"{facts.text(run.traffic.get('io_size', 'not recorded'))} bytes"
+    return "Frame size", f"{facts.text(facts.lookup(run, facts.FRAME_SIZE_KEYS))} bytes"
 
 
 def _set_up(file: RunFile, plan: DelayPlan) -> list[tuple[str, str]]:
@@ -163,7 +192,7 @@ def _set_up(file: RunFile, plan: DelayPlan) -> list[tuple[str, str]]:
         ("Bare wire", f"run {plan.wire_run}" if plan.wire_run else plan.wire or "none"),
         ("Rounds", f"{plan.rounds}, trials of {format_duration(plan.trial_s)}"),
         ("Loads are", run.load_scope),
-        ("Frame size", f"{facts.text(facts.lookup(run, facts.FRAME_SIZE_KEYS))} bytes"),
+        _size(run),
         ("Started", run.started),
         ("Host", f"{run.host.get('cpu_model', '')}, kernel {run.host.get('kernel', '')}"),
     ]

@@ -45,7 +45,7 @@ def render(file: RunFile, *, style: Style = plain, columns: int = WIDTH) -> str:
         blocks += [
             _rows(style(view.headline, "title"), ["load", "direction", *view.result_names], view.results),
             _rows(
-                style("How long frames took, the tester's own delay included", "title"),
+                style(f"How long {view.distribution_names[0]} took, the tester's own delay included", "title"),
                 ["load", "", *view.distribution_names],
                 view.distributions,
             ),

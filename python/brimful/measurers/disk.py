@@ -1,0 +1,140 @@
+"""Our own disk tester: on a block device of this machine, or on the lab's."""
+
+from __future__ import annotations
+
+import subprocess
+
+import msgspec
+
+from brimful.errors import MeasureError, UsageError
+from brimful.lab.disk import DEFAULT_BYTES, DEFAULT_LIMIT, DiskLab
+from brimful.lab.programs import find_own_program
+from brimful.measurers.base import Description, TrialOutput
+from brimful.measurers.command import CommandMeasurer
+
+_NAME = "brimful-disk"
+_NOT_PER_TRIAL = ("device", "prepare", "depth", "duration", "create", "file-size")
+"""Options of the program that are no property of a measurer."""
+_STEADY_ROUNDS = "steady-rounds"
+_DESTROY = "destroy-data"
+_LAB_OPTIONS = ("limit", "bytes")
+
+
+def open_disk(rest: str, *, timeout_s: float, detail: bool) -> CommandMeasurer:
+    """Open ``PATH[,key=value...]``: keys are the long options of ``brimful-disk``.
+
+    A workload that writes finds its working set written once: what was written before is not written again.
+
+    Raises
+    ------
+    UsageError
+        When an option makes no sense, or the device must not be touched.
+    MeasureError
+        When the device cannot be prepared.
+    """
+    path, _, words = rest.partition(",")
+    options = _options(words, f"disk:{rest}")
+    rounds = options.pop(_STEADY_ROUNDS, None)
+    if options.get(_DESTROY) is not None:
+        _prepare(path, options, rounds)
+    elif rounds is not None:
+        message = f"measurer 'disk:{rest}': {_STEADY_ROUNDS} writes: it needs {_DESTROY}={path}"
+        raise UsageError(message)
+    command = [_program(), "--device", path, *_arguments(options)]
+    return CommandMeasurer(command, timeout_s=timeout_s, name=_NAME, detail=detail)
+
+
+class LabDiskMeasurer:
+    """Our own disk tester on a loop device in memory, behind a throttle of known limit."""
+
+    def __init__(self, rest: str, *, timeout_s: float, detail: bool) -> None:
+        spec = f"lab:{rest}"
+        options = _options(rest.partition(",")[2], spec)
+        own = {key: options.pop(key) for key in _LAB_OPTIONS if key in options}
+        size = own.get("bytes") or str(DEFAULT_BYTES)
+        if not size.isdecimal() or not 4 << 20 <= int(size) <= 1 << 34:
+            message = f"measurer {spec!r}: bytes is {size}: use {4 << 20} to {1 << 34}"
+            raise UsageError(message)
+        self._lab = DiskLab(limit=own.get("limit") or DEFAULT_LIMIT, size=int(size))
+        try:
+            path = self._lab.path
+            # What is read has been written once, outside the limit: a hole of the memory would be read faster.
+            _prepare(path, {_DESTROY: path}, None)
+            if _writes(options):
+                options[_DESTROY] = path
+            command = self._lab.command([_program(), "--device", path, *_arguments(options)])
+            self._tester = CommandMeasurer(command, timeout_s=timeout_s, name=_NAME, detail=detail)
+        except BaseException:
+            self._lab.close()
+            raise
+
+    def describe(self) -> Description:
+        """Say what tester and disk are."""
+        description = self._tester.describe()
+        return msgspec.structs.replace(description, device={**self._lab.describe(), **description.device})
+
+    def calibrate(self) -> float:
+        """Measure the tester's own ceiling: what it offers on schedule to a disk that does nothing."""
+        return self._tester.calibrate()
+
+    def measure(self, load: float, duration_s: float, *, stop_above: float | None = None) -> TrialOutput:
+        """Perform one trial."""
+        return self._tester.measure(load, duration_s, stop_above=stop_above)
+
+    def now(self) -> float:
+        """Give the time of the wall clock."""
+        return self._tester.now()
+
+    def resume_at(self, elapsed_s: float) -> None:
+        """Nothing to do: the disk is a new one."""
+
+    def close(self) -> None:
+        """End the tester, then the disk."""
+        try:
+            self._tester.close()
+        finally:
+            self._lab.close()
+
+
+def _program() -> str:
+    found = find_own_program(_NAME)
+    if found is None:
+        message = f"{_NAME} is not installed beside this Python and not on the PATH; reinstall brimful"
+        raise UsageError(message)
+    return found
+
+
+def _options(words: str, spec: str) -> dict[str, str | None]:
+    """Read ``key=value,...``; a word without a value is a flag."""
+    options: dict[str, str | None] = {}
+    for word in filter(None, words.split(",")):
+        key, equals, value = word.partition("=")
+        if key in options or key in _NOT_PER_TRIAL or not key:
+            reason = "given twice" if key in options else "no option of a disk"
+            message = f"measurer {spec!r}: {word!r} is {reason}"
+            raise UsageError(message)
+        options[key] = value if equals else None
+    return options
+
+
+def _arguments(options: dict[str, str | None]) -> list[str]:
+    return [f"--{key}" if value is None else f"--{key}={value}" for key, value in options.items()]
+
+
+def _writes(options: dict[str, str | None]) -> bool:
+    """Say whether a workload of the lab may write: the lab's disk may be overwritten, a reader need not be able to."""
+    pattern = options.get("pattern") or "randread"
+    return "workload" in options or "replay" in options or pattern not in ("randread", "read")
+
+
+def _prepare(path: str, options: dict[str, str | None], rounds: str | None) -> None:
+    """Write the working set once."""
+    command = [_program(), "--device", path, *_arguments(options), "--prepare"]
+    if rounds is not None:
+        command.append(f"--{_STEADY_ROUNDS}={rounds}")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return
+    lines = done.stderr.strip().splitlines()
+    message = lines[-1] if lines else f"{_NAME} --prepare ended with {done.returncode}"
+    raise UsageError(message) if done.returncode == UsageError.exit_code else MeasureError(message)

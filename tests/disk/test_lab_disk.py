@@ -1,0 +1,75 @@
+"""The lab's disk: its limit is found, and nothing is left of it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from brimful.errors import UsageError
+from brimful.lab.disk import DiskLab
+from brimful.measurers.opening import open_measurer
+from disk_support import run
+from support import BRIMFUL
+
+SHORT = ("--goal", "loss=1%,trial=2s,initial=1s,width=10%,name=p99", "--no-calibrate", "--on-invalid", "retry:50")
+
+
+def describe(spec):
+    """Give what is found out before a search begins."""
+    measurer = open_measurer(spec, timeout_s=30, tester_arguments=[])
+    try:
+        return measurer.describe()
+    finally:
+        measurer.close()
+
+
+def loops():
+    return {path.parent.parent.name for path in Path("/sys/block").glob("loop*/loop/backing_file")}
+
+
+def test_the_limit_is_found_and_nothing_is_left(lab_permitted, tmp_path):
+    before = loops()
+    measurer = "lab:disk,limit=3000iops,bytes=33554432,deadline=50ms"
+    command = [*BRIMFUL, "search", "-m", measurer, *SHORT, "--quiet", "--json", "--html", "report.html"]
+    done = run(*command, check=False, cwd=tmp_path)
+    found = json.loads(done.stdout)
+    assert done.returncode == 0, done.stderr
+    assert loops() == before
+    (result,) = found["goal_results"]
+    # Trials of 2 s see the 10 % that a throttle lends for its first tenth of a second.
+    assert 2500 < result["conditional_throughput"] < 3600
+    assert found["load_unit"] == "IO/s"
+    assert "frame" not in (tmp_path / "report.html").read_text().lower()
+    text = run(*BRIMFUL, "report", Path(found["path"]), cwd=tmp_path).stdout
+    assert "frame" not in text.lower()
+    assert "kIO/s" in text
+    run(*BRIMFUL, "verify", Path(found["path"]), cwd=tmp_path)
+
+
+def test_bytes_are_limited_too(lab_permitted):
+    description = describe("lab:disk,limit=20MB/s,bytes=8388608,size=16k")
+    assert description.device["limit"] == "20MB/s"
+    assert 1000 < description.overload / 2 < 6000
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        ("lab:disk,limit=fast", "like 5000iops"),
+        ("lab:disk,bytes=5", "bytes is 5"),
+        ("lab:disk,device=/dev/sda", "no option of a disk"),
+        ("disk:/dev/null,prepare", "no option of a disk"),
+        ("disk:/dev/null,size=4k,size=8k", "given twice"),
+        ("disk:/dev/null,steady-rounds=3", "destroy-data=/dev/null"),
+        ("disk:/nowhere", "No such file"),
+        ("disk:/dev/null,pattern=randwrite", "--destroy-data /dev/null"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(spec, reason):
+    with pytest.raises(UsageError, match=reason):
+        describe(spec)
+
+
+def test_a_limit_can_be_changed(lab_permitted):
+    with DiskLab(size=4 << 20) as lab:
+        lab.limit("100iops")
+        assert lab.describe()["limit"] == "100iops"

@@ -1,0 +1,133 @@
+"""Trials of `brimful-disk` on real files and devices: what is loss, what is invalid, what is an error."""
+
+import json
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from brimful.lab.disk import DiskLab
+from disk_support import DISK, DiskTester, run
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "disk"
+    path.write_bytes(os.urandom(16 << 20))
+    return path
+
+
+def test_a_trial_counts_every_io_and_tells_how_long_they_took(file):
+    with DiskTester("--device", file, "--deadline", "1s") as tester:
+        description = tester.ask(op="describe")
+        assert description["load_unit"] == "IO/s"
+        assert description["overload"] > 0
+        assert description["traffic"]["io_size"] == 4096
+        trial = tester.measure_on_schedule(1000, 0.5, detail=True)
+    assert (trial["id"], trial["intended"], trial["sent"], trial["lost"]) == (7, 500, 500, 0)
+    (reads,) = trial["directions"]
+    assert (reads["what"], reads["sent"], reads["bytes"]) == ("reads", 500, 500 * 4096)
+    delay = reads["delay"]
+    assert delay["frames"] == 500
+    assert delay["min_s"] <= delay["p50_s"] <= delay["p99_s"] <= delay["max_s"] * 1.001
+    assert sum(number for number, _ in delay["batches"]) == 500
+    assert trial["delay_p99_s"] == delay["p99_s"]
+
+
+def test_mixes_and_poisson_arrivals_are_told_apart(tmp_path):
+    path = tmp_path / "own"
+    run(DISK, "--create", path, "--file-size", "16M")
+    destroy = ("--device", path, "--destroy-data", path)
+    prepared = json.loads(run(DISK, *destroy, "--prepare").stdout)
+    assert prepared["written"] == 15 << 20
+    mix = ("--pattern", "randrw", "--read-share", "70%", "--arrivals", "poisson", "--size", "4k:1+8k:1")
+    with DiskTester(*destroy, *mix, "--deadline", "1s") as tester:
+        assert "not looked for" in str(tester.ask(op="describe")["traffic"]["deviations"])
+        trial = tester.measure_on_schedule(1000, 1)
+    sides = {side["what"]: side for side in trial["directions"]}
+    assert sides["reads"]["sent"] + sides["writes"]["sent"] == 1000
+    assert 620 < sides["reads"]["sent"] < 780
+
+
+def test_a_trace_is_replayed(file, tmp_path):
+    trace = tmp_path / "trace.txt"
+    trace.write_text("".join(f"8,0 1 {n} {n / 100} 1 Q R {1000 + 8 * n} + 8 [x]\n" for n in range(50)))
+    with DiskTester("--device", file, "--replay", trace, "--deadline", "1s") as tester:
+        traffic = tester.ask(op="describe")["traffic"]
+        assert (traffic["replayed_ios"], traffic["arrivals"]) == (50, "as recorded, scaled to the load")
+        trial = tester.measure_on_schedule(1000, 0.5)
+    assert (trial["intended"], trial["lost"]) == (500, 0)
+
+
+def test_a_stopped_tester_makes_the_trial_invalid(file):
+    with DiskTester("--device", file, "--deadline", "50ms") as tester:
+
+        def stop_for_a_while():
+            time.sleep(0.6)
+            os.kill(tester.pid, signal.SIGSTOP)
+            time.sleep(0.2)
+            os.kill(tester.pid, signal.SIGCONT)
+
+        stopper = threading.Thread(target=stop_for_a_while)
+        stopper.start()
+        reply = tester.measure(2000, 1.5)
+        stopper.join()
+    assert "invalid" in reply, reply
+    assert reply["hint"]
+
+
+def test_a_stalled_device_is_loss_and_never_invalid_for_it(lab_permitted):
+    with (
+        DiskLab(limit="20kiops", size=16 << 20) as lab,
+        DiskTester("--device", lab.path, "--deadline", "100ms", command=lab.command) as tester,
+    ):
+        good = tester.measure_on_schedule(1000, 0.5)
+        lab.limit("10iops")
+        bad = tester.measure_on_schedule(1000, 1.0)
+        lab.limit("20kiops")
+    assert good["lost"] == 0
+    assert bad["lost"] > 500
+
+
+def test_a_file_that_shrinks_is_an_error(file):
+    with DiskTester("--device", file) as tester:
+        os.truncate(file, 1 << 20)
+        reply = tester.measure(1000, 0.3)
+    assert "has become smaller" in reply["error"]
+
+
+def test_a_full_device_is_an_error(loop):
+    """A loop device on a file with holes, in memory that is full: as a thin pool that is."""
+    script = """
+        mount -t tmpfs -o size=2M none /mnt && truncate -s 16M /mnt/thin || exit 9
+        device=$(losetup --find --show /mnt/thin) || exit 9
+        exec 9<$device
+        losetup --detach $device
+        "$0" --device $device --pattern randwrite --destroy-data $device
+    """
+    request = json.dumps({"op": "measure", "id": 1, "load": 2000, "duration_s": 2})
+    done = run("unshare", "--mount", "sh", "-c", script, DISK, input=f"{request}\n", check=False)
+    if done.returncode == 9:
+        pytest.skip(f"no file system in memory: {done.stderr.strip()}")
+    reply = json.loads(done.stdout)
+    assert "a write of 4096 bytes failed" in reply.get("error", "") or reply["lost"] > 0, reply
+
+
+def test_a_closed_loop_keeps_its_depth(file):
+    found = json.loads(run(DISK, "--device", file, "--depth", "4", "--duration", "0.3s").stdout)
+    assert found["depth"] == 4
+    assert found["rate"] > 100
+    assert found["directions"][0]["delay"]["p50_s"] > 0
+
+
+def test_the_working_set_is_written_once(tmp_path):
+    path = tmp_path / "own"
+    run(DISK, "--create", path, "--file-size", "8M")
+    destroy = ("--device", path, "--destroy-data", path, "--prepare")
+    run(DISK, *destroy, "--seed", "1")
+    content = Path(path).read_bytes()
+    assert content.count(bytes(512)) < 2100, "all but the mark's megabyte has been written"
+    run(DISK, *destroy, "--seed", "2")
+    assert Path(path).read_bytes() == content

@@ -55,14 +55,30 @@ def truth(repeats: int) -> bool:
             found, took_s, trials = search(spec)
             good = found is not None and abs(found - limit) <= NEAR * limit and took_s <= 60
             passed &= good
-            say(f"truth  {name:7} run {repeat}: {found or 0:7.0f} IO/s, {took_s:4.0f} s, {trials} trials"
-                f"  {'ok' if good else 'NOT within 2 % and 60 s'}")
+            say(
+                f"truth  {name:7} run {repeat}: {found or 0:7.0f} IO/s, {took_s:4.0f} s, {trials} trials"
+                f"  {'ok' if good else 'NOT within 2 % and 60 s'}"
+            )
     return passed
 
 
 def search(spec: str) -> tuple[float | None, float, int]:
-    command = [sys.executable, "-m", "brimful", "search", "-m", spec, "--goal", "loss=0,trial=5s,initial=1s,width=1%",
-               "--early-termination", "--on-invalid", "retry:50", "--no-calibrate", "--json", "--quiet"]
+    command = [
+        sys.executable,
+        "-m",
+        "brimful",
+        "search",
+        "-m",
+        spec,
+        "--goal",
+        "loss=0,trial=5s,initial=1s,width=1%",
+        "--early-termination",
+        "--on-invalid",
+        "retry:50",
+        "--no-calibrate",
+        "--json",
+        "--quiet",
+    ]
     with tempfile.TemporaryDirectory() as place:
         began_s = time.monotonic()
         done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
@@ -84,9 +100,13 @@ def schedule() -> None:
                 gaps = [pacing[f"gap_p{share}_s"] * load for share in (10, 50, 90)]
                 late = [pacing[key] * 1e6 for key in ("lateness_p99_s", "lateness_p999_s", "max_lateness_s")]
                 said = f"  {pacing['invalid']}" if pacing.get("invalid") else ""
-                say(f"{arrivals:8}  {load:7.0f}  {pacing['rate_error']:+.6%}   "
+                say(
+                    f"{arrivals:8}  {load:7.0f}  {pacing['rate_error']:+.6%}   "
                     + "/".join(f"{value:.0f}" for value in late).rjust(24)
-                    + "   " + "/".join(f"{value:.3f}" for value in gaps) + said)
+                    + "   "
+                    + "/".join(f"{value:.3f}" for value in gaps)
+                    + said
+                )
 
 
 def trial(device: str, load: float, arrivals: str) -> dict[str, Any]:
@@ -119,8 +139,17 @@ def peak(rounds: int) -> None:
                 [str(DISK), "--device", device, f"--depth={DEPTH}", f"--duration={PEAK_S}s"],
                 lambda text: float(json.loads(text)["rate"]),
             ),
-            "fio tuned": ([*fio(device), "--fixedbufs", "--registerfiles", f"--iodepth_batch={BATCH}",
-                           f"--iodepth_batch_complete_max={BATCH}", "--gtod_reduce=1"], fio_rate),
+            "fio tuned": (
+                [
+                    *fio(device),
+                    "--fixedbufs",
+                    "--registerfiles",
+                    f"--iodepth_batch={BATCH}",
+                    f"--iodepth_batch_complete_max={BATCH}",
+                    "--gtod_reduce=1",
+                ],
+                fio_rate,
+            ),
             "fio plain": (fio(device), fio_rate),
         }
         for name, (command, _) in ways.items():
@@ -136,18 +165,33 @@ def peak(rounds: int) -> None:
         for name, values in found.items():
             rate = statistics.median(rate for rate, _ in values)
             cost = statistics.median(cost for _, cost in values)
-            say(f"peak  {name:12}  {rate / 1e3:6.1f} k IO/s ({rate / best:.2f} of fio tuned), {cost * 1e6:.2f} us of"
-                f" processors an IO; {', '.join(f'{rate / 1e3:.0f}' for rate, _ in values)}")
+            say(
+                f"peak  {name:12}  {rate / 1e3:6.1f} k IO/s ({rate / best:.2f} of fio tuned), {cost * 1e6:.2f} us of"
+                f" processors an IO; {', '.join(f'{rate / 1e3:.0f}' for rate, _ in values)}"
+            )
 
 
 def fio(device: str) -> list[str]:
-    return ["fio", "--name=peak", f"--filename={device}", "--rw=randread", "--bs=4k", "--direct=1", "--offset=1m",
-            "--ioengine=io_uring", f"--iodepth={DEPTH}", "--time_based", f"--runtime={PEAK_S}", "--readonly",
-            "--norandommap", "--output-format=json"]
+    return [
+        "fio",
+        "--name=peak",
+        f"--filename={device}",
+        "--rw=randread",
+        "--bs=4k",
+        "--direct=1",
+        "--offset=1m",
+        "--ioengine=io_uring",
+        f"--iodepth={DEPTH}",
+        "--time_based",
+        f"--runtime={PEAK_S}",
+        "--readonly",
+        "--norandommap",
+        "--output-format=json",
+    ]
 
 
 def fio_rate(text: str) -> float:
-    return float(json.loads(text[text.index("{"):])["jobs"][0]["read"]["iops"])
+    return float(json.loads(text[text.index("{") :])["jobs"][0]["read"]["iops"])
 
 
 def busy_s() -> float:

@@ -122,6 +122,13 @@ impl Ring {
     }
 }
 
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // The kernel takes rings apart some time after they are closed, and would hold on to the device until then.
+        let _ = self.uring.submitter().unregister_files();
+    }
+}
+
 impl Queue for Ring {
     fn push(&mut self, slot: u32, io: Io) -> io::Result<()> {
         assert!(!self.busy[slot as usize], "a slot has one IO at a time");

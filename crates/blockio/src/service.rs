@@ -170,6 +170,11 @@ impl<C: Clock> Service<C> {
                 Arrivals::Poisson => "poisson",
                 Arrivals::Timeline(_) => "as recorded, scaled to the load",
             },
+            "load_reaction": match &settings.arrivals {
+                Arrivals::Even => "IO i is due i / load after the start, so that all gaps scale with the load",
+                Arrivals::Poisson => "IOs are due at independent, uniform times, as many as the load says",
+                Arrivals::Timeline(_) => "IOs are due in their recorded distances, which scale with the load",
+            },
             "deadline_s": settings.deadline.as_seconds(),
             "area_start": settings.area.start,
             "area_bytes": settings.area.len,

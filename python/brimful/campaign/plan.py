@@ -37,7 +37,8 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def title(self) -> str:
         """What it and its repeats are, for people."""
-        size = "" if self.frame_size is None else f", frame size {self.frame_size}"
+        what = "IO" if is_disk(self.measurer) else "frame"
+        size = "" if self.frame_size is None else f", {what} size {self.frame_size}"
         return f"{self.measurer}{size}"
 
 

@@ -126,7 +126,12 @@ class DiskLab:
 
     def describe(self) -> dict[str, str | int]:
         """Say what it is made of, for the record."""
-        return {"lab": "a loop device on memory", "limit": self._limit, "memory_bytes": self._size}
+        return {
+            "lab": "a loop device on memory",
+            "limit": self._limit,
+            "memory_bytes": self._size,
+            "isolation": "a loop device of its own, which nobody else uses",
+        }
 
     def close(self) -> None:
         """End it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 
 import msgspec
 
@@ -132,9 +133,14 @@ def _prepare(path: str, options: dict[str, str | None], rounds: str | None) -> N
     command = [_program(), "--device", path, *_arguments(options), "--prepare"]
     if rounds is not None:
         command.append(f"--{_STEADY_ROUNDS}={rounds}")
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode == 0:
+    last = ""
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as program:
+        for line in program.stderr or ():
+            # What it says last is the reason where it fails; what it says before is how far it has come.
+            if last:
+                sys.stderr.write(f"{last}\n")
+            last = line.strip()
+    if program.returncode == 0:
         return
-    lines = done.stderr.strip().splitlines()
-    message = lines[-1] if lines else f"{_NAME} --prepare ended with {done.returncode}"
-    raise UsageError(message) if done.returncode == UsageError.exit_code else MeasureError(message)
+    message = last or f"{_NAME} --prepare ended with {program.returncode}"
+    raise UsageError(message) if program.returncode == UsageError.exit_code else MeasureError(message)

@@ -25,6 +25,7 @@ MODIFIER_KEYS = ("modifiers", "modifier")
 CEILING_KEYS = ("ceiling", "measured_ceiling")
 DUPLICATE_KEYS = ("duplicates", "duplicate_handling")
 REORDER_KEYS = ("reordering", "reorder_handling")
+PATTERN_KEYS = ("pattern",)
 EFFECTIVE_KEYS = ("effective_duration",)
 
 
@@ -103,6 +104,17 @@ def units(run: Run) -> str:
 def counts_ios(run: Run) -> bool:
     """Say whether a load counts reads and writes of a disk."""
     return run.load_unit == "IO/s"
+
+
+def io_size(run: Run) -> object:
+    """Give the bytes of an IO, or of a mix its mean."""
+    return run.traffic.get("io_size") or run.traffic.get("mean_io_size")
+
+
+def bytes_per_second(run: Run, load: float | None) -> float | None:
+    """Give the bytes that a load of IOs reads and writes in a second."""
+    size = number(run.traffic.get("mean_io_size"))
+    return load * size if counts_ios(run) and load is not None and size is not None else None
 
 
 def directions(run: Run) -> str | None:

@@ -158,8 +158,8 @@ PRESETS = {
             SearchGoal(
                 name=name,
                 loss_ratio=loss,
-                final_trial_duration=5,
-                initial_trial_duration=1,
+                final_trial_duration_s=5,
+                initial_trial_duration_s=1,
                 width=0.02,
             )
             for name, loss in (("p100", 0.0), ("p999", 0.001), ("p99", 0.01))

@@ -10,6 +10,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 pub use facts::Facts;
 pub use mark::{MARK_LEN, Mark};
@@ -20,6 +22,8 @@ use usage::Usage;
 
 /// Before a working set that is written lies the mark, and room for what a later version may put there.
 const HEAD: u64 = 1 << 20;
+/// How long the kernel may take to let go of what a program held that has ended.
+const LEFT_BEHIND: Duration = Duration::from_secs(1);
 
 /// What the tester may do to a device.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -73,12 +77,8 @@ impl Device {
         } else {
             libc::O_EXCL
         };
-        let opened = OpenOptions::new()
-            .read(true)
-            .write(writes)
-            .custom_flags(libc::O_DIRECT | exclusive)
-            .open(&real);
-        let mut file = opened.map_err(|error| match error.raw_os_error() {
+        let flags = libc::O_DIRECT | exclusive;
+        let mut file = open(&real, writes, flags, &usage).map_err(|error| match error.raw_os_error() {
             Some(libc::EBUSY) => usage.refusal(&name, writes),
             _ => Refusal::cannot_open(&name, error),
         })?;
@@ -142,6 +142,26 @@ impl Device {
     pub fn has_shrunk(&self) -> bool {
         let mut file = &self.file;
         file.seek(SeekFrom::End(0)).map_or(true, |len| len < self.len)
+    }
+}
+
+/// A device that nobody is known to use may still be held by a program that has just ended: it is asked for again.
+fn open(path: &Path, writes: bool, flags: i32, usage: &Usage) -> io::Result<File> {
+    let end = Instant::now() + LEFT_BEHIND;
+    loop {
+        match OpenOptions::new()
+            .read(true)
+            .write(writes)
+            .custom_flags(flags)
+            .open(path)
+        {
+            Err(error)
+                if error.raw_os_error() == Some(libc::EBUSY) && usage.users.is_empty() && Instant::now() < end =>
+            {
+                thread::sleep(LEFT_BEHIND / 50);
+            }
+            result => return result,
+        }
     }
 }
 

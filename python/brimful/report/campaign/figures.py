@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from brimful.report import palette, scales
-from brimful.report.campaign.model import Cell, CellGoal, Report
+from brimful.report.campaign.model import FRAME_SIZE, Cell, CellGoal, Report
 from brimful.report.figures import WIDE, Size, arrange, figure_of, to_svg
 
 if TYPE_CHECKING:
@@ -104,7 +104,8 @@ def draw(report: Report, quantity: str, size: Size = WIDE) -> str:
         axes.set_xticks(range(len(labels)), [_short(label, size, len(labels)) for label in labels])
         axes.grid(visible=False, axis="x")
         by_size = len(_sizes(report)) > 1
-        axes.set_xlabel("frame size (bytes, FCS included)" if by_size else "measurer")
+        size_label = "frame size (bytes, FCS included)" if report.size_name == FRAME_SIZE else report.size_name
+        axes.set_xlabel(size_label if by_size else "measurer")
         shown = scales.scale_loads(axes.yaxis, top, unit)
         axes.set_ylabel(f"throughput ({shown})" if quantity == FRAMES else f"throughput, L1 ({shown})")
         arrange(figure, axes, size, right_in=0.12, gap=0.1)

@@ -48,7 +48,7 @@ def _figures(report: Report) -> list[dict[str, str]]:
     """Draw what can stand on one axis: loads of one unit."""
     if len({cell.load_unit for cell in report.cells}) != 1:
         return []
-    over = "frame size" if len({cell.frame_size for cell in report.cells}) > 1 else "measurer"
+    over = report.size_name if len({cell.frame_size for cell in report.cells}) > 1 else "measurer"
     titles = {figures.FRAMES: f"Throughput over {over}", figures.BITS: f"Throughput over {over}, in bit/s"}
     how = {
         figures.FRAMES: "Means over the repeats",

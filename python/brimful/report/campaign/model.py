@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -12,6 +12,10 @@ from brimful.report.throughput.model import RFC2544_TRIAL_S
 from brimful.statistics.repeatability import Spread, summarise
 from brimful.units import ETHERNET_OVERHEAD_BYTES, format_duration
 
+FRAME_SIZE, IO_SIZE = "frame size", "IO size"
+L2_AND_L1 = (
+    "L2 counts the bits of frames, FCS included; L1 adds 20 bytes a frame for preamble, start delimiter and gap."
+)
 FEW_REPEATS = 3
 """With so few values Student's t is more than twice what it is with many."""
 
@@ -99,6 +103,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     planned: int
     members: list[MemberView]
     cells: list[Cell]
+    size_name: str
+    """`FRAME_SIZE` or `IO_SIZE`."""
     load_scope: str
     method: list[str]
     deviations: list[str]
@@ -125,16 +131,18 @@ def build(file: RunFile) -> Report:
     run, members = file.run, file.members
     planned = _planned(run)
     first_runs = {member.measurer: member.run for member in reversed(members) if member.run is not None}
+    size_name = _size_name(first_runs.values())
     scopes = list(dict.fromkeys(member.run.load_scope for member in members if member.run is not None))
     return Report(
         run=run,
-        title=_title(run),
+        title=_title(run, size_name),
+        size_name=size_name,
         outcome=_outcome(file, planned),
         planned=planned,
         members=[_member(member, run.goals) for member in members],
         cells=_cells(run, members),
         load_scope=" or ".join(scopes) or run.load_scope,
-        method=list(_method(run, members)),
+        method=list(_method(run, members, size_name)),
         deviations=_deviations(run, members),
         warnings=_warnings(members),
         set_up=[
@@ -161,7 +169,13 @@ def _planned(run: Run) -> int:
     return len(entries(run, "measurers")) * max(1, len(entries(run, "frame_sizes"))) * _repeats(run)
 
 
-def _title(run: Run) -> str:
+def _size_name(runs: Iterable[Run]) -> str:
+    """Give what sizes are of: of IOs, where all that was searched were disks."""
+    found = list(runs)
+    return IO_SIZE if found and all(facts.counts_ios(run) for run in found) else FRAME_SIZE
+
+
+def _title(run: Run, size_name: str) -> str:
     name = run.labels.get("name") or run.labels.get("title")
     if name:
         return name
@@ -169,7 +183,7 @@ def _title(run: Run) -> str:
     what = measurers[0] if len(measurers) == 1 else words.count(len(measurers), "measurer")
     parts = [what]
     if sizes:
-        parts.append(words.count(len(sizes), "frame size"))
+        parts.append(words.count(len(sizes), size_name))
     if _repeats(run) > 1:
         parts.append(words.count(_repeats(run), "repeat"))
     return "Campaign: " + ", ".join(parts)
@@ -298,7 +312,7 @@ def _range_in_widths(goal: Goal, spread: Spread | None) -> float | None:
     return (spread.most - spread.least) / spread.most / goal.width
 
 
-def _method(run: Run, members: Sequence[Member]) -> list[str]:
+def _method(run: Run, members: Sequence[Member], size_name: str) -> list[str]:
     repeats = _repeats(run)
     said = [
         "Every search is an ordinary run in a directory of its own, whose report states all that MLRsearch-15 and "
@@ -307,8 +321,9 @@ def _method(run: Run, members: Sequence[Member]) -> list[str]:
         "over the regular results of the repeats; the 95 % interval of the mean is Student's t.",
         "Irregular results are listed apart and are in no mean: where a search was limited by its max load (the "
         "tester's ceiling) its result is a bound, not a value.",
-        "L2 counts the bits of frames, FCS included; L1 adds 20 bytes a frame for preamble, start delimiter and gap.",
     ]
+    if size_name == FRAME_SIZE:
+        said.append(L2_AND_L1)
     if repeats > 1:
         said.append(
             "Repeats were the outermost loop: every measurer and size once, then all again, so that drift of the "
@@ -317,9 +332,10 @@ def _method(run: Run, members: Sequence[Member]) -> list[str]:
     if 1 < repeats <= FEW_REPEATS:
         said.append(f"With {repeats} repeats an interval is wide: it is as good as so few values allow, and no better.")
     if run.source.get("shared_guesses"):
+        near = "the frames/s or the bit/s of the nearest" if size_name == FRAME_SIZE else "that of the one before"
         said.append(
-            "Searches began near what earlier ones had found (repeats at their mean, a new size at the frames/s or the "
-            "bit/s of the nearest): that selects loads, and no trial counts twice."
+            f"Searches began near what earlier ones had found (repeats at their mean, a new size at {near}): that "
+            "selects loads, and no trial counts twice."
         )
     if any(member.run and member.run.measurer.get("ceiling") for member in members) and repeats > 1:
         said.append("The tester's own ceiling was measured once for each measurer and size, and holds for its repeats.")

@@ -30,7 +30,7 @@ def throughput(report: Report) -> Table:
     linked = any(cell.link_rate is not None for cell in report.cells)
     in_bits = any(goal.bits_l2 is not None for cell in report.cells for goal in cell.goals)
     summed = any(cell.conversion_factor != 1 for cell in report.cells)
-    heads = ["measurer", "frame size", "goal", "runs", "throughput", "95 % interval"]
+    heads = ["measurer", report.size_name, "goal", "runs", "throughput", "95 % interval"]
     heads += ["in total"] if summed else []
     heads += ["L2", "L1"] if in_bits else []
     heads += ["link max", "of it"] if linked else []
@@ -81,7 +81,7 @@ def repeatability(report: Report) -> Table:
     return Table(
         key="repeatability",
         title="Repeatability",
-        heads=["measurer", "frame size", "goal", "runs", "deviation", "of mean", "least", "most", "widths"],
+        heads=["measurer", report.size_name, "goal", "runs", "deviation", "of mean", "least", "most", "widths"],
         words=3,
         rows=rows,
         note="Widths: (most - least) / most, in widths of the goal. One search leaves one width open.",

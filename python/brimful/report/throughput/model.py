@@ -9,7 +9,7 @@ import msgspec
 from brimful.records import Bound, Goal, GoalResult, Machine, Run, RunFile, Sums
 from brimful.report import facts, words
 from brimful.report.throughput.trials import Pause, TrialStatistics, TrialView, total, view_trials
-from brimful.units import format_delay, format_duration
+from brimful.units import format_delay, format_duration, format_load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -189,7 +189,7 @@ def _goal(run: Run, goal: Goal, result: GoalResult | None) -> GoalView:
         regular=result.regular if result else False,
         reason=reason,
         explanation=words.explain(reason),
-        headline=words.headline(result, run.load_unit),
+        headline=_headline(run, result),
         sentence=words.sentence(goal, result, run.load_unit),
         lower=lower,
         upper=upper,
@@ -200,6 +200,12 @@ def _goal(run: Run, goal: Goal, result: GoalResult | None) -> GoalView:
         bits_per_second=throughput * size * 8 if throughput is not None and size else None,
         rfc2544=_rfc2544(goal),
     )
+
+
+def _headline(run: Run, result: GoalResult | None) -> str:
+    found = words.headline(result, run.load_unit)
+    in_bytes = facts.bytes_per_second(run, result.conditional_throughput if result and result.regular else None)
+    return found if in_bytes is None else f"{found}, {format_load(in_bytes, 'B/s')}"
 
 
 def _bound(run: Run, load: float | None, sums: Sums | None) -> BoundView | None:
@@ -275,7 +281,7 @@ def _deviations(run: Run, statistics: TrialStatistics) -> list[str]:
     if waits is not None and waits < RFC2544_WAIT_S:
         found.append(
             f"A trial takes {format_duration(waits)} beyond its sending time (median), all waits "
-            "included; RFC 2544 waits 2 s for the last frames and 5 s before the next trial."
+            f"included; RFC 2544 waits 2 s for the last {facts.units(run)} and 5 s before the next trial."
         )
     return list(dict.fromkeys(found))
 

@@ -27,8 +27,12 @@ class Statement(msgspec.Struct, frozen=True):
 
 def make_statements(report: Report) -> list[Statement]:
     """Give one statement for each item, in the order of `items.ITEMS`."""
-    return [Statement(item, *_MAKERS[item.id](report)) for item in ITEMS]
+    stated = [item for item in ITEMS if not (facts.counts_ios(report.run) and item.id in _OF_FRAMES)]
+    return [Statement(item, *_MAKERS[item.id](report)) for item in stated]
 
+
+_OF_FRAMES = frozenset({"rfc2544-format", "frame-size", "theoretical-rate", "protocol", "directions"})
+"""What RFC 2544 asks of networks: a disk has none of it."""
 
 _Said = tuple[str, str]
 
@@ -84,6 +88,11 @@ def _traffic_profile(report: Report) -> _Said:
         return STATED, "Simulated: no frames were made."
     if not run.traffic:
         return MISSING, "The record has no traffic profile (run.traffic)."
+    if facts.counts_ios(run):
+        return (
+            STATED,
+            f"{facts.text(facts.lookup(run, facts.PATTERN_KEYS))}, IOs of {facts.text(facts.io_size(run))} bytes.",
+        )
     said = [f"directions: {facts.directions(run) or 'not recorded'}"]
     if run.traffic.get("profile_name"):
         sizes = facts.text(facts.lookup(run, facts.FRAME_SIZE_KEYS) or "not recorded")

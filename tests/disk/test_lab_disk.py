@@ -73,3 +73,27 @@ def test_a_limit_can_be_changed(lab_permitted):
     with DiskLab(size=4 << 20) as lab:
         lab.limit("100iops")
         assert lab.describe()["limit"] == "100iops"
+
+
+def test_delays_of_a_disk_are_those_of_reads_and_writes(lab_permitted, tmp_path):
+    measurer = "lab:disk,limit=100kiops,bytes=33554432,deadline=1s,pattern=randrw"
+    rounds = ("--load", "1kiops", "--load", "4.096MB/s", "--load", "2kiops", "--rounds", "2", "--trial", "300ms")
+    tolerant = ("--on-invalid", "retry:50", "--html", "delay.html")
+    done = run(*BRIMFUL, "delay", "-m", measurer, *rounds, *tolerant, "--quiet", cwd=tmp_path)
+    assert "reads, device" in done.stdout
+    assert "writes, device" in done.stdout
+    assert done.stdout.count("1.000 kIO/s") == 2, "4.096 MB/s are as many IOs of 4 KiB, in two tables"
+    for text in (done.stdout, (tmp_path / "delay.html").read_text()):
+        assert "frame" not in text.lower().replace("frameon", "")
+
+
+def test_sizes_of_ios_make_a_campaign(tmp_path):
+    file = tmp_path / "disk"
+    file.write_bytes(bytes(8 << 20))
+    goal = ("--goal", "loss=90%,trial=200ms,width=50%", "--min-load", "500iops", "--max-load", "1kiops")
+    command = ("search", "-m", f"disk:{file},deadline=100ms", "--sizes", "4k,16k", *goal, "--no-calibrate", "--quiet")
+    done = run(*BRIMFUL, *command, "--on-invalid", "retry:50", "--html", "campaign.html", check=False, cwd=tmp_path)
+    assert "IO size" in done.stdout, done.stderr
+    assert "16k" in done.stdout
+    for text in (done.stdout, (tmp_path / "campaign.html").read_text()):
+        assert "frame" not in text.lower()

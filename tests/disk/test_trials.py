@@ -94,6 +94,7 @@ def test_a_stalled_device_is_loss_and_never_invalid_for_it(lab_permitted):
 
 def test_a_file_that_shrinks_is_an_error(file):
     with DiskTester("--device", file) as tester:
+        tester.ask(op="describe")
         os.truncate(file, 1 << 20)
         reply = tester.measure_on_schedule(1000, 0.3)
     assert "has become smaller" in reply["error"]

@@ -25,7 +25,7 @@ pub(crate) fn find(path: &Path, file: &File, ours: bool) -> io::Result<Option<St
         });
     match known {
         Some(output) if output.status.code() == Some(NOTHING_FOUND) => Ok(None),
-        Some(output) if output.status.success() => Ok(Some(in_words(&String::from_utf8_lossy(&output.stdout)))),
+        Some(output) if output.status.success() => Ok(in_words(&String::from_utf8_lossy(&output.stdout))),
         Some(output) => Err(io::Error::other(format!(
             "blkid does not say what is on it: {}",
             String::from_utf8_lossy(&output.stderr).trim()
@@ -35,17 +35,15 @@ pub(crate) fn find(path: &Path, file: &File, ours: bool) -> io::Result<Option<St
     }
 }
 
-fn in_words(output: &str) -> String {
+/// Of a partition, `blkid` also tells where it lies; that is no signature.
+fn in_words(output: &str) -> Option<String> {
     let value = |key: &str| {
         output
             .lines()
             .find_map(|line| line.strip_prefix(key)?.strip_prefix('='))
     };
-    match (value("TYPE"), value("PTTYPE")) {
-        (Some(kind), _) => kind.to_owned(),
-        (None, Some(table)) => format!("a partition table ({table})"),
-        (None, None) => "something that blkid knows".to_owned(),
-    }
+    let table = || value("PTTYPE").map(|table| format!("a partition table ({table})"));
+    value("TYPE").map(str::to_owned).or_else(table)
 }
 
 fn has_data(file: &File) -> io::Result<bool> {
@@ -67,11 +65,15 @@ mod tests {
 
     #[test]
     fn signatures_have_names() {
+        let found = |output| in_words(output).unwrap_or_default();
         assert_eq!(
-            in_words("DEVNAME=/dev/loop0\nUUID=1\nTYPE=ext4\nUSAGE=filesystem\n"),
+            found("DEVNAME=/dev/loop0\nUUID=1\nTYPE=ext4\nUSAGE=filesystem\n"),
             "ext4"
         );
-        assert_eq!(in_words("DEVNAME=/dev/sda\nPTTYPE=gpt\n"), "a partition table (gpt)");
-        assert_eq!(in_words(""), "something that blkid knows");
+        assert_eq!(found("DEVNAME=/dev/sda\nPTTYPE=gpt\n"), "a partition table (gpt)");
+        assert_eq!(
+            in_words("DEVNAME=/dev/sda2\nPART_ENTRY_SCHEME=dos\nPART_ENTRY_NUMBER=2\n"),
+            None
+        );
     }
 }

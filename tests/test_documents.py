@@ -109,4 +109,8 @@ def parse(command, parent, words):
         return
     subcommand = command.get_command(parent, words[0])
     assert subcommand is not None, f"no command {words[0]!r}"
-    parse(subcommand, click.Context(subcommand, parent=parent, info_name=words[0]), words[1:])
+    parse(
+        subcommand,
+        click.Context(subcommand, parent=parent, info_name=words[0], **subcommand.context_settings),
+        words[1:],
+    )

@@ -23,6 +23,7 @@ from brimful.discards.telemetry.rows import (
     SINCE,
     UNKNOWN_DIRECTION,
     Rows,
+    joined,
 )
 
 WRAP = 2**32
@@ -78,13 +79,14 @@ def merge(rows: Rows, ceilings: NDArray[np.float64]) -> tuple[Rows, int]:
     """
     key = rows["metric"].astype(np.int64) << 53 | rows["end_us"]
     order = np.argsort(key, kind="stable")
-    rows, key = rows[order], key[order]
+    # An index in brackets copies records field by field, twenty times slower.
+    rows, key = rows.take(order), key[order]
     known = int(np.searchsorted(key, UNKNOWN_DIRECTION << 53))
     kept, conflicts = _one_each(rows[:known], key[:known], ceilings)
     if known == len(rows):
         return kept, conflicts
     pairs, more = _two_each(rows[known:])
-    return np.concatenate([kept, pairs]), conflicts + more
+    return joined([kept, pairs]), conflicts + more
 
 
 def _one_each(rows: Rows, key: NDArray[np.int64], ceilings: NDArray[np.float64]) -> tuple[Rows, int]:
@@ -98,7 +100,7 @@ def _one_each(rows: Rows, key: NDArray[np.int64], ceilings: NDArray[np.float64])
     best = np.maximum.reduceat(possible * len(rows) + place, starts) % len(rows)
     leader = np.repeat(starts, np.diff(starts, append=len(rows)))
     differs = np.logical_or.reduceat(_content(rows) != _content(rows)[leader], starts)
-    kept = rows[best]
+    kept = rows.take(best)
     kept["flags"] |= np.bitwise_or.reduceat(rows["flags"] & int(Flag.CONFLICT), starts)
     kept["flags"][differs] |= int(Flag.CONFLICT)
     return kept, int(differs.sum())
@@ -183,7 +185,7 @@ def clean(rows: Rows, tail: Tail, ceilings: NDArray[np.float64], machine: str) -
     flags = rows["flags"].copy()
     polled = np.flatnonzero(_polled(rows))
     if len(polled):
-        start[polled], value[polled], found = _chain(rows[polled], tail, ceilings)
+        start[polled], value[polled], found = _chain(rows.take(polled), tail, ceilings)
         flags[polled] |= found
     keep = _one_per_start(rows, start, flags)
     return _table(rows[keep], start[keep], value[keep], flags[keep], ceilings, machine)

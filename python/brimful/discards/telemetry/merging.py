@@ -15,7 +15,7 @@ from brimful.discards.schema import SAMPLES, Flag
 from brimful.discards.store import Partition, Store
 from brimful.discards.telemetry.cleaning import NO_TAIL, Tail, ceilings_per_s, clean, merge, tail_of
 from brimful.discards.telemetry.mislabelled import tell_apart
-from brimful.discards.telemetry.rows import BIN_US, METRICS, Rows, as_numbers, empty_rows, from_table
+from brimful.discards.telemetry.rows import BIN_US, METRICS, Rows, as_numbers, empty_rows, from_table, joined
 
 _EPOCH = datetime.date(1970, 1, 1)
 
@@ -55,7 +55,7 @@ def merge_machine(
         stored = store.read(partition, SAMPLES)
         ceilings = ceilings_per_s(capacities.at(site, partition.day))
         old = empty_rows(0) if stored is None else from_table(stored)
-        rows, conflicts = merge(np.concatenate([old, *days[day]]), ceilings)
+        rows, conflicts = merge(joined([old, *days[day]]), ceilings)
         rows = tell_apart(rows)
         delivered = sum(len(part) for part in days[day])
         new = len(rows) - len(old)

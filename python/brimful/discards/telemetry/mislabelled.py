@@ -19,6 +19,7 @@ from brimful.discards.telemetry.rows import (
     LOCAL_UNICAST_TX,
     UNKNOWN_DIRECTION,
     Rows,
+    joined,
 )
 
 FIXED_ON_S = 1_642_550_400
@@ -62,8 +63,8 @@ def tell_apart(rows: Rows) -> Rows:
     pairs["flags"][unclear[of_row]] |= int(Flag.AMBIGUOUS)
     known_rows = rows[:known]
     taken = np.isin(_key(pairs), _key(known_rows))
-    together = np.concatenate([known_rows, pairs[~taken]])
-    return together[np.argsort(_key(together), kind="stable")]
+    together = joined([known_rows, pairs[~taken]])
+    return together.take(np.argsort(_key(together), kind="stable"))
 
 
 def _key(rows: Rows) -> NDArray[np.int64]:

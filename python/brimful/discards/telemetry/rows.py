@@ -6,6 +6,7 @@ a day changes, so that the order of delivery does not matter.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,7 @@ ROW = np.dtype(
 )
 
 Rows = NDArray[np.void]
+_PLAIN = np.dtype(f"V{ROW.itemsize}")
 
 KEPT_FLAGS = int(Flag.CONFLICT | Flag.MISLABELLED)
 """Flags that do not follow from the rows of the day."""
@@ -60,6 +62,11 @@ EXACT = 2**53
 def empty_rows(count: int) -> Rows:
     """Make rows that are all zero."""
     return np.zeros(count, ROW)
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    """Put rows behind each other: numpy copies plain bytes many times faster than records."""
+    return np.concatenate([part.view(_PLAIN) for part in parts]).view(ROW)
 
 
 def day_of(end_us: NDArray[np.int64]) -> NDArray[np.int64]:

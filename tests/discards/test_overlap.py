@@ -22,7 +22,7 @@ def test_a_thousand_worlds_are_as_a_loop_over_seconds_finds():
     seen = {name: {key: row[key] for key in ("overlap", "discards", "coverage")} for name, row in rows.items()}
     assert seen == expected
     classes = Counter(one["overlap"] for one in expected.values())
-    assert min(classes[name] for name in ("zero", "non-zero", "unknown")) > 500
+    assert min(classes[name] for name in ("zero", "non-zero", "unknown")) > 400
     assert sum(0 < one["coverage"] < 1 for one in expected.values()) > 500
 
 

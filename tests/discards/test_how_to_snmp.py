@@ -123,6 +123,10 @@ def test_from_the_counters_of_a_device_to_a_report(shell, tmp_path):
         f"{BEGIN},edge1,xe-0/0/1,tx,5000000000,0,0",
     ]
     assert len(table) == 41
+    stand_in(tmp_path / "tools", "snmpget", "echo Timeout >&2; exit 1")
+    with pytest.raises(AssertionError, match="Timeout"):
+        shell(POLL, now=BEGIN + 12_000)
+    assert (tmp_path / "edge1.csv").read_text().splitlines() == table
     shell(INGEST)
     for run in RUNS:
         shell(TESTS, now=BEGIN + run)

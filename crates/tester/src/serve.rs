@@ -25,13 +25,14 @@ impl<S: Sender, R: Receiver, C: Clock> Respond for Service<'_, '_, S, R, C> {
     }
 
     fn calibrate(&mut self) -> Reply {
+        let machine = Machine::watch();
         let error = match self.tester.calibrate() {
             Ok(Some(ceiling)) => {
                 return Reply::Calibration {
                     ceiling: ceiling.per_second(),
                 };
             }
-            Ok(None) => "calibration found no load that comes back without loss: are the ports joined?".to_owned(),
+            Ok(None) => nothing_came_back(machine.busy()),
             Err(error) => format!("a port failed: {error}"),
         };
         Reply::Error { id: None, error }
@@ -61,5 +62,27 @@ impl<S: Sender, R: Receiver, C: Clock> Respond for Service<'_, '_, S, R, C> {
 
     fn refuse(&mut self, id: Option<Value>, error: String) -> Reply {
         Reply::Error { id, error }
+    }
+}
+
+fn nothing_came_back(busy: Option<String>) -> String {
+    let cause = match busy {
+        Some(signs) => format!("the machine is busy ({signs}): end other programs and try again"),
+        None => "are the ports joined?".to_owned(),
+    };
+    format!("calibration found no load that comes back without loss: {cause}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_machine_is_named_where_nothing_came_back() {
+        let busy = nothing_came_back(Some("the load average is 9.00 on 2 processors".to_owned()));
+        assert!(busy.ends_with(
+            ": the machine is busy (the load average is 9.00 on 2 processors): end other programs and try again"
+        ));
+        assert!(nothing_came_back(None).ends_with("without loss: are the ports joined?"));
     }
 }

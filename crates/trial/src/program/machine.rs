@@ -28,27 +28,60 @@ impl Machine {
 
     /// What may help a tester that was off schedule, with what speaks for it.
     pub fn hint(&self) -> String {
-        let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-        hint(load.split(' ').next(), self.before.zip(processor_time()))
+        hint(load_average().as_deref(), self.before.zip(processor_time()))
     }
+
+    /// What speaks for others using the machine, if anything does.
+    pub fn busy(&self) -> Option<String> {
+        let load = load_average()?;
+        let times = self.before.zip(processor_time())?;
+        is_busy(&load, times).then(|| signs(Some(&load), times).join("; "))
+    }
+}
+
+fn load_average() -> Option<String> {
+    let text = fs::read_to_string("/proc/loadavg").ok()?;
+    text.split(' ')
+        .next()
+        .filter(|load| !load.is_empty())
+        .map(str::to_owned)
+}
+
+/// More to run than processors, or processors that others were given.
+fn is_busy(load: &str, times: (ProcessorTime, ProcessorTime)) -> bool {
+    let processors = times.1.processors as f64;
+    load.parse::<f64>().is_ok_and(|load| load > processors) || stolen_share(times) >= NOTABLE_STEAL
+}
+
+fn stolen_share((before, after): (ProcessorTime, ProcessorTime)) -> f64 {
+    let stolen = after.stolen.saturating_sub(before.stolen) as f64;
+    stolen / after.all.saturating_sub(before.all).max(1) as f64
 }
 
 fn hint(load: Option<&str>, times: Option<(ProcessorTime, ProcessorTime)>) -> String {
     let advice = "the tester could not keep up: end other programs, give it processors of its own (--cpu), or lower \
                   --max-load";
     let mut parts = vec![advice.to_owned()];
-    if let Some((before, after)) = times {
-        if let Some(load) = load.filter(|load| !load.is_empty()) {
-            parts.push(format!("the load average is {load} on {} processors", after.processors));
-        }
-        let stolen = after.stolen.saturating_sub(before.stolen) as f64;
-        let share = stolen / after.all.saturating_sub(before.all).max(1) as f64;
-        if share >= NOTABLE_STEAL {
-            let percent = share * 100.0;
-            parts.push(format!("the hypervisor gave {percent:.0} % of their time to others"));
-        }
+    if let Some(times) = times {
+        parts.extend(signs(load, times));
     }
     parts.join("; ")
+}
+
+fn signs(load: Option<&str>, times: (ProcessorTime, ProcessorTime)) -> Vec<String> {
+    let mut parts = Vec::new();
+    if let Some(load) = load {
+        parts.push(format!(
+            "the load average is {load} on {} processors",
+            times.1.processors
+        ));
+    }
+    let share = stolen_share(times);
+    if share >= NOTABLE_STEAL {
+        let percent = share * 100.0;
+        parts.push(format!("the hypervisor gave {percent:.0} % of their time to others"));
+    }
+    parts
 }
 
 fn processor_time() -> Option<ProcessorTime> {
@@ -89,6 +122,26 @@ mod tests {
         );
         assert!(hint(Some("0.10"), Some((before, after(300, 11)))).ends_with("0.10 on 2 processors"));
         assert!(hint(None, None).ends_with("or lower --max-load"));
+    }
+
+    #[test]
+    fn a_machine_is_busy_with_more_to_run_than_processors_or_time_given_to_others() {
+        let times = |stolen| {
+            let before = ProcessorTime {
+                all: 100,
+                stolen: 0,
+                processors: 2,
+            };
+            let after = ProcessorTime {
+                all: 200,
+                stolen,
+                ..before
+            };
+            (before, after)
+        };
+        assert!(!is_busy("1.90", times(0)));
+        assert!(is_busy("2.10", times(0)));
+        assert!(is_busy("0.10", times(2)));
     }
 
     #[test]

@@ -94,6 +94,7 @@ def figure_of(size: Size, name: str, height_in: float) -> Iterator[Figure]:
         "grid.color": palette.GRID,
         "grid.linewidth": 0.6,
         "lines.solid_capstyle": "butt",
+        "agg.path.chunksize": 10_000,
         "text.color": palette.INK,
         "text.parse_math": False,
         "xtick.color": palette.MUTED,

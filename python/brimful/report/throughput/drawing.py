@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -82,6 +83,8 @@ def draw_points(axes: Axes, points: Sequence[tuple[float, float]], level: str, l
 
 def draw_bounds(axes: Axes, report: Report, longest_name: int) -> None:
     """Draw the relevant bounds of each goal as steps, and the unknown between them as an area."""
+    from matplotlib.collections import PolyCollection
+
     traces = {(trace.goal, trace.side): trace for trace in report.traces}
     for number, view in enumerate(report.goals):
         colour = palette.goal_colour(number)
@@ -93,8 +96,11 @@ def draw_bounds(axes: Axes, report: Report, longest_name: int) -> None:
         axes.plot(*lower, color=colour, linewidth=width, zorder=3, label=label)
         axes.plot(*upper, color=colour, linewidth=0.85 * width, linestyle=DASHED, zorder=3)
         shade = min(0.11, 0.26 / len(report.goals))
-        for left, right, bottom, top in _rectangles(lower, upper):
-            axes.fill_between([left, right], bottom, top, color=colour, alpha=shade, linewidth=0, zorder=1)
+        areas = [
+            [(left, bottom), (left, top), (right, top), (right, bottom)]
+            for left, right, bottom, top in _rectangles(lower, upper)
+        ]
+        axes.add_collection(PolyCollection(areas, color=colour, alpha=shade, linewidth=0, zorder=1))
 
 
 _Stairs = tuple[list[float], list[float]]
@@ -114,18 +120,20 @@ def _stairs(trace: BoundTrace, end: float) -> _Stairs:
 def _rectangles(lower: _Stairs, upper: _Stairs) -> Iterator[tuple[float, float, float, float]]:
     """Give the stretches of time in which both bounds are known and still."""
     times = sorted({*lower[0], *upper[0]})
-    for left, right in itertools.pairwise(times):
-        bottom, top = _load_at(lower, left), _load_at(upper, left)
-        if bottom is not None and top is not None and bottom < top:
+    bottoms, tops = _loads_at(lower, times), _loads_at(upper, times)
+    for (left, right), bottom, top in zip(itertools.pairwise(times), bottoms, tops, strict=False):
+        if bottom < top:  # never true of not-a-number
             yield left, right, bottom, top
 
 
-def _load_at(stairs: _Stairs, at: float) -> float | None:
-    xs, ys = stairs
-    for index in range(0, len(xs), 2):
-        if xs[index] <= at < xs[index + 1]:
-            return ys[index] if ys[index] == ys[index] else None
-    return None
+def _loads_at(stairs: _Stairs, times: Sequence[float]) -> Iterator[float]:
+    """Give the height of the step at each time; not-a-number where there is none. Times and steps ascend."""
+    steps = list(zip(stairs[0][::2], stairs[0][1::2], stairs[1][::2], strict=True))
+    begins = [begin for begin, _, _ in steps]
+    for at in times:
+        # Of steps that begin at the same time the last one lasts.
+        number = bisect.bisect_right(begins, at) - 1
+        yield steps[number][2] if number >= 0 and at < steps[number][1] else float("nan")
 
 
 def draw_overview(axes: Axes, report: Report, low: float, high: float) -> None:
@@ -221,6 +229,12 @@ def short_name(name: str, longest: int) -> str:
     """
     half = longest // 2
     return name if len(name) <= longest else f"{name[: longest - half - 1]}…{name[-half:]}"
+
+
+def draw_as_pixels(axes: Axes) -> None:
+    """Draw lines, marks and areas as an image within the figure: each by itself would make a page too long to load."""
+    for artist in (*axes.lines, *axes.collections):
+        artist.set_rasterized(True)
 
 
 def draw_losses(axes: Axes, report: Report, trials: Sequence[TrialView], longest_name: int) -> None:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from brimful.report import palette, scales
 from brimful.report.figures import WIDE, Size, arrange, figure_of, to_svg
 from brimful.report.throughput import drawing, ranges
 from brimful.report.throughput.model import Report
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_MARKS = 5000
+"""Trials that a figure draws one by one."""
 
 
 def draw_search_time(report: Report, size: Size = WIDE) -> str:
@@ -40,7 +47,7 @@ def draw_search_time(report: Report, size: Size = WIDE) -> str:
         labels = [drawing.goal_label(view, size.longest_name) for view in report.goals]
         drawing.label_goals(main, report, labels, low, high)
         arrange(figure, main, size, right_in=_text_width_in(labels, size), gap=0.12)
-        return to_svg(figure, f"search-time-{size.name}")
+        return _svg(figure, f"search-time-{size.name}", report)
 
 
 def draw_load_loss(report: Report, size: Size = WIDE) -> str:
@@ -73,7 +80,14 @@ def draw_load_loss(report: Report, size: Size = WIDE) -> str:
         for axes in [views[0][0]] if size is WIDE else [axes for axes, *_ in views]:
             axes.set_ylabel("loss ratio")
         arrange(figure, views[0][0], size, right_in=0.12, gap=0.06 if size is WIDE else 0.42, title=True)
-        return to_svg(figure, f"load-loss-{size.name}")
+        return _svg(figure, f"load-loss-{size.name}", report)
+
+
+def _svg(figure: Figure, name: str, report: Report) -> str:
+    if len(report.trials) > MOST_MARKS:
+        for axes in figure.axes:
+            drawing.draw_as_pixels(axes)
+    return to_svg(figure, name)
 
 
 def _text_width_in(labels: Sequence[str], size: Size) -> float:

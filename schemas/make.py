@@ -8,7 +8,7 @@ from pathlib import Path
 from brimful import records
 from brimful.measurers.base import InvalidTrialError, TrialOutput
 from brimful.measurers.simulated import SimulatedMeasurer
-from brimful.records import Goal, RecordWriter, Run, Warning, read_run
+from brimful.records import Goal, Record, Run, Warning, read_run
 from brimful.throughput.run_loop import Plan, SearchLoop
 
 HERE = Path(__file__).parent
@@ -69,19 +69,24 @@ def make_example(name: str, measurer: Troubled, *, max_load: float = 2e6, warm_u
         warm_up_s=begun.warm_up_s,
         labels={"example": "yes"},
     )
-    with RecordWriter(path) as writer:
-        writer.write(run)
-        loop = SearchLoop(begun, measurer, sink=writer.write)
+    # Without digests, so that tests and people may change a line.
+    with path.open("wb", buffering=0) as file:
+
+        def write(record: Record) -> None:
+            file.write(records.encode(record))
+
+        write(run)
+        loop = SearchLoop(begun, measurer, sink=write)
         result = loop.run()
         if result.end.reason == "interrupted":
-            loop = SearchLoop(begun, SimulatedMeasurer(str(description.device["simulated"])), sink=writer.write)
+            loop = SearchLoop(begun, SimulatedMeasurer(str(description.device["simulated"])), sink=write)
             saved = read_run(path)
             loop.resume(saved.trials, saved.bounds)
             loop.run()
         spoiled = sum(trial.invalid not in (None, "warm-up") for trial in result.trials)
         if spoiled:
             text = f"{spoiled} of {len(result.trials)} trials were invalid and not counted"
-            writer.write(Warning(code="invalid-trials", text=text))
+            write(Warning(code="invalid-trials", text=text))
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from brimful.errors import MeasureError, UsageError
+from brimful.errors import MeasureError, UsageError, one_line
 from brimful.measurers.base import InvalidTrialError, TrialFailedError, TrialOutput
 from brimful.records import Trial
 
@@ -123,7 +123,7 @@ def repeat_as_allowed(attempt: Callable[[], Attempt]) -> Trial:
         if failures > made.policy.retries:
             again = f" ({failures} times in a row)" if failures > 1 else ""
             hint = made.trial.extra.get("hint")
-            message = f"{made.problem}{again}{f'; {hint}' if isinstance(hint, str) else ''}"
+            message = f"{made.problem}{again}{f'; {one_line(hint)}' if isinstance(hint, str) else ''}"
             raise MeasureError(message)
 
 
@@ -161,8 +161,8 @@ def trial_of(
         sent=output.sent,
         lost=output.lost,
         effective_duration_s=output.effective_duration_s,
-        start_s=round(start_s, 6),
-        elapsed_s=round(end_s - start_s, 6),
+        start_s=round(start_s, 9),
+        elapsed_s=round(end_s - start_s, 9),
         stopped_early=output.stopped_early,
         delay_p99_s=output.delay_p99_s,
         invalid=invalid,

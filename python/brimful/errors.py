@@ -24,6 +24,12 @@ class RecordError(BrimfulError):
     exit_code = 2
 
 
+class RecordWriteError(RecordError):
+    """A record cannot be written: what was measured may go on where there is room."""
+
+    exit_code = 3
+
+
 class MeasureError(BrimfulError):
     """Nothing more can be measured."""
 
@@ -31,6 +37,9 @@ class MeasureError(BrimfulError):
 
 
 _LONGEST_SHOWN = 60
+_LONGEST_TEXT = 500
+_PICTURES = {code: 0x2400 + code for code in range(0x20)} | {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
+"""What stands for characters that would steer a terminal: their pictures, where there are such."""
 
 
 def shown(value: object) -> str:
@@ -41,3 +50,13 @@ def shown(value: object) -> str:
     """
     text = " ".join(repr(value).split())
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+
+
+def one_line(text: object, *, longest: int = _LONGEST_TEXT) -> str:
+    """Give a text from outside as one line that can be shown: no control characters, and not without end.
+
+    >>> one_line("ports\\n are \\x1b[2J down"), one_line("x" * 10, longest=4)
+    ('ports are ␛[2J down', 'xxxx...')
+    """
+    line = " ".join(str(text).split()).translate(_PICTURES)
+    return line if len(line) <= longest else f"{line[:longest]}..."

@@ -1,10 +1,11 @@
-"""Files: whether a place can take one, writing one whole or not at all, and keeping one for one process alone."""
+"""Files: reading one, whether a place can take one, writing one whole or not at all, keeping one for one process."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
 import os
+import stat
 import tempfile
 from pathlib import Path
 from typing import IO
@@ -39,6 +40,26 @@ def check_target(path: Path, option: str, *, out: Path | None = None) -> None:
     if problem is not None:
         message = f"{option} {path}: {problem}"
         raise UsageError(message)
+
+
+def read_file(path: Path) -> bytes:
+    """Read a regular file: a device may never end, and a pipe may never begin.
+
+    Raises
+    ------
+    RecordError
+        When it is none, or cannot be read.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # opening a pipe would wait for its writer
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                message = f"{path}: is no regular file; save what is in it to one first"
+                raise RecordError(message)
+            return file.read()
+    except OSError as error:
+        message = f"{path}: cannot read: {error.strerror}"
+        raise RecordError(message) from error
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -126,6 +126,10 @@ def parse_ratio(text: str) -> float:
     return ratio
 
 
+_LONGEST_UNIT = 24
+"""A unit is a text from outside; what is longer is no unit to be read."""
+
+
 def format_load(per_second: float, unit: str = "frames/s", *, digits: int = 4) -> str:
     """Write a load with a prefix and the digits that matter.
 
@@ -133,6 +137,7 @@ def format_load(per_second: float, unit: str = "frames/s", *, digits: int = 4) -
     ('1.235 Mpps', '950.0 IO/s')
     """
     name = "pps" if unit in {"frames/s", "packets/s", "pps"} else unit
+    name = name if len(name) <= _LONGEST_UNIT else f"{name[: _LONGEST_UNIT - 1]}…"
     for prefix, factor in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if per_second >= factor * (1 - 0.5 * 10**-digits):
             return f"{_significant(per_second / factor, digits)} {prefix}{name}"

@@ -1,8 +1,8 @@
-use brimful_search::{Controller, Step, StopReason, StrategyKind};
+use brimful_search::{Controller, GoalResult, RelevantBounds, Step, StopReason, StrategyKind};
 use brimful_trial::{Counts, Load, Nanoseconds, Ratio, TrialInput, TrialOutput, TrialResult};
 use pyo3::prelude::*;
 
-use crate::exchange::{AssessmentText, GoalResultText, problem, value_error};
+use crate::exchange::{GoalResultText, problem, value_error};
 
 /// The strategies by name.
 #[pyfunction]
@@ -55,30 +55,19 @@ impl PyController {
         stopped_early: bool,
         delay_p99_s: Option<f64>,
     ) -> PyResult<()> {
-        let seconds = |value| Nanoseconds::from_seconds(value).map_err(value_error);
-        self.controller.record(TrialResult {
-            input: TrialInput {
-                load: Load::new(load).map_err(value_error)?,
-                duration: seconds(duration_s)?,
-            },
-            output: TrialOutput {
-                counts: Counts::new(intended, sent, lost).map_err(value_error)?,
-                effective_duration: effective_duration_s.map(seconds).transpose()?,
-                delay_p99: delay_p99_s.map(seconds).transpose()?,
-                stopped_early,
-            },
-        });
+        self.controller.record(trial_result(
+            (load, duration_s),
+            (intended, sent, lost),
+            effective_duration_s,
+            stopped_early,
+            delay_p99_s,
+        )?);
         Ok(())
     }
 
     /// Ends the search; the reason is a code of the record format.
     fn stop(&mut self, reason: &str) -> PyResult<()> {
-        self.controller.stop(match reason {
-            "time-budget" => StopReason::TimeBudget,
-            "interrupted" => StopReason::Interrupted,
-            "measurement-failed" => StopReason::MeasurementFailed,
-            other => return Err(value_error(format!("unknown reason {other:?}"))),
-        });
+        self.controller.stop(stop_reason(reason)?);
         Ok(())
     }
 
@@ -90,36 +79,15 @@ impl PyController {
 
     /// (lower, upper) of each goal.
     fn bounds(&self) -> Vec<(Option<f64>, Option<f64>)> {
-        (0..self.controller.problem().goals().len())
-            .map(|goal| self.controller.log().relevant_bounds(goal))
-            .map(|bounds| (bounds.lower.map(Load::per_second), bounds.upper.map(Load::per_second)))
+        let log = self.controller.log();
+        (0..log.goals().len())
+            .map(|goal| loads_of(log.relevant_bounds(goal)))
             .collect()
     }
 
     /// A JSON list with one result a goal.
     fn results_json(&self) -> PyResult<String> {
-        let results: Vec<GoalResultText> = self.controller.results().into_iter().map(Into::into).collect();
-        serde_json::to_string(&results).map_err(value_error)
-    }
-
-    /// A JSON object with the verdict of a load for a goal and its sums.
-    fn assess_json(&self, load: f64, goal: usize) -> PyResult<String> {
-        let load = Load::new(load).map_err(value_error)?;
-        let log = self.controller.log();
-        if goal >= log.goals().len() {
-            return Err(value_error(format!("there is no goal {goal}")));
-        }
-        let text = AssessmentText::new(
-            log.assess(load, goal),
-            log.trials_at(load).len(),
-            log.conditional_throughput(load, goal),
-        );
-        serde_json::to_string(&text).map_err(value_error)
-    }
-
-    /// All loads measured so far, ascending.
-    fn loads(&self) -> Vec<f64> {
-        self.controller.log().loads().map(Load::per_second).collect()
+        results_text(self.controller.results())
     }
 
     /// The phase that the next trial belongs to, for strategies that have phases.
@@ -131,6 +99,49 @@ impl PyController {
     fn forecast(&self) -> Option<f64> {
         self.controller.forecast().map(Nanoseconds::as_seconds)
     }
+}
+
+/// Reads a trial: load and seconds asked for; intended, sent and lost units; and what else is known of it.
+pub(crate) fn trial_result(
+    (load, duration_s): (f64, f64),
+    (intended, sent, lost): (u64, u64, u64),
+    effective_duration_s: Option<f64>,
+    stopped_early: bool,
+    delay_p99_s: Option<f64>,
+) -> PyResult<TrialResult> {
+    let seconds = |value| Nanoseconds::from_seconds(value).map_err(value_error);
+    Ok(TrialResult {
+        input: TrialInput {
+            load: Load::new(load).map_err(value_error)?,
+            duration: seconds(duration_s)?,
+        },
+        output: TrialOutput {
+            counts: Counts::new(intended, sent, lost).map_err(value_error)?,
+            effective_duration: effective_duration_s.map(seconds).transpose()?,
+            delay_p99: delay_p99_s.map(seconds).transpose()?,
+            stopped_early,
+        },
+    })
+}
+
+/// Reads a code of the record format.
+pub(crate) fn stop_reason(code: &str) -> PyResult<StopReason> {
+    Ok(match code {
+        "time-budget" => StopReason::TimeBudget,
+        "interrupted" => StopReason::Interrupted,
+        "measurement-failed" => StopReason::MeasurementFailed,
+        "no-progress" => StopReason::NoProgress,
+        other => return Err(value_error(format!("unknown reason {other:?}"))),
+    })
+}
+
+pub(crate) fn loads_of(bounds: RelevantBounds) -> (Option<f64>, Option<f64>) {
+    (bounds.lower.map(Load::per_second), bounds.upper.map(Load::per_second))
+}
+
+pub(crate) fn results_text(results: Vec<GoalResult>) -> PyResult<String> {
+    let results: Vec<GoalResultText> = results.into_iter().map(Into::into).collect();
+    serde_json::to_string(&results).map_err(value_error)
 }
 
 pub(crate) fn named_strategy(name: &str) -> PyResult<StrategyKind> {

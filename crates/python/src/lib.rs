@@ -5,6 +5,7 @@ mod controller;
 mod exchange;
 mod fit;
 mod simulator;
+mod trial_log;
 
 use pyo3::prelude::*;
 
@@ -12,6 +13,7 @@ use pyo3::prelude::*;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<controller::PyController>()?;
     module.add_class::<simulator::PySimulator>()?;
+    module.add_class::<trial_log::PyTrialLog>()?;
     module.add_class::<fit::PyLines>()?;
     module.add_function(wrap_pyfunction!(fit::fit_series, module)?)?;
     module.add_function(wrap_pyfunction!(controller::check_strategy, module)?)?;

@@ -80,7 +80,8 @@ impl GoalResult {
         self.lower_bound.map(|bound| bound.conditional_throughput)
     }
 
-    pub(crate) fn new(problem: &Problem, log: &TrialLog, goal: usize, stopped: Option<StopReason>) -> Self {
+    /// What a log supports for a goal; `stopped` says why no more trials come, where the strategy was not through.
+    pub fn new(problem: &Problem, log: &TrialLog, goal: usize, stopped: Option<StopReason>) -> Self {
         let bounds = log.relevant_bounds(goal);
         let with_evidence = |load: Load| Bound {
             load,

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use brimful_trial::{Load, TrialResult};
 
@@ -19,8 +19,16 @@ pub struct RelevantBounds {
 pub struct TrialLog {
     goals: Vec<SearchGoal>,
     entries: BTreeMap<Load, Entry>,
-    bounds: Vec<RelevantBounds>,
+    bounds: Vec<Bounds>,
     trial_count: usize,
+}
+
+/// The loads that are bounds of one goal, and the relevant ones of them.
+#[derive(Clone, Debug, Default)]
+struct Bounds {
+    lower: BTreeSet<Load>,
+    upper: BTreeSet<Load>,
+    relevant: RelevantBounds,
 }
 
 #[derive(Clone, Debug)]
@@ -34,7 +42,7 @@ impl TrialLog {
     /// An empty log for these goals.
     pub fn new(goals: Vec<SearchGoal>) -> Self {
         Self {
-            bounds: vec![RelevantBounds::default(); goals.len()],
+            bounds: vec![Bounds::default(); goals.len()],
             goals,
             entries: BTreeMap::new(),
             trial_count: 0,
@@ -44,14 +52,12 @@ impl TrialLog {
     /// Adds a trial; every goal learns from it.
     pub fn add(&mut self, result: TrialResult) {
         let goals = &self.goals;
-        let entry = self
-            .entries
-            .entry(result.input.load)
-            .or_insert_with(|| Entry::new(goals.len()));
+        let load = result.input.load;
+        let entry = self.entries.entry(load).or_insert_with(|| Entry::new(goals.len()));
         entry.add(goals, result);
         self.trial_count += 1;
-        for (goal, bounds) in self.bounds.iter_mut().enumerate() {
-            *bounds = relevant_bounds(&self.entries, goal);
+        for (bounds, &verdict) in self.bounds.iter_mut().zip(&entry.verdicts) {
+            bounds.set(load, verdict);
         }
     }
 
@@ -91,7 +97,7 @@ impl TrialLog {
 
     /// Where the answer for a goal lies.
     pub fn relevant_bounds(&self, goal: usize) -> RelevantBounds {
-        self.bounds[goal]
+        self.bounds[goal].relevant
     }
 
     /// The conditional throughput of a load for a goal; meaningful at lower bounds.
@@ -123,17 +129,69 @@ impl Entry {
     }
 }
 
-fn relevant_bounds(entries: &BTreeMap<Load, Entry>, goal: usize) -> RelevantBounds {
-    let mut bounds = RelevantBounds::default();
-    for (&load, entry) in entries {
-        match entry.verdicts[goal] {
-            Verdict::LowerBound => bounds.lower = Some(load),
-            Verdict::UpperBound => {
-                bounds.upper = Some(load);
-                break;
+impl Bounds {
+    /// Takes notice of what a load is now; only the set that it enters or leaves can move a relevant bound.
+    fn set(&mut self, load: Load, verdict: Verdict) {
+        let lower_moved = place(&mut self.lower, load, verdict == Verdict::LowerBound);
+        let upper_moved = place(&mut self.upper, load, verdict == Verdict::UpperBound);
+        if !(lower_moved || upper_moved) {
+            return;
+        }
+        let upper = self.upper.first().copied();
+        let lower = match upper {
+            Some(upper) => self.lower.range(..upper).next_back(),
+            None => self.lower.last(),
+        };
+        self.relevant = RelevantBounds {
+            lower: lower.copied(),
+            upper,
+        };
+    }
+}
+
+/// Puts a load into a set or out of it; whether that changed the set.
+fn place(loads: &mut BTreeSet<Load>, load: Load, belongs: bool) -> bool {
+    if belongs {
+        loads.insert(load)
+    } else {
+        loads.remove(&load)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// MLRsearch-15 Relevant Bounds, load by load.
+    fn naive(verdicts: &BTreeMap<Load, Verdict>) -> RelevantBounds {
+        let mut bounds = RelevantBounds::default();
+        for (&load, verdict) in verdicts {
+            match verdict {
+                Verdict::LowerBound => bounds.lower = Some(load),
+                Verdict::UpperBound => {
+                    bounds.upper = Some(load);
+                    break;
+                }
+                Verdict::Undecided => {}
             }
-            Verdict::Undecided => {}
+        }
+        bounds
+    }
+
+    proptest! {
+        #[test]
+        fn relevant_bounds_are_those_of_a_walk_over_all_loads(changes in prop::collection::vec((1_u32..12, 0_u8..3), 1..60)) {
+            let mut bounds = Bounds::default();
+            let mut verdicts = BTreeMap::new();
+            for (load, verdict) in changes {
+                let load = Load::new(f64::from(load)).unwrap();
+                let verdict = [Verdict::LowerBound, Verdict::UpperBound, Verdict::Undecided][usize::from(verdict)];
+                bounds.set(load, verdict);
+                verdicts.insert(load, verdict);
+                prop_assert_eq!(bounds.relevant, naive(&verdicts));
+            }
         }
     }
-    bounds
 }

@@ -90,7 +90,7 @@ def _end(reason: str, ended: Sequence[Member]) -> End:
     return End(
         reason=reason,
         trials=sum(member.end.trials for member in ended),
-        search_s=round(sum(member.end.search_s for member in ended), 6),
+        search_s=round(sum(member.end.search_s for member in ended), 9),
     )
 
 

@@ -14,7 +14,7 @@ from brimful.cli.beds import BedCommand
 from brimful.cli.signals import take_for_interrupt, tell_how_to_go_on
 from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
 from brimful.delay.estimates import DEVICE, WIRE
-from brimful.delay.manager import DelayRequest, run_delay
+from brimful.delay.manager import DelayRequest, check_loads, run_delay
 from brimful.delay.wire import wire_arguments, wire_of
 from brimful.errors import UsageError
 from brimful.measurers.opening import open_measurer
@@ -80,6 +80,7 @@ def delay(**options: Any) -> int:  # noqa: ANN401
     if options["html"]:
         reports.check_page(options["html"], options["out"])
     request = _request(options)
+    check_loads(request)
     take_for_interrupt()
     if options["resume"]:
         refuse_if_written(options["out"], request.fingerprint())  # before what is opened here disturbs it

@@ -50,6 +50,8 @@ _GROUPS = {
     "What is written": ("out", "labels", "junit", "quiet", "verbose", "help"),
 }
 """Title in the help text: parameters."""
+_TWICE = 130
+"""Exit code of a search that was interrupted again while it ended: as of any program that Ctrl-C ends."""
 
 
 def _checked_strategy(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
@@ -161,7 +163,7 @@ def search(**options: Any) -> int:  # noqa: ANN401
         check_page(options["html"], options["out"])
     request = _request(options)
     checks = [Assertion.parse(text, [goal.name for goal in request.goals]) for text in options["assertions"]]
-    take_for_interrupt()
+    interrupts = take_for_interrupt()
     timeout_s, ip = options["timeout"], int(options["ip"])
 
     def open_for(asked: SearchRequest) -> Measurer:
@@ -170,7 +172,8 @@ def search(**options: Any) -> int:  # noqa: ANN401
     if len(options["measurers"]) > 1 or options["sizes"] is not None or options["repeats"] > 1:
         from brimful.cli import campaign
 
-        return campaign.search(request, open_for, options, checks)
+        code = campaign.search(request, open_for, options, checks)
+        return _TWICE if interrupts.were_repeated else code
     if options["resume"]:
         refuse_if_written(options["out"], request.fingerprint())  # before what is opened here disturbs it
     began_s = time.monotonic()
@@ -205,6 +208,8 @@ def search(**options: Any) -> int:  # noqa: ANN401
         return 3
     if outcome.result.end.reason == "interrupted":
         tell_how_to_go_on(words.count(outcome.result.end.trials, "trial"), outcome.path.parent)
+        if interrupts.were_repeated:
+            return _TWICE
     return 1 if missed or not outcome.result.regular else unwritten
 
 

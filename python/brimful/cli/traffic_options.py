@@ -107,4 +107,7 @@ def _label(text: str) -> tuple[str, str]:
     if not equals or not key:
         message = f"--label {text!r} is not KEY=VALUE"
         raise UsageError(message)
+    if not text.isprintable():
+        message = f"--label {text!r} has characters that cannot be shown; leave them out"
+        raise UsageError(message)
     return key, value

@@ -25,10 +25,13 @@ def of_campaign(file: RunFile, goals: list[Goal] | None) -> Verified:
     for member in found:
         lines.append(f"{member.name}: {_trials_at_loads(member.trials, member.loads)}")
         lines.extend(f"  does not hold: {finding.text}" for finding in member.findings)
+    change = file.change()
+    if change is not None:
+        lines.append(f"does not hold: {change}")
     trials = sum(member.trials for member in found)
     searches = words.count(len(found), "search", "searches")
     lines.append(f"{searches}, {words.count(trials, 'trial')}: every verdict recomputed")
-    holds = not any(member.findings for member in found)
+    holds = change is None and not any(member.findings for member in found)
     return Verified(holds=holds, text="\n".join(lines), facts=found)
 
 
@@ -43,7 +46,7 @@ def of_delay(file: RunFile, goals: list[Goal] | None) -> Verified:
 
 def of_trials(found: Verification) -> Verified:
     """Say what the trials of a log give."""
-    return Verified(holds=not found.findings, text=_table(found), facts=found)
+    return Verified(holds=not found.findings and not found.lacks_end, text=_table(found), facts=found)
 
 
 def _table(found: Verification) -> str:
@@ -63,6 +66,8 @@ def _table(found: Verification) -> str:
         sent = f"{words.count(found.unsent, 'trial')} sent less than load x duration and told no intended count"
         lines.append(f"{sent}: what was not sent counts as loss")
     lines.extend(f"does not hold: {finding.text}" for finding in found.findings)
+    if found.unended:
+        lines.append(f"{'does not hold: ' if found.lacks_end else ''}{found.unended}")
     return "\n".join(lines)
 
 

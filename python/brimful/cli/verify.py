@@ -13,7 +13,8 @@ from brimful.cli.goal_options import chosen_goals, goal_options
 from brimful.errors import UsageError
 from brimful.records import Goal, read_run
 from brimful.records.subjects import load, subject_of
-from brimful.throughput.verify import is_run, open_log, verify
+from brimful.throughput.foreign_log import is_run
+from brimful.throughput.verify import open_log, verify
 from brimful.verified import Verified
 
 

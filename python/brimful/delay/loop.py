@@ -166,7 +166,7 @@ class DelayLoop:
         end = End(
             reason=reason,
             trials=len(self._trials),
-            search_s=round(self._elapsed_s(), 6),
+            search_s=round(self._elapsed_s(), 9),
             text=text,
             machine=self._watch.result([]) if self._watch is not None else None,
         )

@@ -12,7 +12,7 @@ from brimful import units
 from brimful.attempts import ON_ERROR, ON_INVALID, Policies
 from brimful.delay.estimates import DEVICE, WIRE
 from brimful.delay.loop import DelayLoop, DelayOutcome, DelayProgress
-from brimful.errors import UsageError
+from brimful.errors import RecordError, UsageError
 from brimful.machine.watch import Watch
 from brimful.measurers.base import Description, Measurer
 from brimful.records import DelayPlan, Run, RunFile, Trial, Warning, read_run
@@ -105,10 +105,19 @@ def run_delay(
             watch=Watch() if measurers[DEVICE].describe().on_this_machine else None,
         )
         if saved is not None:
+            _check_saved(file)
             note(f"{file.path}: going on after {len(file.trials)} saved trials")
         loop.resume(file.trials)
         outcome = loop.run()
     return DelayRun(file.path, outcome)
+
+
+def _check_saved(file: RunFile) -> None:
+    """Refuse to build on trials that are not those that were made."""
+    fault = file.change() or file.disorder()
+    if fault is not None:
+        message = f"{file.path}: {fault}; a run cannot go on from it, begin another"
+        raise RecordError(message)
 
 
 def _policies(request: DelayRequest) -> Policies:
@@ -151,6 +160,7 @@ def _begin(request: DelayRequest, measurers: Mapping[str, Measurer]) -> tuple[Ru
 
 
 def _plan(request: DelayRequest, description: Description) -> tuple[DelayPlan, list[Warning]]:
+    check_loads(request)
     loads = [_load(text, description) for text in request.loads]
     throughput, found, warnings = None, None, list[Warning]()
     if request.of_run is not None:
@@ -158,9 +168,6 @@ def _plan(request: DelayRequest, description: Description) -> tuple[DelayPlan, l
         throughput, goal, warnings = _throughput(request, file, description)
         found = (file.run.run_id, goal)
         loads += [_share(text) * throughput for text in request.shares]
-    if not loads:
-        message = "give the loads to measure at: --load 10kpps, or --of RUN --at 10%,50%,90%"
-        raise UsageError(message)
     wire_run = _read_wire(request.wire) if request.wire is not None and Path(request.wire).exists() else None
     plan = DelayPlan(
         loads=sorted(set(loads)),
@@ -174,6 +181,19 @@ def _plan(request: DelayRequest, description: Description) -> tuple[DelayPlan, l
         warm_up_s=request.warm_up_s,
     )
     return plan, warnings
+
+
+def check_loads(request: DelayRequest) -> None:
+    """Refuse a request without loads, before anything is opened for it.
+
+    Raises
+    ------
+    UsageError
+        Saying how to give them.
+    """
+    if not request.loads and not request.shares:
+        message = "give the loads to measure at: --load 10kpps, or --of RUN --at 10%,50%,90%"
+        raise UsageError(message)
 
 
 def _load(text: str, description: Description) -> float:

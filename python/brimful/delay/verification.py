@@ -36,8 +36,7 @@ def verify_delay(file: RunFile) -> DelayVerification:
         message = f"{file.path}:1: the run is of the subject 'delay', but does not say what was measured"
         raise RecordError(message)
     found = results(file.trials, file.run.delay)
-    disorder = file.disorder()
-    findings = [*([] if disorder is None else [disorder]), *_differences(file, found)]
+    findings = [*filter(None, (file.change(), file.disorder())), *_differences(file, found)]
     return DelayVerification(found, len(file.counted()), findings)
 
 

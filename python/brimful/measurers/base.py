@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
-from brimful.errors import MeasureError, shown
+from brimful.errors import MeasureError, one_line, shown
 
 
 class TrialOutput(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +56,36 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     """Trials take no time of anybody's: the clock of the measurer is not the wall's."""
     traffic: dict[str, Any] = {}
     device: dict[str, Any] = {}
+
+
+_LARGEST = 1e15
+"""Of loads, factors and their inverses: what products of them leave far from the ends of a float."""
+_LONGEST_NAME = 200
+
+
+def checked_description(description: Description, *, where: str) -> Description:
+    """Refuse a description that nothing can be measured by, and give its texts as they can be shown.
+
+    Raises
+    ------
+    MeasureError
+        Naming the field that cannot be.
+    """
+    needed = {
+        "conversion_factor": (1e-9, 1e9),
+        "max_load": (1 / _LARGEST, _LARGEST),
+        "min_duration_s": (0.0, 1e9),
+    }
+    for field, (least, most) in needed.items():
+        number = getattr(description, field)
+        if number is not None and not least <= number <= most:
+            message = f"{where}: {field} is {number:g}; it must be from {least:g} to {most:g}"
+            raise MeasureError(message)
+    texts = {
+        field: one_line(getattr(description, field), longest=_LONGEST_NAME)
+        for field in ("name", "load_unit", "load_scope", "contract")
+    }
+    return msgspec.structs.replace(description, **texts)
 
 
 class Measurer(Protocol):
@@ -154,6 +184,8 @@ def checked_output(fields: Mapping[str, Any], *, where: str) -> TrialOutput:
     if output.lost > output.sent:
         message = f"{where}: lost {output.lost} is above sent {output.sent}"
         raise TrialFailedError(message)
+    for direction in output.directions:
+        _check_direction(direction, where=where)
     return output
 
 
@@ -180,6 +212,18 @@ def with_intended(
     text = f"{unsent} units of load x duration were not sent and count as loss; the measurer tells no intended count"
     warnings = [*output.warnings, {"code": UNSENT, "text": text}]
     return msgspec.structs.replace(output, intended=due, warnings=warnings)
+
+
+def _check_direction(direction: Mapping[str, Any], *, where: str) -> None:
+    """Refuse a direction in which more was lost than was sent."""
+    counts = {
+        name: _plain(name, direction[name], where=f"{where}: of a direction")
+        for name in ("sent", "lost")
+        if direction.get(name) is not None
+    }
+    if len(counts) == 2 and counts["lost"] > counts["sent"]:
+        message = f"{where}: of a direction, lost {counts['lost']} is above sent {counts['sent']}"
+        raise TrialFailedError(message)
 
 
 def _plain(name: str, value: Any, *, where: str) -> Any:  # noqa: ANN401 - whatever somebody answered

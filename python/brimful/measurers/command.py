@@ -16,14 +16,25 @@ from typing import IO, Any
 
 import msgspec
 
-from brimful.errors import MeasureError, UsageError
-from brimful.measurers.base import Description, InvalidTrialError, TrialFailedError, TrialOutput, checked_output
+from brimful.errors import MeasureError, UsageError, one_line
+from brimful.measurers.base import (
+    Description,
+    InvalidTrialError,
+    TrialFailedError,
+    TrialOutput,
+    checked_description,
+    checked_output,
+)
 
 DEFAULT_TIMEOUT_S = 30.0
 """How much longer than a trial its reply may take."""
 _CALIBRATION_TIMEOUT_S = 60.0
 _STDERR_LINES = 3
+_LONGEST_COMPLAINT = 4096
+"""Bytes of a line on standard error that are kept, whatever a program writes."""
 _LONGEST_REPLY = 1 << 22
+_DEEPEST = 100
+"""Levels of a reply: what reads a record takes more."""
 _KNOWN_FIELDS = frozenset(TrialOutput.__struct_fields__) - {"extra"}
 
 
@@ -61,21 +72,24 @@ class CommandMeasurer:
     def _ask_description(self) -> Description:
         reply = self._ask({"op": "describe"}, self._timeout_s)
         if "error" in reply:
-            message = f"{self._name}: {_one_line(reply['error'])}"
+            message = f"{self._name}: {one_line(reply['error'])}"
             raise MeasureError(message)
         try:
             facts = {"name": self._name, "on_this_machine": self._on_this_machine, **reply}
-            return msgspec.convert(facts, Description)
+            description = msgspec.convert(facts, Description)
         except msgspec.ValidationError as error:
             message = f"{self._name}: reply to describe: {error}"
             raise MeasureError(message) from error
+        where = f"{self._name}: reply to describe"
+        _check_keepable(description, where=where)
+        return checked_description(description, where=where)
 
     def calibrate(self) -> float:
         """Ask for the highest load that the program itself can send and receive, its ports joined back to back."""
         reply = self._ask({"op": "calibrate"}, _CALIBRATION_TIMEOUT_S)
         ceiling = reply.get("ceiling")
         if not isinstance(ceiling, int | float) or not 0 < ceiling < 1e15:
-            message = f"{self._name}: reply to calibrate: {_one_line(reply.get('error', reply))}"
+            message = f"{self._name}: reply to calibrate: {one_line(reply.get('error', reply))}"
             raise MeasureError(message)
         return float(ceiling)
 
@@ -94,11 +108,16 @@ class CommandMeasurer:
             message = f"{where}: the reply has id {reply.get('id')!r}, not {request['id']}"
             raise TrialFailedError(message)
         if "error" in reply:
-            message = f"{where}: {_one_line(reply['error'])}"
+            message = f"{where}: {one_line(reply['error'])}"
             raise MeasureError(message)
         if "invalid" in reply:
-            raise InvalidTrialError(_one_line(reply["invalid"]), reply)
-        return trial_output(reply, where=where)
+            _check_keepable(reply, where=where)
+            raise InvalidTrialError(one_line(reply["invalid"]), reply)
+        output = trial_output(reply, where=where)
+        if output.stopped_early and stop_above is None:
+            message = f"{where}: stopped_early is true, but no stop was asked for"
+            raise TrialFailedError(message)
+        return output
 
     def now(self) -> float:
         """Give the time of the wall clock."""
@@ -122,14 +141,38 @@ class CommandMeasurer:
             self.close()
             raise
         try:
-            reply = json.loads(line)
-        except ValueError:
-            reply = None
-        if not isinstance(reply, dict):
+            return _object(line)
+        except ValueError as error:
             self.close()
-            message = f"{self._name}: reply to {request['op']} is no JSON object: {line[:80]!r}"
-            raise TrialFailedError(message)
-        return reply
+            message = f"{self._name}: reply to {request['op']} {error}: {line[:80]!r}"
+            raise TrialFailedError(message) from error
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    """Read a reply. NaN is no JSON, but taken, so that the field that it stands in is named."""
+    try:
+        reply = json.loads(line)
+    except (ValueError, RecursionError):
+        reply = None
+    if not isinstance(reply, dict):
+        message = "is no JSON object"
+        raise ValueError(message)
+    if _is_deep(reply):
+        message = f"is nested more than {_DEEPEST} deep"
+        raise ValueError(message)
+    return reply
+
+
+def _is_deep(reply: dict[str, Any]) -> bool:
+    level: list[Any] = [reply]
+    for _ in range(_DEEPEST):
+        level = [inner for outer in level for inner in _inside(outer)]
+    return bool(level)
+
+
+def _inside(value: dict[str, Any] | list[Any]) -> list[Any]:
+    values = value.values() if isinstance(value, dict) else value
+    return [inner for inner in values if isinstance(inner, dict | list)]
 
 
 def trial_output(reply: dict[str, Any], *, where: str) -> TrialOutput:
@@ -142,7 +185,24 @@ def trial_output(reply: dict[str, Any], *, where: str) -> TrialOutput:
     """
     known = {key: value for key, value in reply.items() if key in _KNOWN_FIELDS}
     extra = {key: value for key, value in reply.items() if key not in _KNOWN_FIELDS and key != "id"}
-    return checked_output({**known, "extra": extra}, where=where)
+    output = checked_output({**known, "extra": extra}, where=where)
+    _check_keepable(output, where=where)
+    return output
+
+
+def _check_keepable(value: object, *, where: str) -> None:
+    """Refuse what no record can hold: half of a surrogate pair.
+
+    Raises
+    ------
+    TrialFailedError
+        Saying what.
+    """
+    try:
+        msgspec.json.encode(value)
+    except UnicodeEncodeError as error:
+        message = f"{where}: cannot be kept in a record: {one_line(error)}"
+        raise TrialFailedError(message) from error
 
 
 class _Program:
@@ -198,20 +258,26 @@ class _Program:
 
     def end(self) -> None:
         """Close its input, and be firm if that is not enough. The whole process group goes."""
-        # Closing flushes, and a program that has ended makes that fail.
-        with contextlib.suppress(OSError):
-            _pipe(self._process.stdin).close()
-        for ask, patience_s in ((None, 1.0), (signal.SIGTERM, 1.0), (signal.SIGKILL, 5.0)):
-            if ask is not None:
-                self._signal(ask)
-            try:
-                self._process.wait(patience_s)
-                break
-            except subprocess.TimeoutExpired:
-                continue
-        self._signal(signal.SIGKILL)
-        self._listener.join(1.0)
-        _pipe(self._process.stdout).close()
+        try:
+            # Closing flushes, and a program that has ended makes that fail.
+            with contextlib.suppress(OSError):
+                _pipe(self._process.stdin).close()
+            if not self._has_ended(1.0):
+                self._signal(signal.SIGTERM)
+                self._has_ended(1.0)
+        finally:
+            # Whoever interrupts the wait has none left for the program.
+            self._signal(signal.SIGKILL)
+            self._has_ended(5.0)
+            self._listener.join(1.0)
+            _pipe(self._process.stdout).close()
+
+    def _has_ended(self, patience_s: float) -> bool:
+        try:
+            self._process.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
 
     def _signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -219,10 +285,12 @@ class _Program:
 
     def _listen(self, stderr: IO[bytes]) -> None:
         with stderr:
-            for line in stderr:
-                text = line.decode(errors="replace").strip().removeprefix(f"{self._name}: ")
-                if text:
+            is_new = True
+            while piece := stderr.readline(_LONGEST_COMPLAINT):
+                text = one_line(piece.decode(errors="replace")).removeprefix(f"{self._name}: ")
+                if text and is_new:
                     self._complaints.append(text)
+                is_new = piece.endswith(b"\n")
 
     def _ended(self) -> TrialFailedError | UsageError:
         try:
@@ -247,7 +315,3 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
         message = "a pipe that was asked for is missing"
         raise AssertionError(message)
     return pipe
-
-
-def _one_line(text: object) -> str:
-    return " ".join(str(text).split())

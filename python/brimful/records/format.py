@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import re
 from typing import Any
 
 import msgspec
@@ -12,10 +13,15 @@ import msgspec
 from brimful.errors import RecordError
 from brimful.records import subjects
 from brimful.records.record import Record
-from brimful.records.run import SCHEMA, Trial
+from brimful.records.run import SCHEMA, Run, Trial
 
 _LONGEST_S = 1e9
 """What the engine, which counts nanoseconds, takes."""
+
+_LARGEST_FACTOR = 1e9
+"""Far more directions than any tester has."""
+_ESCAPE = re.compile(rb"\\(u00[0189][0-9a-fA-F]|u007[fF]|.)|\xc2[\x80-\x9f]", re.DOTALL)
+_SHORT = {b"b": 8, b"f": 12, b"r": 13}
 
 _encoder = msgspec.json.Encoder()
 
@@ -47,7 +53,7 @@ def json_schema() -> bytes:
 def decode_line(line: bytes, *, where: str) -> Record:
     """Decode one line; ``where`` names it in an error."""
     try:
-        record = _decoder(subjects.kinds()).decode(line)
+        record = _decoder(subjects.kinds()).decode(_ESCAPE.sub(_visible, line))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         message = f"{where}: {error}"
         raise RecordError(message) from error
@@ -56,7 +62,30 @@ def decode_line(line: bytes, *, where: str) -> Record:
         raise RecordError(message) from error
     if isinstance(record, Trial):
         check_trial(record, where)
+    elif isinstance(record, Run):
+        check_run(record, where)
     return record
+
+
+def _visible(found: re.Match[bytes]) -> bytes:
+    """Give a picture for a character that would steer a terminal; ends of lines and tabulators stay."""
+    escape = found[1]
+    if escape is None:
+        return "\N{REPLACEMENT CHARACTER}".encode()
+    code = int(escape[1:], 16) if len(escape) > 1 else _SHORT.get(escape)
+    if code is None or code in (9, 10):
+        return found[0]
+    return chr(0x2400 + code if code < 0x20 else 0x2421 if code == 0x7F else 0xFFFD).encode()
+
+
+def check_run(run: Run, where: str) -> None:
+    """Refuse a factor that nothing can be multiplied with, naming the place, the field and the value."""
+    if not 1 / _LARGEST_FACTOR <= run.conversion_factor <= _LARGEST_FACTOR:
+        message = (
+            f"{where}: conversion_factor is {run.conversion_factor:g};"
+            f" it must be from {1 / _LARGEST_FACTOR:g} to {_LARGEST_FACTOR:g}"
+        )
+        raise RecordError(message)
 
 
 def check_trial(trial: Trial, where: str) -> None:

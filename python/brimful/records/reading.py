@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from brimful.errors import RecordError
+from brimful.files import read_file
 from brimful.records.analysis import Finding, Fit, Series, Solution
 from brimful.records.campaign import Member
 from brimful.records.delay import Delay
+from brimful.records.digest import broken_digests
 from brimful.records.format import decode_line
 from brimful.records.record import Record
 from brimful.records.run import SCHEMA, End, Run, Trial, Warning
@@ -40,6 +42,10 @@ class RunFile(msgspec.Struct, frozen=True):
     delays: list[Delay] = []
     others: list[Record] = []
     """Of kinds without a list of their own, in the order of the file."""
+    broken_digests: list[int] = []
+    """Numbers of the lines whose digest is not that of the file up to there."""
+    lacks_end: bool = False
+    """Whether results stand after the last trial and no end after them."""
 
     def lines(self) -> Iterator[Record]:
         """Give all records: each end behind the trials that it stood behind, what was found before the last one."""
@@ -79,14 +85,31 @@ class RunFile(msgspec.Struct, frozen=True):
         """Whether the run came to its end, and was not interrupted, out of time or failed."""
         return bool(self.ends) and self.ends[-1].reason == "done"
 
+    def change(self) -> str | None:
+        """Say which line is not as it was written, if one is not."""
+        if not self.broken_digests:
+            return None
+        line = self.broken_digests[0]
+        what = "line 1 was changed" if line == 1 else f"line {line}, or one before it, was changed, added or removed"
+        return f"{what} after it was written: its digest is another"
+
     def disorder(self) -> str | None:
-        """Say where the trials are not numbered from 0 upwards, if so: lines were doubled, added or removed."""
+        """Say where trials are not numbered from 0 upwards or began at the same time: lines were doubled or moved."""
         wrong = [(due, trial.seq) for due, trial in enumerate(self.trials) if trial.seq != due]
         if not wrong:
-            return None
+            return self._simultaneous()
         due, seq = wrong[0]
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
         return f"trial {seq} stands where trial {due} belongs{more}: lines were doubled, added or removed"
+
+    def _simultaneous(self) -> str | None:
+        begun: dict[tuple[str | None, float], int] = {}
+        for trial in self.trials:
+            if trial.elapsed_s > 0:
+                first = begun.setdefault((trial.path, trial.start_s), trial.seq)
+                if first != trial.seq:
+                    return f"trials {first} and {trial.seq} began at the same time: one is a copy of the other"
+        return None
 
 
 def iterate_records(path: Path) -> Iterator[Record]:
@@ -97,11 +120,10 @@ def iterate_records(path: Path) -> Iterator[Record]:
     RecordError
         When the file cannot be read, or a line is no record.
     """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        message = f"{path}: cannot read: {error.strerror}"
-        raise RecordError(message) from error
+    yield from _decoded(path, read_file(path))
+
+
+def _decoded(path: Path, content: bytes) -> Iterator[Record]:
     lines = content.split(b"\n")
     for number, line in enumerate(lines[:-1], start=1):
         if line.strip():
@@ -118,16 +140,17 @@ def read_run(path: Path) -> RunFile:
     """
     if path.is_dir():
         path = path / "run.jsonl"
-    return collect(path, list(iterate_records(path)))
+    content = read_file(path)
+    return collect(path, list(_decoded(path, content)), broken=list(broken_digests(content)))
 
 
-def collect(path: Path, records: list[Record]) -> RunFile:
-    """Sort the records of a run; ``path`` is named in errors.
+def collect(path: Path, records: list[Record], *, broken: Sequence[int] = ()) -> RunFile:
+    """Sort the records of a run; ``path`` is named in errors, ``broken`` are lines whose digest does not hold.
 
     Raises
     ------
     RecordError
-        When they do not start with a run of a known schema.
+        When they do not start with a run of a known schema, or have more than one.
     """
     if not records or not isinstance(records[0], Run):
         message = f'{path}:1: a record file starts with a line of kind "run"; is this a trial log of another tool?'
@@ -135,6 +158,9 @@ def collect(path: Path, records: list[Record]) -> RunFile:
     run = records[0]
     if run.schema > SCHEMA:
         message = f"{path}:1: schema {run.schema} is newer than this brimful knows ({SCHEMA}); update brimful"
+        raise RecordError(message)
+    if any(isinstance(record, Run) for record in records[1:]):
+        message = f'{path}: has more than one line of kind "run": the records of several runs were put together'
         raise RecordError(message)
     return RunFile(
         path=path,
@@ -152,6 +178,8 @@ def collect(path: Path, records: list[Record]) -> RunFile:
         members=list({record.name: record for record in records if isinstance(record, Member)}.values()),
         delays=_latest_delays([record for record in records if isinstance(record, Delay)]),
         others=[record for record in records if not isinstance(record, _LISTED)],
+        broken_digests=list(broken),
+        lacks_end=_lacks_end(records),
     )
 
 
@@ -161,6 +189,15 @@ def _trials_before_ends(records: list[Record]) -> Iterator[int]:
         trials += isinstance(record, Trial)
         if isinstance(record, End):
             yield trials
+
+
+def _lacks_end(records: list[Record]) -> bool:
+    for record in reversed(records):
+        if isinstance(record, GoalResult | Delay):
+            return True
+        if isinstance(record, Trial | End):
+            return False
+    return False
 
 
 def _latest_results(run: Run, records: list[Record]) -> list[GoalResult]:

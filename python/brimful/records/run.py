@@ -52,6 +52,8 @@ class Run(Record, frozen=True, omit_defaults=True, tag="run"):
     labels: dict[str, str] = {}
     fingerprint: str = ""
     """Equal for runs of the same search: what ``--resume`` looks for."""
+    digest: str = ""
+    """Of this line, see `brimful.records.digest`."""
 
 
 class Trial(Record, frozen=True, omit_defaults=True, tag="trial"):
@@ -116,3 +118,5 @@ class End(Record, frozen=True, omit_defaults=True, tag="end"):
     text: str = ""
     machine: Machine | None = None
     """Since the run began or was resumed; null where nothing was watched."""
+    digest: str = ""
+    """Of the file up to here, see `brimful.records.digest`."""

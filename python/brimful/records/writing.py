@@ -8,9 +8,9 @@ import os
 from pathlib import Path
 from types import TracebackType
 
-from brimful.errors import RecordError
+from brimful.errors import RecordWriteError
 from brimful.files import lock
-from brimful.records.format import encode
+from brimful.records.digest import Digest
 from brimful.records.record import Record
 
 
@@ -25,27 +25,28 @@ class RecordWriter:
         # Unbuffered: a line that failed must not be tried again when the file is closed.
         self._file = path.open("ab", buffering=0)
         lock(self._file, path)
-        _cut_torn_line(path)
+        self._digest = Digest(_whole_lines(path))
 
     def write(self, record: Record) -> None:
         """Append one record and sync it.
 
         Raises
         ------
-        RecordError
+        RecordWriteError
             When the line cannot be written whole; what was written of it is taken back.
         """
         before = self._file.tell()
         try:
-            line = encode(record)
-            while line:
-                line = line[self._file.write(line) :]
+            line = left = self._digest.line(record)
+            while left:
+                left = left[self._file.write(left) :]
             self._sync()
         except OSError as error:
             with contextlib.suppress(OSError):
                 self._file.truncate(before)
             message = f"{self.path}: cannot write: {error.strerror}; make room and continue with --resume"
-            raise RecordError(message) from error
+            raise RecordWriteError(message) from error
+        self._digest.add(line)
 
     def _sync(self) -> None:
         try:
@@ -70,12 +71,13 @@ class RecordWriter:
         self.close()
 
 
-def _cut_torn_line(path: Path) -> None:
-    """Cut off a last line that a killed run left without its end."""
+def _whole_lines(path: Path) -> bytes:
+    """Give what is in a file, a last line that a killed run left without its end cut off."""
     if not path.is_file():
-        return
+        return b""
     content = path.read_bytes()
     whole = content.rfind(b"\n") + 1
     if whole < len(content):
         with path.open("r+b") as file:
             file.truncate(whole)
+    return content[:whole]

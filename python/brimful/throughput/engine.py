@@ -1,4 +1,4 @@
-"""The engine's Controller in terms of records."""
+"""The engine in terms of records."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from brimful import _core
 from brimful.records import Goal, GoalResult, Trial
 
 
-def feed(controller: _core.Controller, trial: Trial) -> None:
-    """Tell the Controller what a trial gave.
+def feed(engine: _core.Controller | _core.TrialLog, trial: Trial) -> None:
+    """Tell the engine what a trial gave.
 
     Raises
     ------
     ValueError, OverflowError
         When no trial can have such numbers.
     """
-    controller.record(
+    engine.record(
         trial.load,
         trial.duration_s,
         trial.intended,
@@ -31,9 +31,9 @@ def feed(controller: _core.Controller, trial: Trial) -> None:
     )
 
 
-def goal_results(controller: _core.Controller, goals: Sequence[Goal]) -> list[GoalResult]:
-    """Give what the trials so far support, in the order of the goals."""
-    results = json.loads(controller.results_json())
+def goal_results(results_json: str, goals: Sequence[Goal]) -> list[GoalResult]:
+    """Read the results of the engine, in the order of the goals."""
+    results = json.loads(results_json)
     return [
         msgspec.convert({"kind": "goal_result", "goal": goal.name, **result}, GoalResult)
         for goal, result in zip(goals, results, strict=True)

@@ -15,17 +15,20 @@ from brimful.attempts import ON_ERROR, ON_INVALID, FailurePolicy
 from brimful.errors import UsageError, shown
 from brimful.machine.figures import explain_unrest
 from brimful.machine.watch import Watch
-from brimful.measurers.base import Calibrating, Description, Measurer
+from brimful.measurers.base import Calibrating, Description, Measurer, checked_description
 from brimful.records import Goal, Run, Warning
 from brimful.runs import fingerprint, no_record, open_record, run_identity, saved_run
 from brimful.throughput.limits import check_delay_limits, check_limits, least_evidence_s, unit_difference
 from brimful.throughput.result import SearchResult
 from brimful.throughput.run_loop import DEAD_DIRECTION_CHECK, WARM_UP, Plan, Progress, SearchLoop, check_budget
+from brimful.throughput.verify import check_claims
 
 NEAR_CEILING = 0.9
 """A result above this share of the tester's own ceiling may be the tester's, not the device's."""
 _CALIBRATION_SHARE = 0.25
 """Of a time budget, where the search can do without the tester's own ceiling."""
+_NEAR_ENOUGH = 2.0
+"""A ceiling is measured in a few short trials: a load up to so many times as high is worth a try."""
 _MIN_LOAD_SHARE = 1000
 """Without `--min-load` the search goes down to the max load divided by this."""
 
@@ -117,7 +120,7 @@ def run_search(
 
     check_budget(request.budget_s)
     began_s = measurer.now()
-    description = measurer.describe()
+    description = checked_description(measurer.describe(), where="what the measurer says of itself")
     if not description.virtual_time:
         began_s -= set_up_s
     told = saved is None and _tell_of_little_time(request, measurer.now() - began_s, note)
@@ -139,6 +142,7 @@ def run_search(
         _tell_of_little_time(request, measurer.now() - began_s, note)
     with open_record(out, saved, [run]) if keep else no_record([run]) as (writer, file):
         if saved is not None:
+            check_claims(file)
             note(f"{file.path}: going on after {len(file.trials)} saved trials")
         loop.resume(file.trials, file.bounds)
         try:
@@ -151,7 +155,9 @@ def run_search(
         with undisturbed():
             for warning in warnings:
                 writer.write(warning)
-    return SearchOutcome(file.path, run, msgspec.structs.replace(result, path=file.path if keep else None), warnings)
+    return SearchOutcome(
+        file.path, file.run, msgspec.structs.replace(result, path=file.path if keep else None), warnings
+    )
 
 
 def check_search(request: SearchRequest, measurer: Measurer) -> None:
@@ -279,7 +285,14 @@ def _begin(request: SearchRequest, description: Description, ceiling: float | No
 def _max_load(request: SearchRequest, description: Description, ceiling: float | None) -> float:
     limits = [limit for limit in (description.max_load, ceiling) if limit is not None]
     if request.max_load is not None:
-        return _load("--max-load", request.max_load, description, min(limits) if limits else None)
+        asked = _load("--max-load", request.max_load, description, min(limits) if limits else None)
+        if ceiling is not None and asked > ceiling * _NEAR_ENOUGH:
+            message = (
+                f"--max-load {request.max_load} is far above what the tester alone reaches,"
+                f" {units.format_load(ceiling, description.load_unit)}: every trial there would be spoiled; lower it"
+            )
+            raise UsageError(message)
+        return asked
     if description.overload is not None:
         limits.append(description.overload)
     if not limits:

@@ -355,13 +355,13 @@ class SearchLoop:
         """End the search here: the results are what the trials so far support."""
         if reason != "done":
             self._controller.stop(reason)
-        results = goal_results(self._controller, self._plan.goals)
+        results = goal_results(self._controller.results_json(), self._plan.goals)
         for result in results:
             self._sink(result)
         end = End(
             reason=reason,
             trials=len(self._trials),
-            search_s=round(self._elapsed_s(), 6),
+            search_s=round(self._elapsed_s(), 9),
             text=text,
             machine=self._watch.result(self._plan.goals) if self._watch is not None else None,
         )

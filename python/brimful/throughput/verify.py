@@ -1,10 +1,9 @@
-"""Recompute what a trial log says, and check it against what was claimed. Also for logs of other tools."""
+"""Recompute what a trial log says, and check it against what was claimed."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
+import collections
+import itertools
 import math
 from pathlib import Path
 from typing import Any
@@ -12,15 +11,19 @@ from typing import Any
 import msgspec
 
 from brimful import _core
-from brimful.attempts import trial_of
 from brimful.errors import RecordError, UsageError
-from brimful.measurers.base import UNSENT, TrialOutput, with_intended
-from brimful.records import Bound, Goal, GoalResult, Run, RunFile, Sums, Trial, check_trial, read_run
+from brimful.measurers.base import UNSENT
+from brimful.records import Bound, Goal, GoalResult, Run, RunFile, Sums, Trial, read_run
 from brimful.throughput.engine import feed, goal_results
+from brimful.throughput.foreign_log import is_run, read_foreign_log
 from brimful.throughput.goals import moves_of_bounds, problem_json
 
 _STOPPING_REASONS = frozenset({"time-budget", "interrupted", "measurement-failed"})
+_NO_PROGRESS = "no-progress"
+"""Why a strategy gives a goal up; an end does not say it."""
 _TOLERANCE = 1e-9
+_CLOCK_S = 1e-5
+"""Times were once kept to the microsecond."""
 _CLAIMS = (
     "regular",
     "reason",
@@ -66,6 +69,10 @@ class Verification(msgspec.Struct, frozen=True):
     findings: list[Finding]
     unsent: int = 0
     """Trials that sent less than was asked for where nothing tells what was intended: what is unsent counts as loss."""
+    unended: str = ""
+    """What is to be known of a record that has no end after its last trial."""
+    lacks_end: bool = False
+    """Whether it has results all the same."""
 
 
 class TrialLog:
@@ -73,43 +80,41 @@ class TrialLog:
 
     def __init__(self, goals: list[Goal], trials: list[Trial], limits: tuple[float, float]) -> None:
         try:
-            # Any strategy will do: none is asked for a trial.
-            self._controller = _core.Controller(problem_json(goals, *limits), "bisect")
+            self._log = _core.TrialLog(problem_json(goals, *limits))
         except ValueError as error:
             raise UsageError(str(error)) from error
         self.goals = goals
         self.moves: list[Bound] = []
         """Every move of a relevant bound, with the trial that moved it."""
-        self._trials = trials
+        self._delays_s: dict[float, list[float]] = collections.defaultdict(list)
         bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(goals)
         for trial in trials:
             try:
-                feed(self._controller, trial)
+                feed(self._log, trial)
             except (ValueError, OverflowError) as error:
                 message = f"trial {trial.seq}: {error}"
                 raise RecordError(message) from error
-            before, bounds = bounds, self._controller.bounds()
+            if trial.delay_p99_s is not None:
+                self._delays_s[trial.load].append(trial.delay_p99_s)
+            before, bounds = bounds, self._log.bounds()
             if bounds != before:
                 self.moves.extend(moves_of_bounds(goals, before, bounds, trial.seq))
 
     def loads(self) -> list[float]:
         """Give every load that was measured, ascending."""
-        return self._controller.loads()
+        return self._log.loads()
 
     def assess(self, load: float, goal: int) -> Assessment:
         """Classify one load for the goal with this index."""
-        return msgspec.json.decode(self._controller.assess_json(load, goal), type=Assessment)
+        return msgspec.json.decode(self._log.assess_json(load, goal), type=Assessment)
 
     def delays_s(self, load: float) -> list[float]:
         """Give the 99th percentiles of the delay of the trials at a load, in seconds, as far as they are known."""
-        found = [trial.delay_p99_s for trial in self._trials if trial.load == load]
-        return [delay for delay in found if delay is not None]
+        return self._delays_s.get(load, [])
 
     def results(self, stopped: str | None = None) -> list[GoalResult]:
         """Give the goal results that the trials support; ``stopped`` says why the search ended early, if it did."""
-        if stopped is not None:
-            self._controller.stop(stopped)
-        return goal_results(self._controller, self.goals)
+        return goal_results(self._log.results_json(stopped), self.goals)
 
 
 class OpenLog(msgspec.Struct, frozen=True):
@@ -192,12 +197,7 @@ def _check_delays(path: Path, goals: list[Goal], trials: list[Trial]) -> None:
 def verify(opened: OpenLog) -> Verification:
     """Recompute every verdict of a log, and check the claims and the compliance of a record."""
     log, file = opened.log, opened.file
-    reason = file.ends[-1].reason if file is not None and file.is_ended() else None
-    results = log.results(reason if reason in _STOPPING_REASONS else None)
-    findings = []
-    if file is not None:
-        went_on = bool(file.ends) and not file.is_ended()
-        findings = _findings(file, log, _results_at_the_end(file) if went_on else results)
+    results = log.results(_stopped(file) if file is not None and file.is_ended() else None)
     loads = log.loads()
     return Verification(
         goals=log.goals,
@@ -205,18 +205,53 @@ def verify(opened: OpenLog) -> Verification:
         loads=loads,
         assessments={goal.name: [log.assess(load, index) for load in loads] for index, goal in enumerate(log.goals)},
         goal_results=results,
-        findings=findings,
         unsent=sum(any(note.get("code") == UNSENT for note in trial.warnings) for trial in opened.trials),
+        findings=[] if file is None else _findings(file, log, results),
+        unended="" if file is None else _unended(file),
+        lacks_end=file is not None and file.lacks_end,
     )
 
 
+def check_claims(file: RunFile) -> None:
+    """Refuse to build on the record of a search of which something does not hold.
+
+    Raises
+    ------
+    RecordError
+        Naming the first thing.
+    """
+    opened = open_run(file, None)
+    findings = _findings(file, opened.log, opened.log.results(_stopped(file) if file.is_ended() else None))
+    if findings:
+        more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
+        message = f"{file.path}: {findings[0].text}{more}; a search cannot go on from it, begin another"
+        raise RecordError(message)
+
+
+def _stopped(file: RunFile) -> str | None:
+    """Give why the search last ended, where its strategy was not through."""
+    reason = file.ends[-1].reason
+    if reason in _STOPPING_REASONS:
+        return reason
+    return _NO_PROGRESS if any(result.reason == _NO_PROGRESS for result in file.goal_results) else None
+
+
+def _unended(file: RunFile) -> str:
+    if file.is_ended():
+        return ""
+    if file.lacks_end:
+        return "results are recorded, but no end: it was removed, or the run was killed as it ended"
+    return "no end is recorded: the run goes on, or was killed; --resume goes on with it"
+
+
 def _findings(file: RunFile, log: TrialLog, results: list[GoalResult]) -> list[Finding]:
-    disorder = file.disorder()
+    went_on = bool(file.ends) and not file.is_ended()
+    faults = (("line-changed", file.change()), ("trials-out-of-sequence", file.disorder()))
     return [
-        *([] if disorder is None else [Finding("trials-out-of-sequence", disorder)]),
+        *(Finding(code, text) for code, text in faults if text is not None),
         *_limit_findings(file.run, file.trials),
         *_bound_findings(file, log.moves),
-        *_claim_findings(file, results),
+        *_claim_findings(file, _results_at_the_end(file) if went_on else results),
         *_end_findings(file),
     ]
 
@@ -262,8 +297,7 @@ def _results_at_the_end(file: RunFile) -> list[GoalResult]:
     """Give what the trials said when the run last ended: a run that went on since claims nothing new yet."""
     trials = [trial for trial in file.trials[: file.trials_before_ends[-1]] if trial.invalid is None]
     log = TrialLog(file.run.goals, trials, (file.run.min_load, file.run.max_load))
-    reason = file.ends[-1].reason
-    return log.results(reason if reason in _STOPPING_REASONS else None)
+    return log.results(_stopped(file))
 
 
 def _move(moves: dict[tuple[str, str, int], float | None], key: tuple[str, str, int]) -> str:
@@ -290,7 +324,14 @@ def _claim_findings(file: RunFile, results: list[GoalResult]) -> list[Finding]:
 
 
 def _end_findings(file: RunFile) -> list[Finding]:
-    return [
+    """Hold what the ends say against the trials before them."""
+    reached_s = list(itertools.accumulate((trial.start_s + trial.elapsed_s for trial in file.trials), max))
+    early = [
+        Finding("end-differs", f"an end is recorded at {end.search_s:g} s, before the end of its last trial")
+        for end, before in zip(file.ends, file.trials_before_ends, strict=True)
+        if before and end.search_s < reached_s[before - 1] - _CLOCK_S
+    ]
+    return early + [
         Finding("end-differs", f"an end is recorded after {end.trials} trials, but {before} stand before it")
         for end, before in zip(file.ends, file.trials_before_ends, strict=True)
         if end.trials != before
@@ -309,156 +350,3 @@ def _said(value: Any) -> str:  # noqa: ANN401 - any field of a result
     if isinstance(value, Sums):
         return ", ".join(f"{name} {seconds!r}" for name, seconds in msgspec.structs.asdict(value).items())
     return "nothing" if value is None else repr(value)
-
-
-_NUMBERS = {
-    "load": ("load", "trial_load", "intended_load"),
-    "duration_s": ("duration", "duration_s", "trial_duration"),
-    "sent": ("sent", "offered", "tx"),
-    "lost": ("lost", "loss", "loss_count"),
-    "intended": ("intended", "intended_count"),
-    "effective_duration_s": ("effective_duration_s", "effective_duration"),
-    "delay_p99_s": ("delay_p99_s", "delay_p99"),
-}
-_REQUIRED = ("load", "duration_s", "sent", "lost")
-
-
-def read_foreign_log(path: Path) -> list[Trial]:
-    """Read a trial log of another tool: CSV with a header, or JSON Lines, told apart by content.
-
-    Each row has ``load`` (units/s), ``duration`` (s), ``sent`` and ``lost`` (counts); ``intended``,
-    ``effective_duration`` (s) and ``delay_p99_s`` may follow. Other columns are ignored.
-
-    Raises
-    ------
-    RecordError
-        Naming the line and the field.
-    """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"{path}: cannot read: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}"
-        raise RecordError(message) from error
-    rows = _json_rows(path, text) if text.lstrip().startswith("{") else _csv_rows(path, text)
-    trials = [_foreign_trial(row, seq, f"{path}:{line}") for seq, (line, row) in enumerate(rows)]
-    if not trials:
-        message = f"{path}: there is no trial in it"
-        raise RecordError(message)
-    return trials
-
-
-def _json_rows(path: Path, text: str) -> list[tuple[int, dict[str, Any]]]:
-    rows = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            row = None
-        if not isinstance(row, dict):
-            message = f"{path}:{number}: is no JSON object"
-            raise RecordError(message)
-        rows.append((number, row))
-    return rows
-
-
-def _csv_rows(path: Path, text: str) -> list[tuple[int, dict[str, Any]]]:
-    reader = csv.reader(io.StringIO(text), skipinitialspace=True)
-    try:
-        header = [name.strip().lower() for name in next(reader, [])]
-        _check_header(header, f"{path}:{reader.line_num}")
-        rows: list[tuple[int, dict[str, Any]]] = []
-        for row in reader:
-            while len(row) > len(header) and not row[-1].strip():
-                row.pop()
-            if len(row) > len(header):
-                message = f"{path}:{reader.line_num}: {len(row)} values are under {len(header)} columns"
-                raise RecordError(message)
-            if row:
-                rows.append((reader.line_num, dict(zip(header, row, strict=False))))
-    except csv.Error as error:
-        message = f"{path}:{reader.line_num}: {error}"
-        raise RecordError(message) from error
-    return rows
-
-
-def _check_header(header: list[str], where: str) -> None:
-    """Refuse columns that leave open what a trial was."""
-    for field, names in _NUMBERS.items():
-        found = [name for name in header if name in names]
-        if len(found) > 1:
-            message = f"{where}: columns {' and '.join(map(repr, found))} both say {field}; leave one"
-            raise RecordError(message)
-
-
-def _foreign_trial(row: dict[str, Any], seq: int, where: str) -> Trial:
-    values: dict[str, float] = {}
-    for field, names in _NUMBERS.items():
-        given = next((row[name] for name in names if row.get(name) not in (None, "")), None)
-        if given is not None:
-            values[field] = _number(given, field, where)
-        elif field in _REQUIRED:
-            found = ", ".join(map(str, row)) or "nothing"
-            message = f"{where}: {names[0]!r} is missing; a trial has load, duration, sent and lost, this has {found}"
-            raise RecordError(message)
-    for field in ("sent", "lost", "intended"):
-        if field in values and (not values[field].is_integer() or not 0 <= values[field] < 2**53):
-            message = f"{where}: {field} is {values[field]:g}; a count is a whole number, 0 or more"
-            raise RecordError(message)
-    if values.get("effective_duration_s", 1.0) <= 0:
-        message = f"{where}: effective_duration_s is {values['effective_duration_s']:g}; it must be above 0"
-        raise RecordError(message)
-    intended = values.get("intended")
-    output = TrialOutput(
-        intended=None if intended is None else int(intended),
-        sent=int(values["sent"]),
-        lost=int(values["lost"]),
-        effective_duration_s=values.get("effective_duration_s"),
-        delay_p99_s=values.get("delay_p99_s"),
-    )
-    load, duration_s = values["load"], values["duration_s"]
-    trial = trial_of(
-        with_intended(output, load, duration_s),
-        seq=seq,
-        load=load,
-        duration_s=duration_s,
-        start_s=0.0,
-        end_s=0.0,
-        invalid=None,
-    )
-    check_trial(trial, where)
-    return trial
-
-
-def _number(given: object, field: str, where: str) -> float:
-    try:
-        number = float(given)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number) or isinstance(given, bool):
-        message = f"{where}: {field} is {given!r}; it must be a number"
-        raise RecordError(message)
-    return number
-
-
-def is_run(path: Path) -> bool:
-    """Whether a file (or directory) is a record of brimful.
-
-    Raises
-    ------
-    RecordError
-        When it cannot be read.
-    """
-    if path.is_dir():
-        return True
-    try:
-        with path.open("rb") as file:
-            first = file.readline()
-    except OSError as error:
-        message = f"{path}: cannot read: {error.strerror}"
-        raise RecordError(message) from error
-    try:
-        return bool(json.loads(first).get("kind") == "run")
-    except (ValueError, AttributeError, RecursionError):
-        return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +22,8 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 RESAMPLES = 200
 SUFFIXES = (".json", ".json.gz")
+_MOST_FILES = 20_000
+"""More in a directory are not results alone."""
 
 
 def rule_options(function: _Command) -> _Command:
@@ -108,7 +111,7 @@ def find_files(paths: list[Path]) -> list[Path]:
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(file for file in path.rglob("*") if file.name.endswith(SUFFIXES) and file.is_file())
+            inside = sorted(_results_below(path))
             if not inside:
                 message = f"{path}: no file in it ends in {' or '.join(SUFFIXES)}"
                 raise UsageError(message)
@@ -116,6 +119,19 @@ def find_files(paths: list[Path]) -> list[Path]:
         else:
             found.append(path)
     return found
+
+
+def _results_below(directory: Path) -> Iterator[Path]:
+    looked_at = 0
+    for place, _, names in os.walk(directory):
+        looked_at += 1 + len(names)
+        if looked_at > _MOST_FILES:
+            message = f"{directory}: has more than {_MOST_FILES} files below it; name the directory of the results"
+            raise UsageError(message)
+        for name in names:
+            file = Path(place, name)
+            if name.endswith(SUFFIXES) and file.is_file():
+                yield file
 
 
 class Batch:

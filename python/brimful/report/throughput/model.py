@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from brimful.errors import one_line
 from brimful.records import Bound, Goal, GoalResult, Machine, Run, RunFile, Sums
 from brimful.report import facts, words
 from brimful.report.throughput.trials import Pause, TrialStatistics, TrialView, total, view_trials
@@ -287,7 +288,7 @@ def _deviations(run: Run, statistics: TrialStatistics) -> list[str]:
 
 
 def _as_sentence(text: str) -> str:
-    sentence = text[:1].upper() + text[1:]
+    sentence = one_line(text[:1].upper() + text[1:])
     return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
 
 

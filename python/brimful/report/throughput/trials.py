@@ -10,6 +10,7 @@ from statistics import median
 
 import msgspec
 
+from brimful.errors import one_line
 from brimful.records import Goal, Trial
 from brimful.units import nanoseconds
 
@@ -205,7 +206,7 @@ def total(trials: Sequence[Trial]) -> TrialStatistics:
         total=len(trials),
         counted=len(counted),
         invalid=len(reasons),
-        invalid_reasons=dict(Counter(_LOAD_PREFIX.sub("", reason) for reason in reasons)),
+        invalid_reasons=dict(Counter(one_line(_LOAD_PREFIX.sub("", reason)) for reason in reasons)),
         warm_up=len(warm_up),
         warm_up_s=sum(trial.duration_s for trial in warm_up),
         stopped_early=stopped,

@@ -74,6 +74,7 @@ def checked_description(description: Description, *, where: str) -> Description:
     needed = {
         "conversion_factor": (1e-9, 1e9),
         "max_load": (1 / _LARGEST, _LARGEST),
+        "overload": (1 / _LARGEST, _LARGEST),
         "min_duration_s": (0.0, 1e9),
     }
     for field, (least, most) in needed.items():

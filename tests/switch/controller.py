@@ -17,11 +17,13 @@ from conformance import (
     ECHO_REQUEST,
     ERROR,
     FLOW_MOD,
+    GROUP_MOD,
     PACKET_IN,
     PATIENCE_S,
     Bench,
     Controller,
     Failed,
+    Wire,
     ip,
 )
 
@@ -86,7 +88,7 @@ def what_it_is(bench):
     controller = bench.controller
     reply = controller.wait_for(FEATURES_REPLY, controller.send(FEATURES_REQUEST, b""))
     datapath, buffers, tables = struct.unpack("!QIB", reply[:13])
-    check((datapath, buffers, tables) == (1, 0, 254), f"features {datapath, buffers, tables}")
+    check((datapath, buffers, tables) == (1, 256, 254), f"features {datapath, buffers, tables}")
     check(controller.multipart(DESCRIPTION).startswith(b"brimful\0"), "the description has no manufacturer")
     check(controller.wait_for(ECHO_REPLY, controller.send(ECHO_REQUEST, b"abc")) == b"abc", "an echo has other data")
     ports = controller.multipart(PORT_DESCRIPTION)
@@ -181,6 +183,27 @@ def links(bench):
         )
 
 
+def fail_over(bench):
+    """The next bucket of a group carries on when the port that the first one watches falls."""
+    # A socket tells once that its interface has been down: others are there for the next part.
+    bench.wires = {port: Wire(f"h{port}") for port in bench.wires}
+    controller, wires = bench.controller, bench.wires
+    buckets = b"".join(struct.pack("!HHII4x", 32, 0, port, ALL) + output(port) for port in (2, 3))
+    controller.send(GROUP_MOD, struct.pack("!HBxI", 0, 3, 1) + buckets)
+    controller.send(FLOW_MOD, flow(ADD, 1, matched(), struct.pack("!HHI", 22, 8, 1)))
+    controller.barrier()
+    wires[1].send(FRAME)
+    check(wires[2].receive(PATIENCE_S) == FRAME, "a group does not use its first bucket")
+    ip("link", "set", "h2", "down")
+    wait(controller, PORT_STATUS)
+    wires[1].send(FRAME)
+    check(wires[3].receive(PATIENCE_S) == FRAME, "a group does not use its second bucket")
+    ip("link", "set", "h2", "up")
+    wait(controller, PORT_STATUS)
+    bench.wires[2] = Wire("h2")
+    controller.clear()
+
+
 def roles(bench, listener):
     first, second = bench.controller, Controller(listener.accept()[0])
 
@@ -216,7 +239,7 @@ def main():
     listener.settimeout(20)
     bench = Bench(sys.argv[1], f"tcp:127.0.0.1:{listener.getsockname()[1]}")
     try:
-        for part in (what_it_is, errors, packets, removals, many_entries, links):
+        for part in (what_it_is, errors, packets, removals, many_entries, links, fail_over):
             part(bench)
         roles(bench, listener)
         again(bench, listener)

@@ -77,3 +77,7 @@ def test_each_error_comes_as_the_specification_has_it():
 @pytest.mark.parametrize("script", ["controller.py", "behaviour.py"])
 def test_a_controller_sees_what_it_should(script):
     play(script, find_switch())
+
+
+def test_a_switch_stands_alone():
+    play("standalone.py", find_switch())

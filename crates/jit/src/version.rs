@@ -1,12 +1,12 @@
 //! The rules of a table in the form that one piece of code was compiled for, and what has come since.
 
-use std::collections::HashMap;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use brimful_openflow::MatchField;
 use brimful_pipeline::Demands;
+use hashbrown::HashMap;
 
 use crate::bitmap::Bitmap;
 use crate::key::MaskShape;
@@ -214,18 +214,15 @@ impl Version {
             .position(|base| base.floor < rule.rank && rule.rank <= base.ceiling)?;
         match &self.groups[index] {
             Group::Tuples(group) => {
-                let shape = shape_of(rule.demands);
-                let mut same = group
-                    .tuples
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, tuple)| tuple.shape == shape);
-                let key_of = |tuple: &Tuple| key_of(tuple, rule.demands);
-                let (position, tuple) = same.find(|(_, tuple)| is_free(tuple, &key_of(tuple), rule.rank))?;
-                let key = key_of(tuple);
-                group.ceilings[..=position].iter().for_each(|ceiling| {
-                    ceiling.fetch_max(rule.rank, Ordering::AcqRel);
-                });
+                let same = group.tuples.iter().enumerate();
+                let same = same.filter(|(_, tuple)| has_shape(tuple, rule.demands));
+                let mut same = same.map(|(position, tuple)| (position, tuple, key_of(tuple, rule.demands)));
+                let (position, tuple, key) = same.find(|(_, tuple, key)| is_free(tuple, key, rule.rank))?;
+                for ceiling in &group.ceilings[..=position] {
+                    if ceiling.load(Ordering::Relaxed) < rule.rank {
+                        ceiling.fetch_max(rule.rank, Ordering::AcqRel);
+                    }
+                }
                 put(tuple, &key, rule, garbage);
                 Some(Place::Tuple(Arc::clone(tuple), key))
             }
@@ -330,6 +327,12 @@ fn key_of(tuple: &Tuple, demands: &Demands) -> Vec<u64> {
             .map_or(0, |demand| demand.1)
     };
     tuple.layout.of_values(value)
+}
+
+/// Whether a tuple is of rules that look at the same bits.
+fn has_shape(tuple: &Tuple, demands: &Demands) -> bool {
+    let bits = demands.iter().map(|(field, _, mask)| (*field, *mask));
+    tuple.shape.iter().copied().eq(bits)
 }
 
 /// Whether a key is not there, or there with the same rank: the same rule.

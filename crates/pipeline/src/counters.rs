@@ -73,6 +73,14 @@ pub struct Counters {
     /// What the cells said when a number was given: cells are never set to zero, as only their thread writes them.
     starts: Vec<Count>,
     free: Vec<CounterId>,
+    log: Option<CounterLog>,
+}
+
+/// What has been done to counters since a checkpoint.
+#[derive(Debug, Default)]
+pub(crate) struct CounterLog {
+    given: Vec<CounterId>,
+    resets: Vec<(CounterId, Count)>,
 }
 
 impl Counters {
@@ -95,7 +103,30 @@ impl Counters {
 
     /// Begins to count anew.
     pub fn reset(&mut self, counter: CounterId) {
-        self.starts[counter.0 as usize] = self.sum(counter);
+        let now = self.sum(counter);
+        let start = std::mem::replace(&mut self.starts[counter.0 as usize], now);
+        if let Some(log) = &mut self.log {
+            log.resets.push((counter, start));
+        }
+    }
+
+    /// Notes what is done from now on, so that it can be undone.
+    pub(crate) fn begin_log(&mut self) {
+        self.log = Some(CounterLog::default());
+    }
+
+    /// Notes no more.
+    pub(crate) fn end_log(&mut self) {
+        self.log = None;
+    }
+
+    /// Undoes what has been noted.
+    pub(crate) fn undo(&mut self) {
+        let log = self.log.take().unwrap_or_default();
+        for (counter, start) in log.resets.into_iter().rev() {
+            self.starts[counter.0 as usize] = start;
+        }
+        self.free.extend(log.given);
     }
 
     fn sum(&self, counter: CounterId) -> Count {
@@ -110,15 +141,20 @@ impl Counters {
 
     /// A number for a counter that begins at 0; `None` when all are given.
     pub fn give(&mut self) -> Option<CounterId> {
-        if let Some(counter) = self.free.pop() {
-            self.reset(counter);
-            return Some(counter);
+        let counter = match self.free.pop() {
+            Some(counter) => {
+                self.reset(counter);
+                counter
+            }
+            None if self.starts.len() == MOST_COUNTERS => return None,
+            None => {
+                self.starts.push(Count::default());
+                CounterId(self.starts.len() as u32 - 1)
+            }
+        };
+        if let Some(log) = &mut self.log {
+            log.given.push(counter);
         }
-        let counter = CounterId(self.starts.len() as u32);
-        if self.starts.len() == MOST_COUNTERS {
-            return None;
-        }
-        self.starts.push(Count::default());
         Some(counter)
     }
 

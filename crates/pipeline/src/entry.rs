@@ -79,18 +79,23 @@ impl FlowEntry {
         self.actions().any(|action| *action == Action::Group(group))
     }
 
+    /// Whether it meets demands, as a non-strict flow-mod asks: whether every frame that meets it meets them.
+    pub fn meets(&self, demands: &Demands) -> bool {
+        covers(demands, &self.demands)
+    }
+
     fn actions(&self) -> impl Iterator<Item = &Action> {
         self.instructions.apply.iter().chain(&self.instructions.write)
     }
 
-    pub(crate) fn new(change: &FlowMod, demands: Demands, instructions: Instructions, place: &Place) -> Self {
+    pub(crate) fn new(change: FlowMod, demands: Demands, instructions: Instructions, place: &Place) -> Self {
         Self {
             table: change.table,
             priority: change.priority,
             order: place.order,
-            matching: change.matching.clone(),
+            matching: change.matching,
             demands,
-            given: change.instructions.clone(),
+            given: change.instructions,
             instructions,
             cookie: change.cookie,
             flags: change.flags,

@@ -86,7 +86,7 @@ pub fn run_actions(
     let mut run = Run {
         environment,
         outputs,
-        reason: Reason::Action,
+        reason: Reason::PacketOut,
     };
     for action in actions {
         if run.action(action, passage, 0).is_err() {

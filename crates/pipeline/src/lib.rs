@@ -7,6 +7,7 @@
 //! Frames shorter than Ethernet's smallest are padded by the port that sends them, not here.
 
 mod check;
+mod checkpoint;
 mod choice;
 mod counters;
 mod entry;
@@ -23,6 +24,7 @@ mod timeouts;
 mod view;
 
 pub use check::check_packet_out;
+pub use checkpoint::Checkpoint;
 pub use choice::flow_hash;
 pub use counters::{Count, CounterBlock, CounterCell, CounterId, Counters, MOST_COUNTERS};
 pub use entry::{Demands, FlowEntry, Instructions, demands_of};

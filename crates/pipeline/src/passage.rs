@@ -145,6 +145,8 @@ pub enum Reason {
     ActionSet,
     /// A bucket of a group sent it: another reason from 1.4 on.
     Group,
+    /// A packet-out sent it: another reason from 1.4 on.
+    PacketOut,
 }
 
 /// A packet for the controller.

@@ -1,7 +1,9 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use brimful_openflow::{ErrorCode, ErrorMessage, FlowCommand, FlowMod, GROUP_ANY, TABLE_ALL, flow_flag, port};
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::check::{check_instructions, check_match};
 use crate::entry::{Place, covers, overlap};
@@ -67,7 +69,9 @@ pub enum Change {
 /// One flow table.
 #[derive(Debug)]
 pub(crate) struct Table {
-    pub(crate) by_key: HashMap<(u16, Demands), u64>,
+    hasher: DefaultHashBuilder,
+    /// Ranks of entries, by the hash of priority and demands, which stands before each.
+    by_key: HashTable<(u64, u64)>,
     pub(crate) by_rank: BTreeMap<u64, Arc<FlowEntry>>,
     pub(crate) lookups: CounterId,
     pub(crate) matches: CounterId,
@@ -99,7 +103,8 @@ impl Pipeline {
         let mut counter = || counters.give().expect("the first numbers are free");
         let tables = (0..limits.tables)
             .map(|_| Table {
-                by_key: HashMap::new(),
+                hasher: DefaultHashBuilder::default(),
+                by_key: HashTable::new(),
                 by_rank: BTreeMap::new(),
                 lookups: counter(),
                 matches: counter(),
@@ -135,6 +140,11 @@ impl Pipeline {
             .flat_map(|table| table.by_rank.values().rev())
     }
 
+    /// The entry of a table with a rank.
+    pub fn entry(&self, table: u8, rank: u64) -> Option<&Arc<FlowEntry>> {
+        self.tables.get(usize::from(table))?.by_rank.get(&rank)
+    }
+
     /// How many entries a table has.
     pub fn len(&self, table: u8) -> usize {
         self.tables
@@ -160,6 +170,11 @@ impl Pipeline {
         }
     }
 
+    /// Whether they do.
+    pub fn evicts(&self, table: u8) -> bool {
+        self.tables.get(usize::from(table)).is_some_and(|table| table.evicts)
+    }
+
     /// Counters of what has gone. They go back to [`Counters::take_back`] once no data-plane thread can be using them.
     pub fn take_retired(&mut self) -> Vec<CounterId> {
         std::mem::take(&mut self.retired)
@@ -170,6 +185,14 @@ impl Pipeline {
     /// # Errors
     /// With the error for the controller; nothing has changed then.
     pub fn flow_mod(&mut self, change: &FlowMod, now: u64) -> Result<Vec<Change>, ErrorMessage> {
+        self.change(change.clone(), now, true)
+    }
+
+    /// The same with a flow-mod that nobody else needs: its parts become those of the entry.
+    ///
+    /// # Errors
+    /// As [`Self::flow_mod`].
+    pub fn take_flow_mod(&mut self, change: FlowMod, now: u64) -> Result<Vec<Change>, ErrorMessage> {
         self.change(change, now, true)
     }
 
@@ -179,10 +202,10 @@ impl Pipeline {
     /// # Errors
     /// As [`Self::flow_mod`].
     pub fn flow_mod_without_prerequisites(&mut self, change: &FlowMod, now: u64) -> Result<Vec<Change>, ErrorMessage> {
-        self.change(change, now, false)
+        self.change(change.clone(), now, false)
     }
 
-    fn change(&mut self, change: &FlowMod, now: u64, strict: bool) -> Result<Vec<Change>, ErrorMessage> {
+    fn change(&mut self, change: FlowMod, now: u64, strict: bool) -> Result<Vec<Change>, ErrorMessage> {
         check_match(&change.matching, strict)?;
         let deletes = matches!(change.command, FlowCommand::Delete | FlowCommand::DeleteStrict);
         if change.table >= self.limits.tables && !(deletes && change.table == TABLE_ALL) {
@@ -198,12 +221,12 @@ impl Pipeline {
         }
         match change.command {
             FlowCommand::Add => self.add(change, now, strict),
-            FlowCommand::Modify | FlowCommand::ModifyStrict => self.modify(change, now, strict),
-            FlowCommand::Delete | FlowCommand::DeleteStrict => Ok(self.delete(change)),
+            FlowCommand::Modify | FlowCommand::ModifyStrict => self.modify(&change, now, strict),
+            FlowCommand::Delete | FlowCommand::DeleteStrict => Ok(self.delete(&change)),
         }
     }
 
-    fn add(&mut self, change: &FlowMod, now: u64, strict: bool) -> Result<Vec<Change>, ErrorMessage> {
+    fn add(&mut self, change: FlowMod, now: u64, strict: bool) -> Result<Vec<Change>, ErrorMessage> {
         let tables = self.limits.tables;
         let given = &change.instructions;
         let instructions = check_instructions(given, &change.matching, change.table, tables, strict, &self.shared)?;
@@ -218,20 +241,19 @@ impl Pipeline {
             );
             return Err(ErrorCode::FLOW_OVERLAP.because(text));
         }
-        let key = (change.priority, demands);
-        if let Some(rank) = table.by_key.get(&key) {
-            let old = Arc::clone(&table.by_rank[rank]);
+        if let Some(old) = table.find(change.priority, &demands) {
+            let old = Arc::clone(old);
             let place = Place {
                 order: old.order,
                 now,
                 counter: old.counter,
             };
-            let new = Arc::new(FlowEntry::new(change, key.1, instructions, &place));
+            let new = Arc::new(FlowEntry::new(change, demands, instructions, &place));
             self.counters.reset(old.counter);
             self.put_in_place(&new, now);
             return Ok(vec![Change::Replaced { old, new }]);
         }
-        let mut changes = self.make_room(change)?;
+        let mut changes = self.make_room(&change)?;
         let counter = self
             .counters
             .give()
@@ -242,9 +264,8 @@ impl Pipeline {
             counter,
         };
         self.next_order += 1;
-        let entry = Arc::new(FlowEntry::new(change, key.1.clone(), instructions, &place));
-        let table = &mut self.tables[usize::from(change.table)];
-        table.by_key.insert(key, entry.rank());
+        let entry = Arc::new(FlowEntry::new(change, demands, instructions, &place));
+        self.tables[usize::from(entry.table)].index(&entry);
         self.put_in_place(&entry, now);
         changes.push(Change::Installed(entry));
         Ok(changes)
@@ -321,28 +342,41 @@ impl Pipeline {
         let tables = self.tables.iter().enumerate();
         let tables = tables.filter(|(number, _)| change.table == TABLE_ALL || usize::from(change.table) == *number);
         let is_strict = matches!(change.command, FlowCommand::ModifyStrict | FlowCommand::DeleteStrict);
-        let key = (change.priority, demands);
         let mut selected = Vec::new();
         for (_, table) in tables {
             if is_strict {
-                let entry = table.by_key.get(&key).map(|rank| &table.by_rank[rank]);
+                let entry = table.find(change.priority, &demands);
                 selected.extend(entry.filter(|entry| has_cookie(entry)).cloned());
             } else {
                 let entries = table
                     .by_rank
                     .values()
-                    .filter(|entry| covers(&key.1, &entry.demands) && has_cookie(entry));
+                    .filter(|entry| covers(&demands, &entry.demands) && has_cookie(entry));
                 selected.extend(entries.cloned());
             }
         }
         selected
     }
 
-    pub(crate) fn remove(&mut self, entry: &Arc<FlowEntry>, reason: Removal) -> Change {
+    /// Takes an entry out; its counter stays its own.
+    pub(crate) fn take_out(&mut self, entry: &Arc<FlowEntry>) {
         let table = &mut self.tables[usize::from(entry.table)];
         table.by_rank.remove(&entry.rank());
-        table.by_key.remove(&(entry.priority, entry.demands.clone()));
+        table.forget(entry);
         self.timeouts.forget(entry);
+    }
+
+    /// Puts an entry where it was.
+    pub(crate) fn put_back(&mut self, entry: &Arc<FlowEntry>, now: u64) {
+        let table = &mut self.tables[usize::from(entry.table)];
+        if table.find(entry.priority, &entry.demands).is_none() {
+            table.index(entry);
+        }
+        self.put_in_place(entry, now);
+    }
+
+    pub(crate) fn remove(&mut self, entry: &Arc<FlowEntry>, reason: Removal) -> Change {
+        self.take_out(entry);
         self.retired.push(entry.counter);
         Change::Removed {
             entry: Arc::clone(entry),
@@ -352,6 +386,31 @@ impl Pipeline {
 }
 
 impl Table {
+    /// The entry with a priority and these demands.
+    fn find(&self, priority: u16, demands: &Demands) -> Option<&Arc<FlowEntry>> {
+        let hash = self.hasher.hash_one((priority, demands));
+        let is_it = |(other, rank): &(u64, u64)| {
+            let entry = (*other == hash).then(|| self.by_rank.get(rank)).flatten();
+            entry.is_some_and(|entry| entry.priority == priority && entry.demands == *demands)
+        };
+        let (_, rank) = self.by_key.find(hash, is_it)?;
+        self.by_rank.get(rank)
+    }
+
+    /// Has an entry found by its key.
+    fn index(&mut self, entry: &FlowEntry) {
+        let hash = self.hasher.hash_one((entry.priority, &entry.demands));
+        self.by_key.insert_unique(hash, (hash, entry.rank()), |(hash, _)| *hash);
+    }
+
+    /// Has it found no more.
+    fn forget(&mut self, entry: &FlowEntry) {
+        let (hash, rank) = (self.hasher.hash_one((entry.priority, &entry.demands)), entry.rank());
+        if let Ok(found) = self.by_key.find_entry(hash, |(_, other)| *other == rank) {
+            found.remove();
+        }
+    }
+
     fn overlapping(&self, priority: u16, demands: &Demands) -> Option<&Arc<FlowEntry>> {
         let (first, last) = (u64::from(priority) << 48, u64::from(priority) << 48 | 0xffff_ffff_ffff);
         let mut same = self.by_rank.range(first..=last).map(|(_, entry)| entry);

@@ -1,6 +1,6 @@
 //! Frames run by machine code: the engine of `brimful-jit` behind the seam of [`crate::plane`].
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use brimful_jit::{Engine, Worker};
@@ -20,6 +20,8 @@ pub struct Compiled {
 struct Groups {
     current: Mutex<Arc<Shared>>,
     generation: AtomicU64,
+    /// While threads have to wait between bursts.
+    is_closed: AtomicBool,
 }
 
 struct CompiledPath {
@@ -44,6 +46,7 @@ impl Compiled {
             groups: Arc::new(Groups {
                 current: Mutex::new(shared),
                 generation: AtomicU64::new(0),
+                is_closed: AtomicBool::new(false),
             }),
         })
     }
@@ -69,6 +72,17 @@ impl Plane for Compiled {
                 self.groups.replace(shared);
             }
         }
+    }
+
+    fn apply_together(&mut self, changes: &[Change]) {
+        self.groups.is_closed.store(true, Ordering::SeqCst);
+        // Whoever begins a burst after this sees that it has to wait.
+        self.settle();
+        self.apply(changes);
+        self.groups.is_closed.store(false, Ordering::SeqCst);
+    }
+
+    fn settle(&mut self) {
         let moment = self.engine.mark();
         while !moment.has_passed() {
             std::thread::yield_now();
@@ -102,6 +116,11 @@ impl Groups {
 impl Path for CompiledPath {
     fn begin(&mut self) {
         self.worker.begin();
+        while self.groups.is_closed.load(Ordering::SeqCst) {
+            self.worker.rest();
+            std::thread::yield_now();
+            self.worker.begin();
+        }
         let generation = self.groups.generation.load(Ordering::Acquire);
         if generation != self.generation {
             self.generation = generation;

@@ -2,24 +2,26 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use brimful_frame::Packet;
 use brimful_netdev::MonotonicTime;
 use brimful_openflow::{Action, ErrorCode, GROUP_ALL, GroupType, ModCommand, port};
-use brimful_openflow::{ErrorMessage, FlowMod, GroupMod, MeterMod, flow_flag};
+use brimful_openflow::{ErrorMessage, GroupMod, MeterMod};
 use brimful_pipeline::{
     Change, CounterBlock, Outputs, PacketIn, Passage, Pipeline, View, check_packet_out, delete_everything, run_actions,
 };
 use thiserror::Error;
 
-use crate::events::{Event, Listeners, PacketInEvent, RemovedEvent};
+use crate::events::{PacketInEvent, PacketListeners};
 use crate::plane::{Plane, SharedPipeline};
 use crate::ports::{Batch, Input, Ports};
 use crate::tables::{self, Placed, TableError, Tables};
+use crate::vacancy::Vacancies;
+use crate::watch::Watcher;
 use crate::worker::{HEADROOM, Worker};
 
 /// How often entries expire and links are looked at.
@@ -42,21 +44,18 @@ pub struct Switch {
     pub pipeline: SharedPipeline,
     /// Data-plane threads.
     pub threads: usize,
-    plane: Box<dyn Plane>,
-    listeners: Listeners,
+    pub(crate) plane: Box<dyn Plane>,
+    /// Who is told of packets.
+    pub(crate) packets: PacketListeners,
+    /// Who is told of everything else.
+    pub(crate) watcher: Option<Arc<dyn Watcher>>,
+    /// Whether data-plane threads may still be running tables as they were.
+    pub(crate) is_unsettled: bool,
+    pub(crate) vacancies: Vacancies,
+    /// Another number after every change of the tables.
+    pub(crate) revision: Arc<AtomicU64>,
     /// The cells of frames that controllers send.
     counters: Option<Arc<CounterBlock>>,
-}
-
-/// A change that a controller asks for.
-#[derive(Clone, Debug)]
-pub enum TableChange {
-    /// Of flow entries.
-    Flow(FlowMod),
-    /// Of groups.
-    Group(GroupMod),
-    /// Of meters.
-    Meter(MeterMod),
 }
 
 /// What becomes of a frame that a controller has sent.
@@ -108,19 +107,58 @@ pub struct Running {
     control: Option<JoinHandle<()>>,
 }
 
+/// An answer that is still to come.
+#[derive(Debug)]
+pub struct Pending<A>(Receiver<A>);
+
+impl<A> Pending<A> {
+    /// The answer, if it has come.
+    ///
+    /// # Errors
+    /// When the switch has ended.
+    pub fn look(&self) -> Result<Option<A>, Ended> {
+        match self.0.try_recv() {
+            Ok(answer) => Ok(Some(answer)),
+            Err(TryRecvError::Empty) => Ok(None),
+            Err(TryRecvError::Disconnected) => Err(Ended),
+        }
+    }
+
+    /// Waits for the answer.
+    ///
+    /// # Errors
+    /// When the switch has ended.
+    pub fn wait(self) -> Result<A, Ended> {
+        self.0.recv().map_err(|_| Ended)
+    }
+}
+
 impl Handle {
     /// Has the control thread do something, and waits for its answer.
     ///
     /// # Errors
     /// When the switch has ended.
     pub fn call<A: Send + 'static>(&self, ask: impl FnOnce(&mut Switch) -> A + Send + 'static) -> Result<A, Ended> {
+        self.begin(ask, || {})?.wait()
+    }
+
+    /// Has the control thread do something; `done` is called once the answer is there.
+    ///
+    /// # Errors
+    /// When the switch has ended.
+    pub fn begin<A: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&mut Switch) -> A + Send + 'static,
+        done: impl FnOnce() + Send + 'static,
+    ) -> Result<Pending<A>, Ended> {
         let (answers, answer) = channel();
         let request: Request = Box::new(move |switch| {
             // Whoever asked may have gone.
             let _ = answers.send(ask(switch));
+            done();
         });
         self.requests.send(request).map_err(|_| Ended)?;
-        answer.recv().map_err(|_| Ended)
+        Ok(Pending(answer))
     }
 }
 
@@ -134,7 +172,11 @@ impl Switch {
             pipeline,
             threads: 0,
             plane,
-            listeners: Listeners::default(),
+            packets: PacketListeners::default(),
+            watcher: None,
+            is_unsettled: false,
+            vacancies: Vacancies::default(),
+            revision: Arc::default(),
             counters: None,
         }
     }
@@ -150,7 +192,7 @@ impl Switch {
                 inputs,
                 path: self.plane.path(),
                 ports: Arc::clone(&self.ports),
-                listeners: self.listeners.clone(),
+                packets: self.packets.clone(),
                 ends: Arc::clone(&ends),
                 tends: index == 0 && has_queues,
             };
@@ -170,53 +212,10 @@ impl Switch {
         }
     }
 
-    /// Sends every event to one more listener, as far as it follows.
-    pub fn listen(&self, listener: SyncSender<Event>) {
-        self.listeners.add(listener);
-    }
-
-    /// Does a flow-mod. When it returns, every data-plane thread runs the new rules.
-    ///
-    /// # Errors
-    /// With the error for the controller; nothing has changed then.
-    pub fn flow_mod(&mut self, change: &FlowMod) -> Result<(), ErrorMessage> {
-        self.change(|pipeline, now| pipeline.flow_mod(change, now))
-    }
-
-    /// Does a group-mod.
-    ///
-    /// # Errors
-    /// As [`Self::flow_mod`].
-    pub fn group_mod(&mut self, change: &GroupMod) -> Result<(), ErrorMessage> {
-        self.change(|pipeline, now| pipeline.group_mod(change, now))
-    }
-
-    /// Does a meter-mod.
-    ///
-    /// # Errors
-    /// As [`Self::flow_mod`].
-    pub fn meter_mod(&mut self, change: &MeterMod) -> Result<(), ErrorMessage> {
-        self.change(|pipeline, now| pipeline.meter_mod(change, now))
-    }
-
-    /// Does changes one after the other, and gives the error of each that cannot be. When it returns, every data-plane
-    /// thread runs the new rules.
-    pub fn change_all(&mut self, wanted: &[TableChange]) -> Vec<Option<ErrorMessage>> {
-        let now = MonotonicTime::now().0;
-        let mut pipeline = self.pipeline.write();
-        let mut changes = Vec::new();
-        let errors = wanted.iter().map(|change| {
-            let done = match change {
-                TableChange::Flow(change) => pipeline.flow_mod(change, now),
-                TableChange::Group(change) => pipeline.group_mod(change, now),
-                TableChange::Meter(change) => pipeline.meter_mod(change, now),
-            };
-            done.map(|more| changes.extend(more)).err()
-        });
-        let errors = errors.collect();
-        drop(pipeline);
-        self.tell(&changes);
-        errors
+    /// Sends every packet for controllers to a listener, as far as it follows, and tells a watcher of everything else.
+    pub(crate) fn attach(&mut self, listener: SyncSender<PacketInEvent>, watcher: Arc<dyn Watcher>) {
+        self.packets.add(listener);
+        self.watcher = Some(watcher);
     }
 
     /// Sends a frame on its way by a list of actions, as a controller asks. An output to the tables goes through them.
@@ -265,7 +264,7 @@ impl Switch {
             }
         }
         for packet in outbox.packet_ins {
-            self.listeners.publish(|| Event::PacketIn(packet.clone()));
+            self.packets.publish(packet);
         }
         Ok(())
     }
@@ -273,7 +272,20 @@ impl Switch {
     /// Gives bits to a port's configuration, and tells listeners.
     pub fn configure_port(&mut self, number: u32, config: u32, mask: u32) {
         if self.ports.configure(number, config, mask) {
-            self.listeners.publish(|| Event::Port(number));
+            self.tell_of_port(number);
+        }
+    }
+
+    /// Asks all ports for their links, and tells of those that have changed.
+    pub fn look_at_links(&mut self) {
+        for number in self.ports.look_at_links() {
+            self.tell_of_port(number);
+        }
+    }
+
+    fn tell_of_port(&self, number: u32) {
+        if let (Some(watcher), Some(port)) = (&self.watcher, self.ports.get(number)) {
+            watcher.port_changed(port);
         }
     }
 
@@ -296,56 +308,14 @@ impl Switch {
         let done = apply_all(&mut pipeline, file, tables, now, &mut changes);
         drop(pipeline);
         // Also those before an error: the tables have had them.
-        self.tell(&changes);
+        self.take_over(&changes, &[]);
+        self.settle();
         done
     }
 
     /// How a table is run.
     pub fn explain(&self, table: u8, with_code: bool) -> String {
         self.plane.explain(table, with_code)
-    }
-
-    fn change(
-        &mut self,
-        change: impl FnOnce(&mut Pipeline, u64) -> Result<Vec<Change>, ErrorMessage>,
-    ) -> Result<(), ErrorMessage> {
-        let changes = change(&mut self.pipeline.write(), MonotonicTime::now().0)?;
-        self.tell(&changes);
-        Ok(())
-    }
-
-    /// Has the data plane take over changes, and tells listeners of entries that went.
-    fn tell(&mut self, changes: &[Change]) {
-        if changes.is_empty() {
-            return;
-        }
-        self.plane.apply(changes);
-        let removed = self.removed(changes);
-        let mut pipeline = self.pipeline.write();
-        // No thread counts with them any more.
-        let retired = pipeline.take_retired();
-        pipeline.counters.take_back(retired);
-        drop(pipeline);
-        for event in removed {
-            self.listeners.publish(|| Event::Removed(event.clone()));
-        }
-    }
-
-    /// The entries among changes whose controllers want to know that they went.
-    fn removed(&self, changes: &[Change]) -> Vec<RemovedEvent> {
-        let (pipeline, now) = (self.pipeline.read(), MonotonicTime::now().0);
-        let removed = changes.iter().filter_map(|change| match change {
-            Change::Removed { entry, reason } if entry.flags & flow_flag::SEND_FLOW_REMOVED != 0 => {
-                Some(RemovedEvent {
-                    entry: Arc::clone(entry),
-                    reason: *reason,
-                    count: pipeline.counters.read(entry.counter),
-                    age_ns: now.saturating_sub(entry.installed_at),
-                })
-            }
-            _ => None,
-        });
-        removed.collect()
     }
 
     fn run(mut self, asked: &Receiver<Request>, stops: &AtomicBool) {
@@ -366,14 +336,13 @@ impl Switch {
 
     fn tick(&mut self, now: u64) {
         let changes = self.pipeline.write().expire(now);
-        self.tell(&changes);
-        for port in self.ports.look_at_links() {
-            self.listeners.publish(|| Event::Port(port));
-        }
+        self.take_over(&changes, &[]);
+        self.settle();
+        self.look_at_links();
     }
 }
 
-fn remove_all(pipeline: &mut Pipeline, now: u64) -> Vec<Change> {
+pub(crate) fn remove_all(pipeline: &mut Pipeline, now: u64) -> Vec<Change> {
     let groups = GroupMod {
         command: ModCommand::Delete,
         group_type: GroupType::All,

@@ -4,6 +4,7 @@ use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use brimful_netdev::{PacketPortOptions, hardware_address};
@@ -16,8 +17,9 @@ use crate::plane::{Interpreter, Plane, SharedPipeline};
 use crate::ports::{Input, Ports, SwitchPort};
 use crate::queues::Queues;
 use crate::settings::{PortSettings, Settings, SwitchSettings};
+use crate::state::Keeper;
 use crate::telemetry::Telemetry;
-use crate::{local, metrics, tables};
+use crate::{links, local, metrics, state, tables};
 
 /// How often signals are looked for.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -37,6 +39,9 @@ pub struct Signals {
 /// When something cannot be opened or tables cannot be loaded, in one line.
 pub fn run(settings: &Settings, signals: &Signals, ready: impl FnOnce()) -> Result<(), String> {
     settings.check()?;
+    // Before anything is opened: a bad certificate starts nothing.
+    let peers = settings.switches.iter().map(SwitchSettings::peers);
+    let peers = peers.collect::<Result<Vec<_>, String>>()?;
     let mut running = Vec::new();
     for switch in &settings.switches {
         running.push(open(switch)?);
@@ -45,8 +50,12 @@ pub fn run(settings: &Settings, signals: &Signals, ready: impl FnOnce()) -> Resu
     let handles: Handles = named
         .map(|(switch, running)| (switch.name.clone(), running.handle.clone()))
         .collect();
-    load_all(settings, &handles)?;
+    let keepers = restore(settings, &handles)?;
     let handles = Arc::new(handles);
+    let links = links::watch(Arc::clone(&handles), Arc::clone(&signals.ends));
+    if let Err(error) = &links {
+        eprintln!("brimful-switchd: links are looked at ten times a second only: {error}");
+    }
     if let Some(path) = &settings.control {
         local::serve(path, Arc::clone(&handles)).map_err(|error| format!("{}: {error}", path.display()))?;
     }
@@ -61,8 +70,8 @@ pub fn run(settings: &Settings, signals: &Signals, ready: impl FnOnce()) -> Resu
     let mut telemetry = telemetry.map_err(|error| format!("telemetry: {error}"))?;
     // Last, so that controllers find the tables of the files.
     let mut channels = Vec::new();
-    for (switch, running) in settings.switches.iter().zip(&running) {
-        channels.push(channel::start(&switch.endpoints()?, &running.handle)?);
+    for (peers, running) in peers.into_iter().zip(&running) {
+        channels.push(channel::start(peers, &running.handle)?);
     }
     ready();
     while !signals.ends.load(Relaxed) {
@@ -79,6 +88,9 @@ pub fn run(settings: &Settings, signals: &Signals, ready: impl FnOnce()) -> Resu
         }
     }
     channels.into_iter().for_each(Channel::stop);
+    keepers.into_iter().for_each(Keeper::stop);
+    // It ends by the same signal.
+    let _ = links.map(JoinHandle::join);
     running.into_iter().for_each(Running::stop);
     if let Some(path) = &settings.control {
         // It may have been removed by somebody else.
@@ -96,7 +108,11 @@ fn open(settings: &SwitchSettings) -> Result<Running, String> {
         inputs[index % settings.threads].push(input);
         ports.push(port);
     }
-    let pipeline = SharedPipeline::new(Pipeline::new(Limits::default()));
+    let limits = Limits {
+        entries: settings.entries,
+        ..Limits::default()
+    };
+    let pipeline = SharedPipeline::new(Pipeline::new(limits));
     let plane = plane(&settings.name, &pipeline);
     let switch = Switch::new(
         settings.name.clone(),
@@ -105,6 +121,7 @@ fn open(settings: &SwitchSettings) -> Result<Running, String> {
         pipeline,
         plane,
     );
+    switch.packets.limit(settings.packet_in_rate);
     Ok(switch.start(inputs))
 }
 
@@ -130,10 +147,11 @@ fn open_port(settings: &PortSettings) -> Result<(Arc<SwitchPort>, Input), String
         .open(&settings.interface, options)
         .map_err(|error| error.to_string())?;
     let queues = settings.queues()?;
+    let rates = queues.clone();
     let queues = (!queues.is_empty()).then(|| Queues::new(settings.speed_bps, &queues));
     let address = hardware_address(&settings.interface).unwrap_or_default();
-    let port =
-        Arc::new(SwitchPort::new(settings.number, address, opened.sender, queues).with_longest(options.max_frame_len));
+    let port = SwitchPort::new(settings.number, address, opened.sender, queues).with_longest(options.max_frame_len);
+    let port = Arc::new(port.with_queue_rates(rates));
     let input = Input {
         port: Arc::clone(&port),
         receiver: opened.receiver,
@@ -142,6 +160,39 @@ fn open_port(settings: &PortSettings) -> Result<(Arc<SwitchPort>, Input), String
 }
 
 const VLAN_TAG_LEN: usize = 4;
+
+/// Gives switches the tables that they had, or else those of their files, and keeps them from then on.
+fn restore(settings: &Settings, handles: &Handles) -> Result<Vec<Keeper>, String> {
+    load_all(settings, handles)?;
+    let mut keepers = Vec::new();
+    for switch in &settings.switches {
+        let handle = &handles[&switch.name];
+        let Some(path) = &switch.state else {
+            if switch.tables.is_empty() && !switch.controllers.is_empty() {
+                eprintln!("brimful-switchd: {}: its tables are empty", switch.name);
+            }
+            continue;
+        };
+        let name = path.display();
+        match state::read(path)? {
+            Some(tables) => {
+                let count = tables.changes.len();
+                let file = name.to_string();
+                let loaded = handle.call(move |switch| switch.load(&file, &tables, true));
+                loaded
+                    .map_err(|ended| ended.to_string())?
+                    .map_err(|error| error.to_string())?;
+                eprintln!(
+                    "brimful-switchd: {}: {count} entries, groups and meters are back from {name}",
+                    switch.name
+                );
+            }
+            None => eprintln!("brimful-switchd: {}: {name} is not there yet", switch.name),
+        }
+        keepers.push(Keeper::start(path.clone(), handle)?);
+    }
+    Ok(keepers)
+}
 
 /// Loads the tables of all switches, each in the place of what it had.
 fn load_all(settings: &Settings, handles: &Handles) -> Result<(), String> {

@@ -1,37 +1,95 @@
 //! What controllers are told without having asked.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use brimful_netdev::MonotonicTime;
 use brimful_pipeline::{Count, FlowEntry, PacketIn, Reason, Removal};
 
-/// What controllers want to know.
+/// Nanoseconds of its rate that packets for controllers may come at once.
+const BURST_NS: u64 = 200_000_000;
+const NANOSECONDS: u64 = 1_000_000_000;
+/// Packets a second for each kind of reason, unless something else is set.
+pub const DEFAULT_PACKET_IN_RATE: u64 = 10_000;
+
+/// Who is told of packets for controllers. Threads of the data plane tell them without the control thread, so that a
+/// packet is with its controller at once. There is a limit for each kind of reason, so that a storm costs the data plane
+/// little and does not keep packets of other kinds from their controllers.
 #[derive(Clone, Debug)]
-pub enum Event {
-    /// A packet for them.
-    PacketIn(PacketInEvent),
-    /// An entry went.
-    Removed(RemovedEvent),
-    /// The link of a port has changed.
-    Port(u32),
+pub struct PacketListeners(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    listeners: RwLock<Vec<SyncSender<PacketInEvent>>>,
+    /// Nanoseconds between packets of a kind; 0 for no limit.
+    interval_ns: AtomicU64,
+    /// For each kind the moment at which all that have passed would have passed at exactly the rate.
+    due: [AtomicU64; 3],
+    dropped: AtomicU64,
 }
 
-/// Who is told of events. Threads of the data plane tell them without the control thread, so that a packet is with its
-/// controller at once.
-#[derive(Clone, Debug, Default)]
-pub struct Listeners(Arc<RwLock<Vec<SyncSender<Event>>>>);
+impl Default for PacketListeners {
+    fn default() -> Self {
+        Self(Arc::new(Inner {
+            listeners: RwLock::default(),
+            interval_ns: AtomicU64::new(NANOSECONDS / DEFAULT_PACKET_IN_RATE),
+            due: Default::default(),
+            dropped: AtomicU64::new(0),
+        }))
+    }
+}
 
-impl Listeners {
+impl PacketListeners {
     /// One more.
-    pub(crate) fn add(&self, listener: SyncSender<Event>) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).push(listener);
+    pub(crate) fn add(&self, listener: SyncSender<PacketInEvent>) {
+        let mut listeners = self.0.listeners.write().unwrap_or_else(PoisonError::into_inner);
+        listeners.push(listener);
     }
 
-    /// Tells all; one that does not follow misses events.
-    pub(crate) fn publish(&self, event: impl Fn() -> Event) {
-        for listener in self.0.read().unwrap_or_else(PoisonError::into_inner).iter() {
-            let _ = listener.try_send(event());
+    /// At most so many packets a second of each kind; 0 for no limit.
+    pub fn limit(&self, packets_per_s: u64) {
+        let interval = NANOSECONDS.checked_div(packets_per_s).unwrap_or(0);
+        self.0.interval_ns.store(interval, Relaxed);
+    }
+
+    /// Packets that were above the limit, or that a listener did not take.
+    pub fn dropped(&self) -> u64 {
+        self.0.dropped.load(Relaxed)
+    }
+
+    /// Tells of a packet of the data plane, unless it is above the limit.
+    pub(crate) fn tell(&self, packet: &PacketIn<'_>) {
+        let kind = match packet.reason {
+            Reason::NoMatch => 0,
+            Reason::InvalidTtl => 1,
+            Reason::Action | Reason::ActionSet | Reason::Group | Reason::PacketOut => 2,
+        };
+        if self.admits(kind, MonotonicTime::now().0) {
+            self.publish(PacketInEvent::of(packet));
+        } else {
+            self.0.dropped.fetch_add(1, Relaxed);
         }
+    }
+
+    /// Tells all; one that does not follow misses it.
+    pub(crate) fn publish(&self, packet: PacketInEvent) {
+        let listeners = self.0.listeners.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some((last, others)) = listeners.split_last() {
+            let sent = others.iter().all(|listener| listener.try_send(packet.clone()).is_ok());
+            if !(last.try_send(packet).is_ok() && sent) {
+                self.0.dropped.fetch_add(1, Relaxed);
+            }
+        }
+    }
+
+    fn admits(&self, kind: usize, now: u64) -> bool {
+        let interval = self.0.interval_ns.load(Relaxed);
+        let take = |due: u64| {
+            let next = due.max(now) + interval;
+            (next <= now + BURST_NS.max(interval)).then_some(next)
+        };
+        self.0.due[kind].fetch_update(Relaxed, Relaxed, take).is_ok()
     }
 }
 
@@ -76,5 +134,56 @@ impl PacketInEvent {
             metadata: packet.metadata,
             tunnel_id: packet.tunnel_id,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::sync_channel;
+
+    use super::*;
+
+    fn packet(reason: Reason) -> PacketIn<'static> {
+        PacketIn {
+            frame: &[0; 60],
+            reason,
+            table: 0,
+            cookie: 0,
+            max_len: 0,
+            in_port: 1,
+            in_phy_port: 1,
+            metadata: 0,
+            tunnel_id: 0,
+        }
+    }
+
+    #[test]
+    fn a_storm_of_one_kind_leaves_room_for_others() {
+        let (listeners, (sender, heard)) = (PacketListeners::default(), sync_channel(1 << 16));
+        listeners.add(sender);
+        listeners.limit(10);
+        for _ in 0..1000 {
+            listeners.tell(&packet(Reason::NoMatch));
+        }
+        let passed = heard.try_iter().count() as u64;
+        assert!((1..100).contains(&passed), "{passed}");
+        assert_eq!(listeners.dropped(), 1000 - passed);
+        listeners.tell(&packet(Reason::Action));
+        assert_eq!(heard.try_iter().count(), 1);
+        listeners.limit(0);
+        for _ in 0..1000 {
+            listeners.tell(&packet(Reason::NoMatch));
+        }
+        assert_eq!(heard.try_iter().count(), 1000);
+    }
+
+    #[test]
+    fn a_listener_that_does_not_follow_misses_packets() {
+        let (listeners, (sender, heard)) = (PacketListeners::default(), sync_channel(2));
+        listeners.add(sender);
+        for _ in 0..5 {
+            listeners.tell(&packet(Reason::Action));
+        }
+        assert_eq!((heard.try_iter().count(), listeners.dropped()), (2, 3));
     }
 }

@@ -3,6 +3,7 @@
 //! One control thread for each logical switch owns its tables ([`control`]); data-plane threads run frames through them
 //! by what [`plane`] gives them.
 
+mod change;
 pub mod channel;
 pub mod compiled;
 pub mod control;
@@ -10,6 +11,7 @@ pub mod daemon;
 pub mod dump;
 pub mod events;
 mod learned;
+mod links;
 pub mod local;
 pub mod metrics;
 pub mod ofctl;
@@ -17,8 +19,11 @@ pub mod plane;
 pub mod ports;
 pub mod queues;
 pub mod settings;
+mod state;
 pub mod status;
 pub mod tables;
 pub mod telemetry;
 pub mod trace;
+mod vacancy;
+pub mod watch;
 mod worker;

@@ -6,13 +6,20 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use brimful_pipeline::Limits;
+use brimful_switch::channel::TlsFiles;
 use brimful_switch::daemon::{self, Signals};
+use brimful_switch::events::DEFAULT_PACKET_IN_RATE;
 use brimful_switch::ofctl::{self, Ofctl, OfctlError};
-use brimful_switch::settings::{PortSettings, Settings, SwitchSettings};
+use brimful_switch::settings::{FailMode, PortSettings, Settings, SwitchSettings};
 use brimful_switch::tables::genflow::Specification;
 use brimful_switch::tables::{ovs, tab};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+/// Entries are many small pieces of memory, taken by one thread and given back by another.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// The arguments make no sense.
 const EXIT_USAGE: u8 = 2;
@@ -55,6 +62,12 @@ enum Syntax {
     Ovs,
 }
 
+#[derive(Clone, Copy, ValueEnum)]
+enum Fail {
+    Secure,
+    Standalone,
+}
+
 #[derive(Args)]
 struct Run {
     /// A TOML file with everything.
@@ -72,9 +85,33 @@ struct Run {
     /// A file of tables: .tab for linc's syntax, else that of ovs-ofctl.
     #[arg(long)]
     tables: Vec<PathBuf>,
-    /// A controller, as tcp:HOST:PORT, or ptcp:PORT to listen for controllers.
+    /// A controller, as tcp:HOST:PORT or tls:HOST:PORT, or ptcp:PORT or ptls:PORT to listen for controllers.
     #[arg(long)]
     controller: Vec<String>,
+    /// A file that keeps the switch's tables over its end.
+    #[arg(long)]
+    state: Option<PathBuf>,
+    /// The switch's private key for TLS, in PEM.
+    #[arg(long, requires = "certificate", requires = "ca_certificate")]
+    private_key: Option<PathBuf>,
+    /// The switch's certificate for TLS, in PEM.
+    #[arg(long, requires = "private_key")]
+    certificate: Option<PathBuf>,
+    /// The certificate of the authority that controllers' certificates are from, in PEM.
+    #[arg(long, requires = "private_key")]
+    ca_certificate: Option<PathBuf>,
+    /// What it does while no controller is there: keep its tables, or forward frames as a bridge does.
+    #[arg(long, default_value = "secure")]
+    fail_mode: Fail,
+    /// Connections beside the main one of each controller.
+    #[arg(long, default_value_t = 0)]
+    auxiliary: u8,
+    /// Packets for controllers a second for each kind of reason; 0 for no limit.
+    #[arg(long, default_value_t = DEFAULT_PACKET_IN_RATE)]
+    packet_in_rate: u64,
+    /// Entries of a table at most.
+    #[arg(long, default_value_t = Limits::default().entries)]
+    entries: usize,
     /// Data-plane threads.
     #[arg(long, default_value_t = 1)]
     threads: usize,
@@ -167,12 +204,29 @@ impl Run {
         if ports.is_empty() {
             return Err("no ports: give --port NUMBER=INTERFACE for each, or --config FILE".to_owned());
         }
+        let tls = match (self.private_key, self.certificate, self.ca_certificate) {
+            (Some(private_key), Some(certificate), Some(ca_certificate)) => Some(TlsFiles {
+                private_key,
+                certificate,
+                ca_certificate,
+            }),
+            _ => None,
+        };
         let switch = SwitchSettings {
             name: self.name,
             dpid: self.dpid,
             threads: self.threads,
             tables: self.tables,
             controllers: self.controller,
+            state: self.state,
+            tls,
+            auxiliary: self.auxiliary,
+            fail_mode: match self.fail_mode {
+                Fail::Secure => FailMode::Secure,
+                Fail::Standalone => FailMode::Standalone,
+            },
+            packet_in_rate: self.packet_in_rate,
+            entries: self.entries,
             ports,
         };
         let settings = Settings {

@@ -15,8 +15,16 @@ pub trait Plane: Send {
     /// What one more thread uses.
     fn path(&mut self) -> Box<dyn Path>;
 
-    /// Takes over changes that the tables have just had. When it returns, every thread runs the new rules.
+    /// Takes over changes that the tables have just had: bursts that begin from now on meet the new rules.
     fn apply(&mut self, changes: &[Change]);
+
+    /// The same, so that no frame meets some of the changes without the others.
+    fn apply_together(&mut self, changes: &[Change]) {
+        self.apply(changes);
+    }
+
+    /// Waits until every thread runs all that has been applied.
+    fn settle(&mut self);
 
     /// How a table is run, for people; its machine code too, if asked for and there is any.
     fn explain(&self, table: u8, with_code: bool) -> String;
@@ -78,6 +86,8 @@ impl Plane for Interpreter {
 
     // Whoever changed the tables had them alone; frames read them as they are.
     fn apply(&mut self, _: &[Change]) {}
+
+    fn settle(&mut self) {}
 
     fn explain(&self, table: u8, _: bool) -> String {
         let entries = self.0.read().len(table);

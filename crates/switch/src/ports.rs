@@ -10,7 +10,7 @@ use brimful_openflow::port;
 use brimful_pipeline::{Floods, Normal};
 
 use crate::learned::{Learned, is_for_bridges};
-use crate::queues::{Queues, Waiting};
+use crate::queues::{QueueSettings, Queues, Waiting};
 
 /// The smallest frame of Ethernet without its check sequence; shorter ones are padded with zeros.
 pub const SMALLEST_FRAME_LEN: usize = 60;
@@ -42,6 +42,8 @@ pub struct SwitchPort {
     pub counts: PortCounts,
     /// Nanoseconds of the switch's clock.
     pub made_at: u64,
+    /// The rates of its queues.
+    pub queue_rates: Vec<QueueSettings>,
     longest: usize,
     config: AtomicU32,
     has_link: AtomicBool,
@@ -116,6 +118,7 @@ impl SwitchPort {
             address,
             counts: PortCounts::default(),
             made_at: MonotonicTime::now().0,
+            queue_rates: Vec::new(),
             longest: usize::MAX,
             config: AtomicU32::new(0),
             has_link: AtomicBool::new(true),
@@ -127,6 +130,12 @@ impl SwitchPort {
     #[must_use]
     pub fn with_longest(self, longest: usize) -> Self {
         Self { longest, ..self }
+    }
+
+    /// The same, its queues having these rates.
+    #[must_use]
+    pub fn with_queue_rates(self, queue_rates: Vec<QueueSettings>) -> Self {
+        Self { queue_rates, ..self }
     }
 
     /// Of [`port_config`].

@@ -4,9 +4,11 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use brimful_netdev::BackEnd;
+use brimful_pipeline::Limits;
 use serde::Deserialize;
 
-use crate::channel::Endpoint;
+use crate::channel::{Credentials, Endpoint, Peers, Protocol, TlsFiles};
+use crate::events::DEFAULT_PACKET_IN_RATE;
 use crate::queues::QueueSettings;
 
 /// Everything.
@@ -39,12 +41,39 @@ pub struct SwitchSettings {
     /// Files of tables, loaded in this order.
     #[serde(default)]
     pub tables: Vec<PathBuf>,
-    /// Its controllers: `tcp:HOST:PORT`, or `ptcp:PORT` to listen; none by default.
+    /// Its controllers: `tcp:HOST:PORT` or `tls:HOST:PORT`, or `ptcp:PORT` or `ptls:PORT` to listen; none by default.
     #[serde(default)]
     pub controllers: Vec<String>,
+    /// A file that keeps its tables over its end; none by default.
+    pub state: Option<PathBuf>,
+    /// What TLS needs; none by default.
+    pub tls: Option<TlsFiles>,
+    /// What it does while no controller is there; `secure` by default.
+    #[serde(default)]
+    pub fail_mode: FailMode,
+    /// Connections beside the main one of each controller that it connects to; none by default.
+    #[serde(default)]
+    pub auxiliary: u8,
+    /// Packets for controllers a second for each kind of reason, 0 for no limit; 10,000 by default.
+    #[serde(default = "default_packet_in_rate")]
+    pub packet_in_rate: u64,
+    /// Entries of a table at most; 1,048,576 by default.
+    #[serde(default = "default_entries")]
+    pub entries: usize,
     /// Its ports.
     #[serde(rename = "port")]
     pub ports: Vec<PortSettings>,
+}
+
+/// What a switch does while no controller is there (OF 1.3.5 section 6.3.3).
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "snake_case")]
+pub enum FailMode {
+    /// It keeps its tables as they are.
+    #[default]
+    Secure,
+    /// It forwards frames as a bridge does.
+    Standalone,
 }
 
 /// A port.
@@ -87,6 +116,14 @@ fn default_dpid() -> String {
 
 fn default_threads() -> usize {
     1
+}
+
+fn default_packet_in_rate() -> u64 {
+    DEFAULT_PACKET_IN_RATE
+}
+
+fn default_entries() -> usize {
+    Limits::default().entries
 }
 
 fn default_back_end() -> String {
@@ -150,6 +187,12 @@ impl SwitchSettings {
                 self.ports.len()
             ));
         }
+        if self.fail_mode == FailMode::Standalone && self.state.is_some() {
+            return Err(format!(
+                "{}: tables cannot be kept in a file and be put aside without a controller: leave out state or fail_mode",
+                self.name
+            ));
+        }
         let mut numbers = HashSet::new();
         for port in &self.ports {
             if !(1..=brimful_openflow::port::MAX).contains(&port.number) || !numbers.insert(port.number) {
@@ -170,6 +213,26 @@ impl SwitchSettings {
     /// When one is no place of a controller.
     pub fn endpoints(&self) -> Result<Vec<Endpoint>, String> {
         self.controllers.iter().map(|text| Endpoint::read(text)).collect()
+    }
+
+    /// Whom it talks to; certificates are read.
+    ///
+    /// # Errors
+    /// When one is no place of a controller, or TLS lacks something.
+    pub fn peers(&self) -> Result<Peers, String> {
+        let endpoints = self.endpoints()?;
+        let secured = endpoints.iter().find(|endpoint| endpoint.protocol() == Protocol::Tls);
+        if let (Some(endpoint), None) = (secured, &self.tls) {
+            return Err(format!(
+                "{endpoint}: TLS needs a private key, a certificate and the certificate of an authority"
+            ));
+        }
+        Ok(Peers {
+            endpoints,
+            credentials: self.tls.as_ref().map(Credentials::read).transpose()?,
+            auxiliary: self.auxiliary,
+            stands_alone: self.fail_mode == FailMode::Standalone,
+        })
     }
 
     /// The datapath identifier.
@@ -259,6 +322,11 @@ mod tests {
             ("number = 2", "number = 1", "port 1 is there twice"),
             ("'pb'", "'pa'", "interface pa is a port twice"),
             ("threads = 2", "threads = 3", "use 1 to 2"),
+            (
+                "threads = 2",
+                "threads = 2\nstate = 'x'\nfail_mode = 'standalone'",
+                "leave out state or fail_mode",
+            ),
             ("00000000000000ff", "xyz", "use at most 16 hexadecimal digits"),
             ("speed_bps", "sped_bps", "s.toml:13: unknown field `sped_bps`"),
             (

@@ -11,7 +11,7 @@ use brimful_frame::Packet;
 use brimful_netdev::{MAX_BURST, MonotonicTime};
 use brimful_pipeline::{Outputs, PacketIn, Passage};
 
-use crate::events::{Event, Listeners, PacketInEvent};
+use crate::events::PacketListeners;
 use crate::plane::Path;
 use crate::ports::{Batch, Input, PortView, Ports, SwitchPort, port_config};
 
@@ -33,7 +33,7 @@ pub(crate) struct Worker {
     pub(crate) inputs: Vec<Input>,
     pub(crate) path: Box<dyn Path>,
     pub(crate) ports: Arc<Ports>,
-    pub(crate) listeners: Listeners,
+    pub(crate) packets: PacketListeners,
     pub(crate) ends: Arc<AtomicBool>,
     /// Whether it sees to the queues of all ports.
     pub(crate) tends: bool,
@@ -42,7 +42,7 @@ pub(crate) struct Worker {
 /// What leaves, gathered for each port.
 struct Outbox<'w> {
     lanes: BTreeMap<u32, (Arc<SwitchPort>, Batch)>,
-    listeners: &'w Listeners,
+    packets: &'w PacketListeners,
     now: u64,
 }
 
@@ -50,14 +50,14 @@ impl Worker {
     /// Runs until the switch ends, then sends what has arrived by then.
     pub(crate) fn run(mut self) {
         let mut buffer = vec![0; HEADROOM + MOST_FRAME_LEN];
-        let listeners = self.listeners.clone();
+        let packets = self.packets.clone();
         let lanes = self
             .ports
             .all()
             .map(|port| (port.number, (Arc::clone(port), Batch::default())));
         let mut outbox = Outbox {
             lanes: lanes.collect(),
-            listeners: &listeners,
+            packets: &packets,
             now: 0,
         };
         let mut view = self.ports.view();
@@ -171,6 +171,6 @@ impl Outputs for Outbox<'_> {
         if self.lanes.get(&packet.in_port).is_some_and(|(port, _)| quiet(port)) {
             return;
         }
-        self.listeners.publish(|| Event::PacketIn(PacketInEvent::of(&packet)));
+        self.packets.tell(&packet);
     }
 }

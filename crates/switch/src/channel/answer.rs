@@ -1,14 +1,25 @@
 //! What the switch answers to the messages of a controller.
 
-use brimful_openflow::wire::{Features, Message, Part, PortMod, Request, Role};
-use brimful_openflow::{ErrorCode, ErrorMessage, FlowCommand, NO_BUFFER, TABLE_ALL};
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, PoisonError};
 
-use super::connection::Incoming;
-use super::controllers::{Controllers, Peer};
-use super::multipart;
+use brimful_netdev::MonotonicTime;
+use brimful_openflow::wire::{
+    BundleControl, Data, Features, FlowMonitor, Message, PacketOut, Part, PortMod, Request, RequestForward, Version,
+};
+use brimful_openflow::{Action, ErrorCode, ErrorMessage, FlowCommand, FlowMod, MAX_LEN_NO_BUFFER, NO_BUFFER, port};
+
+use super::buffers::BUFFERS;
+use super::bundles::{Bundle, kind};
+use super::connection::{Incoming, RequestHead};
+use super::controllers::Peer;
+use super::hub::Hub;
 use super::session::RoleKind;
-use crate::control::{Ended, Handle, Switch, TableChange};
+use super::{monitors, multipart, queue_config, table_config};
+use crate::control::{Ended, Pending, Switch};
 use crate::ports::port_config;
+use crate::watch::{Author, TableChange};
 
 /// What the switch can do (OF 1.3.5 section 7.3.1): statistics of flows, tables, ports, groups and queues.
 const CAPABILITIES: u32 = 1 | 2 | 4 | 8 | 64;
@@ -16,66 +27,373 @@ const CAPABILITIES: u32 = 1 | 2 | 4 | 8 | 64;
 const EQUAL: u32 = 1;
 const MASTER: u32 = 2;
 const SLAVE: u32 = 3;
+/// Reasons of forwarded requests (OF 1.4.1 section 7.4.6).
+const GROUP_MOD: u8 = 0;
+const METER_MOD: u8 = 1;
+/// Lists of changes that the control thread has not answered yet, before more are read.
+const MOST_PENDING: usize = 4;
 
 /// An answer: messages, or the error for the request.
 type Answer = Result<Vec<Message>, ErrorMessage>;
 
-/// Answers messages that came together, one after the other; changes of tables in a row are done together.
-///
-/// # Errors
-/// When the switch has ended.
-pub(super) fn answer_all(
-    messages: Vec<Incoming>,
-    peer: &Peer,
-    controllers: &Controllers,
-    handle: &Handle,
-) -> Result<(), Ended> {
-    let mut messages = messages.into_iter().peekable();
-    while let Some(first) = messages.next() {
-        if peer.is_slave() && changes_state(&first.message) {
-            peer.refuse(&first, &ErrorCode::IS_SLAVE.because("a slave may not change anything"));
-            continue;
+/// Changes that the control thread has been given.
+struct Given {
+    errors: Pending<Vec<(usize, RequestHead, ErrorMessage)>>,
+    /// What other controllers are to be told of unless it has an error: its index, reason and message.
+    forwards: Vec<(usize, u8, Data)>,
+}
+
+/// Answers the messages of one connection, one after the other. Changes of tables that come in a row are given to the
+/// control thread together, and the next messages are read meanwhile; everything else waits for them.
+pub(super) struct Answerer<'h> {
+    peer: &'h Arc<Peer>,
+    hub: &'h Hub,
+    heads: Vec<RequestHead>,
+    changes: Vec<TableChange>,
+    forwards: Vec<(usize, u8, Data)>,
+    given: VecDeque<Given>,
+}
+
+impl<'h> Answerer<'h> {
+    /// Of a connection.
+    pub(super) fn new(peer: &'h Arc<Peer>, hub: &'h Hub) -> Self {
+        Self {
+            peer,
+            hub,
+            heads: Vec::new(),
+            changes: Vec::new(),
+            forwards: Vec::new(),
+            given: VecDeque::new(),
         }
-        if let Some(change) = table_change(&first.message) {
-            let mut requests = vec![first];
-            let mut changes = vec![change];
-            while let Some(change) = messages.peek().and_then(|next| table_change(&next.message)) {
-                changes.push(change);
-                requests.extend(messages.next());
+    }
+
+    /// Answers messages that came together.
+    ///
+    /// # Errors
+    /// When the switch has ended.
+    pub(super) fn answer_all(&mut self, messages: Vec<Incoming>) -> Result<(), Ended> {
+        for incoming in messages {
+            let head = RequestHead {
+                transaction: incoming.transaction,
+                start: incoming.start,
+            };
+            if changes_state(&incoming.message) && self.peer.is_slave() {
+                self.peer
+                    .refuse(&head, &ErrorCode::IS_SLAVE.because("a slave may not change anything"));
+                continue;
             }
-            change_tables(&requests, changes, peer, handle)?;
-            continue;
+            match incoming.message {
+                Message::FlowMod(change) if change.buffer == NO_BUFFER || deletes(&change) => {
+                    self.gather(head, TableChange::Flow(change));
+                }
+                Message::GroupMod(change) => {
+                    self.forward(GROUP_MOD, || Message::GroupMod(change.clone()), head.transaction);
+                    self.gather(head, TableChange::Group(change));
+                }
+                Message::MeterMod(change) => {
+                    self.forward(METER_MOD, || Message::MeterMod(change.clone()), head.transaction);
+                    self.gather(head, TableChange::Meter(change));
+                }
+                Message::BundleAdd(add) => {
+                    let done = self.peer.main().session().bundles.add(&add, head.transaction);
+                    if let Err(error) = done {
+                        self.settle()?;
+                        self.peer.refuse(&head, &error);
+                    }
+                }
+                other => {
+                    self.settle()?;
+                    match self.answer(&head, other)? {
+                        Ok(replies) => replies.iter().for_each(|reply| self.peer.send(head.transaction, reply)),
+                        Err(error) => self.peer.refuse(&head, &error),
+                    }
+                }
+            }
         }
-        match answer(&first, peer, controllers, handle)? {
-            Ok(replies) => replies.iter().for_each(|reply| peer.send(first.transaction, reply)),
-            Err(error) => peer.refuse(&first, &error),
+        self.give()
+    }
+
+    /// Tells of errors that have come meanwhile.
+    ///
+    /// # Errors
+    /// When the switch has ended.
+    pub(super) fn look(&mut self) -> Result<(), Ended> {
+        while let Some(given) = self.given.front() {
+            let Some(errors) = given.errors.look()? else {
+                return Ok(());
+            };
+            let given = self.given.pop_front();
+            self.finish(&errors, given.map(|given| given.forwards).unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    fn gather(&mut self, head: RequestHead, change: TableChange) {
+        self.heads.push(head);
+        self.changes.push(change);
+    }
+
+    fn forward(&mut self, reason: u8, message: impl Fn() -> Message, transaction: u32) {
+        if self.hub.controllers.wants_forwards(self.peer, reason) {
+            let message = Data(message().encode(transaction, Version::V14));
+            self.forwards.push((self.changes.len(), reason, message));
         }
     }
-    Ok(())
+
+    /// Gives the control thread what has been gathered.
+    fn give(&mut self) -> Result<(), Ended> {
+        if self.changes.is_empty() {
+            return Ok(());
+        }
+        while self.given.len() >= MOST_PENDING {
+            self.wait_for_one()?;
+        }
+        let (heads, changes) = (std::mem::take(&mut self.heads), std::mem::take(&mut self.changes));
+        let (peer, connection) = (Arc::clone(self.peer), self.peer.main().number);
+        let errors = self.hub.handle.begin(
+            move |switch| {
+                let author = |index: usize| Author {
+                    connection,
+                    transaction: heads[index].transaction,
+                };
+                let errors = switch.change_all(changes, author);
+                let errors = errors.into_iter();
+                errors.map(|(index, error)| (index, heads[index], error)).collect()
+            },
+            move || peer.wake(),
+        )?;
+        let forwards = std::mem::take(&mut self.forwards);
+        self.given.push_back(Given { errors, forwards });
+        Ok(())
+    }
+
+    fn wait_for_one(&mut self) -> Result<(), Ended> {
+        if let Some(given) = self.given.pop_front() {
+            let errors = given.errors.wait()?;
+            self.finish(&errors, given.forwards);
+        }
+        Ok(())
+    }
+
+    /// Gives the control thread what has been gathered, and waits until it has done everything.
+    fn settle(&mut self) -> Result<(), Ended> {
+        self.give()?;
+        while !self.given.is_empty() {
+            self.wait_for_one()?;
+        }
+        Ok(())
+    }
+
+    fn finish(&self, errors: &[(usize, RequestHead, ErrorMessage)], forwards: Vec<(usize, u8, Data)>) {
+        for (index, reason, request) in forwards {
+            if !errors.iter().any(|(other, ..)| *other == index) {
+                self.hub
+                    .controllers
+                    .forward(self.peer, reason, &RequestForward { request });
+            }
+        }
+        for (_, head, error) in errors {
+            self.peer.refuse(head, error);
+        }
+    }
+
+    fn answer(&mut self, head: &RequestHead, message: Message) -> Result<Answer, Ended> {
+        let (peer, handle) = (self.peer, &self.hub.handle);
+        Ok(match message {
+            Message::FeaturesRequest => {
+                let auxiliary = peer.auxiliary;
+                handle.call(move |switch| Ok(vec![features(switch, auxiliary)]))?
+            }
+            Message::GetConfigRequest => Ok(vec![Message::GetConfigReply(
+                peer.main().session().configuration.clone(),
+            )]),
+            // Fragments go through the tables as other packets do; they are neither dropped nor put together.
+            Message::SetConfig(configuration) if configuration.flags != 0 => {
+                let text = format!("flags {:#x}: fragments are treated normally here", configuration.flags);
+                Err(ErrorCode::CONFIG_FLAGS.because(text))
+            }
+            Message::SetConfig(configuration) => {
+                peer.main().session().configuration = configuration;
+                Ok(Vec::new())
+            }
+            Message::BarrierRequest => {
+                handle.call(Switch::settle)?;
+                Ok(vec![Message::BarrierReply])
+            }
+            Message::FlowMod(change) => self.change_with_buffer(head, change)?,
+            Message::PacketOut(packet) => self.packet_out(packet)?,
+            Message::PortMod(change) => handle
+                .call(move |switch| check_port(switch, &change).map(|()| change_port(switch, &change)))?
+                .map(|()| Vec::new()),
+            Message::TableMod(change) => {
+                let version = peer.session().version().unwrap_or(Version::V13);
+                handle
+                    .call(move |switch| table_config::change_table(switch, &change, version))?
+                    .map(|()| Vec::new())
+            }
+            Message::MultipartRequest(part) => self.multipart_request(&part)?,
+            Message::QueueGetConfigRequest(wanted) => {
+                let port = wanted.port;
+                handle.call(move |switch| queue_config::configuration(switch, port).map(|reply| vec![reply]))?
+            }
+            Message::RoleRequest(wanted) => role_kind(wanted.role)
+                .and_then(|role| self.hub.controllers.change_role(peer, role, wanted.generation))
+                .map(|role| vec![Message::RoleReply(role)]),
+            Message::GetAsyncRequest => Ok(vec![Message::GetAsyncReply(peer.main().session().masks())]),
+            Message::SetAsync(configuration) => peer.main().session().set_masks(&configuration).map(|()| Vec::new()),
+            Message::BundleControl(control) => self.bundle(&control)?,
+            Message::Experimenter(content) => {
+                let text = format!("experimenter {:#x} is not known", content.experimenter);
+                Err(ErrorCode::BAD_EXPERIMENTER.because(text))
+            }
+            other => {
+                let text = format!("message type {} is no request to a switch", other.number());
+                Err(ErrorCode::BAD_TYPE.because(text))
+            }
+        })
+    }
+
+    /// OF 1.3.5 section 7.3.4.2: as the flow-mod, followed by a packet-out of the buffer to the tables.
+    fn change_with_buffer(&self, head: &RequestHead, change: FlowMod) -> Result<Answer, Ended> {
+        let author = Author {
+            connection: self.peer.main().number,
+            transaction: head.transaction,
+        };
+        let buffer = change.buffer;
+        let mut errors = self
+            .hub
+            .handle
+            .call(move |switch| switch.change_all(vec![TableChange::Flow(change)], |_| author))?;
+        if let Some((_, error)) = errors.pop() {
+            return Ok(Err(error));
+        }
+        self.packet_out(PacketOut {
+            buffer,
+            in_port: port::CONTROLLER,
+            actions: vec![Action::Output {
+                port: port::TABLE,
+                max_len: MAX_LEN_NO_BUFFER,
+            }],
+            data: Vec::new(),
+        })
+    }
+
+    fn packet_out(&self, packet: PacketOut) -> Result<Answer, Ended> {
+        let PacketOut {
+            buffer,
+            mut in_port,
+            actions,
+            data,
+        } = packet;
+        let mut frame = data;
+        if buffer != NO_BUFFER {
+            let mut buffers = self
+                .hub
+                .controllers
+                .buffers
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            match buffers.take(buffer, MonotonicTime::now().0) {
+                Ok(kept) => (frame, in_port) = (kept.frame, kept.in_port),
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        let handle = &self.hub.handle;
+        let done = handle.call(move |switch| switch.packet_out(in_port, &actions, &frame))?;
+        Ok(done.map(|()| Vec::new()))
+    }
+
+    fn multipart_request(&self, part: &Part<Request>) -> Result<Answer, Ended> {
+        let mut session = self.peer.session();
+        if let Some(refused) = session.gather(part) {
+            return Ok(Err(refused));
+        }
+        if part.flags & brimful_openflow::wire::MORE != 0 {
+            return Ok(Ok(Vec::new()));
+        }
+        let request = session.take_gathered().unwrap_or_else(|| part.content.clone());
+        let version = session.version().unwrap_or(Version::V13);
+        drop(session);
+        if let Request::FlowMonitor(wanted) = request {
+            return self.monitor(wanted);
+        }
+        self.hub
+            .handle
+            .call(move |switch| multipart::replies(switch, &request, version))
+    }
+
+    /// On the control thread, so that no change comes between the entries that are there and those that come.
+    fn monitor(&self, wanted: Vec<FlowMonitor>) -> Result<Answer, Ended> {
+        let (peer, controllers) = (Arc::clone(self.peer), Arc::clone(&self.hub.controllers));
+        self.hub.handle.call(move |switch| {
+            let mut session = peer.main().session();
+            let was_empty = session.monitors.is_empty();
+            let done = session.monitors.change(&wanted, &switch.pipeline.read());
+            match (was_empty, session.monitors.is_empty()) {
+                (true, false) => controllers.monitoring.fetch_add(1, Relaxed),
+                (false, true) => controllers.monitoring.fetch_sub(1, Relaxed),
+                _ => 0,
+            };
+            Ok(monitors::messages(done?, 0))
+        })
+    }
+
+    fn bundle(&self, control: &BundleControl) -> Result<Answer, Ended> {
+        let mut session = self.peer.main().session();
+        let bundles = &mut session.bundles;
+        let done = match control.kind {
+            kind::OPEN => bundles.open(control),
+            kind::CLOSE => bundles.close(control),
+            kind::DISCARD => bundles.take(control.bundle).map(|_| ()),
+            kind::COMMIT => match bundles.commit(control) {
+                Ok(bundle) => {
+                    drop(session);
+                    self.commit(bundle)?
+                }
+                Err(error) => Err(error),
+            },
+            other => Err(ErrorCode::BUNDLE_TYPE.because(format!("there is no bundle control {other}"))),
+        };
+        let reply = BundleControl {
+            kind: control.kind + 1,
+            properties: Data::default(),
+            ..control.clone()
+        };
+        Ok(done.map(|()| vec![Message::BundleControl(reply)]))
+    }
+
+    fn commit(&self, bundle: Bundle) -> Result<Result<(), ErrorMessage>, Ended> {
+        let connection = self.peer.main().number;
+        let done = self.hub.handle.call(move |switch| {
+            let is_atomic = bundle.is_atomic();
+            let Bundle {
+                changes, heads, ports, ..
+            } = bundle;
+            for (head, change) in &ports {
+                check_port(switch, change).map_err(|error| (*head, error))?;
+            }
+            let author = |index: usize| Author {
+                connection,
+                transaction: heads[index].transaction,
+            };
+            switch
+                .change_together(changes, is_atomic, author)
+                .map_err(|(index, error)| (heads[index], error))?;
+            for (_, change) in &ports {
+                change_port(switch, change);
+            }
+            switch.settle();
+            Ok(())
+        })?;
+        Ok(done.map_err(|(head, error)| {
+            self.peer.refuse(&head, &error);
+            ErrorCode::BUNDLE_MESSAGE_FAILED.because(error.detail)
+        }))
+    }
 }
 
-fn change_tables(requests: &[Incoming], changes: Vec<TableChange>, peer: &Peer, handle: &Handle) -> Result<(), Ended> {
-    let errors = handle.call(move |switch| switch.change_all(&changes))?;
-    for (request, error) in requests.iter().zip(errors) {
-        if let Some(error) = error {
-            peer.refuse(request, &error);
-        }
-    }
-    Ok(())
-}
-
-/// What a message changes in the tables. Nothing is buffered: an entry that asks for a buffered packet is refused, while
-/// a deletion has no use for one.
-fn table_change(message: &Message) -> Option<TableChange> {
-    let deletes = |command| matches!(command, FlowCommand::Delete | FlowCommand::DeleteStrict);
-    match message {
-        Message::FlowMod(change) if change.buffer == NO_BUFFER || deletes(change.command) => {
-            Some(TableChange::Flow(change.clone()))
-        }
-        Message::GroupMod(change) => Some(TableChange::Group(change.clone())),
-        Message::MeterMod(change) => Some(TableChange::Meter(change.clone())),
-        _ => None,
-    }
+fn deletes(change: &FlowMod) -> bool {
+    matches!(change.command, FlowCommand::Delete | FlowCommand::DeleteStrict)
 }
 
 /// Whether only masters and equals may send it (OF 1.3.5 section 6.3.6).
@@ -88,79 +406,32 @@ fn changes_state(message: &Message) -> bool {
             | Message::PortMod(_)
             | Message::TableMod(_)
             | Message::PacketOut(_)
+            | Message::BundleControl(_)
+            | Message::BundleAdd(_)
     )
 }
 
-fn answer(request: &Incoming, peer: &Peer, controllers: &Controllers, handle: &Handle) -> Result<Answer, Ended> {
-    Ok(match &request.message {
-        Message::FeaturesRequest => handle.call(|switch| Ok(vec![features(switch)]))?,
-        Message::GetConfigRequest => Ok(vec![Message::GetConfigReply(peer.session().configuration.clone())]),
-        // Fragments go through the tables as other packets do; they are neither dropped nor put together.
-        Message::SetConfig(configuration) if configuration.flags != 0 => {
-            let text = format!("flags {:#x}: fragments are treated normally here", configuration.flags);
-            Err(ErrorCode::CONFIG_FLAGS.because(text))
-        }
-        Message::SetConfig(configuration) => {
-            peer.session().configuration = configuration.clone();
-            Ok(Vec::new())
-        }
-        // All changes before it have been waited for.
-        Message::BarrierRequest => Ok(vec![Message::BarrierReply]),
-        Message::FlowMod(change) => {
-            let text = format!("buffer {}: nothing is buffered here", change.buffer);
-            Err(ErrorCode::BUFFER_UNKNOWN.because(text))
-        }
-        Message::PacketOut(packet) if packet.buffer != NO_BUFFER => {
-            let text = format!("buffer {}: nothing is buffered here", packet.buffer);
-            Err(ErrorCode::BUFFER_UNKNOWN.because(text))
-        }
-        Message::PacketOut(packet) => {
-            let packet = packet.clone();
-            handle
-                .call(move |switch| switch.packet_out(packet.in_port, &packet.actions, &packet.data))?
-                .map(|()| Vec::new())
-        }
-        Message::PortMod(change) => {
-            let change = change.clone();
-            handle
-                .call(move |switch| change_port(switch, &change))?
-                .map(|()| Vec::new())
-        }
-        Message::TableMod(change) => {
-            let (table, config) = (change.table, change.config);
-            handle
-                .call(move |switch| change_table(switch, table, config))?
-                .map(|()| Vec::new())
-        }
-        Message::MultipartRequest(part) => multipart_request(part, peer, handle)?,
-        Message::QueueGetConfigRequest(wanted) => {
-            let port = wanted.port;
-            handle.call(move |switch| multipart::queue_configuration(switch, port).map(|reply| vec![reply]))?
-        }
-        Message::RoleRequest(role) => change_role(role, peer, controllers).map(|role| vec![Message::RoleReply(role)]),
-        Message::GetAsyncRequest => Ok(vec![Message::GetAsyncReply(peer.session().masks())]),
-        Message::SetAsync(configuration) => {
-            peer.session().set_masks(configuration);
-            Ok(Vec::new())
-        }
-        Message::Experimenter(content) => {
-            Err(ErrorCode::BAD_EXPERIMENTER.because(format!("experimenter {:#x} is not known", content.experimenter)))
-        }
-        other => Err(ErrorCode::BAD_TYPE.because(format!("message type {} is no request to a switch", other.number()))),
-    })
+fn role_kind(number: u32) -> Result<Option<RoleKind>, ErrorMessage> {
+    match number {
+        0 => Ok(None),
+        EQUAL => Ok(Some(RoleKind::Equal)),
+        MASTER => Ok(Some(RoleKind::Master)),
+        SLAVE => Ok(Some(RoleKind::Slave)),
+        other => Err(ErrorCode::ROLE_UNKNOWN.because(format!("there is no role {other}"))),
+    }
 }
 
-fn features(switch: &Switch) -> Message {
+fn features(switch: &Switch, auxiliary: u8) -> Message {
     Message::FeaturesReply(Features {
         datapath: switch.dpid,
-        buffers: 0,
+        buffers: BUFFERS,
         tables: switch.pipeline.read().limits().tables,
-        auxiliary: 0,
+        auxiliary,
         capabilities: CAPABILITIES,
     })
 }
 
-fn change_port(switch: &mut Switch, change: &PortMod) -> Result<(), ErrorMessage> {
+fn check_port(switch: &Switch, change: &PortMod) -> Result<(), ErrorMessage> {
     let known = port_config::DOWN | port_config::NO_RECEIVE | port_config::NO_FORWARD | port_config::NO_PACKET_IN;
     let Some(port) = switch.ports.get(change.number) else {
         return Err(ErrorCode::PORT_UNKNOWN.because(format!("there is no port {}", change.number)));
@@ -171,57 +442,9 @@ fn change_port(switch: &mut Switch, change: &PortMod) -> Result<(), ErrorMessage
     if change.mask & !known != 0 {
         return Err(ErrorCode::PORT_CONFIG.because(format!("configuration {:#x} is not known", change.mask)));
     }
+    Ok(())
+}
+
+fn change_port(switch: &mut Switch, change: &PortMod) {
     switch.configure_port(change.number, change.config, change.mask);
-    Ok(())
-}
-
-/// OF 1.3.5 section 7.3.4.3: there is nothing to configure, but the table has to be there.
-fn change_table(switch: &Switch, table: u8, config: u32) -> Result<(), ErrorMessage> {
-    if table != TABLE_ALL && table >= switch.pipeline.read().limits().tables {
-        return Err(ErrorCode::TABLE_UNKNOWN.because(format!("there is no table {table}")));
-    }
-    // The bits of earlier versions are deprecated and mean nothing.
-    if config & !3 != 0 {
-        return Err(ErrorCode::TABLE_CONFIG.because(format!("configuration {config:#x} is not known")));
-    }
-    Ok(())
-}
-
-fn multipart_request(part: &Part<Request>, peer: &Peer, handle: &Handle) -> Result<Answer, Ended> {
-    let mut session = peer.session();
-    if let Some(refused) = session.gather(part) {
-        return Ok(Err(refused));
-    }
-    if part.flags & brimful_openflow::wire::MORE != 0 {
-        return Ok(Ok(Vec::new()));
-    }
-    let request = session.take_gathered().unwrap_or_else(|| part.content.clone());
-    drop(session);
-    handle.call(move |switch| multipart::replies(switch, &request))
-}
-
-/// OF 1.3.5 section 6.3.6.
-fn change_role(wanted: &Role, peer: &Peer, controllers: &Controllers) -> Result<Role, ErrorMessage> {
-    let role = match wanted.role {
-        0 => None,
-        EQUAL => Some(RoleKind::Equal),
-        MASTER => Some(RoleKind::Master),
-        SLAVE => Some(RoleKind::Slave),
-        other => return Err(ErrorCode::ROLE_UNKNOWN.because(format!("there is no role {other}"))),
-    };
-    let generation = match role {
-        Some(RoleKind::Master | RoleKind::Slave) => controllers.renew_generation(wanted.generation)?,
-        _ => controllers.generation(),
-    };
-    if role == Some(RoleKind::Master) {
-        controllers.demote_masters();
-    }
-    let mut session = peer.session();
-    if let Some(role) = role {
-        session.role = role;
-    }
-    Ok(Role {
-        role: session.role as u32,
-        generation: generation.unwrap_or(u64::MAX),
-    })
 }

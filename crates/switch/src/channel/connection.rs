@@ -4,8 +4,10 @@
 use brimful_openflow::wire::{Data, ErrorBody, HEADER_BYTES, Header, Hello, Message, Version};
 use brimful_openflow::{ErrorCode, ErrorMessage};
 
+use super::transport::Outgoing;
+
 /// The versions that we speak.
-pub(super) const VERSIONS: [Version; 1] = [Version::V13];
+pub(super) const VERSIONS: [Version; 2] = [Version::V13, Version::V14];
 /// Nanoseconds without a word from the controller before it is asked for one, and after that before it is given up.
 pub(super) const PATIENCE_NS: u64 = 5_000_000_000;
 /// Bytes of an offending message that an error carries (OF 1.3.5 section 7.4.4: at least 64).
@@ -18,8 +20,36 @@ pub(super) struct Incoming {
     pub(super) transaction: u32,
     /// It.
     pub(super) message: Message,
-    /// Its bytes, for errors.
-    pub(super) bytes: Vec<u8>,
+    /// How it begins, for errors.
+    pub(super) start: Start,
+}
+
+/// The first bytes of a message.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    bytes: [u8; ERROR_BYTES],
+    len: u8,
+}
+
+impl Start {
+    /// Of these bytes.
+    pub(super) fn of(message: &[u8]) -> Self {
+        let len = message.len().min(ERROR_BYTES);
+        let mut bytes = [0; ERROR_BYTES];
+        bytes[..len].copy_from_slice(&message[..len]);
+        Self { bytes, len: len as u8 }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+/// What is known of a message once it has been taken apart: enough for its error.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RequestHead {
+    pub(super) transaction: u32,
+    pub(super) start: Start,
 }
 
 /// How far a connection is.
@@ -38,7 +68,7 @@ pub(super) enum State {
 pub(super) struct Connection {
     state: State,
     received: Vec<u8>,
-    outgoing: Vec<u8>,
+    outgoing: Outgoing,
     heard_at: u64,
     asked_at: Option<u64>,
     next_transaction: u32,
@@ -48,10 +78,12 @@ impl Connection {
     /// One that has just been made: our hello waits to be sent.
     pub(super) fn new(now: u64) -> Self {
         let highest = VERSIONS[VERSIONS.len() - 1];
+        let mut outgoing = Outgoing::default();
+        outgoing.extend(&Message::Hello(Hello::offering(&VERSIONS)).encode(0, highest));
         Self {
             state: State::Greeting,
             received: Vec::new(),
-            outgoing: Message::Hello(Hello::offering(&VERSIONS)).encode(0, highest),
+            outgoing,
             heard_at: now,
             asked_at: None,
             next_transaction: 1,
@@ -67,28 +99,29 @@ impl Connection {
 
     /// The messages that are whole by now and that the switch has to answer.
     pub(super) fn take_messages(&mut self) -> Vec<Incoming> {
+        let received = std::mem::take(&mut self.received);
         let mut messages = Vec::new();
         let mut at = 0;
-        while let Some(header) = Header::parse(&self.received[at..]) {
+        while let Some(header) = Header::parse(&received[at..]) {
             let length = usize::from(header.length);
             if matches!(self.state, State::Closing(_)) {
                 break;
             }
             if length < HEADER_BYTES {
                 // Nobody knows where the next message begins.
-                let bytes = self.received[at..at + HEADER_BYTES].to_vec();
+                let bytes = &received[at..at + HEADER_BYTES];
                 let error = ErrorCode::BAD_LENGTH.because(format!("a message of {length} bytes"));
-                self.refuse(header.transaction, &error, &bytes);
+                self.refuse(header.transaction, &error, &Start::of(bytes));
                 self.close(error.detail);
                 break;
             }
-            let Some(bytes) = self.received.get(at..at + length) else {
+            let Some(bytes) = received.get(at..at + length) else {
                 break;
             };
-            let bytes = bytes.to_vec();
             at += length;
             messages.extend(self.one(header, bytes));
         }
+        self.received = received;
         self.received.drain(..at);
         messages
     }
@@ -96,7 +129,7 @@ impl Connection {
     /// Sends a message that answers another one.
     pub(super) fn send(&mut self, transaction: u32, message: &Message) {
         if let State::Established(version) = self.state {
-            self.outgoing.extend(message.encode(transaction, version));
+            self.outgoing.extend(&message.encode(transaction, version));
         }
     }
 
@@ -108,12 +141,12 @@ impl Connection {
     }
 
     /// Sends an error with the first bytes of what it is about.
-    pub(super) fn refuse(&mut self, transaction: u32, error: &ErrorMessage, offending: &[u8]) {
+    pub(super) fn refuse(&mut self, transaction: u32, error: &ErrorMessage, offending: &Start) {
         let version = self.version().unwrap_or(VERSIONS[0]);
-        let data = Data(offending[..offending.len().min(ERROR_BYTES)].to_vec());
+        let data = Data(offending.bytes().to_vec());
         let (kind, code) = (error.kind, error.code);
         let message = Message::Error(ErrorBody { kind, code, data });
-        self.outgoing.extend(message.encode(transaction, version));
+        self.outgoing.extend(&message.encode(transaction, version));
     }
 
     /// Asks for a sign of life when there has been none for long, and gives up when there is none after that.
@@ -143,32 +176,32 @@ impl Connection {
         }
     }
 
-    /// Bytes for the socket; whoever has sent some takes them out.
-    pub(super) fn outgoing(&mut self) -> &mut Vec<u8> {
+    /// Bytes for the socket.
+    pub(super) fn outgoing(&mut self) -> &mut Outgoing {
         &mut self.outgoing
     }
 
-    fn close(&mut self, reason: impl Into<String>) {
+    pub(super) fn close(&mut self, reason: impl Into<String>) {
         self.state = State::Closing(reason.into());
     }
 
-    fn one(&mut self, header: Header, bytes: Vec<u8>) -> Option<Incoming> {
+    fn one(&mut self, header: Header, bytes: &[u8]) -> Option<Incoming> {
         let State::Established(version) = self.state else {
-            self.greet(header, &bytes);
+            self.greet(header, bytes);
             return None;
         };
         let transaction = header.transaction;
-        match Message::decode(&bytes, version) {
+        match Message::decode(bytes, version) {
             Ok(Message::EchoRequest(data)) => self.send(transaction, &Message::EchoReply(data)),
             Ok(Message::EchoReply(_) | Message::Hello(_) | Message::Error(_)) => {}
             Ok(message) => {
                 return Some(Incoming {
                     transaction,
                     message,
-                    bytes,
+                    start: Start::of(bytes),
                 });
             }
-            Err(error) => self.refuse(transaction, &error, &bytes),
+            Err(error) => self.refuse(transaction, &error, &Start::of(bytes)),
         }
         None
     }
@@ -183,11 +216,11 @@ impl Connection {
             self.state = State::Established(version);
             return;
         }
-        let detail = "no version in common: version 4 is spoken here";
+        let detail = "no version in common: versions 4 and 5 are spoken here";
         let data = Data(detail.as_bytes().to_vec());
         let ErrorCode(kind, code) = ErrorCode::HELLO_INCOMPATIBLE;
         let message = Message::Error(ErrorBody { kind, code, data });
-        self.outgoing.extend(message.encode(header.transaction, VERSIONS[0]));
+        self.outgoing.extend(&message.encode(header.transaction, VERSIONS[0]));
         self.close(detail);
     }
 }
@@ -207,13 +240,13 @@ mod tests {
         connection.receive(&hello(&[Version::V13]), 0);
         assert!(connection.take_messages().is_empty());
         assert_eq!(connection.state(), &State::Established(Version::V13));
-        connection.outgoing().clear();
+        connection.outgoing().take_all();
         connection
     }
 
     /// What waits to be sent, message by message.
     fn sent(connection: &mut Connection) -> Vec<Message> {
-        let bytes = std::mem::take(connection.outgoing());
+        let bytes = connection.outgoing().take_all();
         let (mut at, mut messages) = (0, Vec::new());
         while let Some(header) = Header::parse(&bytes[at..]) {
             let end = at + usize::from(header.length);
@@ -250,7 +283,7 @@ mod tests {
     #[test]
     fn without_a_common_version_it_says_so_and_closes() {
         let mut connection = Connection::new(0);
-        connection.outgoing().clear();
+        connection.outgoing().take_all();
         connection.receive(&[1, 0, 0, 8, 0, 0, 0, 7], 0);
         assert!(connection.take_messages().is_empty());
         assert!(matches!(connection.state(), State::Closing(_)));
@@ -259,6 +292,22 @@ mod tests {
             &messages[..],
             [Message::Error(ErrorBody { kind: 0, code: 0, .. })]
         ));
+    }
+
+    #[test]
+    fn the_highest_common_version_is_spoken() {
+        for (hello, expected) in [
+            (hello(&[Version::V13, Version::V14]), Version::V14),
+            (hello(&[Version::V13]), Version::V13),
+            (vec![5, 0, 0, 8, 0, 0, 0, 1], Version::V14),
+            (vec![6, 0, 0, 8, 0, 0, 0, 1], Version::V14),
+            (vec![4, 0, 0, 8, 0, 0, 0, 1], Version::V13),
+        ] {
+            let mut connection = Connection::new(0);
+            connection.receive(&hello, 0);
+            assert!(connection.take_messages().is_empty());
+            assert_eq!(connection.version(), Some(expected));
+        }
     }
 
     #[test]

@@ -1,26 +1,46 @@
 //! The controllers that are connected, and what they share.
 
-use std::io::{self, Write};
+use std::io;
 use std::net::{Shutdown, TcpStream};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use brimful_netdev::MonotonicTime;
-use brimful_openflow::wire::Message;
+use brimful_openflow::wire::{Message, RequestForward, Role, RoleStatus};
 use brimful_openflow::{ErrorCode, ErrorMessage};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::Errno;
 
-use super::connection::Incoming;
+use super::buffers::Buffers;
+use super::connection::RequestHead;
 use super::session::{RoleKind, Session, Topic};
+use super::transport::Transport;
 
 /// How often a thread that waits for a controller looks whether it is to end.
-pub(super) const LOOK: Duration = Duration::from_millis(100);
-/// How long a controller may take to accept what is sent to it.
-const WRITE_PATIENCE: Duration = Duration::from_secs(5);
+const LOOK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
+/// Why a controller's role is another one (OF 1.4.1 section 7.4.4): another one is master now.
+const MASTER_REQUEST: u8 = 0;
 
-/// A controller that is connected.
+/// A controller that is connected, by its main connection or one beside it.
 pub(super) struct Peer {
+    /// Its number: no two connections of a switch have the same.
+    pub(super) number: u64,
+    /// 0 for a main connection.
+    pub(super) auxiliary: u8,
+    main: Option<Arc<Peer>>,
     session: Mutex<Session>,
-    pub(super) socket: TcpStream,
+    socket: TcpStream,
+    wake: OwnedFd,
+}
+
+/// What a connection's thread has to do.
+pub(super) struct Ready {
+    /// Something has come.
+    pub(super) reads: bool,
 }
 
 /// All that are connected, and what they share.
@@ -28,43 +48,85 @@ pub(super) struct Peer {
 pub(super) struct Controllers {
     peers: Mutex<Vec<Arc<Peer>>>,
     generation: Mutex<Option<u64>>,
+    pub(super) buffers: Mutex<Buffers>,
+    /// How many want to be told of changes of entries.
+    pub(super) monitoring: AtomicUsize,
+    connections: AtomicU64,
 }
 
 impl Peer {
-    pub(super) fn new(socket: TcpStream) -> io::Result<Self> {
-        socket.set_nonblocking(false)?;
-        socket.set_nodelay(true)?;
-        socket.set_read_timeout(Some(LOOK))?;
-        socket.set_write_timeout(Some(WRITE_PATIENCE))?;
-        Ok(Self {
-            session: Mutex::new(Session::new(MonotonicTime::now().0)),
-            socket,
-        })
-    }
-
+    /// One whose thread is to be woken by [`Self::wake`].
     pub(super) fn session(&self) -> MutexGuard<'_, Session> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The main connection of its controller.
+    pub(super) fn main(&self) -> &Self {
+        self.main.as_deref().unwrap_or(self)
+    }
+
     pub(super) fn is_slave(&self) -> bool {
-        self.session().role == RoleKind::Slave
+        self.main().session().role == RoleKind::Slave
     }
 
     pub(super) fn send(&self, transaction: u32, message: &Message) {
         self.session().connection.send(transaction, message);
     }
 
-    pub(super) fn refuse(&self, request: &Incoming, error: &ErrorMessage) {
-        self.session()
-            .connection
-            .refuse(request.transaction, error, &request.bytes);
+    pub(super) fn refuse(&self, request: &RequestHead, error: &ErrorMessage) {
+        let mut session = self.session();
+        session.connection.refuse(request.transaction, error, &request.start);
     }
 
-    /// Writes what waits. One thread at a time does so: the session stays locked, so that messages stay whole.
+    /// Writes what waits, as far as there is room; its thread sees to the rest.
     pub(super) fn flush(&self) -> io::Result<()> {
-        let mut session = self.session();
-        let waiting = std::mem::take(session.connection.outgoing());
-        (&self.socket).write_all(&waiting)
+        self.flush_session(&mut self.session())
+    }
+
+    fn flush_session(&self, session: &mut Session) -> io::Result<()> {
+        session.flush()?;
+        if session.wants_to_write() || session.is_closing() {
+            self.wake();
+        }
+        Ok(())
+    }
+
+    /// Has its thread look again.
+    pub(super) fn wake(&self) {
+        // A counter that is full wakes, too.
+        let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+    }
+
+    /// Waits until something has come, there is room for what waits, or somebody wakes.
+    pub(super) fn wait(&self, has_more: bool) -> io::Result<Ready> {
+        let (reads, writes) = {
+            let mut session = self.session();
+            (session.follows(), session.wants_to_write())
+        };
+        let mut flags = PollFlags::empty();
+        flags.set(PollFlags::IN, reads);
+        flags.set(PollFlags::OUT, writes);
+        let mut waited = [PollFd::new(&self.socket, flags), PollFd::new(&self.wake, PollFlags::IN)];
+        let patience = if has_more && reads { Timespec::default() } else { LOOK };
+        match poll(&mut waited, Some(&patience)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let ended = PollFlags::HUP | PollFlags::ERR;
+        let seen = waited[0].revents();
+        if waited[1].revents().contains(PollFlags::IN) {
+            let mut count = [0; 8];
+            let _ = rustix::io::read(&self.wake, &mut count);
+        }
+        Ok(Ready {
+            reads: seen.intersects(PollFlags::IN | ended) || has_more && reads,
+        })
+    }
+
+    /// Ends the connection; its thread sees so.
+    pub(super) fn shut_down(&self) {
+        let _ = self.socket.shutdown(Shutdown::Both);
+        self.wake();
     }
 }
 
@@ -73,20 +135,88 @@ impl Controllers {
         self.peers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends a message to all that want to be told of its topic. A controller that does not take it loses its connection.
-    pub(super) fn tell(&self, topic: Topic, reason: u8, message: &Message) {
-        let peers: Vec<Arc<Peer>> = self.peers().clone();
+    /// One more connection, beside the main one of its controller or without one.
+    pub(super) fn connect(
+        &self,
+        socket: &TcpStream,
+        transport: Transport,
+        beside: Option<(u8, Arc<Peer>)>,
+    ) -> io::Result<Arc<Peer>> {
+        socket.set_nonblocking(true)?;
+        socket.set_nodelay(true)?;
+        let (auxiliary, main) = beside.map_or((0, None), |(auxiliary, main)| (auxiliary, Some(main)));
+        let peer = Arc::new(Peer {
+            number: self.connections.fetch_add(1, Relaxed),
+            auxiliary,
+            main,
+            session: Mutex::new(Session::new(transport, MonotonicTime::now().0)),
+            socket: socket.try_clone()?,
+            wake: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
+        });
+        self.peers().push(Arc::clone(&peer));
+        Ok(peer)
+    }
+
+    /// One connection less. Those beside it end with it (OF 1.3.5 section 6.3.8).
+    pub(super) fn disconnect(&self, gone: &Arc<Peer>) {
+        let mut peers = self.peers();
+        peers.retain(|peer| !Arc::ptr_eq(peer, gone));
+        for peer in peers.iter().filter(|peer| std::ptr::eq(peer.main(), &raw const **gone)) {
+            peer.shut_down();
+        }
+        drop(peers);
+        if !gone.session().monitors.is_empty() {
+            self.monitoring.fetch_sub(1, Relaxed);
+        }
+        gone.shut_down();
+    }
+
+    /// Does something for the main connection of every controller, and writes what it left to be sent. Nothing here
+    /// waits for a controller.
+    pub(super) fn for_each(&self, mut tell: impl FnMut(&Peer, &mut Session)) {
+        let peers: Vec<Arc<Peer>> = self
+            .peers()
+            .iter()
+            .filter(|peer| peer.auxiliary == 0)
+            .cloned()
+            .collect();
         for peer in peers {
             let mut session = peer.session();
-            if !session.wants(topic, reason) {
-                continue;
-            }
-            session.tell_packet(message);
-            drop(session);
-            if peer.flush().is_err() {
-                let _ = peer.socket.shutdown(Shutdown::Both);
+            tell(&peer, &mut session);
+            if session.wants_to_write() && peer.flush_session(&mut session).is_err() {
+                peer.shut_down();
             }
         }
+    }
+
+    /// Whether a controller is there that speaks our language.
+    pub(super) fn is_any_established(&self) -> bool {
+        self.peers().iter().any(|peer| peer.session().version().is_some())
+    }
+
+    /// Sends a message to all that want to be told of its topic.
+    pub(super) fn tell(&self, topic: Topic, reason: u8, message: &Message) {
+        self.for_each(|_, session| {
+            if session.wants(topic, reason) {
+                session.tell(message);
+            }
+        });
+    }
+
+    /// Whether a controller other than this one wants to be told of changes of groups or meters.
+    pub(super) fn wants_forwards(&self, but: &Peer, reason: u8) -> bool {
+        let peers = self.peers();
+        let mut others = peers.iter().filter(|peer| peer.number != but.main().number);
+        others.any(|peer| peer.session().wants(Topic::RequestForward, reason))
+    }
+
+    /// Tells other controllers of a change of groups or meters (OF 1.4.1 section 7.4.6).
+    pub(super) fn forward(&self, but: &Peer, reason: u8, request: &RequestForward) {
+        self.for_each(|peer, session| {
+            if peer.number != but.main().number && session.wants(Topic::RequestForward, reason) {
+                session.tell(&Message::RequestForward(request.clone()));
+            }
+        });
     }
 
     /// The highest generation that a master or slave has stated.
@@ -95,22 +225,47 @@ impl Controllers {
     }
 
     /// OF 1.3.5 section 6.3.6: a generation that is behind the last one, by a signed difference, is stale.
-    pub(super) fn renew_generation(&self, wanted: u64) -> Result<Option<u64>, ErrorMessage> {
+    fn renew_generation(&self, wanted: u64) -> Result<(), ErrorMessage> {
         let mut generation = self.generation.lock().unwrap_or_else(PoisonError::into_inner);
         if generation.is_some_and(|last| wanted.wrapping_sub(last).cast_signed() < 0) {
             return Err(ErrorCode::ROLE_STALE.because(format!("generation {wanted} is behind")));
         }
         *generation = Some(wanted);
-        Ok(*generation)
+        Ok(())
     }
 
-    /// There is one master at most.
-    pub(super) fn demote_masters(&self) {
-        for peer in self.peers().iter() {
-            let mut session = peer.session();
-            if session.role == RoleKind::Master {
-                session.role = RoleKind::Slave;
-            }
+    /// Gives a controller another role, if it wants one; gives its role. There is one master at most.
+    pub(super) fn change_role(
+        &self,
+        peer: &Peer,
+        role: Option<RoleKind>,
+        generation: u64,
+    ) -> Result<Role, ErrorMessage> {
+        let main = peer.main();
+        if matches!(role, Some(RoleKind::Master | RoleKind::Slave)) {
+            self.renew_generation(generation)?;
         }
+        let generation = self.generation().unwrap_or(u64::MAX);
+        if role == Some(RoleKind::Master) {
+            self.for_each(|other, session| {
+                if other.number != main.number && session.role == RoleKind::Master {
+                    session.role = RoleKind::Slave;
+                    if session.wants(Topic::RoleStatus, MASTER_REQUEST) {
+                        session.tell(&Message::RoleStatus(RoleStatus {
+                            role: RoleKind::Slave as u32,
+                            reason: MASTER_REQUEST,
+                            generation,
+                            properties: brimful_openflow::wire::Data::default(),
+                        }));
+                    }
+                }
+            });
+        }
+        let mut session = main.session();
+        session.role = role.unwrap_or(session.role);
+        Ok(Role {
+            role: session.role as u32,
+            generation,
+        })
     }
 }

@@ -7,10 +7,19 @@ const DEFAULT_PORT: u16 = 6653;
 /// Where a controller is, or where the switch waits for controllers.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Endpoint {
-    /// A controller at a host and port: `tcp:HOST[:PORT]`.
-    Connect(String, u16),
-    /// Any that connects to this port, at this address of ours: `ptcp:[PORT][:ADDRESS]`.
-    Listen(String, u16),
+    /// A controller at a host and port: `tcp:HOST[:PORT]`, or `tls:HOST[:PORT]`.
+    Connect(Protocol, String, u16),
+    /// Any that connects to this port, at this address of ours: `ptcp:[PORT][:ADDRESS]`, or `ptls:[PORT][:ADDRESS]`.
+    Listen(Protocol, String, u16),
+}
+
+/// What carries a connection.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Protocol {
+    /// TCP.
+    Tcp,
+    /// TLS over TCP.
+    Tls,
 }
 
 impl Endpoint {
@@ -19,24 +28,35 @@ impl Endpoint {
     /// # Errors
     /// With what is wrong, in one line.
     pub fn read(text: &str) -> Result<Self, String> {
-        let wrong = || format!("controller {text:?}: use tcp:HOST:PORT, or ptcp:PORT to listen");
+        let wrong =
+            || format!("controller {text:?}: use tcp:HOST:PORT or tls:HOST:PORT, or ptcp:PORT or ptls:PORT to listen");
         let number = |digits: &str| match digits {
             "" => Ok(DEFAULT_PORT),
             digits => digits.parse().map_err(|_| wrong()),
         };
         let (kind, rest) = text.split_once(':').ok_or_else(wrong)?;
         match kind {
-            "tcp" => {
+            "tcp" | "tls" => {
                 let (host, port) = split_host(rest);
                 let host = if host.is_empty() { return Err(wrong()) } else { host };
-                Ok(Self::Connect(host.to_owned(), number(port)?))
+                Ok(Self::Connect(Protocol::named(kind), host.to_owned(), number(port)?))
             }
-            "ptcp" => {
+            "ptcp" | "ptls" => {
                 let (port, address) = rest.split_once(':').unwrap_or((rest, "127.0.0.1"));
-                Ok(Self::Listen(unbracketed(address).to_owned(), number(port)?))
+                Ok(Self::Listen(
+                    Protocol::named(&kind[1..]),
+                    unbracketed(address).to_owned(),
+                    number(port)?,
+                ))
             }
             _ => Err(wrong()),
         }
+    }
+
+    /// What carries its connections.
+    pub fn protocol(&self) -> Protocol {
+        let (Self::Connect(protocol, ..) | Self::Listen(protocol, ..)) = self;
+        *protocol
     }
 
     /// The address that it has now.
@@ -44,7 +64,7 @@ impl Endpoint {
     /// # Errors
     /// When its name has none, in one line.
     pub fn address(&self) -> Result<SocketAddr, String> {
-        let (Self::Connect(host, port) | Self::Listen(host, port)) = self;
+        let (Self::Connect(_, host, port) | Self::Listen(_, host, port)) = self;
         let mut addresses = (host.as_str(), *port)
             .to_socket_addrs()
             .map_err(|error| format!("{self}: {error}"))?;
@@ -55,9 +75,24 @@ impl Endpoint {
 impl fmt::Display for Endpoint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Connect(host, port) if host.contains(':') => write!(formatter, "tcp:[{host}]:{port}"),
-            Self::Connect(host, port) => write!(formatter, "tcp:{host}:{port}"),
-            Self::Listen(address, port) => write!(formatter, "ptcp:{port}:{address}"),
+            Self::Connect(protocol, host, port) if host.contains(':') => {
+                write!(formatter, "{}:[{host}]:{port}", protocol.name())
+            }
+            Self::Connect(protocol, host, port) => write!(formatter, "{}:{host}:{port}", protocol.name()),
+            Self::Listen(protocol, address, port) => write!(formatter, "p{}:{port}:{address}", protocol.name()),
+        }
+    }
+}
+
+impl Protocol {
+    fn named(name: &str) -> Self {
+        if name == "tls" { Self::Tls } else { Self::Tcp }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Tls => "tls",
         }
     }
 }
@@ -87,6 +122,8 @@ mod tests {
             ("tcp:[::1]", "tcp:[::1]:6653"),
             ("ptcp:", "ptcp:6653:127.0.0.1"),
             ("ptcp:6634:0.0.0.0", "ptcp:6634:0.0.0.0"),
+            ("tls:controller.example", "tls:controller.example:6653"),
+            ("ptls:6653", "ptls:6653:127.0.0.1"),
         ] {
             assert_eq!(
                 Endpoint::read(text).map(|endpoint| endpoint.to_string()),

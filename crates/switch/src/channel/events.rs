@@ -1,60 +1,118 @@
 //! What controllers are told without having asked.
 
-use brimful_openflow::wire::{Age, Data, FlowRemoved, Message, PacketIn, PortStatus};
-use brimful_openflow::{FieldMatch, Match, MatchField, NO_BUFFER};
-use brimful_pipeline::{Reason, Removal};
+use std::sync::Arc;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering::Relaxed;
 
+use brimful_netdev::MonotonicTime;
+use brimful_openflow::wire::{Age, Data, FlowRemoved, Message, PacketIn, PortStatus, TableStatus, Version, WithLength};
+use brimful_openflow::{FieldMatch, MAX_LEN_NO_BUFFER, Match, MatchField, NO_BUFFER};
+use brimful_pipeline::{Change, Pipeline, Reason};
+
+use super::buffers::Buffered;
 use super::controllers::Controllers;
 use super::multipart::port_description;
+use super::reasons::{packet_in_reason, removal_reason};
 use super::session::Topic;
-use crate::control::{Ended, Handle};
-use crate::events::{Event, PacketInEvent, RemovedEvent};
-use crate::ports::SMALLEST_FRAME_LEN;
+use super::table_config::table_description;
+use crate::events::{PacketInEvent, RemovedEvent};
+use crate::ports::{SMALLEST_FRAME_LEN, SwitchPort};
+use crate::vacancy::{Crossing, Vacancies};
+use crate::watch::{Authored, Watcher};
 
 /// Something about a port has changed (OF 1.3.5 section 7.4.3).
 const MODIFIED: u8 = 2;
 
-/// Tells every controller that wants to know.
-///
-/// # Errors
-/// When the switch has ended.
-pub(super) fn tell(event: Event, controllers: &Controllers, handle: &Handle) -> Result<(), Ended> {
-    match event {
-        Event::PacketIn(packet) => {
-            let reason = packet_in_reason(packet.reason);
-            let message = Message::PacketIn(packet_in(packet, reason));
-            controllers.tell(Topic::PacketIn, reason, &message);
-        }
-        Event::Removed(removed) => {
-            let message = flow_removed(&removed);
-            controllers.tell(
-                Topic::FlowRemoved,
-                message.reason,
-                &Message::FlowRemoved(message.clone()),
-            );
-        }
-        Event::Port(number) => {
-            let port = handle.call(move |switch| switch.ports.get(number).map(port_description))?;
-            if let Some(port) = port {
-                let message = Message::PortStatus(PortStatus { reason: MODIFIED, port });
-                controllers.tell(Topic::PortStatus, MODIFIED, &message);
+impl Watcher for Controllers {
+    fn follows_flows(&self) -> bool {
+        self.monitoring.load(Relaxed) > 0
+    }
+
+    fn flows_changed(&self, changes: &[Change], authors: &[Authored]) {
+        self.for_each(|peer, session| {
+            let follows = session.follows();
+            let events = session.monitors.events(changes, authors, peer.number, follows);
+            session.tell_of_flows(events);
+        });
+    }
+
+    fn removed(&self, events: &[RemovedEvent]) {
+        self.for_each(|_, session| {
+            for event in events {
+                let Some(version) = session.version() else {
+                    return;
+                };
+                let message = flow_removed(event, version);
+                if session.wants(Topic::FlowRemoved, message.reason) {
+                    session.tell(&Message::FlowRemoved(message));
+                }
             }
+        });
+    }
+
+    fn port_changed(&self, port: &Arc<SwitchPort>) {
+        let message = Message::PortStatus(PortStatus {
+            reason: MODIFIED,
+            port: port_description(port),
+        });
+        self.tell(Topic::PortStatus, MODIFIED, &message);
+    }
+
+    fn table_crossed(&self, tables: &Pipeline, vacancies: &Vacancies, table: u8, crossing: Crossing) {
+        let reason = match crossing {
+            Crossing::Down => 3,
+            Crossing::Up => 4,
+        };
+        let table = WithLength(table_description(tables, vacancies, table));
+        self.tell(
+            Topic::TableStatus,
+            reason,
+            &Message::TableStatus(TableStatus { reason, table }),
+        );
+    }
+}
+
+/// Sends packets to every controller that wants them. Where a controller wants the beginning only, the rest waits here
+/// for its decision.
+pub(super) fn tell_packets(packets: Vec<PacketInEvent>, controllers: &Controllers) {
+    let now = MonotonicTime::now().0;
+    let mut packets: Vec<(PacketInEvent, Option<u32>)> = packets.into_iter().map(|packet| (packet, None)).collect();
+    for (packet, _) in &mut packets {
+        // As long as a port would have sent it.
+        packet.frame.resize(packet.frame.len().max(SMALLEST_FRAME_LEN), 0);
+    }
+    controllers.for_each(|_, session| {
+        for (packet, buffer) in &mut packets {
+            let Some(version) = session.version().filter(|_| session.follows()) else {
+                return;
+            };
+            let reason = packet_in_reason(packet.reason, version);
+            if !session.wants(Topic::PacketIn, reason) {
+                continue;
+            }
+            let wanted = match packet.reason {
+                Reason::InvalidTtl => session.configuration.miss_send_len,
+                _ => packet.max_len,
+            };
+            let is_whole = wanted == MAX_LEN_NO_BUFFER || packet.frame.len() <= usize::from(wanted);
+            if !is_whole && buffer.is_none() {
+                let kept = Buffered {
+                    frame: packet.frame.clone(),
+                    in_port: packet.in_port,
+                };
+                let mut buffers = controllers.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+                *buffer = buffers.keep(kept, now);
+            }
+            let message = match *buffer {
+                Some(buffer) if !is_whole => packet_in(packet, reason, buffer, usize::from(wanted)),
+                _ => packet_in(packet, reason, NO_BUFFER, packet.frame.len()),
+            };
+            session.tell(&Message::PacketIn(message));
         }
-    }
-    Ok(())
+    });
 }
 
-/// The reasons of 1.3: what an action set or a group sends counts as sent by an action.
-fn packet_in_reason(reason: Reason) -> u8 {
-    match reason {
-        Reason::NoMatch => 0,
-        Reason::Action | Reason::ActionSet | Reason::Group => 1,
-        Reason::InvalidTtl => 2,
-    }
-}
-
-/// Nothing is buffered, so that all of the frame goes, padded as a port would.
-fn packet_in(packet: PacketInEvent, reason: u8) -> PacketIn {
+fn packet_in(packet: &PacketInEvent, reason: u8, buffer: u32, len: usize) -> PacketIn {
     let exact = |field, value| FieldMatch {
         field,
         value,
@@ -70,31 +128,23 @@ fn packet_in(packet: PacketInEvent, reason: u8) -> PacketIn {
     if packet.tunnel_id != 0 {
         fields.push(exact(MatchField::TunnelId, packet.tunnel_id.into()));
     }
-    let mut frame = packet.frame;
-    frame.resize(frame.len().max(SMALLEST_FRAME_LEN), 0);
     PacketIn {
-        buffer: NO_BUFFER,
-        total_len: frame.len() as u16,
+        buffer,
+        total_len: packet.frame.len() as u16,
         reason,
         table: packet.table,
         cookie: packet.cookie,
         matching: Match { fields },
-        data: Data(frame),
+        data: Data(packet.frame[..len].to_vec()),
     }
 }
 
-fn flow_removed(removed: &RemovedEvent) -> FlowRemoved {
+fn flow_removed(removed: &RemovedEvent, version: Version) -> FlowRemoved {
     let entry = &removed.entry;
     FlowRemoved {
         cookie: entry.cookie,
         priority: entry.priority,
-        reason: match removed.reason {
-            Removal::IdleTimeout => 0,
-            Removal::HardTimeout => 1,
-            // Meters and eviction have reasons of their own from 1.4 on.
-            Removal::Delete | Removal::MeterDelete | Removal::Eviction => 2,
-            Removal::GroupDelete => 3,
-        },
+        reason: removal_reason(removed.reason, version),
         table: entry.table,
         age: Age {
             seconds: (removed.age_ns / 1_000_000_000) as u32,

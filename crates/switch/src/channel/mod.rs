@@ -1,18 +1,31 @@
 //! The OpenFlow channel: controllers that the switch connects to, and those that connect to it.
 //!
-//! Each connection has a thread that reads and answers, in the order of the messages; one more thread tells controllers
-//! what happens. A [`connection`] is a state machine of bytes and messages without a socket. Changes of tables that come
-//! together are done together, and a barrier is answered when every data-plane thread runs them.
+//! Each connection has a thread that reads and answers, in the order of the messages; it never waits to write: what a
+//! controller does not take stays with its connection, within bounds. One more thread sends packets to controllers; what
+//! else happens, the control thread tells them. A [`connection`] is a state machine of bytes and messages without a
+//! socket. Changes of tables that come together are done together, and a barrier is answered when every data-plane
+//! thread runs them.
 
 mod answer;
+mod buffers;
+mod bundles;
 mod connection;
 mod controllers;
 mod endpoint;
 mod events;
+mod hub;
+mod monitors;
 mod multipart;
+mod queue_config;
+mod reasons;
 mod serve;
 mod session;
+mod standalone;
+mod table_config;
 mod table_features;
+mod tls;
+mod transport;
 
-pub use endpoint::Endpoint;
-pub use serve::{Channel, start};
+pub use endpoint::{Endpoint, Protocol};
+pub use serve::{Channel, Peers, start};
+pub use tls::{Credentials, TlsFiles};

@@ -6,14 +6,15 @@ use brimful_netdev::MonotonicTime;
 use brimful_openflow::wire::{
     Age, Aggregate, Counts, Description, EthernetAddress, EthernetDescription, EthernetFeatures, FlowFilter,
     FlowStatistics, GroupDescription, GroupFeatures, GroupStatistics, MORE, Message, MeterConfiguration, MeterCounts,
-    MeterFeatures, MeterStatistics, Name, PacketQueue, Part, Port, PortCounts, PortProperty, PortStatistics,
-    QueueConfiguration, QueueCounts, QueueProperties, QueueSelector, QueueStatistics, Reply, Request, TableStatistics,
-    Version, Wire, WithLength, Writer, port_state,
+    MeterFeatures, MeterStatistics, Name, Part, Port, PortCounts, PortProperty, PortStatistics, QueueCounts,
+    QueueSelector, QueueStatistics, Reply, Request, TableStatistics, Version, Wire, WithLength, Writer, port_state,
 };
 use brimful_openflow::{ErrorCode, ErrorMessage, FlowCommand, FlowMod, GROUP_ALL, port};
 use brimful_pipeline::{Count, CounterId, FlowEntry, GroupEntry, MeterEntry, Pipeline};
 
-use super::table_features;
+use super::queue_config::{QUEUE_ALL, ports};
+use super::table_config::table_description;
+use super::{queue_config, table_features};
 use crate::control::Switch;
 use crate::ports::SwitchPort;
 use std::sync::atomic::Ordering::Relaxed;
@@ -22,8 +23,6 @@ use std::sync::atomic::Ordering::Relaxed;
 const MOST_PART_BYTES: usize = 60_000;
 /// All meters.
 const METER_ALL: u32 = 0xffff_ffff;
-/// All queues of a port.
-const QUEUE_ALL: u32 = 0xffff_ffff;
 /// Group types, by bits: all, select, indirect and fast failover.
 const GROUP_TYPES: u32 = 0xf;
 /// Weights, liveness, chaining and checks for loops.
@@ -40,28 +39,29 @@ const BUCKET_ACTIONS: u32 = 0x0fff_9801;
 type Replies = Result<Vec<Message>, ErrorMessage>;
 
 /// The replies to a request, in as many parts as they need.
-pub(super) fn replies(switch: &Switch, request: &Request) -> Replies {
+pub(super) fn replies(switch: &Switch, request: &Request, version: Version) -> Replies {
     let pipeline = switch.pipeline.read();
+    let parts = Parts(version);
     Ok(match request {
         Request::Description => one(Reply::Description(Box::new(description(switch)))),
-        Request::Flow(filter) => parts(flows(&pipeline, filter)?, Reply::Flow),
+        Request::Flow(filter) => parts.of(flows(&pipeline, filter)?, Reply::Flow),
         Request::Aggregate(filter) => one(Reply::Aggregate(aggregate(&pipeline, filter)?)),
-        Request::Table => parts(tables(&pipeline), Reply::Table),
+        Request::Table => parts.of(tables(&pipeline), Reply::Table),
         Request::Port(wanted) => {
-            let ports = ports(switch, wanted.number)?;
-            parts(ports.map(port_statistics).collect(), Reply::Port)
+            let chosen = ports(switch, wanted.number)?;
+            parts.of(chosen.map(port_statistics).collect(), Reply::Port)
         }
-        Request::Queue(wanted) => parts(queues(switch, wanted)?, Reply::Queue),
-        Request::Group(wanted) => parts(group_statistics(&pipeline, wanted.number), Reply::Group),
-        Request::GroupDescription => parts(group_descriptions(&pipeline), Reply::GroupDescription),
+        Request::Queue(wanted) => parts.of(queues(switch, wanted)?, Reply::Queue),
+        Request::Group(wanted) => parts.of(group_statistics(&pipeline, wanted.number), Reply::Group),
+        Request::GroupDescription => parts.of(group_descriptions(&pipeline), Reply::GroupDescription),
         Request::GroupFeatures => one(Reply::GroupFeatures(GroupFeatures {
             types: GROUP_TYPES,
             capabilities: GROUP_CAPABILITIES,
             maximum: [MOST_GROUPS; 4],
             actions: [BUCKET_ACTIONS; 4],
         })),
-        Request::Meter(wanted) => parts(meter_statistics(&pipeline, wanted.number)?, Reply::Meter),
-        Request::MeterConfiguration(wanted) => parts(
+        Request::Meter(wanted) => parts.of(meter_statistics(&pipeline, wanted.number)?, Reply::Meter),
+        Request::MeterConfiguration(wanted) => parts.of(
             meter_configurations(&pipeline, wanted.number)?,
             Reply::MeterConfiguration,
         ),
@@ -73,21 +73,30 @@ pub(super) fn replies(switch: &Switch, request: &Request) -> Replies {
             maximum_colour: 0,
         })),
         Request::TableFeatures(wanted) if wanted.is_empty() => {
-            parts(table_features::all(&pipeline), Reply::TableFeatures)
+            parts.of(table_features::all(&pipeline, version), Reply::TableFeatures)
         }
         Request::TableFeatures(_) => {
             return Err(ErrorCode::TABLE_FEATURES_PERMISSIONS.because("what tables can do cannot be changed"));
         }
-        Request::PortDescription => parts(
+        Request::PortDescription => parts.of(
             switch.ports.all().map(port_description).collect(),
             Reply::PortDescription,
         ),
+        Request::TableDescription => {
+            let tables = 0..pipeline.limits().tables;
+            let description = |table| WithLength(table_description(&pipeline, &switch.vacancies, table));
+            let descriptions = tables.map(description);
+            parts.of(descriptions.collect(), Reply::TableDescription)
+        }
+        Request::QueueDescription(wanted) => {
+            parts.of(queue_config::descriptions(switch, wanted)?, Reply::QueueDescription)
+        }
         Request::Experimenter(content) => {
             return Err(
                 ErrorCode::BAD_EXPERIMENTER.because(format!("experimenter {:#x} is not known", content.experimenter))
             );
         }
-        _ => return Err(ErrorCode::BAD_MULTIPART.because("this switch does not have what was asked for")),
+        Request::FlowMonitor(_) => return Err(ErrorCode::BAD_MULTIPART.because("monitors are begun elsewhere")),
     })
 }
 
@@ -98,28 +107,34 @@ fn one(reply: Reply) -> Vec<Message> {
     })]
 }
 
-/// Splits a list into replies that fit into messages; all but the last say that more follow.
-fn parts<T: Wire>(items: Vec<T>, reply: impl Fn(Vec<T>) -> Reply) -> Vec<Message> {
-    let (mut lists, mut bytes) = (vec![Vec::new()], 0);
-    for item in items {
-        let mut writer = Writer::new(Version::V13);
-        item.encode(&mut writer);
-        bytes += writer.bytes.len();
-        if bytes > MOST_PART_BYTES {
-            lists.push(Vec::new());
-            bytes = writer.bytes.len();
+/// Replies of a version, in parts.
+#[derive(Clone, Copy)]
+struct Parts(Version);
+
+impl Parts {
+    /// Splits a list into replies that fit into messages; all but the last say that more follow.
+    fn of<T: Wire>(self, items: Vec<T>, reply: impl Fn(Vec<T>) -> Reply) -> Vec<Message> {
+        let (mut lists, mut bytes) = (vec![Vec::new()], 0);
+        for item in items {
+            let mut writer = Writer::new(self.0);
+            item.encode(&mut writer);
+            bytes += writer.bytes.len();
+            if bytes > MOST_PART_BYTES {
+                lists.push(Vec::new());
+                bytes = writer.bytes.len();
+            }
+            lists.last_mut().expect("there is one at least").push(item);
         }
-        lists.last_mut().expect("there is one at least").push(item);
+        let last = lists.len() - 1;
+        let part = |(index, list)| {
+            let flags = if index < last { MORE } else { 0 };
+            Message::MultipartReply(Part {
+                flags,
+                content: reply(list),
+            })
+        };
+        lists.into_iter().enumerate().map(part).collect()
     }
-    let last = lists.len() - 1;
-    let part = |(index, list)| {
-        let flags = if index < last { MORE } else { 0 };
-        Message::MultipartReply(Part {
-            flags,
-            content: reply(list),
-        })
-    };
-    lists.into_iter().enumerate().map(part).collect()
 }
 
 fn description(switch: &Switch) -> Description {
@@ -202,17 +217,6 @@ fn tables(pipeline: &Pipeline) -> Vec<TableStatistics> {
     (0..pipeline.limits().tables).map(statistics).collect()
 }
 
-/// A port, or all of them.
-fn ports(switch: &Switch, number: u32) -> Result<impl Iterator<Item = &Arc<SwitchPort>>, ErrorMessage> {
-    if number != port::ANY && switch.ports.get(number).is_none() {
-        return Err(ErrorCode::BAD_PORT.because(format!("there is no port {number}")));
-    }
-    Ok(switch
-        .ports
-        .all()
-        .filter(move |port| number == port::ANY || port.number == number))
-}
-
 fn port_statistics(port: &Arc<SwitchPort>) -> PortStatistics {
     let counts = &port.counts;
     PortStatistics {
@@ -278,22 +282,6 @@ fn queues(switch: &Switch, wanted: &QueueSelector) -> Result<Vec<QueueStatistics
         return Err(ErrorCode::QUEUE_UNKNOWN.because(format!("there is no queue {}", wanted.queue)));
     }
     Ok(counts)
-}
-
-/// The queues of a port, without their rates.
-pub(super) fn queue_configuration(switch: &Switch, number: u32) -> Result<Message, ErrorMessage> {
-    let ports = ports(switch, number).map_err(|error| ErrorCode::QUEUE_PORT.because(error.detail))?;
-    let queues = ports.flat_map(|port| {
-        port.queue_counts().into_iter().map(|count| PacketQueue {
-            queue: count.queue,
-            port: port.number,
-            rest: WithLength(QueueProperties { properties: Vec::new() }),
-        })
-    });
-    Ok(Message::QueueGetConfigReply(QueueConfiguration {
-        port: number,
-        queues: queues.collect(),
-    }))
 }
 
 fn counts(pipeline: &Pipeline, counters: &[CounterId]) -> Vec<Counts> {

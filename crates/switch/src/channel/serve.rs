@@ -1,7 +1,7 @@
 //! Sockets of controllers, and the threads that serve them.
 
-use std::io::{self, Read};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -9,65 +9,113 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use brimful_netdev::MonotonicTime;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::answer::answer_all;
+use super::answer::Answerer;
 use super::connection::State;
-use super::controllers::{Controllers, LOOK, Peer};
-use super::endpoint::Endpoint;
+use super::controllers::{Controllers, Peer};
+use super::endpoint::{Endpoint, Protocol};
 use super::events;
+use super::hub::Hub;
+use super::standalone::{self, Standalone};
+use super::tls::Credentials;
+use super::transport::Transport;
 use crate::control::{Ended, Handle};
-use crate::events::Event;
+use crate::events::PacketInEvent;
 
 /// Between attempts to connect: twice as long each time, up to the second one.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+/// How often a thread that pauses looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(100);
 /// How long a controller may take to answer to an attempt.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(1);
-/// Events for controllers that wait at most.
-const MOST_EVENTS: usize = 4096;
-const READ_BYTES: usize = 64 << 10;
+/// Packets for controllers that wait at most, and that are told of together.
+const MOST_PACKETS: usize = 4096;
+const TOGETHER: usize = 64;
+/// Connections at most; further ones are closed at once.
+const MOST_CONNECTIONS: usize = 512;
+/// Few enough that what becomes of them is small pieces of memory, enough that changes are done together.
+const READ_BYTES: usize = 16 << 10;
+/// Memory that a thread of a connection gets.
+const STACK_BYTES: usize = 512 << 10;
+
+/// Whom the switch talks to, and how.
+#[derive(Clone, Debug, Default)]
+pub struct Peers {
+    /// Controllers that it connects to, and places where it listens for some.
+    pub endpoints: Vec<Endpoint>,
+    /// What TLS needs.
+    pub credentials: Option<Credentials>,
+    /// Connections beside the main one of each controller that it connects to.
+    pub auxiliary: u8,
+    /// Whether it forwards frames as a bridge does while no controller is there.
+    pub stands_alone: bool,
+}
 
 /// The channel of a switch, while it is there.
 pub struct Channel {
-    ends: Arc<AtomicBool>,
+    hub: Arc<Hub>,
     threads: Vec<JoinHandle<()>>,
+    addresses: Vec<SocketAddr>,
 }
 
 /// Connects a switch to its controllers, and listens for them.
 ///
 /// # Errors
 /// When a port cannot be listened on, or the switch has ended.
-pub fn start(endpoints: &[Endpoint], handle: &Handle) -> Result<Channel, String> {
-    let ends = Arc::new(AtomicBool::new(false));
+pub fn start(peers: Peers, handle: &Handle) -> Result<Channel, String> {
     let controllers = Arc::new(Controllers::default());
-    let (sender, heard) = sync_channel(MOST_EVENTS);
+    let hub = Arc::new(Hub {
+        controllers: Arc::clone(&controllers),
+        handle: handle.clone(),
+        standalone: Standalone::default(),
+        credentials: peers.credentials,
+        auxiliary: peers.auxiliary,
+        ends: AtomicBool::new(false),
+    });
+    let (sender, heard) = sync_channel(MOST_PACKETS);
     handle
-        .call(move |switch| switch.listen(sender))
+        .call(move |switch| switch.attach(sender, controllers))
         .map_err(|ended| ended.to_string())?;
-    let mut threads = Vec::new();
-    for endpoint in endpoints {
-        let (endpoint, handle) = (endpoint.clone(), handle.clone());
-        let (controllers, ends) = (Arc::clone(&controllers), Arc::clone(&ends));
+    let (mut threads, mut addresses) = (Vec::new(), Vec::new());
+    for endpoint in peers.endpoints {
+        let hub = Arc::clone(&hub);
         let listener = match &endpoint {
             Endpoint::Listen(..) => Some(listen(&endpoint)?),
             Endpoint::Connect(..) => None,
         };
+        addresses.extend(listener.as_ref().and_then(|listener| listener.local_addr().ok()));
         threads.push(std::thread::spawn(move || match listener {
-            Some(listener) => accept(&listener, &controllers, &handle, &ends),
-            None => connect(&endpoint, &controllers, &handle, &ends),
+            Some(listener) => accept(&listener, endpoint.protocol(), &hub),
+            None => connect(&endpoint, &hub),
         }));
     }
-    let (own_handle, own_ends) = (handle.clone(), Arc::clone(&ends));
-    threads.push(std::thread::spawn(move || {
-        tell(&heard, &controllers, &own_handle, &own_ends);
-    }));
-    Ok(Channel { ends, threads })
+    let own = Arc::clone(&hub);
+    threads.push(std::thread::spawn(move || tell(&heard, &own)));
+    if peers.stands_alone {
+        let own = Arc::clone(&hub);
+        threads.push(std::thread::spawn(move || {
+            // It ends with the switch.
+            let _ = standalone::watch(&own.standalone, &own.controllers, &own.handle, &own.ends);
+        }));
+    }
+    Ok(Channel {
+        hub,
+        threads,
+        addresses,
+    })
 }
 
 impl Channel {
+    /// Where it listens for controllers.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
     /// Closes all connections.
     pub fn stop(self) {
-        self.ends.store(true, Relaxed);
+        self.hub.ends.store(true, Relaxed);
         for thread in self.threads {
             // A thread that has panicked has said so.
             let _ = thread.join();
@@ -84,49 +132,120 @@ fn listen(endpoint: &Endpoint) -> Result<TcpListener, String> {
     Ok(listener)
 }
 
-fn accept(listener: &TcpListener, controllers: &Arc<Controllers>, handle: &Handle, ends: &Arc<AtomicBool>) {
+fn accept(listener: &TcpListener, protocol: Protocol, hub: &Arc<Hub>) {
     let mut served = Vec::new();
-    while !ends.load(Relaxed) {
-        if let Ok((socket, _)) = listener.accept() {
-            let (controllers, handle, ends) = (Arc::clone(controllers), handle.clone(), Arc::clone(ends));
-            served.push(std::thread::spawn(move || serve(socket, &controllers, &handle, &ends)));
-        } else {
-            std::thread::sleep(LOOK);
-        }
+    while !hub.ends() {
+        let patience = Timespec {
+            tv_sec: 0,
+            tv_nsec: LOOK.subsec_nanos().into(),
+        };
+        let _ = poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&patience));
         served.retain(|thread: &JoinHandle<_>| !thread.is_finished());
+        let Ok((socket, _)) = listener.accept() else {
+            continue;
+        };
+        if served.len() >= MOST_CONNECTIONS {
+            continue;
+        }
+        let hub = Arc::clone(hub);
+        let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
+        let thread = builder.spawn(move || {
+            // The end of a connection that a controller began has no one to be told to.
+            let _ = hub
+                .transport(&socket, protocol, None)
+                .and_then(|transport| serve(&socket, transport, None, &hub));
+        });
+        served.extend(thread);
     }
     for thread in served {
         let _ = thread.join();
     }
 }
 
-fn connect(endpoint: &Endpoint, controllers: &Controllers, handle: &Handle, ends: &AtomicBool) {
+/// Stays connected to a controller, with as many connections beside the main one as there are to be.
+fn connect(endpoint: &Endpoint, hub: &Arc<Hub>) {
     let mut pause = FIRST_PAUSE;
     let mut said = String::new();
-    while !ends.load(Relaxed) {
-        let socket = endpoint.address().and_then(|address| {
-            TcpStream::connect_timeout(&address, CONNECT_PATIENCE).map_err(|error| format!("{endpoint}: {error}"))
-        });
-        let news = match socket {
+    while !hub.ends() {
+        let news = match reach(endpoint, hub) {
             Err(error) => error,
-            Ok(socket) => {
-                say(&mut said, format!("{endpoint}: connected"));
-                if serve(socket, controllers, handle, ends) {
+            Ok((socket, transport)) => {
+                if endpoint.protocol() == Protocol::Tcp {
+                    say(&mut said, format!("{endpoint}: connected"));
+                }
+                let ended = serve_with_others(endpoint, &socket, transport, hub);
+                if let Ok(was_established) = &ended
+                    && *was_established
+                {
                     pause = FIRST_PAUSE;
                 }
-                format!("{endpoint}: the connection has ended")
+                match ended {
+                    Ok(_) => format!("{endpoint}: the connection has ended"),
+                    Err(reason) => format!("{endpoint}: {reason}"),
+                }
             }
         };
-        if !ends.load(Relaxed) {
+        if !hub.ends() {
             say(&mut said, news);
         }
-        let mut waited = Duration::ZERO;
-        while waited < pause && !ends.load(Relaxed) {
-            std::thread::sleep(LOOK.min(pause));
-            waited += LOOK;
-        }
+        sleep(pause, || hub.ends());
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
+}
+
+fn sleep(pause: Duration, ends: impl Fn() -> bool) {
+    let mut waited = Duration::ZERO;
+    while waited < pause && !ends() {
+        std::thread::sleep(LOOK.min(pause));
+        waited += LOOK;
+    }
+}
+
+fn reach(endpoint: &Endpoint, hub: &Hub) -> Result<(TcpStream, Transport), String> {
+    let address = endpoint.address()?;
+    let socket =
+        TcpStream::connect_timeout(&address, CONNECT_PATIENCE).map_err(|error| format!("{endpoint}: {error}"))?;
+    let host = match endpoint {
+        Endpoint::Connect(_, host, _) => Some(host.as_str()),
+        Endpoint::Listen(..) => None,
+    };
+    let transport = hub
+        .transport(&socket, endpoint.protocol(), host)
+        .map_err(|error| format!("{endpoint}: {error}"))?;
+    Ok((socket, transport))
+}
+
+fn serve_with_others(
+    endpoint: &Endpoint,
+    socket: &TcpStream,
+    transport: Transport,
+    hub: &Arc<Hub>,
+) -> Result<bool, String> {
+    let main = hub
+        .controllers
+        .connect(socket, transport, None)
+        .map_err(|error| error.to_string())?;
+    let has_ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for auxiliary in 1..=hub.auxiliary {
+            let (main, has_ended) = (&main, &has_ended);
+            scope.spawn(move || {
+                let ends = || hub.ends() || has_ended.load(Relaxed);
+                while !ends() {
+                    // OF 1.3.5 section 6.3.8: only once the main connection is there.
+                    if main.session().was_established
+                        && let Ok((socket, transport)) = reach(endpoint, hub)
+                    {
+                        let _ = serve(&socket, transport, Some((auxiliary, Arc::clone(main))), hub);
+                    }
+                    sleep(FIRST_PAUSE, ends);
+                }
+            });
+        }
+        let ended = converse(&main, hub);
+        has_ended.store(true, Relaxed);
+        ended
+    })
 }
 
 /// Says what is new of a controller, once.
@@ -137,27 +256,39 @@ fn say(said: &mut String, news: String) {
     }
 }
 
-/// Serves a connection until it ends; whether both sides agreed on a version.
-fn serve(socket: TcpStream, controllers: &Controllers, handle: &Handle, ends: &AtomicBool) -> bool {
-    let Ok(peer) = Peer::new(socket) else {
-        return false;
-    };
-    let peer = Arc::new(peer);
-    controllers.peers().push(Arc::clone(&peer));
-    // The end of a connection has no one to be told to.
-    let _ = run(&peer, controllers, handle, ends);
-    controllers.peers().retain(|other| !Arc::ptr_eq(other, &peer));
-    let _ = peer.socket.shutdown(Shutdown::Both);
-    peer.session().was_established
+/// Serves a connection until it ends; gives whether both sides agreed on a version, or why it ended.
+fn serve(
+    socket: &TcpStream,
+    transport: Transport,
+    beside: Option<(u8, Arc<Peer>)>,
+    hub: &Arc<Hub>,
+) -> Result<bool, String> {
+    let peer = hub
+        .controllers
+        .connect(socket, transport, beside)
+        .map_err(|error| error.to_string())?;
+    converse(&peer, hub)
 }
 
-fn tell(heard: &Receiver<Event>, controllers: &Controllers, handle: &Handle, ends: &AtomicBool) {
-    while !ends.load(Relaxed) {
+fn converse(peer: &Arc<Peer>, hub: &Hub) -> Result<bool, String> {
+    let ended = run(peer, hub);
+    // What is left to say, as far as there is room.
+    let _ = peer.flush();
+    hub.controllers.disconnect(peer);
+    let session = peer.session();
+    match (ended, session.connection.state()) {
+        (Err(error), _) if error.kind() == io::ErrorKind::InvalidData => Err(error.to_string()),
+        (_, State::Closing(reason)) => Err(reason.clone()),
+        _ => Ok(session.was_established),
+    }
+}
+
+fn tell(heard: &Receiver<PacketInEvent>, hub: &Hub) {
+    while !hub.ends() {
         match heard.recv_timeout(LOOK) {
-            Ok(event) => {
-                if events::tell(event, controllers, handle).is_err() {
-                    return;
-                }
+            Ok(first) => {
+                let packets = std::iter::once(first).chain(heard.try_iter().take(TOGETHER - 1));
+                events::tell_packets(packets.collect(), &hub.controllers);
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
@@ -166,30 +297,54 @@ fn tell(heard: &Receiver<Event>, controllers: &Controllers, handle: &Handle, end
 }
 
 /// Reads and answers until the connection ends.
-fn run(peer: &Peer, controllers: &Controllers, handle: &Handle, ends: &AtomicBool) -> io::Result<()> {
+fn run(peer: &Arc<Peer>, hub: &Hub) -> io::Result<()> {
     let mut bytes = vec![0; READ_BYTES];
+    let mut answerer = Answerer::new(peer, hub);
+    let mut has_more = false;
     peer.flush()?;
-    while !ends.load(Relaxed) {
+    while !hub.ends() {
+        let ready = peer.wait(has_more)?;
         let now = MonotonicTime::now().0;
-        match (&peer.socket).read(&mut bytes) {
-            Ok(0) => return Ok(()),
-            Ok(count) => peer.session().connection.receive(&bytes[..count], now),
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-        let messages = {
+        let (messages, is_new) = {
             let mut session = peer.session();
+            has_more = ready.reads && session.receive(&mut bytes, now)?;
             let messages = session.connection.take_messages();
             session.connection.tick(now);
-            session.was_established |= session.version().is_some();
-            messages
+            let is_new = !session.was_established && session.version().is_some();
+            session.was_established |= is_new;
+            (messages, is_new)
         };
-        let answered = answer_all(messages, peer, controllers, handle);
+        let prepared = if is_new {
+            hub.standalone.leave(&hub.handle)
+        } else {
+            Ok(())
+        };
+        let done = prepared
+            .and_then(|()| answerer.answer_all(messages))
+            .and_then(|()| answerer.look());
         peer.flush()?;
-        if matches!(answered, Err(Ended)) || matches!(peer.session().connection.state(), State::Closing(_)) {
+        if matches!(done, Err(Ended)) || peer.session().is_closing() {
             return Ok(());
         }
+        resume(peer, hub);
     }
     Ok(())
+}
+
+/// Tells a controller that follows again what it has missed.
+fn resume(peer: &Arc<Peer>, hub: &Hub) {
+    let is_due = {
+        let mut session = peer.session();
+        session.monitors.is_paused() && !session.wants_to_write()
+    };
+    if is_due {
+        let own = Arc::clone(peer);
+        // The end of the switch is seen elsewhere.
+        let _ = hub.handle.call(move |switch| {
+            let mut session = own.session();
+            let events = session.monitors.resume(&switch.pipeline.read());
+            session.tell_of_flows(events);
+        });
+        let _ = peer.flush();
+    }
 }

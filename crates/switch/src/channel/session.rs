@@ -1,9 +1,16 @@
 //! One controller, as the switch sees it: its connection, its role, and what it wants to be told of.
 
-use brimful_openflow::wire::{AsyncConfiguration, Configuration, EventMask, MORE, Message, Part, Request, Version};
+use std::io;
+
+use brimful_openflow::wire::{
+    AsyncConfiguration, Configuration, EventMask, FlowEvent, MORE, Message, Part, Request, Version,
+};
 use brimful_openflow::{ErrorCode, ErrorMessage};
 
-use super::connection::Connection;
+use super::bundles::Bundles;
+use super::connection::{Connection, State};
+use super::monitors::{Monitors, messages};
+use super::transport::Transport;
 
 /// The role of a controller (OF 1.3.5 section 6.3.6), with its number on the wire.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -25,6 +32,12 @@ pub(super) enum Topic {
     PortStatus = 1,
     /// Entries that went.
     FlowRemoved = 2,
+    /// Its own role (1.4).
+    RoleStatus = 3,
+    /// Tables that have become full or empty enough (1.4).
+    TableStatus = 4,
+    /// Other controllers' changes of groups and meters (1.4).
+    RequestForward = 5,
 }
 
 /// Reasons of packet-ins that masters are told of unless they say otherwise: all but an invalid TTL.
@@ -33,44 +46,99 @@ const PACKET_IN_BY_DEFAULT: u32 = 0x3f & !(1 << 2);
 const ALL_REASONS: u32 = 0x3f;
 /// Kinds of events that have a mask, for slaves and for others.
 const EVENTS: usize = 12;
+/// The reasons that each kind of event may have (OF 1.4.1 section 7.3.10).
+const KNOWN_REASONS: [u32; EVENTS / 2] = [0x3f, 0x7, 0x3f, 0x7, 0x18, 0x3];
 /// Tables that one request may be about.
 const MOST_GATHERED: usize = 1024;
-/// Bytes that wait for a controller before packets for it are dropped.
-const MOST_WAITING: usize = 4 << 20;
+/// Bytes that wait for a controller before it is asked nothing more, and before packets for it are dropped.
+pub(super) const MUCH_WAITING: usize = 1 << 20;
+/// Bytes that wait for a controller before it is given up.
+const MOST_WAITING: usize = 64 << 20;
 
 /// One controller.
-#[derive(Debug)]
 pub(super) struct Session {
     /// Its connection.
     pub(super) connection: Connection,
+    /// What carries it.
+    transport: Transport,
     /// Its role.
     pub(super) role: RoleKind,
     /// How it wants packets.
     pub(super) configuration: Configuration,
     /// Whether both sides ever agreed on a version.
     pub(super) was_established: bool,
+    /// Changes that it gathers (1.4).
+    pub(super) bundles: Bundles,
+    /// Changes of entries that it wants to be told of (1.4).
+    pub(super) monitors: Monitors,
     masks: [u32; EVENTS],
     gathered: Option<Request>,
 }
 
 impl Session {
     /// One whose connection has just been made.
-    pub(super) fn new(now: u64) -> Self {
+    pub(super) fn new(transport: Transport, now: u64) -> Self {
         let mut masks = [ALL_REASONS; EVENTS];
         masks[0] = 0;
         masks[1] = PACKET_IN_BY_DEFAULT;
-        masks[4] = 0;
+        for topic in [Topic::FlowRemoved, Topic::RequestForward] {
+            masks[topic as usize * 2] = 0;
+        }
+        masks[Topic::RequestForward as usize * 2 + 1] = 0;
         Self {
             connection: Connection::new(now),
+            transport,
             role: RoleKind::Equal,
             configuration: Configuration {
                 flags: 0,
                 miss_send_len: 128,
             },
             was_established: false,
+            bundles: Bundles::default(),
+            monitors: Monitors::default(),
             masks,
             gathered: None,
         }
+    }
+
+    /// Takes what has come, as much as there is room for; gives whether there may be more.
+    ///
+    /// # Errors
+    /// When the connection has ended.
+    pub(super) fn receive(&mut self, bytes: &mut [u8], now: u64) -> io::Result<bool> {
+        let mut count = 0;
+        while count < bytes.len() {
+            match self.transport.read(&mut bytes[count..]) {
+                Ok(0) if count == 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(0) => break,
+                Ok(more) => count += more,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if count > 0 {
+            self.connection.receive(&bytes[..count], now);
+        }
+        Ok(count == bytes.len())
+    }
+
+    /// Writes what waits, as much as there is room for.
+    ///
+    /// # Errors
+    /// When the connection has ended.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.transport.write(self.connection.outgoing())
+    }
+
+    /// Whether something waits to be written.
+    pub(super) fn wants_to_write(&mut self) -> bool {
+        !self.connection.outgoing().is_empty() || self.transport.wants_to_write()
+    }
+
+    /// Whether it takes what is sent to it.
+    pub(super) fn follows(&mut self) -> bool {
+        self.connection.outgoing().len() < MUCH_WAITING
     }
 
     /// Puts the parts of a request together; gives the error of one that cannot be (OF 1.3.5 section 7.3.5).
@@ -98,12 +166,22 @@ impl Session {
     }
 
     /// Changes what it is told of, as far as the message says.
-    pub(super) fn set_masks(&mut self, given: &AsyncConfiguration) {
+    ///
+    /// # Errors
+    /// When there is no such reason (1.4).
+    pub(super) fn set_masks(&mut self, given: &AsyncConfiguration) -> Result<(), ErrorMessage> {
+        let known = |one: &EventMask| KNOWN_REASONS.get(usize::from(one.event / 2)).copied().unwrap_or(0);
+        let wrong = given.masks.iter().find(|one| one.mask & !known(one) != 0);
+        if let (Some(Version::V14), Some(wrong)) = (self.version(), wrong) {
+            let text = format!("mask {:#x} for event {}", wrong.mask, wrong.event);
+            return Err(ErrorCode::ASYNC_INVALID.because(text));
+        }
         for EventMask { event, mask } in &given.masks {
             if let Some(own) = self.masks.get_mut(usize::from(*event)) {
                 *own = *mask;
             }
         }
+        Ok(())
     }
 
     /// What it is told of.
@@ -117,18 +195,40 @@ impl Session {
     pub(super) fn wants(&self, topic: Topic, reason: u8) -> bool {
         let is_slave = self.role == RoleKind::Slave;
         let event = topic as usize * 2 + usize::from(!is_slave);
-        self.version().is_some() && self.masks[event] >> (reason & 31) & 1 == 1
+        let has_topic = match self.version() {
+            None => false,
+            Some(Version::V13) => (topic as u8) < Topic::RoleStatus as u8,
+            Some(Version::V14) => true,
+        };
+        has_topic && self.masks[event] >> (reason & 31) & 1 == 1
     }
 
-    /// Sends it a packet, unless so much waits for it already that it cannot be following.
-    pub(super) fn tell_packet(&mut self, message: &Message) {
+    /// Sends it a message of our own. It is given up when so much waits for it that it cannot be following.
+    pub(super) fn tell(&mut self, message: &Message) {
         if self.connection.outgoing().len() < MOST_WAITING {
             self.connection.tell(message);
+        } else {
+            self.connection.close("it does not take what is sent to it");
+        }
+    }
+
+    /// Tells it of changes of entries, if there are any.
+    pub(super) fn tell_of_flows(&mut self, events: Vec<FlowEvent>) {
+        if events.is_empty() {
+            return;
+        }
+        for message in messages(events, 0) {
+            self.connection.send(0, &message);
         }
     }
 
     /// The version that it speaks, once it has greeted.
     pub(super) fn version(&self) -> Option<Version> {
         self.connection.version()
+    }
+
+    /// Whether it is to end.
+    pub(super) fn is_closing(&self) -> bool {
+        matches!(self.connection.state(), State::Closing(_))
     }
 }

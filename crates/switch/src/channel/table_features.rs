@@ -1,8 +1,10 @@
 //! What tables can do (OF 1.3.5 section 7.3.5.5): the same for all but the tables to go to.
 
-use brimful_openflow::wire::{Kind, Name, TableFeatures, TableProperty, WithLength};
+use brimful_openflow::wire::{Kind, Name, TableFeatures, TableProperty, Version, WithLength};
 use brimful_openflow::{MATCH_FIELDS, MatchField, MatchFieldInfo};
 use brimful_pipeline::Pipeline;
+
+use super::table_config::CAPABILITIES;
 
 /// The class of the specification's own fields, in the upper half of a header.
 const BASIC_CLASS: u32 = 0x8000;
@@ -12,10 +14,15 @@ const INSTRUCTIONS: [u16; 6] = [1, 2, 3, 4, 5, 6];
 const ACTIONS: [u16; 16] = [0, 11, 12, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27];
 
 /// Features of every table.
-pub(super) fn all(pipeline: &Pipeline) -> Vec<WithLength<0, TableFeatures>> {
+pub(super) fn all(pipeline: &Pipeline, version: Version) -> Vec<WithLength<0, TableFeatures>> {
     let tables = pipeline.limits().tables;
     (0..tables)
-        .map(|table| WithLength(of(table, tables, pipeline.limits().entries)))
+        .map(|table| {
+            WithLength(TableFeatures {
+                config: if version == Version::V14 { CAPABILITIES } else { 0 },
+                ..of(table, tables, pipeline.limits().entries)
+            })
+        })
         .collect()
 }
 

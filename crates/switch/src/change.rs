@@ -1,0 +1,171 @@
+//! How a switch changes its tables.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use brimful_netdev::MonotonicTime;
+use brimful_openflow::{ErrorMessage, flow_flag};
+use brimful_pipeline::Change;
+
+use crate::control::{Switch, remove_all};
+use crate::events::RemovedEvent;
+use crate::vacancy::Thresholds;
+use crate::watch::{Author, Authored, TableChange};
+
+impl Switch {
+    /// Does changes one after the other, and gives the errors of those that cannot be, by their index. Data-plane threads
+    /// may still run the tables as they were until [`Self::settle`].
+    pub(crate) fn change_all(
+        &mut self,
+        wanted: Vec<TableChange>,
+        author: impl Fn(usize) -> Author,
+    ) -> Vec<(usize, ErrorMessage)> {
+        let now = MonotonicTime::now().0;
+        let follows_flows = self.follows_flows();
+        let mut pipeline = self.pipeline.write();
+        let (mut changes, mut authors, mut errors) = (Vec::with_capacity(wanted.len()), Vec::new(), Vec::new());
+        for (index, change) in wanted.into_iter().enumerate() {
+            match change.apply(&mut pipeline, now) {
+                Ok(more) => changes.extend(more),
+                Err(error) => errors.push((index, error)),
+            }
+            if follows_flows {
+                authors.push((changes.len(), author(index)));
+            }
+        }
+        drop(pipeline);
+        self.take_over(&changes, &authors);
+        errors
+    }
+
+    /// Does all of these changes or none of them; gives the error of the first that cannot be, by its index. Where they
+    /// are atomic, no frame meets some of them without the others.
+    pub(crate) fn change_together(
+        &mut self,
+        wanted: Vec<TableChange>,
+        is_atomic: bool,
+        author: impl Fn(usize) -> Author,
+    ) -> Result<(), (usize, ErrorMessage)> {
+        let now = MonotonicTime::now().0;
+        let follows_flows = self.follows_flows();
+        let mut pipeline = self.pipeline.write();
+        let checkpoint = pipeline.checkpoint();
+        let (mut changes, mut authors) = (Vec::with_capacity(wanted.len()), Vec::new());
+        for (index, change) in wanted.into_iter().enumerate() {
+            match change.apply(&mut pipeline, now) {
+                Ok(more) => changes.extend(more),
+                Err(error) => {
+                    pipeline.roll_back(checkpoint, &changes, now);
+                    return Err((index, error));
+                }
+            }
+            if follows_flows {
+                authors.push((changes.len(), author(index)));
+            }
+        }
+        pipeline.keep(checkpoint);
+        drop(pipeline);
+        self.hand_over(&changes, &authors, is_atomic);
+        Ok(())
+    }
+
+    /// Puts these in the place of everything; what cannot be is left out.
+    pub(crate) fn replace_all(&mut self, wanted: Vec<TableChange>) {
+        let now = MonotonicTime::now().0;
+        let mut pipeline = self.pipeline.write();
+        let mut changes = remove_all(&mut pipeline, now);
+        for change in wanted {
+            changes.extend(change.apply(&mut pipeline, now).into_iter().flatten());
+        }
+        drop(pipeline);
+        self.hand_over(&changes, &[], true);
+        self.settle();
+    }
+
+    /// Does one change; when it returns, every data-plane thread runs it.
+    ///
+    /// # Errors
+    /// With the error for the controller; nothing has changed then.
+    pub fn change(&mut self, change: TableChange) -> Result<(), ErrorMessage> {
+        let now = MonotonicTime::now().0;
+        let changes = change.apply(&mut self.pipeline.write(), now)?;
+        self.take_over(&changes, &[]);
+        self.settle();
+        Ok(())
+    }
+
+    /// Has the data plane take over changes, and tells whoever watches.
+    pub(crate) fn take_over(&mut self, changes: &[Change], authors: &[Authored]) {
+        self.hand_over(changes, authors, false);
+    }
+
+    /// The same; where it is atomic, no frame meets some of the changes without the others.
+    fn hand_over(&mut self, changes: &[Change], authors: &[Authored], is_atomic: bool) {
+        if changes.is_empty() {
+            return;
+        }
+        if is_atomic {
+            self.plane.apply_together(changes);
+        } else {
+            self.plane.apply(changes);
+        }
+        self.is_unsettled = true;
+        self.revision.fetch_add(1, Relaxed);
+        let Some(watcher) = self.watcher.clone() else {
+            return;
+        };
+        if watcher.follows_flows() {
+            watcher.flows_changed(changes, authors);
+        }
+        let removed = self.removed(changes);
+        if !removed.is_empty() {
+            watcher.removed(&removed);
+        }
+        if !self.vacancies.is_empty() {
+            let pipeline = self.pipeline.read();
+            for (table, crossing) in self.vacancies.look(&pipeline) {
+                watcher.table_crossed(&pipeline, &self.vacancies, table, crossing);
+            }
+        }
+    }
+
+    /// Waits until every data-plane thread runs the tables as they are.
+    pub(crate) fn settle(&mut self) {
+        if !std::mem::take(&mut self.is_unsettled) {
+            return;
+        }
+        self.plane.settle();
+        let mut pipeline = self.pipeline.write();
+        // No thread counts with them any more.
+        let retired = pipeline.take_retired();
+        pipeline.counters.take_back(retired);
+    }
+
+    /// Whether a table makes room, and when it speaks up.
+    pub(crate) fn configure_table(&mut self, table: u8, evicts: bool, thresholds: Option<Thresholds>) {
+        let mut pipeline = self.pipeline.write();
+        pipeline.set_eviction(table, evicts);
+        self.vacancies.set(table, thresholds, &pipeline);
+    }
+
+    fn follows_flows(&self) -> bool {
+        self.watcher.as_ref().is_some_and(|watcher| watcher.follows_flows())
+    }
+
+    /// The entries among changes whose controllers want to know that they went.
+    fn removed(&self, changes: &[Change]) -> Vec<RemovedEvent> {
+        let (pipeline, now) = (self.pipeline.read(), MonotonicTime::now().0);
+        let removed = changes.iter().filter_map(|change| match change {
+            Change::Removed { entry, reason } if entry.flags & flow_flag::SEND_FLOW_REMOVED != 0 => {
+                Some(RemovedEvent {
+                    entry: Arc::clone(entry),
+                    reason: *reason,
+                    count: pipeline.counters.read(entry.counter),
+                    age_ns: now.saturating_sub(entry.installed_at),
+                })
+            }
+            _ => None,
+        });
+        removed.collect()
+    }
+}

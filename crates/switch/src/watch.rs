@@ -1,0 +1,57 @@
+//! Changes that controllers ask for, and who is told of what has changed.
+
+use std::sync::Arc;
+
+use brimful_openflow::{ErrorMessage, FlowMod, GroupMod, MeterMod};
+use brimful_pipeline::{Change, Pipeline};
+
+use crate::events::RemovedEvent;
+use crate::ports::SwitchPort;
+use crate::vacancy::{Crossing, Vacancies};
+
+/// A change that a controller asks for.
+#[derive(Clone, Debug)]
+pub enum TableChange {
+    /// Of flow entries.
+    Flow(FlowMod),
+    /// Of groups.
+    Group(GroupMod),
+    /// Of meters.
+    Meter(MeterMod),
+}
+
+/// Whose message made a change.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Author {
+    /// The number of the connection.
+    pub(crate) connection: u64,
+    /// The message's transaction id.
+    pub(crate) transaction: u32,
+}
+
+/// Changes up to an index, and who made them.
+pub(crate) type Authored = (usize, Author);
+
+/// Is told of what happens, on the control thread: it must not wait.
+pub(crate) trait Watcher: Send + Sync {
+    /// Whether it wants to know of changes of entries.
+    fn follows_flows(&self) -> bool;
+    /// Entries have changed; those that nobody has asked for come last.
+    fn flows_changed(&self, changes: &[Change], authors: &[Authored]);
+    /// Entries went whose controllers want to know.
+    fn removed(&self, events: &[RemovedEvent]);
+    /// Something about a port has changed.
+    fn port_changed(&self, port: &Arc<SwitchPort>);
+    /// A table has become full or empty enough.
+    fn table_crossed(&self, tables: &Pipeline, vacancies: &Vacancies, table: u8, crossing: Crossing);
+}
+
+impl TableChange {
+    pub(crate) fn apply(self, pipeline: &mut Pipeline, now: u64) -> Result<Vec<Change>, ErrorMessage> {
+        match self {
+            Self::Flow(change) => pipeline.take_flow_mod(change, now),
+            Self::Group(change) => pipeline.group_mod(&change, now),
+            Self::Meter(change) => pipeline.meter_mod(&change, now),
+        }
+    }
+}

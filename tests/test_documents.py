@@ -62,6 +62,7 @@ def shown_sessions():
             yield pytest.param(session, id=f"{path.name}-{number}")
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("session", list(shown_sessions()))
 def test_sessions_of_the_documents_print_what_they_show(session, tmp_path):
     for command, shown in session:

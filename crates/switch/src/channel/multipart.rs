@@ -9,7 +9,7 @@ use brimful_openflow::wire::{
     MeterFeatures, MeterStatistics, Name, Part, Port, PortCounts, PortProperty, PortStatistics, QueueCounts,
     QueueSelector, QueueStatistics, Reply, Request, TableStatistics, Version, Wire, WithLength, Writer, port_state,
 };
-use brimful_openflow::{ErrorCode, ErrorMessage, FlowCommand, FlowMod, GROUP_ALL, port};
+use brimful_openflow::{ErrorCode, ErrorMessage, FlowCommand, FlowMod, GROUP_ALL};
 use brimful_pipeline::{Count, CounterId, FlowEntry, GroupEntry, MeterEntry, Pipeline};
 
 use super::queue_config::{QUEUE_ALL, ports};

@@ -11,6 +11,7 @@ from brimful.campaign.verification import verify_campaign
 from brimful.errors import MeasureError, RecordError, UsageError
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import Member, RecordWriter, encode, read_run
+from brimful.report.campaign import model
 from brimful.throughput.manager import SearchRequest
 from support import Troubled, goal
 
@@ -371,3 +372,18 @@ def test_a_member_comes_back_as_it_was_written(tmp_path):
     run(tmp_path / "c")
     lines = (tmp_path / "c" / "run.jsonl").read_bytes().splitlines(keepends=True)
     assert [encode(member) for member in read_run(tmp_path / "c").members] == lines[1:5]
+
+
+def test_repeats_that_fall_into_two_groups_are_told_from_the_record(tmp_path):
+    def two_modes(request):
+        return SimulatedMeasurer(f"sharp,capacity={(33, 40)[request.measurer in 'sim:2 sim:5 sim:6']}kpps,link=99kpps")
+
+    campaign = msgspec.structs.replace(CAMPAIGN, measurers=["sim:{repeat}"], frame_sizes=[None], repeats=6)
+    run(tmp_path / "c", two_modes, campaign)
+    report = model.build(read_run(tmp_path / "c"))
+    told = [text for text in report.warnings if text.startswith("two-groups")]
+    assert [text.partition("goal ")[2].split(":")[0] for text in told] == ["ndr", "pdr"]
+    assert "repeats 1, 3, 4 found about 32." in told[0]
+    assert "and repeats 2, 5, 6 found about 38." in told[0]
+    run(tmp_path / "steady", lambda request: SimulatedMeasurer("sharp"), campaign)
+    assert not any("two-groups" in text for text in model.build(read_run(tmp_path / "steady")).warnings)

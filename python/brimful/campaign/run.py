@@ -10,6 +10,7 @@ import msgspec
 
 from brimful.campaign.guesses import first_guess
 from brimful.campaign.plan import SUBJECT, Campaign, Planned
+from brimful.campaign.steadiness import steadiness_warnings
 from brimful.errors import BrimfulError, RecordError, UsageError
 from brimful.measurers.base import Measurer
 from brimful.records import End, Member, Run, RunFile
@@ -78,6 +79,9 @@ def run_campaign(
         except (KeyboardInterrupt, _Interrupted):
             reason = "interrupted"
         end = _end(reason, ended)
+        if reason == "done":
+            for warning in steadiness_warnings(campaign.search.goals, ended):
+                writer.write(warning)
         writer.write(end)
     return CampaignOutcome(directory, ended, end)
 

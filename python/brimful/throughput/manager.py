@@ -21,6 +21,7 @@ from brimful.runs import fingerprint, no_record, open_record, run_identity, save
 from brimful.throughput.limits import check_delay_limits, check_limits, least_evidence_s, unit_difference
 from brimful.throughput.result import SearchResult
 from brimful.throughput.run_loop import DEAD_DIRECTION_CHECK, WARM_UP, Plan, Progress, SearchLoop, check_budget
+from brimful.throughput.steadiness import steadiness_warnings
 from brimful.throughput.verify import check_claims
 
 NEAR_CEILING = 0.9
@@ -365,6 +366,7 @@ def _warnings(run: Run, result: SearchResult) -> list[Warning]:
     machine = result.end.machine
     if machine is not None and not machine.quiet:
         warnings.append(Warning(code="machine-not-quiet", text=explain_unrest(machine, run.goals)))
+    warnings.extend(steadiness_warnings(run, result.trials))
     return warnings
 
 

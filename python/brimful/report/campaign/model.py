@@ -144,7 +144,7 @@ def build(file: RunFile) -> Report:
         load_scope=" or ".join(scopes) or run.load_scope,
         method=list(_method(run, members, size_name)),
         deviations=_deviations(run, members),
-        warnings=_warnings(members),
+        warnings=_warnings(file),
         set_up=[
             (measurer, first_runs[measurer].device, first_runs[measurer].traffic)
             for measurer in dict.fromkeys(member.measurer for member in members)
@@ -351,11 +351,12 @@ def _deviations(run: Run, members: Sequence[Member]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _warnings(members: Sequence[Member]) -> list[str]:
+def _warnings(file: RunFile) -> list[str]:
     texts: dict[str, list[str]] = {}
-    for member in members:
+    for member in file.members:
         for warning in member.warnings:
             texts.setdefault(f"{warning.code}: {warning.text}", []).append(member.name)
         if member.failed:
             texts.setdefault(f"failed: {member.end.text}", []).append(member.name)
-    return [f"{text} ({', '.join(names)})" for text, names in texts.items()]
+    of_all = dict.fromkeys(f"{warning.code}: {warning.text}" for warning in file.warnings)
+    return [*of_all, *(f"{text} ({', '.join(names)})" for text, names in texts.items())]

@@ -1,0 +1,137 @@
+"""What is said of a system that did not stay the same during a search, or between repeats of one."""
+
+import itertools
+import json
+import math
+import random
+
+import pytest
+from brimful.measurers.simulated import SimulatedMeasurer
+from brimful.statistics import steadiness
+from brimful.statistics.steadiness import Outcome, find_move, find_two_groups, find_two_modes
+from brimful.throughput.goals import PRESETS, named_goals
+from brimful.throughput.manager import SearchRequest, run_search
+from hypothesis import given
+from hypothesis import strategies as st
+from support import brimful
+
+CAPACITIES = (33e3, 48e3)
+
+
+class Turns(SimulatedMeasurer):
+    """Two sharp systems of which one is there at a time."""
+
+    def __init__(self, which):
+        super().__init__("sharp,capacity=40kpps,link=100kpps")
+        self._which = which
+
+    def measure(self, load, duration_s, *, stop_above=None):
+        capacity = CAPACITIES[self._which(self.now())]
+        super().measure(load, duration_s)
+        return SimulatedMeasurer(f"sharp,capacity={capacity}pps").measure(load, duration_s, stop_above=stop_above)
+
+
+def searched(path, which):
+    goals = named_goals(PRESETS["csit"].goals)
+    return run_search(SearchRequest(measurer="system", goals=goals, strategy="straddle"), Turns(which), out=path)
+
+
+def said(outcome):
+    return {warning.code: warning.text for warning in outcome.warnings}
+
+
+def test_a_capacity_that_moved_is_told_with_the_second_and_the_amount(tmp_path):
+    found = said(searched(tmp_path / "run", lambda now: int(now >= 12)))
+    assert found.keys() == {"capacity-moved"}
+    assert found["capacity-moved"].startswith("between 10 s and 19 s after the start the capacity")
+    assert "from 32.99 kpps to 48.04 kpps (+45.6 %)" in found["capacity-moved"]
+
+
+def test_report_page_and_json_say_it_too(tmp_path):
+    told = said(searched(tmp_path / "run", lambda now: int(now >= 12)))["capacity-moved"]
+    page = tmp_path / "page.html"
+    shown = brimful("report", "run", "--html", page, cwd=tmp_path, check=0).stdout
+    assert told.split(":")[0] in " ".join((shown or brimful("report", "run", cwd=tmp_path, check=0).stdout).split())
+    assert told.split(",")[0] in " ".join(page.read_text().replace("\N{NO-BREAK SPACE}", " ").split())
+    notes = json.loads(brimful("report", "run", "--json", cwd=tmp_path, check=0).stdout)["warnings"]
+    assert {"code": "capacity-moved", "text": told, "times": 1} in notes
+
+
+def test_two_modes_are_told_with_both(tmp_path):
+    found = said(searched(tmp_path / "run", lambda now: random.Random(int(now)).randrange(2)))
+    assert found.keys() == {"two-modes"}
+    assert "forwarded about 33.00 kpps" in found["two-modes"]
+
+
+@pytest.mark.parametrize("kind", ["sharp", "soft-knee", "noisy", "livelock", "stalls"])
+def test_steady_systems_are_not_called_moving(tmp_path, kind):
+    for seed in range(3):
+        measurer = SimulatedMeasurer(f"{kind},seed={seed}")
+        request = SearchRequest(measurer="sim", goals=named_goals(PRESETS["csit"].goals), strategy="straddle")
+        assert said(run_search(request, measurer, out=tmp_path / str(seed))).keys() <= {"below-resolution"}
+
+
+outcomes = st.lists(
+    st.builds(
+        Outcome,
+        at_s=st.just(0.0),
+        duration_s=st.sampled_from([1.0, 60.0]),
+        load=st.sampled_from([1.0, 2.0, 3.0, 4.0]),
+        forwarded=st.just(1.0),
+        lossy=st.booleans(),
+    ),
+    max_size=9,
+)
+
+
+@given(outcomes)
+def test_the_best_rising_chances_are_no_worse_than_any_on_a_grid(found):
+    best = steadiness._likelihood(found)
+    chances = [0.0, 0.25, 0.5, 0.75, 1.0]
+    for length in {outcome.duration_s for outcome in found}:
+        chosen = [outcome for outcome in found if outcome.duration_s == length]
+        of_length = steadiness._likelihood(chosen)
+        for rising in itertools.combinations_with_replacement(chances, 4):
+            odds = [rising[int(outcome.load) - 1] if outcome.lossy else 1 - rising[int(outcome.load) - 1]
+                    for outcome in chosen]  # fmt: skip
+            if all(odds):
+                assert of_length >= math.fsum(map(math.log, odds)) - 1e-9
+    assert best <= 1e-12
+
+
+def trials(*rows):
+    return [Outcome(float(at), 1.0, load, forwarded, forwarded < load) for at, (load, forwarded) in enumerate(rows)]
+
+
+def test_a_move_is_placed_between_the_trials_that_contradict_each_other():
+    before = [(10.0, 10.0)] * 8 + [(11.0, 10.0)] * 8
+    after = [(11.0, 11.0)] * 8 + [(12.0, 12.0)] * 8
+    move = find_move(trials(*before, *after))
+    assert (move.from_s, move.at_s, move.before, move.after) == (16.0, 16.0, math.sqrt(110), None)
+    assert find_move(trials(*before, *before)) is None
+    assert find_move([]) is None
+
+
+def test_modes_need_a_gap_between_them():
+    clean, low = [(10.0, 10.0)] * 8, [(10.0, 7.0 + 0.01 * step) for step in range(8)]
+    modes = find_two_modes(trials(*clean, *low))
+    assert (modes.lower, modes.upper) == (7.035, 10.0)
+    even = [(10.0, 10.0 - 0.3 * step) for step in range(16)]
+    assert find_two_modes(trials(*even)) is None
+    assert find_two_modes(trials(*clean, *low[:4])) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        ([], False),
+        ([1.0] * 9, False),
+        ([1.0, 1.0, 2.0, 2.0], True),
+        ([1.0, 1.0, 1.0, 2.0], False),
+        ([1.0, 1.0, 1.02, 1.02], False),
+        ([6.9, 8.0, 6.95, 7.98, 8.02, 6.92], True),
+        ([6.9, 7.1, 7.3, 7.5, 7.6, 7.9], False),
+    ],
+)
+def test_two_groups_are_far_apart_and_close_within(values, found):
+    assert (find_two_groups(values, 0.01) is not None) == found

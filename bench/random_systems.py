@@ -2,7 +2,8 @@
 
 A seed draws a system: which features it has and how strong they are, each on its own (see `drawn.rs` of the example
 `search_time`). All strategies meet the same system and weather. Ratios are by draw; the sum is over all draws. With
-several weathers, the time of a draw is the mean over searches of one system: what is left is less luck.
+several weathers, the time of a draw is the mean over searches of one system: what is left is less luck. How much luck
+there is in a single search, the last line tells: the same strategy on the same systems in other weather.
 """
 
 from __future__ import annotations
@@ -61,6 +62,12 @@ def compare(options: argparse.Namespace, goals: str) -> None:
             print("         " + ", ".join(f"{seed}: {our:.0f}/{their:.0f} s" for seed, our, their in worst))
 
 
+def luck(options: argparse.Namespace, strategy: str, goals: str) -> None:
+    """How much one strategy differs from itself: a search of each draw against one in other weather."""
+    first, second = (times_in(options, strategy, f"drawn,weather={weather}", goals) for weather in range(2))
+    print(f"{strategy} / itself in other weather: {describe(first + second, second + first)}", flush=True)
+
+
 def stalls(options: argparse.Namespace, goals: str) -> None:
     """Periodic stalls and nothing else: mean seconds over the seeds."""
     strategies = [options.strategy, *options.others.split(",")]
@@ -90,7 +97,11 @@ def main() -> None:
     if options.cache:
         options.cache.mkdir(parents=True, exist_ok=True)
     for goals in options.goals.split(","):
-        (stalls if options.stalls else compare)(options, goals)
+        if options.stalls:
+            stalls(options, goals)
+        else:
+            compare(options, goals)
+            luck(options, "classic", goals)
 
 
 if __name__ == "__main__":

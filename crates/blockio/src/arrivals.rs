@@ -100,7 +100,7 @@ impl Schedule {
             }
             Places::Timeline { places, period } => place_of(places, self.index) * *period,
         };
-        self.due = Nanoseconds(self.start + elapsed as u64);
+        self.due = Nanoseconds(self.start + elapsed.round() as u64);
     }
 }
 

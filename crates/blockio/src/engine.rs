@@ -210,9 +210,10 @@ impl<Q: Queue, C: Clock> Engine<Q, C> {
         )))
     }
 
-    /// IOs that a device may hold at a load before it is given no more: what comes in one deadline.
+    /// IOs that a device may hold at a load before it is given no more: what comes in one deadline, or all slots.
     fn share_of(&self, load: Load) -> usize {
-        (load.per_second() * self.deadline.as_seconds()).ceil() as usize + SPARE_SLOTS as usize
+        let wanted = (load.per_second() * self.deadline.as_seconds()).ceil() as usize + SPARE_SLOTS as usize;
+        wanted.min(self.in_flight.slots())
     }
 
     fn take_completions(&mut self, tally: &mut Tally, now: Nanoseconds) -> Result<(), Fault> {

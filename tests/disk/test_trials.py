@@ -19,8 +19,9 @@ def file(tmp_path):
     return path
 
 
-def test_a_trial_counts_every_io_and_tells_how_long_they_took(file):
-    with DiskTester("--device", file, "--deadline", "1s") as tester:
+@pytest.mark.parametrize("pause", ["spin", "sleep"])
+def test_a_trial_counts_every_io_and_tells_how_long_they_took(file, pause):
+    with DiskTester("--device", file, "--deadline", "1s", "--pause", pause) as tester:
         description = tester.ask(op="describe")
         assert description["load_unit"] == "IO/s"
         assert description["overload"] > 0

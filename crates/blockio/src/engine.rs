@@ -12,7 +12,7 @@ use crate::{Arrivals, Clock, Direction, Io, Queue, Schedule};
 /// IOs that are started in a row before the tester looks for completions.
 const BURST: u32 = 32;
 /// Slots beyond load x deadline that a device in overload is given, so that bursts of Poisson arrivals have room.
-const SPARE_SLOTS: u64 = 64;
+pub(crate) const SPARE_SLOTS: u32 = 64;
 /// How long IOs of a trial that is over may take to come back before the next one is given up.
 const DRAIN_LIMIT: Nanoseconds = Nanoseconds(20_000_000_000);
 /// A queue that empties refills what a device saves up when it has nothing to do.

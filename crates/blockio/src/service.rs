@@ -5,6 +5,7 @@ use brimful_trial::program::{Machine, MeasureRequest, Respond};
 use brimful_trial::{Load, Nanoseconds, TrialInput};
 use serde_json::{Map, Value, json};
 
+use crate::engine::SPARE_SLOTS;
 use crate::protocol::{Description, Reply};
 use crate::workload::{Area, Order, Workload};
 use crate::{Arrivals, Clock, Device, Engine, Fault, Finished, Plan, Ring, Target};
@@ -48,7 +49,8 @@ pub struct Settings {
 impl Settings {
     /// The largest load at which slots last until the deadline.
     pub fn max_load(&self) -> f64 {
-        let most = f64::from(self.slots) / self.deadline.as_seconds();
+        let lasting = self.slots.saturating_sub(SPARE_SLOTS).max(1);
+        let most = f64::from(lasting) / self.deadline.as_seconds();
         self.max_load.map_or(most, |load| load.per_second().min(most))
     }
 }

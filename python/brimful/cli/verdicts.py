@@ -15,7 +15,7 @@ _MARKS = {"lower-bound": "lower", "upper-bound": "upper", "undecided": "-"}
 
 def of_search(file: RunFile, goals: list[Goal] | None) -> Verified:
     """Recompute the verdicts of a search."""
-    return of_trials(verify(open_run(file, goals)))
+    return of_trials(verify(open_run(file, goals)), file.run.load_unit)
 
 
 def of_campaign(file: RunFile, goals: list[Goal] | None) -> Verified:
@@ -44,12 +44,12 @@ def of_delay(file: RunFile, goals: list[Goal] | None) -> Verified:
     return Verified(holds=not found.findings, text="\n".join(lines), facts=found)
 
 
-def of_trials(found: Verification) -> Verified:
+def of_trials(found: Verification, unit: str = "frames/s") -> Verified:
     """Say what the trials of a log give."""
-    return Verified(holds=not found.findings and not found.lacks_end, text=_table(found), facts=found)
+    return Verified(holds=not found.findings and not found.lacks_end, text=_table(found, unit), facts=found)
 
 
-def _table(found: Verification) -> str:
+def _table(found: Verification, unit: str) -> str:
     names = [goal.name for goal in found.goals]
     widths = [max(len(name), 9) for name in names]
     heads = "  ".join(f"{name:<{width}}" for name, width in zip(names, widths, strict=True))
@@ -57,10 +57,10 @@ def _table(found: Verification) -> str:
     for index, load in enumerate(found.loads):
         marks = [_MARKS[found.assessments[name][index].verdict] for name in names]
         cells = "  ".join(f"{mark:<{width}}" for mark, width in zip(marks, widths, strict=True))
-        lines.append(f"{units.format_load(load, digits=6):>15}  {cells}".rstrip())
+        lines.append(f"{units.format_load(load, unit, digits=6):>15}  {cells}".rstrip())
     lines.append("")
     for result in found.goal_results:
-        lines.append(f"{result.goal}: {_sentence(result.lower_bound, result.upper_bound)}; {result.reason}")
+        lines.append(f"{result.goal}: {_sentence(result.lower_bound, result.upper_bound, unit)}; {result.reason}")
     lines.append(f"{_trials_at_loads(found.trials, len(found.loads))}: every verdict recomputed")
     if found.unsent:
         sent = f"{words.count(found.unsent, 'trial')} sent less than load x duration and told no intended count"
@@ -75,6 +75,6 @@ def _trials_at_loads(trials: int, loads: int) -> str:
     return f"{words.count(trials, 'trial')} at {words.count(loads, 'load')}"
 
 
-def _sentence(lower: float | None, upper: float | None) -> str:
-    below, above = ("none" if load is None else units.format_load(load, digits=6) for load in (lower, upper))
+def _sentence(lower: float | None, upper: float | None, unit: str) -> str:
+    below, above = ("none" if load is None else units.format_load(load, unit, digits=6) for load in (lower, upper))
     return f"lower bound {below}, upper bound {above}"

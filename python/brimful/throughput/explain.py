@@ -11,7 +11,9 @@ from brimful.throughput.verify import Assessment
 _VERDICTS = {"lower-bound": "is a lower bound", "upper-bound": "is an upper bound", "undecided": "is undecided"}
 
 
-def explanation(goal: Goal, load: float, found: Assessment, delays_s: Sequence[float] = ()) -> str:
+def explanation(
+    goal: Goal, load: float, found: Assessment, delays_s: Sequence[float] = (), unit: str = "frames/s"
+) -> str:
     """Say why a load is an upper bound, a lower bound or undecided (MLRsearch-15 Load Classification).
 
     Parameters
@@ -24,8 +26,10 @@ def explanation(goal: Goal, load: float, found: Assessment, delays_s: Sequence[f
         What its trials say.
     delays_s
         99th percentiles of the delay of its trials, for a goal with a delay limit.
+    unit
+        What the load counts.
     """
-    claim = f"{units.format_load(load, digits=6)} {_VERDICTS[found.verdict]} for {goal.name}"
+    claim = f"{units.format_load(load, unit, digits=6)} {_VERDICTS[found.verdict]} for {goal.name}"
     if found.trials == 0:
         return f"{claim}: it was never measured."
     return f"{claim}: {_reason(goal, found)} ({_sums(goal, found)}{_delays(goal, delays_s)})."

@@ -1,6 +1,7 @@
 """The lab's disk: its limit is found, and nothing is left of it."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from brimful.measurers.opening import open_measurer
 from disk_support import run
 from support import BRIMFUL
 
-SHORT = ("--goal", "loss=1%,trial=2s,initial=1s,width=10%,name=p99", "--no-calibrate", "--on-invalid", "retry:50")
+SHORT = ("--goal", "loss=1%,trial=1s,width=20%,name=p99", "--no-calibrate", "--on-invalid", "retry:50")
 
 
 def describe(spec):
@@ -20,6 +21,11 @@ def describe(spec):
         return measurer.describe()
     finally:
         measurer.close()
+
+
+def shown(page):
+    """Give the text of a page, without its tags."""
+    return re.sub(r"<[^>]*>", "", page.read_text())
 
 
 def loops():
@@ -35,10 +41,10 @@ def test_the_limit_is_found_and_nothing_is_left(lab_permitted, tmp_path):
     assert done.returncode == 0, done.stderr
     assert loops() == before
     (result,) = found["goal_results"]
-    # Trials of 2 s see the 10 % that a throttle lends for its first tenth of a second.
-    assert 2500 < result["conditional_throughput"] < 3600
+    # The throttle lends a tenth of a second's IOs, which is 10 % of a trial of 1 s; the bounds are 20 % apart.
+    assert 2300 < result["conditional_throughput"] < 3600
     assert found["load_unit"] == "IO/s"
-    assert "frame" not in (tmp_path / "report.html").read_text().lower()
+    assert "frame" not in shown(tmp_path / "report.html").lower()
     text = run(*BRIMFUL, "report", Path(found["path"]), cwd=tmp_path).stdout
     assert "frame" not in text.lower()
     assert "kIO/s" in text
@@ -83,8 +89,8 @@ def test_delays_of_a_disk_are_those_of_reads_and_writes(lab_permitted, tmp_path)
     assert "reads, device" in done.stdout
     assert "writes, device" in done.stdout
     assert done.stdout.count("1.000 kIO/s") == 2, "4.096 MB/s are as many IOs of 4 KiB, in two tables"
-    for text in (done.stdout, (tmp_path / "delay.html").read_text()):
-        assert "frame" not in text.lower().replace("frameon", "")
+    for text in (done.stdout, shown(tmp_path / "delay.html")):
+        assert "frame" not in text.lower()
 
 
 def test_sizes_of_ios_make_a_campaign(tmp_path):
@@ -95,5 +101,5 @@ def test_sizes_of_ios_make_a_campaign(tmp_path):
     done = run(*BRIMFUL, *command, "--on-invalid", "retry:50", "--html", "campaign.html", check=False, cwd=tmp_path)
     assert "IO size" in done.stdout, done.stderr
     assert "16k" in done.stdout
-    for text in (done.stdout, (tmp_path / "campaign.html").read_text()):
+    for text in (done.stdout, shown(tmp_path / "campaign.html")):
         assert "frame" not in text.lower()

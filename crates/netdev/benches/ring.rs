@@ -34,7 +34,7 @@ fn send(sender: &mut MemorySender, frame: &[u8; FRAME_LEN]) {
 }
 
 fn receive(receiver: &mut MemoryReceiver, sum: &mut [u64; FRAME_LEN / 8]) -> u64 {
-    let count = receiver.receive_burst(BURST, &mut |frame, _| {
+    let count = receiver.receive_burst(BURST, &mut |frame| {
         for (sum, word) in sum.iter_mut().zip(frame.as_chunks().0) {
             *sum ^= u64::from_ne_bytes(*word);
         }

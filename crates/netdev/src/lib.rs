@@ -13,6 +13,7 @@
 //! by a status word (`packet`) or by the rings (`xdp`, `memory`, `ring`). Every block says what it relies on.
 #![allow(unsafe_code)]
 
+mod arrived;
 mod claim;
 mod error;
 mod fault;
@@ -33,8 +34,10 @@ mod ring;
 mod sync;
 mod system;
 mod tap;
+mod wait;
 mod xdp;
 
+pub use arrived::Arrived;
 pub use claim::{Care, Claim};
 pub use error::OpenError;
 pub use fault::{FaultPlan, Faults, FaultyPort, FaultyReceiver, FaultySender, InjectedFaults};
@@ -45,11 +48,12 @@ pub use open::BackEnd;
 pub use packet::{PacketPort, PacketPortOptions, PacketReceiver, PacketRing, PacketSender};
 pub use pcap::{Capture, CaptureError, CaptureFlaw, CaptureWriter, PcapPort, PcapReceiver, PcapSender, Replay};
 pub use port::{
-    AnyPort, InterfaceCounters, MAX_BURST, MonotonicTime, Port, ReceiveStatistics, Receiver, SendStatistics, Sender,
-    Take,
+    AnyPort, Capabilities, HEADROOM, InterfaceCounters, MAX_BURST, MonotonicTime, Port, ReceiveStatistics, Receiver,
+    SendStatistics, Sender, Take,
 };
 pub use probe::{Attempt, Findings, interface_names, try_back_ends};
 pub use processor::processor_cycles;
 pub use random::SplitMix64;
 pub use tap::{TapPort, TapReceiver, TapSender};
+pub use wait::wait_for_frames;
 pub use xdp::{Attachment, Forwarded, XdpForwarder, XdpPort, XdpReceiver, XdpSender};

@@ -26,7 +26,7 @@ mod tests {
         assert_eq!(sent.unwrap(), 3);
         let mut arrived: Vec<u8> = Vec::new();
         port.receiver
-            .receive_burst(9, &mut |frame, _| arrived.extend(frame))
+            .receive_burst(9, &mut |frame| arrived.extend(&*frame))
             .unwrap();
         assert_eq!(arrived, [0, 1]);
         assert_eq!(port.sender.statistics().unwrap().sent, 3);

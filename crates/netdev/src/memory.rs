@@ -6,7 +6,10 @@ use std::sync::atomic::Ordering;
 
 use crate::ring::{Consumer, Producer, RingMemory};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, UnsafeCell};
-use crate::{InterfaceCounters, MAX_BURST, Port, ReceiveStatistics, Receiver, SendStatistics, Sender, Take};
+use crate::{
+    Arrived, Capabilities, InterfaceCounters, MAX_BURST, Port, ReceiveStatistics, Receiver, SendStatistics, Sender,
+    Take,
+};
 
 /// Cache lines of a slot: odd, so that the slots of a ring do not all fall into the same few sets of a cache.
 const SLOT_LINES: usize = 33;
@@ -131,6 +134,15 @@ impl Sender for MemorySender {
         &self.name
     }
 
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            max_frame_len: MemoryPort::MAX_FRAME_LEN,
+            headroom: 0,
+            can_wait: false,
+            notes_arrival: false,
+        }
+    }
+
     fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
         if !self.is_up() {
             return Err(io::ErrorKind::NetworkDown.into());
@@ -191,10 +203,10 @@ impl Receiver for MemoryReceiver {
         self.fetch_ahead(count.min(MAX_BURST as u32));
         for ahead in 0..count {
             let slot = self.incoming.slot(ahead) as usize;
-            self.incoming.memory().slots[slot].with(|slot| {
+            self.incoming.memory().slots[slot].with_mut(|slot| {
                 // SAFETY: the slot was published, so that it is this end's alone until it is released.
-                let slot = unsafe { &*slot };
-                take(&slot.bytes[..slot.len as usize], None);
+                let slot = unsafe { &mut *slot };
+                take(Arrived::new(&mut slot.bytes[..slot.len as usize], 0, None));
             });
         }
         self.incoming.release(count);
@@ -235,7 +247,7 @@ mod tests {
     fn receive(port: &mut MemoryPort, limit: usize) -> Vec<Vec<u8>> {
         let mut frames = Vec::new();
         port.receiver
-            .receive_burst(limit, &mut |frame, _| frames.push(frame.to_vec()))
+            .receive_burst(limit, &mut |frame| frames.push(frame.to_vec()))
             .unwrap();
         frames
     }
@@ -285,9 +297,9 @@ mod tests {
         let [mut a, mut b] = memory_wire(["a", "b"], 64);
         std::thread::scope(|scope| {
             scope.spawn(|| b.sender.send_burst(1, &mut |_, _| 1).unwrap());
-            scope.spawn(|| while b.receiver.receive_burst(1, &mut |_, _| ()).unwrap() == 0 {});
+            scope.spawn(|| while b.receiver.receive_burst(1, &mut |_| ()).unwrap() == 0 {});
             a.sender.send_burst(1, &mut |_, _| 1).unwrap();
-            while a.receiver.receive_burst(1, &mut |_, _| ()).unwrap() == 0 {}
+            while a.receiver.receive_burst(1, &mut |_| ()).unwrap() == 0 {}
         });
     }
 
@@ -319,7 +331,7 @@ mod tests {
             let is_over = sending.is_finished();
             let count = b
                 .receiver
-                .receive_burst(32, &mut |frame, _| {
+                .receive_burst(32, &mut |frame| {
                     let number = u64::from_ne_bytes(frame[..8].try_into().unwrap());
                     assert!(last < Some(number), "{last:?} before {number}");
                     assert_eq!(frame.len(), 60 + (number % 40) as usize);

@@ -1,7 +1,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{AnyPort, Attachment, OpenError, PacketPort, PacketPortOptions, PacketRing, TapPort, XdpPort};
+use crate::{
+    AnyPort, Attachment, OpenError, PacketPort, PacketPortOptions, PacketRing, Port, Receiver, Sender, TapPort, XdpPort,
+};
 
 /// A way into the kernel.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -46,6 +48,25 @@ impl BackEnd {
             Self::Tap => TapPort::open(name, options)?.into_any(),
         })
     }
+}
+
+impl BackEnd {
+    /// Opens an interface as one port for each of its receive queues, or for several of them where the back end can join
+    /// them: then `most` ports at most. Each may be used by a thread of its own, and frames of a queue keep their order.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_queues(self, name: &str, options: PacketPortOptions, most: usize) -> Result<Vec<AnyPort>, OpenError> {
+        Ok(match self {
+            Self::Packet(ring) => any(PacketPort::open_queues(name, options, ring, most)?),
+            Self::Xdp(attachment) => any(XdpPort::open_queues(name, options, attachment)?),
+            Self::Tap => vec![self.open(name, options)?],
+        })
+    }
+}
+
+fn any<S: Sender + 'static, R: Receiver + 'static>(ports: Vec<Port<S, R>>) -> Vec<AnyPort> {
+    ports.into_iter().map(Port::into_any).collect()
 }
 
 impl fmt::Display for BackEnd {

@@ -1,5 +1,10 @@
 use std::io;
+use std::os::fd::BorrowedFd;
 
+use crate::Arrived;
+
+/// Bytes that back ends leave in front of a frame that arrives, those that can.
+pub const HEADROOM: usize = 128;
 /// Frames in one burst at most, sent or received.
 pub const MAX_BURST: usize = 64;
 
@@ -19,6 +24,9 @@ pub type AnyPort = Port<Box<dyn Sender>, Box<dyn Receiver>>;
 pub trait Sender: Send {
     /// The name of the interface, for messages.
     fn name(&self) -> &str;
+
+    /// What the port can do.
+    fn capabilities(&self) -> Capabilities;
 
     /// Offers up to `count` frames, [`MAX_BURST`] at most, and gives how many were taken: always the first ones.
     ///
@@ -55,8 +63,21 @@ pub trait Sender: Send {
     fn link_is_up(&mut self) -> io::Result<bool>;
 }
 
-/// Takes a frame that has arrived, and when that was, where the kernel has noted it.
-pub type Take<'t> = &'t mut (dyn FnMut(&[u8], Option<MonotonicTime>) + 't);
+/// What a port can do, the same as long as it is open.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Capabilities {
+    /// The longest frame that it sends, without frame check sequence.
+    pub max_frame_len: usize,
+    /// Bytes in front of every frame that arrives; a back end may leave more in front of some.
+    pub headroom: usize,
+    /// Whether a thread can sleep until a frame arrives: [`Receiver::descriptor`] gives something.
+    pub can_wait: bool,
+    /// Whether it tells when frames arrived.
+    pub notes_arrival: bool,
+}
+
+/// Takes a frame that has arrived.
+pub type Take<'t> = &'t mut (dyn FnMut(Arrived<'_>) + 't);
 
 /// A moment by the system's monotonic clock (`CLOCK_MONOTONIC`), in nanoseconds.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -79,6 +100,11 @@ pub trait Receiver: Send {
     /// # Errors
     /// When the interface is gone.
     fn receive_burst(&mut self, limit: usize, take: Take<'_>) -> io::Result<usize>;
+
+    /// What a thread can wait on until a frame arrives ([`crate::wait_for_frames`]); nothing where it has to look.
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
 
     /// Counts since the port was opened.
     ///
@@ -138,6 +164,10 @@ impl<S: Sender + ?Sized> Sender for Box<S> {
         (**self).name()
     }
 
+    fn capabilities(&self) -> Capabilities {
+        (**self).capabilities()
+    }
+
     fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
         (**self).send_burst(count, fill)
     }
@@ -162,6 +192,10 @@ impl<S: Sender + ?Sized> Sender for Box<S> {
 impl<R: Receiver + ?Sized> Receiver for Box<R> {
     fn receive_burst(&mut self, limit: usize, take: Take<'_>) -> io::Result<usize> {
         (**self).receive_burst(limit, take)
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        (**self).descriptor()
     }
 
     fn statistics(&mut self) -> io::Result<ReceiveStatistics> {

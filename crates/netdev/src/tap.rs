@@ -3,15 +3,15 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 
 use crate::interface::{Interface, request_about};
 use crate::system::check;
 use crate::{
-    InterfaceCounters, MAX_BURST, OpenError, PacketPortOptions, Port, ReceiveStatistics, Receiver, SendStatistics,
-    Sender, Take,
+    Arrived, Capabilities, HEADROOM, InterfaceCounters, MAX_BURST, OpenError, PacketPortOptions, Port,
+    ReceiveStatistics, Receiver, SendStatistics, Sender, Take,
 };
 
 const CLONE_DEVICE: &str = "/dev/net/tun";
@@ -70,7 +70,7 @@ impl TapPort {
             },
             receiver: TapReceiver {
                 tap,
-                buffer: vec![0; options.max_frame_len],
+                buffer: vec![0; HEADROOM + options.max_frame_len],
                 statistics: ReceiveStatistics::default(),
                 dropped_before: seen_from_here(counters).receive_dropped,
             },
@@ -118,6 +118,15 @@ impl Sender for TapSender {
         self.tap.interface.name()
     }
 
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            max_frame_len: self.buffer.len(),
+            headroom: HEADROOM,
+            can_wait: true,
+            notes_arrival: false,
+        }
+    }
+
     fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
         for index in 0..count.min(MAX_BURST) {
             let len = fill(index, &mut self.buffer).min(self.buffer.len());
@@ -158,14 +167,18 @@ impl Sender for TapSender {
 impl Receiver for TapReceiver {
     fn receive_burst(&mut self, limit: usize, take: Take<'_>) -> io::Result<usize> {
         for count in 0..limit {
-            match (&self.tap.device).read(&mut self.buffer) {
-                Ok(len) => take(&self.buffer[..len], None),
+            match (&self.tap.device).read(&mut self.buffer[HEADROOM..]) {
+                Ok(len) => take(Arrived::new(&mut self.buffer[..HEADROOM + len], HEADROOM, None)),
                 Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EINTR)) => return Ok(count),
                 Err(error) => return Err(error),
             }
             self.statistics.received += 1;
         }
         Ok(limit)
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.tap.device.as_fd())
     }
 
     fn statistics(&mut self) -> io::Result<ReceiveStatistics> {
@@ -238,7 +251,7 @@ mod tests {
     fn receive(receiver: &mut impl Receiver) -> Vec<u64> {
         let mut numbers = Vec::new();
         while receiver
-            .receive_burst(MAX_BURST, &mut |frame, _| {
+            .receive_burst(MAX_BURST, &mut |frame| {
                 if frame[12..14] == ETHER_TYPE {
                     numbers.push(u64::from_be_bytes(frame[14..22].try_into().unwrap()));
                 }
@@ -302,7 +315,7 @@ mod tests {
                     .unwrap();
                 let mut arrived = Vec::new();
                 for _ in 0..PATIENCE_MS {
-                    let mut take = |frame: &[u8], _: Option<_>| arrived.push(frame.to_vec());
+                    let mut take = |frame: Arrived<'_>| arrived.push(frame.to_vec());
                     kernel.receiver.receive_burst(MAX_BURST, &mut take).unwrap();
                     if !arrived.is_empty() {
                         break;

@@ -189,6 +189,7 @@ impl Switch {
         let mut workers = Vec::new();
         for (index, inputs) in inputs.into_iter().enumerate() {
             let worker = Worker {
+                number: index,
                 inputs,
                 path: self.plane.path(),
                 ports: Arc::clone(&self.ports),

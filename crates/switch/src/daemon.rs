@@ -101,13 +101,14 @@ pub fn run(settings: &Settings, signals: &Signals, ready: impl FnOnce()) -> Resu
 
 /// Starts a switch on its interfaces, with empty tables.
 fn open(settings: &SwitchSettings) -> Result<Running, String> {
-    let mut inputs: Vec<Vec<Input>> = (0..settings.threads).map(|_| Vec::new()).collect();
+    let mut inputs = Vec::new();
     let mut ports = Vec::new();
-    for (index, port) in settings.ports.iter().enumerate() {
-        let (port, input) = open_port(port)?;
-        inputs[index % settings.threads].push(input);
+    for port in &settings.ports {
+        let (port, of_port) = open_port(port, settings.threads)?;
+        inputs.extend(of_port);
         ports.push(port);
     }
+    let inputs = deal(inputs, settings.threads).map_err(|error| format!("{}: {error}", settings.name))?;
     let limits = Limits {
         entries: settings.entries,
         ..Limits::default()
@@ -137,26 +138,46 @@ fn plane(name: &str, pipeline: &SharedPipeline) -> Box<dyn Plane> {
     }
 }
 
-fn open_port(settings: &PortSettings) -> Result<(Arc<SwitchPort>, Input), String> {
+/// Deals what is to be received out to threads.
+fn deal(inputs: Vec<Input>, threads: usize) -> Result<Vec<Vec<Input>>, String> {
+    let queues = inputs.len();
+    if threads > queues.max(1) {
+        return Err(format!(
+            "{threads} data-plane threads for {queues} receive queues: use 1 to {queues}"
+        ));
+    }
+    let mut dealt: Vec<Vec<Input>> = (0..threads).map(|_| Vec::new()).collect();
+    for (index, input) in inputs.into_iter().enumerate() {
+        dealt[index % threads].push(input);
+    }
+    Ok(dealt)
+}
+
+/// Opens an interface, with receive queues for as many threads as it has some for.
+fn open_port(settings: &PortSettings, threads: usize) -> Result<(Arc<SwitchPort>, Vec<Input>), String> {
     let options = PacketPortOptions {
         has_vlan_tag: true,
         ..PacketPortOptions::new(settings.max_frame_len + VLAN_TAG_LEN)
     };
     let opened = settings
         .back_end()?
-        .open(&settings.interface, options)
+        .open_queues(&settings.interface, options, threads)
         .map_err(|error| error.to_string())?;
+    let (mut senders, receivers): (Vec<_>, Vec<_>) =
+        opened.into_iter().map(|port| (port.sender, port.receiver)).unzip();
+    let first = senders.remove(0);
     let queues = settings.queues()?;
     let rates = queues.clone();
     let queues = (!queues.is_empty()).then(|| Queues::new(settings.speed_bps, &queues));
     let address = hardware_address(&settings.interface).unwrap_or_default();
-    let port = SwitchPort::new(settings.number, address, opened.sender, queues).with_longest(options.max_frame_len);
-    let port = Arc::new(port.with_queue_rates(rates));
-    let input = Input {
-        port: Arc::clone(&port),
-        receiver: opened.receiver,
-    };
-    Ok((port, input))
+    let port = SwitchPort::new(settings.number, address, first, queues)
+        .with_more_senders(senders)
+        .with_queue_rates(rates);
+    let port = Arc::new(port);
+    let inputs = receivers
+        .into_iter()
+        .map(|receiver| Input::new(Arc::clone(&port), receiver));
+    Ok((Arc::clone(&port), inputs.collect()))
 }
 
 const VLAN_TAG_LEN: usize = 4;

@@ -47,7 +47,8 @@ pub struct SwitchPort {
     longest: usize,
     config: AtomicU32,
     has_link: AtomicBool,
-    way_out: Mutex<WayOut>,
+    /// One for each thread that sends, as far as the interface has several; one where there are queues.
+    ways_out: Vec<Mutex<WayOut>>,
 }
 
 /// What a port has counted.
@@ -74,13 +75,23 @@ pub struct Input {
     pub port: Arc<SwitchPort>,
     /// Its receiving half, or one of its queues.
     pub receiver: Box<dyn Receiver>,
+    /// Losses of the receiver that the port has counted.
+    lost: u64,
 }
 
 /// Frames that are to leave by a port together.
 #[derive(Debug, Default)]
 pub struct Batch {
     bytes: Vec<u8>,
-    frames: Vec<(usize, u32)>,
+    frames: Vec<Packed>,
+}
+
+/// Where a frame of a batch lies, and the queue that it is for.
+#[derive(Clone, Copy, Debug)]
+struct Packed {
+    start: usize,
+    end: usize,
+    queue: u32,
 }
 
 /// The ports of a switch, by number.
@@ -112,6 +123,7 @@ impl std::fmt::Debug for WayOut {
 impl SwitchPort {
     /// A port with its sending half; frames wait in `queues` where there are any.
     pub fn new(number: u32, address: [u8; 6], sender: Box<dyn Sender>, queues: Option<Queues>) -> Self {
+        let longest = sender.capabilities().max_frame_len;
         Self {
             number,
             name: sender.name().to_owned(),
@@ -119,10 +131,10 @@ impl SwitchPort {
             counts: PortCounts::default(),
             made_at: MonotonicTime::now().0,
             queue_rates: Vec::new(),
-            longest: usize::MAX,
+            longest,
             config: AtomicU32::new(0),
             has_link: AtomicBool::new(true),
-            way_out: Mutex::new(WayOut { sender, queues }),
+            ways_out: vec![Mutex::new(WayOut { sender, queues })],
         }
     }
 
@@ -136,6 +148,19 @@ impl SwitchPort {
     #[must_use]
     pub fn with_queue_rates(self, queue_rates: Vec<QueueSettings>) -> Self {
         Self { queue_rates, ..self }
+    }
+
+    /// The same with further sending halves of its interface, so that threads need not wait for one another. Where frames
+    /// wait in queues, all leave by the first half.
+    #[must_use]
+    pub fn with_more_senders(mut self, senders: impl IntoIterator<Item = Box<dyn Sender>>) -> Self {
+        if !self.has_queues() {
+            let ways = senders
+                .into_iter()
+                .map(|sender| Mutex::new(WayOut { sender, queues: None }));
+            self.ways_out.extend(ways);
+        }
+        self
     }
 
     /// Of [`port_config`].
@@ -158,23 +183,29 @@ impl SwitchPort {
         self.config() & (port_config::DOWN | port_config::NO_RECEIVE) == 0
     }
 
-    fn way_out(&self) -> std::sync::MutexGuard<'_, WayOut> {
-        self.way_out.lock().unwrap_or_else(PoisonError::into_inner)
+    fn way_out(&self, thread: usize) -> std::sync::MutexGuard<'_, WayOut> {
+        let way = &self.ways_out[thread % self.ways_out.len()];
+        way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks the interface; tells whether the answer has changed.
     pub(crate) fn look_at_link(&self) -> bool {
-        let has_link = self.way_out().sender.link_is_up().unwrap_or(false);
+        let has_link = self.way_out(0).sender.link_is_up().unwrap_or(false);
         self.has_link.swap(has_link, Relaxed) != has_link
     }
 
     /// Sends frames, the first first, and empties the batch. What finds no room is dropped and counted.
     pub(crate) fn send(&self, batch: &mut Batch, now: u64) {
+        self.send_from(0, batch, now);
+    }
+
+    /// The same for a data-plane thread.
+    pub(crate) fn send_from(&self, thread: usize, batch: &mut Batch, now: u64) {
         if self.config() & (port_config::DOWN | port_config::NO_FORWARD) != 0 {
             self.counts.sent_dropped.fetch_add(batch.frames.len() as u64, Relaxed);
             return batch.clear();
         }
-        let mut way_out = self.way_out();
+        let mut way_out = self.way_out(thread);
         let WayOut { sender, queues } = &mut *way_out;
         match queues {
             None => self.hand_over(sender.as_mut(), batch),
@@ -189,84 +220,104 @@ impl SwitchPort {
 
     /// Sends what waits in queues and may leave by now, and pushes out what the interface still holds.
     pub(crate) fn tend(&self, now: u64) -> usize {
-        let mut way_out = self.way_out();
-        let WayOut { sender, queues } = &mut *way_out;
-        if let Some(queues) = queues {
+        if let WayOut {
+            sender,
+            queues: Some(queues),
+        } = &mut *self.way_out(0)
+        {
             self.serve(sender.as_mut(), queues, now);
         }
-        let held = sender.flush().unwrap_or(0);
-        held + queues.as_ref().map_or(0, Queues::len)
+        let held: usize = (0..self.ways_out.len()).map(|thread| self.flush_from(thread)).sum();
+        held + self.way_out(0).queues.as_ref().map_or(0, Queues::len)
+    }
+
+    /// Pushes out what the interface still holds of a thread.
+    pub(crate) fn flush_from(&self, thread: usize) -> usize {
+        self.way_out(thread).sender.flush().unwrap_or(0)
     }
 
     /// Whether frames may wait in it.
     pub fn has_queues(&self) -> bool {
-        self.way_out().queues.is_some()
+        self.way_out(0).queues.is_some()
     }
 
     /// What each queue has counted.
     pub fn queue_counts(&self) -> Vec<crate::queues::QueueCounts> {
-        self.way_out().queues.as_ref().map(Queues::counts).unwrap_or_default()
+        self.way_out(0).queues.as_ref().map(Queues::counts).unwrap_or_default()
     }
 
     fn serve(&self, sender: &mut dyn Sender, queues: &mut Queues, now: u64) {
         let mut ready = Batch::default();
         while let Some(Waiting { frame, queue }) = queues.leave(now) {
             ready.push(&frame, queue);
-            if ready.frames.len() == MAX_BURST {
-                self.hand_over(sender, &ready);
+            if ready.is_full() {
+                self.hand_over(sender, &mut ready);
                 ready.clear();
             }
         }
-        self.hand_over(sender, &ready);
+        self.hand_over(sender, &mut ready);
     }
 
-    fn hand_over(&self, sender: &mut dyn Sender, batch: &Batch) {
-        let frames: Vec<&[u8]> = batch
-            .iter()
-            .map(|(frame, _)| frame)
-            .filter(|frame| frame.len() <= self.longest)
-            .collect();
-        self.counts
-            .sent_dropped
-            .fetch_add((batch.frames.len() - frames.len()) as u64, Relaxed);
-        let mut rest = frames.as_slice();
-        let mut attempts = 0;
-        while !rest.is_empty() && attempts < ATTEMPTS {
-            let sent = sender.send_burst(rest.len().min(MAX_BURST), &mut |index, buffer| {
-                fill(buffer, rest[index])
-            });
+    fn hand_over(&self, sender: &mut dyn Sender, batch: &mut Batch) {
+        let too_long = batch.drop_longer_than(self.longest);
+        let (mut first, mut attempts) = (0, 0);
+        let (mut sent_frames, mut sent_bytes) = (0, 0);
+        while first < batch.len() && attempts < ATTEMPTS {
+            let count = (batch.len() - first).min(MAX_BURST);
+            let sent = sender.send_burst(count, &mut |index, buffer| fill(buffer, batch.frame(first + index)));
             let Ok(sent) = sent else {
-                self.counts.send_errors.fetch_add(rest.len() as u64, Relaxed);
+                self.counts.send_errors.fetch_add((batch.len() - first) as u64, Relaxed);
                 return;
             };
-            let (gone, left) = rest.split_at(sent);
-            let bytes: usize = gone.iter().map(|frame| frame.len().max(SMALLEST_FRAME_LEN)).sum();
-            self.counts.sent_frames.fetch_add(sent as u64, Relaxed);
-            self.counts.sent_bytes.fetch_add(bytes as u64, Relaxed);
+            sent_bytes += (first..first + sent)
+                .map(|index| batch.frame(index).len())
+                .sum::<usize>();
+            sent_frames += sent;
             attempts = if sent == 0 { attempts + 1 } else { 0 };
-            rest = left;
+            first += sent;
         }
-        self.counts.sent_dropped.fetch_add(rest.len() as u64, Relaxed);
+        self.counts.sent_frames.fetch_add(sent_frames as u64, Relaxed);
+        self.counts.sent_bytes.fetch_add(sent_bytes as u64, Relaxed);
+        let dropped = too_long + batch.len() - first;
+        if dropped > 0 {
+            self.counts.sent_dropped.fetch_add(dropped as u64, Relaxed);
+        }
     }
 }
 
-/// Writes a frame into a buffer, padded; an empty one where it is too long for it.
+/// Writes a frame into a buffer; an empty one where it is too long for it.
 fn fill(buffer: &mut [u8], frame: &[u8]) -> usize {
-    let padded = frame.len().max(SMALLEST_FRAME_LEN);
-    let Some(place) = buffer.get_mut(..padded) else {
+    let Some(place) = buffer.get_mut(..frame.len()) else {
         return 0;
     };
-    let (start, padding) = place.split_at_mut(frame.len());
-    start.copy_from_slice(frame);
-    padding.fill(0);
-    padded
+    place.copy_from_slice(frame);
+    frame.len()
 }
 
 impl Batch {
-    /// Adds a frame for a queue.
+    /// Adds a frame for a queue, padded with zeros to the smallest of Ethernet.
     pub(crate) fn push(&mut self, frame: &[u8], queue: u32) {
+        let start = self.bytes.len();
         self.bytes.extend_from_slice(frame);
-        self.frames.push((frame.len(), queue));
+        let end = (start + frame.len()).max(start + SMALLEST_FRAME_LEN);
+        self.bytes.resize(end, 0);
+        self.frames.push(Packed { start, end, queue });
+    }
+
+    fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    fn frame(&self, index: usize) -> &[u8] {
+        let Packed { start, end, .. } = self.frames[index];
+        &self.bytes[start..end]
+    }
+
+    /// Takes frames out; gives how many.
+    fn drop_longer_than(&mut self, longest: usize) -> usize {
+        let before = self.frames.len();
+        self.frames.retain(|packed| packed.end - packed.start <= longest);
+        before - self.frames.len()
     }
 
     pub(crate) fn is_full(&self) -> bool {
@@ -283,13 +334,9 @@ impl Batch {
     }
 
     /// The frames and their queues.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], u32)> {
-        let mut start = 0;
-        self.frames.iter().map(move |&(len, queue)| {
-            let frame = &self.bytes[start..start + len];
-            start += len;
-            (frame, queue)
-        })
+    fn iter(&self) -> impl Iterator<Item = (&[u8], u32)> {
+        let packed = self.frames.iter();
+        packed.map(|packed| (&self.bytes[packed.start..packed.end], packed.queue))
     }
 }
 
@@ -404,10 +451,20 @@ impl Floods for PortView {
 }
 
 impl Input {
+    /// What a receiving half of a port receives.
+    pub fn new(port: Arc<SwitchPort>, receiver: Box<dyn Receiver>) -> Self {
+        Self {
+            port,
+            receiver,
+            lost: 0,
+        }
+    }
+
     /// Frames that arrived and found no room.
     pub(crate) fn count_losses(&mut self) -> io::Result<()> {
         let dropped = self.receiver.statistics()?.receive_dropped;
-        self.port.counts.received_dropped.store(dropped, Relaxed);
+        let more = dropped - std::mem::replace(&mut self.lost, dropped);
+        self.port.counts.received_dropped.fetch_add(more, Relaxed);
         Ok(())
     }
 }

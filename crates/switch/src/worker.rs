@@ -2,27 +2,27 @@
 //! end, and hands over what leaves before it takes the next burst. So frames of a flow, which come in by one queue of
 //! one port, stay in their order.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use brimful_frame::Packet;
-use brimful_netdev::{MAX_BURST, MonotonicTime};
+pub(crate) use brimful_netdev::HEADROOM;
+use brimful_netdev::{MAX_BURST, MonotonicTime, wait_for_frames};
 use brimful_pipeline::{Outputs, PacketIn, Passage};
 
 use crate::events::PacketListeners;
 use crate::plane::Path;
 use crate::ports::{Batch, Input, PortView, Ports, SwitchPort, port_config};
 
-/// Room in front of a frame for headers that are pushed.
-pub(crate) const HEADROOM: usize = 128;
 /// The longest frame that a thread takes.
 pub(crate) const MOST_FRAME_LEN: usize = 16 << 10;
 /// Rounds without a frame before a thread lets others run, and before it sleeps.
 const ROUNDS_BEFORE_YIELD: u32 = 32;
 const ROUNDS_BEFORE_SLEEP: u32 = 2000;
+/// For how long it sleeps where it has to look for frames, and where it is woken by them.
 const SLEEP: Duration = Duration::from_micros(50);
+const LONGEST_SLEEP: Duration = Duration::from_millis(10);
 /// Rounds between looks at what the interfaces have dropped.
 const ROUNDS_BETWEEN_LOOKS: u32 = 1024;
 /// How long what has already arrived may take to be sent when the switch ends.
@@ -30,6 +30,8 @@ const LAST_NS: u64 = 200_000_000;
 
 /// One data-plane thread of one switch.
 pub(crate) struct Worker {
+    /// Its place among them.
+    pub(crate) number: usize,
     pub(crate) inputs: Vec<Input>,
     pub(crate) path: Box<dyn Path>,
     pub(crate) ports: Arc<Ports>,
@@ -41,9 +43,17 @@ pub(crate) struct Worker {
 
 /// What leaves, gathered for each port.
 struct Outbox<'w> {
-    lanes: BTreeMap<u32, (Arc<SwitchPort>, Batch)>,
+    /// The thread's place.
+    number: usize,
+    /// By the number of the port.
+    lanes: Vec<Lane>,
     packets: &'w PacketListeners,
     now: u64,
+}
+
+struct Lane {
+    port: Arc<SwitchPort>,
+    batch: Batch,
 }
 
 impl Worker {
@@ -51,11 +61,12 @@ impl Worker {
     pub(crate) fn run(mut self) {
         let mut buffer = vec![0; HEADROOM + MOST_FRAME_LEN];
         let packets = self.packets.clone();
-        let lanes = self
-            .ports
-            .all()
-            .map(|port| (port.number, (Arc::clone(port), Batch::default())));
+        let lanes = self.ports.all().map(|port| Lane {
+            port: Arc::clone(port),
+            batch: Batch::default(),
+        });
         let mut outbox = Outbox {
+            number: self.number,
             lanes: lanes.collect(),
             packets: &packets,
             now: 0,
@@ -75,9 +86,12 @@ impl Worker {
             if round.is_multiple_of(ROUNDS_BETWEEN_LOOKS) || idle == ROUNDS_BEFORE_SLEEP {
                 self.look();
             }
+            if idle == 1 {
+                outbox.flush();
+            }
             if idle > ROUNDS_BEFORE_SLEEP {
                 self.path.rest();
-                std::thread::sleep(SLEEP);
+                self.sleep();
             } else if idle > ROUNDS_BEFORE_YIELD {
                 std::thread::yield_now();
             }
@@ -95,13 +109,20 @@ impl Worker {
         for input in inputs {
             let takes = input.port.takes_frames();
             let (in_port, mut bytes) = (input.port.number, 0);
-            let burst = input.receiver.receive_burst(MAX_BURST, &mut |frame, _| {
-                bytes += frame.len() as u64;
-                if takes && frame.len() <= MOST_FRAME_LEN {
-                    buffer[HEADROOM..HEADROOM + frame.len()].copy_from_slice(frame);
-                    let mut passage = Passage::new(Packet::new(buffer, HEADROOM, frame.len()), in_port);
-                    path.process(&mut passage, view, now, outbox);
+            let burst = input.receiver.receive_burst(MAX_BURST, &mut |mut frame| {
+                let len = frame.len();
+                bytes += len as u64;
+                if !takes || len > MOST_FRAME_LEN {
+                    return;
                 }
+                let packet = if frame.headroom() >= HEADROOM {
+                    let start = frame.headroom();
+                    Packet::new(frame.buffer_mut(), start, len)
+                } else {
+                    buffer[HEADROOM..HEADROOM + len].copy_from_slice(&frame);
+                    Packet::new(buffer, HEADROOM, len)
+                };
+                path.process(&mut Passage::new(packet, in_port), view, now, outbox);
             });
             // An interface that is gone is seen by its link.
             let count = burst.unwrap_or(0);
@@ -118,6 +139,16 @@ impl Worker {
             }
         }
         received
+    }
+
+    /// Until a frame arrives, where the ports can tell of it; whoever tends queues looks all the time.
+    fn sleep(&self) {
+        let descriptors: Option<Vec<_>> = self.inputs.iter().map(|input| input.receiver.descriptor()).collect();
+        match descriptors {
+            // Where this fails, the next round tells of it.
+            Some(descriptors) if !self.tends => drop(wait_for_frames(&descriptors, LONGEST_SLEEP)),
+            _ => std::thread::sleep(SLEEP),
+        }
     }
 
     fn look(&mut self) {
@@ -147,28 +178,41 @@ impl Worker {
 
 impl Outbox<'_> {
     fn send_all(&mut self) {
-        for (port, batch) in self.lanes.values_mut() {
+        for Lane { port, batch } in &mut self.lanes {
             if !batch.is_empty() {
-                port.send(batch, self.now);
+                port.send_from(self.number, batch, self.now);
             }
         }
+    }
+
+    /// Pushes out what interfaces still hold.
+    fn flush(&self) {
+        for lane in &self.lanes {
+            lane.port.flush_from(self.number);
+        }
+    }
+
+    fn lane(&mut self, port: u32) -> Option<&mut Lane> {
+        let found = self.lanes.binary_search_by_key(&port, |lane| lane.port.number);
+        found.ok().map(|index| &mut self.lanes[index])
     }
 }
 
 impl Outputs for Outbox<'_> {
     fn output(&mut self, frame: &[u8], port: u32, queue: u32) {
-        let Some((port, batch)) = self.lanes.get_mut(&port) else {
+        let (number, now) = (self.number, self.now);
+        let Some(Lane { port, batch }) = self.lane(port) else {
             return;
         };
         batch.push(frame, queue);
         if batch.is_full() {
-            port.send(batch, self.now);
+            port.send_from(number, batch, now);
         }
     }
 
     fn packet_in(&mut self, packet: PacketIn<'_>) {
-        let quiet = |port: &SwitchPort| port.config() & port_config::NO_PACKET_IN != 0;
-        if self.lanes.get(&packet.in_port).is_some_and(|(port, _)| quiet(port)) {
+        let is_quiet = |lane: &mut Lane| lane.port.config() & port_config::NO_PACKET_IN != 0;
+        if self.lane(packet.in_port).is_some_and(is_quiet) {
             return;
         }
         self.packets.tell(&packet);

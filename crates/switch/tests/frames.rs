@@ -26,10 +26,7 @@ fn start(rules: &str, threads: usize) -> (Running, [MemoryPort; 2]) {
         let [near, far] = memory_wire([&format!("near{number}"), &format!("far{number}")], ROOM);
         let port = Arc::new(SwitchPort::new(number, [0; 6], Box::new(near.sender), None).with_longest(100));
         let receiver = Box::new(near.receiver);
-        inputs[number as usize % threads].push(Input {
-            port: Arc::clone(&port),
-            receiver,
-        });
+        inputs[number as usize % threads].push(Input::new(Arc::clone(&port), receiver));
         ports.push(port);
         far
     });
@@ -72,7 +69,7 @@ fn receive(port: &mut MemoryPort, count: usize) -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
     while frames.len() < count && Instant::now() < patience {
         port.receiver
-            .receive_burst(64, &mut |frame, _| frames.push(frame.to_vec()))
+            .receive_burst(64, &mut |frame| frames.push(frame.to_vec()))
             .unwrap();
     }
     frames
@@ -189,7 +186,7 @@ fn floods_leave_their_own_port_out() {
     let (running, [mut one, mut two]) = start("actions=FLOOD\n", 1);
     send(&mut one, 0..3);
     assert_eq!(receive(&mut two, 3).len(), 3);
-    assert_eq!(one.receiver.receive_burst(9, &mut |_, _| {}).unwrap(), 0);
+    assert_eq!(one.receiver.receive_burst(9, &mut |_| {}).unwrap(), 0);
     running.stop();
 }
 

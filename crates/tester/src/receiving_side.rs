@@ -140,15 +140,15 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
                 let fetched = *fetched.get_or_insert_with(|| clock.now());
                 noted.arrival(clock, moment, fetched)
             };
-            total += receiver.receive_burst(MAX_BURST, &mut |bytes, moment| match station.meaning(bytes) {
+            total += receiver.receive_burst(MAX_BURST, &mut |frame| match station.meaning(&frame) {
                 Meaning::Test(stamp) if stamp.trial != self.trial => self.stale += 1,
                 Meaning::Test(stamp) if stamp.stream == LEARNING_STREAM => {
                     self.learnt[port] = true;
-                    arrival(moment);
+                    arrival(frame.time);
                 }
                 Meaning::Test(stamp) => match lane_of(lanes, &stamp, exchange) {
                     Some(lane) if lane.to == port => {
-                        lane.take(&stamp, arrival(moment), arriving == Arriving::Straggling);
+                        lane.take(&stamp, arrival(frame.time), arriving == Arriving::Straggling);
                     }
                     Some(lane) => lane.misrouted[port] += 1,
                     None => {}
@@ -227,7 +227,7 @@ fn lane_of<'l>(lanes: &'l mut [ReceivingLane], stamp: &Stamp, exchange: &Exchang
 pub(crate) fn drain<R: Receiver>(receivers: &mut [R; 2]) -> io::Result<()> {
     for receiver in receivers {
         for _ in 0..BACKLOG_BURSTS {
-            if receiver.receive_burst(MAX_BURST, &mut |_, _| ())? == 0 {
+            if receiver.receive_burst(MAX_BURST, &mut |_| ())? == 0 {
                 break;
             }
         }

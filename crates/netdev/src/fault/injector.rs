@@ -134,6 +134,12 @@ impl Injector {
         self.waiting.partition_point(|waiting| waiting.due <= now + EARLY)
     }
 
+    /// Takes the next frame that has waited long enough.
+    pub(super) fn take_due(&mut self, now: Duration) -> Option<Vec<u8>> {
+        let waiting = self.waiting.pop_front_if(|waiting| waiting.due <= now + EARLY)?;
+        Some(waiting.frame)
+    }
+
     /// Forgets the frame that [`Self::due`] gave.
     pub(super) fn remove(&mut self) {
         self.waiting.pop_front();

@@ -7,7 +7,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{InterfaceCounters, MAX_BURST, Port, ReceiveStatistics, Receiver, SendStatistics, Sender, Take};
+use crate::{
+    Arrived, Capabilities, InterfaceCounters, MAX_BURST, Port, ReceiveStatistics, Receiver, SendStatistics, Sender,
+    Take,
+};
 use injector::Injector;
 
 /// Room for the largest frame that passes.
@@ -178,6 +181,16 @@ impl<S: Sender> Sender for FaultySender<S> {
         self.inner.name()
     }
 
+    /// Frames are copied, and held back without anything to wait on.
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            headroom: 0,
+            can_wait: false,
+            notes_arrival: false,
+            ..self.inner.capabilities()
+        }
+    }
+
     fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
         if self.push_out()? > 0 {
             return Ok(0);
@@ -230,20 +243,19 @@ impl<R: Receiver> Receiver for FaultyReceiver<R> {
         }
         let now = (self.now)();
         let (injector, victims) = (&mut self.injector, self.victims);
-        self.inner.receive_burst(limit, &mut |frame, _| {
-            if victims(frame) {
-                injector.pass(frame, now);
+        self.inner.receive_burst(limit, &mut |frame| {
+            if victims(&frame) {
+                injector.pass(&frame, now);
             } else {
-                injector.spare(frame, now);
+                injector.spare(&frame, now);
             }
         })?;
         let mut count = 0;
         while count < limit
-            && let Some(frame) = self.injector.due(now)
+            && let Some(mut frame) = self.injector.take_due(now)
         {
             // When it arrived is of no interest after that.
-            take(frame, None);
-            self.injector.remove();
+            take(Arrived::new(&mut frame, 0, None));
             count += 1;
         }
         self.handed_out += count as u64;
@@ -332,14 +344,14 @@ mod tests {
             }
             a.sender.send_burst(0, &mut |_, _| 0).unwrap();
             b.receiver
-                .receive_burst(7, &mut |frame, _| arrived.push((frame.to_vec(), now())))
+                .receive_burst(7, &mut |frame| arrived.push((frame.to_vec(), now())))
                 .unwrap();
             milliseconds.fetch_add(1, Ordering::Relaxed);
         }
         a.sender.flush().unwrap();
         b.receiver.injector.release_all(now());
         b.receiver
-            .receive_burst(usize::MAX, &mut |frame, _| arrived.push((frame.to_vec(), now())))
+            .receive_burst(usize::MAX, &mut |frame| arrived.push((frame.to_vec(), now())))
             .unwrap();
         assert_eq!(a.sender.statistics().unwrap().sent, frames);
         assert_eq!(b.receiver.statistics().unwrap().received, arrived.len() as u64);
@@ -429,6 +441,10 @@ mod tests {
             self.inner.name()
         }
 
+        fn capabilities(&self) -> Capabilities {
+            self.inner.capabilities()
+        }
+
         fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
             let takes = self.takes.load(Ordering::Relaxed);
             self.inner.send_burst(if takes { count } else { 0 }, fill)
@@ -469,6 +485,6 @@ mod tests {
         assert_eq!(a.flush().unwrap(), 2);
         takes.store(true, Ordering::Relaxed);
         assert_eq!(a.flush().unwrap(), 0);
-        assert_eq!(b.receiver.receive_burst(9, &mut |_, _| ()).unwrap(), 2);
+        assert_eq!(b.receiver.receive_burst(9, &mut |_| ()).unwrap(), 2);
     }
 }

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::socket::PacketSocket;
 use super::tag::{self, Tag};
-use crate::Take;
 use crate::mapping::Mapping;
 use crate::system::set_option;
+use crate::{Arrived, Take};
 
 /// Blocks are handed over whole: small ones come soon at low rates, large ones cost less at high rates.
 const BLOCK_LEN: usize = 256 << 10;
@@ -124,7 +124,7 @@ impl ReceiveBlocks {
         let start = at + usize::from(u16_at(block, at + offset_of!(libc::tpacket3_hdr, tp_mac)));
         let end = (start + captured).min(BLOCK_LEN);
         let start = tag.map_or(start, |tag| tag.put_back(block, start, end));
-        take(&block[start..end], None);
+        take(Arrived::new(&mut block[at..end], start - at, None));
         next
     }
 

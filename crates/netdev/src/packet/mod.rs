@@ -10,10 +10,14 @@ mod socket;
 mod tag;
 
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use crate::interface::Interface;
-use crate::{InterfaceCounters, MAX_BURST, OpenError, Port, ReceiveStatistics, Receiver, SendStatistics, Sender, Take};
+use crate::{
+    Capabilities, HEADROOM, InterfaceCounters, MAX_BURST, OpenError, Port, ReceiveStatistics, Receiver, SendStatistics,
+    Sender, Take,
+};
 use blocks::ReceiveBlocks;
 use ring::ReceiveRing;
 use socket::{Burst, PacketSocket};
@@ -72,6 +76,7 @@ pub struct PacketSender {
     /// Whether a frame that the driver refuses was thrown away by the other end of a veth pair, whose queue belongs
     /// to whoever receives, and not by a transmit queue of our own.
     refusal_is_at_the_peer: bool,
+    capabilities: Capabilities,
     statistics: SendStatistics,
 }
 
@@ -90,16 +95,59 @@ enum Arrived {
 }
 
 impl PacketPort {
-    /// Opens an interface of this network namespace.
+    /// Opens an interface of this network namespace: all that arrives.
     ///
     /// # Errors
     /// When there is none, privilege is missing, or it cannot carry the frames.
     pub fn open(name: &str, options: PacketPortOptions, ring: PacketRing) -> Result<Self, OpenError> {
+        let port = Self::closed(name, options, ring)?;
+        port.let_frames_in()?;
+        Ok(port)
+    }
+
+    /// Opens an interface as several ports, each of which has some of its receive queues: at most as many as it has
+    /// queues, and `most`. Frames of one queue come by one port, in their order.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_queues(
+        name: &str,
+        options: PacketPortOptions,
+        ring: PacketRing,
+        most: usize,
+    ) -> Result<Vec<Self>, OpenError> {
+        let interface = Interface::find(name).ok_or_else(|| OpenError::NoSuchInterface(name.to_owned()))?;
+        let count = most.clamp(1, interface.receive_queues() as usize);
+        if count == 1 {
+            return Ok(vec![Self::open(name, options, ring)?]);
+        }
+        let ports: Vec<Self> = (0..count)
+            .map(|_| Self::closed(name, options, ring))
+            .collect::<Result<_, _>>()?;
+        let sockets = ports.iter().map(|port| &*port.sender.socket);
+        socket::share_queues(sockets).map_err(|source| OpenError::system(name, "share its queues", source))?;
+        ports.iter().try_for_each(Self::let_frames_in)?;
+        Ok(ports)
+    }
+
+    fn let_frames_in(&self) -> Result<(), OpenError> {
+        let failed = |source| OpenError::system(self.sender.name(), "let frames in", source);
+        self.sender.socket.let_frames_in().map_err(failed)
+    }
+
+    /// Nothing is received yet.
+    fn closed(name: &str, options: PacketPortOptions, ring: PacketRing) -> Result<Self, OpenError> {
         let system = |step| move |source| OpenError::system(name, step, source);
         let interface = Interface::find(name).ok_or_else(|| OpenError::NoSuchInterface(name.to_owned()))?;
         let socket = PacketSocket::new().map_err(system("open a packet socket"))?;
         interface.check_mtu(options.untagged_len())?;
         let refusal_is_at_the_peer = interface.driver().is_ok_and(|name| name == "veth");
+        let capabilities = Capabilities {
+            max_frame_len: options.max_frame_len,
+            headroom: HEADROOM,
+            can_wait: true,
+            notes_arrival: false,
+        };
         let arrived = match ring {
             PacketRing::Slots => {
                 ReceiveRing::new(&socket, options.max_frame_len, options.ring_bytes).map(Arrived::Slots)
@@ -115,6 +163,7 @@ impl PacketPort {
                 socket: Arc::clone(&socket),
                 burst: Burst::new(options.max_frame_len),
                 refusal_is_at_the_peer,
+                capabilities,
                 statistics: SendStatistics::default(),
             },
             receiver: PacketReceiver {
@@ -129,6 +178,10 @@ impl PacketPort {
 impl Sender for PacketSender {
     fn name(&self) -> &str {
         self.interface.name()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.capabilities
     }
 
     fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
@@ -178,6 +231,10 @@ impl Receiver for PacketReceiver {
         };
         self.statistics.received += received as u64;
         Ok(received)
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.socket.as_fd())
     }
 
     fn statistics(&mut self) -> io::Result<ReceiveStatistics> {

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::socket::PacketSocket;
 use super::tag::{self, Tag};
-use crate::Take;
 use crate::mapping::Mapping;
 use crate::system::set_option;
+use crate::{Arrived, Take};
 
 /// Blocks are the unit in which the kernel allocates; every slot length divides it.
 const BLOCK_LEN: usize = 256 << 10;
-/// Bytes of a slot before the frame: header, address and alignment (`linux/if_packet.h`), with the reserve below.
-const SLOT_OVERHEAD: usize = 96;
+/// Bytes of a slot before the frame: header, address and alignment (`linux/if_packet.h`), with the reserve.
+const SLOT_OVERHEAD: usize = 92 + tag::RESERVE as usize;
 
 /// Arrived frames in memory shared with the kernel, a slot each (`TPACKET_V2`).
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl ReceiveRing {
             let Some(mut slot) = self.arrived() else {
                 return count;
             };
-            take(slot.frame(), None);
+            take(slot.frame());
             drop(slot);
             self.next = (self.next + 1) % self.slots;
         }
@@ -86,7 +86,8 @@ struct Slot<'a> {
 }
 
 impl Slot<'_> {
-    fn frame(&mut self) -> &[u8] {
+    /// The frame. What the kernel has noted in front of it is not needed any more once it has been read here.
+    fn frame(&mut self) -> Arrived<'_> {
         let captured = self.u32_at(mem::offset_of!(libc::tpacket2_hdr, tp_snaplen)) as usize;
         let at = mem::offset_of!(libc::tpacket2_hdr, tp_mac);
         let start = usize::from(self.u16_at(at)) - mem::size_of::<u32>();
@@ -97,7 +98,7 @@ impl Slot<'_> {
             self.u16_at(mem::offset_of!(libc::tpacket2_hdr, tp_vlan_tpid)),
         );
         let start = tag.map_or(start, |tag| tag.put_back(self.bytes, start, end));
-        &self.bytes[start..end]
+        Arrived::new(&mut self.bytes[..end], start, None)
     }
 
     fn u32_at(&self, header_offset: usize) -> u32 {

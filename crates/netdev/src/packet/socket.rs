@@ -1,6 +1,6 @@
 use std::io;
 use std::mem;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use crate::MAX_BURST;
 use crate::promiscuity::take_all_addresses;
@@ -37,8 +37,20 @@ impl PacketSocket {
         Ok(Self { descriptor })
     }
 
-    /// Binds to an interface, promiscuous, past the queueing discipline, blind to what this machine sends.
+    /// Binds to an interface, promiscuous, past the queueing discipline, blind to what this machine sends, and to all
+    /// that arrives before [`Self::let_frames_in`].
     pub(super) fn start(&self, index: i32) -> io::Result<()> {
+        let nothing = libc::sock_filter {
+            code: (libc::BPF_RET | libc::BPF_K) as u16,
+            jt: 0,
+            jf: 0,
+            k: 0,
+        };
+        let filter = libc::sock_fprog {
+            len: 1,
+            filter: (&raw const nothing).cast_mut(),
+        };
+        set_option(self, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &filter)?;
         set_option(self, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1_i32)?;
         set_option(self, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1_i32)?;
         // The forced form needs CAP_NET_ADMIN; without it the system's limit holds.
@@ -47,6 +59,11 @@ impl PacketSocket {
         }
         self.bind(index)?;
         take_all_addresses(self, index)
+    }
+
+    /// Receives from now on.
+    pub(super) fn let_frames_in(&self) -> io::Result<()> {
+        set_option(self, libc::SOL_SOCKET, libc::SO_DETACH_FILTER, &0_i32)
     }
 
     /// Frames dropped for want of room in the ring since the last call.
@@ -75,6 +92,18 @@ impl PacketSocket {
         })?;
         Ok(())
     }
+}
+
+/// Has every socket receive queues of its own of the interface that all of them are bound to.
+pub(super) fn share_queues<'s>(sockets: impl Iterator<Item = &'s PacketSocket>) -> io::Result<()> {
+    // The kernel chooses a number for the first, which the others name.
+    let mut group = (libc::PACKET_FANOUT_QM | libc::PACKET_FANOUT_FLAG_UNIQUEID) << 16;
+    for socket in sockets {
+        set_option(socket, libc::SOL_PACKET, libc::PACKET_FANOUT, &group)?;
+        let number = get_option(socket, libc::SOL_PACKET, libc::PACKET_FANOUT, group)? & 0xffff;
+        group = libc::PACKET_FANOUT_QM << 16 | number;
+    }
+    Ok(())
 }
 
 impl Burst {
@@ -123,6 +152,12 @@ impl Burst {
             )
         })?;
         Ok(sent as usize)
+    }
+}
+
+impl AsFd for PacketSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
     }
 }
 

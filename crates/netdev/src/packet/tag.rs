@@ -3,8 +3,9 @@
 const TAG_LEN: usize = 4;
 const MAC_ADDRESSES_LEN: usize = 12;
 const ETHER_TYPE_VLAN: u16 = 0x8100;
-/// Kept free before each frame (`PACKET_RESERVE`), so that there is room for the tag.
-pub(super) const RESERVE: u32 = TAG_LEN as u32;
+/// Kept free before each frame (`PACKET_RESERVE`), so that there is room for the tag, and beside what the kernel's own
+/// notes leave for [`crate::HEADROOM`].
+pub(super) const RESERVE: u32 = 72;
 
 /// A tag that the kernel keeps beside its frame.
 #[derive(Clone, Copy)]

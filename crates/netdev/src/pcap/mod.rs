@@ -6,7 +6,10 @@ use std::fmt;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use crate::{InterfaceCounters, MAX_BURST, Port, ReceiveStatistics, Receiver, SendStatistics, Sender, Take};
+use crate::{
+    Arrived, Capabilities, HEADROOM, InterfaceCounters, MAX_BURST, Port, ReceiveStatistics, Receiver, SendStatistics,
+    Sender, Take,
+};
 use capture::{LINK_TYPE_ETHERNET, MAGIC_NANOSECONDS, MAJOR_VERSION, MAX_RECORD_LEN};
 
 pub use capture::{Capture, CaptureError, CaptureFlaw};
@@ -88,6 +91,7 @@ pub struct PcapReceiver {
     source: Capture,
     replay: Replay,
     next: usize,
+    buffer: Vec<u8>,
     received: u64,
 }
 
@@ -106,6 +110,7 @@ impl<W: Write, T: FnMut() -> Duration> PcapPort<W, T> {
                 source,
                 replay,
                 next: 0,
+                buffer: vec![0; HEADROOM + MAX_RECORD_LEN as usize],
                 received: 0,
             },
         }
@@ -122,6 +127,15 @@ impl<W, T> PcapSender<W, T> {
 impl<W: Write + Send, T: FnMut() -> Duration + Send> Sender for PcapSender<W, T> {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            max_frame_len: MAX_RECORD_LEN as usize,
+            headroom: HEADROOM,
+            can_wait: false,
+            notes_arrival: false,
+        }
     }
 
     fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
@@ -174,7 +188,9 @@ impl Receiver for PcapReceiver {
             let Some(frame) = self.source.frame(self.next) else {
                 return Ok(count);
             };
-            take(frame, None);
+            let end = HEADROOM + frame.len();
+            self.buffer[HEADROOM..end].copy_from_slice(frame);
+            take(Arrived::new(&mut self.buffer[..end], HEADROOM, None));
             self.next += 1;
             self.received += 1;
         }
@@ -213,14 +229,14 @@ mod tests {
         }
         assert_eq!(port.sender.flush().unwrap(), 0);
         assert_eq!(port.sender.statistics().unwrap().sent, frames.len() as u64);
-        assert_eq!(port.receiver.receive_burst(5, &mut |_, _| ()).unwrap(), 0);
+        assert_eq!(port.receiver.receive_burst(5, &mut |_| ()).unwrap(), 0);
         Capture::parse(port.sender.sink().get_ref().clone()).unwrap()
     }
 
     fn received(receiver: &mut impl Receiver, limit: usize) -> Vec<Vec<u8>> {
         let mut frames = Vec::new();
         receiver
-            .receive_burst(limit, &mut |frame, _| frames.push(frame.to_vec()))
+            .receive_burst(limit, &mut |frame| frames.push(frame.to_vec()))
             .unwrap();
         frames
     }

@@ -100,13 +100,13 @@ pub(super) fn instruction(code: u8, destination: u8, source: u8, offset: i16, im
     u64::from_ne_bytes([code, registers, low, high, a, b, c, d])
 }
 
-/// A map from the number of a queue to the socket of that queue, for one queue.
-pub(super) fn create_socket_map() -> io::Result<OwnedFd> {
+/// A map from the number of a queue to the socket of that queue.
+pub(super) fn create_socket_map(queues: u32) -> io::Result<OwnedFd> {
     let map = MapCreate {
         map_type: BPF_MAP_TYPE_XSKMAP,
         key_size: 4,
         value_size: 4,
-        max_entries: 1,
+        max_entries: queues,
         flags: 0,
     };
     Ok(new_descriptor(bpf(BPF_MAP_CREATE, &map)?))

@@ -72,13 +72,12 @@ impl Frames {
         unsafe { slice::from_raw_parts_mut(start, self.chunk_len) }
     }
 
-    /// The frame that the kernel has put at an address.
-    pub(super) fn frame(&self, address: u64, len: u32) -> &[u8] {
-        let start = self.checked(address, len as usize);
-        // SAFETY: `checked` keeps the range inside the part of the mapping that no other `Frames` uses, and the mapping
-        // lives as long as `self`. The kernel gave the chunk to us through the receive ring; it is ours until we put it
-        // on the fill ring.
-        unsafe { slice::from_raw_parts(start, len as usize) }
+    /// The chunk up to the end of the frame that the kernel has put at an address, and where in it the frame begins. The
+    /// kernel gave it to us through the receive ring; it is ours until we put it on the fill ring.
+    pub(super) fn frame_mut(&mut self, address: u64, len: u32) -> (&mut [u8], usize) {
+        let at = address as usize & (self.chunk_len - 1);
+        let chunk = self.chunk_mut(address);
+        (&mut chunk[..at + len as usize], at)
     }
 
     /// What the program wrote directly before the frame that the kernel has put at an address; nothing where it could
@@ -188,7 +187,7 @@ mod tests {
         let addresses = |frames: &Frames| frames.addresses().collect::<Vec<_>>();
         assert_eq!((addresses(&first), addresses(&rest)), (vec![0], vec![2048, 4096]));
         rest.chunk_mut(4096).fill(7);
-        assert_eq!(rest.frame(6143, 1), [7]);
+        assert_eq!(rest.frame_mut(6143, 1), (&mut [7; 2048][..], 2047));
         assert_eq!(first.chunk_mut(0).len(), 2048);
     }
 
@@ -197,6 +196,6 @@ mod tests {
     fn the_chunks_of_the_other_half_are_out_of_reach() {
         let mut first = Frames::new(2, 2048).unwrap();
         let _rest = first.split_off(1);
-        first.frame(2047, 2);
+        first.frame_mut(2048, 2);
     }
 }

@@ -17,14 +17,15 @@ mod socket;
 mod tests;
 
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use crate::interface::Interface;
 use crate::promiscuity::Promiscuity;
 use crate::ring::{Consumer, Producer};
 use crate::{
-    InterfaceCounters, MAX_BURST, MonotonicTime, OpenError, PacketPortOptions, Port, ReceiveStatistics, Receiver,
-    SendStatistics, Sender, Take,
+    Arrived, Capabilities, HEADROOM, InterfaceCounters, MAX_BURST, MonotonicTime, OpenError, PacketPortOptions, Port,
+    ReceiveStatistics, Receiver, SendStatistics, Sender, Take,
 };
 use live::LiveFrames;
 use memory::{Frames, Ring};
@@ -40,16 +41,15 @@ const SIZES: Sizes = Sizes {
     send: 2048,
 };
 /// Before an arrived frame in its chunk: `XDP_PACKET_HEADROOM`.
-const HEADROOM: usize = 256;
+const XDP_HEADROOM: usize = 256;
 const CHUNK_LENS: [usize; 2] = [2048, 4096];
 
-/// A kernel interface with one receive queue.
+/// A receive queue of a kernel interface.
 pub type XdpPort = Port<XdpSender, XdpReceiver>;
 
 /// The sending half of an [`XdpPort`].
 #[derive(Debug)]
 pub struct XdpSender {
-    interface: Arc<Interface>,
     send: Producer<Ring<libc::xdp_desc>>,
     completion: Consumer<Ring<u64>>,
     /// Chunks that hold no frame.
@@ -58,73 +58,154 @@ pub struct XdpSender {
     budget: u32,
     /// Where it can be done, how bursts are sent.
     live: Option<LiveFrames>,
-    is_veth: bool,
     statistics: SendStatistics,
-    interface_dropped_before: u64,
     socket: Arc<XdpSocket>,
+    shared: Arc<Shared>,
     frames: Frames,
 }
 
 /// The receiving half of an [`XdpPort`].
 #[derive(Debug)]
 pub struct XdpReceiver {
-    interface: Arc<Interface>,
     receive: Consumer<Ring<libc::xdp_desc>>,
     fill: Producer<Ring<u64>>,
+    /// Losses are counted for all queues together: one of them tells of them.
+    tells_losses: bool,
     statistics: ReceiveStatistics,
-    interface_dropped_before: u64,
-    _program: Program,
-    _promiscuity: Promiscuity,
     socket: Arc<XdpSocket>,
+    shared: Arc<Shared>,
     frames: Frames,
 }
 
 impl XdpPort {
-    /// Opens an interface of this network namespace.
+    /// Opens an interface of this network namespace that has one receive queue.
     ///
     /// # Errors
-    /// When there is none, privilege is missing, another program is attached, or it cannot carry the frames.
+    /// When there is none, privilege is missing, another program is attached, it has several queues, or it cannot carry
+    /// the frames.
     pub fn open(name: &str, options: PacketPortOptions, attachment: Attachment) -> Result<Self, OpenError> {
+        let mut ports = Self::open_queues(name, options, attachment)?;
+        match (ports.pop(), ports.len()) {
+            (Some(port), 0) => Ok(port),
+            (_, others) => Err(OpenError::SeveralQueues {
+                name: name.to_owned(),
+                queues: others as u32 + 1,
+            }),
+        }
+    }
+
+    /// Opens an interface as one port for each of its receive queues. Frames of a flow come by one of them, in their order,
+    /// as far as the interface deals frames out by flow.
+    ///
+    /// # Errors
+    /// As [`Self::open`], but for the number of queues.
+    pub fn open_queues(name: &str, options: PacketPortOptions, attachment: Attachment) -> Result<Vec<Self>, OpenError> {
         let interface = Interface::find(name).ok_or_else(|| OpenError::NoSuchInterface(name.to_owned()))?;
         let system = |step| move |source| OpenError::system(name, step, source);
         let chunk_len = CHUNK_LENS
             .into_iter()
-            .find(|len| options.max_frame_len <= len - HEADROOM)
+            .find(|len| options.max_frame_len <= len - XDP_HEADROOM)
             .ok_or_else(|| OpenError::FrameTooLong {
                 name: name.to_owned(),
-                most: CHUNK_LENS[CHUNK_LENS.len() - 1] - HEADROOM,
+                most: CHUNK_LENS[CHUNK_LENS.len() - 1] - XDP_HEADROOM,
             })?;
-        let socket = XdpSocket::new().map_err(system("open an XDP socket"))?;
-        let queues = interface.receive_queues();
-        if queues > 1 {
-            return Err(OpenError::SeveralQueues {
-                name: name.to_owned(),
-                queues,
-            });
-        }
+        let sockets = (0..interface.receive_queues()).map(|_| XdpSocket::new());
+        let sockets: Vec<XdpSocket> = sockets
+            .collect::<Result<_, _>>()
+            .map_err(system("open an XDP socket"))?;
         interface.check_mtu(options.untagged_len())?;
         let is_veth = interface.driver().is_ok_and(|name| name == "veth");
+        let queues: Vec<Queue> = (0..)
+            .zip(sockets)
+            .map(|(queue, socket)| Queue::start(&interface, queue, socket, chunk_len))
+            .collect::<Result<_, _>>()?;
+        // Which queue of the peer a live frame comes to depends on the processor, and would not be that of its flow.
+        let wants_live_frames = is_veth
+            && queues.len() == 1
+            && attachment == Attachment::Native
+            && options.max_frame_len <= live::MAX_FRAME_LEN;
+        let (program, mut live) =
+            Program::attach(interface.index(), queues.len() as u32, attachment, wants_live_frames)
+                .map_err(|source| OpenError::attaching(name, attachment, source))?;
+        for (number, queue) in (0..).zip(&queues) {
+            program
+                .redirect_to(number, &*queue.socket)
+                .map_err(system("redirect its frames to the socket"))?;
+        }
+        let promiscuity = Promiscuity::of(interface.index()).map_err(system("have it take frames to all addresses"))?;
+        let counters = interface.counters().map_err(system("read its counters"))?;
+        let sockets: Vec<_> = queues.iter().map(|queue| Arc::clone(&queue.socket)).collect();
+        let shared = Arc::new(Shared {
+            interface,
+            capabilities: Capabilities {
+                max_frame_len: options.max_frame_len,
+                headroom: HEADROOM,
+                can_wait: true,
+                notes_arrival: true,
+            },
+            sockets,
+            is_veth,
+            dropped_before: counters,
+            _program: program,
+            _promiscuity: promiscuity,
+        });
+        let ports = queues.into_iter().enumerate();
+        Ok(ports
+            .map(|(number, queue)| queue.into_port(number, &shared, live.take()))
+            .collect())
+    }
+}
+
+/// What all queues of an interface use together.
+#[derive(Debug)]
+struct Shared {
+    interface: Interface,
+    capabilities: Capabilities,
+    sockets: Vec<Arc<XdpSocket>>,
+    is_veth: bool,
+    /// Counters when it was opened.
+    dropped_before: InterfaceCounters,
+    _program: Program,
+    _promiscuity: Promiscuity,
+}
+
+impl Shared {
+    /// Frames that arrived and found no room.
+    fn receive_dropped(&self) -> io::Result<u64> {
+        // The queue before a native program is the interface's; it counts what the sockets dropped as well.
+        let dropped = self.interface.counters()?.receive_dropped;
+        let by_interface = dropped.saturating_sub(self.dropped_before.receive_dropped);
+        let by_sockets: io::Result<u64> = self.sockets.iter().map(|socket| socket.receive_dropped()).sum();
+        Ok(by_sockets?.max(by_interface))
+    }
+}
+
+/// A socket at a queue, with its memory; frames to be received have been asked for.
+struct Queue {
+    socket: Arc<XdpSocket>,
+    frames: Frames,
+    frames_to_send: Frames,
+    receive: Consumer<Ring<libc::xdp_desc>>,
+    fill: Producer<Ring<u64>>,
+    send: Producer<Ring<libc::xdp_desc>>,
+    completion: Consumer<Ring<u64>>,
+    /// Frames that the kernel sends for one kick.
+    budget: u32,
+}
+
+impl Queue {
+    fn start(interface: &Interface, number: u32, socket: XdpSocket, chunk_len: usize) -> Result<Self, OpenError> {
+        let name = interface.name();
+        let system = |step| move |source| OpenError::system(name, step, source);
         let mut frames = Frames::new(SIZES.receive + SIZES.send, chunk_len).map_err(system("allocate frames"))?;
         let rings = socket
             .make_rings(&frames, SIZES)
             .map_err(system("set up the XDP rings"))?;
-        let budget =
-            socket
-                .start(interface.index(), MAX_BURST as u32)
-                .map_err(|source| match source.raw_os_error() {
-                    Some(libc::EBUSY) => OpenError::XdpInUse(name.to_owned()),
-                    _ => OpenError::system(name, "bind an XDP socket to it", source),
-                })?;
-        let wants_live_frames =
-            is_veth && attachment == Attachment::Native && options.max_frame_len <= live::MAX_FRAME_LEN;
-        let (program, live) = Program::attach(interface.index(), attachment, wants_live_frames)
-            .map_err(|source| OpenError::attaching(name, attachment, source))?;
-        program
-            .redirect_to(&socket)
-            .map_err(system("redirect its frames to the socket"))?;
-        let promiscuity = Promiscuity::of(interface.index()).map_err(system("have it take frames to all addresses"))?;
-        let counters = interface.counters().map_err(system("read its counters"))?;
-        let (interface, socket) = (Arc::new(interface), Arc::new(socket));
+        let started = socket.start(interface.index(), number, MAX_BURST as u32);
+        let budget = started.map_err(|source| match source.raw_os_error() {
+            Some(libc::EBUSY) => OpenError::XdpInUse(name.to_owned()),
+            _ => OpenError::system(name, "bind an XDP socket to it", source),
+        })?;
         let frames_to_send = frames.split_off(SIZES.receive);
         let mut fill = Producer::new(rings.fill, SIZES.receive);
         for (chunk, address) in (0..).zip(frames.addresses()) {
@@ -132,31 +213,40 @@ impl XdpPort {
         }
         fill.publish(SIZES.receive);
         Ok(Self {
+            socket: Arc::new(socket),
+            frames,
+            frames_to_send,
+            receive: Consumer::new(rings.receive, SIZES.receive),
+            fill,
+            send: Producer::new(rings.send, SIZES.send),
+            completion: Consumer::new(rings.completion, SIZES.send),
+            budget,
+        })
+    }
+
+    fn into_port(self, number: usize, shared: &Arc<Shared>, live: Option<LiveFrames>) -> XdpPort {
+        Port {
             sender: XdpSender {
-                interface: Arc::clone(&interface),
-                send: Producer::new(rings.send, SIZES.send),
-                completion: Consumer::new(rings.completion, SIZES.send),
-                free: frames_to_send.addresses().collect(),
-                budget,
+                send: self.send,
+                completion: self.completion,
+                free: self.frames_to_send.addresses().collect(),
+                budget: self.budget,
                 live,
-                is_veth,
                 statistics: SendStatistics::default(),
-                interface_dropped_before: counters.send_dropped,
-                socket: Arc::clone(&socket),
-                frames: frames_to_send,
+                socket: Arc::clone(&self.socket),
+                shared: Arc::clone(shared),
+                frames: self.frames_to_send,
             },
             receiver: XdpReceiver {
-                interface,
-                receive: Consumer::new(rings.receive, SIZES.receive),
-                fill,
+                receive: self.receive,
+                fill: self.fill,
+                tells_losses: number == 0,
                 statistics: ReceiveStatistics::default(),
-                interface_dropped_before: counters.receive_dropped,
-                _program: program,
-                _promiscuity: promiscuity,
-                socket,
-                frames,
+                socket: self.socket,
+                shared: Arc::clone(shared),
+                frames: self.frames,
             },
-        })
+        }
     }
 }
 
@@ -177,16 +267,16 @@ impl XdpSender {
     }
 
     fn live_frames_are_accepted(&mut self) -> io::Result<bool> {
-        let (interface, sent) = (&self.interface, self.statistics.sent);
+        let (shared, sent) = (&self.shared, self.statistics.sent);
         self.live
             .as_mut()
-            .map_or(Ok(false), |live| live.are_accepted(interface, sent))
+            .map_or(Ok(false), |live| live.are_accepted(&shared.interface, sent))
     }
 
     fn send_live(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
         let Some(live) = &mut self.live else { return Ok(0) };
         // The kernel throws live frames away without a word where the interface is down.
-        if !self.interface.is_up()? {
+        if !self.shared.interface.is_up()? {
             return Err(io::ErrorKind::NetworkDown.into());
         }
         match live.send(count, fill) {
@@ -210,7 +300,7 @@ impl XdpSender {
                 Ok(()) => kicks -= 1,
                 Err(error) => match error.raw_os_error() {
                     // One frame was thrown away by the other end of a veth pair; the rest is still on the ring.
-                    Some(libc::EBUSY) if self.is_veth => {
+                    Some(libc::EBUSY) if self.shared.is_veth => {
                         self.statistics.sent_into_full_queue += 1;
                         kicks = self.send.waiting().div_ceil(self.budget);
                     }
@@ -225,7 +315,11 @@ impl XdpSender {
 
 impl Sender for XdpSender {
     fn name(&self) -> &str {
-        self.interface.name()
+        self.shared.interface.name()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.shared.capabilities
     }
 
     fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
@@ -262,19 +356,19 @@ impl Sender for XdpSender {
         self.reap();
         if self.live.is_some() {
             // Nobody is told what the other end of a veth pair refused of live frames, but it is counted.
-            let dropped = self.interface.counters()?.send_dropped;
-            let by_interface = dropped.saturating_sub(self.interface_dropped_before);
+            let dropped = self.shared.interface.counters()?.send_dropped;
+            let by_interface = dropped.saturating_sub(self.shared.dropped_before.send_dropped);
             self.statistics.sent_into_full_queue = self.statistics.sent_into_full_queue.max(by_interface);
         }
         Ok(self.statistics)
     }
 
     fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
-        self.interface.counters().map(Some)
+        self.shared.interface.counters().map(Some)
     }
 
     fn link_is_up(&mut self) -> io::Result<bool> {
-        self.interface.is_up()
+        self.shared.interface.is_up()
     }
 }
 
@@ -283,8 +377,9 @@ impl Receiver for XdpReceiver {
         let count = self.receive.ready(limit as u32);
         for ahead in 0..count {
             let frame = self.receive.get(ahead);
-            let arrived = self.frames.take_stamp(frame.addr).map(MonotonicTime);
-            take(self.frames.frame(frame.addr, frame.len), arrived);
+            let time = self.frames.take_stamp(frame.addr).map(MonotonicTime);
+            let (chunk, at) = self.frames.frame_mut(frame.addr, frame.len);
+            take(Arrived::new(chunk, at, time));
             // The fill ring is as large as the receive ring, so that there is always room for what came from there.
             self.fill.put(ahead, frame.addr);
         }
@@ -297,11 +392,14 @@ impl Receiver for XdpReceiver {
         Ok(count as usize)
     }
 
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.socket.as_fd())
+    }
+
     fn statistics(&mut self) -> io::Result<ReceiveStatistics> {
-        // The queue before a native program is the interface's; it counts what the socket dropped as well.
-        let dropped = self.interface.counters()?.receive_dropped;
-        let by_interface = dropped.saturating_sub(self.interface_dropped_before);
-        self.statistics.receive_dropped = self.socket.receive_dropped()?.max(by_interface);
+        if self.tells_losses {
+            self.statistics.receive_dropped = self.shared.receive_dropped()?;
+        }
         Ok(self.statistics)
     }
 }

@@ -29,15 +29,16 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Loads the program and attaches it to an interface; no socket is known to it yet.
+    /// Loads the program and attaches it to an interface with so many receive queues; no socket is known to it yet.
     ///
     /// If asked, with a part that sends bursts, where the kernel can do that.
     pub(super) fn attach(
         interface: i32,
+        queues: u32,
         attachment: Attachment,
         wants_live_frames: bool,
     ) -> io::Result<(Self, Option<LiveFrames>)> {
-        let sockets = bpf::create_socket_map()?;
+        let sockets = bpf::create_socket_map(queues)?;
         let arriving = stamp_and_redirect_to(sockets.as_raw_fd());
         let slots = if wants_live_frames { Slots::new().ok() } else { None };
         let sending = slots.and_then(|slots| {
@@ -52,9 +53,9 @@ impl Program {
         Ok((Self { _link: link, sockets }, live))
     }
 
-    /// Sends the frames of the first queue to this socket from now on.
-    pub(super) fn redirect_to(&self, socket: &impl AsRawFd) -> io::Result<()> {
-        bpf::set_entry(&self.sockets, 0, socket)
+    /// Sends the frames of a queue to this socket from now on.
+    pub(super) fn redirect_to(&self, queue: u32, socket: &impl AsRawFd) -> io::Result<()> {
+        bpf::set_entry(&self.sockets, queue, socket)
     }
 }
 

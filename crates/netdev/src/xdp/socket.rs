@@ -2,7 +2,7 @@
 
 use std::io;
 use std::mem;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::thread;
 use std::time::Duration;
@@ -68,13 +68,13 @@ impl XdpSocket {
         })
     }
 
-    /// Binds to the first queue of an interface and gives how many frames a kick sends at most.
-    pub(super) fn start(&self, interface: i32, budget: u32) -> io::Result<u32> {
+    /// Binds to a queue of an interface and gives how many frames a kick sends at most.
+    pub(super) fn start(&self, interface: i32, queue: u32, budget: u32) -> io::Result<u32> {
         let address = libc::sockaddr_xdp {
             sxdp_family: libc::AF_XDP as u16,
             sxdp_flags: libc::XDP_COPY | libc::XDP_USE_NEED_WAKEUP,
             sxdp_ifindex: interface as u32,
-            sxdp_queue_id: 0,
+            sxdp_queue_id: queue,
             sxdp_shared_umem_fd: 0,
         };
         let mut attempts = 0;
@@ -130,6 +130,12 @@ impl XdpSocket {
         let zero: libc::xdp_statistics = unsafe { mem::zeroed() };
         let statistics = get_option(self, libc::SOL_XDP, libc::XDP_STATISTICS, zero)?;
         Ok(statistics.rx_dropped + statistics.rx_ring_full)
+    }
+}
+
+impl AsFd for XdpSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
     }
 }
 

@@ -5,12 +5,12 @@ use std::thread;
 use std::time::Duration;
 
 use super::*;
-use crate::{PacketPort, PacketRing};
+use crate::{BackEnd, PacketPort, PacketRing, wait_for_frames};
 
 /// The longest that goes without the socket.
 const MAX_FRAME_LEN: usize = live::MAX_FRAME_LEN;
 /// A link that carries nothing but what the test sends.
-const JOINED_PORTS: &str = "ip link add ta type veth peer name tb && \
+const JOINED_PORTS: &str = "ip link add ta $QUEUES type veth peer name tb $QUEUES && \
     for port in ta tb; do \
         ip link set $port mtu 2100; \
         ip link set $port addrgenmode none 2>/dev/null; ip link set $port up || exit 99; \
@@ -21,10 +21,15 @@ const LOOKS: u32 = 1000;
 const UNWATCHED: Duration = Duration::from_millis(2);
 
 /// Runs a test in a thread with a namespace and a veth pair of its own.
-#[expect(clippy::print_stderr, reason = "says why a test is skipped")]
 fn over_joined_ports(test: impl FnOnce() + Send) {
+    over_joined_queues(1, test);
+}
+
+/// The same with so many receive queues at each end.
+#[expect(clippy::print_stderr, reason = "says why a test is skipped")]
+fn over_joined_queues(queues: usize, test: impl FnOnce() + Send) {
     thread::scope(|scope| {
-        let run = scope.spawn(|| match make_joined_ports() {
+        let run = scope.spawn(|| match make_joined_ports(queues) {
             Ok(()) => test(),
             Err(reason) => eprintln!("skipped: {reason}"),
         });
@@ -33,16 +38,20 @@ fn over_joined_ports(test: impl FnOnce() + Send) {
 }
 
 /// In a new namespace of this thread; why not, where that is not allowed.
-fn make_joined_ports() -> Result<(), String> {
+fn make_joined_ports(queues: usize) -> Result<(), String> {
     // SAFETY: takes no pointers, and changes nothing but the network namespace of this thread.
     if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
         return Err("this machine does not let us make a network namespace".to_owned());
     }
-    let made = Command::new("sh").args(["-c", JOINED_PORTS]).output();
+    let queues = format!("numtxqueues {queues} numrxqueues {queues}");
+    let made = Command::new("sh")
+        .args(["-c", JOINED_PORTS])
+        .env("QUEUES", queues)
+        .output();
     if !made.is_ok_and(|output| output.status.success()) {
         return Err("this machine does not let us make a veth pair".to_owned());
     }
-    let opened = XdpPort::open("ta", options(), Attachment::Native);
+    let opened = XdpPort::open_queues("ta", options(), Attachment::Native);
     opened.map(drop).map_err(|error| error.to_string())
 }
 
@@ -100,9 +109,9 @@ fn receive_as<T>(
     let (mut arrived, mut looks) = (Vec::new(), 0);
     while arrived.len() < expected && looks < LOOKS {
         let count = receiver
-            .receive_burst(MAX_BURST, &mut |bytes, time| {
-                if bytes[0] == 2 {
-                    arrived.push(keep(bytes, time));
+            .receive_burst(MAX_BURST, &mut |frame| {
+                if frame[0] == 2 {
+                    arrived.push(keep(&frame, frame.time));
                 }
             })
             .expect("the interface is there");
@@ -224,5 +233,94 @@ fn a_port_takes_frames_to_all_addresses_while_it_is_open() {
         assert!(takes_all());
         drop(port);
         assert!(!takes_all());
+    });
+}
+
+#[test]
+fn queues_are_ports_of_their_own_and_keep_their_order() {
+    const QUEUES: usize = 3;
+    const FRAMES: u32 = 900;
+    over_joined_queues(QUEUES, || {
+        // Of veth, the kernel tells generic programs the queue before.
+        let all_queues = [
+            BackEnd::Packet(PacketRing::Slots),
+            BackEnd::Packet(PacketRing::Blocks),
+            BackEnd::Xdp(Attachment::Native),
+        ];
+        for back_end in all_queues {
+            let mut near = XdpPort::open_queues("ta", options(), Attachment::Generic).unwrap();
+            let mut far = back_end.open_queues("tb", options(), QUEUES).unwrap();
+            assert_eq!((near.len(), far.len()), (QUEUES, QUEUES), "{back_end}");
+            for number in 0..FRAMES {
+                let sender = &mut near[number as usize % QUEUES].sender;
+                let taken = sender.send_burst(1, &mut |_, buffer| {
+                    let frame = frame(number);
+                    buffer[..frame.len()].copy_from_slice(&frame);
+                    frame.len()
+                });
+                assert_eq!(taken.unwrap(), 1);
+            }
+            let arrived: Vec<Vec<u32>> = far
+                .iter_mut()
+                .map(|port| {
+                    let (mut numbers, each) = (Vec::new(), FRAMES as usize / QUEUES);
+                    while numbers.len() < each {
+                        let waited = wait_for_frames(port.receiver.descriptor().as_slice(), Duration::from_secs(10));
+                        assert!(waited.unwrap(), "{back_end}");
+                        let frames = receive(&mut port.receiver, each - numbers.len());
+                        let number = |frame: &Vec<u8>| u32::from_be_bytes(frame[14..18].try_into().unwrap());
+                        numbers.extend(frames.iter().map(number));
+                    }
+                    numbers
+                })
+                .collect();
+            for numbers in &arrived {
+                let expected: Vec<u32> = (0..FRAMES).filter(|number| number % 3 == numbers[0] % 3).collect();
+                assert_eq!(*numbers, expected, "{back_end}");
+            }
+            let losses: u64 = far
+                .iter_mut()
+                .map(|port| port.receiver.statistics().unwrap().receive_dropped)
+                .sum();
+            assert_eq!(losses, 0, "{back_end}");
+        }
+        let fewer = PacketPort::open_queues("tb", options(), PacketRing::Slots, 2).unwrap();
+        assert_eq!(fewer.len(), 2);
+        let error = XdpPort::open("tb", options(), Attachment::Generic).unwrap_err();
+        assert!(error.to_string().contains("has 3 receive queues"), "{error}");
+    });
+}
+
+#[test]
+fn arrived_frames_have_room_in_front_and_can_be_sent_on_from_where_they_are() {
+    over_joined_ports(|| {
+        for back_end in BackEnd::ALL.into_iter().filter(|back_end| *back_end != BackEnd::Tap) {
+            let mut near = xdp_port("ta");
+            let mut far = back_end.open("tb", options()).unwrap();
+            let capabilities = far.sender.capabilities();
+            assert!(capabilities.headroom >= HEADROOM && capabilities.can_wait, "{back_end}");
+            send(&mut near.sender, [1]);
+            assert!(wait_for_frames(far.receiver.descriptor().as_slice(), Duration::from_secs(10)).unwrap());
+            let Port { sender, receiver } = &mut far;
+            let count = receiver.receive_burst(MAX_BURST, &mut |mut arrived| {
+                assert!(arrived.headroom() >= capabilities.headroom, "{back_end}");
+                let (start, number) = (arrived.headroom() - 4, arrived[14..18].to_vec());
+                let frame = &mut arrived.buffer_mut()[start..];
+                frame.copy_within(4..16, 0);
+                frame[12..16].copy_from_slice(&[0x81, 0, 0, 5]);
+                frame[18..22].copy_from_slice(&number);
+                let taken = sender.send_burst(1, &mut |_, buffer| {
+                    buffer[..60].copy_from_slice(&frame[..60]);
+                    60
+                });
+                assert_eq!(taken.unwrap(), 1);
+            });
+            assert_eq!(count.unwrap(), 1, "{back_end}");
+            while far.sender.flush().unwrap() > 0 {}
+            let back = receive(&mut near.receiver, 1);
+            let mut expected = frame(0)[..56].to_vec();
+            expected.splice(12..12, [0x81, 0, 0, 5]);
+            assert_eq!(back, [expected], "{back_end}");
+        }
     });
 }

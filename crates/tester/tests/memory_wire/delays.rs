@@ -20,9 +20,10 @@ struct Noting {
 impl Receiver for Noting {
     fn receive_burst(&mut self, limit: usize, take: Take<'_>) -> io::Result<usize> {
         let after_ns = self.after_ns;
-        self.inner.receive_burst(limit, &mut |frame, _| {
-            let stamp = TestFrame::parse(frame).map(|frame| frame.stamp);
-            take(frame, stamp.ok().map(|stamp| MonotonicTime(stamp.timestamp + after_ns)));
+        self.inner.receive_burst(limit, &mut |mut frame| {
+            let stamp = TestFrame::parse(&frame).map(|frame| frame.stamp);
+            frame.time = stamp.ok().map(|stamp| MonotonicTime(stamp.timestamp + after_ns));
+            take(frame);
         })
     }
 

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use brimful_netdev::{
-    Faults, InterfaceCounters, MAX_BURST, MemoryPort, Port, ReceiveStatistics, Receiver, SendStatistics, Sender, Take,
-    memory_wire,
+    Capabilities, Faults, InterfaceCounters, MAX_BURST, MemoryPort, Port, ReceiveStatistics, Receiver, SendStatistics,
+    Sender, Take, memory_wire,
 };
 use brimful_tester::{Clock, Outcome, Tester, Threads, TrialPlan, TrialReport};
 use brimful_trial::Nanoseconds;
@@ -54,6 +54,10 @@ impl Sending {
 impl Sender for Sending {
     fn name(&self) -> &str {
         self.inner.name()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
     }
 
     fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {

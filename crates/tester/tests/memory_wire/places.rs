@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use brimful_netdev::{
-    FaultPlan, Faults, FaultyPort, InjectedFaults, InterfaceCounters, Port, ReceiveStatistics, Receiver,
+    Capabilities, FaultPlan, Faults, FaultyPort, InjectedFaults, InterfaceCounters, Port, ReceiveStatistics, Receiver,
     SendStatistics, Sender, Take, memory_wire,
 };
 use brimful_tester::{LostBy, Outcome, Tester, Threads, TrialReport};
@@ -49,6 +49,10 @@ fn counting<S, R>(port: Port<S, R>, late_readings: u32) -> Port<Counting<S>, Cou
 impl<S: Sender> Sender for Counting<S> {
     fn name(&self) -> &str {
         self.inner.name()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
     }
 
     fn send_burst(&mut self, count: usize, fill: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {

@@ -3,7 +3,9 @@
 use std::io;
 
 use brimful_frame::{Stamp, TestFrame, VlanTag};
-use brimful_netdev::{MemoryPort, MemoryReceiver, MemorySender, Port, ReceiveStatistics, Receiver, Take, memory_wire};
+use brimful_netdev::{
+    Arrived, MemoryPort, MemoryReceiver, MemorySender, Port, ReceiveStatistics, Receiver, Take, memory_wire,
+};
 use brimful_tester::{FlowLoss, Profile, Tester, Threads, TrialReport};
 
 use crate::bed::{MODES, RUNNING, clock_step, counted, plan, profile, profile_in, timing};
@@ -17,13 +19,12 @@ struct Retagging {
 
 impl Receiver for Retagging {
     fn receive_burst(&mut self, limit: usize, take: Take<'_>) -> io::Result<usize> {
-        self.inner.receive_burst(limit, &mut |frame, arrived| {
-            let mut frame = frame.to_vec();
+        self.inner.receive_burst(limit, &mut |mut frame| {
             if TestFrame::parse(&frame).is_ok_and(|frame| frame.stamp.stream < 2 && frame.stamp.sequence % 10 == 3) {
                 self.retagged += 1;
                 frame[15] ^= 1;
             }
-            take(&frame, arrived);
+            take(frame);
         })
     }
 
@@ -37,10 +38,10 @@ struct WithoutAFlow(MemoryReceiver);
 
 impl Receiver for WithoutAFlow {
     fn receive_burst(&mut self, limit: usize, take: Take<'_>) -> io::Result<usize> {
-        self.0.receive_burst(limit, &mut |frame, arrived| {
+        self.0.receive_burst(limit, &mut |frame| {
             let is_gone = |stamp: Stamp| stamp.stream < 2 && stamp.sequence / 12 % 10 == 3;
-            if !TestFrame::parse(frame).is_ok_and(|frame| is_gone(frame.stamp)) {
-                take(frame, arrived);
+            if !TestFrame::parse(&frame).is_ok_and(|frame| is_gone(frame.stamp)) {
+                take(frame);
             }
         })
     }
@@ -92,7 +93,7 @@ struct Babbling {
 
 impl Receiver for Babbling {
     fn receive_burst(&mut self, limit: usize, take: Take<'_>) -> io::Result<usize> {
-        take(&self.frame, None);
+        take(Arrived::new(&mut self.frame.clone(), 0, None));
         Ok(1 + self.inner.receive_burst(limit - 1, take)?)
     }
 

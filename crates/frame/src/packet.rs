@@ -19,6 +19,7 @@ impl<'b> Packet<'b> {
     ///
     /// # Panics
     /// When the buffer does not hold it.
+    #[inline]
     pub fn new(buffer: &'b mut [u8], start: usize, len: usize) -> Self {
         assert!(start + len <= buffer.len(), "the frame lies in the buffer");
         Self {
@@ -29,6 +30,7 @@ impl<'b> Packet<'b> {
     }
 
     /// Bytes in front of the frame.
+    #[inline]
     pub fn headroom(&self) -> usize {
         self.start
     }
@@ -54,12 +56,14 @@ impl<'b> Packet<'b> {
 impl Deref for Packet<'_> {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 }
 
 impl DerefMut for Packet<'_> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
         &mut self.buffer[self.start..self.end]
     }

@@ -53,6 +53,7 @@ impl Worker {
     }
 
     /// Begins a burst: what has been applied before holds for its frames.
+    #[inline]
     pub fn begin(&mut self) {
         self.reader.enter();
     }
@@ -63,6 +64,7 @@ impl Worker {
     }
 
     /// Sends a frame through the tables, within a burst. Frames shorter than an Ethernet header are dropped.
+    #[inline]
     pub fn process(&mut self, passage: &mut Passage<'_>, environment: &dyn Environment, outputs: &mut dyn Outputs) {
         if (passage.packet.len() as u64) < SMALLEST_FRAME {
             return;

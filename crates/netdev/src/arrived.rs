@@ -24,17 +24,20 @@ impl<'b> Arrived<'b> {
     ///
     /// # Panics
     /// When the buffer is shorter than that.
+    #[inline]
     pub fn new(buffer: &'b mut [u8], headroom: usize, time: Option<MonotonicTime>) -> Self {
         assert!(headroom <= buffer.len(), "the frame lies in the buffer");
         Self { buffer, headroom, time }
     }
 
     /// Bytes in front of the frame that may be used.
+    #[inline]
     pub fn headroom(&self) -> usize {
         self.headroom
     }
 
     /// The buffer with the frame at its end.
+    #[inline]
     pub fn buffer_mut(&mut self) -> &mut [u8] {
         self.buffer
     }
@@ -43,12 +46,14 @@ impl<'b> Arrived<'b> {
 impl Deref for Arrived<'_> {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
         &self.buffer[self.headroom..]
     }
 }
 
 impl DerefMut for Arrived<'_> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
         &mut self.buffer[self.headroom..]
     }

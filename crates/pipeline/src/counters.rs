@@ -45,6 +45,7 @@ impl CounterBlock {
     }
 
     /// Counts a frame. Only the thread whose block it is may do so.
+    #[inline]
     pub fn count(&self, counter: CounterId, bytes: u64) {
         let [packet_cell, byte_cell] = &self.0[counter.0 as usize];
         packet_cell.store(packet_cell.load(Relaxed) + 1, Relaxed);

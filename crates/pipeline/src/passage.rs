@@ -28,6 +28,7 @@ pub struct Passage<'b> {
 
 impl<'b> Passage<'b> {
     /// A frame that has just come in.
+    #[inline]
     pub fn new(packet: Packet<'b>, in_port: u32) -> Self {
         Self {
             packet,
@@ -84,6 +85,7 @@ impl ActionSet {
     }
 
     /// Whether there is none.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

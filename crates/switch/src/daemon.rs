@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use brimful_netdev::{PacketPortOptions, hardware_address};
+use brimful_netdev::{BackEnd, PacketPortOptions, hardware_address};
 use brimful_pipeline::{Limits, Pipeline};
 
 use crate::channel::{self, Channel};
@@ -159,10 +159,12 @@ fn open_port(settings: &PortSettings, threads: usize) -> Result<(Arc<SwitchPort>
         has_vlan_tag: true,
         ..PacketPortOptions::new(settings.max_frame_len + VLAN_TAG_LEN)
     };
-    let opened = settings
-        .back_end()?
-        .open_queues(&settings.interface, options, threads)
-        .map_err(|error| error.to_string())?;
+    let open = |back_end: BackEnd| back_end.open_queues(&settings.interface, options, threads);
+    let back_ends = settings.back_ends()?;
+    let opened = back_ends[1..]
+        .iter()
+        .fold(open(back_ends[0]), |opened, next| opened.or_else(|_| open(*next)));
+    let opened = opened.map_err(|error| error.to_string())?;
     let (mut senders, receivers): (Vec<_>, Vec<_>) =
         opened.into_iter().map(|port| (port.sender, port.receiver)).unzip();
     let first = senders.remove(0);

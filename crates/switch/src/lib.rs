@@ -7,6 +7,7 @@ mod change;
 pub mod channel;
 pub mod compiled;
 pub mod control;
+pub mod counts;
 pub mod daemon;
 pub mod dump;
 pub mod events;

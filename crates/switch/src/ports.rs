@@ -9,6 +9,7 @@ use brimful_netdev::{MAX_BURST, MonotonicTime, Receiver, Sender};
 use brimful_openflow::port;
 use brimful_pipeline::{Floods, Normal};
 
+use crate::counts::PortCounts;
 use crate::learned::{Learned, is_for_bridges};
 use crate::queues::{QueueSettings, Queues, Waiting};
 
@@ -49,19 +50,6 @@ pub struct SwitchPort {
     has_link: AtomicBool,
     /// One for each thread that sends, as far as the interface has several; one where there are queues.
     ways_out: Vec<Mutex<WayOut>>,
-}
-
-/// What a port has counted.
-#[derive(Debug, Default)]
-#[allow(missing_docs, reason = "the names are the specification's")]
-pub struct PortCounts {
-    pub received_frames: AtomicU64,
-    pub received_bytes: AtomicU64,
-    pub received_dropped: AtomicU64,
-    pub sent_frames: AtomicU64,
-    pub sent_bytes: AtomicU64,
-    pub sent_dropped: AtomicU64,
-    pub send_errors: AtomicU64,
 }
 
 struct WayOut {
@@ -202,7 +190,7 @@ impl SwitchPort {
     /// The same for a data-plane thread.
     pub(crate) fn send_from(&self, thread: usize, batch: &mut Batch, now: u64) {
         if self.config() & (port_config::DOWN | port_config::NO_FORWARD) != 0 {
-            self.counts.sent_dropped.fetch_add(batch.frames.len() as u64, Relaxed);
+            self.counts.sent_dropped.add(batch.frames.len() as u64);
             return batch.clear();
         }
         let mut way_out = self.way_out(thread);
@@ -211,7 +199,7 @@ impl SwitchPort {
             None => self.hand_over(sender.as_mut(), batch),
             Some(queues) => {
                 let dropped = queues.enter(batch.iter());
-                self.counts.sent_dropped.fetch_add(dropped, Relaxed);
+                self.counts.sent_dropped.add(dropped);
                 self.serve(sender.as_mut(), queues, now);
             }
         }
@@ -241,6 +229,15 @@ impl SwitchPort {
         self.way_out(0).queues.is_some()
     }
 
+    /// What each queue is to be.
+    pub fn queue_settings(&self) -> Vec<QueueSettings> {
+        self.way_out(0)
+            .queues
+            .as_ref()
+            .map(Queues::settings)
+            .unwrap_or_default()
+    }
+
     /// What each queue has counted.
     pub fn queue_counts(&self) -> Vec<crate::queues::QueueCounts> {
         self.way_out(0).queues.as_ref().map(Queues::counts).unwrap_or_default()
@@ -266,7 +263,7 @@ impl SwitchPort {
             let count = (batch.len() - first).min(MAX_BURST);
             let sent = sender.send_burst(count, &mut |index, buffer| fill(buffer, batch.frame(first + index)));
             let Ok(sent) = sent else {
-                self.counts.send_errors.fetch_add((batch.len() - first) as u64, Relaxed);
+                self.counts.send_errors.add((batch.len() - first) as u64);
                 return;
             };
             sent_bytes += (first..first + sent)
@@ -276,11 +273,11 @@ impl SwitchPort {
             attempts = if sent == 0 { attempts + 1 } else { 0 };
             first += sent;
         }
-        self.counts.sent_frames.fetch_add(sent_frames as u64, Relaxed);
-        self.counts.sent_bytes.fetch_add(sent_bytes as u64, Relaxed);
+        self.counts.sent_frames.add(sent_frames as u64);
+        self.counts.sent_bytes.add(sent_bytes as u64);
         let dropped = too_long + batch.len() - first;
         if dropped > 0 {
-            self.counts.sent_dropped.fetch_add(dropped as u64, Relaxed);
+            self.counts.sent_dropped.add(dropped as u64);
         }
     }
 }
@@ -464,7 +461,7 @@ impl Input {
     pub(crate) fn count_losses(&mut self) -> io::Result<()> {
         let dropped = self.receiver.statistics()?.receive_dropped;
         let more = dropped - std::mem::replace(&mut self.lost, dropped);
-        self.port.counts.received_dropped.fetch_add(more, Relaxed);
+        self.port.counts.received_dropped.add(more);
         Ok(())
     }
 }

@@ -9,6 +9,8 @@ const BURST_NS: u64 = 5_000_000;
 const NANOSECONDS: u128 = 1_000_000_000;
 /// A rate of a queue is so many parts of the port's speed (OF 1.3.5 section 7.2.2).
 const PARTS: u64 = 1000;
+/// What stands for no rate (`OFPQ_MIN_RATE_UNCFG`).
+pub const NO_RATE: u16 = 0xffff;
 
 /// What a queue is to be.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -52,6 +54,7 @@ pub struct Queues {
 
 #[derive(Debug)]
 struct Queue {
+    settings: QueueSettings,
     counts: QueueCounts,
     least: Option<Bucket>,
     most: Option<Bucket>,
@@ -75,10 +78,15 @@ impl Queues {
         };
         let mut queues: Vec<Queue> = settings
             .iter()
-            .map(|one| Queue::new(one.queue, bucket(one.min_rate), bucket(one.max_rate)))
+            .map(|one| Queue::new(*one, bucket(one.min_rate), bucket(one.max_rate)))
             .collect();
         if queues.iter().all(|queue| queue.counts.queue != 0) {
-            queues.insert(0, Queue::new(0, None, None));
+            let without_limits = QueueSettings {
+                queue: 0,
+                min_rate: NO_RATE,
+                max_rate: NO_RATE,
+            };
+            queues.insert(0, Queue::new(without_limits, None, None));
         }
         Self {
             port: Bucket::new(bits_per_s),
@@ -144,6 +152,11 @@ impl Queues {
         self.len() == 0
     }
 
+    /// What each is to be.
+    pub fn settings(&self) -> Vec<QueueSettings> {
+        self.queues.iter().map(|queue| queue.settings).collect()
+    }
+
     /// What each has counted.
     pub fn counts(&self) -> Vec<QueueCounts> {
         self.queues.iter().map(|queue| queue.counts).collect()
@@ -151,10 +164,11 @@ impl Queues {
 }
 
 impl Queue {
-    fn new(queue: u32, least: Option<Bucket>, most: Option<Bucket>) -> Self {
+    fn new(settings: QueueSettings, least: Option<Bucket>, most: Option<Bucket>) -> Self {
         Self {
+            settings,
             counts: QueueCounts {
-                queue,
+                queue: settings.queue,
                 ..QueueCounts::default()
             },
             least,
@@ -218,7 +232,7 @@ mod tests {
         }
     }
 
-    const NONE: u16 = 0xffff;
+    const NONE: u16 = NO_RATE;
 
     #[test]
     fn no_queue_sends_more_than_its_most() {

@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use brimful_netdev::BackEnd;
+use brimful_netdev::{Attachment, BackEnd, PacketRing};
 use brimful_pipeline::Limits;
 use serde::Deserialize;
 
 use crate::channel::{Credentials, Endpoint, Peers, Protocol, TlsFiles};
 use crate::events::DEFAULT_PACKET_IN_RATE;
-use crate::queues::QueueSettings;
+use crate::queues::{NO_RATE, QueueSettings};
 
 /// Everything.
 #[derive(Debug, Deserialize)]
@@ -84,7 +84,8 @@ pub struct PortSettings {
     pub number: u32,
     /// The interface.
     pub interface: String,
-    /// How frames get into and out of the kernel; `packet` by default.
+    /// How frames get into and out of the kernel; `packet` by default. `fastest` is `xdp-native` where the interface takes
+    /// that, else `packet`.
     #[serde(default = "default_back_end")]
     pub back_end: String,
     /// The longest frame without its check sequence; 1514 bytes by default.
@@ -196,7 +197,7 @@ impl SwitchSettings {
                     self.name, port.number
                 ));
             }
-            port.back_end()?;
+            port.back_ends()?;
             port.queues()?;
         }
         self.endpoints().map(|_| ())
@@ -254,14 +255,21 @@ impl PortSettings {
         }
     }
 
-    /// How frames get into and out of the kernel.
+    /// How frames get into and out of the kernel: the first of these that the interface takes.
     ///
     /// # Errors
     /// When there is no such way.
-    pub fn back_end(&self) -> Result<BackEnd, String> {
-        self.back_end
-            .parse()
-            .map_err(|known| format!("there is no back end {}: {known}", self.back_end))
+    pub fn back_ends(&self) -> Result<Vec<BackEnd>, String> {
+        const FASTEST: &str = "fastest";
+        if self.back_end == FASTEST {
+            return Ok(vec![
+                BackEnd::Xdp(Attachment::Native),
+                BackEnd::Packet(PacketRing::Slots),
+            ]);
+        }
+        let one = self.back_end.parse();
+        one.map(|back_end| vec![back_end])
+            .map_err(|known| format!("there is no back end {}: {known}, {FASTEST}", self.back_end))
     }
 
     /// Its output queues.
@@ -269,13 +277,12 @@ impl PortSettings {
     /// # Errors
     /// When their rates cannot be.
     pub fn queues(&self) -> Result<Vec<QueueSettings>, String> {
-        const NONE: u16 = 0xffff;
         let mut seen = HashSet::new();
         let of = |table: &QueueTable| {
             let settings = QueueSettings {
                 queue: table.id,
-                min_rate: table.min_rate.unwrap_or(NONE),
-                max_rate: table.max_rate.unwrap_or(NONE),
+                min_rate: table.min_rate.unwrap_or(NO_RATE),
+                max_rate: table.max_rate.unwrap_or(NO_RATE),
             };
             let is_inverted = table.min_rate.is_some() && table.min_rate > table.max_rate && table.max_rate.is_some();
             if is_inverted || !seen.insert(table.id) {

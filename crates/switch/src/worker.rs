@@ -128,8 +128,8 @@ impl Worker {
             let count = burst.unwrap_or(0);
             if count > 0 {
                 outbox.send_all();
-                input.port.counts.received_frames.fetch_add(count as u64, Relaxed);
-                input.port.counts.received_bytes.fetch_add(bytes, Relaxed);
+                input.port.counts.received_frames.add(count as u64);
+                input.port.counts.received_bytes.add(bytes);
             }
             received += count;
         }

@@ -203,3 +203,33 @@ fn frames_too_long_for_a_port_are_dropped_and_counted() {
     assert_eq!(dropped, Ok(1));
     running.stop();
 }
+
+/// One port with a receive queue for each of two threads, and a way out for each: flows keep their order.
+#[test]
+fn frames_of_a_queue_keep_their_order_beside_those_of_another() {
+    const FRAMES: u32 = 5000;
+    let wires = ["a", "b", "c", "d"].map(|name| memory_wire([name, "far"], ROOM));
+    let [[a, mut far_a], [b, mut far_b], [c, mut far_c], [d, mut far_d]] = wires;
+    let one =
+        SwitchPort::new(1, [0; 6], Box::new(a.sender), None).with_more_senders([Box::new(b.sender) as Box<dyn Sender>]);
+    let two =
+        SwitchPort::new(2, [0; 6], Box::new(c.sender), None).with_more_senders([Box::new(d.sender) as Box<dyn Sender>]);
+    let (one, two) = (Arc::new(one), Arc::new(two));
+    let inputs = [a.receiver, b.receiver]
+        .map(|receiver| vec![Input::new(Arc::clone(&one), Box::new(receiver))])
+        .into();
+    let pipeline = SharedPipeline::new(Pipeline::new(Limits::default()));
+    let plane = Box::new(Interpreter::new(pipeline.clone()));
+    let ports = Ports::new([one, Arc::clone(&two)]);
+    let running = Switch::new("test".to_owned(), 1, ports, pipeline, plane).start(inputs);
+    load(&running, FORWARD).unwrap();
+    for number in 0..FRAMES {
+        send(&mut far_a, number..number + 1);
+        send(&mut far_b, FRAMES + number..FRAMES + number + 1);
+    }
+    let [of_a, of_b] = [&mut far_c, &mut far_d].map(|port| receive(port, FRAMES as usize));
+    assert!(of_a.iter().map(|frame| number_of(frame)).eq(0..FRAMES));
+    assert!(of_b.iter().map(|frame| number_of(frame)).eq(FRAMES..2 * FRAMES));
+    assert_eq!(two.counts.sent_frames.load(Relaxed), u64::from(2 * FRAMES));
+    running.stop();
+}

@@ -78,7 +78,11 @@ DEVICES: Mapping[Device, Row] = {
     Device.SWITCH: Row(
         meaning="our own OpenFlow switch",
         build=switch.build_switch,
-        options=(Option("table", "FILE", ""), Option("threads", range(1, 3), 1)),
+        options=(
+            Option("table", "FILE", ""),
+            Option("threads", range(1, 3), 1),
+            Option("ports", ("fastest", "packet", "packet-blocks", "xdp-native", "xdp-generic"), "fastest"),
+        ),
         check_needs=switch.find_switch,
     ),
     Device.WIRE: Row(meaning="no device: the tester's ports joined to each other", build=devices.build_wire),

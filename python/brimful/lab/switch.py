@@ -24,7 +24,7 @@ def find_switch() -> str:
     return found
 
 
-def build_switch(place: Place, *, table: str, threads: int) -> Settings:
+def build_switch(place: Place, *, table: str, threads: int, ports: str) -> Settings:
     """Let the switch pass frames between the device's ends, which are its ports 1 and 2."""
     switch, programs = find_switch(), place.programs
     path = Path(table).absolute() if table else programs.directory / "forwarding.flows"
@@ -34,9 +34,9 @@ def build_switch(place: Place, *, table: str, threads: int) -> Settings:
         message = f"lab:switch: there is no file {table}: give table=FILE"
         raise UsageError(message)
     ends = devices.lay_cables(place)
-    ports = [f"--port={number}={end}" for number, end in enumerate(ends, start=1)]
+    joined = [f"--port={number}={end}" for number, end in enumerate(ends, start=1)]
     longest = f"--max-frame-len={place.mtu + ETHERNET_LEN - _CHECK_SEQUENCE_LEN}"
     control = f"--control={programs.directory}/switch.sock"
-    command = [switch, *ports, longest, control, f"--threads={threads}", f"--tables={path}"]
+    command = [switch, *joined, f"--back-end={ports}", longest, control, f"--threads={threads}", f"--tables={path}"]
     programs.start(_SWITCH, command, Ending.SIGNAL).wait_for("ready:")
-    return Settings(Input.PROGRAM, 0, 0, ends, {"table": table or "forwarding", "threads": threads})
+    return Settings(Input.PROGRAM, 0, 0, ends, {"table": table or "forwarding", "threads": threads, "ports": ports})

@@ -1,13 +1,13 @@
-//! All tables, their code, and the thread that compiles.
+//! All tables and their code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 use brimful_pipeline::{Change, CounterBlock, CounterId, FlowEntry, MOST_COUNTERS, Pipeline};
 
+use crate::background::{NotedRule, Since};
 use crate::compile::{Code, Compiler, Source};
 use crate::context::{CodeRule, Functions, INTERPRETED, MOST_SHAPES, RuleValue};
 use crate::explain;
@@ -18,9 +18,6 @@ use crate::worker::Worker;
 
 /// Tables at most.
 const MOST_TABLES: usize = 255;
-/// How long changes gather before they are compiled, by the time that the last compilation took.
-const PAUSE_FACTOR: u32 = 4;
-const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
 /// Flow tables as machine code, kept in step with a [`Pipeline`] by its changes.
 pub struct Engine {
@@ -28,40 +25,47 @@ pub struct Engine {
     compiling: Option<JoinHandle<()>>,
 }
 
-struct Shared {
-    functions: Arc<Functions>,
+pub(crate) struct Shared {
+    pub(crate) functions: Arc<Functions>,
     state: Mutex<State>,
-    changed: Condvar,
+    pub(crate) changed: Condvar,
+    /// Changes that wait for the lock.
+    urgent: AtomicUsize,
 }
 
-struct State {
-    compiler: Arc<Compiler>,
-    tables: Vec<Table>,
-    owned: BTreeMap<u32, OwnedRule>,
-    epochs: Epochs,
+pub(crate) type Locked<'s> = MutexGuard<'s, State>;
+
+pub(crate) struct State {
+    pub(crate) compiler: Arc<Compiler>,
+    pub(crate) tables: Vec<Table>,
+    pub(crate) owned: BTreeMap<u32, OwnedRule>,
+    pub(crate) epochs: Epochs,
     garbage: Garbage,
-    waiting: BTreeSet<usize>,
-    is_compiling: bool,
-    ends: bool,
-    random: u64,
+    pub(crate) waiting: BTreeSet<usize>,
+    pub(crate) is_compiling: bool,
+    pub(crate) ends: bool,
+    pub(crate) random: u64,
 }
 
-struct OwnedRule {
-    entry: Arc<FlowEntry>,
-    value: u64,
+pub(crate) struct OwnedRule {
+    pub(crate) entry: Arc<FlowEntry>,
+    pub(crate) value: u64,
     code_rule: *mut CodeRule,
 }
 
 // SAFETY: the pointer is the owner's; whoever reads through it does so by `Functions`.
 unsafe impl Send for OwnedRule {}
 
-struct Table {
+pub(crate) struct Table {
     lookups: u32,
     matches: u32,
-    rules: BTreeSet<u32>,
-    shapes: Vec<Shape>,
+    pub(crate) rules: BTreeSet<u32>,
+    pub(crate) shapes: Vec<Shape>,
     current: Version,
-    next: Option<Version>,
+    /// Laid out, and being compiled.
+    pub(crate) next: Option<Version>,
+    /// What has changed since a layout began.
+    pub(crate) journal: Option<Vec<Since>>,
     code: Option<Code>,
 }
 
@@ -98,6 +102,7 @@ impl Engine {
             functions,
             state: Mutex::new(state),
             changed: Condvar::new(),
+            urgent: AtomicUsize::new(0),
         });
         let own = Arc::clone(&shared);
         let compiling = std::thread::Builder::new()
@@ -122,7 +127,7 @@ impl Engine {
     /// Takes over changes. Frames that come after it returns meet the new rules, by code or until there is some by
     /// other means; bursts that are on their way may still meet the old ones: see [`Self::mark`].
     pub fn apply(&self, changes: &[Change]) {
-        let mut state = self.shared.lock();
+        let mut state = self.shared.lock_for_changes();
         for change in changes {
             state.change(&self.shared.functions, change);
         }
@@ -134,7 +139,7 @@ impl Engine {
 
     /// A moment that every worker passes with its next burst: from then on it runs all that has been applied.
     pub fn mark(&self) -> Moment {
-        self.shared.lock().epochs.mark()
+        self.shared.lock_for_changes().epochs.mark()
     }
 
     /// Waits until code has been compiled for all that has been applied.
@@ -177,38 +182,24 @@ impl Drop for Engine {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> Locked<'_> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Compiles one table after the other. Changes go on meanwhile, into the old form and into the new one.
-    fn compile_for_ever(&self) {
-        let mut state = self.lock();
-        while !state.ends {
-            let Some(index) = state.waiting.pop_first() else {
-                state.is_compiling = false;
-                self.changed.notify_all();
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-                continue;
-            };
-            state.is_compiling = true;
-            let begun = Instant::now();
-            let source = state.plan(index);
-            let compiler = Arc::clone(&state.compiler);
-            drop(state);
-            let code = compiler.compile(&source);
-            state = self.lock();
-            if let Ok(code) = code {
-                state.publish(&self.functions, index, code);
-            }
-            if !state.waiting.is_empty() {
-                // A storm of changes is compiled together.
-                let pause = (begun.elapsed() * PAUSE_FACTOR).min(LONGEST_PAUSE);
-                drop(state);
-                std::thread::sleep(pause);
-                state = self.lock();
-            }
+    /// The same, after the changes that wait for it.
+    pub(crate) fn lock_after_changes(&self) -> Locked<'_> {
+        while self.urgent.load(Ordering::Acquire) > 0 {
+            std::thread::yield_now();
         }
+        self.lock()
+    }
+
+    /// The same for changes.
+    fn lock_for_changes(&self) -> Locked<'_> {
+        self.urgent.fetch_add(1, Ordering::AcqRel);
+        let state = self.lock();
+        self.urgent.fetch_sub(1, Ordering::AcqRel);
+        state
     }
 }
 
@@ -273,6 +264,13 @@ impl State {
                 version.insert(&rule, &mut || next_random(random), garbage);
             }
         }
+        if let Some(journal) = &mut table.journal {
+            journal.push(Since::Installed(NotedRule {
+                counter,
+                value,
+                entry: Arc::clone(entry),
+            }));
+        }
         table.rules.insert(counter);
         if is_new_shape || table.is_behind() {
             self.waiting.insert(index);
@@ -291,6 +289,9 @@ impl State {
         for version in std::iter::once(&mut table.current).chain(&mut table.next) {
             version.remove(counter, &mut self.garbage);
         }
+        if let Some(journal) = &mut table.journal {
+            journal.push(Since::Removed(counter));
+        }
         if let Some(old) = self.owned.remove(&counter) {
             self.keep(&old);
         }
@@ -301,45 +302,17 @@ impl State {
         self.garbage.keep(unsafe { Box::from_raw(old.code_rule) });
     }
 
-    /// Lays out the form that suits a table's rules now; gives what its code is compiled from.
-    fn plan(&mut self, index: usize) -> Source {
-        let Self {
-            tables,
-            owned,
-            garbage,
-            random,
-            ..
-        } = self;
-        let table = &mut tables[index];
-        let rules: Vec<NewRule<'_>> = table
-            .rules
-            .iter()
-            .filter_map(|counter| owned.get(counter).map(|rule| (*counter, rule)))
-            .map(|(counter, rule)| NewRule {
-                counter,
-                rank: rule.entry.rank(),
-                demands: &rule.entry.demands,
-                value: rule.value,
-            })
-            .collect();
-        let shapes = table.shapes.len();
-        let next = Version::planned(&rules, shapes, &mut || next_random(random), garbage);
-        let source = table.source(&next);
-        table.next = Some(next);
-        source
-    }
-
-    fn publish(&mut self, functions: &Functions, index: usize, code: Code) {
+    pub(crate) fn publish(&mut self, functions: &Functions, index: usize, code: Code) {
         let table = &mut self.tables[index];
         let Some(next) = table.next.take() else {
             return;
         };
         functions.tables[index].store(code.function as usize, Ordering::Release);
         let old = (std::mem::replace(&mut table.current, next), table.code.replace(code));
-        self.garbage.keep(old);
         if table.is_behind() {
             self.waiting.insert(index);
         }
+        self.epochs.retire_form(old);
         self.retire();
     }
 
@@ -365,6 +338,7 @@ impl Table {
             shapes: Vec::new(),
             current: Version::empty(),
             next: None,
+            journal: None,
             code: None,
         }
     }
@@ -393,7 +367,7 @@ impl Table {
         (value.pack(), is_new)
     }
 
-    fn source(&self, version: &Version) -> Source {
+    pub(crate) fn source(&self, version: &Version) -> Source {
         Source {
             groups: Arc::clone(&version.groups),
             shapes: self.shapes[..version.shapes].to_vec(),
@@ -404,7 +378,7 @@ impl Table {
     }
 }
 
-fn next_random(state: &mut u64) -> u64 {
+pub(crate) fn next_random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let value = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

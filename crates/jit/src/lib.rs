@@ -17,6 +17,7 @@
 //! Every block says what it relies on.
 #![allow(unsafe_code)]
 
+mod background;
 mod bitmap;
 mod compile;
 mod context;

@@ -27,6 +27,8 @@ pub(crate) struct Epochs {
     now: Arc<AtomicU64>,
     readers: Vec<Arc<AtomicU64>>,
     waiting: VecDeque<(u64, Garbage)>,
+    /// Forms of tables, which take long to drop.
+    forms: VecDeque<(u64, Box<dyn Any + Send>)>,
 }
 
 /// One reader's side.
@@ -51,18 +53,43 @@ impl Epochs {
             let epoch = self.now.fetch_add(1, Ordering::SeqCst);
             self.waiting.push_back((epoch, std::mem::take(garbage)));
         }
-        self.collect();
+        let oldest = self.oldest();
+        while self.waiting.front().is_some_and(|(epoch, _)| *epoch < oldest) {
+            self.waiting.pop_front();
+        }
     }
 
-    fn collect(&mut self) {
+    /// Takes a form that was replaced; it is dropped by whoever asks for [`Self::take_unread_forms`].
+    pub(crate) fn retire_form<T: Send + 'static>(&mut self, replaced: T) {
+        let epoch = self.now.fetch_add(1, Ordering::SeqCst);
+        self.forms.push_back((epoch, Box::new(replaced)));
+    }
+
+    /// Whether some have not been taken.
+    pub(crate) fn has_forms(&self) -> bool {
+        !self.forms.is_empty()
+    }
+
+    /// Forms that nobody reads any more.
+    pub(crate) fn take_unread_forms(&mut self) -> Vec<Box<dyn Any + Send>> {
+        if self.forms.is_empty() {
+            return Vec::new();
+        }
+        let oldest = self.oldest();
+        let mut unread = Vec::new();
+        while let Some((_, form)) = self.forms.pop_front_if(|(epoch, _)| *epoch < oldest) {
+            unread.push(form);
+        }
+        unread
+    }
+
+    /// The oldest epoch that a reader is in.
+    fn oldest(&mut self) -> u64 {
         fence(Ordering::SeqCst);
         self.readers
             .retain(|reader| Arc::strong_count(reader) > 1 || reader.load(Ordering::SeqCst) != IDLE);
         let oldest = self.readers.iter().map(|reader| reader.load(Ordering::SeqCst)).min();
-        let oldest = oldest.unwrap_or(IDLE);
-        while self.waiting.front().is_some_and(|(epoch, _)| *epoch < oldest) {
-            self.waiting.pop_front();
-        }
+        oldest.unwrap_or(IDLE)
     }
 
     /// A moment from which on every reader that passes it sees all that was changed before.

@@ -59,7 +59,7 @@ pub(crate) struct Version {
     pub(crate) cell: Arc<OverlayCell>,
     overlay: Vec<Arc<Tuple>>,
     places: HashMap<u32, Place>,
-    /// Shapes that the code knows.
+    /// Shapes that the code is to know.
     pub(crate) shapes: usize,
 }
 
@@ -78,12 +78,7 @@ impl Version {
 
     /// The form that suits rules best. It shares nothing with the form before: changes go into both of them until the new
     /// one has code, and what one has taken out must not stay in the other.
-    pub(crate) fn planned(
-        rules: &[NewRule<'_>],
-        shapes: usize,
-        factor: &mut dyn FnMut() -> u64,
-        garbage: &mut Garbage,
-    ) -> Self {
+    pub(crate) fn planned(rules: &[NewRule<'_>], factor: &mut dyn FnMut() -> u64, garbage: &mut Garbage) -> Self {
         let to_plan: Vec<PlanRule<'_>> = rules
             .iter()
             .map(|rule| PlanRule {
@@ -93,7 +88,6 @@ impl Version {
             .collect();
         let planned = plan(&to_plan);
         let mut version = Self::empty();
-        version.shapes = shapes;
         let mut groups = Vec::new();
         let mut ceiling = u64::MAX;
         for (index, group) in planned.iter().enumerate() {
@@ -191,6 +185,11 @@ impl Version {
             ceilings: tuples.iter().map(|(highest, _)| AtomicU64::new(*highest)).collect(),
             tuples: tuples.into_iter().map(|(_, tuple)| tuple).collect(),
         }
+    }
+
+    /// Whether a rule is in it.
+    pub(crate) fn has(&self, counter: u32) -> bool {
+        self.places.contains_key(&counter)
     }
 
     /// Whether rules wait for code of their own.

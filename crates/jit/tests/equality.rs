@@ -1,6 +1,6 @@
 //! Compiled tables do what the interpreter does, on every frame, while rules come and go.
 
-#[allow(unreachable_pub, reason = "a module of a test")]
+#[allow(unreachable_pub, dead_code, reason = "a module of several tests")]
 mod common;
 
 use common::{Both, Random, STYLES, Style, TABLES, aimed_frame, flow_mod, frame};
@@ -18,7 +18,7 @@ fn wanted_pairs() -> u64 {
 
 /// Tables of one seed, with updates in between: pairs, and how many met a rule.
 fn run(seed: u64, rules: u64, frames: u64) -> (u64, u64) {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut both = Both::new(seed);
     let styles: Vec<Style> = (0..TABLES).map(|_| random.pick(&STYLES)).collect();
     let (mut pairs, mut met) = (0, 0);
@@ -73,7 +73,7 @@ fn code_equals_the_interpreter() {
 #[test]
 fn frames_cut_anywhere_are_read_alike() {
     for seed in 1..40 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut both = Both::new(seed);
         let style = random.pick(&STYLES);
         for _ in 0..40 {
@@ -96,7 +96,7 @@ fn frames_cut_anywhere_are_read_alike() {
 #[test]
 fn rules_that_went_while_code_was_compiled_are_gone() {
     for seed in 1..25 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut both = Both::new(seed);
         let style = STYLES[seed as usize % STYLES.len()];
         for _ in 0..600 {

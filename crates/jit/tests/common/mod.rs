@@ -1,6 +1,7 @@
 //! Random tables and frames that meet each other, and both ways of running them.
 #![allow(clippy::unwrap_used, reason = "a module of tests")]
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use brimful_frame::{Headers, Packet};
@@ -12,13 +13,35 @@ pub const HEADROOM: usize = 64;
 pub const TABLES: u8 = 4;
 const PORTS: [u32; 4] = [1, 2, 3, 4];
 
-/// A generator of numbers, the same on every machine.
-pub struct Random(pub u64);
+/// A generator of numbers, the same on every machine: bytes decide as long as there are some, one a number.
+pub struct Random {
+    state: u64,
+    bytes: VecDeque<u8>,
+}
 
 impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self::of(seed, &[])
+    }
+
+    pub fn of(seed: u64, bytes: &[u8]) -> Self {
+        Self {
+            state: seed,
+            bytes: bytes.iter().copied().collect(),
+        }
+    }
+
+    /// Whether no byte is left.
+    pub fn has_run_out(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
     pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let value = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        if let Some(byte) = self.bytes.pop_front() {
+            return u64::from(byte);
+        }
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let value = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         value ^ (value >> 31)
     }
@@ -428,4 +451,37 @@ pub fn aimed_frame(random: &mut Random, both: &Both) -> (Vec<u8>, u32) {
         }
     }
     (bytes.clone(), in_port)
+}
+
+/// What bytes say: tables, changes of them, and frames in between, some of them cut; all counters are compared at the end.
+/// Gives how many frames there were, and how many met a rule that is no table-miss.
+pub fn replay(bytes: &[u8]) -> (u64, u64) {
+    let mut random = Random::of(1, bytes);
+    let mut both = Both::new(1);
+    let styles: Vec<Style> = (0..TABLES).map(|_| random.pick(&STYLES)).collect();
+    let (mut frames, mut met) = (0, 0);
+    while !random.has_run_out() {
+        match random.below(16) {
+            0..7 => {
+                let table = random.below(TABLES.into()) as u8;
+                let change = flow_mod(&mut random, table, styles[usize::from(table)]);
+                if let Ok(changes) = both.pipeline.flow_mod_without_prerequisites(&change, 0) {
+                    both.apply(&changes);
+                }
+            }
+            7 => both.engine.settle(),
+            chosen => {
+                // Two bytes for a frame, so that most of them are for rules.
+                let mut own = Random::new(random.next() << 8 | random.next());
+                let (mut bytes, in_port) = aimed_frame(&mut own, &both);
+                if chosen == 8 {
+                    bytes.truncate(14 + random.below(80) as usize);
+                }
+                met += u64::from(both.send(&bytes, in_port));
+                frames += 1;
+            }
+        }
+    }
+    both.compare_counters();
+    (frames, met)
 }

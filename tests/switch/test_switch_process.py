@@ -70,6 +70,13 @@ def test_prometheus_is_answered(lab):
     assert 'brimful_switch_port_received_frames_total{switch="switch",port="1",interface="ta"} 0' in answer
 
 
+def test_threads_that_would_have_nothing_to_receive_are_refused(lab):
+    command = lab.command([find_switch(), "--port=1=ta", "--port=2=tb", "--threads=3"])
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    assert done.returncode == 3
+    assert "3 data-plane threads for 2 receive queues: use 1 to 2" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

@@ -54,9 +54,9 @@ fn main() {
         Box::new(plane),
     );
     let running = switch.start(inputs);
-    let rules: String = (0..3)
-        .map(|queue| format!("dl_dst=02:00:00:00:00:0{queue},actions=set_queue:{queue},output:2\n"))
-        .collect();
+    let rules = [0, 1, 2]
+        .map(|queue| format!("dl_dst=02:00:00:00:00:0{queue},actions=set_queue:{queue},output:2"))
+        .join("\n");
     let rules = tables::read("rules.flows", &rules, 0).expect("rules");
     let loaded = running
         .handle

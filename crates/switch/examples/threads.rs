@@ -175,10 +175,10 @@ fn start(threads: usize) -> (Running, Arc<AtomicU64>) {
     let plane = Compiled::new(pipeline.clone(), 7).expect("machine code for this processor");
     let switch = Switch::new("threads".to_owned(), 1, Ports::new(ports), pipeline, Box::new(plane));
     let running = switch.start(inputs);
-    let rules: String = (0..FLOWS)
-        .map(|flow| format!("dl_dst={},actions=output:{}\n", text(flow), 2 + flow % 2))
+    let rules: Vec<String> = (0..FLOWS)
+        .map(|flow| format!("dl_dst={},actions=output:{}", text(flow), 2 + flow % 2))
         .collect();
-    let rules = tables::read("rules.flows", &rules, 0).expect("rules");
+    let rules = tables::read("rules.flows", &rules.join("\n"), 0).expect("rules");
     let loaded = running
         .handle
         .call(move |switch| switch.load("rules.flows", &rules, true));

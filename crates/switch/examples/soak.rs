@@ -85,7 +85,7 @@ fn keep_memory(frames: f64, mods: f64) {
     show(&total);
     let mebibytes: Vec<String> = sizes
         .iter()
-        .map(|&bytes| format!("{:.2}", bytes as f64 / 1048576.0))
+        .map(|&bytes| format!("{:.2}", bytes as f64 / 1_048_576.0))
         .collect();
     println!("resident MiB after each twentieth: {}", mebibytes.join(" "));
 }

@@ -172,10 +172,8 @@ fn open_port(settings: &PortSettings, threads: usize) -> Result<(Arc<SwitchPort>
     let rates = queues.clone();
     let queues = (!queues.is_empty()).then(|| Queues::new(settings.speed_bps, &queues));
     let address = hardware_address(&settings.interface).unwrap_or_default();
-    let port = SwitchPort::new(settings.number, address, first, queues)
-        .with_more_senders(senders)
-        .with_queue_rates(rates);
-    let port = Arc::new(port);
+    let port = SwitchPort::new(settings.number, address, first, queues).with_more_senders(senders);
+    let port = Arc::new(port.with_queue_rates(rates));
     let inputs = receivers
         .into_iter()
         .map(|receiver| Input::new(Arc::clone(&port), receiver));

@@ -229,15 +229,6 @@ impl SwitchPort {
         self.way_out(0).queues.is_some()
     }
 
-    /// What each queue is to be.
-    pub fn queue_settings(&self) -> Vec<QueueSettings> {
-        self.way_out(0)
-            .queues
-            .as_ref()
-            .map(Queues::settings)
-            .unwrap_or_default()
-    }
-
     /// What each queue has counted.
     pub fn queue_counts(&self) -> Vec<crate::queues::QueueCounts> {
         self.way_out(0).queues.as_ref().map(Queues::counts).unwrap_or_default()

@@ -54,7 +54,6 @@ pub struct Queues {
 
 #[derive(Debug)]
 struct Queue {
-    settings: QueueSettings,
     counts: QueueCounts,
     least: Option<Bucket>,
     most: Option<Bucket>,
@@ -78,15 +77,10 @@ impl Queues {
         };
         let mut queues: Vec<Queue> = settings
             .iter()
-            .map(|one| Queue::new(*one, bucket(one.min_rate), bucket(one.max_rate)))
+            .map(|one| Queue::new(one.queue, bucket(one.min_rate), bucket(one.max_rate)))
             .collect();
         if queues.iter().all(|queue| queue.counts.queue != 0) {
-            let without_limits = QueueSettings {
-                queue: 0,
-                min_rate: NO_RATE,
-                max_rate: NO_RATE,
-            };
-            queues.insert(0, Queue::new(without_limits, None, None));
+            queues.insert(0, Queue::new(0, None, None));
         }
         Self {
             port: Bucket::new(bits_per_s),
@@ -152,11 +146,6 @@ impl Queues {
         self.len() == 0
     }
 
-    /// What each is to be.
-    pub fn settings(&self) -> Vec<QueueSettings> {
-        self.queues.iter().map(|queue| queue.settings).collect()
-    }
-
     /// What each has counted.
     pub fn counts(&self) -> Vec<QueueCounts> {
         self.queues.iter().map(|queue| queue.counts).collect()
@@ -164,11 +153,10 @@ impl Queues {
 }
 
 impl Queue {
-    fn new(settings: QueueSettings, least: Option<Bucket>, most: Option<Bucket>) -> Self {
+    fn new(queue: u32, least: Option<Bucket>, most: Option<Bucket>) -> Self {
         Self {
-            settings,
             counts: QueueCounts {
-                queue: settings.queue,
+                queue,
                 ..QueueCounts::default()
             },
             least,

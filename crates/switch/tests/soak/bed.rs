@@ -11,6 +11,7 @@ use brimful_switch::control::{Running, Switch};
 use brimful_switch::plane::SharedPipeline;
 use brimful_switch::ports::{Input, Ports, SwitchPort};
 use brimful_switch::tables::{self, Change};
+use brimful_switch::watch::TableChange;
 
 /// Exact flows, each to its own port.
 const FLOWS: u32 = 1000;
@@ -216,7 +217,9 @@ impl Bed {
             ..(**flow).clone()
         };
         let running = self.running.as_ref().expect("it runs");
-        let done = running.handle.call(move |switch| switch.flow_mod(&flow));
+        let done = running
+            .handle
+            .call(move |switch| switch.change(TableChange::Flow(flow)));
         done.expect("it runs").expect("the change can be");
     }
 }

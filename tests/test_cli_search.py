@@ -17,7 +17,7 @@ while read -r request; do
     case $request in *describe*) echo '{"max_load": 1e6}'; continue ;; esac
     sleep 0.05
     id=$(printf '%s' "$request" | sed 's/.*"id": \\([0-9]*\\).*/\\1/')
-    echo "{\\"id\\": $id, \\"sent\\": 1000, \\"lost\\": 0}"
+    echo "{\\"id\\": $id, \\"intended\\": 1000, \\"sent\\": 1000, \\"lost\\": 0}"
 done
 """
 

@@ -91,7 +91,8 @@ def plot(rows: list[tuple[int, float, float]]) -> str:
     parts.append(text(MARGIN, MARGIN - 16, "cycles a frame", "start", blue))
     parts.append(text(WIDTH - MARGIN, MARGIN - 16, "all rules in force after", "end", red))
     parts.append(text(WIDTH / 2, HEIGHT - 14, "exact flows in the table", "middle"))
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">'
+    font = 'font-family="sans-serif" font-size="12"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" {font}>'
     return "\n".join([head, '<rect width="100%" height="100%" fill="#fff"/>', *parts, "</svg>\n"])
 
 

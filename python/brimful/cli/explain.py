@@ -14,7 +14,8 @@ from brimful.cli.goal_options import chosen_goals, goal_options
 from brimful.errors import UsageError
 from brimful.records import read_run
 from brimful.throughput.explain import explanation
-from brimful.throughput.verify import is_run, open_log
+from brimful.throughput.foreign_log import is_run
+from brimful.throughput.verify import open_log
 
 
 @click.command("explain")

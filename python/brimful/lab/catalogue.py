@@ -42,6 +42,8 @@ class Row:
     """Whether it sends frames on by their IP addresses: the tester has to know its next hops."""
 
 
+_MOST_WRITTEN = 2
+"""Words of an option that lists of devices show."""
 # The most that brimful-forwarder takes.
 _WORK = range(100_001)
 
@@ -163,4 +165,7 @@ def _written(option: Option) -> str:
     values = option.values
     if isinstance(values, str):
         return f"{option.name}={values}"
-    return f"{option.name}={'N' if isinstance(values, range) else '|'.join(values)}"
+    if isinstance(values, range):
+        return f"{option.name}=N"
+    # A long list would push all the meanings beside it to the edge.
+    return f"{option.name}={'|'.join(values) if len(values) <= _MOST_WRITTEN else f'{option.default}|...'}"

@@ -7,6 +7,20 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# Programs that tests run in a process or an environment of their own.
+collect_ignore_glob = [
+    f"switch/{name}"
+    for name in (
+        "cases/*",
+        "clients/*",
+        "behaviour.py",
+        "conformance.py",
+        "controller.py",
+        "made_cases.py",
+        "refusals.py",
+        "standalone.py",
+    )
+]
 sys.path.insert(0, str(Path(__file__).parent))
 settings.register_profile("default", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("default")

@@ -31,6 +31,7 @@ from brimful.discards.expressions import (
     numbered,
     parts,
     spread_of_rates,
+    without,
 )
 from brimful.discards.overlap import LONGEST_SAMPLE_S, known_of_tests
 
@@ -248,7 +249,8 @@ def _of_one_machine(rows: Table, samples: Table) -> Table:
     polls = usable.group_by(keys).agg(polls=_.count())
     order = ibis.window(group_by=["site", "day"], order_by=[ibis.desc("polls"), ibis.desc("bins"), "machine"])
     counted = rows.left_join(polls, keys).select(*rows.columns, polls=_.polls.coalesce(0))
-    return counted.mutate(place=ibis.row_number().over(order)).filter(_.place == 0).drop("place", "polls")
+    first = counted.mutate(place=ibis.row_number().over(order)).filter(_.place == 0)
+    return without(first, "place", "polls")
 
 
 def _with_utilisation(rates: Table, capacities: Table) -> Table:

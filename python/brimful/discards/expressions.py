@@ -23,6 +23,11 @@ Days = tuple[datetime.date, datetime.date]
 """First and last day, both included."""
 
 
+def without(table: Table, *names: str) -> Table:
+    """Leave columns out; the SQL names those that stay, so that it is the same each time."""
+    return table.select(*(name for name in table.columns if name not in names))
+
+
 def parts(most: int) -> Table:
     """Give (parts, part) with part < parts <= most, and (0, 0): joined on parts, it repeats a row so many times."""
     numbers = small_numbers().filter(_.number <= most)

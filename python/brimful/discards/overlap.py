@@ -10,7 +10,7 @@ import ibis
 from ibis import _
 from ibis.expr.types import Table
 
-from brimful.discards.expressions import TEST, lasting_us, parts, seconds
+from brimful.discards.expressions import TEST, lasting_us, parts, seconds, without
 
 CELL_S = 10
 LONGEST_SAMPLE_S = 1800
@@ -54,7 +54,7 @@ def known_of_tests(tests: Table, samples: Table) -> Table:
     )
     order = ibis.window(group_by=TEST, order_by=[ibis.desc("coverage"), ibis.desc("is_own"), "polled_by"])
     best = of_machines.mutate(place=ibis.row_number().over(order)).filter(_.place == 0)
-    return best.drop("place", "polled_by", "is_own")
+    return without(best, "place", "polled_by", "is_own")
 
 
 def _pairs(tests: Table, samples: Table) -> Table:
@@ -84,4 +84,5 @@ def _in_cells(rows: Table, longest_s: int) -> Table:
     """Repeat rows in every cell that they touch, ``first`` of them."""
     last = seconds(_.end - ibis.interval(microseconds=1)) // CELL_S
     counted = rows.mutate(first=seconds(_.begin) // CELL_S).mutate(parts=last - _.first + 1)
-    return counted.join(parts(longest_s // CELL_S + 1), "parts").mutate(cell=_.first + _.part).drop("parts", "part")
+    cells = counted.join(parts(longest_s // CELL_S + 1), "parts").mutate(cell=_.first + _.part)
+    return without(cells, "parts", "part")

@@ -67,7 +67,9 @@ def test_every_search_has_a_record_of_its_own_and_one_has_what_all_found(tmp_pat
     assert file.ends[0].trials == sum(member.end.trials for member in file.members)
     for member in file.members:
         own = read_run(tmp_path / "c" / member.path)
-        assert (own.run, own.goal_results, own.ends[-1]) == (member.run, member.goal_results, member.end)
+        # The digest of an end is of the lines before it in its own file.
+        end = msgspec.structs.replace(own.ends[-1], digest="")
+        assert (own.run, own.goal_results, end) == (member.run, member.goal_results, member.end)
     assert [bool(member.run.hint) for member in file.members] == [False, True, True, True]
 
 

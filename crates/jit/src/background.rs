@@ -6,10 +6,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use brimful_pipeline::FlowEntry;
-
 use crate::compile::Source;
-use crate::engine::{Shared, next_random};
+use crate::engine::Shared;
+use crate::journal::{NotedRule, make_up_for, next_random};
 use crate::reclaim::Garbage;
 use crate::version::{NewRule, Version};
 
@@ -20,30 +19,6 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 const AT_ONCE: usize = 100;
 /// How often it looks whether forms that were replaced are still read.
 const PATIENCE: Duration = Duration::from_millis(20);
-
-/// A rule as it is while a table is laid out.
-pub(crate) struct NotedRule {
-    pub(crate) counter: u32,
-    pub(crate) value: u64,
-    pub(crate) entry: Arc<FlowEntry>,
-}
-
-/// What has become of a rule since a layout began.
-pub(crate) enum Since {
-    Installed(NotedRule),
-    Removed(u32),
-}
-
-impl NotedRule {
-    pub(crate) fn as_new(&self) -> NewRule<'_> {
-        NewRule {
-            counter: self.counter,
-            rank: self.entry.rank(),
-            demands: &self.entry.demands,
-            value: self.value,
-        }
-    }
-}
 
 impl Shared {
     /// Compiles one table after the other. Changes go on meanwhile, into the old form and into the new one.
@@ -141,16 +116,6 @@ impl Shared {
             if noted.len() == before {
                 return noted;
             }
-        }
-    }
-}
-
-fn make_up_for(version: &mut Version, since: &[Since], factor: &mut dyn FnMut() -> u64, garbage: &mut Garbage) {
-    for change in since {
-        match change {
-            Since::Installed(rule) if version.has(rule.counter) => version.replace(rule.counter, rule.value, garbage),
-            Since::Installed(rule) => version.insert(&rule.as_new(), factor, garbage),
-            Since::Removed(counter) => version.remove(*counter, garbage),
         }
     }
 }

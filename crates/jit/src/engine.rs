@@ -7,10 +7,10 @@ use std::thread::JoinHandle;
 
 use brimful_pipeline::{Change, CounterBlock, CounterId, FlowEntry, MOST_COUNTERS, Pipeline};
 
-use crate::background::{NotedRule, Since};
 use crate::compile::{Code, Compiler, Source};
 use crate::context::{CodeRule, Functions, INTERPRETED, MOST_SHAPES, RuleValue};
 use crate::explain;
+use crate::journal::{NotedRule, Since, next_random};
 use crate::reclaim::{Epochs, Garbage, Moment};
 use crate::shape::{Shape, Shaped, shape_of};
 use crate::version::{NewRule, Version};
@@ -376,11 +376,4 @@ impl Table {
             matches: self.matches,
         }
     }
-}
-
-pub(crate) fn next_random(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let value = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
 }

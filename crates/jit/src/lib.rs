@@ -23,6 +23,7 @@ mod compile;
 mod context;
 mod engine;
 mod explain;
+mod journal;
 mod key;
 mod overlay;
 mod plan;

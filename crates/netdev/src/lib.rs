@@ -34,6 +34,7 @@ mod ring;
 mod sync;
 mod system;
 mod tap;
+mod time;
 mod wait;
 mod xdp;
 
@@ -48,12 +49,13 @@ pub use open::BackEnd;
 pub use packet::{PacketPort, PacketPortOptions, PacketReceiver, PacketRing, PacketSender};
 pub use pcap::{Capture, CaptureError, CaptureFlaw, CaptureWriter, PcapPort, PcapReceiver, PcapSender, Replay};
 pub use port::{
-    AnyPort, Capabilities, HEADROOM, InterfaceCounters, MAX_BURST, MonotonicTime, Port, ReceiveStatistics, Receiver,
-    SendStatistics, Sender, Take,
+    AnyPort, Capabilities, HEADROOM, InterfaceCounters, MAX_BURST, Port, ReceiveStatistics, Receiver, SendStatistics,
+    Sender, Take,
 };
 pub use probe::{Attempt, Findings, interface_names, try_back_ends};
 pub use processor::processor_cycles;
 pub use random::SplitMix64;
 pub use tap::{TapPort, TapReceiver, TapSender};
+pub use time::MonotonicTime;
 pub use wait::wait_for_frames;
 pub use xdp::{Attachment, Forwarded, XdpForwarder, XdpPort, XdpReceiver, XdpSender};

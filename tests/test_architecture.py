@@ -249,8 +249,8 @@ def test_no_modules_of_a_crate_use_each_other_in_a_circle(crate):
 
 
 TESTER_FLOORS = [
-    {"accounting", "attribution", "clock", "cost", "delay", "division", "exchange"},
-    {"ramp_up", "schedule", "threads"},
+    {"accounting", "attribution", "clock", "cost", "division", "exchange", "test_frames"},
+    {"delay", "ramp_up", "schedule", "threads"},
     {"early_stop", "flows", "pacing", "turn"},
     {"plan", "profile", "receiving_lane"},
     {"sending_lane", "station"},

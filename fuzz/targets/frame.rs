@@ -2,6 +2,6 @@
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let _ = brimful_frame::TestFrame::parse(bytes);
+    let _ = brimful_tester::TestFrame::parse(bytes);
     let _ = brimful_frame::ArpPacket::parse(bytes);
 });

@@ -3,8 +3,7 @@
 
 use std::path::Path;
 
-use brimful_frame::{Stamp, TestFrame};
-use brimful_tester::{Profile, ProfileFile, ProfileOptions};
+use brimful_tester::{Profile, ProfileFile, ProfileOptions, Stamp, TestFrame};
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     // A replay would read whatever file the text names.

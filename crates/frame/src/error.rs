@@ -32,7 +32,10 @@ pub enum Malformed {
 }
 
 /// Checks that `bytes` has `needed` bytes at least.
-pub(crate) fn check_len(format: &'static str, bytes: &[u8], needed: usize) -> Result<(), Malformed> {
+///
+/// # Errors
+/// When it has fewer.
+pub fn check_len(format: &'static str, bytes: &[u8], needed: usize) -> Result<(), Malformed> {
     if bytes.len() < needed {
         return Err(Malformed::TooShort {
             format,
@@ -44,7 +47,10 @@ pub(crate) fn check_len(format: &'static str, bytes: &[u8], needed: usize) -> Re
 }
 
 /// Two bytes in network order. Callers have checked the length.
-pub(crate) fn u16_at(bytes: &[u8], offset: usize) -> u16 {
+///
+/// # Panics
+/// When `bytes` ends before.
+pub fn u16_at(bytes: &[u8], offset: usize) -> u16 {
     u16::from_be_bytes([bytes[offset], bytes[offset + 1]])
 }
 

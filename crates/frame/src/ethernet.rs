@@ -5,9 +5,8 @@ use thiserror::Error;
 
 use crate::Malformed;
 use crate::error::{array_at, check_len, u16_at};
+use crate::header_len::{ADDRESSES, TAG};
 
-const ADDRESSES_LEN: usize = 12;
-const VLAN_TAG_LEN: usize = 4;
 const LARGEST_VLAN_ID: u16 = 4094;
 
 /// An Ethernet address.
@@ -129,44 +128,7 @@ impl VlanTag {
     }
 }
 
-/// The start of an Ethernet frame, with one 802.1Q tag at most.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct EthernetHeader {
-    /// Receiver.
-    pub destination: MacAddress,
-    /// Sender.
-    pub source: MacAddress,
-    /// The tag, if any.
-    pub vlan: Option<VlanTag>,
-    /// What follows.
-    pub ether_type: EtherType,
-}
-
-impl EthernetHeader {
-    /// Bytes that it takes.
-    pub fn byte_len(&self) -> usize {
-        ADDRESSES_LEN + 2 + self.vlan.map_or(0, |_| VLAN_TAG_LEN)
-    }
-
-    /// Writes it to the start of `buffer` and gives its length.
-    ///
-    /// # Panics
-    /// When `buffer` is shorter than [`Self::byte_len`].
-    pub fn emit(&self, buffer: &mut [u8]) -> usize {
-        buffer[..6].copy_from_slice(&self.destination.0);
-        buffer[6..ADDRESSES_LEN].copy_from_slice(&self.source.0);
-        let mut at = ADDRESSES_LEN;
-        if let Some(tag) = self.vlan {
-            buffer[at..at + 2].copy_from_slice(&EtherType::VLAN.0.to_be_bytes());
-            buffer[at + 2..at + 4].copy_from_slice(&tag.0.to_be_bytes());
-            at += VLAN_TAG_LEN;
-        }
-        buffer[at..at + 2].copy_from_slice(&self.ether_type.0.to_be_bytes());
-        at + 2
-    }
-}
-
-/// A view of an Ethernet frame; the outermost 802.1Q tag is read, further ones are payload.
+/// A view of an Ethernet frame, VLAN tags and what is behind them.
 #[derive(Clone, Copy, Debug)]
 pub struct EthernetView<'a> {
     bytes: &'a [u8],
@@ -179,11 +141,11 @@ impl<'a> EthernetView<'a> {
     /// # Errors
     /// When the frame ends within its header.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
-        let mut header_len = ADDRESSES_LEN + 2;
+        let mut header_len = ADDRESSES + 2;
         check_len("Ethernet", bytes, header_len)?;
-        if EtherType(u16_at(bytes, ADDRESSES_LEN)) == EtherType::VLAN {
-            header_len += VLAN_TAG_LEN;
-            check_len("802.1Q", bytes, header_len)?;
+        while EtherType(u16_at(bytes, header_len - 2)).is_tag() {
+            header_len += TAG;
+            check_len("VLAN tag", bytes, header_len)?;
         }
         Ok(Self { bytes, header_len })
     }
@@ -198,25 +160,15 @@ impl<'a> EthernetView<'a> {
         MacAddress(array_at(self.bytes, 6))
     }
 
-    /// The tag, if any.
+    /// The outermost tag, if any.
     pub fn vlan(&self) -> Option<VlanTag> {
-        let is_tagged = self.header_len > ADDRESSES_LEN + 2;
-        is_tagged.then(|| VlanTag(u16_at(self.bytes, ADDRESSES_LEN + 2)))
+        let is_tagged = self.header_len > ADDRESSES + 2;
+        is_tagged.then(|| VlanTag(u16_at(self.bytes, ADDRESSES + 2)))
     }
 
-    /// What follows the header and its tag.
+    /// What follows the header and its tags.
     pub fn ether_type(&self) -> EtherType {
         EtherType(u16_at(self.bytes, self.header_len - 2))
-    }
-
-    /// The header as an owned value.
-    pub fn header(&self) -> EthernetHeader {
-        EthernetHeader {
-            destination: self.destination(),
-            source: self.source(),
-            vlan: self.vlan(),
-            ether_type: self.ether_type(),
-        }
     }
 
     /// What the frame carries, padding included.
@@ -255,28 +207,26 @@ mod tests {
 
     proptest! {
         #[test]
-        fn header_round_trip(
-            destination: [u8; 6], source: [u8; 6], tag in proptest::option::of(any::<u16>()), ether_type: u16,
+        fn parts_are_found_behind_any_tags(
+            destination: [u8; 6], source: [u8; 6], tags in proptest::collection::vec(any::<(bool, u16)>(), 0..4),
         ) {
-            prop_assume!(EtherType(ether_type) != EtherType::VLAN);
-            let header = EthernetHeader {
-                destination: MacAddress(destination),
-                source: MacAddress(source),
-                vlan: tag.map(VlanTag::from_control_information),
-                ether_type: EtherType(ether_type),
-            };
-            let mut bytes = vec![0; header.byte_len() + 3];
-            let len = header.emit(&mut bytes);
-            prop_assert_eq!(len, header.byte_len());
+            let mut bytes = [destination, source].concat();
+            for &(of_service, tag) in &tags {
+                let ether_type = if of_service { EtherType::SERVICE_VLAN } else { EtherType::VLAN };
+                bytes.extend([ether_type.0.to_be_bytes(), tag.to_be_bytes()].concat());
+            }
+            bytes.extend([0x08, 0x06, 1, 2, 3]);
             let view = EthernetView::parse(&bytes).unwrap();
-            prop_assert_eq!(view.header(), header);
-            prop_assert_eq!(view.payload().len(), 3);
+            prop_assert_eq!((view.destination().0, view.source().0), (destination, source));
+            let outermost = tags.first().map(|&(_, tag)| VlanTag::from_control_information(tag));
+            prop_assert_eq!((view.vlan(), view.ether_type()), (outermost, EtherType::ARP));
+            prop_assert_eq!(view.payload(), &[1, 2, 3]);
         }
 
         #[test]
         fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
             if let Ok(view) = EthernetView::parse(&bytes) {
-                let _ = (view.header(), view.payload());
+                let _ = (view.vlan(), view.ether_type(), view.payload());
             }
         }
     }

@@ -47,6 +47,29 @@ pub enum Field {
     PbbUca,
     Ipv6Exthdr,
     IpTtl,
+    VlanDei,
+    Ipv4Id,
+    Ipv4DontFragment,
+    TcpSeq,
+    TcpAck,
+    TcpFlags,
+    TcpWindow,
+    TcpUrgent,
+    EchoId,
+    EchoSeq,
+}
+
+/// The Internet checksums that cover a field.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Covering {
+    /// None.
+    Nothing,
+    /// That of the header of IPv4, where the field lies in one.
+    Network,
+    /// The same, and by the pseudo header that of what IP carries, but for ICMP in IPv4, which has none.
+    Addresses,
+    /// That of what IP carries.
+    Segment,
 }
 
 /// What a field is called and where it lies.
@@ -58,64 +81,84 @@ pub struct FieldInfo {
     pub name: &'static str,
     /// How many bits its value has. [`Field::VlanVid`] counts the bit that says that there is a tag.
     pub bits: u32,
+    /// The checksums that a change of it changes.
+    pub covering: Covering,
     /// Headers that have it, with the bit at which it begins there. A frame has one of them at most.
     /// [`Field::Ipv6Exthdr`] is computed and lies nowhere.
     pub places: &'static [(Header, u32)],
 }
 
-const fn row(field: Field, name: &'static str, bits: u32, places: &'static [(Header, u32)]) -> FieldInfo {
+const fn row(
+    field: Field,
+    name: &'static str,
+    bits: u32,
+    covering: Covering,
+    places: &'static [(Header, u32)],
+) -> FieldInfo {
     FieldInfo {
         field,
         name,
         bits,
+        covering,
         places,
     }
 }
 
 /// All fields, each at the index of its discriminant.
-pub const FIELDS: [FieldInfo; 39] = {
+pub const FIELDS: [FieldInfo; 49] = {
+    use Covering::{Addresses, Network, Nothing, Segment};
     use Field as F;
     use Header as H;
     [
-        row(F::EthDst, "eth_dst", 48, &[(H::Ethernet, 0)]),
-        row(F::EthSrc, "eth_src", 48, &[(H::Ethernet, 48)]),
-        row(F::EthType, "eth_type", 16, &[(H::EtherType, 0)]),
-        row(F::VlanVid, "vlan_vid", 13, &[(H::VlanTag, 3)]),
-        row(F::VlanPcp, "vlan_pcp", 3, &[(H::VlanTag, 0)]),
-        row(F::IpDscp, "ip_dscp", 6, &[(H::Ipv4, 8), (H::Ipv6, 4)]),
-        row(F::IpEcn, "ip_ecn", 2, &[(H::Ipv4, 14), (H::Ipv6, 10)]),
-        row(F::IpProto, "ip_proto", 8, &[(H::IpProtocol, 0)]),
-        row(F::Ipv4Src, "ipv4_src", 32, &[(H::Ipv4, 96)]),
-        row(F::Ipv4Dst, "ipv4_dst", 32, &[(H::Ipv4, 128)]),
-        row(F::TcpSrc, "tcp_src", 16, &[(H::Tcp, 0)]),
-        row(F::TcpDst, "tcp_dst", 16, &[(H::Tcp, 16)]),
-        row(F::UdpSrc, "udp_src", 16, &[(H::Udp, 0)]),
-        row(F::UdpDst, "udp_dst", 16, &[(H::Udp, 16)]),
-        row(F::SctpSrc, "sctp_src", 16, &[(H::Sctp, 0)]),
-        row(F::SctpDst, "sctp_dst", 16, &[(H::Sctp, 16)]),
-        row(F::Icmpv4Type, "icmpv4_type", 8, &[(H::Icmpv4, 0)]),
-        row(F::Icmpv4Code, "icmpv4_code", 8, &[(H::Icmpv4, 8)]),
-        row(F::ArpOp, "arp_op", 16, &[(H::Arp, 48)]),
-        row(F::ArpSpa, "arp_spa", 32, &[(H::Arp, 112)]),
-        row(F::ArpTpa, "arp_tpa", 32, &[(H::Arp, 192)]),
-        row(F::ArpSha, "arp_sha", 48, &[(H::Arp, 64)]),
-        row(F::ArpTha, "arp_tha", 48, &[(H::Arp, 144)]),
-        row(F::Ipv6Src, "ipv6_src", 128, &[(H::Ipv6, 64)]),
-        row(F::Ipv6Dst, "ipv6_dst", 128, &[(H::Ipv6, 192)]),
-        row(F::Ipv6Flabel, "ipv6_flabel", 20, &[(H::Ipv6, 12)]),
-        row(F::Icmpv6Type, "icmpv6_type", 8, &[(H::Icmpv6, 0)]),
-        row(F::Icmpv6Code, "icmpv6_code", 8, &[(H::Icmpv6, 8)]),
-        row(F::Ipv6NdTarget, "ipv6_nd_target", 128, &[(H::NdTarget, 0)]),
-        row(F::Ipv6NdSll, "ipv6_nd_sll", 48, &[(H::NdSourceAddress, 0)]),
-        row(F::Ipv6NdTll, "ipv6_nd_tll", 48, &[(H::NdTargetAddress, 0)]),
-        row(F::MplsLabel, "mpls_label", 20, &[(H::Mpls, 0)]),
-        row(F::MplsTc, "mpls_tc", 3, &[(H::Mpls, 20)]),
-        row(F::MplsBos, "mpls_bos", 1, &[(H::Mpls, 23)]),
-        row(F::MplsTtl, "mpls_ttl", 8, &[(H::Mpls, 24)]),
-        row(F::PbbIsid, "pbb_isid", 24, &[(H::Pbb, 8)]),
-        row(F::PbbUca, "pbb_uca", 1, &[(H::Pbb, 4)]),
-        row(F::Ipv6Exthdr, "ipv6_exthdr", 9, &[]),
-        row(F::IpTtl, "ip_ttl", 8, &[(H::Ipv4, 64), (H::Ipv6, 56)]),
+        row(F::EthDst, "eth_dst", 48, Nothing, &[(H::Ethernet, 0)]),
+        row(F::EthSrc, "eth_src", 48, Nothing, &[(H::Ethernet, 48)]),
+        row(F::EthType, "eth_type", 16, Nothing, &[(H::EtherType, 0)]),
+        row(F::VlanVid, "vlan_vid", 13, Nothing, &[(H::VlanTag, 3)]),
+        row(F::VlanPcp, "vlan_pcp", 3, Nothing, &[(H::VlanTag, 0)]),
+        row(F::IpDscp, "ip_dscp", 6, Network, &[(H::Ipv4, 8), (H::Ipv6, 4)]),
+        row(F::IpEcn, "ip_ecn", 2, Network, &[(H::Ipv4, 14), (H::Ipv6, 10)]),
+        row(F::IpProto, "ip_proto", 8, Network, &[(H::IpProtocol, 0)]),
+        row(F::Ipv4Src, "ipv4_src", 32, Addresses, &[(H::Ipv4, 96)]),
+        row(F::Ipv4Dst, "ipv4_dst", 32, Addresses, &[(H::Ipv4, 128)]),
+        row(F::TcpSrc, "tcp_src", 16, Segment, &[(H::Tcp, 0)]),
+        row(F::TcpDst, "tcp_dst", 16, Segment, &[(H::Tcp, 16)]),
+        row(F::UdpSrc, "udp_src", 16, Segment, &[(H::Udp, 0)]),
+        row(F::UdpDst, "udp_dst", 16, Segment, &[(H::Udp, 16)]),
+        row(F::SctpSrc, "sctp_src", 16, Nothing, &[(H::Sctp, 0)]),
+        row(F::SctpDst, "sctp_dst", 16, Nothing, &[(H::Sctp, 16)]),
+        row(F::Icmpv4Type, "icmpv4_type", 8, Segment, &[(H::Icmpv4, 0)]),
+        row(F::Icmpv4Code, "icmpv4_code", 8, Segment, &[(H::Icmpv4, 8)]),
+        row(F::ArpOp, "arp_op", 16, Nothing, &[(H::Arp, 48)]),
+        row(F::ArpSpa, "arp_spa", 32, Nothing, &[(H::Arp, 112)]),
+        row(F::ArpTpa, "arp_tpa", 32, Nothing, &[(H::Arp, 192)]),
+        row(F::ArpSha, "arp_sha", 48, Nothing, &[(H::Arp, 64)]),
+        row(F::ArpTha, "arp_tha", 48, Nothing, &[(H::Arp, 144)]),
+        row(F::Ipv6Src, "ipv6_src", 128, Addresses, &[(H::Ipv6, 64)]),
+        row(F::Ipv6Dst, "ipv6_dst", 128, Addresses, &[(H::Ipv6, 192)]),
+        row(F::Ipv6Flabel, "ipv6_flabel", 20, Nothing, &[(H::Ipv6, 12)]),
+        row(F::Icmpv6Type, "icmpv6_type", 8, Segment, &[(H::Icmpv6, 0)]),
+        row(F::Icmpv6Code, "icmpv6_code", 8, Segment, &[(H::Icmpv6, 8)]),
+        row(F::Ipv6NdTarget, "ipv6_nd_target", 128, Segment, &[(H::NdTarget, 0)]),
+        row(F::Ipv6NdSll, "ipv6_nd_sll", 48, Segment, &[(H::NdSourceAddress, 0)]),
+        row(F::Ipv6NdTll, "ipv6_nd_tll", 48, Segment, &[(H::NdTargetAddress, 0)]),
+        row(F::MplsLabel, "mpls_label", 20, Nothing, &[(H::Mpls, 0)]),
+        row(F::MplsTc, "mpls_tc", 3, Nothing, &[(H::Mpls, 20)]),
+        row(F::MplsBos, "mpls_bos", 1, Nothing, &[(H::Mpls, 23)]),
+        row(F::MplsTtl, "mpls_ttl", 8, Nothing, &[(H::Mpls, 24)]),
+        row(F::PbbIsid, "pbb_isid", 24, Nothing, &[(H::Pbb, 8)]),
+        row(F::PbbUca, "pbb_uca", 1, Nothing, &[(H::Pbb, 4)]),
+        row(F::Ipv6Exthdr, "ipv6_exthdr", 9, Nothing, &[]),
+        row(F::IpTtl, "ip_ttl", 8, Network, &[(H::Ipv4, 64), (H::Ipv6, 56)]),
+        row(F::VlanDei, "vlan_dei", 1, Nothing, &[(H::VlanTag, 3)]),
+        row(F::Ipv4Id, "ipv4_id", 16, Network, &[(H::Ipv4, 32)]),
+        row(F::Ipv4DontFragment, "ipv4_dont_fragment", 1, Network, &[(H::Ipv4, 49)]),
+        row(F::TcpSeq, "tcp_seq", 32, Segment, &[(H::Tcp, 32)]),
+        row(F::TcpAck, "tcp_ack", 32, Segment, &[(H::Tcp, 64)]),
+        row(F::TcpFlags, "tcp_flags", 8, Segment, &[(H::Tcp, 104)]),
+        row(F::TcpWindow, "tcp_window", 16, Segment, &[(H::Tcp, 112)]),
+        row(F::TcpUrgent, "tcp_urgent", 16, Segment, &[(H::Tcp, 144)]),
+        row(F::EchoId, "echo_id", 16, Segment, &[(H::Echo, 0)]),
+        row(F::EchoSeq, "echo_seq", 16, Segment, &[(H::Echo, 16)]),
     ]
 };
 
@@ -131,6 +174,15 @@ impl Field {
     /// The largest value that it can have.
     pub const fn largest(self) -> u128 {
         u128::MAX >> (128 - self.info().bits)
+    }
+
+    /// Of its bits, the first and the number of those that lie in a frame: [`VLAN_PRESENT`] does not, and in its place
+    /// stands the drop eligible indicator.
+    pub const fn stored(self) -> (u32, u32) {
+        match self {
+            Self::VlanVid => (1, 12),
+            _ => (0, self.info().bits),
+        }
     }
 
     /// The bit of the frame at which it begins; `None` where these headers do not have it.

@@ -1,15 +1,15 @@
+use crate::header_len::{ADDRESSES, ECHO, IPV4, IPV6, LABEL, TAG, TCP, UDP};
 use crate::{EtherType, IpProtocol};
 
-const ADDRESSES_LEN: usize = 12;
-const TAG_LEN: usize = 4;
-const LABEL_LEN: usize = 4;
 /// The I-TAG's control information and the customer's addresses behind it.
 const PBB_LEN: usize = 4;
 const ARP_LEN: usize = 28;
-const IPV4_LEN: usize = 20;
-const IPV6_LEN: usize = 40;
 /// Type, code, checksum, four bytes that depend on the type: with the target address that neighbour discovery has.
 const ND_FIXED_LEN: usize = 24;
+const ICMP_ECHO_REPLY: u8 = 0;
+const ICMP_ECHO: u8 = 8;
+const ICMPV6_ECHO: u8 = 128;
+const ICMPV6_ECHO_REPLY: u8 = 129;
 
 /// A header in which fields lie, or a place that fields are counted from.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -49,6 +49,8 @@ pub enum Header {
     NdSourceAddress,
     /// The link-layer address in the option of a neighbour advertisement.
     NdTargetAddress,
+    /// Identifier and sequence number of an echo request or reply of ICMP or `ICMPv6`.
+    Echo,
 }
 
 /// Where each header of a frame lies. The outermost of a kind wins, nothing behind MPLS or an I-TAG is looked at, and a
@@ -92,7 +94,7 @@ pub mod extension {
 
 impl Header {
     /// How many there are.
-    pub const COUNT: usize = 17;
+    pub const COUNT: usize = 18;
 }
 
 impl Headers {
@@ -119,16 +121,16 @@ impl Headers {
     }
 
     fn parse_ethernet(&mut self, frame: &[u8]) {
-        if frame.len() < ADDRESSES_LEN + 2 {
+        if frame.len() < ADDRESSES + 2 {
             return;
         }
         self.found(Header::Ethernet, 0);
-        let mut at = ADDRESSES_LEN;
-        while EtherType(u16_at(frame, at)).is_tag() && frame.len() >= at + TAG_LEN + 2 {
-            if at == ADDRESSES_LEN {
+        let mut at = ADDRESSES;
+        while EtherType(u16_at(frame, at)).is_tag() && frame.len() >= at + TAG + 2 {
+            if at == ADDRESSES {
                 self.found(Header::VlanTag, at + 2);
             }
-            at += TAG_LEN;
+            at += TAG;
         }
         self.found(Header::EtherType, at);
         self.ether_type = u16_at(frame, at);
@@ -137,21 +139,21 @@ impl Headers {
             EtherType::ARP if is_ethernet_arp(frame, at) => self.found(Header::Arp, at),
             EtherType::IPV4 => self.parse_ipv4(frame, at),
             EtherType::IPV6 => self.parse_ipv6(frame, at),
-            EtherType::MPLS | EtherType::MPLS_MULTICAST if frame.len() >= at + LABEL_LEN => {
+            EtherType::MPLS | EtherType::MPLS_MULTICAST if frame.len() >= at + LABEL => {
                 self.found(Header::Mpls, at);
             }
-            EtherType::PBB if frame.len() >= at + PBB_LEN + ADDRESSES_LEN + 2 => self.found(Header::Pbb, at),
+            EtherType::PBB if frame.len() >= at + PBB_LEN + ADDRESSES + 2 => self.found(Header::Pbb, at),
             _ => {}
         }
     }
 
     fn parse_ipv4(&mut self, frame: &[u8], at: usize) {
-        if frame.len() < at + IPV4_LEN || frame[at] >> 4 != 4 {
+        if frame.len() < at + IPV4 || frame[at] >> 4 != 4 {
             return;
         }
         let header_len = usize::from(frame[at] & 0xf) * 4;
         let total_len = usize::from(u16_at(frame, at + 2));
-        if header_len < IPV4_LEN || frame.len() < at + header_len || total_len < header_len {
+        if header_len < IPV4 || frame.len() < at + header_len || total_len < header_len {
             return;
         }
         self.found(Header::Ipv4, at);
@@ -167,13 +169,13 @@ impl Headers {
     }
 
     fn parse_ipv6(&mut self, frame: &[u8], at: usize) {
-        if frame.len() < at + IPV6_LEN || frame[at] >> 4 != 6 {
+        if frame.len() < at + IPV6 || frame[at] >> 4 != 6 {
             return;
         }
         self.found(Header::Ipv6, at);
-        let end = frame.len().min(at + IPV6_LEN + usize::from(u16_at(frame, at + 4)));
+        let end = frame.len().min(at + IPV6 + usize::from(u16_at(frame, at + 4)));
         let frame = &frame[..end];
-        let mut chain = Chain::new(at + 6, at + IPV6_LEN);
+        let mut chain = Chain::new(at + 6, at + IPV6);
         while chain.step(frame) {}
         self.found(Header::IpProtocol, chain.protocol_at);
         self.ip_protocol = frame[chain.protocol_at];
@@ -187,8 +189,8 @@ impl Headers {
     /// `frame` ends with the IP packet: padding is no transport header.
     fn parse_transport(&mut self, frame: &[u8], at: usize) {
         let (header, len) = match IpProtocol(self.ip_protocol) {
-            IpProtocol::TCP => (Header::Tcp, 20),
-            IpProtocol::UDP => (Header::Udp, 8),
+            IpProtocol::TCP => (Header::Tcp, TCP),
+            IpProtocol::UDP => (Header::Udp, UDP),
             IpProtocol::SCTP => (Header::Sctp, 12),
             IpProtocol::ICMP if self.offset(Header::Ipv4).is_some() => (Header::Icmpv4, 4),
             IpProtocol::ICMPV6 if self.offset(Header::Ipv6).is_some() => (Header::Icmpv6, 4),
@@ -198,8 +200,14 @@ impl Headers {
             return;
         }
         self.found(header, at);
-        if header == Header::Icmpv6 {
-            self.parse_neighbour_discovery(frame, at);
+        match (header, frame[at]) {
+            (Header::Icmpv4, ICMP_ECHO_REPLY | ICMP_ECHO) | (Header::Icmpv6, ICMPV6_ECHO | ICMPV6_ECHO_REPLY)
+                if frame.len() >= at + ECHO =>
+            {
+                self.found(Header::Echo, at + 4);
+            }
+            (Header::Icmpv6, _) => self.parse_neighbour_discovery(frame, at),
+            _ => {}
         }
     }
 

@@ -1,43 +1,8 @@
-use std::net::Ipv6Addr;
-
-use crate::error::{array_at, check_len, u16_at};
+use crate::error::{check_len, u16_at};
+use crate::header_len::IPV6;
 use crate::{Checksum, IpProtocol, Malformed};
 
 const FORMAT: &str = "IPv6";
-
-/// An IPv6 header, as written here: traffic class and flow label 0.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Ipv6Header {
-    /// Sender.
-    pub source: Ipv6Addr,
-    /// Receiver.
-    pub destination: Ipv6Addr,
-    /// Hop limit.
-    pub hop_limit: u8,
-    /// What follows.
-    pub next_header: IpProtocol,
-    /// Bytes that follow.
-    pub payload_len: u16,
-}
-
-impl Ipv6Header {
-    /// Bytes that it takes.
-    pub const LEN: usize = 40;
-
-    /// Writes it to the start of `buffer` and gives its length.
-    ///
-    /// # Panics
-    /// When `buffer` is shorter than [`Self::LEN`].
-    pub fn emit(&self, buffer: &mut [u8]) -> usize {
-        buffer[..4].copy_from_slice(&[0x60, 0, 0, 0]);
-        buffer[4..6].copy_from_slice(&self.payload_len.to_be_bytes());
-        buffer[6] = self.next_header.0;
-        buffer[7] = self.hop_limit;
-        buffer[8..24].copy_from_slice(&self.source.octets());
-        buffer[24..40].copy_from_slice(&self.destination.octets());
-        Self::LEN
-    }
-}
 
 /// A view of an IPv6 packet; extension headers are payload.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +16,7 @@ impl<'a> Ipv6View<'a> {
     /// # Errors
     /// When version or a length is wrong.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
-        check_len(FORMAT, bytes, Ipv6Header::LEN)?;
+        check_len(FORMAT, bytes, IPV6)?;
         if bytes[0] >> 4 != 6 {
             return Err(Malformed::Field {
                 format: FORMAT,
@@ -59,24 +24,9 @@ impl<'a> Ipv6View<'a> {
                 value: u32::from(bytes[0] >> 4),
             });
         }
-        let total = Ipv6Header::LEN + usize::from(u16_at(bytes, 4));
+        let total = IPV6 + usize::from(u16_at(bytes, 4));
         check_len(FORMAT, bytes, total)?;
         Ok(Self { bytes: &bytes[..total] })
-    }
-
-    /// Sender.
-    pub fn source(&self) -> Ipv6Addr {
-        Ipv6Addr::from(array_at::<16>(self.bytes, 8))
-    }
-
-    /// Receiver.
-    pub fn destination(&self) -> Ipv6Addr {
-        Ipv6Addr::from(array_at::<16>(self.bytes, 24))
-    }
-
-    /// Hop limit.
-    pub fn hop_limit(&self) -> u8 {
-        self.bytes[7]
     }
 
     /// What follows.
@@ -94,7 +44,7 @@ impl<'a> Ipv6View<'a> {
 
     /// What the packet carries.
     pub fn payload(&self) -> &'a [u8] {
-        &self.bytes[Ipv6Header::LEN..]
+        &self.bytes[IPV6..]
     }
 }
 
@@ -105,20 +55,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn round_trip(source: [u8; 16], destination: [u8; 16], hop_limit: u8, next: u8, payload_len in 0..200_u16) {
-            let header = Ipv6Header {
-                source: source.into(),
-                destination: destination.into(),
-                hop_limit,
-                next_header: IpProtocol(next),
-                payload_len,
-            };
-            let mut bytes = vec![0; 40 + usize::from(payload_len) + 7];
-            header.emit(&mut bytes);
+        fn parts_are_where_they_belong(next: u8, payload_len in 0..200_u16) {
+            let mut bytes = vec![0; IPV6 + usize::from(payload_len) + 7];
+            bytes[0] = 0x60;
+            bytes[4..6].copy_from_slice(&payload_len.to_be_bytes());
+            bytes[6] = next;
             let view = Ipv6View::parse(&bytes).unwrap();
-            prop_assert_eq!(view.payload().len(), usize::from(payload_len));
-            prop_assert_eq!((view.source(), view.destination()), (header.source, header.destination));
-            prop_assert_eq!((view.hop_limit(), view.next_header()), (hop_limit, header.next_header));
+            prop_assert_eq!((view.next_header().0, view.payload().len()), (next, usize::from(payload_len)));
         }
 
         #[test]
@@ -127,7 +70,7 @@ mod tests {
                 bytes[0] = 0x60;
             }
             if let Ok(view) = Ipv6View::parse(&bytes) {
-                let _ = (view.pseudo_header(), view.payload(), view.source(), view.destination());
+                let _ = (view.pseudo_header(), view.payload(), view.next_header());
             }
         }
     }

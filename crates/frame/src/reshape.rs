@@ -3,13 +3,11 @@
 use thiserror::Error;
 
 use crate::field::Field;
+use crate::header_len::{ADDRESSES, LABEL, TAG};
 use crate::headers::{Header, Headers};
 use crate::packet::Packet;
 use crate::splice::raw;
 
-const ADDRESSES_LEN: usize = 12;
-const TAG_LEN: usize = 4;
-const LABEL_LEN: usize = 4;
 /// Addresses, `EtherType` and I-TAG.
 const PBB_LEN: usize = 18;
 const BOTTOM_OF_STACK: u32 = 0x100;
@@ -37,16 +35,16 @@ impl Packet<'_> {
         let control = headers
             .offset(Header::VlanTag)
             .map_or([0; 2], |at| [self[at], self[at + 1]]);
-        self.open(ADDRESSES_LEN, TAG_LEN)?;
-        self[ADDRESSES_LEN..ADDRESSES_LEN + 2].copy_from_slice(&ether_type.to_be_bytes());
-        self[ADDRESSES_LEN + 2..ADDRESSES_LEN + TAG_LEN].copy_from_slice(&control);
+        self.open(ADDRESSES, TAG)?;
+        self[ADDRESSES..ADDRESSES + 2].copy_from_slice(&ether_type.to_be_bytes());
+        self[ADDRESSES + 2..ADDRESSES + TAG].copy_from_slice(&control);
         Ok(())
     }
 
     /// Pops the outermost VLAN tag; a frame without one stays as it is.
     pub fn pop_vlan(&mut self) {
         if Headers::parse(self).offset(Header::VlanTag).is_some() {
-            self.close_gap(ADDRESSES_LEN, TAG_LEN);
+            self.close_gap(ADDRESSES, TAG);
         }
     }
 
@@ -64,9 +62,9 @@ impl Packet<'_> {
             Some(outer) => u32_at(self, outer) & !BOTTOM_OF_STACK,
             None => raw(Field::IpTtl, self, &headers).unwrap_or(0) as u32 | BOTTOM_OF_STACK,
         };
-        self.open(at, LABEL_LEN)?;
+        self.open(at, LABEL)?;
         self[at..at + 2].copy_from_slice(&ether_type.to_be_bytes());
-        self[at + 2..at + 2 + LABEL_LEN].copy_from_slice(&entry.to_be_bytes());
+        self[at + 2..at + 2 + LABEL].copy_from_slice(&entry.to_be_bytes());
         Ok(())
     }
 
@@ -74,7 +72,7 @@ impl Packet<'_> {
     pub fn pop_mpls(&mut self, ether_type: u16) {
         let headers = Headers::parse(self);
         if let (Some(at), Some(_)) = (headers.offset(Header::EtherType), headers.offset(Header::Mpls)) {
-            self.close_gap(at, LABEL_LEN);
+            self.close_gap(at, LABEL);
             self[at..at + 2].copy_from_slice(&ether_type.to_be_bytes());
         }
     }
@@ -91,12 +89,12 @@ impl Packet<'_> {
         }
         let service = raw(Field::PbbIsid, self, &headers).unwrap_or(0) as u32;
         let priority = raw(Field::VlanPcp, self, &headers).unwrap_or(0) as u32;
-        let mut addresses = [0; ADDRESSES_LEN];
-        addresses.copy_from_slice(&self[..ADDRESSES_LEN]);
+        let mut addresses = [0; ADDRESSES];
+        addresses.copy_from_slice(&self[..ADDRESSES]);
         self.open(0, PBB_LEN)?;
-        self[..ADDRESSES_LEN].copy_from_slice(&addresses);
-        self[ADDRESSES_LEN..ADDRESSES_LEN + 2].copy_from_slice(&ether_type.to_be_bytes());
-        self[ADDRESSES_LEN + 2..PBB_LEN].copy_from_slice(&(priority << 29 | service).to_be_bytes());
+        self[..ADDRESSES].copy_from_slice(&addresses);
+        self[ADDRESSES..ADDRESSES + 2].copy_from_slice(&ether_type.to_be_bytes());
+        self[ADDRESSES + 2..PBB_LEN].copy_from_slice(&(priority << 29 | service).to_be_bytes());
         Ok(())
     }
 
@@ -108,10 +106,10 @@ impl Packet<'_> {
             return;
         };
         let customer = tag_at + 4;
-        let mut addresses = [0; ADDRESSES_LEN];
-        addresses.copy_from_slice(&self[customer..customer + ADDRESSES_LEN]);
+        let mut addresses = [0; ADDRESSES];
+        addresses.copy_from_slice(&self[customer..customer + ADDRESSES]);
         self.close_gap(type_at, PBB_LEN);
-        self[..ADDRESSES_LEN].copy_from_slice(&addresses);
+        self[..ADDRESSES].copy_from_slice(&addresses);
     }
 
     /// Copies the time to live of the second outermost header that has one to the outermost.
@@ -167,9 +165,9 @@ impl Packet<'_> {
         let headers = Headers::parse(self);
         if let Some(at) = headers.offset(Header::Mpls) {
             let outer = Ttl::of_label(at);
-            let next = at + LABEL_LEN;
+            let next = at + LABEL;
             if u32_at(self, at) & BOTTOM_OF_STACK == 0 {
-                return (next + LABEL_LEN <= self.len()).then(|| (outer, Ttl::of_label(next)));
+                return (next + LABEL <= self.len()).then(|| (outer, Ttl::of_label(next)));
             }
             return Some((outer, Ttl::of_ip(self, next)?));
         }

@@ -1,6 +1,6 @@
 //! Fields written in place, with the checksums that cover them (RFC 1624 equation 3).
 
-use crate::field::{Field, read_bits, write_bits};
+use crate::field::{Covering, Field, read_bits, write_bits};
 use crate::headers::{Header, Headers};
 
 /// What became of a write.
@@ -22,6 +22,7 @@ const CRC32C_POLYNOMIAL: u32 = 0x82f6_3b78;
 const TCP: (Header, usize) = (Header::Tcp, 16);
 const UDP: (Header, usize) = (Header::Udp, 6);
 const ICMPV6: (Header, usize) = (Header::Icmpv6, 2);
+const ICMPV4: (Header, usize) = (Header::Icmpv4, 2);
 
 impl Field {
     /// Writes a value in place and puts right the checksums that cover it. Bits above the field's are ignored, as is
@@ -32,11 +33,8 @@ impl Field {
         let Some(first_bit) = self.bit_offset(headers) else {
             return Write::Missing;
         };
-        let (first_bit, bits) = match self {
-            // The bit above the id is the drop eligible indicator of the tag.
-            Self::VlanVid => (first_bit + 1, 12),
-            _ => (first_bit, self.info().bits),
-        };
+        let (first_stored, bits) = self.stored();
+        let first_bit = first_bit + first_stored as usize;
         let value = value & (u128::MAX >> (128 - bits));
         let sctp = self.sctp(headers);
         if sctp.is_some() && headers.is_fragment {
@@ -77,17 +75,11 @@ impl Field {
             let is_none = is_udp && frame[at..at + 2] == [0, 0];
             (!is_none).then_some(CoveringSum { at, is_udp })
         };
-        match self {
-            Self::IpDscp | Self::IpEcn | Self::IpProto | Self::IpTtl => [network(), None],
-            Self::Ipv4Src | Self::Ipv4Dst => [network(), segment(&[TCP, UDP])],
-            Self::Ipv6Src | Self::Ipv6Dst => [None, segment(&[TCP, UDP, ICMPV6])],
-            Self::TcpSrc | Self::TcpDst => [None, segment(&[TCP])],
-            Self::UdpSrc | Self::UdpDst => [None, segment(&[UDP])],
-            Self::Icmpv4Type | Self::Icmpv4Code => [None, segment(&[(Header::Icmpv4, 2)])],
-            Self::Icmpv6Type | Self::Icmpv6Code | Self::Ipv6NdTarget | Self::Ipv6NdSll | Self::Ipv6NdTll => {
-                [None, segment(&[ICMPV6])]
-            }
-            _ => [None, None],
+        match self.info().covering {
+            Covering::Nothing => [None, None],
+            Covering::Network => [network(), None],
+            Covering::Addresses => [network(), segment(&[TCP, UDP, ICMPV6])],
+            Covering::Segment => [None, segment(&[TCP, UDP, ICMPV6, ICMPV4])],
         }
     }
 }

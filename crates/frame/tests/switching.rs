@@ -79,6 +79,11 @@ impl Plan {
             frame[at] = 135;
             frame[at + 24..at + 26].copy_from_slice(&[1, 1]);
         }
+        match self.protocol {
+            1 if self.payload[0] & 1 == 0 => frame[at] = 8,
+            58 if self.payload[0] & 3 == 1 => frame[at] = 128,
+            _ => {}
+        }
         frame.extend(vec![0xee; self.padding]);
         sum_anew(&mut frame);
         if self.protocol == 17 && self.without_udp_sum {
@@ -183,6 +188,9 @@ proptest! {
         prop_assert_eq!(has(Field::TcpDst).is_some(), plan.protocol == 6);
         prop_assert_eq!(has(Field::UdpDst).is_some(), plan.protocol == 17);
         prop_assert_eq!(has(Field::Icmpv6Code).is_some(), plan.protocol == 58);
+        let at = headers.offset(Header::Icmpv4).or(headers.offset(Header::Icmpv6));
+        let is_echo = at.is_some_and(|at| matches!((plan.protocol, frame[at]), (1, 0 | 8) | (58, 128 | 129)));
+        prop_assert_eq!(has(Field::EchoId).is_some(), is_echo);
         prop_assert_eq!(has(Field::IpDscp), Some(if plan.is_v6 { 0x2a } else { 0xb8 >> 2 }));
     }
 

@@ -1,5 +1,6 @@
-use brimful_frame::TIMESTAMP_MASK;
 use brimful_trial::Nanoseconds;
+
+use crate::test_frames::TIMESTAMP_MASK;
 
 /// The time from a stamp to a later reading of the same clock.
 ///

@@ -28,6 +28,7 @@ mod sending_lane;
 mod sending_side;
 mod serve;
 mod station;
+mod test_frames;
 mod tester;
 mod threads;
 mod trial;
@@ -51,6 +52,10 @@ pub use profile::{
 pub use protocol::{Description, Reply};
 pub use schedule::{CatchUp, LoadShape, Schedule};
 pub use serve::Service;
+pub use test_frames::{
+    Content, FieldPlace, FrameLayout, HeaderField, SEQUENCE_MASK, Stamp, TIMESTAMP_MASK, TemplateError, TestFrame,
+    TestTemplate, Transport,
+};
 pub use tester::Tester;
 pub use threads::{Threads, stay_on};
 pub use warnings::Warning;

@@ -1,9 +1,9 @@
-use brimful_frame::Stamp;
 use brimful_trial::Nanoseconds;
 use brimful_trial::program::DelayRecord;
 
 use crate::delay::since_stamp;
 use crate::flows::{FlowTurns, FlowsRecord};
+use crate::test_frames::Stamp;
 use crate::{Arrival, SentHistory, Tracker, certainly_lost};
 
 /// The receiving half of one direction of one trial. Of the sending half it knows how many frames were sent.

@@ -1,7 +1,6 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use brimful_frame::Stamp;
 use brimful_netdev::{MAX_BURST, MonotonicTime, Receiver};
 use brimful_trial::{Counts, Nanoseconds, Ratio};
 
@@ -11,6 +10,7 @@ use crate::exchange::Exchange;
 use crate::pacing::WINDOW;
 use crate::receiving_lane::ReceivingLane;
 use crate::station::{LEARNING_STREAM, Meaning, Station};
+use crate::test_frames::Stamp;
 use crate::turn::{End, Turn};
 
 /// Bursts that a receive ring holds at most; more have arrived meanwhile, and a device that never stops sending must

@@ -1,8 +1,8 @@
-use brimful_frame::{Stamp, TIMESTAMP_MASK};
 use brimful_netdev::{MAX_BURST, Sender};
 use brimful_trial::Nanoseconds;
 
 use crate::exchange::Progress;
+use crate::test_frames::{Stamp, TIMESTAMP_MASK};
 use crate::{CatchUp, Clock, PacingRecord, Schedule, Stream};
 
 /// The sending half of one direction of one trial.

@@ -1,6 +1,5 @@
 use std::io;
 
-use brimful_frame::{Stamp, TIMESTAMP_MASK};
 use brimful_netdev::Sender;
 use brimful_trial::Nanoseconds;
 
@@ -11,6 +10,7 @@ use crate::pacing::WINDOW;
 use crate::ramp_up::RampUp;
 use crate::sending_lane::{Identity, SendingLane};
 use crate::station::{RAMP_UP_STREAM, Station};
+use crate::test_frames::{Stamp, TIMESTAMP_MASK};
 use crate::turn::{End, Turn};
 use crate::{Clock, LoadShape, Schedule, Stream, TrialPlan};
 

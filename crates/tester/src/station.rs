@@ -1,14 +1,14 @@
 use std::net::IpAddr;
 
+use brimful_frame::header_len::{ADDRESSES, TAG};
 use brimful_frame::{
     ArpOperation, ArpPacket, EtherType, EthernetView, FRAME_CHECK_SEQUENCE_LEN, MIN_FRAME_SIZE, MacAddress, Malformed,
-    Stamp, TestFrame, VlanTag,
+    VlanTag,
 };
 
+use crate::test_frames::{Stamp, TemplateError, TestFrame};
 use crate::{Profile, Stream};
 
-const ADDRESSES_LEN: usize = 12;
-const TAG_LEN: usize = 4;
 /// An ARP packet has room for so many in the smallest frame.
 const MAX_TAGS: usize = 4;
 
@@ -44,7 +44,7 @@ pub(crate) struct Station {
 }
 
 impl Station {
-    pub(crate) fn new(profile: &Profile, port: usize) -> Result<Self, brimful_frame::TemplateError> {
+    pub(crate) fn new(profile: &Profile, port: usize) -> Result<Self, TemplateError> {
         let sent = profile.stream(port)?;
         Ok(Self {
             port,
@@ -108,10 +108,10 @@ impl Station {
         let len = MIN_FRAME_SIZE - FRAME_CHECK_SEQUENCE_LEN;
         let frame = &mut buffer[..len];
         frame.fill(0);
-        let type_offset = ADDRESSES_LEN + self.tags.len();
+        let type_offset = ADDRESSES + self.tags.len();
         frame[..6].copy_from_slice(&destination.0);
-        frame[6..ADDRESSES_LEN].copy_from_slice(&self.profile.mac(self.port).0);
-        frame[ADDRESSES_LEN..type_offset].copy_from_slice(&self.tags);
+        frame[6..ADDRESSES].copy_from_slice(&self.profile.mac(self.port).0);
+        frame[ADDRESSES..type_offset].copy_from_slice(&self.tags);
         frame[type_offset..type_offset + 2].copy_from_slice(&EtherType::ARP.0.to_be_bytes());
         packet.emit(&mut frame[type_offset + 2..]);
         len
@@ -131,7 +131,7 @@ fn learning_stamp(trial: u16) -> Stamp {
 fn tags_of(stream: &Stream, max_frame_len: usize) -> Vec<u8> {
     let mut frame = vec![0; max_frame_len];
     let len = stream.fill(&mut frame, learning_stamp(0));
-    let mut tags = frame[ADDRESSES_LEN..len].chunks_exact(TAG_LEN);
+    let mut tags = frame[ADDRESSES..len].chunks_exact(TAG);
     let is_tag = |tag: &&[u8]| EtherType(u16::from_be_bytes([tag[0], tag[1]])).is_tag();
     tags.by_ref()
         .take_while(is_tag)

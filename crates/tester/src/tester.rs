@@ -2,7 +2,6 @@ use std::io;
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use brimful_frame::TemplateError;
 use brimful_netdev::{Port, Receiver, Sender};
 use brimful_trial::Nanoseconds;
 
@@ -15,6 +14,7 @@ use crate::pacing::WINDOW;
 use crate::receiving_side::{EarlyStop, ReceivingSide, drain};
 use crate::sending_side::{SendingPlan, SendingSide, port_without_link};
 use crate::station::Station;
+use crate::test_frames::TemplateError;
 use crate::trial::{FLUSH_WAIT, Trial};
 use crate::turn::End;
 use crate::{Clock, Outcome, Profile, Stream, Threads, Timing, TrialPlan};

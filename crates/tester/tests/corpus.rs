@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use brimful_tester::{Genome, Profile, ProfileFile, ProfileOptions};
+use brimful_frame::ArpPacket;
+use brimful_tester::{Genome, Profile, ProfileFile, ProfileOptions, TestFrame};
 use brimful_trial::program::Request;
 
 #[test]
@@ -52,4 +53,17 @@ fn every_genome_of_the_corpus_is_one_or_refused() {
     let genome = |text: &String| Genome::parse(text, &letters).is_ok();
     let (genomes, refused): (Vec<_>, Vec<_>) = texts("genome").iter().map(genome).partition(|is_one| *is_one);
     assert!(!genomes.is_empty() && !refused.is_empty(), "the corpus has both kinds");
+}
+
+#[test]
+fn every_frame_of_the_corpus_is_read_or_refused() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/frame");
+    let (mut frames, mut refused) = (0, 0);
+    for entry in fs::read_dir(corpus).expect("the corpus is committed") {
+        let bytes = fs::read(entry.expect("a readable entry").path()).expect("a readable file");
+        let read = TestFrame::parse(&bytes).is_ok() || ArpPacket::parse(&bytes).is_ok();
+        frames += usize::from(read);
+        refused += usize::from(!read);
+    }
+    assert!(frames > 0 && refused > 0, "the corpus has both kinds");
 }

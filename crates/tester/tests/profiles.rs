@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use brimful_frame::{Malformed, Stamp, TestFrame, VlanTag};
+use brimful_frame::{Malformed, VlanTag};
 use brimful_netdev::memory_wire;
 use brimful_tester::{
-    Clock, FrameSizes, IpVersion, LoadShape, Outcome, PacingBounds, Profile, ProfileFile, ProfileOptions, Tester,
-    Timing, TrialPlan,
+    Clock, FrameSizes, IpVersion, LoadShape, Outcome, PacingBounds, Profile, ProfileFile, ProfileOptions, Stamp,
+    TestFrame, Tester, Timing, TrialPlan,
 };
 use brimful_trial::{Load, Nanoseconds};
 

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use brimful_frame::{Content, EtherType, FrameLayout, HeaderField, MacAddress, Transport};
+use brimful_frame::{EtherType, MacAddress};
 use serde_json::{Map, Value, json};
 
 use super::keys::{
@@ -10,6 +10,7 @@ use super::keys::{
 };
 use super::values::{Choices, FrameNumber, Order, Pattern, Per, Values};
 use super::{FrameSizes, Genome, IpVersion, MAX_FLOWS, WeightedSize};
+use crate::test_frames::{Content, FrameLayout, HeaderField, Transport};
 
 /// For experiments (IEEE 802), so that no device knows better.
 const LOCAL_EXPERIMENT: EtherType = EtherType(0x88b5);

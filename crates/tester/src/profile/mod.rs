@@ -11,10 +11,11 @@ mod written;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
-use brimful_frame::{FRAME_CHECK_SEQUENCE_LEN, HeaderField, MacAddress, TemplateError};
+use brimful_frame::{FRAME_CHECK_SEQUENCE_LEN, MacAddress};
 use serde_json::{Map, Value, json};
 
 use crate::LoadShape;
+use crate::test_frames::{HeaderField, TemplateError};
 use frames::{Draft, Frames};
 use keys::{DirectionKey, Keys};
 use replay::{Replay, WayBack};

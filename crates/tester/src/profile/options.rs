@@ -1,10 +1,11 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use brimful_frame::{Content, EtherType, FrameLayout, HeaderField, MacAddress, VlanTag};
+use brimful_frame::{EtherType, MacAddress, VlanTag};
 
 use super::frames::{Draft, Frames, Packet, mac_value};
 use super::values::{Choices, Order, Pattern, Per, Values};
 use super::{Directions, FrameSizes, IpVersion, MAX_FLOWS};
+use crate::test_frames::{Content, FrameLayout, HeaderField};
 
 /// One address of each half of the range that RFC 2544 appendix C.2.2 sets aside for tests.
 const IPV4: [Ipv4Addr; 2] = [Ipv4Addr::new(198, 18, 0, 2), Ipv4Addr::new(198, 19, 0, 2)];

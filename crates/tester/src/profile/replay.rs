@@ -3,13 +3,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use brimful_frame::{FRAME_CHECK_SEQUENCE_LEN, MAX_FRAME_SIZE, Stamp, TestFrame, TestTemplate};
+use brimful_frame::{FRAME_CHECK_SEQUENCE_LEN, MAX_FRAME_SIZE};
 use brimful_netdev::Capture;
 use serde_json::{Map, Value, json};
 
 use super::keys::{MacsKey, ReplayKeys, TimingKey};
 use super::{ProfileOptions, Stream};
 use crate::LoadShape;
+use crate::test_frames::{Stamp, TestFrame, TestTemplate};
 
 /// Frames of a capture at most: each is kept in memory for both directions.
 const MAX_FRAMES: usize = 1 << 16;

@@ -1,11 +1,12 @@
 use std::sync::Arc;
 
-use brimful_frame::{FieldPlace, HeaderField, Stamp, TemplateError, TestTemplate, VlanTag};
+use brimful_frame::VlanTag;
 
 use super::frames::Frames;
 use super::values::{FrameNumber, Pattern, Per, Values};
 use crate::division::{quotient, remainder};
 use crate::flows::FlowTurns;
+use crate::test_frames::{FieldPlace, HeaderField, Stamp, TemplateError, TestTemplate};
 
 /// Frames of all flows are prepared up to so many bytes: they should stay in the cache nearest to the processor but one.
 const PREPARED_BYTES: u64 = 1 << 20;

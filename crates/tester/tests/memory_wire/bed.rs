@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use brimful_frame::{TestFrame, VlanTag};
+use brimful_frame::VlanTag;
 use brimful_netdev::{
     FaultPlan, Faults, FaultyPort, FaultyReceiver, FaultySender, MemoryReceiver, MemorySender, memory_wire,
 };
 use brimful_tester::{
-    FrameSizes, Outcome, PacingBounds, Profile, ProfileFile, ProfileOptions, Tester, Threads, Timing, TrialPlan,
-    TrialReport,
+    FrameSizes, Outcome, PacingBounds, Profile, ProfileFile, ProfileOptions, TestFrame, Tester, Threads, Timing,
+    TrialPlan, TrialReport,
 };
 use brimful_trial::{Load, Nanoseconds, Ratio};
 

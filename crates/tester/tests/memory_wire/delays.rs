@@ -3,9 +3,8 @@
 use std::io;
 use std::time::Duration;
 
-use brimful_frame::TestFrame;
 use brimful_netdev::{Faults, MemoryReceiver, MonotonicTime, Port, ReceiveStatistics, Receiver, Take, memory_wire};
-use brimful_tester::{Reply, Tester, Threads};
+use brimful_tester::{Reply, TestFrame, Tester, Threads};
 use brimful_trial::program::{DelayReport, MeasureRequest};
 
 use crate::bed::{Bed, MODES, RUNNING, clock_step, counted, plan, profile, timing};

@@ -2,11 +2,11 @@
 
 use std::io;
 
-use brimful_frame::{Stamp, TestFrame, VlanTag};
+use brimful_frame::VlanTag;
 use brimful_netdev::{
     Arrived, MemoryPort, MemoryReceiver, MemorySender, Port, ReceiveStatistics, Receiver, Take, memory_wire,
 };
-use brimful_tester::{FlowLoss, Profile, Tester, Threads, TrialReport};
+use brimful_tester::{FlowLoss, Profile, Stamp, TestFrame, Tester, Threads, TrialReport};
 
 use crate::bed::{MODES, RUNNING, clock_step, counted, plan, profile, profile_in, timing};
 use crate::clock::StepClock;

@@ -5,8 +5,7 @@ mod model;
 
 use std::path::Path;
 
-use brimful_frame::{SEQUENCE_MASK, Stamp, TIMESTAMP_MASK, TestFrame};
-use brimful_tester::{Profile, ProfileFile, ProfileOptions};
+use brimful_tester::{Profile, ProfileFile, ProfileOptions, SEQUENCE_MASK, Stamp, TIMESTAMP_MASK, TestFrame};
 use model::*;
 use proptest::prelude::*;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use brimful_frame::Stamp;
+use brimful_tester::Stamp;
 
 /// The values of one field, as they are written in a profile.
 #[derive(Clone, Debug)]

@@ -3,11 +3,11 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use brimful_frame::{FRAME_CHECK_SEQUENCE_LEN, MacAddress, TemplateError, VlanTag};
+use brimful_frame::{FRAME_CHECK_SEQUENCE_LEN, MacAddress, VlanTag};
 use brimful_netdev::{BackEnd, Care, PacketRing};
 use brimful_tester::{
     Description, Directions, FrameSizes, IpVersion, MAX_FLOWS, MAX_SIZE_PATTERN, PacingBounds, Profile, ProfileFile,
-    ProfileOptions, Threads, Timing,
+    ProfileOptions, TemplateError, Threads, Timing,
 };
 use brimful_trial::program::parse_time;
 use brimful_trial::{Load, Nanoseconds};

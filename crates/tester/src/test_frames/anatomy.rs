@@ -1,13 +1,9 @@
 use std::ops::Range;
 
-use crate::error::{check_len, u16_at};
-use crate::{Checksum, EtherType, IpProtocol, Ipv4View, Ipv6Header, Ipv6View, Malformed, UdpView, VlanTag};
-
-const ADDRESSES_LEN: usize = 12;
-const TAG_LEN: usize = 4;
-const LABEL_LEN: usize = 4;
-const TCP_HEADER_LEN: usize = 20;
-const ECHO_HEADER_LEN: usize = 8;
+use brimful_frame::header_len::{ADDRESSES, ECHO, IPV6, LABEL, TAG, TCP, UDP};
+use brimful_frame::{
+    Checksum, EtherType, IpProtocol, Ipv4View, Ipv6View, Malformed, UdpView, VlanTag, check_len, u16_at,
+};
 
 /// The parts of any frame. What cannot be read further is payload.
 #[derive(Clone, Debug)]
@@ -43,14 +39,14 @@ impl Anatomy {
     /// # Errors
     /// When it ends within its Ethernet header, a tag or a label.
     pub(crate) fn of(bytes: &[u8]) -> Result<Self, Malformed> {
-        let mut at = ADDRESSES_LEN;
+        let mut at = ADDRESSES;
         check_len("Ethernet", bytes, at + 2)?;
         let mut ether_type = EtherType(u16_at(bytes, at));
         let mut vlan = None;
         while ether_type.is_tag() {
-            check_len("VLAN tag", bytes, at + TAG_LEN + 2)?;
+            check_len("VLAN tag", bytes, at + TAG + 2)?;
             vlan.get_or_insert(VlanTag::from_control_information(u16_at(bytes, at + 2)));
-            at += TAG_LEN;
+            at += TAG;
             ether_type = EtherType(u16_at(bytes, at));
         }
         at += 2;
@@ -96,7 +92,7 @@ fn of_ipv4(bytes: &[u8], at: usize) -> Option<Within> {
 
 fn of_ipv6(bytes: &[u8], at: usize) -> Option<Within> {
     let packet = Ipv6View::parse(&bytes[at..]).ok()?;
-    let start = at + Ipv6Header::LEN;
+    let start = at + IPV6;
     let protocol = packet.next_header();
     let segment = match protocol {
         IpProtocol::UDP | IpProtocol::TCP | IpProtocol::ICMPV6 => {
@@ -123,16 +119,14 @@ fn of_segment(bytes: &[u8], start: usize, protocol: IpProtocol, pseudo_header: C
     let (header_len, checksum_offset) = match protocol {
         IpProtocol::UDP => {
             let datagram = UdpView::parse(bytes).ok()?;
-            let is_whole = datagram.payload().len() + UdpView::HEADER_LEN == bytes.len();
-            is_whole.then_some((UdpView::HEADER_LEN, 6))?
+            let is_whole = datagram.payload().len() + UDP == bytes.len();
+            is_whole.then_some((UDP, 6))?
         }
         IpProtocol::TCP => {
             let header_len = usize::from(bytes.get(12)? >> 4) * 4;
-            (TCP_HEADER_LEN..=bytes.len())
-                .contains(&header_len)
-                .then_some((header_len, 16))?
+            (TCP..=bytes.len()).contains(&header_len).then_some((header_len, 16))?
         }
-        _ => (bytes.len() >= ECHO_HEADER_LEN).then_some((ECHO_HEADER_LEN, 2))?,
+        _ => (bytes.len() >= ECHO).then_some((ECHO, 2))?,
     };
     let segment = Segment {
         protocol,
@@ -146,8 +140,8 @@ fn of_segment(bytes: &[u8], start: usize, protocol: IpProtocol, pseudo_header: C
 fn label_stack_len(bytes: &[u8]) -> Result<usize, Malformed> {
     let mut len = 0;
     loop {
-        check_len("MPLS", bytes, len + LABEL_LEN)?;
-        len += LABEL_LEN;
+        check_len("MPLS", bytes, len + LABEL)?;
+        len += LABEL;
         if bytes[len - 2] & 1 == 1 {
             return Ok(len);
         }

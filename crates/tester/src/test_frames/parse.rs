@@ -1,5 +1,7 @@
-use crate::anatomy::{Anatomy, Network};
-use crate::{Checksum, IpProtocol, Malformed, Stamp, VlanTag};
+use brimful_frame::{Checksum, IpProtocol, Malformed, VlanTag};
+
+use super::anatomy::{Anatomy, Network};
+use super::stamp::Stamp;
 
 /// A test frame as it came back: intact, and what it says of itself.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

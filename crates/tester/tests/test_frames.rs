@@ -1,8 +1,8 @@
 //! Whole test frames, out and back.
 
-use brimful_frame::{
-    Content, EtherType, FrameLayout, HeaderField, MAX_FRAME_SIZE, Malformed, SEQUENCE_MASK, Stamp, TIMESTAMP_MASK,
-    TestFrame, TestTemplate, Transport,
+use brimful_frame::{EtherType, MAX_FRAME_SIZE, Malformed};
+use brimful_tester::{
+    Content, FrameLayout, HeaderField, SEQUENCE_MASK, Stamp, TIMESTAMP_MASK, TestFrame, TestTemplate, Transport,
 };
 use proptest::prelude::*;
 

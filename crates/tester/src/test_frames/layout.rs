@@ -1,18 +1,12 @@
+use brimful_frame::header_len::{ADDRESSES, ECHO, IPV4, IPV6, LABEL, TAG, TCP, UDP};
+use brimful_frame::{EtherType, FRAME_CHECK_SEQUENCE_LEN, Field, Header, IpProtocol, MAX_FRAME_SIZE, MIN_FRAME_SIZE};
 use thiserror::Error;
 
-use crate::field_place::{FieldPlace, Width};
-use crate::template::TestTemplate;
-use crate::{
-    EtherType, FRAME_CHECK_SEQUENCE_LEN, IpProtocol, Ipv4Header, Ipv6Header, MAX_FRAME_SIZE, MIN_FRAME_SIZE, Stamp,
-    UdpView,
-};
+use super::place::{FieldPlace, Sums};
+use super::stamp::Stamp;
+use super::template::TestTemplate;
 
-const ADDRESSES_LEN: usize = 12;
 const ETHER_TYPE_LEN: usize = 2;
-const TAG_LEN: usize = 4;
-const LABEL_LEN: usize = 4;
-const TCP_HEADER_LEN: usize = 20;
-const ECHO_HEADER_LEN: usize = 8;
 const BOTTOM_OF_STACK: u8 = 1;
 const ICMP_ECHO: u8 = 8;
 const ICMPV6_ECHO: u8 = 128;
@@ -120,7 +114,7 @@ pub struct TemplateError {
 impl FrameLayout {
     /// Bytes that a VLAN tag, or all of them, take.
     pub fn tags_len(&self) -> usize {
-        self.tags.len() * TAG_LEN
+        self.tags.len() * TAG
     }
 
     /// The smallest frame size that has room for all headers and the stamp, frame check sequence included.
@@ -130,66 +124,73 @@ impl FrameLayout {
 
     /// Where a field is; `None` when these headers do not have it.
     pub fn place(&self, field: HeaderField) -> Option<FieldPlace> {
-        use HeaderField as F;
-        let tag = |index| (index < self.tags.len()).then_some(ADDRESSES_LEN + TAG_LEN * index + ETHER_TYPE_LEN);
-        let label = |index| (index < self.labels).then_some(self.labels_offset() + LABEL_LEN * index);
-        let network = self.network_offset();
-        let ip = |v4: Spot, v6: Spot| match self.content {
-            Content::Raw(_) => None,
+        let (field, index) = self.field(field)?;
+        let mut places = field.info().places.iter();
+        let (offset, bit) = places.find_map(|&(header, bit)| Some((self.header_offset(header, index)?, bit)))?;
+        let is_v4 = matches!(self.content, Content::Ipv4(_));
+        let sums = Sums {
+            of_network: is_v4,
             // ICMP for IPv4 has no pseudo header.
-            Content::Ipv4(Transport::Echo) => v4.outside_transport().place(network),
-            Content::Ipv4(_) => v4.place(network),
-            Content::Ipv6(_) => v6.place(network),
+            has_pseudo_header: !(is_v4 && self.transport() == Some(Transport::Echo)),
         };
-        let transport =
-            |wanted, spot: Spot| (self.transport() == Some(wanted)).then(|| spot.place(self.transport_offset()))?;
-        let port = |offset| match self.transport()? {
-            Transport::Udp | Transport::Tcp => Spot::bits(offset, Width::Two, 0, 16)
-                .in_transport()
-                .place(self.transport_offset()),
+        Some(FieldPlace::of(field, offset, bit, sums))
+    }
+
+    /// The field's row of the table of fields, and of which tag or label it is.
+    fn field(&self, field: HeaderField) -> Option<(Field, usize)> {
+        use HeaderField as F;
+        let by_version = |v4, v6| match self.content {
+            Content::Raw(_) => None,
+            Content::Ipv4(_) => Some((v4, 0)),
+            Content::Ipv6(_) => Some((v6, 0)),
+        };
+        let port = |udp, tcp| match self.transport()? {
+            Transport::Udp => Some((udp, 0)),
+            Transport::Tcp => Some((tcp, 0)),
             Transport::Echo => None,
         };
         match field {
-            F::DestinationMac => Spot::bits(0, Width::Six, 0, 48).place(0),
-            F::SourceMac => Spot::bits(6, Width::Six, 0, 48).place(0),
-            F::VlanId(index) => Spot::bits(0, Width::Two, 0, 12).place(tag(index)?),
-            F::VlanPriority(index) => Spot::bits(0, Width::Two, 13, 3).place(tag(index)?),
-            F::DropEligible(index) => Spot::bits(0, Width::Two, 12, 1).place(tag(index)?),
-            F::Label(index) => Spot::bits(0, Width::Four, 12, 20).place(label(index)?),
-            F::LabelTrafficClass(index) => Spot::bits(0, Width::Four, 9, 3).place(label(index)?),
-            F::LabelTtl(index) => Spot::bits(0, Width::Four, 0, 8).place(label(index)?),
-            F::SourceIp => ip(
-                Spot::bits(12, Width::Four, 0, 32).in_network().in_transport(),
-                Spot::bits(8, Width::Sixteen, 0, 128).in_transport(),
-            ),
-            F::DestinationIp => ip(
-                Spot::bits(16, Width::Four, 0, 32).in_network().in_transport(),
-                Spot::bits(24, Width::Sixteen, 0, 128).in_transport(),
-            ),
-            F::Dscp => ip(
-                Spot::bits(0, Width::Two, 2, 6).in_network(),
-                Spot::bits(0, Width::Two, 6, 6),
-            ),
-            F::Ecn => ip(
-                Spot::bits(0, Width::Two, 0, 2).in_network(),
-                Spot::bits(0, Width::Two, 4, 2),
-            ),
-            F::HopLimit => ip(
-                Spot::bits(8, Width::Two, 8, 8).in_network(),
-                Spot::bits(6, Width::Two, 0, 8),
-            ),
-            F::Identification => ip(Spot::bits(4, Width::Two, 0, 16).in_network(), Spot::NOWHERE),
-            F::DontFragment => ip(Spot::bits(6, Width::Two, 14, 1).in_network(), Spot::NOWHERE),
-            F::FlowLabel => ip(Spot::NOWHERE, Spot::bits(0, Width::Four, 0, 20)),
-            F::SourcePort => port(0),
-            F::DestinationPort => port(2),
-            F::TcpSequence => transport(Transport::Tcp, Spot::bits(4, Width::Four, 0, 32).in_transport()),
-            F::TcpAcknowledgement => transport(Transport::Tcp, Spot::bits(8, Width::Four, 0, 32).in_transport()),
-            F::TcpFlags => transport(Transport::Tcp, Spot::bits(12, Width::Two, 0, 8).in_transport()),
-            F::TcpWindow => transport(Transport::Tcp, Spot::bits(14, Width::Two, 0, 16).in_transport()),
-            F::TcpUrgentPointer => transport(Transport::Tcp, Spot::bits(18, Width::Two, 0, 16).in_transport()),
-            F::EchoIdentifier => transport(Transport::Echo, Spot::bits(4, Width::Two, 0, 16).in_transport()),
-            F::EchoSequence => transport(Transport::Echo, Spot::bits(6, Width::Two, 0, 16).in_transport()),
+            F::SourceIp => by_version(Field::Ipv4Src, Field::Ipv6Src),
+            F::DestinationIp => by_version(Field::Ipv4Dst, Field::Ipv6Dst),
+            F::SourcePort => port(Field::UdpSrc, Field::TcpSrc),
+            F::DestinationPort => port(Field::UdpDst, Field::TcpDst),
+            F::VlanId(index) => Some((Field::VlanVid, index)),
+            F::VlanPriority(index) => Some((Field::VlanPcp, index)),
+            F::DropEligible(index) => Some((Field::VlanDei, index)),
+            F::Label(index) => Some((Field::MplsLabel, index)),
+            F::LabelTrafficClass(index) => Some((Field::MplsTc, index)),
+            F::LabelTtl(index) => Some((Field::MplsTtl, index)),
+            F::DestinationMac => Some((Field::EthDst, 0)),
+            F::SourceMac => Some((Field::EthSrc, 0)),
+            F::Dscp => Some((Field::IpDscp, 0)),
+            F::Ecn => Some((Field::IpEcn, 0)),
+            F::HopLimit => Some((Field::IpTtl, 0)),
+            F::Identification => Some((Field::Ipv4Id, 0)),
+            F::DontFragment => Some((Field::Ipv4DontFragment, 0)),
+            F::FlowLabel => Some((Field::Ipv6Flabel, 0)),
+            F::TcpSequence => Some((Field::TcpSeq, 0)),
+            F::TcpAcknowledgement => Some((Field::TcpAck, 0)),
+            F::TcpFlags => Some((Field::TcpFlags, 0)),
+            F::TcpWindow => Some((Field::TcpWindow, 0)),
+            F::TcpUrgentPointer => Some((Field::TcpUrgent, 0)),
+            F::EchoIdentifier => Some((Field::EchoId, 0)),
+            F::EchoSequence => Some((Field::EchoSeq, 0)),
+        }
+    }
+
+    /// Where a header begins; of tags and labels that with this index.
+    fn header_offset(&self, header: Header, index: usize) -> Option<usize> {
+        let transport = |wanted| (self.transport() == Some(wanted)).then(|| self.transport_offset());
+        match header {
+            Header::Ethernet => Some(0),
+            Header::VlanTag => (index < self.tags.len()).then_some(ADDRESSES + TAG * index + ETHER_TYPE_LEN),
+            Header::Mpls => (index < self.labels).then_some(self.labels_offset() + LABEL * index),
+            Header::Ipv4 => matches!(self.content, Content::Ipv4(_)).then(|| self.network_offset()),
+            Header::Ipv6 => matches!(self.content, Content::Ipv6(_)).then(|| self.network_offset()),
+            Header::Udp => transport(Transport::Udp),
+            Header::Tcp => transport(Transport::Tcp),
+            Header::Echo => Some(transport(Transport::Echo)? + 4),
+            _ => None,
         }
     }
 
@@ -222,10 +223,10 @@ impl FrameLayout {
     }
 
     fn emit_below_network(&self, bytes: &mut [u8]) {
-        let mut at = ADDRESSES_LEN;
+        let mut at = ADDRESSES;
         for tag in &self.tags {
             bytes[at..at + 2].copy_from_slice(&tag.0.to_be_bytes());
-            at += TAG_LEN;
+            at += TAG;
         }
         let ether_type = match self.content {
             _ if self.labels > 0 => EtherType::MPLS,
@@ -254,7 +255,7 @@ impl FrameLayout {
             }
             Content::Ipv6(transport) => {
                 packet[0] = 0x60;
-                packet[4..6].copy_from_slice(&(len - Ipv6Header::LEN as u16).to_be_bytes());
+                packet[4..6].copy_from_slice(&(len - IPV6 as u16).to_be_bytes());
                 packet[6] = match transport {
                     Transport::Udp => IpProtocol::UDP.0,
                     Transport::Tcp => IpProtocol::TCP.0,
@@ -271,7 +272,7 @@ impl FrameLayout {
                 let len = segment.len() as u16;
                 segment[4..6].copy_from_slice(&len.to_be_bytes());
             }
-            Some(Transport::Tcp) => segment[12] = (TCP_HEADER_LEN as u8 / 4) << 4,
+            Some(Transport::Tcp) => segment[12] = (TCP as u8 / 4) << 4,
             Some(Transport::Echo) if matches!(self.content, Content::Ipv6(_)) => segment[0] = ICMPV6_ECHO,
             Some(Transport::Echo) => segment[0] = ICMP_ECHO,
         }
@@ -285,18 +286,18 @@ impl FrameLayout {
     }
 
     fn labels_offset(&self) -> usize {
-        ADDRESSES_LEN + self.tags_len() + ETHER_TYPE_LEN
+        ADDRESSES + self.tags_len() + ETHER_TYPE_LEN
     }
 
     fn network_offset(&self) -> usize {
-        self.labels_offset() + LABEL_LEN * self.labels
+        self.labels_offset() + LABEL * self.labels
     }
 
     fn transport_offset(&self) -> usize {
         let network_len = match self.content {
             Content::Raw(_) => 0,
-            Content::Ipv4(_) => Ipv4Header::LEN,
-            Content::Ipv6(_) => Ipv6Header::LEN,
+            Content::Ipv4(_) => IPV4,
+            Content::Ipv6(_) => IPV6,
         };
         self.network_offset() + network_len
     }
@@ -304,51 +305,10 @@ impl FrameLayout {
     fn payload_offset(&self) -> usize {
         let transport_len = match self.transport() {
             None => 0,
-            Some(Transport::Udp) => UdpView::HEADER_LEN,
-            Some(Transport::Tcp) => TCP_HEADER_LEN,
-            Some(Transport::Echo) => ECHO_HEADER_LEN,
+            Some(Transport::Udp) => UDP,
+            Some(Transport::Tcp) => TCP,
+            Some(Transport::Echo) => ECHO,
         };
         self.transport_offset() + transport_len
-    }
-}
-
-/// A place counted from the start of its header.
-#[derive(Clone, Copy)]
-struct Spot(FieldPlace);
-
-impl Spot {
-    const NOWHERE: Self = Self::bits(0, Width::Two, 0, 0);
-
-    const fn bits(offset: usize, width: Width, shift: u32, bits: u32) -> Self {
-        Self(FieldPlace {
-            offset,
-            width,
-            shift,
-            bits,
-            is_in_network_sum: false,
-            is_in_transport_sum: false,
-        })
-    }
-
-    const fn in_network(mut self) -> Self {
-        self.0.is_in_network_sum = true;
-        self
-    }
-
-    const fn in_transport(mut self) -> Self {
-        self.0.is_in_transport_sum = true;
-        self
-    }
-
-    const fn outside_transport(mut self) -> Self {
-        self.0.is_in_transport_sum = false;
-        self
-    }
-
-    fn place(self, header: usize) -> Option<FieldPlace> {
-        (self.0.bits > 0).then(|| FieldPlace {
-            offset: header + self.0.offset,
-            ..self.0
-        })
     }
 }

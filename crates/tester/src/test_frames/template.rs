@@ -1,9 +1,9 @@
-use crate::anatomy::{Anatomy, Network};
-use crate::field_place::FieldPlace;
-use crate::stamp::begins_with_magic;
-use crate::{
-    Checksum, FRAME_CHECK_SEQUENCE_LEN, IpProtocol, Ipv6Header, MIN_FRAME_SIZE, MacAddress, Malformed, Stamp, VlanTag,
-};
+use brimful_frame::header_len::IPV6;
+use brimful_frame::{Checksum, FRAME_CHECK_SEQUENCE_LEN, IpProtocol, MIN_FRAME_SIZE, MacAddress, Malformed, VlanTag};
+
+use super::anatomy::{Anatomy, Network};
+use super::place::FieldPlace;
+use super::stamp::{Stamp, begins_with_magic};
 
 /// A test frame with everything filled in but the stamp and the fields that vary, which are zero.
 ///
@@ -208,7 +208,7 @@ fn make_room(bytes: &mut Vec<u8>, anatomy: &Anatomy) {
     bytes.resize(end, 0);
     match &anatomy.network {
         Network::Ipv4 { header } => set_length(bytes, header.start + 2, end - header.start),
-        Network::Ipv6 { offset } => set_length(bytes, offset + 4, end - offset - Ipv6Header::LEN),
+        Network::Ipv6 { offset } => set_length(bytes, offset + 4, end - offset - IPV6),
         Network::Other => {}
     }
     if let Some(segment) = &anatomy.segment

@@ -1,5 +1,4 @@
-use crate::error::{check_len, u16_at};
-use crate::{Checksum, Malformed};
+use brimful_frame::{Checksum, Malformed, check_len, u16_at};
 
 const FORMAT: &str = "test stamp";
 /// Chosen at random; together with checksums it keeps foreign datagrams out of the counts.

@@ -4,7 +4,8 @@
 //! chooses, attempts that fail cost what the account allows and one more, twice, the second time half of it. The plain
 //! search goes down from the upper bound in steps that double until an attempt holds, log2(n) loads at most. Then the
 //! model has its second chance. The second plain search also halves what is left, log2(n) loads more. Nothing here asks
-//! what the losses were, so the bound holds whatever the system does.
+//! what the losses were. But time that moves no bound is charged to nobody: a search that goes to and fro between loads
+//! escapes the account, so this bounds failed attempts and not the whole search.
 
 use brimful_trial::{Load, TrialInput, TrialResult};
 

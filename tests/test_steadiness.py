@@ -84,13 +84,22 @@ outcomes = st.lists(
 )
 
 
+def best_fit(found):
+    """What `find_move` compares, of these trials alone."""
+    cells = steadiness._cells(found)
+    counts = [[0, 0] for _ in set(cells.of_trial)]
+    for cell, outcome in zip(cells.of_trial, found, strict=True):
+        counts[cell][outcome.lossy] += 1
+    return steadiness._likelihood(counts, cells.lengths)
+
+
 @given(outcomes)
 def test_the_best_rising_chances_are_no_worse_than_any_on_a_grid(found):
-    best = steadiness._likelihood(found)
+    best = best_fit(found)
     chances = [0.0, 0.25, 0.5, 0.75, 1.0]
     for length in {outcome.duration_s for outcome in found}:
         chosen = [outcome for outcome in found if outcome.duration_s == length]
-        of_length = steadiness._likelihood(chosen)
+        of_length = best_fit(chosen)
         for rising in itertools.combinations_with_replacement(chances, 4):
             odds = [rising[int(outcome.load) - 1] if outcome.lossy else 1 - rising[int(outcome.load) - 1]
                     for outcome in chosen]  # fmt: skip
@@ -110,6 +119,38 @@ def test_a_move_is_placed_between_the_trials_that_contradict_each_other():
     assert (move.from_s, move.at_s, move.before, move.after) == (16.0, 16.0, math.sqrt(110), None)
     assert find_move(trials(*before, *before)) is None
     assert find_move([]) is None
+
+
+def drawn(seed, count, loads, move_at):
+    """Trials of a system that strays a little, at loads drawn from so many, with a lower capacity from a trial on."""
+    chance = random.Random(seed)
+    pool = [chance.uniform(8.0, 12.0) for _ in range(loads)]
+    for at in range(count):
+        load, capacity = chance.choice(pool), chance.gauss(10.0 if at < move_at else 9.0, 0.1)
+        yield Outcome(float(at), chance.choice([1.0, 0.25]), load, min(load, capacity), load > capacity)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_move_found_is_that_of_all_places_where_two_fits_explain_most(seed):
+    count = 40 + 20 * seed
+    found = list(drawn(seed, count, 3 + 10 * seed, count // 2))
+    gains = {
+        place: best_fit(found[:place]) + best_fit(found[place:]) - best_fit(found) for place in range(4, len(found) - 3)
+    }
+    alike = [place for place, gain in gains.items() if gain > max(gains.values()) - 1e-6]
+    move = find_move(found)
+    if max(gains.values()) < steadiness.MOVE_EVIDENCE * math.log(count):
+        assert move is None
+        return
+    assert (move.from_s, move.at_s) == (found[min(alike)].at_s, found[max(alike)].at_s)
+    assert move.evidence == pytest.approx(max(gains.values()))
+
+
+def test_a_move_is_found_among_more_trials_and_loads_than_can_be_tried():
+    move = find_move(list(drawn(1, 30_000, 30_000, 20_011)))
+    assert abs(move.at_s - 20_011) < 30
+    assert (move.before, move.after) == (pytest.approx(10.0, rel=0.02), pytest.approx(9.0, rel=0.02))
+    assert find_move(list(drawn(1, 30_000, 30_000, 30_000))) is None
 
 
 def test_modes_need_a_gap_between_them():

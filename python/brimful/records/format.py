@@ -6,6 +6,7 @@ import functools
 import math
 import operator
 import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -52,8 +53,19 @@ def json_schema() -> bytes:
 
 def decode_line(line: bytes, *, where: str) -> Record:
     """Decode one line; ``where`` names it in an error."""
+    return next(decode_lines([(line, where)]))
+
+
+def decode_lines(lines: Iterable[tuple[bytes, str]]) -> Iterator[Record]:
+    """Decode lines, each with its name in an error."""
+    decoder = _decoder(subjects.kinds())
+    for line, where in lines:
+        yield _decode(decoder, line, where)
+
+
+def _decode(decoder: msgspec.json.Decoder[Record], line: bytes, where: str) -> Record:
     try:
-        record = _decoder(subjects.kinds()).decode(_ESCAPE.sub(_visible, line))
+        record = decoder.decode(_ESCAPE.sub(_visible, line))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         message = f"{where}: {error}"
         raise RecordError(message) from error

@@ -13,7 +13,7 @@ from brimful.records.analysis import Finding, Fit, Series, Solution
 from brimful.records.campaign import Member
 from brimful.records.delay import Delay
 from brimful.records.digest import broken_digests
-from brimful.records.format import decode_line
+from brimful.records.format import decode_lines
 from brimful.records.record import Record
 from brimful.records.run import SCHEMA, End, Run, Trial, Warning
 from brimful.records.throughput import Bound, GoalResult
@@ -124,10 +124,8 @@ def iterate_records(path: Path) -> Iterator[Record]:
 
 
 def _decoded(path: Path, content: bytes) -> Iterator[Record]:
-    lines = content.split(b"\n")
-    for number, line in enumerate(lines[:-1], start=1):
-        if line.strip():
-            yield decode_line(line, where=f"{path}:{number}")
+    lines = enumerate(content.split(b"\n")[:-1], start=1)
+    yield from decode_lines((line, f"{path}:{number}") for number, line in lines if line.strip())
 
 
 def read_run(path: Path) -> RunFile:

@@ -56,7 +56,7 @@ class Run(Record, frozen=True, omit_defaults=True, tag="run"):
     """Of this line, see `brimful.records.digest`."""
 
 
-class Trial(Record, frozen=True, omit_defaults=True, tag="trial"):
+class Trial(Record, frozen=True, omit_defaults=True, gc=False, tag="trial"):
     """One trial. ``invalid`` trials are kept and never counted."""
 
     seq: int

@@ -30,7 +30,7 @@ class Sums(msgspec.Struct, frozen=True):
     short_high_s: float
 
 
-class Bound(Record, frozen=True, omit_defaults=True, tag="bound"):
+class Bound(Record, frozen=True, omit_defaults=True, gc=False, tag="bound"):
     """A relevant bound moved (or went away: ``load`` is null) with the trial ``seq``."""
 
     goal: str

@@ -9,13 +9,14 @@ from __future__ import annotations
 import bisect
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, groupby
 from statistics import median, stdev
 
 import msgspec
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class Outcome(msgspec.Struct, frozen=True, gc=False):
     """A trial, as far as steadiness goes."""
 
     at_s: float
@@ -56,6 +57,10 @@ MOVE_EVIDENCE = 2.5
 systems reach that, and moves do not."""
 _MOST_PLACES = 100
 """For a change, or loads for two modes, that are tried first: trials may be many."""
+_FINER = 10
+"""Around the best of places that are tried first, others are tried that are so many times closer."""
+_MOST_CELLS = 1000
+"""Loads that are told apart. Of more, neighbours count as one."""
 _ALIKE = 1e-6
 """Places of equal evidence: no trial between them tells which it is."""
 _LEAST_SIDE = 4
@@ -68,39 +73,78 @@ def find_move(outcomes: Sequence[Outcome]) -> Move | None:
     places = range(_LEAST_SIDE, count - _LEAST_SIDE + 1)
     if not places:
         return None
-    whole = _likelihood(outcomes)
+    cells = _cells(outcomes)
     step = math.ceil(len(places) / _MOST_PLACES)
-    gains = [(_split_gain(outcomes, place, whole), place) for place in places[::step]]
-    if step > 1:
-        near = max(gains)[1]
-        gains += [(_split_gain(outcomes, place, whole), place) for place in places if abs(place - near) < step]
-    evidence = max(gains)[0]
+    gains = dict(_split_gains(outcomes, cells, places[::step]))
+    while step > 1:
+        window, step = step, math.ceil(step / _FINER)
+        near = {place for edge in _best(gains) for place in range(edge - window, edge + window + 1, step)}
+        gains.update(_split_gains(outcomes, cells, sorted(near.intersection(places))))
+    evidence = max(gains.values())
     if evidence < MOVE_EVIDENCE * math.log(count):
         return None
-    alike = [place for gain, place in gains if gain > evidence - _ALIKE]
-    first, last = min(alike), max(alike)
+    first, last = _best(gains)
     before, after = _threshold(outcomes[:first]), _threshold(outcomes[last:])
     return Move(outcomes[first].at_s, outcomes[last].at_s, before, after, evidence)
 
 
-def _split_gain(outcomes: Sequence[Outcome], place: int, whole: float) -> float:
-    return _likelihood(outcomes[:place]) + _likelihood(outcomes[place:]) - whole
+def _best(gains: Mapping[int, float]) -> tuple[int, int]:
+    """Give the first and the last of the places with the greatest gain."""
+    best = max(gains.values())
+    alike = [place for place, gain in gains.items() if gain > best - _ALIKE]
+    return min(alike), max(alike)
 
 
-def _likelihood(outcomes: Iterable[Outcome]) -> float:
+class _Cells(msgspec.Struct):
+    """Neighbouring loads of trials of one length, in the order of lengths and loads, that count as one."""
+
+    of_trial: list[int]
+    """The cell of each trial."""
+    lengths: list[slice]
+    """The cells of each length."""
+
+
+def _cells(outcomes: Sequence[Outcome]) -> _Cells:
+    order = sorted({(outcome.duration_s, outcome.load) for outcome in outcomes})
+    pooled = math.ceil(len(order) / _MOST_CELLS)
+    cell_of: dict[tuple[float, float], int] = {}
+    lengths, cells = [], 0
+    for _, group in groupby(order, key=lambda length_and_load: length_and_load[0]):
+        first = cells
+        for index, key in enumerate(group):
+            cell_of[key] = first + index // pooled
+            cells = cell_of[key] + 1
+        lengths.append(slice(first, cells))
+    return _Cells([cell_of[outcome.duration_s, outcome.load] for outcome in outcomes], lengths)
+
+
+def _split_gains(outcomes: Sequence[Outcome], cells: _Cells, places: Iterable[int]) -> Iterator[tuple[int, float]]:
+    """Give for each place, in ascending order, what two fits explain better than one."""
+    before = [[0, 0] for _ in range(cells.lengths[-1].stop)]
+    after = [[0, 0] for _ in before]
+    for cell, outcome in zip(cells.of_trial, outcomes, strict=True):
+        after[cell][outcome.lossy] += 1
+    whole, passed = _likelihood(after, cells.lengths), 0
+    for place in places:
+        for index in range(passed, place):
+            cell, lossy = cells.of_trial[index], outcomes[index].lossy
+            before[cell][lossy] += 1
+            after[cell][lossy] -= 1
+        passed = place
+        yield place, _likelihood(before, cells.lengths) + _likelihood(after, cells.lengths) - whole
+
+
+def _likelihood(counts: Sequence[list[int]], lengths: Sequence[slice]) -> float:
     """Give the greatest logarithmic likelihood over all chances of loss that do not fall with the load."""
-    lengths: dict[float, dict[float, list[int]]] = {}
-    for outcome in outcomes:
-        counts = lengths.setdefault(outcome.duration_s, {}).setdefault(outcome.load, [0, 0])
-        counts[outcome.lossy] += 1
-    return math.fsum(_isotonic_likelihood(loads) for loads in lengths.values())
+    return math.fsum(_isotonic_likelihood(counts[length]) for length in lengths)
 
 
-def _isotonic_likelihood(loads: dict[float, list[int]]) -> float:
+def _isotonic_likelihood(loads: Sequence[list[int]]) -> float:
     """Pool adjacent violators: the best fit of chances that rise with the load is a mean a block."""
     blocks: list[tuple[int, int]] = []
-    for load in sorted(loads):
-        clean, lossy = loads[load]
+    for clean, lossy in loads:
+        if not clean + lossy:
+            continue
         while blocks and blocks[-1][1] * (clean + lossy) >= lossy * sum(blocks[-1]):
             clean, lossy = clean + blocks[-1][0], lossy + blocks[-1][1]
             blocks.pop()
@@ -114,12 +158,10 @@ def _threshold(outcomes: Sequence[Outcome]) -> float | None:
     """Give the load that parts lossy trials from clean ones best; none where hardly any was lossy."""
     ordered = sorted(outcomes, key=lambda outcome: outcome.load)
     loads = [outcome.load for outcome in ordered]
+    wrong = list(accumulate((1 if outcome.lossy else -1 for outcome in ordered), initial=0))
     cuts = [*sorted({bisect.bisect_left(loads, load) for load in loads}), len(loads)]
-    wrong = {
-        cut: sum(outcome.lossy for outcome in ordered[:cut]) + sum(not outcome.lossy for outcome in ordered[cut:])
-        for cut in cuts
-    }
-    best = [cut for cut in cuts if wrong[cut] == min(wrong.values())]
+    least = min(wrong[cut] for cut in cuts)
+    best = [cut for cut in cuts if wrong[cut] == least]
     cut = best[len(best) // 2]
     if cut == len(loads):
         return None
@@ -141,17 +183,27 @@ _NEAR = 0.05
 def find_two_modes(outcomes: Sequence[Outcome]) -> TwoModes | None:
     """Find trials of about one load of which some forwarded nearly all, and the others about the same and much less."""
     loads = Counter(outcome.load for outcome in outcomes).most_common(_MOST_PLACES)
-    found = [modes for load, _ in loads if (modes := _modes_near(outcomes, load))]
+    ordered = sorted(enumerate(outcomes), key=lambda indexed: indexed[1].load)
+    in_lower = list(accumulate((_is_in_lower(outcome) for _, outcome in ordered), initial=0))
+    found = []
+    for load, _ in loads:
+        first = bisect.bisect_left(ordered, load - _NEAR * load, key=lambda indexed: indexed[1].load)
+        last = bisect.bisect_right(ordered, load + _NEAR * load, key=lambda indexed: indexed[1].load)
+        lower = in_lower[last] - in_lower[first]
+        least = max(MODE_TRIALS, MODE_SHARE * (last - first))
+        if min(lower, last - first - lower) >= least and (modes := _modes(ordered[first:last], least)):
+            found.append(modes)
     return max(found, key=lambda modes: (len(modes.in_lower) + len(modes.in_upper), modes.upper), default=None)
 
 
-def _modes_near(outcomes: Sequence[Outcome], load: float) -> TwoModes | None:
-    chosen = [(index, outcome) for index, outcome in enumerate(outcomes) if abs(outcome.load - load) <= _NEAR * load]
-    lower = [(index, outcome) for index, outcome in chosen if outcome.forwarded < (1 - MODE_DISTANCE) * outcome.load]
-    upper = [(index, outcome) for index, outcome in chosen if outcome.forwarded >= (1 - MODE_DISTANCE) * outcome.load]
-    least = max(MODE_TRIALS, MODE_SHARE * len(chosen))
-    if min(len(lower), len(upper)) < least:
-        return None
+def _is_in_lower(outcome: Outcome) -> bool:
+    return outcome.forwarded < (1 - MODE_DISTANCE) * outcome.load
+
+
+def _modes(chosen: Iterable[tuple[int, Outcome]], least: float) -> TwoModes | None:
+    chosen = sorted(chosen, key=lambda indexed: indexed[0])
+    lower = [(index, outcome) for index, outcome in chosen if _is_in_lower(outcome)]
+    upper = [(index, outcome) for index, outcome in chosen if not _is_in_lower(outcome)]
     below = [outcome.forwarded for _, outcome in lower]
     low, high = median(below), median(outcome.forwarded for _, outcome in upper)
     distance = high - low

@@ -62,10 +62,7 @@ impl Knee {
 pub(super) fn steep_knee(seen: &[Observation], log_step: f64, strict_seconds: Option<f64>) -> Option<Knee> {
     let is_late = match strict_seconds {
         None => seen.len() > LOCATING_TRIALS,
-        Some(seconds) => {
-            let passed: f64 = seen.iter().map(|seen| seen.duration).sum();
-            seen.len() > REFINING_TRIALS && passed > REFINING_SHARE * seconds
-        }
+        Some(seconds) => seen.len() > REFINING_TRIALS && took_longer(seen, REFINING_SHARE * seconds),
     };
     if is_late {
         return None;
@@ -108,17 +105,29 @@ pub(super) fn steep_knee(seen: &[Observation], log_step: f64, strict_seconds: Op
     strict_seconds.map(|_| Knee::new(&steep, slope))
 }
 
+/// Whether trials took longer together. The first few decide it, however many there are.
+fn took_longer(seen: &[Observation], seconds: f64) -> bool {
+    let mut passed = 0.0;
+    seen.iter().any(|seen| {
+        passed += seen.duration;
+        passed > seconds
+    })
+}
+
 /// A load between the lowest lossy one and the highest clean one, as long as the loss tells a capacity that the clean
 /// one is above: it says nothing of where between them loss begins. The middle, unless they are orders of magnitude
 /// apart: what is forwarded under overload is near the capacity then rather than far from it, so that the first step
 /// above the lowest clean load is a small one, and each step goes three times as far.
 pub(super) fn between(seen: &[Observation], log_step: f64) -> Option<f64> {
+    if seen.len() > LOCATING_TRIALS {
+        return None;
+    }
     let lossy = seen.iter().filter(|seen| seen.overload > 0.0);
     let clean = seen.iter().filter(|seen| seen.overload <= 0.0);
     let above = lossy.min_by(|a, b| a.position.total_cmp(&b.position))?;
     let highest = clean.clone().map(|seen| seen.position).reduce(f64::max)?;
     let gap = above.position - highest;
-    if seen.len() > LOCATING_TRIALS || gap <= WIDE_GAP || above.overload < gap {
+    if gap <= WIDE_GAP || above.overload < gap {
         return None;
     }
     let ratio = (gap * log_step).exp();
@@ -144,13 +153,16 @@ pub(super) fn dropped(seen: &[Observation]) -> Option<f64> {
         && earlier
             .iter()
             .any(|seen| seen.overload < SLIGHT && seen.position >= before.position.min(last.position));
+    if !is_drop {
+        return None;
+    }
     // Where a loss told as low a capacity before, and a load above that was clean afterwards, capacity strays.
     let was_as_low = |seen: &Observation| seen.overload > DROP && capacity(seen) < highest + DROP;
     let since_then = earlier.iter().skip_while(|seen| !was_as_low(seen));
     let strays = since_then
         .filter(|seen| seen.overload < SLIGHT)
         .any(|seen| seen.position > highest + DROP);
-    (is_drop && !strays).then_some(lowest)
+    (!strays).then_some(lowest)
 }
 
 #[cfg(test)]

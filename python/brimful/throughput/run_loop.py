@@ -38,6 +38,7 @@ from brimful.measurers.base import (
 from brimful.records import Bound, End, Goal, Record, Trial, Warning
 from brimful.throughput.engine import feed, goal_results
 from brimful.throughput.goals import moves_of_bounds, problem_json
+from brimful.throughput.remaining import RemainingTime
 from brimful.throughput.result import SearchResult
 
 _LONGEST_BUDGET_S = 1e9
@@ -167,6 +168,7 @@ class SearchLoop:
         self._elapsed_before_s = 0.0
         self._start_s = measurer.now()
         self._longest_wait_s = 0.0
+        self._remaining = RemainingTime()
         self._directions_checked = False
 
     def resume(self, saved: Sequence[Trial], bounds: Sequence[Bound]) -> None:
@@ -333,6 +335,7 @@ class SearchLoop:
 
     def _note_wait(self, trial: Trial) -> None:
         self._longest_wait_s = max(self._longest_wait_s, trial.elapsed_s - trial.duration_s)
+        self._remaining.note(trial)
 
     def _record_bounds(self, seq: int) -> None:
         bounds = self._controller.bounds()
@@ -346,7 +349,7 @@ class SearchLoop:
                 bounds=self._bounds,
                 next_trial=trial,
                 elapsed_s=self._elapsed_s(),
-                remaining_s=_at_least(self._controller.forecast(), trial),
+                remaining_s=self._remaining.left_s(self._controller.forecast(), trial, self._elapsed_s()),
                 trials=len(self._trials),
             )
         )
@@ -378,10 +381,3 @@ def _dead_directions(directions: Sequence[dict[str, Any]]) -> set[tuple[str, str
         for direction in directions
         if direction.get("lost") == direction.get("sent") != 0 and direction.get("sent") is not None
     }
-
-
-def _at_least(forecast_s: float | None, trial: tuple[float, float] | None) -> float | None:
-    """Give the forecast, which is never less than the trial that is about to be made."""
-    if forecast_s is None or trial is None:
-        return forecast_s
-    return max(forecast_s, trial[1])

@@ -38,41 +38,56 @@ class Seen:
     scroll_width: int
     widest: str
     shown_figures: list[str]
-    console: list[str]
     requests: list[str]
+    background: str
+    console: list[str]
+    """Of all pages that were shown together."""
 
 
 WRAPPER = """<!doctype html><html><body style="margin:0">
-<iframe id="page" style="border:0;width:{width}px;height:900px" srcdoc="{page}"></iframe>
+{frames}
 <script>
 window.onload = () => {{
-  const page = document.getElementById("page").contentDocument;
-  const root = page.documentElement;
-  const over = [...page.querySelectorAll("body *")].filter(
-    (e) => e.getBoundingClientRect().right > {width} + 0.5 && !e.closest(".scroll") && !e.closest("svg"));
-  const figures = [...page.querySelectorAll("svg[data-figure]")].filter((e) => e.getBoundingClientRect().width > 0);
-  const seen = {{
-    scrollWidth: root.scrollWidth,
-    widest: over.slice(0, 3).map((e) => e.tagName + "." + e.className).join(" "),
-    figures: figures.map((e) => e.dataset.figure),
-    requests: document.getElementById("page").contentWindow.performance.getEntriesByType("resource").map((e) => e.name),
-  }};
+  const seen = [...document.querySelectorAll("iframe")].map((frame) => {{
+    const page = frame.contentDocument;
+    const width = frame.clientWidth;
+    const over = [...page.querySelectorAll("body *")].filter(
+      (e) => e.getBoundingClientRect().right > width + 0.5 && !e.closest(".scroll") && !e.closest("svg"));
+    const figures = [...page.querySelectorAll("svg[data-figure]")].filter((e) => e.getBoundingClientRect().width > 0);
+    return {{
+      scroll_width: page.documentElement.scrollWidth,
+      widest: over.slice(0, 3).map((e) => e.tagName + "." + e.className).join(" "),
+      shown_figures: figures.map((e) => e.dataset.figure),
+      requests: frame.contentWindow.performance.getEntriesByType("resource").map((e) => e.name),
+      background: frame.contentWindow.getComputedStyle(page.body).backgroundColor,
+    }};
+  }});
   document.body.setAttribute("data-seen", JSON.stringify(seen));
 }};
 </script></body></html>"""
+FRAME = '<iframe style="border:0;display:block;width:{width}px;height:900px" srcdoc="{page}"></iframe>'
+SCHEMES = {"dark": 0, "light": 1}
+"""Colour schemes, by the browser's own numbers."""
 
 
 def show(page: str, width: int) -> Seen:
     """Show a page in a frame so wide (a window cannot be narrower than 500 pixels) and say what came of it."""
+    return show_all([(page, width)])[0]
+
+
+def show_all(pages: list[tuple[str, int]], scheme: str = "light") -> list[Seen]:
+    """Show pages, each in a frame of its width, and say what came of each."""
     with tempfile.TemporaryDirectory() as directory:
         place = Path(directory)
-        (place / "wrapper.html").write_text(WRAPPER.format(width=width, page=html.escape(page)), encoding="utf-8")
+        frames = "\n".join(FRAME.format(width=width, page=html.escape(page)) for page, width in pages)
+        (place / "wrapper.html").write_text(WRAPPER.format(frames=frames), encoding="utf-8")
         finished = subprocess.run(
             [
                 CHROMIUM,
                 *FLAGS,
+                f"--blink-settings=preferredColorScheme={SCHEMES[scheme]}",
                 f"--user-data-dir={place / 'profile'}",
-                f"--window-size={max(width, 600)},1000",
+                "--window-size=1300,1000",
                 "--dump-dom",
                 (place / "wrapper.html").as_uri(),
             ],
@@ -82,11 +97,5 @@ def show(page: str, width: int) -> Seen:
         )
         match = re.search(r'data-seen="([^"]*)"', finished.stdout)
         assert match, finished.stderr[-2000:]
-        seen = json.loads(html.unescape(match[1]))
-        return Seen(
-            scroll_width=seen["scrollWidth"],
-            widest=seen["widest"],
-            shown_figures=seen["figures"],
-            console=[line for line in finished.stderr.splitlines() if "CONSOLE" in line],
-            requests=seen["requests"],
-        )
+        console = [line for line in finished.stderr.splitlines() if "CONSOLE" in line]
+        return [Seen(**seen, console=console) for seen in json.loads(html.unescape(match[1]))]

@@ -1,0 +1,71 @@
+"""Every page that brimful writes: a report of each subject, each kind of comparison, the list of runs.
+
+``python tests/report/gallery.py DIRECTORY`` leaves them there as files to look at.
+"""
+
+import sys
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT / "tests"))
+
+from brimful.records import read_run
+from brimful.records.subjects import load, subject_of
+from brimful.report.run_list import page as list_page
+from campaign import invented_campaign
+from discards import invented_records
+from iocost import test_html_runs
+from report.cases import EXAMPLES, example
+
+SCHEMA_1 = ROOT / "tests" / "schema_1"
+
+
+@cache
+def runs():
+    """A run of each kind that reports differ by, by name."""
+    return {
+        **{f"search-{name}": example(name) for name in EXAMPLES},
+        "campaign": invented_campaign.campaign(),
+        "delay": read_run(SCHEMA_1 / "delay" / "run.jsonl"),
+        "block-device": test_html_runs.EDGES["made"],
+        "block-device-measured": read_run(SCHEMA_1 / "device" / "run.jsonl"),
+        "discards": invented_records.made(),
+        "discards-small": read_run(SCHEMA_1 / "discards" / "run.jsonl"),
+    }
+
+
+@cache
+def pages():
+    """Every page, by name."""
+    made = {name: load(subject_of(file.run, name).page)(file) for name, file in runs().items()}
+    for name in ("search-regular", "campaign", "block-device", "discards"):
+        file = runs()[name]
+        compare = load(subject_of(file.run, name).compare)
+        compared = compare([file], [file], tolerance=0.01)
+        if compared.page is not None:
+            made[f"compare-{name}"] = compared.page()
+    made["runs"] = list_page(
+        [
+            {
+                "path": f"runs/{name}",
+                "started": file.run.started,
+                "subject": file.run.subject,
+                "what": str(file.run.measurer.get("spec", "")),
+                "result": load(subject_of(file.run, name).line)(file),
+                "problem": None,
+            }
+            for name, file in runs().items()
+        ],
+        ROOT,
+    )
+    return made
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1])
+    target.mkdir(parents=True, exist_ok=True)
+    for name, page in pages().items():
+        (target / f"{name}.html").write_text(page, encoding="utf-8")
+        print(target / f"{name}.html")

@@ -1,0 +1,28 @@
+"""Every page that brimful writes, on a telephone, a tablet and a desk, by day and by night."""
+
+import pytest
+from browser import SCHEMES, needs_browser, show_all
+from gallery import pages, runs
+
+WIDTHS = (390, 768, 1280)
+
+
+def test_every_subject_has_a_page():
+    from brimful.records.subjects import SUBJECTS
+
+    assert {file.run.subject for file in runs().values()} == {subject.name for subject in SUBJECTS}
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_no_page_overflows_or_complains(scheme):
+    shown = [(name, width) for name in pages() for width in WIDTHS]
+    seen = show_all([(pages()[name], width) for name, width in shown], scheme)
+    assert len(seen) == len(shown)
+    for (name, width), found in zip(shown, seen, strict=True):
+        assert found.scroll_width <= width, (name, width, found.widest)
+        assert not found.widest, (name, width, found.widest)
+        assert not found.requests, name
+        red = int(found.background.removeprefix("rgb(").split(",")[0])
+        assert (red < 64) == (scheme == "dark"), (name, found.background)
+    assert not seen[0].console

@@ -1,15 +1,7 @@
-"""Every page that brimful writes: a report of each subject, each kind of comparison, the list of runs.
+"""Every page that brimful writes: a report of each subject, each kind of comparison, the list of runs."""
 
-``python tests/report/gallery.py DIRECTORY`` leaves them there as files to look at.
-"""
-
-import sys
 from functools import cache
 from pathlib import Path
-
-ROOT = Path(__file__).resolve().parents[2]
-if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT / "tests"))
 
 from brimful.records import read_run
 from brimful.records.subjects import load, subject_of
@@ -19,6 +11,7 @@ from discards import invented_records
 from iocost import test_html_runs
 from report.cases import EXAMPLES, example
 
+ROOT = Path(__file__).resolve().parents[2]
 SCHEMA_1 = ROOT / "tests" / "schema_1"
 
 
@@ -62,10 +55,3 @@ def pages():
     )
     return made
 
-
-if __name__ == "__main__":
-    target = Path(sys.argv[1])
-    target.mkdir(parents=True, exist_ok=True)
-    for name, page in pages().items():
-        (target / f"{name}.html").write_text(page, encoding="utf-8")
-        print(target / f"{name}.html")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -25,23 +25,27 @@ class Size(msgspec.Struct, frozen=True):
     width_in: float
     height_in: float
     font_pt: float
-    legend_columns: int
     longest_name: int = 24
     """In characters; longer names of goals are cut in the middle."""
     times: int = 8
     """At most so many ticks on an axis of times."""
 
 
-WIDE = Size("wide", 9.6, 5.2, 8.6, 3)
-NARROW = Size("narrow", 4.1, 4.6, 9.6, 1, longest_name=14, times=4)
+WIDE = Size("wide", 8.0, 4.4, 8.8)
+NARROW = Size("narrow", 4.1, 4.6, 9.6, longest_name=14, times=4)
+_LEGEND_TYPE = 0.92
+"""Size of the type of legends, in sizes of the figure's."""
+_KEY_AND_GAP = 4.4
+"""What a key of a legend and the gap behind its words take, in sizes of its type."""
 
 
 def arrange(figure: Figure, axes: Axes, size: Size, *, right_in: float, gap: float, title: bool = False) -> None:
     """Give the legend the top, as many rows as it needs, and the axes the rest."""
     handles, labels = axes.get_legend_handles_labels()
-    rows = -(-len(labels) // size.legend_columns)
-    legend_in = rows * size.font_pt * 0.85 * 1.42 / 72
     width, height = figure.get_size_inches()
+    columns = _legend_columns(labels, size)
+    rows = -(-len(labels) // columns)
+    legend_in = rows * size.font_pt * _LEGEND_TYPE * 1.42 / 72
     figure.set_size_inches(width, height + legend_in)
     height += legend_in
     figure.subplots_adjust(
@@ -58,15 +62,22 @@ def arrange(figure: Figure, axes: Axes, size: Size, *, right_in: float, gap: flo
             labels,
             loc="upper left",
             bbox_to_anchor=(0, 1),
-            ncols=size.legend_columns,
+            ncols=columns,
             frameon=False,
-            fontsize=size.font_pt * 0.85,
+            fontsize=size.font_pt * _LEGEND_TYPE,
             handlelength=2.0,
-            columnspacing=1.8,
+            columnspacing=1.6,
             borderaxespad=0,
             borderpad=0.1,
             labelcolor=palette.INK,
         )
+
+
+def _legend_columns(labels: Sequence[str], size: Size) -> int:
+    """Give how many columns of a legend fit beside each other."""
+    type_in = size.font_pt * _LEGEND_TYPE / 72
+    longest = max(map(len, labels), default=0)
+    return max(1, min(len(labels), int(size.width_in / type_in / (0.55 * longest + _KEY_AND_GAP))))
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from brimful.report.figures import Size, drawable, figure_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PAGE = Size("page", 8.5, 11.0, 7.6, 1)
+PAGE = Size("page", 8.5, 11.0, 7.6)
 MARGIN_IN = 0.5
 TEXT_PT, LINE_PT = 7.0, 9.4
 COLUMNS, LINES = 128, 76

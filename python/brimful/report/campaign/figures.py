@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 FRAMES, BITS = "frames", "bits"
 _MARKERS = ("o", "s", "D", "^", "v", "P")
-_STYLES = ("-", palette.DASHED, palette.DOTTED, palette.LONG_DASHED)
-_APART = 0.09
-"""Between the marks of two lines at one frame size, where frame sizes are 1 apart."""
+_APART = 0.12
+"""Between marks that stand beside each other, where frame sizes are 1 apart."""
 
 
 class Point(msgspec.Struct, frozen=True):
-    """A mean with its interval, or a least value."""
+    """A mean with its interval and the runs that it is of, or a least value."""
 
     place: int
     value: float
-    margin: float | None
-    bound: bool
+    margin: float | None = None
+    runs: tuple[float, ...] = ()
+    bound: bool = False
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -95,11 +95,13 @@ def draw(report: Report, quantity: str, size: Size = WIDE) -> str:
     unit = report.cells[0].load_unit if quantity == FRAMES else "bps"
     with figure_of(size, name, size.height_in * 0.8) as figure:
         axes = figure.subplots()
+        apart = min(_APART, 0.8 / max(1, len(drawn)))
         for number, line in enumerate(drawn):
-            _draw_line(axes, line, (number - (len(drawn) - 1) / 2) * min(_APART, 0.6 / len(drawn)), _joined(labels))
+            _draw_line(axes, line, (number - (len(drawn) - 1) / 2) * apart, apart)
         _draw_link(axes, report, quantity, labels)
-        top = axes.dataLim.ymax
-        axes.set_ylim(0, top * 1.08 if math.isfinite(top) and top > 0 else 1.0)
+        bottom, top = axes.dataLim.ymin, axes.dataLim.ymax
+        top = top * 1.08 if math.isfinite(top) and top > 0 else 1.0
+        axes.set_ylim(min(0.0, bottom * 1.08) if math.isfinite(bottom) else 0.0, top)
         axes.set_xlim(-0.5, len(labels) - 0.5)
         axes.set_xticks(range(len(labels)), [_short(label, size, len(labels)) for label in labels])
         axes.grid(visible=False, axis="x")
@@ -124,35 +126,24 @@ def _point(cell: Cell, goal: CellGoal, place: int, quantity: str) -> Point | Non
         return None
     if goal.spread is not None:
         margin = goal.spread.margin
-        return Point(place, goal.spread.mean * factor, None if margin is None else margin * factor, bound=False)
-    return None if goal.at_least is None else Point(place, goal.at_least * factor, None, bound=True)
+        runs = tuple(value * factor for value in goal.values) if len(goal.values) > 1 else ()
+        return Point(place, goal.spread.mean * factor, None if margin is None else margin * factor, runs)
+    return None if goal.at_least is None else Point(place, goal.at_least * factor, bound=True)
 
 
-def _joined(labels: list[str]) -> int:
-    """Give how many places are joined by lines: those of numbers, as words have no place between them."""
-    return sum(label.isdecimal() for label in labels)
-
-
-def _draw_line(axes: Axes, line: Line, shift: float, joined: int) -> None:
-    colour = palette.goal_colour(line.colour)
-    looks: dict[str, Any] = {"color": colour, "zorder": 4}
-    values = [point for point in line.points if not point.bound]
-    numbers = [point for point in values if point.place < joined]
-    style = _STYLES[line.style % len(_STYLES)]
-    axes.plot([p.place + shift for p in numbers], [p.value for p in numbers], linestyle=style, linewidth=1.4, **looks)
-    axes.errorbar(
-        [point.place + shift for point in values],
-        [point.value for point in values],
-        yerr=[point.margin or 0.0 for point in values],
-        fmt=_MARKERS[line.style % len(_MARKERS)],
-        markersize=5,
-        markeredgecolor=palette.SURFACE,
-        markeredgewidth=0.5,
-        elinewidth=1.2,
-        capsize=3.5,
-        label=line.label,
-        **looks,
-    )
+def _draw_line(axes: Axes, line: Line, shift: float, apart: float) -> None:
+    """Draw means with their intervals, beside each its runs. No line joins them: where they stand is not their place."""
+    looks: dict[str, Any] = {"color": palette.goal_colour(line.colour), "zorder": 4}
+    means = [point for point in line.points if not point.bound]
+    xs, values = [point.place + shift for point in means], [point.value for point in means]
+    if means:
+        marker = _MARKERS[line.style % len(_MARKERS)]
+        edge: dict[str, Any] = {"markeredgecolor": palette.SURFACE, "markeredgewidth": 0.5}
+        axes.plot(xs, values, marker, markersize=5.5, label=line.label, **edge, **looks)
+        margins = [point.margin or 0.0 for point in means]
+        axes.errorbar(xs, values, yerr=margins, fmt="none", elinewidth=1.2, capsize=3, **looks)
+    runs = [(point.place + shift + 0.45 * apart, value) for point in means for value in point.runs]
+    axes.plot([x for x, _ in runs], [y for _, y in runs], ".", markersize=4, markeredgewidth=0, **looks)
     bounds = [point for point in line.points if point.bound]
     if bounds:
         axes.plot(

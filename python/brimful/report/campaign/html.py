@@ -55,6 +55,8 @@ def _figures(report: Report) -> list[dict[str, str]]:
         figures.BITS: "The same in bits on the wire, with 20 bytes a frame for preamble, start delimiter and gap",
     }
     bounds = any(goal.spread is None and goal.at_least is not None for cell in report.cells for goal in cell.goals)
+    repeated = any(len(goal.values) > 1 for cell in report.cells for goal in cell.goals)
+    dots = " Small dots beside a mean are its runs." if repeated else ""
     hollow = " Hollow triangles: every search was limited by its max load, so it is a least value." if bounds else ""
     return [
         {
@@ -62,7 +64,7 @@ def _figures(report: Report) -> list[dict[str, str]]:
             "title": title,
             "wide": figures.draw(report, quantity, WIDE),
             "narrow": figures.draw(report, quantity, NARROW),
-            "caption": f"{how[quantity]}, {report.load_scope}; bars are the 95 % interval of the mean.{hollow}",
+            "caption": f"{how[quantity]}, {report.load_scope}; bars are the 95 % interval of the mean.{dots}{hollow}",
         }
         for quantity, title in titles.items()
         if figures.lines(report, quantity)

@@ -64,7 +64,7 @@ def drawn(page: Page, *, titled: bool = True) -> Iterator[Figure]:
     head = (TITLE_IN if titled else 0.08) + (LEGEND_IN if page.shares_legend else 0.0)
     each = panel_height_in(page)
     rows = -(-len(page.panels) // page.columns)
-    with figure_of(Size(page.key, width, height, FONT_PT, 1), page.key, head + rows * each + foot_in(page)) as figure:
+    with figure_of(Size(page.key, width, height, FONT_PT), page.key, head + rows * each + foot_in(page)) as figure:
         draw(figure, page, top_in=head, titled=titled)
         yield figure
 

@@ -17,7 +17,7 @@ from brimful.report.palette import DASHED, DOTTED
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PANEL = Size("panel", 3.6, 2.6, 8.5, 1)
+PANEL = Size("panel", 3.6, 2.6, 8.5)
 
 POINTS, LINE, REJECTED = palette.GOALS[0], palette.INK, palette.LEVELS["above"]
 MARKED = ("MOF", "aMOF", "aMOF-delta", "isol")

@@ -25,15 +25,15 @@ def level_label(level: str, goals: int) -> str:
     """Say what the mark of a trial means.
 
     >>> level_label("above", 1), level_label("above", 2)
-    ('trial with too much loss', 'trial with too much loss for every goal')
+    ('trial: too much loss', 'trial: too much loss for every goal')
     """
     if level in {"invalid", "warm-up"}:
         return {"invalid": "invalid trial, not counted", "warm-up": "warm-up trial, not counted"}[level]
     if level == "between":
-        return "trial with too much loss for some goals"
+        return "trial: too much loss for some goals"
     if level == "clean":
-        return "trial within the loss ratio" + ("" if goals == 1 else " of every goal")
-    return "trial with too much loss" + ("" if goals == 1 else " for every goal")
+        return "trial: loss within the goal" + ("" if goals == 1 else "s")
+    return "trial: too much loss" + ("" if goals == 1 else " for every goal")
 
 
 def draw_trials(axes: Axes, report: Report, low: float, high: float) -> None:
@@ -183,7 +183,7 @@ def mark_times(places: Sequence[Axes], report: Report, *, apart_s: float) -> Non
             ha="left",
             va="bottom",
             color=palette.MUTED,
-            fontsize="x-small",
+            fontsize="small",
             zorder=8,
         )
 
@@ -210,7 +210,7 @@ def label_goals(axes: Axes, report: Report, labels: Sequence[str], low: float, h
             va="center",
             ha="left",
             color=palette.goal_colour(number),
-            fontsize="small",
+            fontsize="medium",
             fontweight="bold",
             annotation_clip=False,
         )

@@ -92,4 +92,4 @@ def _svg(figure: Figure, name: str, report: Report) -> str:
 
 def _text_width_in(labels: Sequence[str], size: Size) -> float:
     longest = max((len(line) for label in labels for line in label.split("\n")), default=0)
-    return 0.2 + longest * size.font_pt * 0.85 * 0.68 / 72
+    return 0.2 + longest * size.font_pt * 0.68 / 72

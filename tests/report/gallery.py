@@ -54,4 +54,3 @@ def pages():
         ROOT,
     )
     return made
-

@@ -10,13 +10,12 @@ from brimful.records import Delay, DelayDistribution
 from brimful.report import palette, scales
 from brimful.report.delay import numbers
 from brimful.report.delay.model import DIRECTIONS, View, name_of
-from brimful.report.figures import WIDE, Size, figure_of, to_svg
+from brimful.report.figures import WIDE, Size, arrange, figure_of, to_svg
 from brimful.report.palette import DASHED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
-    from matplotlib.figure import Figure
 
 _LOGARITHMIC_FROM = 8.0
 """Axes are logarithmic where the largest value is so many times the least."""
@@ -76,7 +75,7 @@ def draw_means(view: View, size: Size = WIDE) -> str:
         # Zero belongs to the picture unless everything is far from it.
         axes.set_ylim(0 if 0 <= low < 0.6 * high else low - margin, high + margin)
         axes.set_ylabel(f"{'delay of the device' if view.plan.wire else 'delay'} ({unit})")
-        _arrange(figure, axes, size)
+        arrange(figure, axes, size, right_in=0.15, gap=0.1)
         return to_svg(figure, f"delay-means-{size.name}")
 
 
@@ -116,7 +115,7 @@ def draw_percentiles(view: View, size: Size = WIDE) -> str:
         _name_loads(axes, places, view)
         _scale_times(axes.yaxis, shown)
         axes.set_ylabel(f"delay of {view.distribution_names[0]}, with the tester's own")
-        _arrange(figure, axes, size)
+        arrange(figure, axes, size, right_in=0.15, gap=0.1)
         return to_svg(figure, f"delay-percentiles-{size.name}")
 
 
@@ -174,30 +173,3 @@ def _scale_times(axis: Axis, shown: Sequence[float]) -> None:
 def _short(seconds: float) -> str:
     factor, unit = numbers.unit_of([seconds])
     return f"{seconds / factor:.3g} {unit}"
-
-
-def _arrange(figure: Figure, axes: Axes, size: Size) -> None:
-    """Give the legend the top and the axes the rest."""
-    handles, labels = axes.get_legend_handles_labels()
-    columns = 4 if size is WIDE else 2
-    rows = -(-len(labels) // columns)
-    legend_in = rows * size.font_pt * 0.85 * 1.5 / 72
-    width, height = figure.get_size_inches()
-    figure.subplots_adjust(
-        left=size.font_pt * 6.2 / 72 / width,
-        right=1 - 0.15 / width,
-        bottom=size.font_pt * 4.1 / 72 / height,
-        top=1 - (legend_in + 0.14) / height,
-    )
-    figure.legend(
-        handles,
-        labels,
-        loc="upper left",
-        bbox_to_anchor=(0, 1),
-        ncols=columns,
-        frameon=False,
-        fontsize=size.font_pt * 0.85,
-        columnspacing=1.8,
-        borderaxespad=0,
-        labelcolor=palette.INK,
-    )

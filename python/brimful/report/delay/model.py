@@ -140,8 +140,13 @@ def _distribution(file: RunFile, result: Delay) -> list[Row]:
 
 
 def name_of(file: RunFile, direction: str) -> str:
-    """Give what a direction is called: those of a disk are reads and writes."""
-    return {"to": "reads", "from": "writes"}.get(direction, direction) if facts.counts_ios(file.run) else direction
+    """Give what a direction is called, so that a reader knows which it is."""
+    names = _OF_DISKS if facts.counts_ios(file.run) else _OF_PORTS
+    return names.get(direction, direction)
+
+
+_OF_DISKS = {"to": "reads", "from": "writes"}
+_OF_PORTS = {"to": "to (port 1 to 2)", "from": "from (port 2 to 1)"}
 
 
 def _notes(file: RunFile, plan: DelayPlan, delays: list[Delay]) -> list[str]:

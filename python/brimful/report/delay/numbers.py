@@ -52,11 +52,13 @@ def median(interval: DelayInterval | None) -> str:
     >>> median(DelayInterval(3.5e-6, 3.14e-6, 4.2e-6, 0.0, "sign", 10)), median(None)
     ('3.50 (3.14 … 4.20) µs', '–')
     >>> median(DelayInterval(31.2e-6, 29.9e-6, 1.15e-3, 0.0, "sign", 10))
-    '0.0312 (0.0299 … 1.1500) ms'
+    '31.2 µs (29.9 µs … 1.15 ms)'
     """
     if interval is None or interval.low_s is None or interval.high_s is None:
         return "–"
-    factor, unit = unit_of([interval.value_s, interval.low_s, interval.high_s])
+    factor, unit = unit_of([interval.value_s, interval.low_s])
+    if unit_of([interval.high_s])[1] != unit:
+        return f"{delay(interval.value_s)} ({delay(interval.low_s)} … {delay(interval.high_s)})"
     sides = (interval.value_s - interval.low_s, interval.high_s - interval.value_s)
     nearer = min((side for side in sides if side > 0), default=0.0)
     digits = min(_digits(nearer / factor), _digits(abs(interval.value_s) * _FOUR_DIGITS / factor))

@@ -13,8 +13,15 @@ from brimful.report.discards.numbers import p_value, ratio_with_interval
 RATIO_FLOOR, RATIO_TOP = 1e-6, 1e-1
 MBPS = 1e-6
 """Makes Mbit/s of bit/s."""
-OUTSIDE = 0.02
-"""Up to this share of the points may lie beyond the published limits before others are chosen."""
+OUTSIDE = 0.01
+"""This share of the points may lie beyond each end of an axis: they stand on the border."""
+WIDTH_IN = 8.0
+"""Of every figure, so that all have type of one size."""
+
+
+NARROW_WIDTH_IN, NARROW_PANEL_IN, LEGEND_ROW_IN = 4.1, 2.2, 0.17
+LEGEND_COLUMNS = 3
+"""Of panels that have their legend above them."""
 
 
 class Layer(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,6 +74,13 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     """One legend for all panels, instead of one for each."""
     days: tuple[float, float]
     windows: list[Window]
+    is_narrow: bool = False
+    """Panels below each other, each with its legend above it: for telephones."""
+
+    @property
+    def legend_rows(self) -> int:
+        """The rows of the largest legend that stands above a panel."""
+        return max(-(-sum(bool(layer.label) for layer in panel.layers) // LEGEND_COLUMNS) for panel in self.panels)
 
 
 def make_pages(view: View) -> list[Page]:
@@ -89,32 +103,39 @@ def make_pages(view: View) -> list[Page]:
     return [page for maker in makers for page in maker(view)]
 
 
-def choose_limits(values: Iterable[float], low: float, high: float, *, is_log: bool = False) -> Point:
-    """Give the limits of an axis: the published ones, or others where they would not show the data.
+def narrowed(page: Page) -> Page:
+    """Give a page as telephones show it."""
+    panels = len(page.panels)
+    return msgspec.structs.replace(
+        page,
+        key=f"{page.key}-narrow",
+        size_in=(NARROW_WIDTH_IN, panels * (NARROW_PANEL_IN + LEGEND_ROW_IN * page.legend_rows)),
+        rows=panels,
+        columns=1,
+        shares_legend=False,
+        is_narrow=True,
+    )
 
-    >>> choose_limits([1e5, 2e8], 1e4, 1e9, is_log=True)
-    (10000.0, 1000000000.0)
-    >>> choose_limits([3.0, 180.0], 0.0, 50.0), choose_limits([1.0, 40.0], -200.0, 30000.0)
-    ((0.0, 200.0), (-0.5, 50.0))
+
+def choose_limits(values: Iterable[float], *, is_log: bool = False) -> Point:
+    """Give the limits of an axis that fits values: decades, or from 0 to a round number.
+
+    >>> choose_limits([1.2e5, 2e8], is_log=True), choose_limits([3.0, 27.0]), choose_limits([])
+    ((100000.0, 1000000000.0), (0.0, 30.0), (0.0, 1.0))
     """
     found = sorted(value for value in values if value > 0 or not is_log)
     if not found:
-        return low, high
+        return (RATIO_FLOOR, RATIO_TOP) if is_log else (0.0, 1.0)
     least, most = found[int(OUTSIDE * (len(found) - 1))], found[math.ceil((1 - OUTSIDE) * (len(found) - 1))]
-    if is_log:
-        bottom = low if low <= least < high else 10.0 ** math.floor(math.log10(least))
-        top = high if bottom < most <= high else 10.0 ** math.ceil(math.log10(most))
-        return bottom, max(top, 100 * bottom)
-    if 0.05 * high <= most <= high:
-        return low, high
-    top = _round_up(most) if most > 0 else 1.0
-    # The published axis of counts begins a hundredth below 0.
-    return (-top / 100 if low < 0 else 0.0), top
+    if not is_log:
+        return 0.0, _round_up(most) if most > 0 else 1.0
+    bottom = 10.0 ** math.floor(math.log10(least))
+    return bottom, max(10.0 ** math.ceil(math.log10(most)), 10 * bottom)
 
 
 def _round_up(value: float) -> float:
     decade = 10.0 ** math.floor(math.log10(value))
-    return next(step * decade for step in (1.0, 2.0, 5.0, 10.0) if step * decade >= value)
+    return next(step * decade for step in (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0) if step * decade >= value)
 
 
 def _uplink_rate(view: View) -> list[Page]:
@@ -125,8 +146,8 @@ def _uplink_rate(view: View) -> list[Page]:
         title="Daily median uplink rate",
         caption="Median over the 10 s bins of a day of what the uplink carried towards clients, in bit/s: the axis of "
         f"the published figure says Mbps, its values are bit/s as well.{note}",
-        size_in=(7.0, 9.0),
-        axis=_axis(view, ["uplink_rate"], "bit/s", 1e4, 1e9, is_log=True),
+        height_in=9.0,
+        axis=_axis(view, ["uplink_rate"], "bit/s", is_log=True),
         quantities=["uplink_rate"],
     )
 
@@ -138,8 +159,8 @@ def _download_rate(view: View) -> list[Page]:
         title="Daily median download rate",
         caption=f"Median over the clients of a day of the {'fastest' if view.mode == 'report' else 'median'} download "
         "of each.",
-        size_in=(8.0, 10.0),
-        axis=_axis(view, ["download_rate"], "Mbit/s", 0.0, 50.0, factor=MBPS),
+        height_in=10.0,
+        axis=_axis(view, ["download_rate"], "Mbit/s", factor=MBPS),
         quantities=["download_rate"],
         factor=MBPS,
     )
@@ -157,8 +178,8 @@ def _loss_ratio(view: View) -> list[Page]:
         title="Daily loss ratio of the uplink",
         caption=f"Discarded packets over unicast packets sent, both summed over the day. {rule} "
         "Days without discards stand in the strip below the axis.",
-        size_in=(8.0, 10.0),
-        axis=_axis(view, ["loss_ratio"], "ratio", RATIO_FLOOR, RATIO_TOP, is_log=True),
+        height_in=10.0,
+        axis=_axis(view, ["loss_ratio"], "ratio", is_log=True),
         quantities=["loss_ratio"],
     )
 
@@ -177,8 +198,8 @@ def _retransmission_ratio(view: View) -> list[Page]:
         key="4-retransmission-ratio",
         title="Daily retransmission ratio of downloads",
         caption=definition,
-        size_in=(8.0, 10.0),
-        axis=_axis(view, [quantity], "ratio", RATIO_FLOOR, RATIO_TOP, is_log=True),
+        height_in=10.0,
+        axis=_axis(view, [quantity], "ratio", is_log=True),
         quantities=[quantity],
     )
 
@@ -195,8 +216,8 @@ def _combined(view: View) -> list[Page]:
         caption="Strong marks: discarded over unicast packets. Pale marks of the same look: retransmissions. "
         + definition
         + (unlike if quantity == "retransmission_ratio" else ""),
-        size_in=(8.0, 10.0),
-        axis=_axis(view, ["loss_ratio", quantity], "ratio", RATIO_FLOOR, RATIO_TOP, is_log=True),
+        height_in=10.0,
+        axis=_axis(view, ["loss_ratio", quantity], "ratio", is_log=True),
         quantities=[quantity, "loss_ratio"],
     )
 
@@ -205,14 +226,12 @@ def _axis(
     view: View,
     quantities: Sequence[str],
     label: str,
-    low: float,
-    high: float,
     *,
     factor: float = 1.0,
     is_log: bool = False,
 ) -> Axis:
     values = [y * factor for (quantity, _, _), found in view.points.items() if quantity in quantities for _, y in found]
-    limits = choose_limits(values, low, high, is_log=is_log)
+    limits = choose_limits(values, is_log=is_log)
     return Axis(label, *limits, is_log, has_zeros=is_log and any(value <= 0 for value in values))
 
 
@@ -222,7 +241,7 @@ def _by_facet(
     key: str,
     title: str,
     caption: str,
-    size_in: tuple[float, float],
+    height_in: float,
     axis: Axis,
     quantities: Sequence[str],
     factor: float = 1.0,
@@ -230,7 +249,7 @@ def _by_facet(
     """Make a panel for each facet that has data, three a page; the last quantity is the one that is named."""
     panels = [_facet_panel(view, facet, axis, quantities, factor) for facet in view.facets]
     panels = [panel for panel in panels if any(layer.points for layer in panel.layers)]
-    return _paged(view, panels, key=key, title=title, caption=caption, size_in=size_in, rows=3, columns=1)
+    return _paged(view, panels, key=key, title=title, caption=caption, height_in=height_in, rows=3, columns=1)
 
 
 def _facet_panel(view: View, facet: Facet, axis: Axis, quantities: Sequence[str], factor: float) -> Panel:
@@ -272,7 +291,7 @@ def _distributions(view: View) -> list[Page]:
             title=f"Distribution of downloads: {which} of each client",
             caption=f"Density over decades of the {which} download of each client with enough tests in both windows"
             f"{': ' + periods if periods else ''}. {tested}",
-            size_in=(9.0, 7.0),
+            height_in=7.0,
             rows=3,
             columns=2,
             kind="density",
@@ -288,7 +307,7 @@ def _distribution(view: View, quantity: str, site: str) -> Panel:
     ]
     top = max((y for layer in layers for _, y in layer.points), default=1.0)
     return Panel(
-        title=site, note=_comparison(view, quantity, site), layers=layers, axis=Axis("", 0.0, top * 1.1 or 1.0)
+        title=site, note=_comparison(view, quantity, site), layers=layers, axis=Axis("density", 0.0, top * 1.1 or 1.0)
     )
 
 
@@ -313,7 +332,7 @@ def _period(window: Window) -> str:
 
 def _test_counts(view: View) -> list[Page]:
     values = [y for (quantity, _, _), found in view.points.items() if quantity == "tests" for _, y in found]
-    axis = Axis("tests per day", *choose_limits(values, -200.0, 30000.0))
+    axis = Axis("tests per day", *choose_limits(values))
     panels = []
     for site in view.sites:
         layers = [
@@ -338,7 +357,7 @@ def _test_counts(view: View) -> list[Page]:
             if view.mode == "report"
             else "Unknown: telemetry is missing for some of its time, and there are no discards in the rest."
         ),
-        size_in=(12.0, 10.0),
+        height_in=8.5,
         rows=3,
         columns=2,
     )
@@ -351,7 +370,7 @@ def _paged(
     key: str,
     title: str,
     caption: str,
-    size_in: tuple[float, float],
+    height_in: float,
     rows: int,
     columns: int,
     kind: str = "time",
@@ -359,8 +378,8 @@ def _paged(
     if not panels:
         return []
     shares_legend = columns > 1
-    if len(panels) == 1 and columns > 1:
-        columns, size_in = 1, (7.0, size_in[1])
+    if len(panels) == 1:
+        columns = 1
     per_page = rows * columns
     starts = range(0, len(panels), per_page)
     return [
@@ -368,7 +387,7 @@ def _paged(
             key=key if len(starts) == 1 else f"{key}-{place}",
             title=title if len(starts) == 1 else f"{title} ({place} of {len(starts)})",
             caption=caption,
-            size_in=size_in,
+            size_in=(WIDTH_IN, height_in),
             rows=rows,
             columns=columns,
             panels=list(panels[start : start + per_page]),

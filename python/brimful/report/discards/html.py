@@ -9,7 +9,7 @@ from pathlib import Path
 
 from brimful.records import RunFile
 from brimful.report.discards import figures, method, model, plotting, summary, tables
-from brimful.report.discards.figures import Page
+from brimful.report.discards.figures import Page, narrowed
 from brimful.report.discards.svg import draw_compact
 from brimful.report.web_page import render_page
 
@@ -36,6 +36,7 @@ def render(run_file: RunFile) -> str:
         findings=summary.findings(view),
         figures=[list(group) for _, group in groupby(pages, key=lambda page: page.caption)],
         draw=partial(_draw, as_pixels=_count_points(pages) > MANY_POINTS),
+        draw_narrow=_draw_narrow,
         tables=tables.make_tables(view),
         method=method.rows(view),
         warnings=run_file.warnings,
@@ -44,6 +45,11 @@ def render(run_file: RunFile) -> str:
 
 def _count_points(pages: Sequence[Page]) -> int:
     return sum(len(layer.points) for page in pages for panel in page.panels for layer in panel.layers)
+
+
+def _draw_narrow(page: Page) -> str:
+    """Draw for a telephone. Marks are pixels: twice as many elements would make a page twice as long to load."""
+    return _draw(narrowed(page), as_pixels=True)
 
 
 def _draw(page: Page, *, as_pixels: bool) -> str:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CAPTION_COLUMNS = 130
-_IN_TABLES = {"Before and after", "Tests with and without discards"}
-"""Groups of findings of which the tables have every number."""
 
 
 def render(run_file: RunFile) -> bytes:
@@ -62,8 +60,7 @@ def back(view: View) -> list[Item]:
     """Give what stands behind the figures."""
     items: list[Item] = []
     for title, texts in summary.findings(view):
-        if title not in _IN_TABLES:
-            items += [*sheets.heading(f"Findings: {title}"), *sheets.bullets(texts)]
+        items += [*sheets.heading(f"Findings: {title}"), *sheets.bullets(texts)]
     items += [*sheets.heading("Method"), *sheets.bullets([f"{name}: {shown}" for name, shown in method.rows(view)])]
     warnings = [f"{warning.code}: {warning.text}" for warning in view.file.warnings]
     return [*items, *sheets.heading("Warnings"), *sheets.bullets(warnings)] if warnings else items

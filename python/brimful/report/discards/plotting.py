@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from brimful.report import palette
-from brimful.report.discards.figures import Axis, Layer, Page, Panel
+from brimful.report.discards.figures import LEGEND_COLUMNS, LEGEND_ROW_IN, Axis, Layer, Page, Panel
 from brimful.report.discards.model import DAY_S, Change, Point, format_day
 from brimful.report.figures import Size, drawable, figure_of
 from brimful.report.palette import DASHED, DOTTED
@@ -35,14 +35,17 @@ LOOKS = (
 LINES: tuple[Any, ...] = ("-", DASHED)
 
 TITLE_IN, LEGEND_IN = 0.36, 0.24
-HEAD_IN, LEFT_IN = 0.42, 0.72
+HEAD_IN, LEFT_IN, FOOT_IN = 0.5, 0.72, 0.24
+DENSITY_FOOT_IN = 0.44
+"""With what the axis of rates shows."""
 BETWEEN_IN = 0.62
 """Beside each other: room for the tick labels of the right panel."""
-SHORT_TITLE = 14
 LONGEST_SITE = 20
 """So many letters of a name are in a legend."""
 MANY_MONTHS = 5
 """From so many on, ticks are at months instead of days."""
+SHOWN_DENSITY = 0.005
+"""The axis of rates begins and ends where densities are so small a share of the greatest."""
 DAYS_OF_SMALL_MARKS = 400
 """With fewer days marks are larger."""
 ZERO_DECADES = 0.9
@@ -93,18 +96,20 @@ def panel_height_in(page: Page) -> float:
 
 def foot_in(page: Page) -> float:
     """Give the room below the last row, for its tick labels."""
-    if page.kind == "density":
-        return 0.3
-    labels = _day_ticks(page.days)[1]
-    return 0.2 + max(map(len, labels), default=0) * FONT_PT * 0.65 / 72
+    return 0.06 if page.kind == "density" else FOOT_IN
+
+
+def _head_in(page: Page) -> float:
+    """Give the room above the axes of a panel: for its title, and what is marked or explained there."""
+    return 0.26 + LEGEND_ROW_IN * page.legend_rows if page.is_narrow else HEAD_IN
 
 
 def _right_in(page: Page) -> float:
     """Give the room at the right: for the legends of panels, if they have their own."""
-    if page.shares_legend:
+    if page.shares_legend or page.is_narrow:
         return 0.15
     longest = max((len(layer.label) for panel in page.panels for layer in panel.layers), default=0)
-    return 0.35 + max(5, min(longest, LONGEST_SITE)) * FONT_PT * 0.85 * 0.62 / 72
+    return 0.35 + max(5, min(longest, LONGEST_SITE)) * FONT_PT * 0.62 / 72
 
 
 def draw(figure: Figure, page: Page, *, top_in: float, titled: bool) -> None:
@@ -124,13 +129,13 @@ def draw(figure: Figure, page: Page, *, top_in: float, titled: bool) -> None:
     width, height = (float(length) for length in figure.get_size_inches())
     each = panel_height_in(page)
     right = _right_in(page)
-    foot = 0.3 if page.kind == "density" else 0.08
+    foot = DENSITY_FOOT_IN if page.kind == "density" else 0.08
     wide = (width - LEFT_IN - right - BETWEEN_IN * (page.columns - 1)) / page.columns
     for place, panel in enumerate(page.panels):
         row, column = divmod(place, page.columns)
         left = LEFT_IN + column * (wide + BETWEEN_IN)
         bottom = height - top_in - (row + 1) * each + foot
-        axes = figure.add_axes((left / width, bottom / height, wide / width, (each - HEAD_IN - foot) / height))
+        axes = figure.add_axes((left / width, bottom / height, wide / width, (each - _head_in(page) - foot) / height))
         is_last = place + page.columns >= len(page.panels)
         _draw_panel(axes, panel, page, labels_x=is_last, width_pt=wide * 72)
         axes.set_ylabel(panel.axis.label if column == 0 else "")
@@ -140,21 +145,22 @@ def draw(figure: Figure, page: Page, *, top_in: float, titled: bool) -> None:
     if titled:
         above = TITLE_IN - 0.12 + (LEGEND_IN if page.shares_legend else 0.0)
         at = 1 - (top_in - above) / height
-        figure.text(LEFT_IN / width, at, page.title, fontsize=FONT_PT * 1.3, fontweight="bold", va="top")
+        figure.text(LEFT_IN / width, at, page.title, fontsize=FONT_PT, fontweight="bold", va="top")
 
 
 def _draw_panel(axes: Axes, panel: Panel, page: Page, *, labels_x: bool, width_pt: float) -> None:
-    above: dict[str, Any] = {"transform": axes.transAxes, "va": "bottom"}
     title = drawable(panel.title, longest=48)
-    axes.text(0, 1.02, title, fontsize=FONT_PT * 1.1, fontweight="bold", **above)
+    raised_pt = page.legend_rows * LEGEND_ROW_IN * 72 if page.is_narrow else 0.0
+    _write_above(axes, title, 0.0, 3 + raised_pt, ha="left", fontweight="bold")
     if panel.note:
-        # Above the title where that is too long for both.
-        at = 1.02 if len(title) <= SHORT_TITLE else 1.11
-        axes.text(1, at, panel.note, ha="right", color=palette.MUTED, fontsize=FONT_PT * 0.85, **above)
+        # Above the title: both are too long for one line.
+        _write_above(axes, panel.note, 0.0, 3 + raised_pt + FONT_PT * 1.25, ha="left", color=palette.MUTED)
     if page.kind == "density":
         _draw_densities(axes, panel)
+        if page.is_narrow:
+            _draw_sites(axes, panel, above=True)
         return
-    _scale_days(axes, page.days, labelled=labels_x)
+    _scale_days(axes, page.days, labelled=labels_x, room_pt=width_pt)
     _scale_values(axes, panel.axis)
     for window in page.windows:
         edges = (window.start_s / DAY_S, window.end_s / DAY_S)
@@ -163,9 +169,18 @@ def _draw_panel(axes: Axes, panel: Panel, page: Page, *, labels_x: bool, width_p
     scale = min(max(math.sqrt(DAYS_OF_SMALL_MARKS / days), 1.0), 2.2)
     for layer in panel.layers:
         _draw_marks(axes, layer, panel.axis, scale)
-    _mark_changes(axes, panel.changes, width_pt, taken_pt=len(title) * FONT_PT * 0.75 + 10)
+    _mark_changes(axes, panel.changes)
+    if not page.is_narrow:
+        _label_changes(axes, panel.changes, width_pt, taken_pt=len(title) * FONT_PT * 0.75 + 10)
     if not page.shares_legend:
-        _draw_sites(axes, panel)
+        _draw_sites(axes, panel, above=page.is_narrow)
+
+
+def _write_above(axes: Axes, text: str, at: float, raised_pt: float, **looks: Any) -> None:  # noqa: ANN401 - matplotlib's
+    """Write above axes, so many points up."""
+    axes.annotate(
+        text, (at, 1), xycoords="axes fraction", xytext=(0, raised_pt), textcoords="offset points", va="bottom", **looks
+    )
 
 
 def _draw_marks(axes: Axes, layer: Layer, axis: Axis, scale: float) -> None:
@@ -224,27 +239,35 @@ def _within(tick: float, axis: Axis) -> bool:
     return axis.low * 0.999 <= tick <= axis.high * 1.001
 
 
-def _scale_days(axes: Axes, days: Point, *, labelled: bool) -> None:
+def _scale_days(axes: Axes, days: Point, *, labelled: bool, room_pt: float) -> None:
     from matplotlib.ticker import FixedLocator
 
-    ticks, labels, smaller = _day_ticks(days)
+    ticks, labels, smaller = _day_ticks(days, room_pt)
     axes.set_xlim(days[0] / DAY_S - 1, days[1] / DAY_S + 1)
     axes.xaxis.set_minor_locator(FixedLocator(smaller))
-    axes.set_xticks(ticks, labels if labelled else [""] * len(labels), rotation=90)
+    axes.set_xticks(ticks, labels if labelled else [""] * len(labels))
 
 
-def _day_ticks(days: Point) -> tuple[list[float], list[str], list[float]]:
-    """Give ticks, their labels, and smaller ticks: months for long times, days for short ones."""
+def _day_ticks(days: Point, room_pt: float) -> tuple[list[float], list[str], list[float]]:
+    """Give ticks, their labels, and smaller ticks: months for long times, days for short ones; as many as fit."""
     first, last = (seconds / DAY_S for seconds in days)
     months = _month_starts(first - 1, last + 1)
     if len(months) >= MANY_MONTHS:
-        step = next((step for step in (1, 3, 6, 12, 24, 60, 120) if len(months) / step <= 16), 600)
+        step = next(
+            (step for step in (1, 3, 6, 12, 24, 60, 120) if len(months) / step <= room_pt / _letters_pt("2018-03  ")),
+            600,
+        )
         # Quarters begin where the published figures have their ticks.
         ticks = [float(start) for start, month in months if (month - (step != 3)) % step == 0]
         return ticks, [format_day(tick * DAY_S)[:7] for tick in ticks], [float(start) for start, _ in months]
-    apart = max(1, round((last - first) / 14))
+    apart = max(1, math.ceil((last - first + 2) * _letters_pt("2018-03-01  ") / room_pt))
     ticks = [float(tick) for tick in range(int(first), int(last) + 1, apart)]
     return ticks, [format_day(tick * DAY_S) for tick in ticks], []
+
+
+def _letters_pt(text: str) -> float:
+    """Give about how wide a text of a figure is."""
+    return len(text) * FONT_PT * 0.62
 
 
 def _month_starts(first: float, last: float) -> list[tuple[int, int]]:
@@ -266,15 +289,19 @@ class _Label(msgspec.Struct):
     text: str
 
 
-def _mark_changes(axes: Axes, changes: Sequence[tuple[int, Change]], width_pt: float, *, taken_pt: float) -> None:
-    """Draw a line at each day on which discards began or stopped; days near each other share a label above."""
+def _mark_changes(axes: Axes, changes: Sequence[tuple[int, Change]]) -> None:
+    """Draw a line at each day on which discards began or stopped."""
     for style, change in changes:
         colour = LOOKS[style % len(LOOKS)][0]
         line = DOTTED if change.kind == "begin" else "-"
         axes.axvline(change.at_s / DAY_S, color=colour, linewidth=0.8, linestyle=line, alpha=0.8, zorder=2)
+
+
+def _label_changes(axes: Axes, changes: Sequence[tuple[int, Change]], width_pt: float, *, taken_pt: float) -> None:
+    """Say above when discards began or stopped; days near each other share a label."""
     left, right = axes.get_xlim()
     per_day = width_pt / (right - left)
-    letter_pt = FONT_PT * 0.78 * 0.56
+    letter_pt = FONT_PT * 0.56
     ends = [taken_pt, 0.0, 0.0]
     for label in _labels([change for _, change in changes], near=14 / per_day):
         half = len(label.text) * letter_pt / 2
@@ -283,17 +310,7 @@ def _mark_changes(axes: Axes, changes: Sequence[tuple[int, Change]], width_pt: f
         row = next((row for row, end in enumerate(ends) if wanted - half >= end), ends.index(min(ends)))
         at = max(wanted, ends[row] + half)
         ends[row] = at + half + 6
-        axes.annotate(
-            label.text,
-            ((at / width_pt), 1),
-            xycoords="axes fraction",
-            xytext=(0, 3 + row * FONT_PT * 1.05),
-            textcoords="offset points",
-            ha="center",
-            va="bottom",
-            fontsize=FONT_PT * 0.78,
-            color=palette.MUTED,
-        )
+        _write_above(axes, label.text, at / width_pt, 3 + row * FONT_PT * 1.2, ha="center", color=palette.MUTED)
 
 
 def _labels(changes: Sequence[Change], near: float) -> list[_Label]:
@@ -318,11 +335,14 @@ def _labels(changes: Sequence[Change], near: float) -> list[_Label]:
 
 def _draw_densities(axes: Axes, panel: Panel) -> None:
     """Draw the distributions of rates over decades, labelled in Mbit/s."""
-    points = [x for layer in panel.layers for x, _ in layer.points]
-    low, high = min([4.0, *points]), max([9.0, *points])
+    points = [point for layer in panel.layers for point in layer.points]
+    top = max((y for _, y in points), default=0.0)
+    shown = [x for x, y in points if y >= SHOWN_DENSITY * top] or [6.0]
+    low, high = math.floor(min(shown)), max(math.ceil(max(shown)), math.floor(min(shown)) + 1)
     axes.set_xlim(low, high)
-    ticks = range(-(-int(low * 10) // 10), int(high) + 1)
+    ticks = range(low, high + 1)
     axes.set_xticks(list(ticks), [f"{10.0 ** (tick - 6):g}" for tick in ticks])
+    axes.set_xlabel("download rate (Mbit/s)", labelpad=2)
     axes.set_ylim(panel.axis.low, panel.axis.high)
     axes.locator_params(axis="y", nbins=5)
     for layer in panel.layers:
@@ -330,15 +350,17 @@ def _draw_densities(axes: Axes, panel: Panel) -> None:
         axes.plot(*_columns(layer.points), color=colour, linestyle=LINES[layer.style], linewidth=1.2, zorder=3)
 
 
-def _draw_sites(axes: Axes, panel: Panel) -> None:
+def _draw_sites(axes: Axes, panel: Panel, *, above: bool) -> None:
     axes.legend(
         handles=[_key(layer, longest=LONGEST_SITE) for layer in panel.layers if layer.label],
-        loc="upper left",
-        bbox_to_anchor=(1.0, 1.03),
+        loc="lower left" if above else "upper left",
+        bbox_to_anchor=(0.0, 1.0) if above else (1.0, 1.03),
+        ncols=LEGEND_COLUMNS if above else 1,
         frameon=False,
-        fontsize=FONT_PT * 0.85,
         handletextpad=0.1,
         borderaxespad=0.2,
+        borderpad=0.1 if above else 0.4,
+        labelspacing=0.25 if above else 0.5,
     )
 
 

@@ -9,14 +9,9 @@ from brimful.report import words
 from brimful.report.discards import numbers
 from brimful.report.discards.model import Change, View, format_day, number
 
-_IN_TABLES = {"coverage", "conflicts", "excluded"}
-"""Codes of findings that tables show in full."""
-_GROUPS = (
-    ("Discards", ("discards-", "affected")),
-    ("Before and after", ("before-after", "minimum-detectable")),
-    ("Tests with and without discards", ("dose-response",)),
-    ("Other", ("",)),
-)
+_IN_TABLES = ("coverage", "conflicts", "excluded", "before-after", "minimum-detectable", "dose-response")
+"""What the codes of findings begin with that tables show in full."""
+_GROUPS = (("Discards", ("discards-", "affected")), ("Other", ("",)))
 """Title of a group of findings, and what their codes begin with."""
 
 
@@ -30,7 +25,7 @@ def findings(view: View) -> list[tuple[str, list[str]]]:
     """Give the findings in words, by what they are about."""
     groups: dict[str, list[str]] = {title: [] for title, _ in _GROUPS}
     for finding in view.file.findings:
-        if finding.code not in _IN_TABLES:
+        if not finding.code.startswith(_IN_TABLES):
             title = next(title for title, beginnings in _GROUPS if finding.code.startswith(beginnings))
             groups[title].append(finding.text)
     return [(title, texts) for title, texts in groups.items() if texts]

@@ -262,6 +262,20 @@ def _span(comparison: Comparison) -> str:
     return f"The difference is between {signed(comparison.ratio_least)} and {signed(comparison.ratio_most)}"
 
 
+def headline(report: ComparisonReport) -> str:
+    """Say what came out for all goals, in a few words."""
+    parts = []
+    for verdict, said in _IN_WORDS.items():
+        names = [goal.goal.name for goal in report.goals if goal.comparison.verdict == verdict]
+        if names:
+            parts.append(f"{' and '.join(names)}: {said}")
+    return "; ".join(parts)
+
+
+_IN_WORDS = {REGRESSION: "regression", IMPROVEMENT: "improvement", SAME: "the same", UNCLEAR: "inconclusive"}
+"""Verdicts, the worst first."""
+
+
 def range_title(goals: Sequence[GoalComparison]) -> str:
     """Say what the ranges of the ratios are: an interval of some confidence only where the spread is known."""
     by_bounds = {goal.comparison.by_bounds for goal in goals}

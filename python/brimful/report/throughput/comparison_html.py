@@ -11,7 +11,7 @@ from brimful.report import figures, palette, scales
 from brimful.report.throughput import comparison, comparison_text, drawing
 from brimful.report.throughput.comparison import ComparisonReport, RunValue
 from brimful.report.web_page import render_page
-from brimful.statistics.comparison import IMPROVEMENT, REGRESSION, SAME
+from brimful.statistics.comparison import IMPROVEMENT, REGRESSION, SAME, UNCLEAR
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ VERDICTS = {
     REGRESSION: ("regression", "bad"),
     IMPROVEMENT: ("improvement", "good"),
     SAME: ("the same", "good"),
-    "unclear": ("not told", "quiet"),
+    UNCLEAR: ("inconclusive", "quiet"),
 }
 
 
@@ -36,6 +36,7 @@ def render(report: ComparisonReport) -> str:
     return render_page(
         Path(__file__).with_name("comparison.html"),
         report=report,
+        headline=comparison.headline(report),
         verdicts=VERDICTS,
         signed=comparison.signed,
         range_title=comparison.range_title(report.goals),

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from brimful.report.lines import WIDTH, table, wrap
 from brimful.report.styles import Style, plain
-from brimful.report.throughput.comparison import CHANGE, ComparisonReport, GoalComparison, RunValue, range_title, signed
+from brimful.report.throughput.comparison import (
+    CHANGE,
+    ComparisonReport,
+    GoalComparison,
+    RunValue,
+    headline,
+    range_title,
+    signed,
+)
 from brimful.statistics.comparison import IMPROVEMENT, REGRESSION, SAME
 from brimful.units import format_load, format_ratio
 
@@ -24,13 +32,14 @@ def render(report: ComparisonReport, *, style: Style = plain, columns: int = WID
     columns
         Where sentences wrap.
     """
-    title = f"{report.new_title} against {report.baseline_title}"
+    title = headline(report)
+    sides = f"{report.new_title} against {report.baseline_title}"
     scope = f"mean conditional throughput, {report.load_scope}; {CHANGE}; tolerance {format_ratio(report.tolerance)}"
     heads = ["goal", "new", "runs", "baseline", "runs", "change", range_title(report.goals), "Welch p", "permutation p"]
     rows = [heads]
     rows += [_row(report, goal) for goal in report.goals]
     blocks = [
-        f"{style(title, 'title')}\n{style(scope, 'faint')}",
+        f"{style(title, 'title')}\n{sides}\n{style(scope, 'faint')}",
         table(rows, right=range(1, 9), indent=0),
         *(_strip(goal) for goal in report.goals),
         "\n".join(_sentence(goal, style, columns) for goal in report.goals),

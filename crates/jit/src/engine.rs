@@ -1,71 +1,67 @@
-//! All tables and their code.
+//! All tables and their code, in the hands of the thread that changes them.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use brimful_pipeline::{Change, CounterBlock, CounterId, FlowEntry, MOST_COUNTERS, Pipeline};
 
+use crate::background::{Background, Offer, Task};
 use crate::compile::{Code, Compiler, Source};
-use crate::context::{CodeRule, Functions, INTERPRETED, MOST_SHAPES, RuleValue};
+use crate::context::{CodeRule, Functions, INTERPRETED, MOST_SHAPES, OldRule, RuleValue, Uncompiled};
 use crate::explain;
-use crate::journal::{NotedRule, Since, next_random};
+use crate::journal::{NotedRule, Since, make_up_for, next_random};
 use crate::reclaim::{Epochs, Garbage, Moment};
 use crate::shape::{Shape, Shaped, shape_of};
 use crate::version::{NewRule, Version};
 use crate::worker::Worker;
 
-/// Tables at most.
-const MOST_TABLES: usize = 255;
+/// How long changes gather before they are compiled, by the time that the last compilation took.
+const PAUSE_FACTOR: u32 = 4;
+const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+/// Changes that a new form may lack when it is taken over: they are made up for at once.
+const MOST_MISSED: usize = 64;
+/// Things that nobody reads any more before they are handed over to be dropped.
+const MOST_UNREAD: usize = 256;
+/// How often [`Engine::settle`] looks for code.
+const PATIENCE: Duration = Duration::from_micros(100);
 
-/// Flow tables as machine code, kept in step with a [`Pipeline`] by its changes.
+/// Flow tables as machine code, kept in step with a [`Pipeline`] by its changes. One thread has it; [`Worker`]s run
+/// frames in others.
 pub struct Engine {
-    shared: Arc<Shared>,
-    compiling: Option<JoinHandle<()>>,
-}
-
-pub(crate) struct Shared {
-    pub(crate) functions: Arc<Functions>,
-    state: Mutex<State>,
-    pub(crate) changed: Condvar,
-    /// Changes that wait for the lock.
-    urgent: AtomicUsize,
-}
-
-pub(crate) type Locked<'s> = MutexGuard<'s, State>;
-
-pub(crate) struct State {
-    pub(crate) compiler: Arc<Compiler>,
-    pub(crate) tables: Vec<Table>,
-    pub(crate) owned: BTreeMap<u32, OwnedRule>,
-    pub(crate) epochs: Epochs,
+    background: Background,
+    functions: Arc<Functions>,
+    compiler: Arc<Compiler>,
+    tables: Vec<Table>,
+    epochs: Epochs,
     garbage: Garbage,
-    pub(crate) waiting: BTreeSet<usize>,
-    pub(crate) is_compiling: bool,
-    pub(crate) ends: bool,
-    pub(crate) random: u64,
+    unread: Garbage,
+    /// Tables that have rules that are found by other means than code.
+    waiting: BTreeSet<u8>,
+    layout: Option<Layout>,
+    /// When the next layout may begin.
+    next_layout: Instant,
+    /// No rule has ever had a counter from here on.
+    end: u32,
+    random: u64,
 }
 
-pub(crate) struct OwnedRule {
-    pub(crate) entry: Arc<FlowEntry>,
-    pub(crate) value: u64,
-    code_rule: *mut CodeRule,
+/// A table that is being laid out.
+struct Layout {
+    table: u8,
+    /// Changes that the background has been told of.
+    told: u64,
+    /// The last of them.
+    last: VecDeque<Since>,
 }
 
-// SAFETY: the pointer is the owner's; whoever reads through it does so by `Functions`.
-unsafe impl Send for OwnedRule {}
-
-pub(crate) struct Table {
-    lookups: u32,
-    matches: u32,
-    pub(crate) rules: BTreeSet<u32>,
-    pub(crate) shapes: Vec<Shape>,
+struct Table {
+    lookups: CounterId,
+    matches: CounterId,
+    rules: usize,
+    shapes: Vec<Shape>,
     current: Version,
-    /// Laid out, and being compiled.
-    pub(crate) next: Option<Version>,
-    /// What has changed since a layout began.
-    pub(crate) journal: Option<Vec<Since>>,
     code: Option<Code>,
 }
 
@@ -76,86 +72,91 @@ impl Engine {
     /// When code cannot be written for this processor.
     pub fn new(pipeline: &Pipeline, seed: u64) -> Result<Self, String> {
         let compiler = Arc::new(Compiler::new()?);
-        let functions = Arc::new(Functions {
-            tables: (0..MOST_TABLES).map(|_| AtomicUsize::new(0)).collect(),
-            lookups: (0..MOST_TABLES).map(|_| AtomicU32::new(0)).collect(),
-            rules: bytemuck::allocation::zeroed_slice_box(MOST_COUNTERS),
-        });
-        let mut state = State {
-            compiler,
-            tables: Vec::new(),
-            owned: BTreeMap::new(),
-            epochs: Epochs::default(),
-            garbage: Garbage::default(),
-            waiting: BTreeSet::new(),
-            is_compiling: false,
-            ends: false,
-            random: seed | 1,
-        };
-        state.tables = (0..pipeline.limits().tables)
+        let numbers = 0..pipeline.limits().tables;
+        let tables: Vec<Table> = numbers
+            .clone()
             .map(|number| Table::new(pipeline.table_counters(number)))
             .collect();
-        for (number, table) in state.tables.iter().enumerate() {
-            functions.lookups[number].store(table.lookups, Ordering::Release);
-        }
-        let shared = Arc::new(Shared {
-            functions,
-            state: Mutex::new(state),
-            changed: Condvar::new(),
-            urgent: AtomicUsize::new(0),
+        let functions = Arc::new(Functions {
+            tables: tables.iter().map(|_| AtomicUsize::new(0)).collect(),
+            uncompiled: tables.iter().map(Table::uncompiled).collect(),
+            rules: bytemuck::allocation::zeroed_slice_box(MOST_COUNTERS),
         });
-        let own = Arc::clone(&shared);
-        let compiling = std::thread::Builder::new()
-            .name("compiler".into())
-            .spawn(move || own.compile_for_ever());
-        let engine = Self {
-            shared,
-            compiling: Some(compiling.map_err(|error| format!("no thread for the compiler: {error}"))?),
+        let mut epochs = Epochs::default();
+        let mut random = seed | 1;
+        let (reader, factors) = (epochs.observer(), next_random(&mut random));
+        let background = Background::start(Arc::clone(&compiler), Arc::clone(&functions), reader, factors)?;
+        let mut engine = Self {
+            background,
+            functions,
+            compiler,
+            tables,
+            epochs,
+            garbage: Garbage::default(),
+            unread: Garbage::default(),
+            waiting: BTreeSet::new(),
+            layout: None,
+            next_layout: Instant::now(),
+            end: 0,
+            random,
         };
-        let entries = (0..pipeline.limits().tables).flat_map(|table| pipeline.entries(table));
+        let entries = numbers.flat_map(|table| pipeline.entries(table));
         let changes: Vec<Change> = entries.map(|entry| Change::Installed(Arc::clone(entry))).collect();
         engine.apply(&changes);
         Ok(engine)
     }
 
     /// One more worker, which counts in a block of its own.
-    pub fn worker(&self, counters: Arc<CounterBlock>) -> Worker {
-        let reader = self.shared.lock().epochs.reader();
-        Worker::new(reader, Arc::clone(&self.shared.functions), counters)
+    pub fn worker(&mut self, counters: Arc<CounterBlock>) -> Worker {
+        Worker::new(self.epochs.worker(), Arc::clone(&self.functions), counters)
     }
 
     /// Takes over changes. Frames that come after it returns meet the new rules, by code or until there is some by
     /// other means; bursts that are on their way may still meet the old ones: see [`Self::mark`].
-    pub fn apply(&self, changes: &[Change]) {
-        let mut state = self.shared.lock_for_changes();
+    pub fn apply(&mut self, changes: &[Change]) {
+        self.take_over();
         for change in changes {
-            state.change(&self.shared.functions, change);
+            match change {
+                Change::Installed(entry) | Change::Replaced { new: entry, .. } => self.install(entry),
+                Change::Removed { entry, .. } => self.remove(entry),
+                Change::Shared(_) => {}
+            }
         }
-        state.retire();
-        if !state.waiting.is_empty() {
-            self.shared.changed.notify_all();
-        }
+        self.epochs.retire(&mut self.garbage);
+        self.tidy();
+        self.lay_out_next();
+    }
+
+    /// Takes over code that has been compiled meanwhile, and has more compiled. To be called now and then; changes do
+    /// the same.
+    pub fn tend(&mut self) {
+        self.take_over();
+        self.tidy();
+        self.lay_out_next();
     }
 
     /// A moment that every worker passes with its next burst: from then on it runs all that has been applied.
     pub fn mark(&self) -> Moment {
-        self.shared.lock_for_changes().epochs.mark()
+        self.epochs.mark()
     }
 
     /// Waits until code has been compiled for all that has been applied.
-    pub fn settle(&self) {
-        let mut state = self.shared.lock();
-        while state.is_compiling || !state.waiting.is_empty() {
-            state = self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+    pub fn settle(&mut self) {
+        loop {
+            self.next_layout = Instant::now();
+            self.tend();
+            if self.layout.is_none() {
+                return;
+            }
+            std::thread::sleep(PATIENCE);
         }
     }
 
     /// Which form a table has, and why, for people.
     pub fn explain(&self, table: u8) -> String {
-        let state = self.shared.lock();
-        let table = &state.tables[usize::from(table)];
+        let table = &self.tables[usize::from(table)];
         let byte_len = table.code.as_ref().map_or(0, |code| code.byte_len);
-        explain::describe(&table.current, table.rules.len(), byte_len)
+        explain::describe(&table.current, table.rules, byte_len)
     }
 
     /// The code of a table, in the assembler's words.
@@ -163,168 +164,170 @@ impl Engine {
     /// # Errors
     /// When there is no memory for the code.
     pub fn disassemble(&self, table: u8) -> Result<String, String> {
-        let state = self.shared.lock();
-        let table = &state.tables[usize::from(table)];
-        let source = table.source(&table.current);
-        state.compiler.disassemble(&source)
+        let table = &self.tables[usize::from(table)];
+        self.compiler.disassemble(&Source {
+            groups: Arc::clone(&table.current.groups),
+            shapes: table.shapes[..table.current.shapes].to_vec(),
+            overlay: Arc::clone(&table.current.cell),
+            lookups: table.lookups.0,
+            matches: table.matches.0,
+        })
+    }
+
+    fn install(&mut self, entry: &Arc<FlowEntry>) {
+        let index = usize::from(entry.table);
+        let counter = entry.counter.0;
+        let table = &mut self.tables[index];
+        let shaped = shape_of(&entry.instructions);
+        let value = table.value_of(counter, shaped.as_ref());
+        let code_rule = Box::into_raw(Box::new(CodeRule {
+            shape: value >> RuleValue::SHAPE_SHIFT,
+            numbers: shaped.map_or([0; _], |shaped| shaped.numbers),
+            rank: entry.rank(),
+            value,
+            entry: Arc::clone(entry),
+            is_gone: AtomicBool::new(false),
+        }));
+        // Before the value: whoever sees the value finds the rule.
+        let old = self.functions.rules[counter as usize].swap(code_rule, Ordering::AcqRel);
+        self.end = self.end.max(counter + 1);
+        if table.current.has(counter) {
+            table.current.replace(counter, value, &mut self.garbage);
+            self.garbage.keep(OldRule::new(&self.functions, old));
+        } else {
+            let rule = NewRule {
+                counter,
+                rank: entry.rank(),
+                demands: &entry.demands,
+                value,
+            };
+            let random = &mut self.random;
+            table
+                .current
+                .insert(&rule, &mut || next_random(random), &mut self.garbage);
+            table.rules += 1;
+        }
+        if table.is_behind() {
+            self.waiting.insert(entry.table);
+        }
+        self.tell(entry.table, || {
+            Since::Installed(NotedRule {
+                counter,
+                value,
+                entry: Arc::clone(entry),
+            })
+        });
+    }
+
+    fn remove(&mut self, entry: &FlowEntry) {
+        let counter = entry.counter.0;
+        let table = &mut self.tables[usize::from(entry.table)];
+        if !table.current.has(counter) {
+            return;
+        }
+        table.current.remove(counter, &mut self.garbage);
+        table.rules -= 1;
+        let rule = self.functions.rules[counter as usize].load(Ordering::Acquire);
+        // SAFETY: it is the rule of an entry that has not been taken out, which only this thread drops.
+        unsafe { &*rule }.is_gone.store(true, Ordering::Release);
+        self.garbage.keep(OldRule::new(&self.functions, rule));
+        self.tell(entry.table, || Since::Removed(counter));
+    }
+
+    /// Tells the background of a change of the table that it lays out.
+    fn tell(&mut self, table: u8, since: impl FnOnce() -> Since) {
+        if let Some(layout) = self.layout.as_mut().filter(|layout| layout.table == table) {
+            let since = since();
+            if layout.last.len() == MOST_MISSED {
+                layout.last.pop_front();
+            }
+            layout.last.push_back(since.clone());
+            layout.told += 1;
+            self.background.tell(since);
+        }
+    }
+
+    /// Takes over a form that has been compiled, unless it lacks too much by now: the background makes up for that.
+    fn take_over(&mut self) {
+        let Some(told) = self.layout.as_ref().map(|layout| layout.told) else {
+            return;
+        };
+        let is_wanted = |offer: &Offer| told - offer.seen <= MOST_MISSED as u64;
+        let Some(mut offer) = self.background.take_offer(is_wanted) else {
+            return;
+        };
+        let Some(Layout {
+            table: number, last, ..
+        }) = self.layout.take()
+        else {
+            return;
+        };
+        self.next_layout = Instant::now() + (offer.took * PAUSE_FACTOR).min(LONGEST_PAUSE);
+        let index = usize::from(number);
+        // Where there is no memory for code, the table stays as it is.
+        if let Ok(code) = offer.code {
+            let missed = (told - offer.seen) as usize;
+            let random = &mut self.random;
+            for since in last.iter().skip(last.len() - missed) {
+                make_up_for(
+                    &mut offer.version,
+                    since,
+                    &mut || next_random(random),
+                    &mut self.garbage,
+                );
+            }
+            self.functions.tables[index].store(code.function as usize, Ordering::Release);
+            let table = &mut self.tables[index];
+            let version = std::mem::replace(&mut table.current, offer.version);
+            self.garbage.keep_large((version, table.code.replace(code)));
+            if table.is_behind() {
+                self.waiting.insert(number);
+            }
+            self.epochs.retire(&mut self.garbage);
+        }
+    }
+
+    /// Hands over what nobody reads any more. It may be large: to drop it takes its time.
+    fn tidy(&mut self) {
+        self.epochs.take_unread(&mut self.unread);
+        if self.unread.is_large() || self.unread.len() > MOST_UNREAD {
+            self.background.drop_unread(std::mem::take(&mut self.unread));
+        }
+    }
+
+    fn lay_out_next(&mut self) {
+        if self.waiting.is_empty() || self.layout.is_some() || Instant::now() < self.next_layout {
+            return;
+        }
+        let Some(number) = self.waiting.pop_first() else {
+            return;
+        };
+        let table = &self.tables[usize::from(number)];
+        self.background.lay_out(Task {
+            table: number,
+            end: self.end,
+            shapes: table.shapes.clone(),
+            lookups: table.lookups,
+            matches: table.matches,
+        });
+        self.layout = Some(Layout {
+            table: number,
+            told: 0,
+            last: VecDeque::with_capacity(MOST_MISSED),
+        });
     }
 }
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        self.shared.lock().ends = true;
-        self.shared.changed.notify_all();
-        if let Some(thread) = self.compiling.take() {
-            // It has nothing to tell.
-            let _ = thread.join();
-        }
-    }
-}
-
-impl Shared {
-    pub(crate) fn lock(&self) -> Locked<'_> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The same, after the changes that wait for it.
-    pub(crate) fn lock_after_changes(&self) -> Locked<'_> {
-        while self.urgent.load(Ordering::Acquire) > 0 {
-            std::thread::yield_now();
-        }
-        self.lock()
-    }
-
-    /// The same for changes.
-    fn lock_for_changes(&self) -> Locked<'_> {
-        self.urgent.fetch_add(1, Ordering::AcqRel);
-        let state = self.lock();
-        self.urgent.fetch_sub(1, Ordering::AcqRel);
-        state
-    }
-}
-
-impl State {
-    /// Code that knows no rules, so that the first ones of a table are found at once.
-    fn begin(&mut self, functions: &Functions, index: usize) {
-        let table = &mut self.tables[index];
-        if table.code.is_none()
-            && let Ok(code) = self.compiler.compile(&table.source(&table.current))
-        {
-            functions.tables[index].store(code.function as usize, Ordering::Release);
-            table.code = Some(code);
-        }
-    }
-
-    fn change(&mut self, functions: &Functions, change: &Change) {
-        match change {
-            Change::Installed(entry) | Change::Replaced { new: entry, .. } => self.install(functions, entry),
-            Change::Removed { entry, .. } => self.remove(entry),
-            Change::Shared(_) => {}
-        }
-    }
-
-    fn install(&mut self, functions: &Functions, entry: &Arc<FlowEntry>) {
-        let index = usize::from(entry.table);
-        let counter = entry.counter.0;
-        self.begin(functions, index);
-        let shaped = shape_of(&entry.instructions);
-        let (value, is_new_shape) = self.tables[index].value_of(counter, shaped.as_ref());
-        let code_rule = Box::into_raw(Box::new(CodeRule {
-            shape: value >> RuleValue::SHAPE_SHIFT,
-            numbers: shaped.map_or([0; _], |shaped| shaped.numbers),
-            rank: entry.rank(),
-            entry: Arc::clone(entry),
-        }));
-        // Before the value: whoever sees the value finds the rule.
-        functions.rules[counter as usize].store(code_rule, Ordering::Release);
-        let owned = OwnedRule {
-            entry: Arc::clone(entry),
-            value,
-            code_rule,
-        };
-        let old = self.owned.insert(counter, owned);
-        let is_there = self.tables[index].rules.contains(&counter);
-        let Self {
-            tables,
-            garbage,
-            random,
-            ..
-        } = self;
-        let table = &mut tables[index];
-        let rule = NewRule {
-            counter,
-            rank: entry.rank(),
-            demands: &entry.demands,
-            value,
-        };
-        for version in std::iter::once(&mut table.current).chain(&mut table.next) {
+        self.background.end();
+        for place in &self.functions.rules[..self.end as usize] {
+            let rule = place.load(Ordering::Acquire);
+            // SAFETY: a rule that was dropped is not in its place any more, and nobody else drops any now.
+            let is_there = unsafe { rule.as_ref() }.is_some_and(|rule| !rule.is_gone.load(Ordering::Acquire));
             if is_there {
-                version.replace(counter, value, garbage);
-            } else {
-                version.insert(&rule, &mut || next_random(random), garbage);
+                self.garbage.keep(OldRule::new(&self.functions, rule));
             }
-        }
-        if let Some(journal) = &mut table.journal {
-            journal.push(Since::Installed(NotedRule {
-                counter,
-                value,
-                entry: Arc::clone(entry),
-            }));
-        }
-        table.rules.insert(counter);
-        if is_new_shape || table.is_behind() {
-            self.waiting.insert(index);
-        }
-        if let Some(old) = old {
-            self.keep(&old);
-        }
-    }
-
-    fn remove(&mut self, entry: &FlowEntry) {
-        let (index, counter) = (usize::from(entry.table), entry.counter.0);
-        let table = &mut self.tables[index];
-        if !table.rules.remove(&counter) {
-            return;
-        }
-        for version in std::iter::once(&mut table.current).chain(&mut table.next) {
-            version.remove(counter, &mut self.garbage);
-        }
-        if let Some(journal) = &mut table.journal {
-            journal.push(Since::Removed(counter));
-        }
-        if let Some(old) = self.owned.remove(&counter) {
-            self.keep(&old);
-        }
-    }
-
-    fn keep(&mut self, old: &OwnedRule) {
-        // SAFETY: it came from `Box::into_raw` and has just been replaced by its owner.
-        self.garbage.keep(unsafe { Box::from_raw(old.code_rule) });
-    }
-
-    pub(crate) fn publish(&mut self, functions: &Functions, index: usize, code: Code) {
-        let table = &mut self.tables[index];
-        let Some(next) = table.next.take() else {
-            return;
-        };
-        functions.tables[index].store(code.function as usize, Ordering::Release);
-        let old = (std::mem::replace(&mut table.current, next), table.code.replace(code));
-        if table.is_behind() {
-            self.waiting.insert(index);
-        }
-        self.epochs.retire_form(old);
-        self.retire();
-    }
-
-    fn retire(&mut self) {
-        self.epochs.retire(&mut self.garbage);
-    }
-}
-
-impl Drop for State {
-    fn drop(&mut self) {
-        for (_, rule) in std::mem::take(&mut self.owned) {
-            self.keep(&rule);
         }
     }
 }
@@ -332,14 +335,20 @@ impl Drop for State {
 impl Table {
     fn new((lookups, matches): (CounterId, CounterId)) -> Self {
         Self {
-            lookups: lookups.0,
-            matches: matches.0,
-            rules: BTreeSet::new(),
+            lookups,
+            matches,
+            rules: 0,
             shapes: Vec::new(),
             current: Version::empty(),
-            next: None,
-            journal: None,
             code: None,
+        }
+    }
+
+    fn uncompiled(&self) -> Uncompiled {
+        Uncompiled {
+            lookups: self.lookups,
+            matches: self.matches,
+            overlay: Arc::clone(&self.current.cell),
         }
     }
 
@@ -348,32 +357,22 @@ impl Table {
         self.current.has_overlay() || self.current.shapes < self.shapes.len()
     }
 
-    /// A rule in one word, and whether its shape is the first of its kind.
-    fn value_of(&mut self, counter: u32, shaped: Option<&Shaped>) -> (u64, bool) {
+    /// A rule in one word.
+    fn value_of(&mut self, counter: u32, shaped: Option<&Shaped>) -> u64 {
         let known = shaped.and_then(|shaped| self.shapes.iter().position(|shape| *shape == shaped.shape));
-        let (number, is_new) = match (known, shaped) {
-            (Some(index), _) => (index as u8 + 1, false),
+        let number = match (known, shaped) {
+            (Some(index), _) => index as u8 + 1,
             (None, Some(shaped)) if self.shapes.len() < MOST_SHAPES => {
                 self.shapes.push(shaped.shape.clone());
-                (self.shapes.len() as u8, true)
+                self.shapes.len() as u8
             }
-            _ => (INTERPRETED, false),
+            _ => INTERPRETED,
         };
         let value = RuleValue {
             shape: number,
             counter,
             port: shaped.map_or(0, |shaped| shaped.port),
         };
-        (value.pack(), is_new)
-    }
-
-    pub(crate) fn source(&self, version: &Version) -> Source {
-        Source {
-            groups: Arc::clone(&version.groups),
-            shapes: self.shapes[..version.shapes].to_vec(),
-            overlay: Arc::clone(&version.cell),
-            lookups: self.lookups,
-            matches: self.matches,
-        }
+        value.pack()
     }
 }

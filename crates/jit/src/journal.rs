@@ -1,4 +1,4 @@
-//! What has become of rules while a table is laid out anew.
+//! What becomes of rules while a table is laid out anew.
 
 use std::sync::Arc;
 
@@ -8,6 +8,7 @@ use crate::reclaim::Garbage;
 use crate::version::{NewRule, Version};
 
 /// A rule as it is while a table is laid out.
+#[derive(Clone)]
 pub(crate) struct NotedRule {
     pub(crate) counter: u32,
     pub(crate) value: u64,
@@ -15,6 +16,7 @@ pub(crate) struct NotedRule {
 }
 
 /// What has become of a rule since a layout began.
+#[derive(Clone)]
 pub(crate) enum Since {
     Installed(NotedRule),
     Removed(u32),
@@ -34,16 +36,14 @@ impl NotedRule {
 /// Does to a new form what was done to the old one meanwhile.
 pub(crate) fn make_up_for(
     version: &mut Version,
-    since: &[Since],
+    since: &Since,
     factor: &mut dyn FnMut() -> u64,
     garbage: &mut Garbage,
 ) {
-    for change in since {
-        match change {
-            Since::Installed(rule) if version.has(rule.counter) => version.replace(rule.counter, rule.value, garbage),
-            Since::Installed(rule) => version.insert(&rule.as_new(), factor, garbage),
-            Since::Removed(counter) => version.remove(*counter, garbage),
-        }
+    match since {
+        Since::Installed(rule) if version.has(rule.counter) => version.replace(rule.counter, rule.value, garbage),
+        Since::Installed(rule) => version.insert(&rule.as_new(), factor, garbage),
+        Since::Removed(counter) => version.remove(*counter, garbage),
     }
 }
 

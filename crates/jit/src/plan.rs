@@ -14,7 +14,7 @@ use brimful_pipeline::Demands;
 use crate::bitmap::{Bitmap, MOST_OCTETS, MOST_RULES, octets};
 use crate::context::ValueCell;
 use crate::key::MaskShape;
-use crate::prefix::Root;
+use crate::prefix::{Root, SHORTEST};
 use crate::tuple::Tuple;
 
 /// Rules that are compared one by one rather than hashed.
@@ -208,7 +208,9 @@ pub(crate) fn prefix_of(field: MatchField, demands: &Demands) -> Option<crate::p
     }
     let (_, value, mask) = demands.iter().find(|demand| demand.0 == field)?;
     let mask = *mask as u32;
-    (mask.leading_ones() + mask.trailing_zeros() == 32).then_some((*value as u32, mask.leading_ones() as u8))
+    let len = mask.leading_ones() as u8;
+    let is_prefix = mask.leading_ones() + mask.trailing_zeros() == 32 && len >= SHORTEST;
+    is_prefix.then_some((*value as u32, len))
 }
 
 fn longer_outrank_shorter(field: MatchField, members: &[usize], rules: &[PlanRule<'_>]) -> bool {

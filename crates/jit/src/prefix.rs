@@ -9,6 +9,10 @@ use crate::reclaim::Garbage;
 const HALF: usize = 1 << 16;
 /// An entry of the root is the address of a block and not a value.
 const IS_BLOCK: u64 = 1 << 63;
+/// The shortest prefix: one of fewer bits would change too many entries of the root at once.
+pub(crate) const SHORTEST: u8 = 8;
+/// Intervals of a block that is built anew for one more prefix.
+const MOST_INTERVALS: usize = 1024;
 
 /// A prefix: its address and how many bits of it count.
 pub(crate) type Prefix = (u32, u8);
@@ -20,27 +24,31 @@ pub(crate) struct Root(Box<[AtomicU64]>);
 pub(crate) struct Prefixes {
     root: Arc<Root>,
     rules: BTreeMap<Prefix, u64>,
-    /// Upper halves below which something has changed since the last [`Prefixes::publish`].
+    /// The length of the longest prefix of 16 bits at most that each upper half lies in; 0 where there is none.
+    covers: Box<[u8]>,
+    /// Upper halves below which there is another prefix since the last [`Prefixes::publish`].
     changed: BTreeSet<u16>,
 }
 
 /// Intervals that lie in one cache line with their bounds.
 const FEW: usize = 5;
 
-/// The intervals of one upper half: from `bounds[i]` up to the next bound lies `values[i]`. Most have few, in one cache
-/// line.
+/// The intervals of one upper half: from `bounds[i]` up to the next bound lies `values[i]`, or the cover where that is
+/// 0. Most have few, in one cache line.
 #[repr(align(64))]
 struct Block {
     bounds: [u16; FEW],
     len: u16,
-    values: [u64; FEW],
+    values: [AtomicU64; FEW],
+    /// The value of the longest prefix that all of the half lies in.
+    cover: AtomicU64,
     many: Option<Box<Intervals>>,
 }
 
 /// Any number of intervals.
 struct Intervals {
     bounds: Box<[u16]>,
-    values: Box<[u64]>,
+    values: Box<[AtomicU64]>,
 }
 
 impl Prefixes {
@@ -50,23 +58,40 @@ impl Prefixes {
         Self {
             root: Arc::new(Root(root.into_boxed_slice())),
             rules: BTreeMap::new(),
+            covers: vec![0; HALF].into_boxed_slice(),
             changed: BTreeSet::new(),
         }
     }
 
-    /// Sets or removes the value of a prefix; readers see it after [`Self::publish`].
+    /// Sets or removes the value of a prefix; readers see it after [`Self::publish`] at the latest.
     pub(crate) fn set(&mut self, prefix: Prefix, value: Option<u64>) {
-        match value {
+        let old = match value {
             Some(value) => self.rules.insert(prefix, value),
             None => self.rules.remove(&prefix),
         };
-        let first = prefix.0 >> 16;
-        let last = (prefix.0 | !mask(prefix.1)) >> 16;
-        self.changed.extend((first..=last).map(|half| half as u16));
+        let half = (prefix.0 >> 16) as u16;
+        if prefix.1 <= 16 {
+            self.cover(prefix, value);
+        } else if let Some(old) = old.filter(|_| !self.changed.contains(&half)) {
+            let value = value.unwrap_or_else(|| self.around(prefix));
+            let entry = self.root.0[usize::from(half)].load(Ordering::Relaxed);
+            if let Some(block) = block_of(entry) {
+                block.exchange(old, value);
+            }
+        } else {
+            self.changed.insert(half);
+        }
     }
 
     pub(crate) fn contains(&self, prefix: Prefix) -> bool {
         self.rules.contains_key(&prefix)
+    }
+
+    /// Whether one more prefix takes long, as there are many about it.
+    pub(crate) fn is_crowded(&self, prefix: Prefix) -> bool {
+        let entry = self.root.0[(prefix.0 >> 16) as usize].load(Ordering::Relaxed);
+        let many = block_of(entry).and_then(|block| block.many.as_ref());
+        prefix.1 > 16 && many.is_some_and(|many| many.bounds.len() > MOST_INTERVALS)
     }
 
     /// Shows readers what has been set, and hands over what they may still be reading.
@@ -80,11 +105,40 @@ impl Prefixes {
         }
     }
 
+    /// Puts a value where no longer prefix covers an upper half, or what is around the prefix in the place of its value.
+    fn cover(&mut self, prefix: Prefix, value: Option<u64>) {
+        let shorter = || {
+            let mut shorter = (SHORTEST..prefix.1).rev();
+            shorter.find_map(|len| Some((len, *self.rules.get(&(prefix.0 & mask(len), len))?)))
+        };
+        let (len, value) = value.map_or_else(|| shorter().unwrap_or((0, 0)), |value| (prefix.1, value));
+        let first = (prefix.0 >> 16) as usize;
+        let last = ((prefix.0 | !mask(prefix.1)) >> 16) as usize;
+        for half in first..=last {
+            if self.covers[half] > prefix.1 {
+                continue;
+            }
+            self.covers[half] = len;
+            let entry = &self.root.0[half];
+            match block_of(entry.load(Ordering::Relaxed)) {
+                Some(block) => block.cover.store(value, Ordering::Release),
+                None => entry.store(value, Ordering::Release),
+            }
+        }
+    }
+
+    /// The value of the longest prefix of more than 16 bits that a prefix lies in; 0 where there is none.
+    fn around(&self, prefix: Prefix) -> u64 {
+        let mut shorter = (17..prefix.1).rev();
+        let around = shorter.find_map(|len| self.rules.get(&(prefix.0 & mask(len), len)));
+        around.copied().unwrap_or(0)
+    }
+
     /// What the root says of an upper half.
     fn entry(&self, half: u16) -> u64 {
         let base = u32::from(half) << 16;
-        let cover = (1..=16).rev().find_map(|len| self.rules.get(&(base & mask(len), len)));
-        let cover = cover.copied().unwrap_or(0);
+        let len = self.covers[usize::from(half)];
+        let cover = self.rules.get(&(base & mask(len), len)).copied().unwrap_or(0);
         let below: Vec<(Prefix, u64)> = self
             .rules
             .range((base, 0)..=(base | 0xffff, 32))
@@ -107,12 +161,7 @@ impl Root {
     /// The value of the longest prefix of an address; 0 where there is none.
     pub(crate) fn find(&self, address: u32) -> u64 {
         let entry = self.0[(address >> 16) as usize].load(Ordering::Acquire);
-        if entry & IS_BLOCK == 0 {
-            return entry;
-        }
-        // SAFETY: the address comes from `Box::into_raw`; a block that was replaced is kept until no reader is left.
-        let block = unsafe { &*((entry & !IS_BLOCK) as *const Block) };
-        block.find(address as u16)
+        block_of(entry).map_or(entry, |block| block.find(address as u16))
     }
 }
 
@@ -127,9 +176,9 @@ impl Drop for Root {
 impl Block {
     /// From prefixes longer than 16 bits in the order of their addresses, shorter ones first.
     fn new(cover: u64, prefixes: &[(Prefix, u64)]) -> Self {
-        let mut intervals: Vec<(u16, u64)> = vec![(0, cover)];
+        let mut intervals: Vec<(u16, u64)> = vec![(0, 0)];
         // Prefixes nest: those that the last one lies in, with the last address of each.
-        let mut around: Vec<(u32, u64)> = vec![(0xffff, cover)];
+        let mut around: Vec<(u32, u64)> = vec![(0xffff, 0)];
         for &((address, len), value) in prefixes {
             let first = address & 0xffff;
             close(&mut intervals, &mut around, first);
@@ -140,30 +189,46 @@ impl Block {
         let mut block = Self {
             bounds: [0; FEW],
             len: intervals.len() as u16,
-            values: [0; FEW],
+            values: Default::default(),
+            cover: AtomicU64::new(cover),
             many: None,
         };
         for (index, (bound, value)) in intervals.iter().enumerate().take(FEW) {
-            (block.bounds[index], block.values[index]) = (*bound, *value);
+            (block.bounds[index], block.values[index]) = (*bound, AtomicU64::new(*value));
         }
         if intervals.len() > FEW {
-            let (bounds, values): (Vec<u16>, Vec<u64>) = intervals.into_iter().unzip();
+            let values = intervals.iter().map(|(_, value)| AtomicU64::new(*value)).collect();
             block.many = Some(Box::new(Intervals {
-                bounds: bounds.into(),
-                values: values.into(),
+                bounds: intervals.into_iter().map(|(bound, _)| bound).collect(),
+                values,
             }));
         }
         block
     }
 
     fn find(&self, low: u16) -> u64 {
-        if let Some(many) = &self.many {
+        let place = if let Some(many) = &self.many {
             let behind = many.bounds.partition_point(|&bound| bound <= low);
-            return many.values[behind - 1];
+            &many.values[behind - 1]
+        } else {
+            let begins = |index: usize| index < usize::from(self.len) && self.bounds[index] <= low;
+            let index: usize = (1..FEW).map(|index| usize::from(begins(index))).sum();
+            &self.values[index]
+        };
+        match place.load(Ordering::Acquire) {
+            0 => self.cover.load(Ordering::Acquire),
+            value => value,
         }
-        let begins = |index: usize| index < usize::from(self.len) && self.bounds[index] <= low;
-        let index: usize = (1..FEW).map(|index| usize::from(begins(index))).sum();
-        self.values[index]
+    }
+
+    /// Puts a value wherever another one is.
+    fn exchange(&self, old: u64, new: u64) {
+        let many = self.many.iter().flat_map(|many| many.values.iter());
+        for place in self.values.iter().chain(many) {
+            if place.load(Ordering::Relaxed) == old {
+                place.store(new, Ordering::Release);
+            }
+        }
     }
 }
 
@@ -192,6 +257,12 @@ fn mask(len: u8) -> u32 {
     u32::MAX.checked_shl(32 - u32::from(len)).unwrap_or(0)
 }
 
+fn block_of<'b>(entry: u64) -> Option<&'b Block> {
+    // SAFETY: a marked entry is the address that `Box::into_raw` gave; a block that was replaced is kept until no reader
+    // is left, and no caller keeps what it is given.
+    (entry & IS_BLOCK != 0).then(|| unsafe { &*((entry & !IS_BLOCK) as *const Block) })
+}
+
 fn take_block(entry: u64) -> Option<Box<Block>> {
     // SAFETY: a marked entry is the address that `Box::into_raw` gave, and it has just been replaced or is being
     // dropped: it is taken once.
@@ -212,16 +283,17 @@ mod tests {
     proptest! {
         #[test]
         fn the_longest_prefix_wins(
-            steps in prop::collection::vec((any::<u32>(), 1..=32_u8, any::<bool>(), any::<bool>()), 1..60),
+            steps in prop::collection::vec((any::<u32>(), SHORTEST..=32_u8, any::<bool>(), any::<bool>()), 1..60),
             probes in prop::collection::vec(any::<u32>(), 20),
         ) {
             let mut prefixes = Prefixes::new();
             let mut garbage = Garbage::default();
             let mut model = BTreeMap::new();
             for (index, (address, len, is_near, removes)) in steps.into_iter().enumerate() {
-                // Many prefixes of few upper halves, so that they nest.
+                // Many prefixes of few upper halves, so that they nest; what is removed is often there.
                 let address = if is_near { address & 0x0001_fff3 } else { address };
-                let prefix = (address & mask(len), len);
+                let drawn = (address & mask(len), len);
+                let prefix = if removes { model.keys().nth(index % 4).copied().unwrap_or(drawn) } else { drawn };
                 let value = (!removes).then_some(index as u64 + 2);
                 prefixes.set(prefix, value);
                 match value {

@@ -13,11 +13,34 @@ const IDLE: u64 = u64::MAX;
 
 /// What was replaced and may still be read.
 #[derive(Default)]
-pub(crate) struct Garbage(Vec<Box<dyn Any + Send>>);
+pub(crate) struct Garbage {
+    things: Vec<Box<dyn Any + Send>>,
+    is_large: bool,
+}
 
 impl Garbage {
     pub(crate) fn keep<T: Send + 'static>(&mut self, replaced: T) {
-        self.0.push(Box::new(replaced));
+        self.things.push(Box::new(replaced));
+    }
+
+    /// The same for what takes long to drop.
+    pub(crate) fn keep_large<T: Send + 'static>(&mut self, replaced: T) {
+        self.keep(replaced);
+        self.is_large = true;
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.things.len()
+    }
+
+    /// Whether something takes long to drop.
+    pub(crate) fn is_large(&self) -> bool {
+        self.is_large
+    }
+
+    fn add(&mut self, other: Self) {
+        self.things.extend(other.things);
+        self.is_large |= other.is_large;
     }
 }
 
@@ -25,10 +48,11 @@ impl Garbage {
 #[derive(Default)]
 pub(crate) struct Epochs {
     now: Arc<AtomicU64>,
-    readers: Vec<Arc<AtomicU64>>,
+    /// Data-plane threads, whose bursts a [`Moment`] waits for.
+    workers: Vec<Arc<AtomicU64>>,
+    /// Who else reads what is shared.
+    observers: Vec<Arc<AtomicU64>>,
     waiting: VecDeque<(u64, Garbage)>,
-    /// Forms of tables, which take long to drop.
-    forms: VecDeque<(u64, Box<dyn Any + Send>)>,
 }
 
 /// One reader's side.
@@ -38,86 +62,85 @@ pub(crate) struct Reader {
 }
 
 impl Epochs {
-    pub(crate) fn reader(&mut self) -> Reader {
-        let seen = Arc::new(AtomicU64::new(IDLE));
-        self.readers.push(Arc::clone(&seen));
-        Reader {
-            now: Arc::clone(&self.now),
-            seen,
-        }
+    /// One more data-plane thread.
+    pub(crate) fn worker(&mut self) -> Reader {
+        self.workers.retain(is_in_use);
+        let reader = Reader::new(&self.now);
+        self.workers.push(Arc::clone(&reader.seen));
+        reader
     }
 
-    /// Takes what was replaced up to now, and drops what nobody reads any more.
+    /// One more reader that no moment waits for.
+    pub(crate) fn observer(&mut self) -> Reader {
+        let reader = Reader::new(&self.now);
+        self.observers.push(Arc::clone(&reader.seen));
+        reader
+    }
+
+    /// Takes what was replaced up to now.
     pub(crate) fn retire(&mut self, garbage: &mut Garbage) {
-        if !garbage.0.is_empty() {
+        if !garbage.things.is_empty() {
             let epoch = self.now.fetch_add(1, Ordering::SeqCst);
             self.waiting.push_back((epoch, std::mem::take(garbage)));
         }
-        let oldest = self.oldest();
-        while self.waiting.front().is_some_and(|(epoch, _)| *epoch < oldest) {
-            self.waiting.pop_front();
-        }
     }
 
-    /// Takes a form that was replaced; it is dropped by whoever asks for [`Self::take_unread_forms`].
-    pub(crate) fn retire_form<T: Send + 'static>(&mut self, replaced: T) {
-        let epoch = self.now.fetch_add(1, Ordering::SeqCst);
-        self.forms.push_back((epoch, Box::new(replaced)));
-    }
-
-    /// Whether some have not been taken.
-    pub(crate) fn has_forms(&self) -> bool {
-        !self.forms.is_empty()
-    }
-
-    /// Forms that nobody reads any more.
-    pub(crate) fn take_unread_forms(&mut self) -> Vec<Box<dyn Any + Send>> {
-        if self.forms.is_empty() {
-            return Vec::new();
+    /// Moves what nobody reads any more.
+    pub(crate) fn take_unread(&mut self, unread: &mut Garbage) {
+        if self.waiting.is_empty() {
+            return;
         }
         let oldest = self.oldest();
-        let mut unread = Vec::new();
-        while let Some((_, form)) = self.forms.pop_front_if(|(epoch, _)| *epoch < oldest) {
-            unread.push(form);
+        while let Some((_, garbage)) = self.waiting.pop_front_if(|(epoch, _)| *epoch < oldest) {
+            unread.add(garbage);
         }
-        unread
     }
 
     /// The oldest epoch that a reader is in.
-    fn oldest(&mut self) -> u64 {
+    fn oldest(&self) -> u64 {
         fence(Ordering::SeqCst);
-        self.readers
-            .retain(|reader| Arc::strong_count(reader) > 1 || reader.load(Ordering::SeqCst) != IDLE);
-        let oldest = self.readers.iter().map(|reader| reader.load(Ordering::SeqCst)).min();
+        let readers = self.workers.iter().chain(&self.observers);
+        let oldest = readers.map(|reader| reader.load(Ordering::SeqCst)).min();
         oldest.unwrap_or(IDLE)
     }
 
-    /// A moment from which on every reader that passes it sees all that was changed before.
+    /// A moment from which on every data-plane thread that passes it sees all that was changed before.
     pub(crate) fn mark(&self) -> Moment {
         let epoch = self.now.fetch_add(1, Ordering::SeqCst);
         Moment {
             epoch,
-            readers: self.readers.clone(),
+            workers: self.workers.clone(),
         }
     }
 }
 
-/// A moment that all readers are to pass.
+fn is_in_use(reader: &Arc<AtomicU64>) -> bool {
+    Arc::strong_count(reader) > 1 || reader.load(Ordering::SeqCst) != IDLE
+}
+
+/// A moment that all data-plane threads are to pass.
 pub struct Moment {
     epoch: u64,
-    readers: Vec<Arc<AtomicU64>>,
+    workers: Vec<Arc<AtomicU64>>,
 }
 
 impl Moment {
-    /// Whether every reader has begun a burst since, or reads nothing.
+    /// Whether every thread has begun a burst since, or reads nothing.
     pub fn has_passed(&self) -> bool {
-        self.readers
+        self.workers
             .iter()
             .all(|reader| reader.load(Ordering::SeqCst) > self.epoch)
     }
 }
 
 impl Reader {
+    fn new(now: &Arc<AtomicU64>) -> Self {
+        Self {
+            now: Arc::clone(now),
+            seen: Arc::new(AtomicU64::new(IDLE)),
+        }
+    }
+
     /// Begins a burst: sees everything that was published before.
     pub(crate) fn enter(&self) {
         let now = self.now.load(Ordering::Acquire);

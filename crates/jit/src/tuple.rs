@@ -4,10 +4,15 @@
 //! then on the key never changes. A removed slot keeps its key and has the value [`TOMBSTONE`]; it is used again only
 //! in a new [`Memory`], which replaces the old one whole. So a reader that has loaded a value finds the key it belongs
 //! to, without locks.
+//!
+//! The new memory is filled bit by bit, by each insertion a few slots of the old one, so that none takes long. Until it
+//! is published, readers look into the old one, and the writer keeps both alike.
 
-use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, Ordering::Relaxed};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::key::{KeyLayout, MaskShape, hash};
+use crate::memory::Memory;
 
 /// No rule has ever been in the slot.
 pub(crate) const EMPTY: u64 = 0;
@@ -16,26 +21,9 @@ pub(crate) const TOMBSTONE: u64 = 1;
 /// Words of a slot in front of its key.
 pub(crate) const SLOT_HEAD: usize = 2;
 const SMALLEST: usize = 8;
-
-/// Slots and their number, as compiled code reads them.
-#[repr(C, align(64))]
-pub(crate) struct Memory {
-    /// The number of slots less one: they are a power of two.
-    pub(crate) index_mask: u64,
-    /// The first slot.
-    pub(crate) slots: *const AtomicU64,
-    /// Keeps them.
-    owned: Vec<Line>,
-}
-
-#[derive(Debug, Default)]
-#[repr(align(64))]
-struct Line([AtomicU64; 8]);
-
-// SAFETY: `slots` points into `owned`, which lives as long and is read and written as atomics only.
-unsafe impl Send for Memory {}
-// SAFETY: as above.
-unsafe impl Sync for Memory {}
+/// Slots that an insertion carries over into the memory that follows: half of the slots are used when that begins, so
+/// it ends long before all of them are.
+const CARRIED_AT_ONCE: usize = 16;
 
 /// What compiled code knows of a tuple by its address, which stays.
 #[repr(C)]
@@ -54,35 +42,24 @@ pub(crate) struct Tuple {
     len: AtomicUsize,
     /// Slots that a rule is or was in.
     used: AtomicUsize,
+    /// The writer's.
+    growth: Mutex<Option<Growth>>,
 }
 
-impl Memory {
-    #[allow(clippy::unnecessary_box_returns, reason = "readers know it by its address")]
-    fn new(slots: usize, stride: usize) -> Box<Self> {
-        let mut owned = Vec::new();
-        owned.resize_with((slots * stride).div_ceil(8), Line::default);
-        let first = owned.as_ptr().cast();
-        Box::new(Self {
-            index_mask: slots as u64 - 1,
-            slots: first,
-            owned,
-        })
-    }
-
-    fn word(&self, slot: usize, stride: usize, word: usize) -> &AtomicU64 {
-        let index = slot * stride + word;
-        &self.owned[index / 8].0[index % 8]
-    }
-
-    fn slots(&self) -> usize {
-        self.index_mask as usize + 1
-    }
+/// The memory that is to follow.
+struct Growth {
+    memory: Box<Memory>,
+    /// Slots of it that a rule is or was in.
+    used: usize,
+    /// The first slot of the old memory that has not been carried over.
+    next: usize,
 }
 
 impl Tuple {
-    pub(crate) fn new(shape: MaskShape, factor: u64) -> Self {
+    /// With room for so many rules at first.
+    pub(crate) fn with_room(shape: MaskShape, factor: u64, rules: usize) -> Self {
         let layout = KeyLayout::of(&shape);
-        let memory = Memory::new(SMALLEST, stride(layout.words));
+        let memory = Memory::new(slots_for(rules), stride(layout.words));
         Self {
             shape,
             cell: TupleCell {
@@ -92,6 +69,7 @@ impl Tuple {
             factor: factor | 1,
             len: AtomicUsize::new(0),
             used: AtomicUsize::new(0),
+            growth: Mutex::new(None),
         }
     }
 
@@ -111,21 +89,24 @@ impl Tuple {
         unsafe { &*self.cell.memory.load(Ordering::Acquire) }
     }
 
+    fn growth(&self) -> MutexGuard<'_, Option<Growth>> {
+        self.growth.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The value and rank of a key.
     pub(crate) fn find(&self, key: &[u64]) -> Option<(u64, u64)> {
         let memory = self.memory();
         let (slot, value) = self.locate(memory, key)?;
-        Some((value, memory.word(slot, self.stride(), 1).load(Ordering::Relaxed)))
+        Some((value, memory.word(slot * self.stride() + 1).load(Relaxed)))
     }
 
     fn locate(&self, memory: &Memory, key: &[u64]) -> Option<(usize, u64)> {
         let stride = self.stride();
         let mut slot = hash(key, self.factor) as usize & memory.index_mask as usize;
         loop {
-            let value = memory.word(slot, stride, 0).load(Ordering::Acquire);
-            let is_key = |(index, word): (usize, &u64)| {
-                memory.word(slot, stride, SLOT_HEAD + index).load(Ordering::Relaxed) == *word
-            };
+            let value = memory.word(slot * stride).load(Ordering::Acquire);
+            let is_key =
+                |(index, word): (usize, &u64)| memory.word(slot * stride + SLOT_HEAD + index).load(Relaxed) == *word;
             match value {
                 EMPTY => return None,
                 TOMBSTONE => {}
@@ -138,11 +119,19 @@ impl Tuple {
 
     /// Gives a key that is there another value.
     pub(crate) fn replace(&self, key: &[u64], value: u64) -> bool {
-        let memory = self.memory();
+        let is_there = self.replace_in(self.memory(), key, value);
+        if is_there && let Some(growth) = &*self.growth() {
+            // What has not been carried over yet is so with its new value.
+            self.replace_in(&growth.memory, key, value);
+        }
+        is_there
+    }
+
+    fn replace_in(&self, memory: &Memory, key: &[u64], value: u64) -> bool {
         let Some((slot, _)) = self.locate(memory, key) else {
             return false;
         };
-        memory.word(slot, self.stride(), 0).store(value, Ordering::Release);
+        memory.word(slot * self.stride()).store(value, Ordering::Release);
         true
     }
 
@@ -156,41 +145,72 @@ impl Tuple {
     /// Puts in a key that is not there. What this replaces is for the caller to keep until no reader is left.
     #[must_use]
     pub(crate) fn insert(&self, key: &[u64], value: u64, rank: u64) -> Option<Box<Memory>> {
-        let old = self.make_room();
-        self.used.fetch_add(1, Relaxed);
-        let stride = self.stride();
-        put(self.memory(), stride, key, hash(key, self.factor), value, rank);
-        self.len.fetch_add(1, Relaxed);
-        old
-    }
-
-    /// Half of the slots stay empty, so that a look-up ends soon.
-    fn make_room(&self) -> Option<Box<Memory>> {
         let memory = self.memory();
-        if (self.used.load(Relaxed) + 1) * 2 <= memory.slots() {
+        let mut growth = self.growth();
+        let used = self.used.fetch_add(1, Relaxed) + 1;
+        self.len.fetch_add(1, Relaxed);
+        self.put(memory, key, value, rank);
+        // Half of the slots stay empty, so that a look-up ends soon.
+        if growth.is_none() && used * 2 > memory.slots() {
+            *growth = Some(Growth {
+                memory: Memory::new(slots_for(self.len()), self.stride()),
+                used: 0,
+                next: 0,
+            });
+        }
+        let growing = growth.as_mut()?;
+        self.carry_over(memory, growing);
+        if self.locate(&growing.memory, key).is_none() {
+            self.put(&growing.memory, key, value, rank);
+            growing.used += 1;
+        }
+        if growing.next < memory.slots() {
             return None;
         }
-        let stride = self.stride();
-        let larger = Memory::new(((self.len() + 1) * 3).next_power_of_two().max(SMALLEST), stride);
-        for slot in 0..memory.slots() {
-            let value = memory.word(slot, stride, 0).load(Ordering::Relaxed);
-            if value != EMPTY && value != TOMBSTONE {
-                let word = |index| memory.word(slot, stride, index).load(Ordering::Relaxed);
-                let key: Vec<u64> = (0..self.layout.words).map(|index| word(SLOT_HEAD + index)).collect();
-                put(&larger, stride, &key, hash(&key, self.factor), value, word(1));
-            }
-        }
-        self.used.store(self.len(), Relaxed);
-        let old = self.cell.memory.swap(Box::into_raw(larger), Ordering::AcqRel);
+        let grown = growth.take()?;
+        self.used.store(grown.used, Relaxed);
+        let old = self.cell.memory.swap(Box::into_raw(grown.memory), Ordering::AcqRel);
         // SAFETY: it came from `Box::into_raw`, and no one else takes it back.
         Some(unsafe { Box::from_raw(old) })
+    }
+
+    /// Carries over what is in some more slots of the old memory.
+    fn carry_over(&self, memory: &Memory, growth: &mut Growth) {
+        let stride = self.stride();
+        let last = (growth.next + CARRIED_AT_ONCE).min(memory.slots());
+        for slot in growth.next..last {
+            let word = |index| memory.word(slot * stride + index).load(Relaxed);
+            if word(0) <= TOMBSTONE {
+                continue;
+            }
+            let key: Vec<u64> = (0..self.layout.words).map(|index| word(SLOT_HEAD + index)).collect();
+            if self.locate(&growth.memory, &key).is_none() {
+                self.put(&growth.memory, &key, word(0), word(1));
+                growth.used += 1;
+            }
+        }
+        growth.next = last;
+    }
+
+    fn put(&self, memory: &Memory, key: &[u64], value: u64, rank: u64) {
+        let (stride, mask) = (self.stride(), memory.index_mask as usize);
+        let mut slot = hash(key, self.factor) as usize & mask;
+        while memory.word(slot * stride).load(Relaxed) != EMPTY {
+            slot = (slot + 1) & mask;
+        }
+        let place = slot * stride;
+        for (index, word) in key.iter().enumerate() {
+            memory.word(place + SLOT_HEAD + index).store(*word, Relaxed);
+        }
+        memory.word(place + 1).store(rank, Relaxed);
+        memory.word(place).store(value, Ordering::Release);
     }
 }
 
 impl Drop for Tuple {
     fn drop(&mut self) {
         // SAFETY: it came from `Box::into_raw`; a tuple is dropped when no reader is left.
-        drop(unsafe { Box::from_raw(self.cell.memory.load(Ordering::Relaxed)) });
+        drop(unsafe { Box::from_raw(self.cell.memory.load(Relaxed)) });
     }
 }
 
@@ -198,19 +218,8 @@ fn stride(words: usize) -> usize {
     (words + SLOT_HEAD).next_power_of_two().max(4)
 }
 
-fn put(memory: &Memory, stride: usize, key: &[u64], hash: u64, value: u64, rank: u64) {
-    let mask = memory.index_mask as usize;
-    let mut slot = hash as usize & mask;
-    while memory.word(slot, stride, 0).load(Ordering::Relaxed) != EMPTY {
-        slot = (slot + 1) & mask;
-    }
-    for (index, word) in key.iter().enumerate() {
-        memory
-            .word(slot, stride, SLOT_HEAD + index)
-            .store(*word, Ordering::Relaxed);
-    }
-    memory.word(slot, stride, 1).store(rank, Ordering::Relaxed);
-    memory.word(slot, stride, 0).store(value, Ordering::Release);
+fn slots_for(rules: usize) -> usize {
+    ((rules + 1) * 3).next_power_of_two().max(SMALLEST)
 }
 
 #[cfg(test)]
@@ -224,13 +233,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_tuple_is_a_map(steps in prop::collection::vec((0..40_u64, 0..3_u8), 0..300)) {
-            let tuple = Tuple::new(vec![(MatchField::EthDst, 0xffff_ffff_ffff)], 0x9e37_79b9_7f4a_7c15);
+        fn a_tuple_is_a_map(steps in prop::collection::vec((0..400_u64, 0..5_u8), 0..1500)) {
+            let tuple = Tuple::with_room(vec![(MatchField::EthDst, 0xffff_ffff_ffff)], 0x9e37_79b9_7f4a_7c15, 0);
             let mut model = HashMap::new();
             let mut kept = Vec::new();
             for (index, (key, step)) in steps.into_iter().enumerate() {
                 let value = index as u64 + 2;
-                match (step, model.contains_key(&key)) {
+                // Insertions are the most, so that it grows; the memory that follows takes several to be filled.
+                match (step.saturating_sub(2), model.contains_key(&key)) {
                     (0, false) => {
                         kept.extend(tuple.insert(&[key], value, 7));
                         model.insert(key, value);
@@ -242,10 +252,11 @@ mod tests {
                     }
                     _ => {}
                 }
-                for key in 0..40 {
-                    prop_assert_eq!(tuple.find(&[key]).map(|(value, _)| value), model.get(&key).copied());
-                }
+                prop_assert_eq!(tuple.find(&[key]).map(|(value, _)| value), model.get(&key).copied());
                 prop_assert_eq!(tuple.len(), model.len());
+            }
+            for key in 0..400 {
+                prop_assert_eq!(tuple.find(&[key]).map(|(value, _)| value), model.get(&key).copied());
             }
         }
     }

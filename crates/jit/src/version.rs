@@ -11,6 +11,7 @@ use hashbrown::HashMap;
 use crate::bitmap::Bitmap;
 use crate::key::MaskShape;
 use crate::overlay::{Overlay, OverlayCell};
+use crate::places::Places;
 use crate::plan::{
     CodedRule, Group, PlanRule, PlannedForm, PlannedGroup, PrefixGroup, TupleGroup, plan, prefix_of, shape_of, without,
 };
@@ -25,6 +26,9 @@ pub(crate) struct NewRule<'r> {
     pub(crate) demands: &'r Demands,
     pub(crate) value: u64,
 }
+
+/// Hashes with more slots take long to drop.
+const MOST_SLOTS_AT_ONCE: usize = 1 << 12;
 
 /// Where a rule is.
 #[derive(Clone)]
@@ -58,7 +62,7 @@ pub(crate) struct Version {
     bases: Vec<Base>,
     pub(crate) cell: Arc<OverlayCell>,
     overlay: Vec<Arc<Tuple>>,
-    places: HashMap<u32, Place>,
+    places: Places<Place>,
     /// Shapes that the code is to know.
     pub(crate) shapes: usize,
 }
@@ -71,7 +75,7 @@ impl Version {
             bases: Vec::new(),
             cell: Arc::new(AtomicPtr::new(ptr::null_mut())),
             overlay: Vec::new(),
-            places: HashMap::new(),
+            places: Places::new(),
             shapes: 0,
         }
     }
@@ -167,6 +171,10 @@ impl Version {
         factor: &mut dyn FnMut() -> u64,
         garbage: &mut Garbage,
     ) -> TupleGroup {
+        let mut rooms: HashMap<MaskShape, usize> = HashMap::new();
+        for rule in members {
+            *rooms.entry(shape_of(rule.demands)).or_default() += 1;
+        }
         let mut tuples: Vec<(u64, Arc<Tuple>)> = Vec::new();
         for rule in members {
             let shape = shape_of(rule.demands);
@@ -174,7 +182,8 @@ impl Version {
                 .iter()
                 .map(|(_, tuple)| tuple)
                 .filter(|tuple| tuple.shape == shape);
-            let (tuple, key) = put_into(same, &shape, rule, factor, garbage);
+            let room = rooms.get(&shape).copied().unwrap_or(0);
+            let (tuple, key) = put_into(same, &shape, room, rule, factor, garbage);
             self.places.insert(rule.counter, Place::Tuple(Arc::clone(&tuple), key));
             // Ranks fall from one rule to the next: the first one of a tuple is its highest.
             if !tuples.iter().any(|(_, other)| Arc::ptr_eq(other, &tuple)) {
@@ -189,7 +198,7 @@ impl Version {
 
     /// Whether a rule is in it.
     pub(crate) fn has(&self, counter: u32) -> bool {
-        self.places.contains_key(&counter)
+        self.places.get(counter).is_some()
     }
 
     /// Whether rules wait for code of their own.
@@ -243,7 +252,7 @@ impl Version {
     fn lay_over(&mut self, rule: &NewRule<'_>, factor: &mut dyn FnMut() -> u64, garbage: &mut Garbage) -> Place {
         let shape = shape_of(rule.demands);
         let same = self.overlay.iter().filter(|tuple| tuple.shape == shape);
-        let (tuple, key) = put_into(same, &shape, rule, factor, garbage);
+        let (tuple, key) = put_into(same, &shape, 0, rule, factor, garbage);
         if !self.overlay.iter().any(|other| Arc::ptr_eq(other, &tuple)) {
             self.overlay.push(Arc::clone(&tuple));
             let overlay = Box::new(Overlay {
@@ -259,7 +268,7 @@ impl Version {
 
     /// Gives a rule another value.
     pub(crate) fn replace(&mut self, counter: u32, value: u64, garbage: &mut Garbage) {
-        match self.places.get(&counter) {
+        match self.places.get(counter) {
             Some(Place::Tuple(tuple, key)) => {
                 tuple.replace(key, value);
             }
@@ -277,7 +286,7 @@ impl Version {
 
     /// Takes a rule out.
     pub(crate) fn remove(&mut self, counter: u32, garbage: &mut Garbage) {
-        match self.places.remove(&counter) {
+        match self.places.remove(counter) {
             Some(Place::Tuple(tuple, key)) => {
                 tuple.remove(&key);
             }
@@ -314,7 +323,8 @@ impl PrefixWriter {
             std::cmp::Ordering::Equal => true,
             std::cmp::Ordering::Greater => rank < range.0,
         };
-        !self.prefixes.contains(prefix) && self.ranks.iter().all(fits)
+        let is_known = self.prefixes.contains(prefix);
+        !is_known && !self.prefixes.is_crowded(prefix) && self.ranks.iter().all(fits)
     }
 }
 
@@ -339,10 +349,11 @@ fn is_free(tuple: &Tuple, key: &[u64], rank: u64) -> bool {
     tuple.find(key).is_none_or(|(_, other)| other == rank)
 }
 
-/// Puts a rule into the first of these tuples that has room for its key, or into a new one.
+/// Puts a rule into the first of these tuples that has room for its key, or into a new one for so many rules.
 fn put_into<'t>(
     same: impl Iterator<Item = &'t Arc<Tuple>>,
     shape: &MaskShape,
+    room: usize,
     rule: &NewRule<'_>,
     factor: &mut dyn FnMut() -> u64,
     garbage: &mut Garbage,
@@ -352,7 +363,7 @@ fn put_into<'t>(
     let (tuple, key) = if let Some((tuple, key)) = free {
         (Arc::clone(tuple), key)
     } else {
-        let tuple = Arc::new(Tuple::new(shape.clone(), factor()));
+        let tuple = Arc::new(Tuple::with_room(shape.clone(), factor(), room));
         let key = key_of(&tuple, rule.demands);
         (tuple, key)
     };
@@ -364,7 +375,11 @@ fn put(tuple: &Tuple, key: &[u64], rule: &NewRule<'_>, garbage: &mut Garbage) {
     if !tuple.replace(key, rule.value)
         && let Some(old) = tuple.insert(key, rule.value, rule.rank)
     {
-        garbage.keep(old);
+        if old.slots() > MOST_SLOTS_AT_ONCE {
+            garbage.keep_large(old);
+        } else {
+            garbage.keep(old);
+        }
     }
 }
 

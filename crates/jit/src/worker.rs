@@ -6,8 +6,9 @@ use brimful_pipeline::{CounterBlock, CounterId, Environment, Next, Outputs, Pass
 
 use crate::bitmap::MOST_OCTETS;
 use crate::compile::SMALLEST_FRAME;
-use crate::context::{Context, Functions, RuleValue, TableFunction, verdict};
+use crate::context::{Context, Functions, RuleValue, TableFunction, Uncompiled, verdict};
 use crate::reclaim::Reader;
+use crate::tuple::{EMPTY, TOMBSTONE};
 
 /// One data-plane thread's way through the compiled tables.
 pub struct Worker {
@@ -86,14 +87,13 @@ impl Worker {
         let mut table = 0_usize;
         let verdict = loop {
             let function = self.functions.tables[table].load(Ordering::Acquire);
-            if function == 0 {
-                let lookups = self.functions.lookups[table].load(Ordering::Relaxed);
-                self.counters.count(CounterId(lookups), context.len);
-                break verdict::MISS;
-            }
-            // SAFETY: the address is that of a table's function, whose code is kept until no worker is in the burst in
-            // which it was replaced; the context is whole and lives for the call.
-            let verdict = unsafe { std::mem::transmute::<usize, TableFunction>(function)(context) };
+            let verdict = if function == 0 {
+                run_uncompiled(&self.functions.uncompiled[table], context, &self.counters)
+            } else {
+                // SAFETY: the address is that of a table's function, whose code is kept until no worker is in the burst
+                // in which it was replaced; the context is whole and lives for the call.
+                unsafe { std::mem::transmute::<usize, TableFunction>(function)(context) }
+            };
             if verdict::kind(verdict) != verdict::GOTO {
                 break verdict;
             }
@@ -116,6 +116,25 @@ impl Worker {
             finish(passage, environment, outputs);
         }
     }
+}
+
+/// What the code of a table that has none yet would do.
+#[cold]
+fn run_uncompiled(table: &Uncompiled, context: &mut Context, counters: &CounterBlock) -> u64 {
+    counters.count(table.lookups, context.len);
+    let overlay = table.overlay.load(Ordering::Acquire);
+    // SAFETY: an overlay that was replaced is kept until no worker is in the burst that read it.
+    let Some(overlay) = (unsafe { overlay.as_ref() }) else {
+        return verdict::MISS;
+    };
+    let value = overlay.better(context, EMPTY);
+    if value <= TOMBSTONE {
+        return verdict::MISS;
+    }
+    counters.count(table.matches, context.len);
+    counters.count(CounterId(RuleValue::counter_of(value)), context.len);
+    // SAFETY: `process` has set the passenger.
+    unsafe { interpret(context, value) }
 }
 
 /// Does the instructions of the rule with a value as the interpreter does.

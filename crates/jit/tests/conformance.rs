@@ -70,7 +70,7 @@ impl Device {
         }
         let counters = pipeline.counters.block();
         let compiled = is_compiled.then(|| {
-            let engine = Engine::new(&pipeline, 7).unwrap();
+            let mut engine = Engine::new(&pipeline, 7).unwrap();
             engine.settle();
             let mut worker = engine.worker(Arc::clone(&counters));
             worker.begin();

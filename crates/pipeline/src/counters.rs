@@ -68,11 +68,14 @@ impl CounterBlock {
 }
 
 /// The blocks of all data-plane threads, and which numbers are given.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Counters {
     blocks: Vec<Arc<CounterBlock>>,
-    /// What the cells said when a number was given: cells are never set to zero, as only their thread writes them.
-    starts: Vec<Count>,
+    /// What the cells said when a number was given: cells are never set to zero, as only their thread writes them. Memory
+    /// is taken as numbers are given.
+    starts: Vec<[u64; 2]>,
+    /// Numbers from here on have never been given.
+    fresh: u32,
     free: Vec<CounterId>,
     log: Option<CounterLog>,
 }
@@ -81,7 +84,19 @@ pub struct Counters {
 #[derive(Debug, Default)]
 pub(crate) struct CounterLog {
     given: Vec<CounterId>,
-    resets: Vec<(CounterId, Count)>,
+    resets: Vec<(CounterId, [u64; 2])>,
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self {
+            blocks: Vec::new(),
+            starts: vec![[0; 2]; MOST_COUNTERS],
+            fresh: 0,
+            free: Vec::new(),
+            log: None,
+        }
+    }
 }
 
 impl Counters {
@@ -95,17 +110,18 @@ impl Counters {
     /// The count of a counter, summed over all threads.
     pub fn read(&self, counter: CounterId) -> Count {
         let now = self.sum(counter);
-        let start = self.starts.get(counter.0 as usize).copied().unwrap_or_default();
+        let [packets, bytes] = self.starts[counter.0 as usize];
         Count {
-            packets: now.packets - start.packets,
-            bytes: now.bytes - start.bytes,
+            packets: now.packets - packets,
+            bytes: now.bytes - bytes,
         }
     }
 
     /// Begins to count anew.
     pub fn reset(&mut self, counter: CounterId) {
         let now = self.sum(counter);
-        let start = std::mem::replace(&mut self.starts[counter.0 as usize], now);
+        let place = &mut self.starts[counter.0 as usize];
+        let start = std::mem::replace(place, [now.packets, now.bytes]);
         if let Some(log) = &mut self.log {
             log.resets.push((counter, start));
         }
@@ -147,10 +163,10 @@ impl Counters {
                 self.reset(counter);
                 counter
             }
-            None if self.starts.len() == MOST_COUNTERS => return None,
+            None if self.fresh as usize == MOST_COUNTERS => return None,
             None => {
-                self.starts.push(Count::default());
-                CounterId(self.starts.len() as u32 - 1)
+                self.fresh += 1;
+                CounterId(self.fresh - 1)
             }
         };
         if let Some(log) = &mut self.log {

@@ -13,6 +13,9 @@ use crate::{CounterId, Counters, Demands, FlowEntry, Shared, demands_of};
 /// All of [`flow_flag`].
 const KNOWN_FLAGS: u16 = 0x1f;
 
+/// Parts of a table's keys.
+const KEY_PARTS: usize = 256;
+
 /// How much a pipeline holds.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -70,8 +73,9 @@ pub enum Change {
 #[derive(Debug)]
 pub(crate) struct Table {
     hasher: DefaultHashBuilder,
-    /// Ranks of entries, by the hash of priority and demands, which stands before each.
-    by_key: HashTable<(u64, u64)>,
+    /// Ranks of entries, by the hash of priority and demands, which stands before each. Each part grows on its own, so
+    /// that no insertion moves everything.
+    by_key: Vec<HashTable<(u64, u64)>>,
     pub(crate) by_rank: BTreeMap<u64, Arc<FlowEntry>>,
     pub(crate) lookups: CounterId,
     pub(crate) matches: CounterId,
@@ -104,7 +108,7 @@ impl Pipeline {
         let tables = (0..limits.tables)
             .map(|_| Table {
                 hasher: DefaultHashBuilder::default(),
-                by_key: HashTable::new(),
+                by_key: Vec::new(),
                 by_rank: BTreeMap::new(),
                 lookups: counter(),
                 matches: counter(),
@@ -385,6 +389,11 @@ impl Pipeline {
     }
 }
 
+/// Bits that the hash of a part does not look at for its places.
+fn part_of(hash: u64) -> usize {
+    (hash >> 40) as usize % KEY_PARTS
+}
+
 impl Table {
     /// The entry with a priority and these demands.
     fn find(&self, priority: u16, demands: &Demands) -> Option<&Arc<FlowEntry>> {
@@ -393,20 +402,22 @@ impl Table {
             let entry = (*other == hash).then(|| self.by_rank.get(rank)).flatten();
             entry.is_some_and(|entry| entry.priority == priority && entry.demands == *demands)
         };
-        let (_, rank) = self.by_key.find(hash, is_it)?;
+        let (_, rank) = self.by_key.get(part_of(hash))?.find(hash, is_it)?;
         self.by_rank.get(rank)
     }
 
     /// Has an entry found by its key.
     fn index(&mut self, entry: &FlowEntry) {
         let hash = self.hasher.hash_one((entry.priority, &entry.demands));
-        self.by_key.insert_unique(hash, (hash, entry.rank()), |(hash, _)| *hash);
+        self.by_key.resize_with(KEY_PARTS, HashTable::new);
+        self.by_key[part_of(hash)].insert_unique(hash, (hash, entry.rank()), |(hash, _)| *hash);
     }
 
     /// Has it found no more.
     fn forget(&mut self, entry: &FlowEntry) {
         let (hash, rank) = (self.hasher.hash_one((entry.priority, &entry.demands)), entry.rank());
-        if let Ok(found) = self.by_key.find_entry(hash, |(_, other)| *other == rank) {
+        let part = self.by_key.get_mut(part_of(hash));
+        if let Some(Ok(found)) = part.map(|part| part.find_entry(hash, |(_, other)| *other == rank)) {
             found.remove();
         }
     }

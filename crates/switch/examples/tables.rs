@@ -59,7 +59,7 @@ fn main() {
     let rules = tables::read(flows, &text, 0).unwrap_or_else(|error| panic!("{error}"));
     let read = begun.elapsed();
     let mut pipeline = Pipeline::new(Limits::default());
-    let engine = Engine::new(&pipeline, 0x5eed).unwrap();
+    let mut engine = Engine::new(&pipeline, 0x5eed).unwrap();
     let begun = Instant::now();
     let mut changes = Vec::new();
     for change in &rules.changes {
@@ -82,12 +82,12 @@ fn main() {
     println!("{}", engine.explain(0));
 
     let frames = Capture::parse(std::fs::read(capture).unwrap()).unwrap();
-    let mut bench = Bench::new(&pipeline, &engine, &frames);
+    let mut bench = Bench::new(&pipeline, &mut engine, &frames);
     if let [expected] = expected {
         bench.check(&std::fs::read_to_string(expected).unwrap());
     }
     bench.measure();
-    updates(&mut pipeline, &engine, &rules.changes);
+    updates(&mut pipeline, &mut engine, &rules.changes);
 }
 
 struct Bench<'b> {
@@ -99,7 +99,7 @@ struct Bench<'b> {
 }
 
 impl<'b> Bench<'b> {
-    fn new(pipeline: &'b Pipeline, engine: &Engine, frames: &Capture) -> Self {
+    fn new(pipeline: &'b Pipeline, engine: &mut Engine, frames: &Capture) -> Self {
         let counters = Arc::new(CounterBlock::new());
         let mut memory = vec![0; frames.len() * STRIDE];
         let mut lens = Vec::new();
@@ -164,7 +164,7 @@ impl<'b> Bench<'b> {
 }
 
 /// How long a single flow-mod takes until frames meet it.
-fn updates(pipeline: &mut Pipeline, engine: &Engine, changes: &[tables::Placed<Change>]) {
+fn updates(pipeline: &mut Pipeline, engine: &mut Engine, changes: &[tables::Placed<Change>]) {
     let Some(Change::Flow(first)) = changes.first().map(|change| &change.value) else {
         return;
     };

@@ -2,12 +2,16 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use brimful_jit::{Engine, Worker};
 use brimful_pipeline::{Change, CounterBlock, Outputs, Passage, Shared, View};
 
 use crate::plane::{Path, Plane, SharedPipeline};
 use crate::ports::PortView;
+
+/// For how long a burst is waited for before others may use the processor.
+const LONGEST_BURST: Duration = Duration::from_micros(200);
 
 /// Tables as machine code.
 pub struct Compiled {
@@ -84,9 +88,19 @@ impl Plane for Compiled {
 
     fn settle(&mut self) {
         let moment = self.engine.mark();
+        let begun = Instant::now();
         while !moment.has_passed() {
-            std::thread::yield_now();
+            // A burst takes microseconds. Who gives way at once may have to wait for others as long as they please.
+            if begun.elapsed() < LONGEST_BURST {
+                std::hint::spin_loop();
+            } else {
+                std::thread::yield_now();
+            }
         }
+    }
+
+    fn tend(&mut self) {
+        self.engine.tend();
     }
 
     fn explain(&self, table: u8, with_code: bool) -> String {

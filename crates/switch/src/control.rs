@@ -324,7 +324,7 @@ impl Switch {
         while !stops.load(Relaxed) {
             match asked.recv_timeout(TICK / 10) {
                 Ok(request) => request(&mut self),
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => self.plane.tend(),
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             let now = MonotonicTime::now().0;
@@ -336,6 +336,7 @@ impl Switch {
     }
 
     fn tick(&mut self, now: u64) {
+        self.plane.tend();
         let changes = self.pipeline.write().expire(now);
         self.take_over(&changes, &[]);
         self.settle();

@@ -26,6 +26,9 @@ pub trait Plane: Send {
     /// Waits until every thread runs all that has been applied.
     fn settle(&mut self);
 
+    /// Does what can wait until the control thread has nothing else to do.
+    fn tend(&mut self) {}
+
     /// How a table is run, for people; its machine code too, if asked for and there is any.
     fn explain(&self, table: u8, with_code: bool) -> String;
 }

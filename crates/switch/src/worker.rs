@@ -17,9 +17,9 @@ use crate::ports::{Batch, Input, PortView, Ports, SwitchPort, port_config};
 
 /// The longest frame that a thread takes.
 pub(crate) const MOST_FRAME_LEN: usize = 16 << 10;
-/// Rounds without a frame before a thread lets others run, and before it sleeps.
-const ROUNDS_BEFORE_YIELD: u32 = 32;
-const ROUNDS_BEFORE_SLEEP: u32 = 2000;
+/// For how long a thread looks for frames before it sleeps. It does not yield meanwhile: whoever else runs on its
+/// processor would then have a whole slice, which is milliseconds, while a sleeper is woken within microseconds.
+const LOOK_NS: u64 = 200_000;
 /// For how long it sleeps where it has to look for frames, and where it is woken by them.
 const SLEEP: Duration = Duration::from_micros(50);
 const LONGEST_SLEEP: Duration = Duration::from_millis(10);
@@ -73,7 +73,7 @@ impl Worker {
         };
         let mut view = self.ports.view();
         let mut generation = self.ports.generation();
-        let (mut idle, mut round) = (0_u32, 0_u32);
+        let (mut idle_since, mut round) = (None, 0_u32);
         while !self.ends.load(Relaxed) {
             let current = self.ports.generation();
             if current != generation {
@@ -81,19 +81,22 @@ impl Worker {
                 view = self.ports.view();
             }
             let received = self.round(&mut buffer, &view, &mut outbox);
-            idle = if received == 0 { idle.saturating_add(1) } else { 0 };
             round = round.wrapping_add(1);
-            if round.is_multiple_of(ROUNDS_BETWEEN_LOOKS) || idle == ROUNDS_BEFORE_SLEEP {
+            if round.is_multiple_of(ROUNDS_BETWEEN_LOOKS) {
                 self.look();
             }
-            if idle == 1 {
+            if received > 0 {
+                idle_since = None;
+            } else if let Some(since) = idle_since {
+                std::hint::spin_loop();
+                if outbox.now - since > LOOK_NS {
+                    self.look();
+                    self.path.rest();
+                    self.sleep();
+                }
+            } else {
+                idle_since = Some(outbox.now);
                 outbox.flush();
-            }
-            if idle > ROUNDS_BEFORE_SLEEP {
-                self.path.rest();
-                self.sleep();
-            } else if idle > ROUNDS_BEFORE_YIELD {
-                std::thread::yield_now();
             }
         }
         self.finish(&mut buffer, &view, &mut outbox);

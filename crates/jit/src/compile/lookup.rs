@@ -15,8 +15,9 @@ use super::parse::{Needs, Parsed};
 use crate::bitmap::{Bitmap, MISSING};
 use crate::context::Context;
 use crate::key::KeyLayout;
+use crate::memory::Memory;
 use crate::plan::{CodedRule, Group, PrefixGroup, TupleGroup};
-use crate::tuple::{EMPTY, Memory, SLOT_HEAD, TOMBSTONE, Tuple, TupleCell};
+use crate::tuple::{EMPTY, SLOT_HEAD, TOMBSTONE, Tuple, TupleCell};
 
 /// Where code goes on with the value of a rule: the block takes it as its parameter.
 #[derive(Clone, Copy)]

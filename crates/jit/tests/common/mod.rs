@@ -101,7 +101,7 @@ impl Both {
             ..Limits::default()
         };
         let pipeline = Pipeline::new(limits);
-        let engine = Engine::new(&pipeline, seed).unwrap();
+        let mut engine = Engine::new(&pipeline, seed).unwrap();
         let compiled = Arc::new(CounterBlock::new());
         Self {
             worker: engine.worker(Arc::clone(&compiled)),

@@ -37,7 +37,7 @@ pub struct Plan {
 }
 
 /// What became of the frames of a run.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Outcome {
     pub sent: u64,
     pub lost: u64,
@@ -47,8 +47,8 @@ pub struct Outcome {
     pub overtaken: u64,
     pub mods: u64,
     pub took: Duration,
-    /// From asking until every data-plane thread ran the new rules.
-    pub slowest_mod: Duration,
+    /// From asking until every data-plane thread ran the new rules, of each flow-mod.
+    pub in_force_after: Vec<Duration>,
 }
 
 pub struct Bed {
@@ -115,7 +115,7 @@ impl Bed {
         while outcome.sent < plan.frames {
             let elapsed = begun.elapsed().as_secs_f64();
             if (outcome.mods as f64) < elapsed * plan.mods_per_s {
-                outcome.slowest_mod = outcome.slowest_mod.max(self.change_something());
+                outcome.in_force_after.push(self.change_something());
                 outcome.mods += 1;
             }
             let due = ((elapsed * plan.rate) as u64).min(plan.frames) - outcome.sent;

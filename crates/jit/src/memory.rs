@@ -1,0 +1,77 @@
+//! The slots of a hash, by an address that compiled code knows.
+
+use std::sync::atomic::AtomicU64;
+
+use memmap2::MmapMut;
+
+/// Memory from here on is taken from the system and given back to it: it comes zeroed page by page as it is used, so
+/// that taking it does not hold up whoever does.
+const SMALLEST_MAPPED_BYTES: usize = 1 << 17;
+
+/// Slots and their number, as compiled code reads them.
+#[repr(C, align(64))]
+pub(crate) struct Memory {
+    /// The number of slots less one: they are a power of two.
+    pub(crate) index_mask: u64,
+    /// The first slot.
+    pub(crate) slots: *const AtomicU64,
+    words: usize,
+    /// Keeps them.
+    _owned: Owned,
+}
+
+#[allow(dead_code, reason = "what is read of it is read by its address")]
+enum Owned {
+    Lines(Box<[Line]>),
+    Mapped(MmapMut),
+}
+
+#[repr(C, align(64))]
+struct Line([AtomicU64; 8]);
+
+// SAFETY: zeros are zeros in atomics.
+unsafe impl bytemuck::Zeroable for Line {}
+
+// SAFETY: `slots` points into what is owned, which lives as long and is read and written as atomics only.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// Empty slots of a number of words.
+    #[allow(clippy::unnecessary_box_returns, reason = "readers know it by its address")]
+    pub(crate) fn new(slots: usize, stride: usize) -> Box<Self> {
+        let words = slots * stride;
+        let bytes = words * size_of::<AtomicU64>();
+        let mapped = if bytes < SMALLEST_MAPPED_BYTES {
+            None
+        } else {
+            // Where the system has no more to give, the allocator says so in its own way.
+            MmapMut::map_anon(bytes).ok()
+        };
+        let (first, owned) = match mapped {
+            Some(mut map) => (map.as_mut_ptr().cast_const().cast(), Owned::Mapped(map)),
+            None => {
+                let mut lines: Box<[Line]> = bytemuck::allocation::zeroed_slice_box(words.div_ceil(8));
+                (lines.as_mut_ptr().cast_const().cast(), Owned::Lines(lines))
+            }
+        };
+        Box::new(Self {
+            index_mask: slots as u64 - 1,
+            slots: first,
+            words,
+            _owned: owned,
+        })
+    }
+
+    /// A word of a slot, counted from the first slot.
+    pub(crate) fn word(&self, index: usize) -> &AtomicU64 {
+        assert!(index < self.words);
+        // SAFETY: the index lies within what is owned, whose first byte lies on a cache line.
+        unsafe { &*self.slots.add(index) }
+    }
+
+    pub(crate) fn slots(&self) -> usize {
+        self.index_mask as usize + 1
+    }
+}

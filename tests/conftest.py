@@ -16,6 +16,7 @@ collect_ignore_glob = [
         "behaviour.py",
         "conformance.py",
         "controller.py",
+        "flows.py",
         "made_cases.py",
         "refusals.py",
         "standalone.py",

@@ -13,9 +13,13 @@ mod bed;
 #[path = "../tests/soak/memory.rs"]
 #[allow(unreachable_pub, reason = "a module that a test shares")]
 mod memory;
+#[path = "support/mod.rs"]
+#[allow(unreachable_pub, dead_code, reason = "a module that examples share")]
+mod support;
 
 use bed::{Bed, Outcome, Plan};
 use memory::resident_bytes;
+use support::quantiles;
 
 /// As in the switch itself.
 #[global_allocator]
@@ -105,17 +109,5 @@ fn show(outcome: &Outcome) {
         outcome.overtaken,
     );
     let mut times = outcome.in_force_after.clone();
-    times.sort_unstable();
-    let at = |share: f64| {
-        let index = (times.len().saturating_sub(1) as f64 * share) as usize;
-        times.get(index).map_or(0.0, |time| time.as_secs_f64() * 1e6)
-    };
-    println!(
-        "{} flow-mods in force after {:.1} us (median), {:.1} us (99 %), {:.1} us (99.9 %), {:.1} us (the slowest)",
-        outcome.mods,
-        at(0.5),
-        at(0.99),
-        at(0.999),
-        at(1.0),
-    );
+    println!("{} flow-mods in force after {}", outcome.mods, quantiles(&mut times));
 }

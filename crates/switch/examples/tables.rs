@@ -8,45 +8,29 @@
     reason = "a measurement shows its figure, and ends where its files are not what it needs"
 )]
 
-use std::sync::Arc;
+#[path = "../tests/soak/memory.rs"]
+#[allow(unreachable_pub, reason = "a module that a test shares")]
+mod memory;
+#[path = "support/mod.rs"]
+#[allow(unreachable_pub, dead_code, reason = "a module that examples share")]
+mod support;
+
 use std::time::Instant;
 
-use brimful_frame::Packet;
-use brimful_jit::Engine;
 use brimful_netdev::{Capture, processor_cycles};
 use brimful_openflow::FlowMod;
-use brimful_pipeline::{CounterBlock, Floods, Limits, Outputs, PacketIn, Passage, Pipeline, View};
 use brimful_switch::tables::{self, Change};
+use memory::resident_bytes;
+use support::{HEADROOM, Plane, Sink, quantiles};
 
-const HEADROOM: usize = 128;
+/// As in the switch itself.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const STRIDE: usize = 256;
 const BURST: usize = 64;
 const ROUNDS: usize = 15;
-
-#[derive(Debug)]
-struct NoFloods;
-
-impl Floods for NoFloods {
-    fn ports(&self, _: u32, _: bool) -> &[u32] {
-        &[]
-    }
-}
-
-/// Counts by port; no frame is copied, as none is by the peers that discard theirs.
-#[derive(Default)]
-struct Sink {
-    last: Option<u32>,
-    sent: u64,
-}
-
-impl Outputs for Sink {
-    fn output(&mut self, _: &[u8], port: u32, _: u32) {
-        self.last = Some(port);
-        self.sent += 1;
-    }
-
-    fn packet_in(&mut self, _: PacketIn<'_>) {}
-}
+const CHANGES: usize = 201;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -58,49 +42,36 @@ fn main() {
     let text = std::fs::read_to_string(flows).unwrap();
     let rules = tables::read(flows, &text, 0).unwrap_or_else(|error| panic!("{error}"));
     let read = begun.elapsed();
-    let mut pipeline = Pipeline::new(Limits::default());
-    let mut engine = Engine::new(&pipeline, 0x5eed).unwrap();
-    let begun = Instant::now();
-    let mut changes = Vec::new();
-    for change in &rules.changes {
-        if let Change::Flow(flow) = &change.value {
-            changes.extend(pipeline.flow_mod(flow, 0).unwrap_or_else(|error| panic!("{error}")));
-        }
-    }
-    let checked = begun.elapsed();
-    engine.apply(&changes);
-    let live = begun.elapsed();
-    engine.settle();
+    let mut plane = Plane::new();
+    let before = resident_bytes().unwrap_or(0);
+    let loaded = plane.load(&rules, Instant::now());
     println!(
-        "{} rules: read {:.1} ms, checked {:.1} ms, in force after {:.1} ms, compiled after {:.1} ms",
-        pipeline.len(0),
+        "{} rules: read {:.1} ms, in force after {:.1} ms, compiled after {:.1} ms, {:.1} MB of memory",
+        plane.pipeline.len(0),
         read.as_secs_f64() * 1e3,
-        checked.as_secs_f64() * 1e3,
-        live.as_secs_f64() * 1e3,
-        begun.elapsed().as_secs_f64() * 1e3,
+        loaded.in_force.as_secs_f64() * 1e3,
+        loaded.compiled.as_secs_f64() * 1e3,
+        resident_bytes().unwrap_or(0).saturating_sub(before) as f64 / 1e6,
     );
-    println!("{}", engine.explain(0));
+    println!("{}", plane.engine.explain(0));
 
     let frames = Capture::parse(std::fs::read(capture).unwrap()).unwrap();
-    let mut bench = Bench::new(&pipeline, &mut engine, &frames);
+    let mut bench = Bench::new(plane, &frames);
     if let [expected] = expected {
         bench.check(&std::fs::read_to_string(expected).unwrap());
     }
     bench.measure();
-    updates(&mut pipeline, &mut engine, &rules.changes);
+    bench.change(&rules.changes);
 }
 
-struct Bench<'b> {
-    pipeline: &'b Pipeline,
-    worker: brimful_jit::Worker,
-    counters: Arc<CounterBlock>,
+struct Bench {
+    plane: Plane,
     memory: Vec<u8>,
     lens: Vec<usize>,
 }
 
-impl<'b> Bench<'b> {
-    fn new(pipeline: &'b Pipeline, engine: &mut Engine, frames: &Capture) -> Self {
-        let counters = Arc::new(CounterBlock::new());
+impl Bench {
+    fn new(plane: Plane, frames: &Capture) -> Self {
         let mut memory = vec![0; frames.len() * STRIDE];
         let mut lens = Vec::new();
         for (index, slot) in memory.chunks_exact_mut(STRIDE).enumerate() {
@@ -108,29 +79,15 @@ impl<'b> Bench<'b> {
             slot[HEADROOM..HEADROOM + frame.len()].copy_from_slice(frame);
             lens.push(frame.len());
         }
-        Self {
-            pipeline,
-            worker: engine.worker(Arc::clone(&counters)),
-            counters,
-            memory,
-            lens,
-        }
+        Self { plane, memory, lens }
     }
 
     fn pass(&mut self, sink: &mut Sink, mut after: impl FnMut(usize, &mut Sink)) {
-        let view = View {
-            shared: self.pipeline.shared(),
-            live_ports: &[1, 2],
-            now: 0,
-            counters: &self.counters,
-            floods: &NoFloods,
-        };
         for (index, slot) in self.memory.chunks_exact_mut(STRIDE).enumerate() {
             if index % BURST == 0 {
-                self.worker.begin();
+                self.plane.worker.begin();
             }
-            let mut passage = Passage::new(Packet::new(slot, HEADROOM, self.lens[index]), 1);
-            self.worker.process(&mut passage, &view, sink);
+            self.plane.process(slot, self.lens[index], sink);
             after(index, sink);
         }
     }
@@ -161,31 +118,28 @@ impl<'b> Bench<'b> {
             cycles[ROUNDS - 1]
         );
     }
-}
 
-/// How long a single flow-mod takes until frames meet it.
-fn updates(pipeline: &mut Pipeline, engine: &mut Engine, changes: &[tables::Placed<Change>]) {
-    let Some(Change::Flow(first)) = changes.first().map(|change| &change.value) else {
-        return;
-    };
-    let removed = FlowMod {
-        command: brimful_openflow::FlowCommand::DeleteStrict,
-        ..(**first).clone()
-    };
-    let mut times: Vec<f64> = (0..201)
-        .map(|round| {
+    /// How long a single flow-mod takes until frames meet it.
+    fn change(&mut self, changes: &[tables::Placed<Change>]) {
+        let Some(Change::Flow(first)) = changes.first().map(|change| &change.value) else {
+            return;
+        };
+        let removed = FlowMod {
+            command: brimful_openflow::FlowCommand::DeleteStrict,
+            ..(**first).clone()
+        };
+        let Plane { pipeline, engine, .. } = &mut self.plane;
+        let times = (0..CHANGES).map(|round| {
             let change = if round % 2 == 0 { &removed } else { first };
             let begun = Instant::now();
             let changes = pipeline.flow_mod(change, 0).unwrap();
             engine.apply(&changes);
-            begun.elapsed().as_secs_f64() * 1e6
-        })
-        .collect();
-    times.sort_by(f64::total_cmp);
-    println!(
-        "{:.1} us for one flow-mod (median of {}; most {:.1})",
-        times[100],
-        times.len(),
-        times[200]
-    );
+            begun.elapsed()
+        });
+        let mut times: Vec<_> = times.collect();
+        println!(
+            "{CHANGES} flow-mods one by one in force after {}",
+            quantiles(&mut times)
+        );
+    }
 }

@@ -1,7 +1,10 @@
 //! What a flow-mod may say (OF 1.3.5 sections 6.4 and 7.2), and the error for what it may not.
 
-use brimful_openflow::{Action, Bucket, ErrorCode, ErrorMessage, Instruction, Match, MatchField, Prerequisite, port};
+use brimful_openflow::{
+    Action, Bucket, ErrorCode, ErrorMessage, FieldMatch, Instruction, Match, MatchField, Prerequisite, port,
+};
 
+use crate::entry::InstructionOrder;
 use crate::{Instructions, Shared};
 
 type Checked = Result<(), ErrorMessage>;
@@ -52,23 +55,20 @@ pub(crate) fn check_match(matching: &Match, strict: bool) -> Checked {
     })
 }
 
-/// Sorts instructions by kind, and checks them.
+/// Sorts instructions by kind, and checks them as far as that takes no groups and meters.
 pub(crate) fn check_instructions(
-    given: &[Instruction],
+    given: Vec<Instruction>,
     matching: &Match,
     table: u8,
     tables: u8,
     strict: bool,
-    shared: &Shared,
-) -> Result<Instructions, ErrorMessage> {
+) -> Result<(Instructions, InstructionOrder), ErrorMessage> {
     let mut instructions = Instructions::default();
-    for (index, instruction) in given.iter().enumerate() {
-        let same = |other: &Instruction| std::mem::discriminant(other) == std::mem::discriminant(instruction);
-        if given[..index].iter().any(same) {
-            return Err(ErrorCode::INSTRUCTION_UNSUPPORTED.because("an instruction stands twice"));
-        }
+    let order = InstructionOrder::of(&given)
+        .ok_or_else(|| ErrorCode::INSTRUCTION_UNSUPPORTED.because("an instruction stands twice"))?;
+    for instruction in given {
         match instruction {
-            Instruction::GotoTable(next) if *next <= table || *next >= tables => {
+            Instruction::GotoTable(next) if next <= table || next >= tables => {
                 let text = format!(
                     "goto_table:{next} from table {table}: the next table is one from {} to {}",
                     table + 1,
@@ -76,22 +76,30 @@ pub(crate) fn check_instructions(
                 );
                 return Err(ErrorCode::INSTRUCTION_TABLE.because(text));
             }
-            Instruction::GotoTable(next) => instructions.goto = Some(*next),
-            Instruction::WriteMetadata { value, mask } => instructions.metadata = Some((*value, *mask)),
-            Instruction::WriteActions(actions) => instructions.write.clone_from(actions),
-            Instruction::ApplyActions(actions) => instructions.apply.clone_from(actions),
+            Instruction::GotoTable(next) => instructions.goto = Some(next),
+            Instruction::WriteMetadata { value, mask } => instructions.metadata = Some((value, mask)),
+            Instruction::WriteActions(actions) => instructions.write = actions,
+            Instruction::ApplyActions(actions) => instructions.apply = actions,
             Instruction::ClearActions => instructions.clear = true,
-            Instruction::Meter(meter) if !shared.meters.contains_key(meter) => {
-                return Err(ErrorCode::METER_UNKNOWN.because(format!("there is no meter {meter}")));
-            }
-            Instruction::Meter(meter) => instructions.meter = Some(*meter),
+            Instruction::Meter(meter) => instructions.meter = Some(meter),
         }
     }
     let mut known = Known::of(matching);
     known.strict = strict;
-    check_actions(&instructions.apply, &mut known, shared)?;
-    check_actions(&instructions.write, &mut known, shared)?;
-    Ok(instructions)
+    check_actions(&instructions.apply, &mut known)?;
+    check_actions(&instructions.write, &mut known)?;
+    Ok((instructions, order))
+}
+
+/// Checks that the meter and the groups of instructions are there.
+pub(crate) fn check_references(instructions: &Instructions, shared: &Shared) -> Checked {
+    if let Some(meter) = instructions.meter
+        && !shared.meters.contains_key(&meter)
+    {
+        return Err(ErrorCode::METER_UNKNOWN.because(format!("there is no meter {meter}")));
+    }
+    check_groups(&instructions.apply, shared)?;
+    check_groups(&instructions.write, shared)
 }
 
 /// Checks the buckets' actions of a group.
@@ -102,7 +110,8 @@ pub(crate) fn check_buckets(buckets: &[Bucket], shared: &Shared) -> Checked {
             strict: false,
             ..Known::default()
         };
-        check_actions(&bucket.actions, &mut known, shared)
+        check_actions(&bucket.actions, &mut known)?;
+        check_groups(&bucket.actions, shared)
     })
 }
 
@@ -114,22 +123,27 @@ pub fn check_packet_out(actions: &[Action], shared: &Shared) -> Result<(), Error
     let mut known = Known::default();
     actions.iter().try_for_each(|action| match action {
         Action::Output { port: port::TABLE, .. } => Ok(()),
-        _ => check_action(action, &mut known, shared),
+        _ => check_action(action, &mut known),
+    })?;
+    check_groups(actions, shared)
+}
+
+fn check_groups(actions: &[Action], shared: &Shared) -> Checked {
+    actions.iter().try_for_each(|action| match action {
+        Action::Group(group) if !shared.groups.contains_key(group) => {
+            Err(ErrorCode::ACTION_OUT_GROUP.because(format!("there is no group {group}")))
+        }
+        _ => Ok(()),
     })
 }
 
-fn check_actions(actions: &[Action], known: &mut Known, shared: &Shared) -> Checked {
-    actions
-        .iter()
-        .try_for_each(|action| check_action(action, known, shared))
+fn check_actions(actions: &[Action], known: &mut Known<'_>) -> Checked {
+    actions.iter().try_for_each(|action| check_action(action, known))
 }
 
-fn check_action(action: &Action, known: &mut Known, shared: &Shared) -> Checked {
+fn check_action(action: &Action, known: &mut Known<'_>) -> Checked {
     match *action {
         Action::Output { port: number, .. } => check_port(number),
-        Action::Group(group) if !shared.groups.contains_key(&group) => {
-            Err(ErrorCode::ACTION_OUT_GROUP.because(format!("there is no group {group}")))
-        }
         Action::PushVlan(ether_type) => {
             known.tagged = true;
             check_type("push_vlan", ether_type, &[0x8100, 0x88a8])
@@ -176,7 +190,7 @@ fn check_type(action: &str, ether_type: u16, allowed: &[u16]) -> Checked {
     Err(ErrorCode::ACTION_ARGUMENT.because(text))
 }
 
-fn check_set_field(field: MatchField, value: u128, known: &mut Known) -> Checked {
+fn check_set_field(field: MatchField, value: u128, known: &mut Known<'_>) -> Checked {
     if matches!(
         field,
         MatchField::InPort | MatchField::InPhyPort | MatchField::Metadata | MatchField::Ipv6Exthdr
@@ -201,42 +215,42 @@ fn check_set_field(field: MatchField, value: u128, known: &mut Known) -> Checked
 
 /// What is known of every frame that meets an entry.
 #[derive(Default)]
-struct Known {
-    values: Vec<(MatchField, u128)>,
-    fields: Vec<MatchField>,
+struct Known<'m> {
+    matched: &'m [FieldMatch],
+    /// What actions have set: later ones come last.
+    set: Vec<(MatchField, u128)>,
     tagged: bool,
     strict: bool,
 }
 
-impl Known {
-    fn of(matching: &Match) -> Self {
-        let exact = |mask: Option<u128>, field: MatchField| mask.is_none_or(|mask| mask == field.largest());
-        let values = matching.fields.iter().filter(|field| exact(field.mask, field.field));
+impl<'m> Known<'m> {
+    fn of(matching: &'m Match) -> Self {
         let vlan = matching.fields.iter().find(|field| field.field == MatchField::VlanVid);
         Self {
-            values: values.map(|field| (field.field, field.value)).collect(),
-            fields: matching.fields.iter().map(|field| field.field).collect(),
+            matched: &matching.fields,
+            set: Vec::new(),
             tagged: vlan.is_some_and(|field| field.value & VLAN_PRESENT != 0),
             strict: true,
         }
     }
 
     fn set(&mut self, field: MatchField, value: u128) {
-        self.values.retain(|(other, _)| *other != field);
-        self.values.push((field, value));
+        self.set.push((field, value));
     }
 
     fn value(&self, field: MatchField) -> Option<u128> {
-        self.values
-            .iter()
-            .find(|(other, _)| *other == field)
-            .map(|(_, value)| *value)
+        let set = self.set.iter().rev().find(|(other, _)| *other == field);
+        if let Some((_, value)) = set {
+            return Some(*value);
+        }
+        let is_exact = |one: &&FieldMatch| one.field == field && one.mask.is_none_or(|mask| mask == field.largest());
+        self.matched.iter().find(is_exact).map(|one| one.value)
     }
 
     fn allows(&self, field: MatchField) -> bool {
         match field.info().prerequisite {
             Prerequisite::None => true,
-            Prerequisite::Present(other) => self.fields.contains(&other),
+            Prerequisite::Present(other) => self.matched.iter().any(|one| one.field == other),
             Prerequisite::Tagged => self.tagged,
             // What the other one needs is checked with the other one.
             Prerequisite::OneOf(other, values) => self.value(other).is_some_and(|value| values.contains(&value)),

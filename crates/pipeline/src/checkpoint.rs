@@ -73,7 +73,7 @@ mod tests {
             let entries = entries.map(|entry| {
                 (
                     entry.matching.clone(),
-                    entry.given.clone(),
+                    entry.given(),
                     pipeline.counters.read(entry.counter),
                 )
             });

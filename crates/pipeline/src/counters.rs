@@ -156,6 +156,11 @@ impl Counters {
             })
     }
 
+    /// Whether all numbers are given.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.free.is_empty() && self.fresh as usize == MOST_COUNTERS
+    }
+
     /// A number for a counter that begins at 0; `None` when all are given.
     pub fn give(&mut self) -> Option<CounterId> {
         let counter = match self.free.pop() {

@@ -1,4 +1,4 @@
-use brimful_openflow::{Action, FlowMod, Instruction, Match, MatchField};
+use brimful_openflow::{Action, FieldMatch, Instruction, Match, MatchField};
 
 use crate::CounterId;
 
@@ -36,10 +36,12 @@ pub struct FlowEntry {
     pub matching: Match,
     /// The match as it is compared.
     pub demands: Demands,
-    /// The instructions as they were given.
-    pub given: Vec<Instruction>,
+    /// The hash of priority and demands.
+    pub(crate) key_hash: u64,
     /// The instructions as they are done.
     pub instructions: Instructions,
+    /// The order in which they were given.
+    pub(crate) given: InstructionOrder,
     /// The controller's mark.
     pub cookie: u64,
     /// Of [`brimful_openflow::flow_flag`].
@@ -88,44 +90,74 @@ impl FlowEntry {
         self.instructions.apply.iter().chain(&self.instructions.write)
     }
 
-    pub(crate) fn new(change: FlowMod, demands: Demands, instructions: Instructions, place: &Place) -> Self {
-        Self {
-            table: change.table,
-            priority: change.priority,
-            order: place.order,
-            matching: change.matching,
-            demands,
-            given: change.instructions,
-            instructions,
-            cookie: change.cookie,
-            flags: change.flags,
-            importance: change.importance,
-            idle_timeout_s: change.idle_timeout_s,
-            hard_timeout_s: change.hard_timeout_s,
-            installed_at: place.now,
-            counter: place.counter,
-        }
+    /// The instructions as they were given.
+    pub fn given(&self) -> Vec<Instruction> {
+        let kinds = self.given.0.iter().flatten();
+        kinds.filter_map(|kind| self.instructions.of_kind(*kind)).collect()
     }
 }
 
-/// What an entry gets from the pipeline.
-pub(crate) struct Place {
-    pub(crate) order: u64,
-    pub(crate) now: u64,
-    pub(crate) counter: CounterId,
+impl Instructions {
+    fn of_kind(&self, kind: InstructionKind) -> Option<Instruction> {
+        Some(match kind {
+            InstructionKind::GotoTable => Instruction::GotoTable(self.goto?),
+            InstructionKind::WriteMetadata => {
+                let (value, mask) = self.metadata?;
+                Instruction::WriteMetadata { value, mask }
+            }
+            InstructionKind::WriteActions => Instruction::WriteActions(self.write.clone()),
+            InstructionKind::ApplyActions => Instruction::ApplyActions(self.apply.clone()),
+            InstructionKind::ClearActions => Instruction::ClearActions,
+            InstructionKind::Meter => Instruction::Meter(self.meter?),
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum InstructionKind {
+    GotoTable,
+    WriteMetadata,
+    WriteActions,
+    ApplyActions,
+    ClearActions,
+    Meter,
+}
+
+/// Which instructions were given, in their order.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct InstructionOrder([Option<InstructionKind>; 6]);
+
+impl InstructionOrder {
+    /// Of these; `None` where one stands twice.
+    pub(crate) fn of(given: &[Instruction]) -> Option<Self> {
+        let mut order = Self::default();
+        for (index, instruction) in given.iter().enumerate() {
+            let kind = match instruction {
+                Instruction::GotoTable(_) => InstructionKind::GotoTable,
+                Instruction::WriteMetadata { .. } => InstructionKind::WriteMetadata,
+                Instruction::WriteActions(_) => InstructionKind::WriteActions,
+                Instruction::ApplyActions(_) => InstructionKind::ApplyActions,
+                Instruction::ClearActions => InstructionKind::ClearActions,
+                Instruction::Meter(_) => InstructionKind::Meter,
+            };
+            if order.0.contains(&Some(kind)) {
+                return None;
+            }
+            order.0[index] = Some(kind);
+        }
+        Some(order)
+    }
 }
 
 /// The demands of a match, fields sorted, masks made explicit.
 pub fn demands_of(matching: &Match) -> Demands {
-    let mut demands: Demands = matching
-        .fields
-        .iter()
-        .map(|field| {
-            let mask = field.mask.unwrap_or(field.field.largest()) & field.field.largest();
-            (field.field, field.value & mask, mask)
-        })
-        .filter(|(_, _, mask)| *mask != 0)
-        .collect();
+    let mut demands = Demands::with_capacity(matching.fields.len());
+    for FieldMatch { field, value, mask } in &matching.fields {
+        let mask = mask.unwrap_or(field.largest()) & field.largest();
+        if mask != 0 {
+            demands.push((*field, value & mask, mask));
+        }
+    }
     demands.sort_by_key(|demand| demand.0);
     demands
 }

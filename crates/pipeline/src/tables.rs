@@ -1,17 +1,14 @@
 use std::collections::BTreeMap;
-use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use brimful_openflow::{ErrorCode, ErrorMessage, FlowCommand, FlowMod, GROUP_ANY, TABLE_ALL, flow_flag, port};
-use hashbrown::{DefaultHashBuilder, HashTable};
+use hashbrown::HashTable;
 
-use crate::check::{check_instructions, check_match};
-use crate::entry::{Place, covers, overlap};
+use crate::check::check_references;
+use crate::entry::{covers, overlap};
+use crate::prepare::Preparer;
 use crate::timeouts::Timeouts;
-use crate::{CounterId, Counters, Demands, FlowEntry, Shared, demands_of};
-
-/// All of [`flow_flag`].
-const KNOWN_FLAGS: u16 = 0x1f;
+use crate::{CounterId, Counters, Demands, FlowEntry, PreparedFlowMod, Shared, demands_of};
 
 /// Parts of a table's keys.
 const KEY_PARTS: usize = 256;
@@ -72,7 +69,6 @@ pub enum Change {
 /// One flow table.
 #[derive(Debug)]
 pub(crate) struct Table {
-    hasher: DefaultHashBuilder,
     /// Ranks of entries, by the hash of priority and demands, which stands before each. Each part grows on its own, so
     /// that no insertion moves everything.
     by_key: Vec<HashTable<(u64, u64)>>,
@@ -94,6 +90,18 @@ pub struct Pipeline {
     pub counters: Counters,
     next_order: u64,
     pub(crate) retired: Vec<CounterId>,
+    preparer: Preparer,
+}
+
+/// Which entries a modification or deletion is about.
+struct Selection<'c> {
+    table: u8,
+    /// The hash of the only entry that there can be.
+    strict: Option<u64>,
+    priority: u16,
+    demands: &'c Demands,
+    cookie: u64,
+    cookie_mask: u64,
 }
 
 impl Pipeline {
@@ -107,7 +115,6 @@ impl Pipeline {
         let mut counter = || counters.give().expect("the first numbers are free");
         let tables = (0..limits.tables)
             .map(|_| Table {
-                hasher: DefaultHashBuilder::default(),
                 by_key: Vec::new(),
                 by_rank: BTreeMap::new(),
                 lookups: counter(),
@@ -123,6 +130,7 @@ impl Pipeline {
             counters,
             next_order: 0,
             retired: Vec::new(),
+            preparer: Preparer::new(limits.tables),
         }
     }
 
@@ -184,19 +192,16 @@ impl Pipeline {
         std::mem::take(&mut self.retired)
     }
 
+    /// What does everything about flow-mods that takes no tables: other threads may have one of their own.
+    pub fn preparer(&self) -> Preparer {
+        self.preparer.clone()
+    }
+
     /// Does a flow-mod at a moment of the owner's clock, in nanoseconds.
     ///
     /// # Errors
     /// With the error for the controller; nothing has changed then.
     pub fn flow_mod(&mut self, change: &FlowMod, now: u64) -> Result<Vec<Change>, ErrorMessage> {
-        self.change(change.clone(), now, true)
-    }
-
-    /// The same with a flow-mod that nobody else needs: its parts become those of the entry.
-    ///
-    /// # Errors
-    /// As [`Self::flow_mod`].
-    pub fn take_flow_mod(&mut self, change: FlowMod, now: u64) -> Result<Vec<Change>, ErrorMessage> {
         self.change(change, now, true)
     }
 
@@ -206,38 +211,41 @@ impl Pipeline {
     /// # Errors
     /// As [`Self::flow_mod`].
     pub fn flow_mod_without_prerequisites(&mut self, change: &FlowMod, now: u64) -> Result<Vec<Change>, ErrorMessage> {
-        self.change(change.clone(), now, false)
+        self.change(change, now, false)
     }
 
-    fn change(&mut self, change: FlowMod, now: u64, strict: bool) -> Result<Vec<Change>, ErrorMessage> {
-        check_match(&change.matching, strict)?;
-        let deletes = matches!(change.command, FlowCommand::Delete | FlowCommand::DeleteStrict);
-        if change.table >= self.limits.tables && !(deletes && change.table == TABLE_ALL) {
-            let text = format!(
-                "table {}: there are tables 0 to {}",
-                change.table,
-                self.limits.tables - 1
-            );
-            return Err(ErrorCode::FLOW_TABLE.because(text));
-        }
-        if change.flags & !KNOWN_FLAGS != 0 {
-            return Err(ErrorCode::FLOW_FLAGS.because(format!("flags {:#x} are not known", change.flags)));
-        }
+    fn change(&mut self, change: &FlowMod, now: u64, strict: bool) -> Result<Vec<Change>, ErrorMessage> {
+        let prepared = self.preparer.prepare_as(change.clone(), strict)?;
+        let mut changes = Vec::new();
+        self.prepared_flow_mod(prepared, now, &mut changes)?;
+        Ok(changes)
+    }
+
+    /// Does a flow-mod that a [`Preparer`] of these tables has prepared; what has changed comes to the end of `changes`.
+    ///
+    /// # Errors
+    /// With the error for the controller; nothing has changed then.
+    pub fn prepared_flow_mod(
+        &mut self,
+        change: PreparedFlowMod,
+        now: u64,
+        changes: &mut Vec<Change>,
+    ) -> Result<(), ErrorMessage> {
         match change.command {
-            FlowCommand::Add => self.add(change, now, strict),
-            FlowCommand::Modify | FlowCommand::ModifyStrict => self.modify(&change, now, strict),
-            FlowCommand::Delete | FlowCommand::DeleteStrict => Ok(self.delete(&change)),
+            FlowCommand::Add => self.add(change.entry, now, changes),
+            FlowCommand::Modify | FlowCommand::ModifyStrict => self.modify(&change, now, changes),
+            FlowCommand::Delete | FlowCommand::DeleteStrict => {
+                self.delete(&change, changes);
+                Ok(())
+            }
         }
     }
 
-    fn add(&mut self, change: FlowMod, now: u64, strict: bool) -> Result<Vec<Change>, ErrorMessage> {
-        let tables = self.limits.tables;
-        let given = &change.instructions;
-        let instructions = check_instructions(given, &change.matching, change.table, tables, strict, &self.shared)?;
-        let demands = demands_of(&change.matching);
-        let table = &self.tables[usize::from(change.table)];
-        if change.flags & flow_flag::CHECK_OVERLAP != 0
-            && let Some(other) = table.overlapping(change.priority, &demands)
+    fn add(&mut self, mut new: Arc<FlowEntry>, now: u64, changes: &mut Vec<Change>) -> Result<(), ErrorMessage> {
+        check_references(&new.instructions, &self.shared)?;
+        let table = &self.tables[usize::from(new.table)];
+        if new.flags & flow_flag::CHECK_OVERLAP != 0
+            && let Some(other) = table.overlapping(new.priority, &new.demands)
         {
             let text = format!(
                 "it overlaps an entry of priority {} with cookie {:#x}",
@@ -245,117 +253,118 @@ impl Pipeline {
             );
             return Err(ErrorCode::FLOW_OVERLAP.because(text));
         }
-        if let Some(old) = table.find(change.priority, &demands) {
-            let old = Arc::clone(old);
-            let place = Place {
-                order: old.order,
-                now,
-                counter: old.counter,
-            };
-            let new = Arc::new(FlowEntry::new(change, demands, instructions, &place));
+        let old = table.find(new.key_hash, new.priority, &new.demands).cloned();
+        let (order, counter) = if let Some(old) = &old {
             self.counters.reset(old.counter);
-            self.put_in_place(&new, now);
-            return Ok(vec![Change::Replaced { old, new }]);
-        }
-        let mut changes = self.make_room(&change)?;
-        let counter = self
-            .counters
-            .give()
-            .ok_or_else(|| ErrorCode::FLOW_TABLE_FULL.because("no counter is left"))?;
-        let place = Place {
-            order: self.next_order,
-            now,
-            counter,
+            (old.order, old.counter)
+        } else {
+            self.make_room(&new, changes)?;
+            let order = self.next_order;
+            self.next_order += 1;
+            (order, self.counters.give().ok_or_else(no_counter)?)
         };
-        self.next_order += 1;
-        let entry = Arc::new(FlowEntry::new(change, demands, instructions, &place));
-        self.tables[usize::from(entry.table)].index(&entry);
-        self.put_in_place(&entry, now);
-        changes.push(Change::Installed(entry));
-        Ok(changes)
+        // Nobody else has it yet, so that nothing is copied.
+        let entry = Arc::make_mut(&mut new);
+        (entry.order, entry.counter, entry.installed_at) = (order, counter, now);
+        self.put_in_place(&new, now);
+        changes.push(match old {
+            Some(old) => Change::Replaced { old, new },
+            None => {
+                self.tables[usize::from(new.table)].index(&new);
+                Change::Installed(new)
+            }
+        });
+        Ok(())
     }
 
     fn put_in_place(&mut self, entry: &Arc<FlowEntry>, now: u64) {
-        let packets = self.counters.read(entry.counter).packets;
-        self.timeouts.watch(entry, packets, now);
+        self.timeouts
+            .watch(entry, || self.counters.read(entry.counter).packets, now);
         let table = &mut self.tables[usize::from(entry.table)];
         table.by_rank.insert(entry.rank(), Arc::clone(entry));
     }
 
     /// OF 1.4.1 section 5.5: the least important goes first; it stays where the new one matters no more.
-    fn make_room(&mut self, change: &FlowMod) -> Result<Vec<Change>, ErrorMessage> {
-        let table = &self.tables[usize::from(change.table)];
+    fn make_room(&mut self, new: &FlowEntry, changes: &mut Vec<Change>) -> Result<(), ErrorMessage> {
+        if self.counters.is_exhausted() {
+            return Err(no_counter());
+        }
+        let table = &self.tables[usize::from(new.table)];
         if table.by_rank.len() < self.limits.entries {
-            return Ok(Vec::new());
+            return Ok(());
         }
         let least = table
             .by_rank
             .values()
             .min_by_key(|entry| (entry.importance, entry.order));
         match least {
-            Some(least) if table.evicts && least.importance < change.importance => {
+            Some(least) if table.evicts && least.importance < new.importance => {
                 let least = Arc::clone(least);
-                Ok(vec![self.remove(&least, Removal::Eviction)])
+                changes.push(self.remove(&least, Removal::Eviction));
+                Ok(())
             }
-            _ => Err(ErrorCode::FLOW_TABLE_FULL
-                .because(format!("table {} has {} entries", change.table, self.limits.entries))),
+            _ => {
+                Err(ErrorCode::FLOW_TABLE_FULL
+                    .because(format!("table {} has {} entries", new.table, self.limits.entries)))
+            }
         }
     }
 
-    fn modify(&mut self, change: &FlowMod, now: u64, strict: bool) -> Result<Vec<Change>, ErrorMessage> {
-        let tables = self.limits.tables;
-        let given = &change.instructions;
-        let instructions = check_instructions(given, &change.matching, change.table, tables, strict, &self.shared)?;
-        let mut changes = Vec::new();
-        for old in self.selected(change) {
+    fn modify(&mut self, change: &PreparedFlowMod, now: u64, changes: &mut Vec<Change>) -> Result<(), ErrorMessage> {
+        let wanted = &change.entry;
+        check_references(&wanted.instructions, &self.shared)?;
+        for old in self.selected(&change.selection()) {
             let mut new = (*old).clone();
-            new.given.clone_from(&change.instructions);
-            new.instructions = instructions.clone();
+            new.given = wanted.given;
+            new.instructions.clone_from(&wanted.instructions);
             let new = Arc::new(new);
-            if change.flags & flow_flag::RESET_COUNTS != 0 {
+            if wanted.flags & flow_flag::RESET_COUNTS != 0 {
                 self.counters.reset(new.counter);
-                self.timeouts.watch(&new, 0, now);
+                self.timeouts.watch(&new, || 0, now);
             }
             let table = &mut self.tables[usize::from(new.table)];
             table.by_rank.insert(new.rank(), Arc::clone(&new));
             changes.push(Change::Replaced { old, new });
         }
-        Ok(changes)
+        Ok(())
     }
 
-    fn delete(&mut self, change: &FlowMod) -> Vec<Change> {
-        let gone = self.select(change);
-        gone.iter().map(|entry| self.remove(entry, Removal::Delete)).collect()
+    fn delete(&mut self, change: &PreparedFlowMod, changes: &mut Vec<Change>) {
+        let mut gone = self.selected(&change.selection());
+        gone.retain(|entry| sends_to(entry, change.out_port, change.out_group));
+        changes.extend(gone.iter().map(|entry| self.remove(entry, Removal::Delete)));
     }
 
     /// The entries that a deletion would take out: what statistics of flows are asked for by, too.
     pub fn select(&self, change: &FlowMod) -> Vec<Arc<FlowEntry>> {
-        let is_meant = |entry: &Arc<FlowEntry>| {
-            (change.out_port == port::ANY || entry.outputs_to(change.out_port))
-                && (change.out_group == GROUP_ANY || entry.uses_group(change.out_group))
-        };
-        let mut selected = self.selected(change);
-        selected.retain(is_meant);
+        let demands = demands_of(&change.matching);
+        let is_strict = matches!(change.command, FlowCommand::ModifyStrict | FlowCommand::DeleteStrict);
+        let mut selected = self.selected(&Selection {
+            table: change.table,
+            strict: is_strict.then(|| self.preparer.key_hash(change.priority, &demands)),
+            priority: change.priority,
+            demands: &demands,
+            cookie: change.cookie,
+            cookie_mask: change.cookie_mask,
+        });
+        selected.retain(|entry| sends_to(entry, change.out_port, change.out_group));
         selected
     }
 
-    /// The entries that a modification or deletion names.
-    fn selected(&self, change: &FlowMod) -> Vec<Arc<FlowEntry>> {
-        let demands = demands_of(&change.matching);
-        let has_cookie = |entry: &FlowEntry| (entry.cookie ^ change.cookie) & change.cookie_mask == 0;
+    fn selected(&self, wanted: &Selection<'_>) -> Vec<Arc<FlowEntry>> {
+        let has_cookie = |entry: &FlowEntry| (entry.cookie ^ wanted.cookie) & wanted.cookie_mask == 0;
         let tables = self.tables.iter().enumerate();
-        let tables = tables.filter(|(number, _)| change.table == TABLE_ALL || usize::from(change.table) == *number);
-        let is_strict = matches!(change.command, FlowCommand::ModifyStrict | FlowCommand::DeleteStrict);
+        let tables = tables.filter(|(number, _)| wanted.table == TABLE_ALL || usize::from(wanted.table) == *number);
         let mut selected = Vec::new();
         for (_, table) in tables {
-            if is_strict {
-                let entry = table.find(change.priority, &demands);
+            if let Some(key_hash) = wanted.strict {
+                let entry = table.find(key_hash, wanted.priority, wanted.demands);
                 selected.extend(entry.filter(|entry| has_cookie(entry)).cloned());
             } else {
                 let entries = table
                     .by_rank
                     .values()
-                    .filter(|entry| covers(&demands, &entry.demands) && has_cookie(entry));
+                    .filter(|entry| covers(wanted.demands, &entry.demands) && has_cookie(entry));
                 selected.extend(entries.cloned());
             }
         }
@@ -373,7 +382,7 @@ impl Pipeline {
     /// Puts an entry where it was.
     pub(crate) fn put_back(&mut self, entry: &Arc<FlowEntry>, now: u64) {
         let table = &mut self.tables[usize::from(entry.table)];
-        if table.find(entry.priority, &entry.demands).is_none() {
+        if table.find(entry.key_hash, entry.priority, &entry.demands).is_none() {
             table.index(entry);
         }
         self.put_in_place(entry, now);
@@ -394,28 +403,50 @@ fn part_of(hash: u64) -> usize {
     (hash >> 40) as usize % KEY_PARTS
 }
 
+impl PreparedFlowMod {
+    fn selection(&self) -> Selection<'_> {
+        let is_strict = matches!(self.command, FlowCommand::ModifyStrict | FlowCommand::DeleteStrict);
+        Selection {
+            table: self.entry.table,
+            strict: is_strict.then_some(self.entry.key_hash),
+            priority: self.entry.priority,
+            demands: &self.entry.demands,
+            cookie: self.entry.cookie,
+            cookie_mask: self.cookie_mask,
+        }
+    }
+}
+
+/// Whether an entry sends to this port and uses this group, as far as they are given.
+fn sends_to(entry: &FlowEntry, out_port: u32, out_group: u32) -> bool {
+    (out_port == port::ANY || entry.outputs_to(out_port)) && (out_group == GROUP_ANY || entry.uses_group(out_group))
+}
+
+fn no_counter() -> ErrorMessage {
+    ErrorCode::FLOW_TABLE_FULL.because("no counter is left")
+}
+
 impl Table {
     /// The entry with a priority and these demands.
-    fn find(&self, priority: u16, demands: &Demands) -> Option<&Arc<FlowEntry>> {
-        let hash = self.hasher.hash_one((priority, demands));
+    fn find(&self, key_hash: u64, priority: u16, demands: &Demands) -> Option<&Arc<FlowEntry>> {
         let is_it = |(other, rank): &(u64, u64)| {
-            let entry = (*other == hash).then(|| self.by_rank.get(rank)).flatten();
+            let entry = (*other == key_hash).then(|| self.by_rank.get(rank)).flatten();
             entry.is_some_and(|entry| entry.priority == priority && entry.demands == *demands)
         };
-        let (_, rank) = self.by_key.get(part_of(hash))?.find(hash, is_it)?;
+        let (_, rank) = self.by_key.get(part_of(key_hash))?.find(key_hash, is_it)?;
         self.by_rank.get(rank)
     }
 
     /// Has an entry found by its key.
     fn index(&mut self, entry: &FlowEntry) {
-        let hash = self.hasher.hash_one((entry.priority, &entry.demands));
+        let (hash, key) = (entry.key_hash, (entry.key_hash, entry.rank()));
         self.by_key.resize_with(KEY_PARTS, HashTable::new);
-        self.by_key[part_of(hash)].insert_unique(hash, (hash, entry.rank()), |(hash, _)| *hash);
+        self.by_key[part_of(hash)].insert_unique(hash, key, |(hash, _)| *hash);
     }
 
     /// Has it found no more.
     fn forget(&mut self, entry: &FlowEntry) {
-        let (hash, rank) = (self.hasher.hash_one((entry.priority, &entry.demands)), entry.rank());
+        let (hash, rank) = (entry.key_hash, entry.rank());
         let part = self.by_key.get_mut(part_of(hash));
         if let Some(Ok(found)) = part.map(|part| part.find_entry(hash, |(_, other)| *other == rank)) {
             found.remove();

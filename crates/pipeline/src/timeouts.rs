@@ -16,14 +16,15 @@ pub(crate) struct Watched {
 }
 
 impl Timeouts {
-    pub(crate) fn watch(&mut self, entry: &Arc<FlowEntry>, packets: u64, now: u64) {
+    /// Watches an entry that has had so many packets, if it goes by itself.
+    pub(crate) fn watch(&mut self, entry: &Arc<FlowEntry>, packets: impl FnOnce() -> u64, now: u64) {
         if entry.idle_timeout_s == 0 && entry.hard_timeout_s == 0 {
             self.0.remove(&entry.counter);
             return;
         }
         let watched = Watched {
             entry: Arc::clone(entry),
-            packets,
+            packets: packets(),
             used_at: now,
         };
         self.0.insert(entry.counter, watched);

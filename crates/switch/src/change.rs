@@ -25,9 +25,8 @@ impl Switch {
         let mut pipeline = self.pipeline.write();
         let (mut changes, mut authors, mut errors) = (Vec::with_capacity(wanted.len()), Vec::new(), Vec::new());
         for (index, change) in wanted.into_iter().enumerate() {
-            match change.apply(&mut pipeline, now) {
-                Ok(more) => changes.extend(more),
-                Err(error) => errors.push((index, error)),
+            if let Err(error) = change.apply(&mut pipeline, now, &mut changes) {
+                errors.push((index, error));
             }
             if follows_flows {
                 authors.push((changes.len(), author(index)));
@@ -52,12 +51,9 @@ impl Switch {
         let checkpoint = pipeline.checkpoint();
         let (mut changes, mut authors) = (Vec::with_capacity(wanted.len()), Vec::new());
         for (index, change) in wanted.into_iter().enumerate() {
-            match change.apply(&mut pipeline, now) {
-                Ok(more) => changes.extend(more),
-                Err(error) => {
-                    pipeline.roll_back(checkpoint, &changes, now);
-                    return Err((index, error));
-                }
+            if let Err(error) = change.apply(&mut pipeline, now, &mut changes) {
+                pipeline.roll_back(checkpoint, &changes, now);
+                return Err((index, error));
             }
             if follows_flows {
                 authors.push((changes.len(), author(index)));
@@ -75,7 +71,8 @@ impl Switch {
         let mut pipeline = self.pipeline.write();
         let mut changes = remove_all(&mut pipeline, now);
         for change in wanted {
-            changes.extend(change.apply(&mut pipeline, now).into_iter().flatten());
+            // What cannot be is left out.
+            let _ = change.apply(&mut pipeline, now, &mut changes);
         }
         drop(pipeline);
         self.hand_over(&changes, &[], true);
@@ -88,7 +85,8 @@ impl Switch {
     /// With the error for the controller; nothing has changed then.
     pub fn change(&mut self, change: TableChange) -> Result<(), ErrorMessage> {
         let now = MonotonicTime::now().0;
-        let changes = change.apply(&mut self.pipeline.write(), now)?;
+        let mut changes = Vec::new();
+        change.apply(&mut self.pipeline.write(), now, &mut changes)?;
         self.take_over(&changes, &[]);
         self.settle();
         Ok(())

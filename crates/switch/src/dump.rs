@@ -101,6 +101,6 @@ pub(crate) fn flow_of(entry: &FlowEntry) -> FlowMod {
         importance: entry.importance,
         idle_timeout_s: entry.idle_timeout_s,
         hard_timeout_s: entry.hard_timeout_s,
-        ..FlowMod::add(entry.table, entry.priority, entry.matching.clone(), entry.given.clone())
+        ..FlowMod::add(entry.table, entry.priority, entry.matching.clone(), entry.given())
     }
 }

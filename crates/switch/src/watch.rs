@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use brimful_openflow::{ErrorMessage, FlowMod, GroupMod, MeterMod};
-use brimful_pipeline::{Change, Pipeline};
+use brimful_pipeline::{Change, Pipeline, PreparedFlowMod};
 
 use crate::events::RemovedEvent;
 use crate::ports::SwitchPort;
@@ -14,6 +14,8 @@ use crate::vacancy::{Crossing, Vacancies};
 pub enum TableChange {
     /// Of flow entries.
     Flow(FlowMod),
+    /// The same, checked as far as that takes no tables.
+    Prepared(PreparedFlowMod),
     /// Of groups.
     Group(GroupMod),
     /// Of meters.
@@ -47,11 +49,19 @@ pub(crate) trait Watcher: Send + Sync {
 }
 
 impl TableChange {
-    pub(crate) fn apply(self, pipeline: &mut Pipeline, now: u64) -> Result<Vec<Change>, ErrorMessage> {
+    /// Does it; what has changed comes to the end of `changes`.
+    pub(crate) fn apply(
+        self,
+        pipeline: &mut Pipeline,
+        now: u64,
+        changes: &mut Vec<Change>,
+    ) -> Result<(), ErrorMessage> {
         match self {
-            Self::Flow(change) => pipeline.take_flow_mod(change, now),
-            Self::Group(change) => pipeline.group_mod(&change, now),
-            Self::Meter(change) => pipeline.meter_mod(&change, now),
+            Self::Prepared(change) => return pipeline.prepared_flow_mod(change, now, changes),
+            Self::Flow(change) => changes.extend(pipeline.flow_mod(&change, now)?),
+            Self::Group(change) => changes.extend(pipeline.group_mod(&change, now)?),
+            Self::Meter(change) => changes.extend(pipeline.meter_mod(&change, now)?),
         }
+        Ok(())
     }
 }

@@ -176,7 +176,10 @@ impl Both {
             .map(|entry| {
                 format!(
                     "table {} priority {} {:x?} {:?}",
-                    entry.table, entry.priority, entry.demands, entry.given
+                    entry.table,
+                    entry.priority,
+                    entry.demands,
+                    entry.given()
                 )
             })
             .collect();

@@ -231,7 +231,8 @@ pub(crate) use {displays, numbered, properties, structure};
 /// As many as there are up to the end of what is read.
 impl<T: Wire> Wire for Vec<T> {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, ErrorMessage> {
-        let mut all = Self::new();
+        // Most lists have one member: they get memory for no more.
+        let mut all = Self::with_capacity(usize::from(!reader.is_empty()));
         while !reader.is_empty() {
             let before = reader.left();
             all.push(T::decode(reader)?);

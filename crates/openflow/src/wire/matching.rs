@@ -64,6 +64,16 @@ pub(super) fn decode_field(reader: &mut Reader<'_>, errors: &FieldErrors) -> Res
     Ok(FieldMatch { field, value, mask })
 }
 
+/// How many fields there are, as far as lengths are right: what is kept of a match gets as much memory as it needs.
+fn count_fields(mut bytes: &[u8]) -> usize {
+    let mut count = 0;
+    while let Some((header, rest)) = bytes.split_first_chunk::<4>() {
+        count += 1;
+        bytes = rest.get(usize::from(header[3])..).unwrap_or_default();
+    }
+    count
+}
+
 pub(super) fn encode_field(one: &FieldMatch, writer: &mut Writer) {
     one.field.header(one.mask.is_some()).encode(writer);
     let start = 16 - one.field.wire_bytes();
@@ -85,7 +95,7 @@ impl Wire for Match {
         let mut part = reader.part(inside, ErrorCode::MATCH_LENGTH)?;
         reader.take(padding(length))?;
         reader.wrong_length = outer;
-        let mut fields = Vec::new();
+        let mut fields = Vec::with_capacity(count_fields(part.rest()));
         while !part.is_empty() {
             fields.push(decode_field(&mut part, &IN_MATCH)?);
         }

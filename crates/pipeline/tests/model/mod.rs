@@ -245,7 +245,7 @@ fn state_of(pipeline: &Pipeline) -> (Vec<Entry>, Vec<u32>) {
             let change = FlowMod {
                 cookie: entry.cookie,
                 importance: entry.importance,
-                ..FlowMod::add(table, entry.priority, entry.matching.clone(), entry.given.clone())
+                ..FlowMod::add(table, entry.priority, entry.matching.clone(), entry.given())
             };
             entries.push(entry_of(&change));
         }

@@ -84,7 +84,10 @@ impl<'h> Answerer<'h> {
             }
             match incoming.message {
                 Message::FlowMod(change) if change.buffer == NO_BUFFER || deletes(&change) => {
-                    self.gather(head, TableChange::Flow(change));
+                    match self.hub.preparer.prepare(change) {
+                        Ok(change) => self.gather(head, TableChange::Prepared(change)),
+                        Err(error) => self.peer.refuse(&head, &error),
+                    }
                 }
                 Message::GroupMod(change) => {
                     self.forward(GROUP_MOD, || Message::GroupMod(change.clone()), head.transaction);
@@ -95,7 +98,12 @@ impl<'h> Answerer<'h> {
                     self.gather(head, TableChange::Meter(change));
                 }
                 Message::BundleAdd(add) => {
-                    let done = self.peer.main().session().bundles.add(&add, head.transaction);
+                    let done = self
+                        .peer
+                        .main()
+                        .session()
+                        .bundles
+                        .add(&add, head.transaction, &self.hub.preparer);
                     if let Err(error) = done {
                         self.settle()?;
                         self.peer.refuse(&head, &error);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use brimful_openflow::wire::{BundleAdd, BundleControl, HEADER_BYTES, Header, Message, PortMod, Version};
 use brimful_openflow::{ErrorCode, ErrorMessage, NO_BUFFER};
+use brimful_pipeline::Preparer;
 
 use super::connection::{RequestHead, Start};
 use crate::watch::TableChange;
@@ -76,7 +77,9 @@ impl Bundles {
     }
 
     /// Puts a message into a bundle, which begins with it where it is not open yet.
-    pub(super) fn add(&mut self, add: &BundleAdd, transaction: u32) -> Done {
+    ///
+    /// OF 1.4.1 section 6.8.3: what is wrong with it without asking the tables is an error at once.
+    pub(super) fn add(&mut self, add: &BundleAdd, transaction: u32, preparer: &Preparer) -> Done {
         check_flags(add.flags)?;
         if !self.open.contains_key(&add.bundle) {
             self.begin(add.bundle, add.flags)?;
@@ -90,7 +93,7 @@ impl Bundles {
         }
         let (head, message) = decode(&add.message.0, transaction)?;
         let change = match message {
-            Message::FlowMod(change) if change.buffer == NO_BUFFER => TableChange::Flow(change),
+            Message::FlowMod(change) if change.buffer == NO_BUFFER => TableChange::Prepared(preparer.prepare(change)?),
             Message::GroupMod(change) => TableChange::Group(change),
             Message::MeterMod(change) => TableChange::Meter(change),
             Message::PortMod(change) => {
@@ -177,6 +180,7 @@ fn decode(bytes: &[u8], transaction: u32) -> Result<(RequestHead, Message), Erro
 mod tests {
     use brimful_openflow::wire::Data;
     use brimful_openflow::{FlowMod, Match};
+    use brimful_pipeline::{Limits, Pipeline};
 
     use super::*;
 
@@ -197,6 +201,10 @@ mod tests {
         }
     }
 
+    fn preparer() -> Preparer {
+        Pipeline::new(Limits::default()).preparer()
+    }
+
     fn code(done: Done) -> Option<ErrorCode> {
         done.err().map(|error| ErrorCode(error.kind, error.code))
     }
@@ -208,25 +216,31 @@ mod tests {
         assert_eq!(code(bundles.open(&control(8))), Some(ErrorCode::BUNDLE_FLAGS));
         assert_eq!(code(bundles.open(&control(3))), None);
         assert_eq!(code(bundles.open(&control(3))), Some(ErrorCode::BUNDLE_EXISTS));
-        assert_eq!(code(bundles.add(&addition(&flow, 1), 9)), Some(ErrorCode::BUNDLE_FLAGS));
         assert_eq!(
-            code(bundles.add(&addition(&flow, 3), 8)),
+            code(bundles.add(&addition(&flow, 1), 9, &preparer())),
+            Some(ErrorCode::BUNDLE_FLAGS)
+        );
+        assert_eq!(
+            code(bundles.add(&addition(&flow, 3), 8, &preparer())),
             Some(ErrorCode::BUNDLE_MESSAGE_TRANSACTION)
         );
         let barrier = addition(&Message::BarrierRequest, 3);
         assert_eq!(
-            code(bundles.add(&barrier, 9)),
+            code(bundles.add(&barrier, 9, &preparer())),
             Some(ErrorCode::BUNDLE_MESSAGE_UNSUPPORTED)
         );
         let mut cut = addition(&flow, 3);
         cut.message.0.truncate(20);
-        assert_eq!(code(bundles.add(&cut, 9)), Some(ErrorCode::BUNDLE_MESSAGE_LENGTH));
-        assert_eq!(code(bundles.add(&addition(&flow, 3), 9)), None);
+        assert_eq!(
+            code(bundles.add(&cut, 9, &preparer())),
+            Some(ErrorCode::BUNDLE_MESSAGE_LENGTH)
+        );
+        assert_eq!(code(bundles.add(&addition(&flow, 3), 9, &preparer())), None);
         assert_eq!(code(bundles.close(&control(2))), Some(ErrorCode::BUNDLE_FLAGS));
         assert_eq!(code(bundles.close(&control(3))), None);
         assert_eq!(code(bundles.close(&control(3))), Some(ErrorCode::BUNDLE_CLOSED));
         assert_eq!(
-            code(bundles.add(&addition(&flow, 3), 9)),
+            code(bundles.add(&addition(&flow, 3), 9, &preparer())),
             Some(ErrorCode::BUNDLE_CLOSED)
         );
         assert_eq!(bundles.commit(&control(3)).unwrap().changes.len(), 1);
@@ -238,7 +252,7 @@ mod tests {
     fn a_message_opens_its_bundle_and_bundles_are_bounded() {
         let mut bundles = Bundles::default();
         let flow = Message::FlowMod(FlowMod::add(0, 1, Match::default(), Vec::new()));
-        assert_eq!(code(bundles.add(&addition(&flow, 0), 9)), None);
+        assert_eq!(code(bundles.add(&addition(&flow, 0), 9, &preparer())), None);
         for bundle in 6..6 + MOST_BUNDLES as u32 - 1 {
             let control = BundleControl { bundle, ..control(0) };
             assert_eq!(code(bundles.open(&control)), None);

@@ -4,6 +4,8 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use brimful_pipeline::Preparer;
+
 use super::controllers::Controllers;
 use super::endpoint::Protocol;
 use super::standalone::Standalone;
@@ -15,6 +17,8 @@ use crate::control::Handle;
 pub(super) struct Hub {
     pub(super) controllers: Arc<Controllers>,
     pub(super) handle: Handle,
+    /// Checks flow-mods in the threads of connections.
+    pub(super) preparer: Preparer,
     pub(super) standalone: Standalone,
     pub(super) credentials: Option<Credentials>,
     pub(super) auxiliary: u8,

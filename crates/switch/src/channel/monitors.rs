@@ -204,11 +204,7 @@ impl Monitors {
 
 fn full(event: u16, entry: &Arc<FlowEntry>, reason: u8, flags: u16) -> FlowEvent {
     let with_instructions = flags & flag::INSTRUCTIONS != 0;
-    let instructions = if with_instructions {
-        entry.given.clone()
-    } else {
-        Vec::new()
-    };
+    let instructions = if with_instructions { entry.given() } else { Vec::new() };
     FlowEvent::Full(
         event,
         FlowUpdate {

@@ -184,7 +184,7 @@ fn flows(pipeline: &Pipeline, filter: &FlowFilter) -> Result<Vec<WithLength<0, F
             packets: count.packets,
             bytes: count.bytes,
             matching: entry.matching.clone(),
-            instructions: entry.given.clone(),
+            instructions: entry.given(),
         })
     };
     Ok(selected(pipeline, filter)?.iter().map(statistics).collect())

@@ -66,18 +66,23 @@ pub struct Channel {
 /// When a port cannot be listened on, or the switch has ended.
 pub fn start(peers: Peers, handle: &Handle) -> Result<Channel, String> {
     let controllers = Arc::new(Controllers::default());
+    let (sender, heard) = sync_channel(MOST_PACKETS);
+    let watcher = Arc::clone(&controllers);
+    let preparer = handle
+        .call(move |switch| {
+            switch.attach(sender, watcher);
+            switch.pipeline.read().preparer()
+        })
+        .map_err(|ended| ended.to_string())?;
     let hub = Arc::new(Hub {
-        controllers: Arc::clone(&controllers),
+        controllers,
         handle: handle.clone(),
+        preparer,
         standalone: Standalone::default(),
         credentials: peers.credentials,
         auxiliary: peers.auxiliary,
         ends: AtomicBool::new(false),
     });
-    let (sender, heard) = sync_channel(MOST_PACKETS);
-    handle
-        .call(move |switch| switch.attach(sender, controllers))
-        .map_err(|ended| ended.to_string())?;
     let (mut threads, mut addresses) = (Vec::new(), Vec::new());
     for endpoint in peers.endpoints {
         let hub = Arc::clone(&hub);

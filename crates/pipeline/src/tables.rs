@@ -267,12 +267,11 @@ impl Pipeline {
         let entry = Arc::make_mut(&mut new);
         (entry.order, entry.counter, entry.installed_at) = (order, counter, now);
         self.put_in_place(&new, now);
-        changes.push(match old {
-            Some(old) => Change::Replaced { old, new },
-            None => {
-                self.tables[usize::from(new.table)].index(&new);
-                Change::Installed(new)
-            }
+        changes.push(if let Some(old) = old {
+            Change::Replaced { old, new }
+        } else {
+            self.tables[usize::from(new.table)].index(&new);
+            Change::Installed(new)
         });
         Ok(())
     }

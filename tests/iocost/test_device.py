@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 from brimful.errors import BrimfulError, UsageError
-from brimful.iocost import device
-from brimful.iocost.device import apply, find_control_group, find_disk, render_applied
+from brimful.iocost import controller, device
+from brimful.iocost.controller import MODEL_FILE, QOS_FILE, find_control_group
+from brimful.iocost.device import apply, find_disk, render_applied
 from brimful.kernel import sysfs_lines
 from brimful.records import Run, RunFile, Solution
 
@@ -63,7 +64,7 @@ def root(tmp_path):
     add_disk(tmp_path, "sda", "8:0", model="Samsung SSD 870 ", firmware="3B6Q")
     add_disk(tmp_path, "cciss!c0d0", "104:0")
     write(tmp_path / "proc/self/mounts", "sysfs /sys sysfs rw 0 0\ncgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n")
-    for name in (device.QOS_FILE, device.MODEL_FILE):
+    for name in (QOS_FILE, MODEL_FILE):
         write(tmp_path / "sys/fs/cgroup" / name, OTHER_DISK + "\n")
     return tmp_path
 
@@ -94,15 +95,15 @@ def kernel(root, monkeypatch):
             group = root / "sys/fs/cgroup"
             return tuple(
                 next((line for line in (group / name).read_text().splitlines() if line.startswith("259:0 ")), None)
-                for name in (device.QOS_FILE, device.MODEL_FILE)
+                for name in (QOS_FILE, MODEL_FILE)
             )
 
         def start(self, *lines):
-            for name, line in zip((device.QOS_FILE, device.MODEL_FILE), lines, strict=True):
+            for name, line in zip((QOS_FILE, MODEL_FILE), lines, strict=True):
                 self.set(root / "sys/fs/cgroup" / name, line)
 
     made = Kernel()
-    monkeypatch.setattr(device, "_write_line", made.write_line)
+    monkeypatch.setattr(controller, "write_line", made.write_line)
     return made
 
 
@@ -298,13 +299,13 @@ def test_no_such_solution_is_an_error(root, kernel):
 def test_the_controller_is_found_where_it_is_mounted(tmp_path, mounts, place):
     if mounts is not None:
         write(tmp_path / "proc/self/mounts", mounts)
-    for name in (device.QOS_FILE, device.MODEL_FILE):
+    for name in (QOS_FILE, MODEL_FILE):
         write(tmp_path / place / name, "")
     assert find_control_group(root=tmp_path) == tmp_path / place
 
 
 def test_a_kernel_without_the_controller_is_an_error(root, kernel):
-    (root / "sys/fs/cgroup" / device.MODEL_FILE).unlink()
+    (root / "sys/fs/cgroup" / MODEL_FILE).unlink()
     with pytest.raises(BrimfulError, match="CONFIG_BLK_CGROUP_IOCOST") as caught:
         apply("nvme0n1", "naive", result(), root=root)
     assert caught.value.exit_code == 3
@@ -313,7 +314,7 @@ def test_a_kernel_without_the_controller_is_an_error(root, kernel):
 
 def test_the_undo_names_the_place_of_the_mount(root, kernel):
     write(root / "proc/self/mounts", "cgroup2 /mnt/c cgroup2 rw 0 0\n")
-    for name in (device.QOS_FILE, device.MODEL_FILE):
+    for name in (QOS_FILE, MODEL_FILE):
         write(root / "mnt/c" / name, "")
     assert apply("nvme0n1", "naive", result(), root=root).undo[0].endswith(" > /mnt/c/io.cost.qos")
 
@@ -324,7 +325,7 @@ def test_a_line_is_written_at_once(tmp_path, monkeypatch):
     written = []
     real_write = os.write
     monkeypatch.setattr(os, "write", lambda number, content: written.append(content) or real_write(number, content))
-    device._write_line(path, "259:0 enable=0")
+    controller.write_line(path, "259:0 enable=0")
     assert written == [b"259:0 enable=0\n"]
     assert path.read_text() == "259:0 enable=0\n"
 
@@ -335,14 +336,14 @@ def test_without_the_rights_it_says_root(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(BrimfulError, match="Permission denied; run it as root"):
-        device._write_line(tmp_path / "file", "259:0 enable=0")
+        controller.write_line(tmp_path / "file", "259:0 enable=0")
 
 
 def test_a_file_that_cannot_be_written_or_read_is_an_error(tmp_path):
     with pytest.raises(BrimfulError, match=r"cannot write '259:0' to .*: Is a directory"):
-        device._write_line(tmp_path, "259:0")
+        controller.write_line(tmp_path, "259:0")
     with pytest.raises(BrimfulError, match=r"cannot read .*: Is a directory"):
-        device._read_line(tmp_path, "259:0")
+        controller.read_line(tmp_path, "259:0")
 
 
 def test_the_text_says_what_was_set_what_was_before_and_how_to_undo(root, kernel):

@@ -5,19 +5,25 @@ from __future__ import annotations
 import contextlib
 import difflib
 import math
-import os
 import re
 from pathlib import Path
 
 import msgspec
 
 from brimful.errors import BrimfulError, UsageError
+from brimful.iocost import controller
+from brimful.iocost.controller import (
+    MODEL_FILE,
+    QOS_FILE,
+    find_control_group,
+    parse_line,
+    read_line,
+    read_text,
+    restoring,
+)
 from brimful.iocost.export import choose_solution
 from brimful.kernel import echo_line, sysfs_lines
 from brimful.records import RunFile
-
-QOS_FILE = "io.cost.qos"
-MODEL_FILE = "io.cost.model"
 
 _SCSI_MODEL_BYTES = 16
 _SCSI_REVISION_BYTES = 4
@@ -99,15 +105,15 @@ def apply(
     directory = find_control_group(root=root)
     qos_line, model_line = sysfs_lines(disk.device_number, chosen)
     qos_path, model_path = directory / QOS_FILE, directory / MODEL_FILE
-    qos_before = _read_line(qos_path, disk.device_number)
-    model_before = _read_line(model_path, disk.device_number)
-    qos_restoring = _restoring(qos_before, f"{disk.device_number} enable=0 ctrl=auto")
-    model_restoring = _restoring(model_before, f"{disk.device_number} ctrl=auto")
+    qos_before = read_line(qos_path, disk.device_number)
+    model_before = read_line(model_path, disk.device_number)
+    qos_restoring = restoring(qos_before, f"{disk.device_number} enable=0 ctrl=auto")
+    model_restoring = restoring(model_before, f"{disk.device_number} ctrl=auto")
     qos_after = model_after = None
     if not dry_run:
-        _write_line(qos_path, qos_line)
+        controller.write_line(qos_path, qos_line)
         try:
-            _write_line(model_path, model_line)
+            controller.write_line(model_path, model_line)
             qos_after = _check(qos_path, qos_line)
             model_after = _check(model_path, model_line)
         except BrimfulError as error:
@@ -172,8 +178,8 @@ def find_disk(device: str, *, root: Path = Path("/")) -> Disk:
             target = target.relative_to((root / "dev").resolve())
         wanted = str(target).replace("/", "!")
     elif re.fullmatch(r"[0-9]+:[0-9]+", device):
-        numbers = {_read_text(path / "dev"): name for name, path in disks.items()}
-        numbers |= {_read_text(blocks / disk / name / "dev"): name for name, disk in partitions.items()}
+        numbers = {read_text(path / "dev"): name for name, path in disks.items()}
+        numbers |= {read_text(blocks / disk / name / "dev"): name for name, disk in partitions.items()}
         wanted = numbers.get(device, device)
     if wanted in partitions:
         message = f"{device} is a partition; parameters belong to whole disks, use {partitions[wanted]}"
@@ -186,31 +192,10 @@ def find_disk(device: str, *, root: Path = Path("/")) -> Disk:
     path = disks[wanted]
     return Disk(
         name=wanted,
-        device_number=_read_text(path / "dev"),
-        model=_read_text(path / "device" / "model"),
-        firmware=_read_text(path / "device" / "firmware_rev") or _read_text(path / "device" / "rev"),
+        device_number=read_text(path / "dev"),
+        model=read_text(path / "device" / "model"),
+        firmware=read_text(path / "device" / "firmware_rev") or read_text(path / "device" / "rev"),
     )
-
-
-def find_control_group(*, root: Path = Path("/")) -> Path:
-    """Find the directory that has the files of the controller.
-
-    Raises
-    ------
-    BrimfulError
-        When there is none.
-    """
-    mounts = _read_text(root / "proc" / "self" / "mounts").splitlines()
-    places = [_unescape(fields[1]) for fields in map(str.split, mounts) if len(fields) > 2 and fields[2] == "cgroup2"]
-    for place in (*places, "/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
-        directory = root / place.lstrip("/")
-        if (directory / QOS_FILE).exists() and (directory / MODEL_FILE).exists():
-            return directory
-    message = (
-        f"no {QOS_FILE} in the root control group: the kernel needs CONFIG_BLK_CGROUP_IOCOST and a cgroup2 mount with"
-        " the io controller, and containers do not show the file; see /proc/config.gz or /boot/config-*"
-    )
-    raise BrimfulError(message)
 
 
 def compare(disk: Disk, run_file: RunFile) -> list[str]:
@@ -240,44 +225,12 @@ def _named(text: str) -> str:
     return " ".join(text.split()) or "not known"
 
 
-def _read_text(path: Path) -> str:
-    """Read a small file without its newline; nothing, where there is none."""
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").rstrip("\n")
-    except OSError:
-        return ""
-
-
-def _unescape(mount_point: str) -> str:
-    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), mount_point)
-
-
-def _read_line(path: Path, device_number: str) -> str | None:
-    try:
-        content = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise _failure(path, "read", error) from error
-    return next((line.rstrip() for line in content.splitlines() if line.split(" ", 1)[0] == device_number), None)
-
-
-def _write_line(path: Path, line: str) -> None:
-    # The kernel takes a line whole or not at all, so it must come in one write.
-    try:
-        descriptor = os.open(path, os.O_WRONLY)
-        try:
-            os.write(descriptor, line.encode() + b"\n")
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise _failure(path, f"write {line!r} to", error) from error
-
-
 def _take_back(error: BrimfulError, lines: list[tuple[Path, str]]) -> None:
     """Write what was set before; where that fails too, say so along with the first error."""
     left = []
     for path, line in lines:
         try:
-            _write_line(path, line)
+            controller.write_line(path, line)
         except BrimfulError:
             left.append(echo_line(line, str(path)))
     if left:
@@ -285,30 +238,20 @@ def _take_back(error: BrimfulError, lines: list[tuple[Path, str]]) -> None:
         raise BrimfulError(message) from error
 
 
-def _failure(path: Path, what: str, error: OSError) -> BrimfulError:
-    hint = "run it as root" if isinstance(error, PermissionError) else "the kernel refuses the values, or this disk"
-    return BrimfulError(f"cannot {what} {path}: {error.strerror}; {hint}")
-
-
 def _check(path: Path, line: str) -> str:
     """Read back what was written; the kernel may have brought numbers within its limits."""
-    device_number, wanted = _parse(line)
-    found = _read_line(path, device_number)
+    device_number, wanted = parse_line(line)
+    found = read_line(path, device_number)
     if found is None:
         message = f"{path}: shows nothing for {device_number} after the write; the kernel did not take it"
         raise BrimfulError(message)
-    values = _parse(found)[1]
+    values = parse_line(found)[1]
     wrong = [key for key, value in wanted.items() if not _same(key, value, values.get(key))]
     if wrong:
         listed = ", ".join(f"{key}={values.get(key)} instead of {wanted[key]}" for key in wrong)
         message = f"{path}: the kernel has {listed}; another program may set it too"
         raise BrimfulError(message)
     return found
-
-
-def _parse(line: str) -> tuple[str, dict[str, str]]:
-    device_number, *pairs = line.split()
-    return device_number, dict(pair.split("=", 1) for pair in pairs if "=" in pair)
 
 
 def _same(key: str, wanted: str, found: str | None) -> bool:
@@ -319,15 +262,3 @@ def _same(key: str, wanted: str, found: str | None) -> bool:
         return math.isclose(min(max(float(wanted), lowest), highest), float(found), abs_tol=0.011)
     except ValueError:
         return False
-
-
-def _restoring(before: str | None, unset: str) -> str:
-    """Give the line that brings back what was set before."""
-    if before is None:
-        return unset
-    device_number, values = _parse(before)
-    if values.get("ctrl") != "auto":
-        return before
-    # With any parameter in the line the kernel would count the values as set by hand, whatever ctrl says.
-    kept = [f"{key}={values[key]}" for key in ("enable", "ctrl") if key in values]
-    return " ".join([device_number, *kept])

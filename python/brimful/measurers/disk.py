@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from typing import Any
 
 import msgspec
 
@@ -13,7 +15,7 @@ from brimful.lab.programs import find_own_program
 from brimful.measurers.base import Description, TrialOutput
 from brimful.measurers.command import CommandMeasurer
 
-_NAME = "brimful-disk"
+PROGRAM = "brimful-disk"
 _NOT_PER_TRIAL = ("device", "prepare", "depth", "duration", "create", "file-size")
 """Options of the program that are no property of a measurer."""
 _STEADY_ROUNDS = "steady-rounds"
@@ -37,34 +39,26 @@ def open_disk(rest: str, *, timeout_s: float, detail: bool) -> CommandMeasurer:
     options = _options(words, f"disk:{rest}")
     rounds = options.pop(_STEADY_ROUNDS, None)
     if options.get(_DESTROY) is not None:
-        _prepare(path, options, rounds)
+        steady = [] if rounds is None else [f"--{_STEADY_ROUNDS}={rounds}"]
+        prepare([find_program(), "--device", path, *_arguments(options), "--prepare", *steady])
     elif rounds is not None:
         message = f"measurer 'disk:{rest}': {_STEADY_ROUNDS} writes: it needs {_DESTROY}={path}"
         raise UsageError(message)
-    command = [_program(), "--device", path, *_arguments(options)]
-    return CommandMeasurer(command, timeout_s=timeout_s, name=_NAME, detail=detail)
+    command = [find_program(), "--device", path, *_arguments(options)]
+    return CommandMeasurer(command, timeout_s=timeout_s, name=PROGRAM, detail=detail)
 
 
 class LabDiskMeasurer:
     """Our own disk tester on a loop device in memory, behind a throttle of known limit."""
 
     def __init__(self, rest: str, *, timeout_s: float, detail: bool) -> None:
-        spec = f"lab:{rest}"
-        options = _options(rest.partition(",")[2], spec)
-        own = {key: options.pop(key) for key in _LAB_OPTIONS if key in options}
-        size = own.get("bytes") or str(DEFAULT_BYTES)
-        if not size.isdecimal() or not 4 << 20 <= int(size) <= 1 << 34:
-            message = f"measurer {spec!r}: bytes is {size}: use {4 << 20} to {1 << 34}"
-            raise UsageError(message)
-        self._lab = DiskLab(limit=own.get("limit") or DEFAULT_LIMIT, size=int(size))
+        self._lab, options = _open_lab(f"lab:{rest}")
         try:
             path = self._lab.path
-            # What is read has been written once, outside the limit: a hole of the memory would be read faster.
-            _prepare(path, {_DESTROY: path}, None)
             if _writes(options):
                 options[_DESTROY] = path
-            command = self._lab.command([_program(), "--device", path, *_arguments(options)])
-            self._tester = CommandMeasurer(command, timeout_s=timeout_s, name=_NAME, detail=detail)
+            command = self._lab.command([find_program(), "--device", path, *_arguments(options)])
+            self._tester = CommandMeasurer(command, timeout_s=timeout_s, name=PROGRAM, detail=detail)
         except BaseException:
             self._lab.close()
             raise
@@ -97,10 +91,17 @@ class LabDiskMeasurer:
             self._lab.close()
 
 
-def _program() -> str:
-    found = find_own_program(_NAME)
+def find_program() -> str:
+    """Give the path of the tester.
+
+    Raises
+    ------
+    UsageError
+        When it is not installed.
+    """
+    found = find_own_program(PROGRAM)
     if found is None:
-        message = f"{_NAME} is not installed beside this Python and not on the PATH; reinstall brimful"
+        message = f"{PROGRAM} is not installed beside this Python and not on the PATH; reinstall brimful"
         raise UsageError(message)
     return found
 
@@ -128,19 +129,59 @@ def _writes(options: dict[str, str | None]) -> bool:
     return "workload" in options or "replay" in options or pattern not in ("randread", "read")
 
 
-def _prepare(path: str, options: dict[str, str | None], rounds: str | None) -> None:
-    """Write the working set once."""
-    command = [_program(), "--device", path, *_arguments(options), "--prepare"]
-    if rounds is not None:
-        command.append(f"--{_STEADY_ROUNDS}={rounds}")
+def open_lab(spec: str) -> DiskLab:
+    """Open ``lab:disk`` with its own options alone, written once.
+
+    Raises
+    ------
+    UsageError
+        When an option makes no sense.
+    """
+    lab, options = _open_lab(spec)
+    if options:
+        lab.close()
+        message = f"{spec!r}: {next(iter(options))!r} is no option of the lab's disk; it has {', '.join(_LAB_OPTIONS)}"
+        raise UsageError(message)
+    return lab
+
+
+def _open_lab(spec: str) -> tuple[DiskLab, dict[str, str | None]]:
+    """Open the lab's disk, and give the options that are not its own."""
+    options = _options(spec.partition(",")[2], spec)
+    own = {key: options.pop(key) for key in _LAB_OPTIONS if key in options}
+    size = own.get("bytes") or str(DEFAULT_BYTES)
+    if not size.isdecimal() or not 4 << 20 <= int(size) <= 1 << 34:
+        message = f"measurer {spec!r}: bytes is {size}: use {4 << 20} to {1 << 34}"
+        raise UsageError(message)
+    lab = DiskLab(limit=own.get("limit") or DEFAULT_LIMIT, size=int(size))
+    try:
+        # What is read has been written once, outside the limit: a hole of the memory would be read faster.
+        prepare([find_program(), "--device", lab.path, f"--{_DESTROY}={lab.path}", "--prepare"])
+    except BaseException:
+        lab.close()
+        raise
+    return lab, options
+
+
+def prepare(command: list[str]) -> dict[str, Any]:
+    """Run the tester where it writes the working set, show how far it has come, and give what it says of the disk.
+
+    Raises
+    ------
+    UsageError
+        When the device must not be touched.
+    MeasureError
+        When it cannot be prepared.
+    """
     last = ""
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as program:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
         for line in program.stderr or ():
             # What it says last is the reason where it fails; what it says before is how far it has come.
             if last:
                 sys.stderr.write(f"{last}\n")
             last = line.strip()
+        mark = program.stdout.read() if program.stdout else ""
     if program.returncode == 0:
-        return
-    message = last or f"{_NAME} --prepare ended with {program.returncode}"
+        return dict(json.loads(mark or "{}"))
+    message = last or f"{PROGRAM} --prepare ended with {program.returncode}"
     raise UsageError(message) if program.returncode == UsageError.exit_code else MeasureError(message)

@@ -9,7 +9,7 @@ Everybody imports from here; the modules are by subject.
 
 from __future__ import annotations
 
-from brimful.records.analysis import Finding, Fit, Series, Solution
+from brimful.records.analysis import Done, Finding, Fit, Series, Solution
 from brimful.records.campaign import Member
 from brimful.records.delay import Delay, DelayDistribution, DelayInterval, DelayPlan
 from brimful.records.format import check_trial, decode_line, encode, json_schema
@@ -26,6 +26,7 @@ __all__ = [
     "DelayDistribution",
     "DelayInterval",
     "DelayPlan",
+    "Done",
     "End",
     "Finding",
     "Fit",

@@ -53,6 +53,17 @@ class Solution(Record, frozen=True, omit_defaults=True, tag="solution"):
     """The reason why there is no solution."""
 
 
+class Done(Record, frozen=True, omit_defaults=True, tag="done"):
+    """A step of a measurement that is done: what it came to."""
+
+    name: str
+    start_s: float
+    """Since the measurement began."""
+    elapsed_s: float
+    result: dict[str, Any] = {}
+    """Depends on the step."""
+
+
 class Finding(Record, frozen=True, omit_defaults=True, tag="finding"):
     """Something that the analysis says; ``code`` is stable."""
 

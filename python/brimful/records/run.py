@@ -79,6 +79,8 @@ class Trial(Record, frozen=True, omit_defaults=True, gc=False, tag="trial"):
     """In runs of the subject ``delay``: ``device``, or ``wire``, without it."""
     round: int | None = None
     """In runs of the subject ``delay``: trials of the two paths at one load and in one round were made together."""
+    step: str | None = None
+    """In runs of the subject ``block-device``: the step of the measurement that it belongs to."""
     invalid: str | None = None
     duplicated: int | None = None
     reordered: int | None = None

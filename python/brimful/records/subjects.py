@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from brimful.errors import RecordError
-from brimful.records.analysis import Finding, Fit, Series, Solution
+from brimful.records.analysis import Done, Finding, Fit, Series, Solution
 from brimful.records.campaign import Member
 from brimful.records.delay import Delay
 from brimful.records.record import Record
@@ -64,7 +64,7 @@ SUBJECTS: tuple[Subject, ...] = (
     Subject(
         name="block-device",
         plural="block devices",
-        kinds=(Series, Fit, Solution, Finding),
+        kinds=(Done, Series, Fit, Solution, Finding),
         line="brimful.report.iocost.text:line",
         text="brimful.report.iocost.text:report_run",
         page="brimful.report.iocost.html:render",

@@ -7,6 +7,7 @@ import click
 from brimful.cli.lazy import LazyGroup
 
 _COMMANDS = {
+    "measure": ("brimful.cli.iocost.measure:measure", "Measure a disk of this machine: model, QoS and solutions."),
     "show": ("brimful.cli.iocost.show:show", "Say what is in result files."),
     "tune": ("brimful.cli.iocost.tune:tune", "Graphs, solutions and remarks of results, or of a directory of them."),
     "solve": ("brimful.cli.iocost.tune:solve", "Solutions of your own rules, metrics and limits."),
@@ -22,5 +23,5 @@ def iocost() -> None:
     """Turn results of block-device benchmarks into QoS parameters of the kernel.
 
     Results are what resctl-bench 2.1 or later writes: compressed or not, merged or not, finished or not. They are never
-    changed.
+    changed. Records that measure or tune wrote are taken like them.
     """

@@ -1,0 +1,104 @@
+"""``brimful iocost measure``: our own results, from searches of a disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from brimful import units
+from brimful.cli.iocost.outputs import Outputs, output_options, show
+from brimful.cli.signals import take_for_interrupt
+
+_DEADLINE = "10ms"
+_WORKING_SET = {False: "16G", True: "4G"}
+"""With and without `--quick`."""
+
+
+@click.command()
+@click.argument("device")
+@click.option(
+    "--destroy-data", metavar="DEVICE", help="Overwrite the disk, named once more: without it, only reads are measured."
+)
+@click.option("--ignore-signature", is_flag=True, help="Overwrite it even where a file system or the like is found.")
+@click.option(
+    "--deadline", default=_DEADLINE, show_default=True, metavar="TIME", help="An IO that takes longer is late."
+)
+@click.option("--working-set", metavar="BYTES", help="Bytes of the disk in use.  [default: 16G, with --quick 4G]")
+@click.option("--quick", is_flag=True, help="At most 5 minutes: without the steady state, and vrate is not searched.")
+@click.option("--budget", metavar="TIME", help="Fit all steps into this time.")
+@click.option("--dry-run", is_flag=True, help="Print the steps and how long they take, and touch nothing.")
+@click.option("--resume", is_flag=True, help="Go on with the newest measurement that was told the same.")
+@click.option("--out", type=click.Path(path_type=Path), help="Directory of the record.  [default: a new one in runs/]")
+@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+@click.option("--json", "as_json", is_flag=True, help="Print solutions, series and remarks as JSON.")
+@output_options
+def measure(
+    device: str,
+    quick: bool,
+    budget: str | None,
+    dry_run: bool,
+    resume: bool,
+    out: Path | None,
+    quiet: bool,
+    as_json: bool,
+    **options: Any,  # noqa: ANN401
+) -> int:
+    """Measure DEVICE, a whole disk or lab:disk: the model, latencies, and at which vrate it protects.
+
+    Six probes in a closed loop give the model. Searches find the loads at which all, 99.9 % and 99 % of the IOs are done
+    by the deadline; their latencies give the QoS. With io.cost in the kernel, the greatest vrate is searched at which a
+    group of processes is protected from another; what was set before is set again, however this ends. The record is
+    taken by tune, export, apply, compare and report. Reads never write. Needs root.
+
+    Exit code: 0 a solution was found, 1 none was, 2 wrong usage, 3 measuring failed, 130 interrupted.
+    """
+    from brimful.iocost.measure import plan
+    from brimful.iocost.measure.run import Wanted, lacks, open_controller
+    from brimful.iocost.measure.run import measure as perform
+
+    wanted = Wanted(
+        device=device,
+        destroy_data=options.pop("destroy_data"),
+        ignore_signature=options.pop("ignore_signature"),
+        deadline_s=units.parse_duration(options.pop("deadline")),
+        working_set=options.pop("working_set") or _WORKING_SET[quick],
+        quick=quick,
+        budget_s=None if budget is None else units.parse_duration(budget),
+    )
+    outputs = Outputs(**options)
+    take_for_interrupt()
+    disk = wanted.open_disk()
+    try:
+        controller, reason = open_controller(disk, dry_run=dry_run)
+        steps = plan.make_plan(
+            writes=disk.writes,
+            controller=reason is None,
+            quick=quick,
+            budget_s=wanted.budget_s,
+            write_bytes=wanted.bytes_to_write(disk),
+        )
+        lacking = lacks(disk, reason, quick=quick)
+        if dry_run:
+            click.echo(plan.render(steps), nl=False)
+            for text in lacking:
+                click.echo(f"not measured: {text}")
+            return 0
+        run = perform(
+            wanted,
+            disk,
+            steps,
+            controller=controller,
+            lacking=lacking,
+            out=out,
+            resume=resume,
+            note=(lambda text: None) if quiet else (lambda text: click.echo(f"brimful: {text}", err=True)),
+        )
+    finally:
+        disk.close()
+    outputs.write([run])
+    show([run], as_json=as_json)
+    click.echo(f"Record: {run.path}", err=True)
+    return 0 if any(solution.unsolved is None for solution in run.solutions) else 1
+

@@ -1,0 +1,253 @@
+"""A protected group beside a hog: what it loses at a setting of the controller, and vrate searched as a load."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from brimful.errors import MeasureError
+from brimful.iocost.controller import CostController
+from brimful.iocost.measure.disk import Disk
+from brimful.measurers.base import Description, TrialOutput
+from brimful.measurers.command import CommandMeasurer
+
+WEIGHTS = {"protected": 800, "hog": 100}
+"""As in published comparisons of the controller."""
+PROTECTED_SHARE = WEIGHTS["protected"] / sum(WEIGHTS.values())
+LOAD_SHARE = 0.1
+"""Of what the disk does with at most 1 % late: the load of the protected group."""
+SETTLE_S = 1.0
+"""Between a setting and the count: the kernel's vrate needs a hundred of its periods."""
+HOG_DEPTH = 64
+LEAST_VRATE_FACTOR = 1.2
+"""Below so many times what the protected group needs, it starves by the setting itself."""
+GREATEST_VRATE = 150.0
+LEAST_VRATE = 5.0
+_PREFIX = "brimful-iocost-"
+_ENTER = 'echo $$ > "$0" && exec "$@"'
+_HOG_PATIENCE_S = 30.0
+
+
+class Beside(msgspec.Struct, frozen=True):
+    """What happened while both groups ran."""
+
+    output: TrialOutput
+    """Of the protected group."""
+    hog_rate: float
+    vrate: float | None
+    """At which the kernel was at the end, in per cent."""
+
+    @property
+    def late_share(self) -> float:
+        """Share of the protected IOs that was late."""
+        return self.output.lost / self.output.sent if self.output.sent else 1.0
+
+
+class Groups:
+    """Two control groups that share a disk by their weights; gone after `close`.
+
+    Raises
+    ------
+    MeasureError
+        When they cannot be made.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._enabled = False
+        self._made: list[Path] = []
+        _sweep(root)
+        try:
+            switch = root / "cgroup.subtree_control"
+            if "io" not in switch.read_text().split():
+                switch.write_text("+io\n")
+                self._enabled = True
+            for name, weight in WEIGHTS.items():
+                directory = self._place(name)
+                directory.mkdir()
+                self._made.append(directory)
+                (directory / "io.weight").write_text(f"default {weight}\n")
+        except OSError as error:
+            self.close()
+            message = f"{root}: cannot make control groups: {error.strerror}; it takes root"
+            raise MeasureError(message) from error
+
+    def command(self, name: str, argv: list[str]) -> list[str]:
+        """Give the command line that runs a program in a group."""
+        return ["/bin/sh", "-c", _ENTER, str(self._place(name) / "cgroup.procs"), *argv]
+
+    def close(self) -> None:
+        """Remove them; whoever was in them has ended."""
+        for directory in self._made:
+            _remove(directory)
+        if self._enabled:
+            with contextlib.suppress(OSError):
+                (self._root / "cgroup.subtree_control").write_text("-io\n")
+        self._enabled = False
+
+    def _place(self, name: str) -> Path:
+        return self._root / f"{_PREFIX}{os.getpid()}-{name}"
+
+
+class Protection:
+    """Trials of a protected group beside a hog.
+
+    Parameters
+    ----------
+    disk, groups
+        What is shared, and by whom.
+    controller
+        Whose settings are tried.
+    load
+        Of the protected group, in IO/s.
+    """
+
+    def __init__(self, disk: Disk, groups: Groups, controller: CostController, load: float) -> None:
+        self._disk = disk
+        self._groups = groups
+        self._controller = controller
+        self._load = load
+        # A tester that spins takes the processor that the other group needs.
+        self._shared = ["--in-use", "--pause=sleep"]
+        command = disk.command("--pattern=randread", *self._shared)
+        self._protected = CommandMeasurer(groups.command("protected", command), name="brimful-disk")
+
+    def beside_hog(self, seconds: float) -> Beside:
+        """Count what the protected group loses while the hog takes what it gets.
+
+        Raises
+        ------
+        InvalidTrialError
+            The tester was late itself.
+        MeasureError
+            Nothing can be measured.
+        """
+        with self._hog(seconds) as rate:
+            time.sleep(SETTLE_S)
+            output = self._protected.measure(self._load, seconds)
+            vrate = self._controller.vrate()
+        return Beside(output, rate(), vrate)
+
+    def alone(self, seconds: float) -> TrialOutput:
+        """Count what the protected group loses without a hog."""
+        return self._protected.measure(self._load, seconds)
+
+    def close(self) -> None:
+        """End the tester."""
+        self._protected.close()
+
+    @contextlib.contextmanager
+    def _hog(self, seconds: float) -> Iterator[Callable[[], float]]:
+        """Keep IOs in flight for the block; afterwards the rate at which they were done is known."""
+        longest_s = seconds + SETTLE_S + _HOG_PATIENCE_S
+        words = ["--pattern=randread", f"--depth={HOG_DEPTH}", f"--slots={HOG_DEPTH}", f"--duration={longest_s:.0f}s"]
+        command = self._groups.command("hog", self._disk.command(*words, *self._shared))
+        said: list[str] = []
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+            try:
+                yield lambda: _hog_rate(program, said)
+            finally:
+                program.terminate()
+                try:
+                    said += program.communicate(timeout=_HOG_PATIENCE_S)
+                except subprocess.TimeoutExpired:
+                    program.kill()
+
+
+class VrateMeasurer:
+    """A measurer whose load is the vrate at which the model is pinned, and whose IOs are those of the protected group.
+
+    Parameters
+    ----------
+    protection
+        Performs the trials.
+    set_vrate
+        Pins the model at a vrate.
+    note
+        Is told of each trial: vrate, and what happened.
+    """
+
+    def __init__(
+        self,
+        protection: Protection,
+        set_vrate: Callable[[float], None],
+        note: Callable[[float, Beside], None],
+    ) -> None:
+        self._protection = protection
+        self._set_vrate = set_vrate
+        self._note = note
+
+    def describe(self) -> Description:
+        """Say what it is."""
+        return Description(
+            name="vrate",
+            load_unit="%",
+            load_scope="of the model",
+            contract="a protected IO is lost when it is not done by its deadline",
+            max_load=GREATEST_VRATE,
+            on_this_machine=True,
+        )
+
+    def measure(self, load: float, duration_s: float, *, stop_above: float | None = None) -> TrialOutput:  # noqa: ARG002
+        """Perform one trial at a vrate."""
+        self._set_vrate(load)
+        found = self._protection.beside_hog(duration_s)
+        self._note(load, found)
+        extra: dict[str, Any] = {**found.output.extra, "hog_rate": found.hog_rate, "vrate": found.vrate}
+        return msgspec.structs.replace(found.output, extra=extra)
+
+    def now(self) -> float:
+        """Give the time of the wall clock."""
+        return time.monotonic()
+
+    def resume_at(self, elapsed_s: float) -> None:
+        """Nothing to do: the past is past."""
+
+    def close(self) -> None:
+        """Nothing to give back: `Protection` is somebody else's."""
+
+
+def least_vrate(load: float, random_reads: float) -> float:
+    """Give the vrate, in per cent, below which the protected group cannot have what it asks for.
+
+    >>> round(least_vrate(200, 2000), 1)
+    13.5
+    """
+    return max(LEAST_VRATE, LEAST_VRATE_FACTOR * load / (PROTECTED_SHARE * random_reads) * 100)
+
+
+def _hog_rate(program: subprocess.Popen[str], said: list[str]) -> float:
+    if program.returncode != 0 or not said or not said[0]:
+        reason = " ".join(said[1].split()) if len(said) > 1 and said[1].strip() else f"ended with {program.returncode}"
+        message = f"the hog: {reason}"
+        raise MeasureError(message)
+    return float(json.loads(said[0])["rate"])
+
+
+def _sweep(root: Path) -> None:
+    """Remove what killed processes left."""
+    for directory in root.glob(f"{_PREFIX}*"):
+        number = directory.name.removeprefix(_PREFIX).partition("-")[0]
+        if number.isdecimal() and not Path(f"/proc/{number}").exists():
+            _remove(directory)
+
+
+def _remove(directory: Path) -> None:
+    """Remove a control group, once the last who was in it has gone."""
+    for _ in range(20):
+        try:
+            directory.rmdir()
+        except FileNotFoundError:
+            return
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return

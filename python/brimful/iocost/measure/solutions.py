@@ -1,0 +1,186 @@
+"""From what steps measured to a model, QoS parameters, solutions and remarks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from brimful.iocost.measure import protection
+from brimful.iocost.measure.plan import PROBES, SEARCHES, STEADY, VALIDATION, VRATE
+from brimful.kernel import MODEL_KEYS
+from brimful.records import Finding, Record, Series, Solution
+from brimful.units import format_duration, format_load
+
+Results = Mapping[str, Mapping[str, Any]]
+"""Name of a step: its result."""
+PERCENTILE = 99.0
+SLACK = 4.0
+"""By so many points the kernel's percentile is below that of the latency: a target that is met with slack."""
+LEAST_SHARE = 50.0
+"""Lowest vrate of the dynamic rule, in per cent of the found one."""
+NAIVE_LEAST = 75.0
+_PAGE = 4096
+
+_RULES = {
+    "isolation": ("p999", "at most 0.1 % of a protected group's IOs late beside a hog"),
+    "bandwidth": ("p99", "at most 1 % of a protected group's IOs late beside a hog"),
+}
+"""Name of a solution: goal of the search for vrate, what it promises."""
+_NAIVE = "the model as measured, throttled by latency"
+
+
+def base_model(results: Results) -> dict[str, int]:
+    """Give the six numbers, those of them that were measured."""
+    rates = {key: results[key]["rate"] for key in MODEL_KEYS if key in results}
+    size = {key: 128 << 10 if PROBES[key][1] == "128k" else 1 for key in rates}
+    return {key: round(rate * size[key]) for key, rate in rates.items()}
+
+
+def latencies_us(results: Results) -> dict[str, int]:
+    """Give ``rlat`` and ``wlat``: the 99th percentile at the highest load with at most 1 % late, less the size's cost."""
+    model = base_model(results)
+    found = {}
+    for side, step, what in (("r", "late-reads", "reads"), ("w", "late-writes", "writes")):
+        p99_s = results.get(step, {}).get("p99", {}).get(f"{what}_p99_s")
+        if p99_s is not None and f"{side}bps" in model:
+            found[f"{side}lat"] = max(1, round((p99_s - _PAGE / model[f"{side}bps"]) * 1e6))
+    return found
+
+
+def pinned(vrate: float, latencies: Mapping[str, int]) -> dict[str, float]:
+    """Give the QoS that holds the model at a vrate; latencies stay set, as the kernel's period follows from them."""
+    return _qos(vrate, vrate, latencies, percentile=0.0)
+
+
+def dynamic(vrate: float, latencies: Mapping[str, int]) -> dict[str, float]:
+    """Give the QoS that lets the kernel go below a vrate when IOs are late."""
+    return _qos(vrate * LEAST_SHARE / 100, vrate, latencies, percentile=PERCENTILE - SLACK)
+
+
+def protected_load(results: Results) -> float:
+    """Give the load of the protected group."""
+    reads = results.get("late-reads", {}).get("p99", {}).get("lower")
+    return protection.LOAD_SHARE * (reads if reads is not None else results["rrandiops"]["rate"])
+
+
+def least_vrate(results: Results) -> float:
+    """Give the vrate at which the search begins."""
+    return protection.least_vrate(protected_load(results), results["rrandiops"]["rate"])
+
+
+def found_vrate(results: Results) -> float | None:
+    """Give the vrate to validate: the most isolating one that was found."""
+    found = [results[VRATE].get(goal, {}).get("lower") for goal, _ in _RULES.values()] if VRATE in results else []
+    return next((vrate for vrate in found if vrate is not None), None)
+
+
+def conclude(results: Results, *, deadline_s: float) -> Iterator[Record]:
+    """Give the records of what was found: series, solutions, remarks."""
+    trials = results.get(VRATE, {}).get("trials", [])
+    if trials:
+        points = sorted((trial["set"], trial["late"] / trial["sent"] if trial["sent"] else 1.0) for trial in trials)
+        yield Series(name="late", points=points)
+        rates = sorted((trial["set"], trial["hog_rate"]) for trial in trials)
+        yield Series(name="hog-rate", points=rates, y_unit="IO/s")
+    yield from _solutions(results)
+    for text in _remarks(results, deadline_s):
+        yield Finding(code="remark", text=text)
+
+
+def _solutions(results: Results) -> Iterator[Solution]:
+    model, latencies = base_model(results), latencies_us(results)
+    missing = [key for key in MODEL_KEYS if key not in model]
+    reason = f"{', '.join(missing)} were not measured, as that writes: give --destroy-data" if missing else None
+    for name, (goal, target) in _RULES.items():
+        yield _at_vrate(name, target, results.get(VRATE), goal, model, latencies, reason)
+    if reason is not None:
+        yield Solution(name="naive", target=_NAIVE, unsolved=reason)
+        return
+    yield Solution(
+        name="naive",
+        target=_NAIVE,
+        scale_factor=1.0,
+        model=model,
+        qos=_qos(NAIVE_LEAST, 100.0, latencies, percentile=PERCENTILE - SLACK),
+        info=_info(latencies),
+    )
+
+
+def _at_vrate(
+    name: str,
+    target: str,
+    found: Mapping[str, Any] | None,
+    goal: str,
+    model: dict[str, int],
+    latencies: dict[str, int],
+    reason: str | None,
+) -> Solution:
+    if reason is None and found is None:
+        reason = "vrate was not searched"
+    bounds = (found or {}).get(goal, {})
+    vrate = bounds.get("lower")
+    if reason is None and vrate is None:
+        reason = "too many protected IOs were late at every vrate that was tried"
+    if reason is not None or vrate is None:
+        return Solution(name=name, target=target, unsolved=reason)
+    scale = vrate / 100
+    upper = bounds.get("upper")
+    return Solution(
+        name=name,
+        target=target,
+        scale_factor=scale,
+        interval=(scale, upper / 100) if upper is not None else None,
+        model={key: round(value * scale) for key, value in model.items()},
+        qos=dynamic(100.0, latencies),
+        info=_info(latencies),
+    )
+
+
+def _qos(least: float, most: float, latencies: Mapping[str, int], *, percentile: float) -> dict[str, float]:
+    qos: dict[str, float] = {"min": round(least, 2), "max": round(most, 2)}
+    for side in ("r", "w"):
+        latency = latencies.get(f"{side}lat")
+        qos |= {f"{side}pct": percentile if latency else 0.0, f"{side}lat": latency or 0}
+    return qos
+
+
+def _info(latencies: Mapping[str, int]) -> dict[str, Any]:
+    return {key: {"99": {"mean": latency / 1e6}} for key, latency in latencies.items()}
+
+
+def _remarks(results: Results, deadline_s: float) -> Iterator[str]:
+    for key, (_, size, counted) in PROBES.items():
+        if key in results:
+            factor, unit = (128 << 10, "B/s") if size == "128k" else (1, "IO/s")
+            found = results[key]
+            yield f"Most {counted}: {format_load(found['rate'] * factor, unit)} with {found['depth']} IOs in flight."
+    steady = results.get(STEADY)
+    if steady and steady.get("rounds") is not None:
+        rounds = steady["rounds"]
+        yield f"Steady after {rounds} rounds." if steady["is_steady"] else f"Not steady after {rounds} rounds."
+    for step, (_, text) in SEARCHES.items():
+        if step in results:
+            yield f"{text.capitalize()} within {format_duration(deadline_s)}: {_loads(results[step])}."
+    yield from _of_validation(results.get(VALIDATION, {}))
+
+
+def _loads(found: Mapping[str, Any]) -> str:
+    shares = {"p100": "all in time", "p999": "99.9 %", "p99": "99 %"}
+    said = [(share, found.get(goal, {}).get("lower")) for goal, share in shares.items()]
+    return ", ".join(
+        f"{share} {'up to ' + format_load(load, 'IO/s') if load is not None else 'at no load that was tried'}"
+        for share, load in said
+    )
+
+
+def _of_validation(found: Mapping[str, Any]) -> Iterator[str]:
+    names = {"off": "Without io.cost", "pinned": "With the vrate found", "dynamic": "With the dynamic rule"}
+    for key, name in names.items():
+        trials = found.get(key, [])
+        sent = sum(trial["sent"] for trial in trials)
+        if sent:
+            late = sum(trial["late"] for trial in trials) / sent
+            hog = sum(trial["hog_rate"] for trial in trials) / len(trials)
+            vrates = [trial["vrate"] for trial in trials if trial["vrate"] is not None]
+            at = f", vrate at the end {', '.join(f'{vrate:.0f}' for vrate in vrates)}" if vrates else ""
+            yield f"{name} {late:.2%} of the protected IOs are late, and the hog gets {format_load(hog, 'IO/s')}{at}."

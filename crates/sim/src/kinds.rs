@@ -24,6 +24,8 @@ pub enum Kind {
     Inversion,
     /// A constant share is lost at every load.
     FlatLoss,
+    /// A buffer of known size is drained at capacity.
+    Buffer,
 }
 
 /// What there is to know about a kind, for help texts and documents.
@@ -302,6 +304,17 @@ const KINDS: &[KindInfo] = &[
         name: "flat-loss",
         description: "a constant share of frames is lost at every load, and all above capacity",
         own: &[parameter("loss", Share, Text("0.1%"), "loss ratio at every load")],
+    },
+    KindInfo {
+        kind: Kind::Buffer,
+        name: "buffer",
+        description: "frames wait in a buffer of known size, empty when a trial begins, which is drained at capacity",
+        own: &[parameter(
+            "frames",
+            Whole,
+            Text("1000"),
+            "frames that the buffer holds, the one on its way out included",
+        )],
     },
 ];
 

@@ -15,6 +15,7 @@ pub(crate) enum Model {
     Livelock(Livelock),
     Inversion(Inversion),
     FlatLoss { capacity: f64, loss: f64 },
+    Buffer(Buffer),
 }
 
 impl Model {
@@ -32,6 +33,7 @@ impl Model {
                 capacity,
                 loss: spec.share("loss"),
             },
+            Kind::Buffer => Self::Buffer(Buffer::new(spec)),
         }
     }
 
@@ -42,6 +44,10 @@ impl Model {
             Self::Sharp { capacity } => steadily(trial, excess(rate, *capacity)),
             Self::FlatLoss { capacity, loss } => steadily(trial, excess(rate, *capacity).max(rate * loss)),
             Self::Inversion(system) => steadily(trial, system.lost(rate)),
+            Self::Buffer(system) => {
+                let lost_until = |at| system.lost(trial.sent_until(at), rate);
+                trial.run(|slot| Loss::overflow((lost_until(slot.until) - lost_until(slot.from)) as f64))
+            }
             Self::SoftKnee(system) => {
                 let lost = system.lost(rate);
                 trial.run(|slot| Loss::stray(lost * slot.seconds()))
@@ -298,4 +304,40 @@ impl Inversion {
         }
         excess(rate, self.capacity)
     }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Buffer {
+    capacity: u128,
+    frames: u64,
+}
+
+/// Rates are taken to a thousandth of a frame a second, so that whole frames are counted in whole numbers.
+const THOUSANDTHS: f64 = 1e3;
+
+impl Buffer {
+    fn new(spec: &SystemSpec) -> Self {
+        Self {
+            capacity: thousandths(spec.capacity().per_second()),
+            frames: spec.whole("frames"),
+        }
+    }
+
+    /// Frames lost of the first `sent` that arrive at a rate: frame i comes at i / rate, and the k-th leaves at
+    /// k / capacity for as long as there are frames. What finds the buffer full is lost.
+    fn lost(&self, sent: u64, rate: f64) -> u64 {
+        let rate = thousandths(rate);
+        if self.frames == 0 {
+            return sent;
+        }
+        if sent == 0 || rate <= self.capacity {
+            return 0;
+        }
+        let left = u128::from(sent - 1) * self.capacity / rate;
+        sent.saturating_sub(self.frames.saturating_add(left as u64))
+    }
+}
+
+fn thousandths(rate: f64) -> u128 {
+    (rate * THOUSANDTHS).round() as u128
 }

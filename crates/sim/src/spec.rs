@@ -107,10 +107,7 @@ impl SystemSpec {
 
     /// What the weather is drawn from.
     pub fn seed(&self) -> u64 {
-        match self.value("seed") {
-            Some(Value::Whole(seed)) => seed,
-            _ => unreachable!("seed is a whole number with a default"),
-        }
+        self.whole("seed")
     }
 
     /// The highest load that the system forwards in quiet times: as given, or drawn from the seed.
@@ -140,6 +137,13 @@ impl SystemSpec {
     pub(crate) fn limit(&self) -> f64 {
         self.given_rate("limit")
             .unwrap_or_else(|| self.capacity().per_second() * LIMIT_SHARE)
+    }
+
+    pub(crate) fn whole(&self, name: &str) -> u64 {
+        match self.value(name) {
+            Some(Value::Whole(number)) => number,
+            _ => unreachable!("{name} is a whole number with a default"),
+        }
     }
 
     pub(crate) fn rate(&self, name: &str) -> f64 {

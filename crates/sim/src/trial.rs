@@ -147,7 +147,8 @@ impl Trial {
         u128::from(lost) * u128::from(limit.denominator()) > expected * u128::from(limit.numerator())
     }
 
-    fn sent_until(&self, at: u64) -> u64 {
+    /// Frames sent by a time of the clock.
+    pub(crate) fn sent_until(&self, at: u64) -> u64 {
         let seconds = Nanoseconds(at - self.start).as_seconds();
         ((self.rate * seconds).round() as u64).min(self.sent)
     }

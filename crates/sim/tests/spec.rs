@@ -45,7 +45,7 @@ fn mistakes_are_named() {
     check_error(
         "softknee,seed=1",
         "unknown kind \"softknee\" (did you mean \"soft-knee\"?); kinds: sharp, soft-knee, noisy, stalls, vhost, \
-         livelock, tester-limit, inversion, flat-loss",
+         livelock, tester-limit, inversion, flat-loss, buffer",
     );
     check_error(
         "sharp,capcity=1M",

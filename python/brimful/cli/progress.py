@@ -33,6 +33,10 @@ class ProgressView(Protocol):
         """Show where the search stands."""
         ...
 
+    def say(self, text: str) -> None:
+        """Show in one line where something else than a search stands."""
+        ...
+
     def note(self, text: str) -> None:
         """Say something once."""
         ...
@@ -57,6 +61,9 @@ class _Silent:
     def update(self, run: Run, progress: Progress) -> None:
         """Show nothing."""
 
+    def say(self, text: str) -> None:
+        """Show nothing."""
+
     def note(self, text: str) -> None:
         """Say nothing."""
 
@@ -70,10 +77,14 @@ class _Lines:
 
     def update(self, run: Run, progress: Progress) -> None:
         """Print one line, unless one was printed just now."""
+        self.say(trial_line(run, progress))
+
+    def say(self, text: str) -> None:
+        """Print one line, unless one was printed just now."""
         now_s = self._clock()
         if self._each_trial or self._last_s is None or now_s - self._last_s >= _LINE_EVERY_S:
             self._last_s = now_s
-            click.echo(trial_line(run, progress), err=True)
+            click.echo(text, err=True)
 
     def note(self, text: str) -> None:
         """Print one line."""
@@ -87,6 +98,12 @@ class _Picture:
     def update(self, run: Run, progress: Progress) -> None:
         """Redraw."""
         self._live.update(Standing(run, progress, time.monotonic))
+
+    def say(self, text: str) -> None:
+        """Redraw with one line."""
+        from rich.text import Text
+
+        self._live.update(Text(text, no_wrap=True, overflow="ellipsis"))
 
     def note(self, text: str) -> None:
         """Print above the picture."""

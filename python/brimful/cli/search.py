@@ -14,6 +14,7 @@ from brimful import units
 from brimful.cli import values
 from brimful.cli.assertion import Assertion
 from brimful.cli.beds import BedCommand
+from brimful.cli.burst_options import burst_options, check_burst_options
 from brimful.cli.goal_options import GOAL_DEFAULTS, check_goals, parsed_goals
 from brimful.cli.grouped import GroupedCommand
 from brimful.cli.progress import open_progress
@@ -43,7 +44,8 @@ _GROUPS = {
         "assertions",
         "as_json",
     ),
-    "What to find": ("strategy", "min_load", "hint", "early_termination", "warm_up"),
+    "What to find": ("find", "strategy", "min_load", "hint", "early_termination", "warm_up"),
+    "With --find burst": ("throughput", "tests", "longest", "step", "attempts", "rest"),
     "What to send": ("profile", "flows", "direction", "vlan", "ip", "force", "tester_extra"),
     "Campaign: many searches in one record": ("sizes", "repeats", "no_shared_guesses"),
     "When trials fail": ("on_invalid", "on_error", "timeout", "no_calibrate"),
@@ -100,7 +102,19 @@ class _SearchCommand(BedCommand, GroupedCommand):
 @click.option(
     "--no-shared-guesses", is_flag=True, help="In a campaign: no search begins near what those before it found."
 )
-@click.option("--preset", type=click.Choice(list(PRESETS)), help="Goals by name.  [default: csit, of a disk: disk]")
+@click.option(
+    "--find",
+    type=click.Choice(["throughput", "burst"]),
+    default="throughput",
+    show_default=True,
+    help="Loads, or the longest burst of frames back to back (RFC 2544 section 26.4, RFC 9004).",
+)
+@burst_options
+@click.option(
+    "--preset",
+    type=click.Choice(list(PRESETS)),
+    help="Goals by name.  [default: csit, of a disk: disk, with --find burst: rfc2544]",
+)
 @click.option(
     "--goal",
     "goal_texts",
@@ -161,6 +175,7 @@ def search(**options: Any) -> int:  # noqa: ANN401
     """
     if options["html"]:
         check_page(options["html"], options["out"])
+    check_burst_options(click.get_current_context())
     request = _request(options)
     checks = [Assertion.parse(text, [goal.name for goal in request.goals]) for text in options["assertions"]]
     interrupts = take_for_interrupt()
@@ -169,6 +184,10 @@ def search(**options: Any) -> int:  # noqa: ANN401
     def open_for(asked: SearchRequest) -> Measurer:
         return open_measurer(asked.measurer, timeout_s=timeout_s, tester_arguments=asked.traffic["arguments"], ip=ip)
 
+    if options["find"] == "burst":
+        from brimful.cli import burst
+
+        return burst.search(request, open_for, options)
     if len(options["measurers"]) > 1 or options["sizes"] is not None or options["repeats"] > 1:
         from brimful.cli import campaign
 
@@ -218,7 +237,8 @@ def _request(options: dict[str, Any]) -> SearchRequest:
     sized = options["sizes"] is not None
     check_traffic({**options, "frame_size": None} if sized else options, options["measurers"])
     check_goals(options["preset"], options["goal_texts"])
-    preset_name = options["preset"] or ("disk" if is_disk(options["measurers"][0]) else "csit")
+    usual = "rfc2544" if options["find"] == "burst" else "disk" if is_disk(options["measurers"][0]) else "csit"
+    preset_name = options["preset"] or usual
     preset = PRESETS[preset_name]
     own_goals = parsed_goals(options["goal_texts"])
     hint = None if options["hint"] is None else _hint(options["hint"])

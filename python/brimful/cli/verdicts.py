@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from brimful import units
+from brimful.burst.verification import verify_burst
 from brimful.campaign.verification import verify_campaign
 from brimful.delay.verification import verify_delay
 from brimful.records import Goal, RunFile
@@ -40,6 +41,15 @@ def of_delay(file: RunFile, goals: list[Goal] | None) -> Verified:
     found = verify_delay(file)
     trials, delays = words.count(found.trials, "trial"), words.count(len(found.delays), "delay")
     lines = [f"{trials}, {delays}: every mean, interval and percentile recomputed"]
+    lines.extend(f"does not hold: {text}" for text in found.findings)
+    return Verified(holds=not found.findings, text="\n".join(lines), facts=found)
+
+
+def of_burst(file: RunFile, goals: list[Goal] | None) -> Verified:
+    """Recompute the tests of a run on back-to-back frames; goals say nothing of them."""
+    found = verify_burst(file)
+    trials, tests = words.count(found.trials, "burst"), words.count(len(found.tests), "test")
+    lines = [f"{trials}, {tests}: every length, average and buffer time recomputed"]
     lines.extend(f"does not hold: {text}" for text in found.findings)
     return Verified(holds=not found.findings, text="\n".join(lines), facts=found)
 

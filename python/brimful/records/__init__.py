@@ -10,6 +10,7 @@ Everybody imports from here; the modules are by subject.
 from __future__ import annotations
 
 from brimful.records.analysis import Done, Finding, Fit, Series, Solution
+from brimful.records.burst import Burst, BurstPlan, BurstTest
 from brimful.records.campaign import Member
 from brimful.records.delay import Delay, DelayDistribution, DelayInterval, DelayPlan
 from brimful.records.format import check_trial, decode_line, encode, json_schema
@@ -22,6 +23,9 @@ from brimful.records.writing import RecordWriter
 __all__ = [
     "SCHEMA",
     "Bound",
+    "Burst",
+    "BurstPlan",
+    "BurstTest",
     "Delay",
     "DelayDistribution",
     "DelayInterval",

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from brimful.records.burst import BurstPlan
 from brimful.records.delay import DelayPlan
 from brimful.records.record import Record
 from brimful.records.throughput import Goal
@@ -24,12 +25,13 @@ class Run(Record, frozen=True, omit_defaults=True, tag="run"):
     command: list[str]
     host: dict[str, Any]
     subject: str = "search"
-    """``search``: a search for throughput. ``delay``: the processing delay of a device. ``block-device``: QoS
-    parameters of a block device. ``switch-discards``: what uplinks of switches dropped, and whom it hurt.
-    ``campaign``: many searches."""
+    """``search``: a search for throughput. ``delay``: the processing delay of a device. ``burst``: the longest burst
+    without loss. ``block-device``: QoS parameters of a block device. ``switch-discards``: what uplinks of switches
+    dropped, and whom it hurt. ``campaign``: many searches."""
     measurer: dict[str, Any] = {}
     goals: list[Goal] = []
     delay: DelayPlan | None = None
+    burst: BurstPlan | None = None
     min_load: float = 0.0
     max_load: float = 0.0
     strategy: str = ""
@@ -78,7 +80,10 @@ class Trial(Record, frozen=True, omit_defaults=True, gc=False, tag="trial"):
     path: str | None = None
     """In runs of the subject ``delay``: ``device``, or ``wire``, without it."""
     round: int | None = None
-    """In runs of the subject ``delay``: trials of the two paths at one load and in one round were made together."""
+    """In runs of the subject ``delay``: trials of the two paths at one load and in one round were made together. Of the
+    subject ``burst``: number of the test, from 0."""
+    burst: int | None = None
+    """In runs of the subject ``burst``: frames of the burst, of each interface and direction."""
     step: str | None = None
     """In runs of the subject ``block-device``: the step of the measurement that it belongs to."""
     invalid: str | None = None

@@ -12,6 +12,7 @@ import msgspec
 
 from brimful.errors import RecordError
 from brimful.records.analysis import Done, Finding, Fit, Series, Solution
+from brimful.records.burst import Burst, BurstTest
 from brimful.records.campaign import Member
 from brimful.records.delay import Delay
 from brimful.records.record import Record
@@ -104,6 +105,16 @@ SUBJECTS: tuple[Subject, ...] = (
         page="brimful.report.delay.html:render",
         json="brimful.report.delay.export:to_json",
         verify="brimful.cli.verdicts:of_delay",
+    ),
+    Subject(
+        name="burst",
+        plural="bursts",
+        kinds=(BurstTest, Burst),
+        line="brimful.report.burst.text:line",
+        text="brimful.report.burst.text:render",
+        page="brimful.report.burst.html:render",
+        json="brimful.report.burst.export:to_json",
+        verify="brimful.cli.verdicts:of_burst",
     ),
 )
 

@@ -175,7 +175,7 @@ def check_search(request: SearchRequest, measurer: Measurer) -> None:
     FailurePolicy.parse(request.on_error)
     for option, text in (("--min-load", request.min_load), ("--max-load", request.max_load), ("--hint", request.hint)):
         if text is not None:
-            _load(option, text, description, 1.0)  # a share is one of any max load
+            parse_load(option, text, description, 1.0)  # a share is one of any max load
     if description.max_load is None and description.can_calibrate and request.calibrate:
         return  # the limits are not known until the ceiling is
     plan = _plan(request, _begin(request, description, None))
@@ -248,7 +248,7 @@ def _begin(request: SearchRequest, description: Description, ceiling: float | No
         )
         raise UsageError(message)
     least = max(max_load / _MIN_LOAD_SHARE, 1 / shortest_s)
-    min_load = least if request.min_load is None else _load("--min-load", request.min_load, description, max_load)
+    min_load = least if request.min_load is None else parse_load("--min-load", request.min_load, description, max_load)
     deviations = list(_deviations(request, description))
     return Run(
         **run_identity(),
@@ -271,7 +271,7 @@ def _begin(request: SearchRequest, description: Description, ceiling: float | No
         traffic=description.traffic,
         device=description.device,
         preset=request.preset,
-        hint=None if request.hint is None else _load("--hint", request.hint, description, max_load),
+        hint=None if request.hint is None else parse_load("--hint", request.hint, description, max_load),
         budget_s=request.budget_s,
         early_termination=request.early_termination and description.can_stop_early,
         warm_up_s=request.warm_up_s,
@@ -286,7 +286,7 @@ def _begin(request: SearchRequest, description: Description, ceiling: float | No
 def _max_load(request: SearchRequest, description: Description, ceiling: float | None) -> float:
     limits = [limit for limit in (description.max_load, ceiling) if limit is not None]
     if request.max_load is not None:
-        asked = _load("--max-load", request.max_load, description, min(limits) if limits else None)
+        asked = parse_load("--max-load", request.max_load, description, min(limits) if limits else None)
         if ceiling is not None and asked > ceiling * _NEAR_ENOUGH:
             message = (
                 f"--max-load {request.max_load} is far above what the tester alone reaches,"
@@ -302,7 +302,14 @@ def _max_load(request: SearchRequest, description: Description, ceiling: float |
     return min(limits)
 
 
-def _load(option: str, text: str | float, description: Description, max_load: float | None) -> float:
+def parse_load(option: str, text: str | float, description: Description, max_load: float | None) -> float:
+    """Read the load of an option, in the unit of a measurer.
+
+    Raises
+    ------
+    UsageError
+        Naming the option.
+    """
     if isinstance(text, float):
         return text
     size = str(description.traffic.get("frame_size"))

@@ -1,0 +1,234 @@
+"""The loop of a run on back-to-back frames: burst after burst, each on disk before the next, then the results."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from brimful.alarm import undisturbed
+from brimful.attempts import Attempt, Policies, make_trial, repeat_as_allowed, trial_of
+from brimful.burst.calculations import completed_tests, is_lossless, new_search, result_of, warnings_of
+from brimful.errors import MeasureError
+from brimful.machine.watch import Watch
+from brimful.measurers.base import InvalidTrialError, Measurer, TrialOutput
+from brimful.records import Burst, BurstPlan, BurstTest, End, Record, Trial, Warning
+
+LATE_SHARE = 0.1
+"""Of the time of a burst that its last frame may be late: the device forwards that much more meanwhile."""
+LATE_S = 100e-6
+"""A short burst may be as late as this: the 99th percentile of the tester on a quiet machine is below 22 us."""
+
+
+class BurstProgress(msgspec.Struct, frozen=True):
+    """Where a run stands, for whoever shows it."""
+
+    test: int
+    """From 0."""
+    frames: int
+    """Of the burst that is about to be sent."""
+    held: int
+    lossy: int | None
+    elapsed_s: float
+
+
+class BurstOutcome(msgspec.Struct, frozen=True):
+    """What a run found."""
+
+    tests: list[BurstTest]
+    result: Burst | None
+    warnings: list[Warning]
+    end: End
+
+
+class BurstLoop:
+    """One run from the first burst, or from the saved ones, to the results.
+
+    Parameters
+    ----------
+    plan
+        What to measure.
+    measurer
+        Whoever sends the bursts.
+    policies
+        What to do about trials that failed.
+    sink
+        Is given every record the moment it exists; returns when it is safe.
+    progress
+        Is told where the run stands before each burst.
+    watch
+        Looks at the machine before each burst, where that means something.
+    """
+
+    def __init__(
+        self,
+        plan: BurstPlan,
+        measurer: Measurer,
+        policies: Policies,
+        *,
+        sink: Callable[[Record], None] = lambda record: None,
+        progress: Callable[[BurstProgress], None] = lambda progress: None,
+        watch: Watch | None = None,
+    ) -> None:
+        self._plan = plan
+        self._measurer = measurer
+        self._description = measurer.describe()
+        self._policies = policies
+        self._sink = sink
+        self._progress = progress
+        self._watch = watch
+        self._trials: list[Trial] = []
+        self._tests: list[BurstTest] = []
+        self._search = new_search(plan)
+        self._start_s = measurer.now()
+
+    def resume(self, saved: Sequence[Trial], tests: Sequence[BurstTest]) -> None:
+        """Take over the trials of a run that was interrupted, and the tests that its record states.
+
+        Raises
+        ------
+        RecordError
+            When the trials are not those of such a run.
+        """
+        if not saved:
+            return
+        self._trials += saved
+        self._tests, self._search = completed_tests(saved, self._plan)
+        for test in self._tests[len(tests) :]:
+            self._sink(test)  # a killed run may have saved its last trial and not what that decided
+        elapsed_s = max(trial.start_s + trial.elapsed_s for trial in saved)
+        self._measurer.resume_at(elapsed_s)
+        self._start_s = self._measurer.now() - elapsed_s
+        self._rest(saved[-1].duration_s)
+
+    def run(self) -> BurstOutcome:
+        """Measure until done, interrupted or failed; the results are what the trials support."""
+        reason, text = "done", ""
+        try:
+            while len(self._tests) < self._plan.tests:
+                self._step()
+        except KeyboardInterrupt:
+            reason = "interrupted"
+        except MeasureError as error:
+            reason, text = "measurement-failed", str(error)
+        with undisturbed(forget=reason == "interrupted"):
+            return self._finish(reason, text)
+
+    def _step(self) -> None:
+        """Offer the burst that is due, and end the test where nothing is due any more."""
+        frames = self._search.next()
+        if frames is None:
+            with undisturbed():
+                done = BurstTest(test=len(self._tests), frames=self._search.held, lossy=self._search.lossy)
+                self._sink(done)
+                self._tests.append(done)
+                self._search = new_search(self._plan)
+            return
+        self._show(frames)
+        trial = repeat_as_allowed(lambda: self._attempt(frames))
+        self._search.record(frames, lossless=is_lossless(trial))
+
+    def _attempt(self, frames: int) -> Attempt:
+        """Offer one burst and save the trial, whatever became of it."""
+        if self._watch is not None:
+            self._watch.look()
+        load, duration_s = self._plan.load, frames / self._plan.load
+        start_s, due = self._elapsed_s(), round(frames * self._description.conversion_factor)
+        kept = TrialOutput(sent=0, lost=0, intended=due)
+
+        def measure() -> TrialOutput:
+            nonlocal kept
+            stop_above = 0.0 if self._description.can_stop_early else None
+            output = self._measurer.measure(load, duration_s, stop_above=stop_above)
+            kept = msgspec.structs.replace(output, intended=due)
+            _check_burst(kept, due, duration_s)
+            return kept
+
+        made = make_trial(
+            measure,
+            self._policies,
+            where=f"burst of {frames} frames",
+            of_failure=lambda reply: msgspec.structs.replace(kept, extra={**kept.extra, **reply}),
+        )
+        trial = trial_of(
+            made.output,
+            seq=len(self._trials),
+            load=load,
+            duration_s=duration_s,
+            start_s=start_s,
+            end_s=self._elapsed_s(),
+            invalid=None if made.policy is None else made.problem,
+            round=len(self._tests),
+            burst=frames,
+        )
+        with undisturbed():
+            self._sink(trial)
+            self._trials.append(trial)
+        self._rest(duration_s)
+        return Attempt(trial, made.policy, made.problem)
+
+    def _rest(self, burst_s: float) -> None:
+        """Let the device send what it still holds (RFC 9004 section 6.2: longer where sending took longer)."""
+        rest_s = max(self._plan.rest_s, burst_s)
+        if self._description.virtual_time:
+            self._measurer.resume_at(self._measurer.now() + rest_s)
+        else:
+            time.sleep(rest_s)
+
+    def _elapsed_s(self) -> float:
+        return self._measurer.now() - self._start_s
+
+    def _show(self, frames: int) -> None:
+        self._progress(
+            BurstProgress(
+                test=len(self._tests),
+                frames=frames,
+                held=self._search.held,
+                lossy=self._search.lossy,
+                elapsed_s=self._elapsed_s(),
+            )
+        )
+
+    def _finish(self, reason: str, text: str) -> BurstOutcome:
+        result = result_of(self._tests, self._plan)
+        end = End(
+            reason=reason,
+            trials=len(self._trials),
+            search_s=round(self._elapsed_s(), 9),
+            text=text,
+            machine=self._watch.result([]) if self._watch is not None else None,
+        )
+        warnings = [*warnings_of(self._tests, self._plan), *_spoiled(self._trials)]
+        for record in [*([result] if result is not None else []), *warnings, end]:
+            self._sink(record)
+        return BurstOutcome(tests=self._tests, result=result, warnings=warnings, end=end)
+
+
+def _check_burst(output: TrialOutput, due: int, burst_s: float) -> None:
+    """Refuse a burst that was not the one asked for: of another length, or drawn out by a sender that was away.
+
+    Raises
+    ------
+    InvalidTrialError
+        Saying what it was instead.
+    """
+    if output.sent != due and not (output.stopped_early and output.lost > 0):
+        message = f"{output.sent} of {due} frames of the burst were sent"
+        raise InvalidTrialError(message, output.extra)
+    pacings = [direction.get("pacing") for direction in output.directions]
+    late_s = max((pacing.get("max_lateness_s", 0.0) for pacing in pacings if isinstance(pacing, dict)), default=0.0)
+    allowed_s = max(LATE_SHARE * burst_s, LATE_S)
+    if late_s > allowed_s:
+        message = (
+            f"frames were not back to back: one of a burst of {1e3 * burst_s:.3g} ms was {1e3 * late_s:.3g} ms late"
+            f" (bound {1e3 * allowed_s:.3g} ms)"
+        )
+        raise InvalidTrialError(message, output.extra)
+
+
+def _spoiled(trials: Sequence[Trial]) -> list[Warning]:
+    spoiled = sum(trial.invalid is not None for trial in trials)
+    if not spoiled:
+        return []
+    return [Warning(code="invalid-trials", text=f"{spoiled} of {len(trials)} bursts were spoiled and not counted")]

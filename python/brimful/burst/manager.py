@@ -1,0 +1,306 @@
+"""Sets a run on back-to-back frames up: the throughput first, then the plan and the record; begins it or goes on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from brimful import units
+from brimful.attempts import Policies
+from brimful.burst.calculations import completed_tests
+from brimful.burst.loop import BurstLoop, BurstOutcome, BurstProgress
+from brimful.burst.verification import claimed_result, claimed_tests, plan_of
+from brimful.errors import RecordError, UsageError
+from brimful.machine.watch import Watch
+from brimful.measurers.base import Calibrating, Description, Measurer, checked_description
+from brimful.records import BurstPlan, Run, RunFile, Warning, read_run
+from brimful.runs import RECORD_NAME, fingerprint, new_run_directory, open_record, run_identity, saved_run
+from brimful.throughput.manager import SearchOutcome, SearchRequest, parse_load, run_search
+from brimful.throughput.run_loop import Progress
+
+SUBJECT = "burst"
+THROUGHPUT = "throughput"
+"""Directory, in that of a run, of the search that it begins with."""
+LEAST_REST_S = 2.0
+"""RFC 9004 section 6.2, component 3."""
+_MOST_FRAMES = 2**53
+"""What a load and a duration still say exactly."""
+
+
+class BurstRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user asked for."""
+
+    search: SearchRequest
+    """For the throughput; its measurer, max load, traffic, policies and labels are those of the bursts too."""
+    throughput: str | None = None
+    """A load, or the path of a run that found it; null: it is searched for first."""
+    tests: int = 10
+    longest: str = "30s"
+    """Frames, or a time at the load of the bursts."""
+    step: int = 1
+    attempts: int = 1
+    rest_s: float = LEAST_REST_S
+
+    def fingerprint(self) -> str:
+        """Digest what makes two runs the same."""
+        facts = msgspec.to_builtins(self)
+        del facts["search"]
+        return fingerprint(subject=SUBJECT, search=self.search.fingerprint(), **facts)
+
+
+class BurstRun(msgspec.Struct, frozen=True):
+    """A run that ended, and where its record is; without a plan it ended within the search for the throughput."""
+
+    path: Path
+    outcome: BurstOutcome
+
+
+class _Found(msgspec.Struct, frozen=True):
+    """The throughput, and what found it."""
+
+    load: float | None
+    run_id: str | None = None
+    goal: str | None = None
+    warnings: list[Warning] = []
+
+
+class ThroughputNotFoundError(Exception):
+    """The search for the throughput ended before it had one; ``outcome`` has its bounds."""
+
+    def __init__(self, outcome: SearchOutcome) -> None:
+        super().__init__(outcome.result.end.reason)
+        self.outcome = outcome
+
+
+def run_burst(
+    request: BurstRequest,
+    measurer: Measurer,
+    *,
+    out: Path | None = None,
+    resume: bool = False,
+    search_progress: Callable[[Run, Progress], None] = lambda run, progress: None,
+    progress: Callable[[Run, BurstProgress], None] = lambda run, progress: None,
+    note: Callable[[str], None] = lambda text: None,
+) -> BurstRun:
+    """Find the longest burst without loss, or go on with a run that was interrupted.
+
+    Parameters
+    ----------
+    request, measurer
+        What to measure, and with whom.
+    out, resume
+        Where the record is, and whether to go on with it.
+    search_progress, progress, note
+        Are told where the search for the throughput and the run stand, and what to say once.
+
+    Raises
+    ------
+    UsageError
+        When the request cannot be carried out.
+    ThroughputNotFoundError
+        When the search for the throughput was interrupted, out of time or failed.
+    """
+    saved = saved_run(out, request.fingerprint(), resume=resume, what="run on bursts", note=note)
+    if saved is not None and saved.is_done():
+        note(f"{saved.path}: this run is complete; its result is shown again")
+        tests, result = claimed_tests(saved), claimed_result(saved)
+        return BurstRun(saved.path, BurstOutcome(tests, result, saved.warnings, saved.ends[-1]))
+    policies = Policies.read(request.search.on_invalid, request.search.on_error)
+    if policies.on_invalid.count_as_loss or policies.on_error.count_as_loss:
+        message = "policy 'loss': a burst that was not sent says nothing of the device; use fail or retry:N"
+        raise UsageError(message)
+    description = checked_description(measurer.describe(), where="what the measurer says of itself")
+    if saved is None:
+        _check(request, description)
+        out = out if out is not None and (out / THROUGHPUT).exists() else new_run_directory(out)
+        run, begun = _begin(request, measurer, description, out, search_progress, note)
+    else:
+        run, begun = saved.run, list[Warning]()
+    plan = plan_of(saved) if saved is not None else run.burst
+    if plan is None:
+        message = f"{out}: the run there says nothing of bursts"
+        raise RecordError(message)
+    with open_record(out, saved, [run, *begun]) as (writer, file):
+        loop = BurstLoop(
+            plan,
+            measurer,
+            policies,
+            sink=writer.write,
+            progress=lambda state: progress(run, state),
+            watch=Watch() if description.on_this_machine else None,
+        )
+        if saved is not None:
+            _check_saved(file, plan)
+            note(f"{file.path}: going on after {len(file.trials)} saved bursts")
+        loop.resume(file.trials, claimed_tests(file))
+        outcome = loop.run()
+    return BurstRun(file.path, msgspec.structs.replace(outcome, warnings=[*begun, *outcome.warnings]))
+
+
+def _check(request: BurstRequest, description: Description) -> None:
+    if description.load_unit != "frames/s":
+        message = f"--find burst: bursts are of frames, and loads of measurer {description.name!r} are in"
+        raise UsageError(f"{message} {description.load_unit}")
+    if request.throughput is None and not any(goal.loss_ratio == 0 for goal in request.search.goals):
+        message = "--find burst: the throughput is that without loss (RFC 9004 section 5); give a goal with loss=0"
+        raise UsageError(message)
+
+
+def _check_saved(file: RunFile, plan: BurstPlan) -> None:
+    """Refuse to build on trials that are not those that were made."""
+    fault = file.change() or file.disorder()
+    if fault is not None:
+        message = f"{file.path}: {fault}; a run cannot go on from it, begin another"
+        raise RecordError(message)
+    completed_tests(file.trials, plan)
+
+
+def _begin(
+    request: BurstRequest,
+    measurer: Measurer,
+    description: Description,
+    out: Path,
+    search_progress: Callable[[Run, Progress], None],
+    note: Callable[[str], None],
+) -> tuple[Run, list[Warning]]:
+    search, ceiling = request.search, None
+    if request.throughput is None:
+        record = out / THROUGHPUT
+        resume = (record / RECORD_NAME).exists()
+        outcome = run_search(search, measurer, out=record, resume=resume, progress=search_progress, note=note)
+        found = _searched(outcome, search)
+        ceiling = outcome.run.measurer.get("ceiling")
+    else:
+        found = _given(request.throughput, description)
+        if search.max_load is None and description.can_calibrate and search.calibrate:
+            ceiling = measurer.calibrate() if isinstance(measurer, Calibrating) else None
+    load, tests = _load(search, description, ceiling), request.tests
+    if found.load is not None and found.load >= load:
+        tests = 0
+        text = (
+            f"the throughput is {units.format_load(found.load, description.load_unit)}, the load of bursts"
+            f" {units.format_load(load, description.load_unit)}: no burst overflows a buffer (RFC 9004 section 6.1)"
+        )
+        found.warnings.append(Warning(code="throughput-is-max-load", text=text))
+    plan = BurstPlan(
+        load=load,
+        tests=tests,
+        longest=longest_burst(request.longest, load=load, step=request.step),
+        step=request.step,
+        attempts=request.attempts,
+        rest_s=request.rest_s,
+        throughput=found.load,
+        throughput_run=found.run_id,
+        throughput_goal=found.goal,
+    )
+    run = Run(
+        **run_identity(),
+        subject=SUBJECT,
+        measurer={
+            "spec": search.measurer,
+            "name": description.name,
+            "contract": description.contract,
+            "ceiling": ceiling,
+            "virtual_time": description.virtual_time,
+        },
+        burst=plan,
+        min_load=load,
+        max_load=load,
+        load_unit=description.load_unit,
+        load_scope=description.load_scope,
+        conversion_factor=description.conversion_factor,
+        traffic=description.traffic,
+        device=description.device,
+        on_invalid=search.on_invalid,
+        on_error=search.on_error,
+        deviations=list(_deviations(request, description)),
+        labels=search.labels,
+        fingerprint=request.fingerprint(),
+    )
+    return run, found.warnings
+
+
+def _deviations(request: BurstRequest, description: Description) -> list[str]:
+    found = []
+    if request.rest_s < LEAST_REST_S:
+        shown = units.format_duration(request.rest_s)
+        found.append(f"the silence after a burst is {shown} at least; RFC 9004 section 6.2 asks for 2 s")
+    if description.can_stop_early:
+        found.append("a burst ends once a frame of it is lost: the outcome is certain then")
+    return found
+
+
+def _load(search: SearchRequest, description: Description, ceiling: float | None) -> float:
+    """Give the load of bursts: as asked for, or the most that the measurer can offer."""
+    limits = [limit for limit in (description.max_load, ceiling) if limit is not None]
+    most = min(limits) if limits else None
+    if search.max_load is not None:
+        return parse_load("--max-load", search.max_load, description, most)
+    if most is None:
+        message = f"measurer {search.measurer!r} does not say at which rate it sends back to back; give --max-load"
+        raise UsageError(message)
+    return most
+
+
+def longest_burst(text: str, *, load: float, step: int) -> int:
+    """Read the length of the longest burst to try: frames, or a time at the load of the bursts.
+
+    >>> longest_burst("5000", load=1e6, step=1), longest_burst("30s", load=1e6, step=1)
+    (5000, 30000000)
+
+    Raises
+    ------
+    UsageError
+        When it is neither, or too short or long.
+    """
+    frames = int(text) if text.isdecimal() else math.floor(units.parse_duration(text) * load)
+    if not step <= frames <= _MOST_FRAMES:
+        message = f"--longest {text}: is {frames} frames; it must be from --step ({step}) to {_MOST_FRAMES}"
+        raise UsageError(message)
+    return frames
+
+
+def _searched(outcome: SearchOutcome, search: SearchRequest) -> _Found:
+    """Give what the search at the start found.
+
+    Raises
+    ------
+    ThroughputNotFoundError
+        When it ended before.
+    """
+    if outcome.result.end.reason != "done":
+        raise ThroughputNotFoundError(outcome)
+    losses = {goal.name: goal.loss_ratio for goal in search.goals}
+    result = next(result for result in outcome.result.goal_results if losses[result.goal] == 0)
+    warnings = []
+    if not result.regular:
+        text = f"the result of {result.goal} is irregular ({result.reason}): the correction rests on a bound"
+        warnings.append(Warning(code="irregular-throughput", text=text))
+    return _Found(result.conditional_throughput, outcome.run.run_id, result.goal, warnings)
+
+
+def _given(text: str, description: Description) -> _Found:
+    """Give the throughput of a load or of a run."""
+    path = Path(text)
+    if not path.exists():
+        return _Found(parse_load("--throughput", text, description, description.max_load))
+    file = read_run(path)
+    losses = {goal.name: goal.loss_ratio for goal in file.run.goals}
+    results = [result for result in file.goal_results if losses.get(result.goal) == 0]
+    known = next((result for result in results if result.conditional_throughput), None)
+    if known is None or file.run.load_unit != description.load_unit:
+        message = f"--throughput {text}: the run has no throughput without loss in {description.load_unit}"
+        raise UsageError(message)
+    return _Found(known.conditional_throughput, file.run.run_id, known.goal, _differing(file.run, description))
+
+
+def _differing(run: Run, description: Description) -> list[Warning]:
+    keys = ("profile", "frame_size", "direction", "flows", "vlan", "ip_version")
+    differing = [key for key in keys if run.traffic.get(key) != description.traffic.get(key)]
+    if not differing:
+        return []
+    text = f"the throughput was found with other traffic, which RFC 9004 section 5 forbids: {', '.join(differing)}"
+    return [Warning(code="other-traffic", text=f"{text} differ")]

@@ -1,0 +1,46 @@
+"""The figure of a run on back-to-back frames: every burst that was tried."""
+
+from __future__ import annotations
+
+from brimful.report import palette, words
+from brimful.report.burst.model import View
+from brimful.report.figures import WIDE, Size, figure_of, set_margins, to_svg
+from brimful.report.palette import DASHED
+
+
+def draw_bursts(view: View, size: Size = WIDE) -> str:
+    """Draw the length of each burst in its order, those with and without loss apart.
+
+    Parameters
+    ----------
+    view
+        From `brimful.report.burst.model.build`.
+    size
+        `WIDE` or `NARROW`.
+    """
+    trials = [trial for trial in view.file.counted() if trial.burst]
+    colour = palette.goal_colour(0)
+    with figure_of(size, "bursts", size.height_in * 0.75) as figure:
+        axes = figure.subplots()
+        for is_lost, label, face in ((False, "no loss", colour), (True, "loss", palette.SURFACE)):
+            shown = [(place, trial.burst or 0) for place, trial in enumerate(trials) if (trial.lost > 0) is is_lost]
+            axes.plot(
+                [place + 1 for place, _ in shown],
+                [frames for _, frames in shown],
+                linestyle="",
+                marker="o",
+                color=colour,
+                markerfacecolor=face,
+                markersize=4.4,
+                label=label if shown else None,
+            )
+        for place in (place for place in range(1, len(trials)) if trials[place].round != trials[place - 1].round):
+            axes.axvline(place + 0.5, color=palette.MUTED, linestyle=DASHED, linewidth=0.6)
+        axes.set_yscale("log")
+        axes.set_xlabel("burst")
+        axes.set_ylabel("frames")
+        axes.legend(loc="upper right", frameon=False, fontsize=size.font_pt * 0.85, labelcolor=palette.INK)
+        axes.yaxis.set_major_formatter(lambda value, _: words.group(int(value)))
+        axes.yaxis.set_minor_formatter(lambda value, _: "")
+        set_margins(figure, size, left_in=size.font_pt * 7.5 / 72)
+        return to_svg(figure, f"bursts-{size.name}")

@@ -1,0 +1,101 @@
+"""Reports on back-to-back frames, from records that were made up, and the command as people use it."""
+
+import json
+
+import msgspec
+import pytest
+from brimful.errors import RecordError
+from brimful.records import SCHEMA, Burst, BurstPlan, BurstTest, End, Run, Trial, Warning, collect
+from brimful.report.burst import html, model, text
+from support import brimful
+
+SYSTEM = "sim:buffer,capacity=1Mpps,frames=1000,link=2Mpps"
+SHORT = ("--find", "burst", "--throughput", "1Mpps", "--tests", "2", "--longest", "5000", "--quiet")
+
+
+def trial(seq, test, burst, lost):
+    return Trial(seq, 1e6, burst / 1e6, burst, burst, lost, round=test, burst=burst)
+
+
+@pytest.fixture
+def file(tmp_path):
+    run = Run(
+        schema=SCHEMA,
+        run_id="20210526T0756",
+        started="2021-05-26T07:56:00+00:00",
+        tool={"name": "brimful", "version": "0.1.0"},
+        command=["brimful"],
+        host={"cpu_model": "i7-4770", "kernel": "5.12"},
+        subject="burst",
+        measurer={"spec": "tester:eth1,eth2"},
+        burst=BurstPlan(1e6, 2, 40_000, attempts=2, throughput=0.8e6, throughput_run="x", throughput_goal="throughput"),
+        device={"name": "switch"},
+        traffic={"frame_size": 64, "direction": "uni"},
+        deviations=["a burst ends once a frame of it is lost: the outcome is certain then"],
+    )
+    bursts = [(0, 20_000, 0), (0, 30_000, 7), (0, 25_000, 0), (1, 20_000, 0), (1, 30_000, 1), (1, 27_000, 0)]
+    trials = [trial(seq, *burst) for seq, burst in enumerate(bursts)]
+    found = [BurstTest(0, 25_000, 30_000), BurstTest(1, 27_000, 30_000)]
+    result = Burst(2, 26_000.0, 25_000, 27_000, 0.026, 1414.2, 0.0052)
+    spoiled = Warning("invalid-trials", "1 of 7 bursts were spoiled and not counted")
+    return collect(tmp_path, [run, *trials, *found, result, spoiled, End("done", 6, 52.0)])
+
+
+def test_the_text_is_as_it_was(file, snapshot):
+    assert text.render(file) == snapshot
+
+
+def test_the_line_says_when_the_result_is_a_least_value(file):
+    assert text.line(file).startswith("longest burst 26\u202f000 frames at 1.000 Mpps, corrected buffer time 5.2")
+    (result,) = [record for record in file.others if isinstance(record, Burst)]
+    limited = msgspec.structs.replace(result, at_limit=1)
+    assert "at least 26" in text.line(msgspec.structs.replace(file, others=[limited]))
+    assert text.line(msgspec.structs.replace(file, others=[])) == "no result"
+
+
+def test_the_page_has_all_that_the_text_has(file):
+    page = html.render(file).replace("\N{NO-BREAK SPACE}", " ")
+    view = model.build(file)
+    for shown in (*view.results[0], *view.test_rows[1], *view.warnings, 'data-figure="bursts-wide"', "loss"):
+        assert shown in page, shown
+    assert html.render(file) == html.render(file)
+
+
+def test_a_run_without_tests_has_a_report(file):
+    bare = msgspec.structs.replace(file, others=[], trials=[], ends=[])
+    assert "There is no result" in text.render(bare)
+    assert "There is no result" in html.render(bare)
+
+
+def test_a_record_without_a_plan_is_refused(file):
+    with pytest.raises(RecordError, match="does not say what was measured"):
+        text.render(msgspec.structs.replace(file, run=msgspec.structs.replace(file.run, burst=None)))
+
+
+def test_the_command_prints_the_report_of_its_record(tmp_path):
+    printed = brimful(
+        "search", "-m", SYSTEM, *SHORT, "--out", "one", "--html", "one.html", cwd=tmp_path, check=0
+    ).stdout
+    assert printed.startswith(brimful("report", "one", cwd=tmp_path, check=0).stdout)
+    facts = json.loads(brimful("report", "one", "--json", cwd=tmp_path, check=0).stdout)
+    assert (facts["result"]["mean"], facts["plan"]["longest"]) == (1999.0, 5000)
+    assert brimful("verify", "one", cwd=tmp_path, check=0).stdout.startswith("2")
+    assert "longest burst 1" in brimful("runs", ".", cwd=tmp_path, check=0).stdout
+    assert (tmp_path / "one.html").read_text().count("<svg") >= 2
+
+
+def test_a_least_value_is_exit_code_1(tmp_path):
+    shown = brimful("search", "-m", SYSTEM, *SHORT, "--longest", "1000", "--json", cwd=tmp_path, check=1).stdout
+    assert json.loads(shown)["result"]["at_limit"] == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--find", "burst", "--budget", "1s"), "--budget: is no option of --find burst"),
+        (("--tests", "3"), "--tests: is no option of --find throughput"),
+        (("--find", "burst", "-m", "sim:sharp"), "measures one measurer a run"),
+    ],
+)
+def test_options_of_something_else_are_refused(tmp_path, options, said):
+    assert said in brimful("search", "-m", SYSTEM, *options, cwd=tmp_path, check=2).stderr

@@ -49,12 +49,11 @@ impl Memory {
             // Where the system has no more to give, the allocator says so in its own way.
             MmapMut::map_anon(bytes).ok()
         };
-        let (first, owned) = match mapped {
-            Some(mut map) => (map.as_mut_ptr().cast_const().cast(), Owned::Mapped(map)),
-            None => {
-                let mut lines: Box<[Line]> = bytemuck::allocation::zeroed_slice_box(words.div_ceil(8));
-                (lines.as_mut_ptr().cast_const().cast(), Owned::Lines(lines))
-            }
+        let (first, owned) = if let Some(mut map) = mapped {
+            (map.as_mut_ptr().cast_const().cast(), Owned::Mapped(map))
+        } else {
+            let mut lines: Box<[Line]> = bytemuck::allocation::zeroed_slice_box(words.div_ceil(8));
+            (lines.as_mut_ptr().cast_const().cast(), Owned::Lines(lines))
         };
         Box::new(Self {
             index_mask: slots as u64 - 1,

@@ -47,6 +47,25 @@ add_libraries_of() {
     done
 }
 
+# Python with our package and what of the packages it needs is named: `run_python` in the guest runs a file with it.
+add_python() {
+    python=$top/.venv/bin/python
+    binary=$(readlink -f "$python")
+    mkdir -p "$root/python/lib" "$root/packages"
+    cp "$binary" "$root/bin/python3"
+    standard=$("$python" -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')
+    (cd "$(dirname "$standard")" && tar -c --exclude=site-packages --exclude=test --exclude=idlelib --exclude=tkinter \
+        --exclude=ensurepip --exclude=lib2to3 --exclude='config-*' --exclude=turtledemo --exclude='*.a' \
+        --exclude='*.opt-?.pyc' "$(basename "$standard")") | tar -x -C "$root/python/lib"
+    (cd "$top/python" && tar -c brimful) | tar -x -C "$root/packages"
+    for package; do
+        cp -a "$("$python" -c "import $package; print($package.__path__[0])")" "$root/packages/"
+    done
+    add_libraries_of "$binary" $(find "$root/packages" "$root/python" -name '*.so' ! -name '_tkinter*')
+    printf '#!/bin/sh\nPYTHONHOME=/python PYTHONPATH=/packages exec python3 -S -B "$@"\n' >"$root/bin/run_python"
+    chmod +x "$root/bin/run_python"
+}
+
 # SECONDS [OPTIONS OF QEMU]: what the guest says is then in $work/console.
 boot() {
     limit_seconds=$1; shift

@@ -11,12 +11,17 @@ use crate::{Arrivals, Clock, Direction, Io, Queue, Schedule};
 
 /// IOs that are started in a row before the tester looks for completions.
 const BURST: u32 = 32;
+/// In a closed loop, IOs are taken back and started in batches of this part of those in flight, and never more.
+const BATCH_SHARE: u32 = 4;
+const MOST_AT_ONCE: u32 = 32;
 /// Slots beyond load x deadline that a device in overload is given, so that bursts of Poisson arrivals have room.
 pub(crate) const SPARE_SLOTS: u32 = 64;
 /// How long IOs of a trial that is over may take to come back before the next one is given up.
 const DRAIN_LIMIT: Nanoseconds = Nanoseconds(20_000_000_000);
 /// A queue that empties refills what a device saves up when it has nothing to do.
 const REST: Nanoseconds = Nanoseconds(100_000_000);
+/// Places of a warm-up are others than those of its trial, which a cache might keep.
+const WARM_UP_SEED: u64 = 1 << 63;
 /// A sleep that is shorter is not worth it: waking up takes as long.
 const SHORTEST_SLEEP: Nanoseconds = Nanoseconds(100_000);
 /// How often an interruption is looked for while sleeping.
@@ -50,6 +55,9 @@ pub struct Plan<'p> {
     pub load: Load,
     /// Length of the sending phase.
     pub duration: Nanoseconds,
+    /// For how long the load is offered before, uncounted: what a device saves while it has nothing to do, or needs to
+    /// wake up, is none of the trial's.
+    pub warm_up: Nanoseconds,
     /// Stop once more than this share of all IOs is lost.
     pub stop_above: Option<Ratio>,
     /// What is asked.
@@ -125,6 +133,18 @@ impl<Q: Queue, C: Clock> Engine<Q, C> {
     /// # Errors
     /// When nothing more can be measured.
     pub fn run(&mut self, plan: &Plan, stop: &AtomicBool) -> Result<Option<Finished>, Fault> {
+        if plan.warm_up > Nanoseconds::ZERO {
+            let warm_up = Plan {
+                duration: plan.warm_up,
+                warm_up: Nanoseconds::ZERO,
+                stop_above: None,
+                seed: plan.seed ^ WARM_UP_SEED,
+                ..plan.clone()
+            };
+            if self.run(&warm_up, stop)?.is_none() {
+                return Ok(None);
+            }
+        }
         if !self.drain(stop)? {
             return Ok(None);
         }
@@ -180,6 +200,8 @@ impl<Q: Queue, C: Clock> Engine<Q, C> {
         let start = self.clock.now();
         let end = start + plan.duration;
         let mut tally = Tally::new(u64::MAX / 64, Nanoseconds(u64::MAX), start);
+        // The device keeps more than it can work on, so that calls of the kernel are what to save.
+        let batch = (depth / BATCH_SHARE).clamp(1, MOST_AT_ONCE);
         let mut started = 0;
         let elapsed = loop {
             let now = self.clock.now();
@@ -191,10 +213,7 @@ impl<Q: Queue, C: Clock> Engine<Q, C> {
                 self.start(ios.next_io(), started, now, now, &mut tally)?;
                 started += 1;
             }
-            match self.pause {
-                Pause::Spin => self.queue.enter()?,
-                Pause::Sleep => self.queue.wait(LONGEST_SLEEP)?,
-            }
+            self.queue.wait(batch, LONGEST_SLEEP)?;
         };
         let done = tally.sent() - self.in_flight.len() as u64;
         let counts = Counts::new(done, done, tally.lost().min(done)).unwrap_or_default();
@@ -295,7 +314,7 @@ impl<Q: Queue, C: Clock> Engine<Q, C> {
             .map_or(Nanoseconds(u64::MAX), |oldest| oldest.due + self.deadline);
         let span = due.min(overdue).saturating_sub(now).min(LONGEST_SLEEP);
         if self.pause == Pause::Sleep && span > SHORTEST_SLEEP {
-            self.queue.wait(span)?;
+            self.queue.wait(1, span)?;
         }
         Ok(())
     }
@@ -304,7 +323,7 @@ impl<Q: Queue, C: Clock> Engine<Q, C> {
     fn drain(&mut self, stop: &AtomicBool) -> Result<bool, Fault> {
         let end = self.clock.now() + DRAIN_LIMIT;
         while self.in_flight.len() > 0 {
-            self.queue.wait(LONGEST_SLEEP)?;
+            self.queue.wait(1, LONGEST_SLEEP)?;
             while let Some(completion) = self.queue.pop() {
                 self.in_flight.end(completion.slot);
             }

@@ -34,7 +34,7 @@ pub use engine::{Engine, Fault, Finished, Pause, Plan};
 pub use io::{Direction, Io};
 pub use pacing::PacingReport;
 pub use prepare::{find_steady_state, is_steady, write_once};
-pub use protocol::{Description, Reply, SideReport, Warning, side_reports};
+pub use protocol::{Reply, SideReport, Warning, side_reports};
 pub use queue::{Completion, Queue};
 pub use ring::{Ring, Target};
 pub use service::{Service, Settings};

@@ -88,6 +88,7 @@ pub fn find_steady_state<Q: Queue, C: Clock>(
             load: Load::new(1.0).expect("1 is a load"),
             duration: ROUND,
             stop_above: None,
+            warm_up: Nanoseconds::ZERO,
             workload: &workload,
             area,
             arrivals: &Arrivals::Even,

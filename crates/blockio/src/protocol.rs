@@ -1,43 +1,10 @@
-use brimful_trial::program::DelayReport;
+use brimful_trial::program::{DelayReport, Description};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::engine::Finished;
 use crate::pacing::PacingReport;
 use crate::tally::Side;
-
-/// What the tester says of itself and of the device.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[expect(clippy::struct_excessive_bools, reason = "the protocol has them")]
-pub struct Description {
-    /// Its name.
-    pub name: &'static str,
-    /// What a load counts.
-    pub load_unit: &'static str,
-    /// Of what a load is the load.
-    pub load_scope: &'static str,
-    /// When an IO counts as lost.
-    pub contract: String,
-    /// The largest load it can offer: with more, slots would run out before deadlines do.
-    pub max_load: f64,
-    /// A load that the device cannot take, as a quick try showed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub overload: Option<f64>,
-    /// The shortest trial that makes sense.
-    pub min_duration_s: f64,
-    /// Whether it obeys `stop_above_loss_ratio`.
-    pub can_stop_early: bool,
-    /// Whether it answers `calibrate`.
-    pub can_calibrate: bool,
-    /// Whether its replies have the latency of the IOs.
-    pub tells_delay: bool,
-    /// Whether the processors of this machine start the IOs.
-    pub on_this_machine: bool,
-    /// Everything about the IOs.
-    pub traffic: Map<String, Value>,
-    /// Everything about the device.
-    pub device: Map<String, Value>,
-}
 
 /// The reads of a trial, or its writes.
 #[derive(Clone, Debug, PartialEq, Serialize)]

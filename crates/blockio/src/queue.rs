@@ -29,11 +29,11 @@ pub trait Queue {
     /// When the kernel refuses.
     fn enter(&mut self) -> io::Result<()>;
 
-    /// The same, and sleeps until there is a completion or the time is over.
+    /// The same, and sleeps until there are so many completions or the time is over.
     ///
     /// # Errors
     /// When the kernel refuses.
-    fn wait(&mut self, at_most: Nanoseconds) -> io::Result<()>;
+    fn wait(&mut self, completions: u32, at_most: Nanoseconds) -> io::Result<()>;
 
     /// The next completion that was seen.
     fn pop(&mut self) -> Option<Completion>;

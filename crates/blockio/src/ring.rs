@@ -151,12 +151,16 @@ impl Queue for Ring {
         Ok(())
     }
 
-    fn wait(&mut self, at_most: Nanoseconds) -> io::Result<()> {
+    fn wait(&mut self, completions: u32, at_most: Nanoseconds) -> io::Result<()> {
         let limit = types::Timespec::new()
             .sec(at_most.0 / 1_000_000_000)
             .nsec((at_most.0 % 1_000_000_000) as u32);
         let arguments = types::SubmitArgs::new().timespec(&limit);
-        match self.uring.submitter().submit_with_args(1, &arguments) {
+        match self
+            .uring
+            .submitter()
+            .submit_with_args(completions as usize, &arguments)
+        {
             Ok(taken) => self.pushed -= taken.min(self.pushed),
             Err(error) => match error.raw_os_error() {
                 // What was pushed has been handed over before the wait began.

@@ -1,12 +1,12 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use brimful_trial::program::{Machine, MeasureRequest, Respond};
+use brimful_trial::program::{Description, Machine, MeasureRequest, Respond};
 use brimful_trial::{Load, Nanoseconds, TrialInput};
 use serde_json::{Map, Value, json};
 
 use crate::engine::SPARE_SLOTS;
-use crate::protocol::{Description, Reply};
+use crate::protocol::Reply;
 use crate::workload::{Area, Order, Workload};
 use crate::{Arrivals, Clock, Device, Engine, Fault, Finished, Plan, Ring, Target};
 
@@ -38,6 +38,8 @@ pub struct Settings {
     pub deadline: Nanoseconds,
     /// IOs in flight at most.
     pub slots: u32,
+    /// For how long a trial's load is offered before it.
+    pub warm_up: Nanoseconds,
     /// Writes are stored when they complete.
     pub durable: bool,
     /// Of places, times and data.
@@ -97,6 +99,7 @@ impl<C: Clock> Service<C> {
         let machine = Machine::watch();
         self.trials += 1;
         let mut plan = plan(&self.settings, input.load, input.duration, self.trials);
+        plan.warm_up = self.settings.warm_up;
         plan.stop_above = stop_above_loss_ratio.and_then(|ratio| brimful_trial::Ratio::from_f64(ratio).ok());
         let error = match self.engine.run(&plan, &self.stop) {
             Ok(None) => return None,
@@ -181,6 +184,7 @@ impl<C: Clock> Service<C> {
             "area_start": settings.area.start,
             "area_bytes": settings.area.len,
             "slots": settings.slots,
+            "warm_up_s": settings.warm_up.as_seconds(),
             "seed": settings.seed,
             "mean_io_size": settings.workload.mean_size(),
             "deviations": self.deviations(),
@@ -255,8 +259,9 @@ impl<C: Clock> Respond for Service<C> {
             name: "brimful-disk",
             load_unit: "IO/s",
             load_scope: "total",
+            conversion_factor: 1,
             contract: format!("an IO is lost when it is not done within {deadline} from its intended start"),
-            max_load: self.settings.max_load(),
+            max_load: Some(self.settings.max_load()),
             overload: overload.map(|load| load.min(self.settings.max_load())),
             min_duration_s: Nanoseconds(deadline.0.saturating_mul(LEAST_DEADLINES)).as_seconds(),
             can_stop_early: true,
@@ -299,6 +304,7 @@ fn plan(settings: &Settings, load: Load, duration: Nanoseconds, trial: u64) -> P
     Plan {
         load,
         duration,
+        warm_up: Nanoseconds::ZERO,
         stop_above: None,
         workload: &settings.workload,
         area: settings.area,

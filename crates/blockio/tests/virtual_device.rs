@@ -81,6 +81,7 @@ impl VirtualDevice {
             load: Load::new(load).expect("a load"),
             duration: Nanoseconds::from_seconds(duration_s).expect("a time"),
             stop_above,
+            warm_up: Nanoseconds::ZERO,
             workload,
             area: Area { start: 0, len: 1 << 30 },
             arrivals,
@@ -136,7 +137,7 @@ impl Queue for VirtualDevice {
         Ok(())
     }
 
-    fn wait(&mut self, at_most: Nanoseconds) -> io::Result<()> {
+    fn wait(&mut self, _completions: u32, at_most: Nanoseconds) -> io::Result<()> {
         self.enter()?;
         self.advance(at_most.0);
         Ok(())
@@ -153,6 +154,29 @@ fn a_device_that_keeps_up_loses_nothing() {
     let counts = finished.counts;
     assert_eq!((counts.intended(), counts.sent(), counts.lost()), (10_000, 10_000, 0));
     assert_eq!(finished.flaw, None);
+}
+
+#[test]
+fn a_warm_up_is_offered_and_not_counted() {
+    let device = VirtualDevice::new(6000);
+    let (clock, seen) = (device.clock.clone(), Rc::clone(&device.seen));
+    let mut engine = Engine::new(device, clock, 1000, DEADLINE, Pause::Spin);
+    let workload = WorkloadFile::default().workload().unwrap();
+    let plan = Plan {
+        load: Load::new(5000.0).unwrap(),
+        duration: Nanoseconds(1000 * MS),
+        warm_up: Nanoseconds(200 * MS),
+        stop_above: None,
+        workload: &workload,
+        area: Area { start: 0, len: 1 << 30 },
+        arrivals: &Arrivals::Even,
+        seed: 1,
+    };
+    let finished = engine.run(&plan, &AtomicBool::new(false)).unwrap().unwrap();
+    assert_eq!((finished.counts.intended(), finished.counts.sent()), (5000, 5000));
+    let seen = seen.borrow();
+    assert_eq!(seen.len(), 6000);
+    assert_ne!(seen[0].offset, seen[1000].offset, "a warm-up has places of its own");
 }
 
 #[test]
@@ -196,6 +220,7 @@ fn a_device_that_never_comes_back_is_loss_and_then_an_error() {
     let plan = Plan {
         load: Load::new(5000.0).unwrap(),
         duration: Nanoseconds(1000 * MS),
+        warm_up: Nanoseconds::ZERO,
         stop_above: None,
         workload: &workload,
         area: Area { start: 0, len: 1 << 30 },

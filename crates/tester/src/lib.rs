@@ -49,7 +49,7 @@ pub use profile::{
     Directions, FrameSizes, FrameSizesError, Genome, IpVersion, MAX_FLOWS, MAX_SIZE_PATTERN, Profile, ProfileFile,
     ProfileOptions, Stream, WeightedSize,
 };
-pub use protocol::{Description, Reply};
+pub use protocol::Reply;
 pub use schedule::{CatchUp, LoadShape, Schedule};
 pub use serve::Service;
 pub use test_frames::{

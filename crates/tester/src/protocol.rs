@@ -1,36 +1,8 @@
-use brimful_trial::program::MeasureRequest;
+use brimful_trial::program::{Description, MeasureRequest};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::{Cost, DirectionReport, Outcome, TrialReport, Warning};
-
-/// What the tester says of itself.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Description {
-    /// Its name.
-    pub name: &'static str,
-    /// What a load counts.
-    pub load_unit: &'static str,
-    /// Of what a load is the load.
-    pub load_scope: &'static str,
-    /// Aggregate load / load.
-    pub conversion_factor: u32,
-    /// When a frame counts as lost.
-    pub contract: String,
-    /// The largest load it can offer, if it was told.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_load: Option<f64>,
-    /// The shortest trial that makes sense.
-    pub min_duration_s: f64,
-    /// Whether it obeys `stop_above_loss_ratio`.
-    pub can_stop_early: bool,
-    /// Whether it answers `calibrate`.
-    pub can_calibrate: bool,
-    /// Whether its replies have the delay of the frames.
-    pub tells_delay: bool,
-    /// Everything about the frames.
-    pub traffic: Map<String, Value>,
-}
 
 /// One line to the driver.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -1,8 +1,8 @@
 use brimful_netdev::{Receiver, Sender};
-use brimful_trial::program::{Machine, MeasureRequest, Respond};
+use brimful_trial::program::{Description, Machine, MeasureRequest, Respond};
 use serde_json::Value;
 
-use crate::{Clock, Description, Outcome, Reply, Tester, TrialPlan};
+use crate::{Clock, Outcome, Reply, Tester, TrialPlan};
 
 /// A tester and what it says of itself, for the measurer protocol.
 pub struct Service<'s, 't, S, R, C> {

@@ -145,7 +145,7 @@ def _one(said: _Said, sent: int, lost: int, *, where: str) -> Observed:
         raise ValueError(message)
     histogram = None if said.histogram is None else DelayHistogram.decode(said.histogram, where=where)
     if histogram is not None and histogram.total() != said.frames:
-        message = f"the histogram holds {histogram.total()} of {said.frames} frames"
+        message = f"the histogram holds {histogram.total()} of {said.frames} units"
         raise ValueError(message)
     return Observed(
         sent=sent,

@@ -44,11 +44,19 @@ impl WorkloadFile {
     /// Says what is wrong, and where.
     pub fn read(path: &Path) -> Result<Self, String> {
         let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
-        let mut file: Self = toml::from_str(&text).map_err(|error| one_line(&error.to_string()))?;
+        let mut file = Self::parse(&text)?;
         file.replay = file
             .replay
             .map(|trace| path.parent().unwrap_or(Path::new("")).join(trace));
         Ok(file)
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// Says what is wrong, and where.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        toml::from_str(text).map_err(|error| one_line(&error.to_string()))
     }
 
     /// These sizes, whatever the file says.
@@ -138,8 +146,7 @@ mod tests {
     use super::*;
 
     fn workload(text: &str) -> Result<Workload, String> {
-        let file: WorkloadFile = toml::from_str(text).map_err(|error| one_line(&error.to_string()))?;
-        file.workload()
+        WorkloadFile::parse(text)?.workload()
     }
 
     #[test]

@@ -1,7 +1,11 @@
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use super::Area;
 use crate::{Arrivals, Direction, Io};
+
+/// Mean distances of IOs that a trace can have, in seconds.
+const MEAN_DISTANCES_S: RangeInclusive<f64> = 1e-9..=1e9;
 
 /// IOs as `blkparse` writes them, and when each began.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +47,11 @@ impl Trace {
         let mean = span / (found.len() - 1) as f64;
         if mean <= 0.0 {
             return Err("all IOs began at the same time".to_owned());
+        }
+        if !MEAN_DISTANCES_S.contains(&mean) {
+            return Err(format!(
+                "IOs began {mean:e} s apart on average, which no device was asked"
+            ));
         }
         let ios = found.iter().map(|(_, io)| Io {
             offset: io.offset - lowest,
@@ -185,6 +194,11 @@ CPU0 (8,0):
             ("8,0 1 1 0.1 1 Q R x + 8", "`x` is no sector"),
             ("8,0 1 1 0.1 1 Q R 1 + 0", "no IO"),
             ("8,0 1 1 0.1 1 Q R 1 + 8\n8,0 1 1 0.1 1 Q R 1 + 8", "same time"),
+            (
+                "8,0 1 1 -1e308 1 Q R 1 + 8\n8,0 1 1 1e308 1 Q R 1 + 8",
+                "apart on average",
+            ),
+            ("8,0 1 1 0 1 Q R 1 + 8\n8,0 1 1 5e-324 1 Q R 1 + 8", "apart on average"),
         ] {
             let message = Trace::parse(text).unwrap_err();
             assert!(message.contains(why), "{text}: {message}");

@@ -1,6 +1,7 @@
 //! What programs that speak the measurer protocol are made of.
 
 mod delay;
+mod description;
 mod histogram;
 mod machine;
 mod polls;
@@ -10,6 +11,7 @@ mod serve;
 mod time;
 
 pub use delay::{DelayDetail, DelayRecord, DelayReport};
+pub use description::Description;
 pub use histogram::TimeHistogram;
 pub use machine::Machine;
 pub use polls::Polls;

@@ -47,10 +47,10 @@ def measure(
 ) -> int:
     """Measure DEVICE, a whole disk or lab:disk: the model, latencies, and at which vrate it protects.
 
-    Six probes in a closed loop give the model. Searches find the loads at which all, 99.9 % and 99 % of the IOs are done
-    by the deadline; their latencies give the QoS. With io.cost in the kernel, the greatest vrate is searched at which a
-    group of processes is protected from another; what was set before is set again, however this ends. The record is
-    taken by tune, export, apply, compare and report. Reads never write. Needs root.
+    Six probes in a closed loop give the model. Searches find the loads at which all, 99.9 % and 99 % of the IOs are
+    done by the deadline; their latencies give the QoS. With io.cost in the kernel, the greatest vrate is searched at
+    which a group of processes is protected from another; what was set before is set again, however this ends. The
+    record is taken by tune, export, apply, compare and report. Reads never write. Needs root.
 
     Exit code: 0 a solution was found, 1 none was, 2 wrong usage, 3 measuring failed, 130 interrupted.
     """
@@ -101,4 +101,3 @@ def measure(
     show([run], as_json=as_json)
     click.echo(f"Record: {run.path}", err=True)
     return 0 if any(solution.unsolved is None for solution in run.solutions) else 1
-

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ LEAST_GAIN = 0.03
 _RAMP_SHARE = 0.25
 """Of the time of a probe, for all depths that it tries; they warm the disk up too."""
 _TIMEOUT_S = 30.0
+_PATIENCE_S = 5.0
 _LAB = "lab:disk"
 
 
@@ -136,11 +139,7 @@ class Disk:
     @contextlib.contextmanager
     def claimed(self) -> Iterator[None]:
         """Hold the disk while several testers share it, so that nobody else takes it."""
-        try:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_EXCL)
-        except OSError as error:
-            message = f"{self.path}: {error.strerror}; it is in use"
-            raise UsageError(message) from error
+        descriptor = self._claim()
         try:
             yield
         finally:
@@ -150,6 +149,18 @@ class Disk:
         """End the lab's disk."""
         if self._lab is not None:
             self._lab.close()
+
+    def _claim(self) -> int:
+        """Open it exclusively; a tester that has ended may hold it a little longer."""
+        patient_until_s = time.monotonic() + _PATIENCE_S
+        while True:
+            try:
+                return os.open(self.path, os.O_RDONLY | os.O_EXCL)
+            except OSError as error:
+                if error.errno != errno.EBUSY or time.monotonic() > patient_until_s:
+                    message = f"{self.path}: {error.strerror}; it is in use"
+                    raise UsageError(message) from error
+            time.sleep(0.1)
 
     def _sysfs(self, name: str) -> str:
         try:

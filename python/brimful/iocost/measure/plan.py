@@ -13,6 +13,9 @@ QUICK_S = 300.0
 """A measurement without searching vrate."""
 LEAST_BUDGET_S = 30.0
 _DESCRIBE_S = 10.0
+_STEADY_S = 120.0
+LEAST_STEADY_S = 50.0
+"""Five rounds, which is what the rule looks at."""
 _WRITE_BYTES_S = 250e6
 """What slow SSDs write, for the estimate of how long writing the working set takes."""
 _LEAST_WRITE_S = 3.0
@@ -78,6 +81,9 @@ def make_plan(*, writes: bool, controller: bool, quick: bool, budget_s: float | 
         message = f"--budget: {format_duration(budget_s)} is too short; give {fixed_s + LEAST_BUDGET_S:.0f}s or more"
         raise UsageError(message)
     factor = (budget_s - fixed_s) / scaled_s
+    if factor * _STEADY_S < LEAST_STEADY_S and any(step.name == STEADY for step in steps):
+        steps = [step for step in steps if step.name != STEADY]
+        factor = (budget_s - fixed_s) / (scaled_s - _STEADY_S)
     return [
         step if step.name in (DESCRIBE, PREPARE) else msgspec.structs.replace(step, seconds=step.seconds * factor)
         for step in steps
@@ -109,7 +115,7 @@ def _steps(*, writes: bool, controller: bool, quick: bool, write_bytes: int) -> 
         yield Step(PREPARE, "write the working set once, unless that was done before", seconds)
     for name, (_, _, counted) in PROBES.items():
         if name == "wbps" and writes and not quick:
-            yield Step(STEADY, "write at random in rounds until their rate is steady", 120)
+            yield Step(STEADY, "write at random in rounds until their rate is steady", _STEADY_S)
         if writes or name.startswith("r"):
             yield Step(name, f"most {counted}, in a closed loop", 20)
     for name, (_, text) in SEARCHES.items():

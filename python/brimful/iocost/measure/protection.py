@@ -196,7 +196,7 @@ class VrateMeasurer:
             on_this_machine=True,
         )
 
-    def measure(self, load: float, duration_s: float, *, stop_above: float | None = None) -> TrialOutput:  # noqa: ARG002
+    def measure(self, load: float, duration_s: float, *, stop_above: float | None = None) -> TrialOutput:
         """Perform one trial at a vrate."""
         self._set_vrate(load)
         found = self._protection.beside_hog(duration_s)

@@ -27,7 +27,6 @@ from brimful.units import format_duration
 
 METHOD = "searches of the disk (brimful iocost measure)"
 _ROUND_S = 10.0
-_LEAST_ROUNDS = 5
 _TRIAL_SHARE = 1 / 30
 """Of the time of a search for late IOs: its trials."""
 _WIDTH = 0.05
@@ -239,8 +238,7 @@ class _Measurement:
         if step.name == PREPARE:
             return self._disk.prepare()
         if step.name == STEADY:
-            rounds = int(step.seconds / _ROUND_S)
-            return self._disk.prepare(f"--steady-rounds={rounds}") if rounds >= _LEAST_ROUNDS else {}
+            return self._disk.prepare(f"--steady-rounds={step.seconds / _ROUND_S:.0f}")
         if step.name == VRATE:
             return self._search_vrate(step, began_s)
         if step.name == VALIDATION:
@@ -252,7 +250,7 @@ class _Measurement:
         pattern, size, _ = PROBES[step.name]
         with self._disk.unmerged():
             found = self._disk.probe(pattern, size, step.seconds)
-        return msgspec.to_builtins(found)
+        return msgspec.structs.asdict(found)
 
     def _search(self, step: Step, began_s: float) -> dict[str, Any]:
         pattern, _ = SEARCHES[step.name]

@@ -37,7 +37,7 @@ def base_model(results: Results) -> dict[str, int]:
 
 
 def latencies_us(results: Results) -> dict[str, int]:
-    """Give ``rlat`` and ``wlat``: the 99th percentile at the highest load with at most 1 % late, less the size's cost."""
+    """Give ``rlat`` and ``wlat``: the 99th percentile at the load with at most 1 % late, less the cost of the size."""
     model = base_model(results)
     found = {}
     for side, step, what in (("r", "late-reads", "reads"), ("w", "late-writes", "writes")):
@@ -60,7 +60,7 @@ def dynamic(vrate: float, latencies: Mapping[str, int]) -> dict[str, float]:
 def protected_load(results: Results) -> float:
     """Give the load of the protected group."""
     reads = results.get("late-reads", {}).get("p99", {}).get("lower")
-    return protection.LOAD_SHARE * (reads if reads is not None else results["rrandiops"]["rate"])
+    return protection.LOAD_SHARE * float(reads if reads is not None else results["rrandiops"]["rate"])
 
 
 def least_vrate(results: Results) -> float:

@@ -228,6 +228,7 @@ def _facts(file: RunFile) -> dict[str, object]:
     memory, system = (part if isinstance(part, dict) else {} for part in (source.get("memory"), source.get("system")))
     keys = ("bench_version", "fit", "scale_basis", "isolation_percentile", "isolation_threshold")
     return {
+        "method": source.get("method") or "resctl-bench",
         "device": str(device.get("model", "")).strip(),
         "firmware": str(device.get("firmware", "")).strip(),
         "size in bytes": device.get("size_bytes"),

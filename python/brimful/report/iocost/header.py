@@ -26,6 +26,7 @@ def blocks(run: Run) -> Iterator[str]:
     for name, lines in (
         ("System info: ", _system(run.source)),
         ("IO info: ", _device(run)),
+        ("Method: ", [str(run.source.get("method") or "")]),
         ("hashd params: ", [_benchmark(_mapping(run.source, "benchmark"))]),
         ("Missed requirements: ", _missed(_mapping(run.source, "missed_requirements"))),
     ):

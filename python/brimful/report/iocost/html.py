@@ -198,6 +198,7 @@ def method(run_file: RunFile) -> list[tuple[str, str]]:
     source = run_file.run.source
     percentile, threshold = source.get("isolation_percentile"), _finite(source.get("isolation_threshold"))
     rows = [
+        ("Method", _text(source.get("method"))),
         ("Fit", _FITS.get(str(source.get("fit")), _text(source.get("fit")))),
         ("Scale factors", _BASES.get(str(source.get("scale_basis")), _text(source.get("scale_basis")))),
         ("Limits of scale factors", _limits(source)),
@@ -248,7 +249,7 @@ _PARTS = {
 }
 _KNOWN = {
     *_PARTS,
-    *("fit", "scale_basis", "scale_min", "scale_max", "isolation_percentile", "isolation_threshold", "runs"),
+    *("method", "fit", "scale_basis", "scale_min", "scale_max", "isolation_percentile", "isolation_threshold", "runs"),
     *("bench_version", "period_s", "files", "base_model", "base_qos"),
 }
 

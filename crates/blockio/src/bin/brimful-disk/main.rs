@@ -115,6 +115,7 @@ fn settings(
         arrivals: asked.arrivals,
         area,
         deadline: options.deadline,
+        warm_up: options.warm_up,
         slots,
         durable: options.durable,
         seed: options.seed,

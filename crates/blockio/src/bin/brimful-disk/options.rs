@@ -49,6 +49,9 @@ pub(crate) struct Options {
     /// How long an IO may take, from its intended start.
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = parse_time)]
     pub(crate) deadline: Nanoseconds,
+    /// Offer the load of each trial for so long before it, uncounted, so that a device that slept is awake.
+    #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = parse_time)]
+    pub(crate) warm_up: Nanoseconds,
     /// Bytes of the device that are used [default: 16GiB, or all there is].
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, default_value_t = WORKING_SET, hide_default_value = true)]
     pub(crate) working_set: u64,

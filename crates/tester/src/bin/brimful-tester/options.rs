@@ -6,10 +6,10 @@ use std::thread;
 use brimful_frame::{FRAME_CHECK_SEQUENCE_LEN, MacAddress, VlanTag};
 use brimful_netdev::{BackEnd, Care, PacketRing};
 use brimful_tester::{
-    Description, Directions, FrameSizes, IpVersion, MAX_FLOWS, MAX_SIZE_PATTERN, PacingBounds, Profile, ProfileFile,
-    ProfileOptions, TemplateError, Threads, Timing,
+    Directions, FrameSizes, IpVersion, MAX_FLOWS, MAX_SIZE_PATTERN, PacingBounds, Profile, ProfileFile, ProfileOptions,
+    TemplateError, Threads, Timing,
 };
-use brimful_trial::program::parse_time;
+use brimful_trial::program::{Description, parse_time};
 use brimful_trial::{Load, Nanoseconds};
 use clap::{Parser, ValueEnum};
 use serde_json::{Map, Value, json};
@@ -290,12 +290,15 @@ impl Settings {
             conversion_factor: self.profile.directions().pairs().len() as u32,
             contract: format!("a frame is lost when it has not arrived intact within {wait} after the end of sending"),
             max_load: line_rates.into_iter().chain([promised]).flatten().reduce(f64::min),
+            overload: None,
             min_duration_s: MIN_DURATION_S,
             can_stop_early: true,
             can_calibrate: true,
             // A block is handed over when it is full, or some milliseconds after its first frame.
             tells_delay: back_end != BackEnd::Packet(PacketRing::Blocks),
+            on_this_machine: true,
             traffic: self.traffic(back_end, line_rates),
+            device: Map::new(),
         }
     }
 

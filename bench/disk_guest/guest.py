@@ -1,0 +1,119 @@
+"""What `run` starts inside the guest: measures the disk, then shows that the numbers protect and wrong ones do not."""
+
+import subprocess
+import sys
+import time
+import traceback
+from pathlib import Path
+
+from brimful.iocost.controller import CostController
+from brimful.iocost.measure import solutions
+from brimful.iocost.measure.disk import Disk
+from brimful.iocost.measure.protection import Groups, Protection
+from brimful.iocost.measure.run import _beside
+from brimful.records import Done, read_run
+
+DEVICE, DEADLINE = "/dev/nullb0", "20ms"
+NUMBER = Path("/sys/block/nullb0/dev").read_text().strip()
+TRIAL_S = 5.0
+OFF_LEAST, FOUND_MOST, USED_LEAST, NEAR = 0.2, 0.01, 0.75, 0.05
+SETTLED, SETTLED_NEAR = 50.0, 6.0
+FILES = ("io.cost.qos", "io.cost.model")
+failed = []
+
+
+def say(text):
+    print(f"disk_guest: {text}", flush=True)
+
+
+def show(what, good, text):
+    if not good:
+        failed.append(what)
+    say(f"{'ok' if good else 'FAILED'}: {what}: {text}")
+
+
+def shown():
+    texts = [Path("/sys/fs/cgroup", name).read_text() for name in FILES]
+    # What the controller does by itself is none of ours: only whether it is on, and who set it.
+    return [
+        [word for line in text.splitlines() if line.startswith(NUMBER) for word in line.split()[1:3]] for text in texts
+    ]
+
+
+def measure(seconds):
+    command = ["iocost", "measure", DEVICE, "--destroy-data", DEVICE, "--deadline", DEADLINE, "--working-set", "900M"]
+    began_s = time.monotonic()
+    done = subprocess.run(
+        ["/bin/run_python", "-m", "brimful", *command, "--budget", f"{seconds}s", "--out", "/tmp/run"],
+        text=True,
+        stdout=subprocess.PIPE,
+        check=False,
+    )
+    for line in done.stdout.splitlines():
+        say(f"  {line}")
+    say(f"exit code {done.returncode} after {time.monotonic() - began_s:.0f} s")
+    return {record.name: record.result for record in read_run(Path("/tmp/run")).others if isinstance(record, Done)}
+
+
+def late(trials):
+    return sum(trial["late"] for trial in trials) / sum(trial["sent"] for trial in trials)
+
+
+def check_measured(results):
+    probe = results["rrandiops"]["rate"]
+    load = results["late-reads"]["p99"]["lower"] or 0.0
+    show("truth", abs(load / probe - 1) <= NEAR, f"{load:.0f} IO/s at most 1 % late, {probe:.0f} in a closed loop")
+    found = results["validation"]
+    off, pinned, dynamic = (late(found[name]) for name in ("off", "pinned", "dynamic"))
+    show("off", off >= OFF_LEAST, f"{off:.1%} late (bar: at least {OFF_LEAST:.0%})")
+    show("found", pinned <= FOUND_MOST, f"{pinned:.2%} late (bar: at most {FOUND_MOST:.0%})")
+    show("found, dynamic rule", dynamic <= FOUND_MOST, f"{dynamic:.2%} late (bar: at most {FOUND_MOST:.0%})")
+    rates = [trial["hog_rate"] for trial in found["pinned"]]
+    used = (sum(rates) / len(rates) + results["vrate"]["load"]) / probe
+    show("used", used >= USED_LEAST, f"hog and protected have {used:.0%} of the disk (bar: at least {USED_LEAST:.0%})")
+
+
+def check_doubled(results):
+    """A model twice too fast: pinned it protects nobody, the dynamic rule finds half of it."""
+    model = {key: 2 * value for key, value in solutions.base_model(results).items()}
+    latencies = solutions.latencies_us(results)
+    disk = Disk(DEVICE, destroy_data=None, options=[f"--deadline={DEADLINE}"], ignore_signature=False)
+    controller = CostController(NUMBER)
+    groups = Groups(controller.directory)
+    tester = Protection(disk, groups, controller, results["vrate"]["load"])
+    try:
+        with disk.claimed():
+            controller.set(model, solutions.pinned(100.0, latencies))
+            pinned = _beside(tester, 100.0, TRIAL_S)
+            controller.set(model, {**solutions.dynamic(100.0, latencies), "min": 10.0})
+            _beside(tester, 100.0, TRIAL_S)
+            dynamic = _beside(tester, 100.0, TRIAL_S)
+    finally:
+        tester.close()
+        controller.restore()
+        groups.close()
+    share = late([pinned])
+    show("doubled, pinned", share >= OFF_LEAST, f"{share:.1%} late (bar: at least {OFF_LEAST:.0%}: the check can fail)")
+    vrate = dynamic["vrate"] or 0.0
+    text = f"vrate {vrate:.1f} (bar: {SETTLED:.0f} +- {SETTLED_NEAR:.0f}), {late([dynamic]):.2%} late"
+    show("doubled, dynamic rule", abs(vrate - SETTLED) <= SETTLED_NEAR and late([dynamic]) <= FOUND_MOST, text)
+
+
+def main():
+    before = shown()
+    results = measure(float(Path("/seconds").read_text()))
+    check_measured(results)
+    check_doubled(results)
+    show("as before", shown() == before, f"{shown()}")
+    groups = [path.name for path in Path("/sys/fs/cgroup").iterdir() if path.is_dir()]
+    show("nothing is left", not groups, f"{groups}")
+    say(f"up for {time.clock_gettime(time.CLOCK_BOOTTIME):.0f} s")
+    say("failed: " + ", ".join(failed) if failed else "passed")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Exception:
+        traceback.print_exc(file=sys.stdout)
+        say("failed: see above")

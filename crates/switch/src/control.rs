@@ -12,7 +12,8 @@ use brimful_netdev::MonotonicTime;
 use brimful_openflow::{Action, ErrorCode, GROUP_ALL, GroupType, ModCommand, port};
 use brimful_openflow::{ErrorMessage, GroupMod, MeterMod};
 use brimful_pipeline::{
-    Change, CounterBlock, Outputs, PacketIn, Passage, Pipeline, View, check_packet_out, delete_everything, run_actions,
+    Change, CounterBlock, CounterId, Outputs, PacketIn, Passage, Pipeline, View, check_packet_out, delete_everything,
+    run_actions,
 };
 use thiserror::Error;
 
@@ -321,26 +322,32 @@ impl Switch {
 
     fn run(mut self, asked: &Receiver<Request>, stops: &AtomicBool) {
         let mut next_tick = MonotonicTime::now().0;
+        // Entries are looked at for their timeouts some at a time, so that requests never wait for all.
+        let mut expiring = None;
         while !stops.load(Relaxed) {
-            match asked.recv_timeout(TICK / 10) {
+            let patience = if expiring.is_some() { Duration::ZERO } else { TICK / 10 };
+            match asked.recv_timeout(patience) {
                 Ok(request) => request(&mut self),
                 Err(RecvTimeoutError::Timeout) => self.plane.tend(),
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             let now = MonotonicTime::now().0;
-            if now >= next_tick {
+            if let Some(first) = expiring {
+                expiring = self.expire(first, now);
+            } else if now >= next_tick {
                 next_tick = now + TICK.as_nanos() as u64;
-                self.tick(now);
+                expiring = Some(CounterId(0));
+                self.plane.tend();
+                self.look_at_links();
             }
         }
     }
 
-    fn tick(&mut self, now: u64) {
-        self.plane.tend();
-        let changes = self.pipeline.write().expire(now);
+    fn expire(&mut self, first: CounterId, now: u64) -> Option<CounterId> {
+        let (changes, next) = self.pipeline.write().expire(first, now);
         self.take_over(&changes, &[]);
         self.settle();
-        self.look_at_links();
+        next
     }
 }
 

@@ -2,9 +2,13 @@
 
 use brimful_frame::Headers;
 use brimful_openflow::{MatchField, Source};
+use smallvec::{SmallVec, smallvec};
 
 /// The fields that rules look at, and the bits of each: what their masks have in common.
 pub(crate) type MaskShape = Vec<(MatchField, u128)>;
+
+/// The words of a key. Most have no more than two.
+pub(crate) type Key = SmallVec<[u64; 2]>;
 
 /// Up to 64 bits of a field, and where they go.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -69,17 +73,17 @@ impl KeyLayout {
     }
 
     /// The key of a rule.
-    pub(crate) fn of_values(&self, value: impl Fn(MatchField) -> u128) -> Vec<u64> {
+    pub(crate) fn of_values(&self, value: impl Fn(MatchField) -> u128) -> Key {
         self.pack(|field| Some(value(field))).unwrap_or_default()
     }
 
     /// The key of a frame; `None` where it lacks one of the fields.
-    pub(crate) fn of_subject(&self, subject: &Subject<'_>) -> Option<Vec<u64>> {
+    pub(crate) fn of_subject(&self, subject: &Subject<'_>) -> Option<Key> {
         self.pack(|field| subject.read(field))
     }
 
-    fn pack(&self, value: impl Fn(MatchField) -> Option<u128>) -> Option<Vec<u64>> {
-        let mut key = vec![0; self.words];
+    fn pack(&self, value: impl Fn(MatchField) -> Option<u128>) -> Option<Key> {
+        let mut key: Key = smallvec![0; self.words];
         for part in &self.parts {
             let bits = (value(part.field)? >> part.field_shift) as u64 & part.mask;
             key[part.word] |= bits << part.shift;

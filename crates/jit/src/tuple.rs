@@ -11,7 +11,7 @@
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::key::{KeyLayout, MaskShape, hash};
+use crate::key::{Key, KeyLayout, MaskShape, hash};
 use crate::memory::Memory;
 
 /// No rule has ever been in the slot.
@@ -152,8 +152,10 @@ impl Tuple {
         self.put(memory, key, value, rank);
         // Half of the slots stay empty, so that a look-up ends soon.
         if growth.is_none() && used * 2 > memory.slots() {
+            // Each key that comes until all have been carried over takes a slot, too, even if it goes again meanwhile.
+            let to_come = memory.slots() / CARRIED_AT_ONCE;
             *growth = Some(Growth {
-                memory: Memory::new(slots_for(self.len()), self.stride()),
+                memory: Memory::new(slots_for(self.len() + to_come), self.stride()),
                 used: 0,
                 next: 0,
             });
@@ -183,7 +185,7 @@ impl Tuple {
             if word(0) <= TOMBSTONE {
                 continue;
             }
-            let key: Vec<u64> = (0..self.layout.words).map(|index| word(SLOT_HEAD + index)).collect();
+            let key: Key = (0..self.layout.words).map(|index| word(SLOT_HEAD + index)).collect();
             if self.locate(&growth.memory, &key).is_none() {
                 self.put(&growth.memory, &key, word(0), word(1));
                 growth.used += 1;
@@ -230,6 +232,21 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_tuple_that_was_emptied_is_filled_again() {
+        let tuple = Tuple::with_room(vec![(MatchField::EthDst, 0xffff_ffff_ffff)], 0x9e37_79b9_7f4a_7c15, 0);
+        let mut kept = Vec::new();
+        for round in 0..5_u64 {
+            let keys = round * 10_000..round * 10_000 + 5000;
+            for key in keys.clone() {
+                kept.extend(tuple.insert(&[key], key + 2, 7));
+            }
+            assert!(keys.clone().all(|key| tuple.find(&[key]) == Some((key + 2, 7))));
+            assert!(keys.clone().all(|key| tuple.remove(&[key])));
+            assert_eq!(tuple.len(), 0);
+        }
+    }
 
     proptest! {
         #[test]

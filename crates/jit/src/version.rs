@@ -9,7 +9,7 @@ use brimful_pipeline::Demands;
 use hashbrown::HashMap;
 
 use crate::bitmap::Bitmap;
-use crate::key::MaskShape;
+use crate::key::{Key, MaskShape};
 use crate::overlay::{Overlay, OverlayCell};
 use crate::places::Places;
 use crate::plan::{
@@ -33,7 +33,7 @@ const MOST_SLOTS_AT_ONCE: usize = 1 << 12;
 /// Where a rule is.
 #[derive(Clone)]
 enum Place {
-    Tuple(Arc<Tuple>, Vec<u64>),
+    Tuple(Arc<Tuple>, Key),
     Prefix(usize, crate::prefix::Prefix),
     Bitmap(Arc<Bitmap>, usize),
     Cell(Arc<AtomicU64>),
@@ -225,13 +225,16 @@ impl Version {
                 let same = group.tuples.iter().enumerate();
                 let same = same.filter(|(_, tuple)| has_shape(tuple, rule.demands));
                 let mut same = same.map(|(position, tuple)| (position, tuple, key_of(tuple, rule.demands)));
-                let (position, tuple, key) = same.find(|(_, tuple, key)| is_free(tuple, key, rule.rank))?;
+                let (position, tuple, key, room) = same.find_map(|(position, tuple, key)| {
+                    let room = room_for(tuple, &key, rule.rank)?;
+                    Some((position, tuple, key, room))
+                })?;
                 for ceiling in &group.ceilings[..=position] {
                     if ceiling.load(Ordering::Relaxed) < rule.rank {
                         ceiling.fetch_max(rule.rank, Ordering::AcqRel);
                     }
                 }
-                put(tuple, &key, rule, garbage);
+                put(tuple, &key, rule, room, garbage);
                 Some(Place::Tuple(Arc::clone(tuple), key))
             }
             Group::Prefixes(_) => {
@@ -328,7 +331,7 @@ impl PrefixWriter {
     }
 }
 
-fn key_of(tuple: &Tuple, demands: &Demands) -> Vec<u64> {
+fn key_of(tuple: &Tuple, demands: &Demands) -> Key {
     let value = |field| {
         demands
             .iter()
@@ -344,37 +347,50 @@ fn has_shape(tuple: &Tuple, demands: &Demands) -> bool {
     tuple.shape.iter().copied().eq(bits)
 }
 
-/// Whether a key is not there, or there with the same rank: the same rule.
-fn is_free(tuple: &Tuple, key: &[u64], rank: u64) -> bool {
-    tuple.find(key).is_none_or(|(_, other)| other == rank)
+/// How a rule gets its key.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Room {
+    /// Nobody has it.
+    Free,
+    /// The same rule has it.
+    Own,
+}
+
+/// How a rule with a rank gets a key; `None` where another rule has it.
+fn room_for(tuple: &Tuple, key: &[u64], rank: u64) -> Option<Room> {
+    match tuple.find(key) {
+        None => Some(Room::Free),
+        Some((_, other)) => (other == rank).then_some(Room::Own),
+    }
 }
 
 /// Puts a rule into the first of these tuples that has room for its key, or into a new one for so many rules.
 fn put_into<'t>(
-    same: impl Iterator<Item = &'t Arc<Tuple>>,
+    same: impl IntoIterator<Item = &'t Arc<Tuple>>,
     shape: &MaskShape,
-    room: usize,
+    rules: usize,
     rule: &NewRule<'_>,
     factor: &mut dyn FnMut() -> u64,
     garbage: &mut Garbage,
-) -> (Arc<Tuple>, Vec<u64>) {
-    let mut same = same.map(|tuple| (tuple, key_of(tuple, rule.demands)));
-    let free = same.find(|(tuple, key)| is_free(tuple, key, rule.rank));
-    let (tuple, key) = if let Some((tuple, key)) = free {
-        (Arc::clone(tuple), key)
-    } else {
-        let tuple = Arc::new(Tuple::with_room(shape.clone(), factor(), room));
+) -> (Arc<Tuple>, Key) {
+    let free = same.into_iter().find_map(|tuple| {
+        let key = key_of(tuple, rule.demands);
+        let room = room_for(tuple, &key, rule.rank)?;
+        Some((Arc::clone(tuple), key, room))
+    });
+    let (tuple, key, room) = free.unwrap_or_else(|| {
+        let tuple = Arc::new(Tuple::with_room(shape.clone(), factor(), rules));
         let key = key_of(&tuple, rule.demands);
-        (tuple, key)
-    };
-    put(&tuple, &key, rule, garbage);
+        (tuple, key, Room::Free)
+    });
+    put(&tuple, &key, rule, room, garbage);
     (tuple, key)
 }
 
-fn put(tuple: &Tuple, key: &[u64], rule: &NewRule<'_>, garbage: &mut Garbage) {
-    if !tuple.replace(key, rule.value)
-        && let Some(old) = tuple.insert(key, rule.value, rule.rank)
-    {
+fn put(tuple: &Tuple, key: &[u64], rule: &NewRule<'_>, room: Room, garbage: &mut Garbage) {
+    if room == Room::Own {
+        tuple.replace(key, rule.value);
+    } else if let Some(old) = tuple.insert(key, rule.value, rule.rank) {
         if old.slots() > MOST_SLOTS_AT_ONCE {
             garbage.keep_large(old);
         } else {

@@ -15,7 +15,7 @@ import statistics
 import subprocess
 from pathlib import Path
 
-from search_time import HELD_OUT, KINDS, STRENGTHS, straddle
+from searches import HELD_OUT, KINDS, STRENGTHS, straddle
 
 ROOT = Path(__file__).resolve().parents[1]
 STRATEGY = Path("crates/search/src/strategy/straddle")
@@ -25,36 +25,40 @@ NEVER = "1e9"
 MECHANISMS: dict[str, list[tuple[str, str, str]]] = {
     "a steep knee is located": [("locate", "LOCATING_TRIALS", "0"), ("locate", "REFINING_TRIALS", "0")],
     "a knee is told again by trials near it": [("locate", "REFINING_TRIALS", "0"), ("locate", "REFINING_SHARE", "0.0")],
+    "small steps up where loads are orders of magnitude apart": [("locate", "VAST", NEVER)],
     "a drop of capacity is believed at once": [("locate", "DROP", NEVER)],
     "jitter gets more room where one trial ends an attempt": [("placement", "SPARE_ABOVE_STRICT", "0.45")],
+    "the spare at a knee is chosen by cost": [("placement", "STRICT_SPARES", "44..=46")],
+    "a grid that has begun stays": [("placement", "BEGUN", "1_000_000"), ("placement", "NEARLY_DONE", NEVER)],
     "a second opinion without amounts": [
         ("second_opinion", "PRIOR_ODDS", NEVER),
         ("second_opinion", "PRIOR_ODDS_SHORT", NEVER),
     ],
     "trials share their weather": [("target", "WEATHERS", NEVER)],
+    "single units told from dips": [("stray", "DIPS_EXPECTED", NEVER)],
+    "few units are likelier stray": [("observation", "FEW_UNITS", "0")],
     "goals share loads": [("plan", "SHARING_PASSES", "0")],
-    "goals take turns": [
-        ("plan", "ATTEMPT", "2.0"),
-        ("plan", "SAME_WEATHER_TRIALS", "0"),
-        ("plan", "OTHER_WEATHER_TRIALS", "0"),
-        ("plan", "LOWER_FIRST", "1.0"),
-    ],
+    "attempts take turns": [("plan", "ATTEMPT", "2.0")],
+    "measurements go on where they began": [("plan", "SAME_WEATHER_TRIALS", "0")],
+    "upper goals wait for other weather": [("plan", "OTHER_WEATHER_TRIALS", "0")],
+    "upper goals settle the lower bound first": [("plan", "LOWER_FIRST", "1.0")],
     "bounds that creep make steps double": [
         ("guard", "PATIENCE", f"({NEVER}, {NEVER})"),
         ("guard", "PATIENCE_STRICT", f"({NEVER}, {NEVER})"),
     ],
+    "time without a moved bound ends at one load": [("guard", "IDLE_LOADS", NEVER)],
     "failed attempts tell how the next ones end": [("attempts", "FEWEST", "1_000_000")],
+    "hopeless attempts go far down": [("attempts", "HOPELESS", NEVER)],
+    "a falling capacity is led": [("attempts", "STEADY_FROM", NEVER)],
     "the account": [
         ("account", "PRICE", NEVER),
         ("account", "PRICE_STRICT", NEVER),
         ("account", "FAILED_IN_ROW", NEVER),
     ],
-    "looks before costly attempts": [
-        ("probe", "WIDE_GAP", NEVER),
-        ("probe", "WIDE_GAP_LONG", NEVER),
-        ("probe", "FAR_BELOW", NEVER),
-        ("probe", "IN_VAIN", "1_000_000"),
-    ],
+    "the middle of a wide gap first": [("probe", "WIDE_GAP", NEVER), ("probe", "WIDE_GAP_LONG", NEVER)],
+    "clean loads far above first": [("probe", "FAR_BELOW", NEVER)],
+    "looks that promised too much are left off": [("probe", "MISLED", "1_000_000")],
+    "the lowest load where all was in vain": [("probe", "IN_VAIN", "1_000_000")],
     "short trials first": [("prospect", "SHORT_TRIALS", "0")],
     "medium trials before long ones": [("probe", "MEDIUM_SHARE", "1")],
 }
@@ -105,7 +109,7 @@ def main() -> None:
     parser.add_argument("--goals", default="production,e0-21,e0-60,rfc2544-full", help="names of goal sets")
     parser.add_argument("--first", type=int, default=80001, help="the first seed")
     parser.add_argument("--seeds", type=int, default=100, help="searches of each of the eight kinds")
-    parser.add_argument("--only", default="", help="only mechanisms whose names have this in them")
+    parser.add_argument("--only", default="", help="only mechanisms whose names have one of these in them, | between")
     parser.add_argument("--work", type=Path, default=ROOT / "build/ablation")
     options = parser.parse_args()
     cells = [(family, goals) for family in options.families.split(",") for goals in options.goals.split(",")]
@@ -113,7 +117,7 @@ def main() -> None:
     whole = {cell: times(binary, options, *cell) for cell in cells}
     print("time without the mechanism / with it: " + ", ".join(f"{family} {goals}" for family, goals in cells))
     for name, off in MECHANISMS.items():
-        if options.only in name:
+        if any(part in name for part in options.only.split("|")):
             binary = build(options.work, off)
             row = [describe(times(binary, options, *cell), whole[cell]) for cell in cells]
             print(f"{name:54} " + "  ".join(row), flush=True)

@@ -17,7 +17,7 @@ from brimful.measurers.base import InvalidTrialError
 from brimful.measurers.command import CommandMeasurer
 from brimful.measurers.tester import tester_program
 from MLRsearch import AbstractMeasurer, MeasurementResult, MultipleLossRatioSearch
-from search_time import GOAL_SETS, WIDTH, csit_config
+from searches import GOAL_SETS, WIDTH, csit_config
 
 MIN_LOAD, MAX_LOAD = 300.0, 300e3
 GOALS = "production"

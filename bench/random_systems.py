@@ -11,9 +11,10 @@ from __future__ import annotations
 import argparse
 import math
 import statistics
-from pathlib import Path
 
-from search_time import csit, percentile, straddle
+import references
+from search_time import percentile
+from searches import straddle
 
 GOALS = "production,e0-21,e0-60,rfc2544-full"
 PERIODS_S = (3, 4, 5, 7, 10, 12, 15, 20, 25)
@@ -27,10 +28,8 @@ def times(options: argparse.Namespace, strategy: str, kind: str, goals: str) -> 
 
 
 def times_in(options: argparse.Namespace, strategy: str, kind: str, goals: str) -> list[float]:
-    if strategy == "csit":
-        found = csit(options.binary, kind, goals, options.first, options.seeds, options.cache)
-    else:
-        found = straddle(options.binary, strategy, kind, goals, options.first, options.seeds)
+    search = straddle if strategy == options.strategy else references.searches
+    found = search(options.binary, strategy, kind, goals, options.first, options.seeds)
     if len(found) != options.seeds:
         raise SystemExit(f"{strategy} {goals}: {len(found)} of {options.seeds} searches ended")
     return [each["time"] for each in found]
@@ -53,8 +52,9 @@ def compare(options: argparse.Namespace, goals: str) -> None:
     others = options.others.split(",")
     ours = times(options, options.strategy, "drawn", goals)
     print(f"== {goals}: {options.strategy} / others over {options.seeds} draws from {options.first}")
-    for other in others:
-        theirs = times(options, other, "drawn", goals)
+    all_theirs = {other: times(options, other, "drawn", goals) for other in others}
+    all_theirs["best"] = [min(draw) for draw in zip(*all_theirs.values(), strict=True)]
+    for other, theirs in all_theirs.items():
         print(f"{other:8} {describe(ours, theirs)}", flush=True)
         if options.worst:
             seeds = range(options.first, options.first + options.seeds)
@@ -92,10 +92,7 @@ def main() -> None:
     parser.add_argument("--weathers", type=int, default=1, help="searches of each draw, in other weather each")
     parser.add_argument("--stalls", metavar="LENGTH", help="periodic stalls of this length instead of drawn systems")
     parser.add_argument("--worst", type=int, default=0, help="name so many of the slowest draws")
-    parser.add_argument("--cache", type=Path, help="where to keep the results of the CSIT library")
     options = parser.parse_args()
-    if options.cache:
-        options.cache.mkdir(parents=True, exist_ok=True)
     for goals in options.goals.split(","):
         if options.stalls:
             stalls(options, goals)

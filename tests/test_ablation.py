@@ -20,7 +20,7 @@ def ablation(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    sys.modules.pop("search_time", None)
+    sys.modules.pop("searches", None)
     return module
 
 

@@ -31,7 +31,7 @@ pub(crate) struct Prefixes {
 }
 
 /// Intervals that lie in one cache line with their bounds.
-const FEW: usize = 5;
+const FEW: usize = 4;
 
 /// The intervals of one upper half: from `bounds[i]` up to the next bound lies `values[i]`, or the cover where that is
 /// 0. Most have few, in one cache line.

@@ -31,6 +31,7 @@ mod processor;
 mod promiscuity;
 mod random;
 mod ring;
+mod slice;
 mod sync;
 mod system;
 mod tap;
@@ -55,6 +56,7 @@ pub use port::{
 pub use probe::{Attempt, Findings, interface_names, try_back_ends};
 pub use processor::processor_cycles;
 pub use random::SplitMix64;
+pub use slice::use_short_slices;
 pub use tap::{TapPort, TapReceiver, TapSender};
 pub use time::MonotonicTime;
 pub use wait::wait_for_frames;

@@ -83,7 +83,7 @@ fn load(what: &str, path: &Path, rounds: usize) -> Plane {
 
 /// Adds rules one by one; each has to be met by the frame that comes next.
 fn one_by_one(what: &str, plane: &mut Plane, rule: impl Fn(u32) -> String) {
-    let mut times = Vec::new();
+    let (mut times, mut interrupted) = (Vec::new(), 0);
     for number in 0..SINGLE {
         let text = rule(number);
         let rules = tables::read("rule.flows", &text, 0).expect("a rule");
@@ -100,6 +100,7 @@ fn one_by_one(what: &str, plane: &mut Plane, rule: impl Fn(u32) -> String) {
             *place = u8::from_str_radix(octet, 16).expect("an octet");
         }
         let mut sink = Sink::default();
+        let before = interruptions();
         let begun = Instant::now();
         let changes = plane
             .pipeline
@@ -108,14 +109,30 @@ fn one_by_one(what: &str, plane: &mut Plane, rule: impl Fn(u32) -> String) {
         plane.engine.apply(&changes);
         plane.worker.begin();
         plane.process(&mut buffer, FRAME_LEN, &mut sink);
-        times.push(begun.elapsed());
+        let time = begun.elapsed();
+        // Who else has run on this processor meanwhile is no part of it.
+        if interruptions() == before {
+            times.push(time);
+        } else {
+            interrupted += 1;
+        }
         assert_eq!(sink.last, Some(2), "{text}");
         plane.worker.rest();
     }
     println!(
-        "{SINGLE} {what}, one by one, each met by a frame after {}",
+        "{} {what}, one by one, each met by a frame after {} ({interrupted} more were interrupted by other programs)",
+        times.len(),
         quantiles(&mut times)
     );
+}
+
+/// How often others were given the processor of this thread though it had something to do.
+fn interruptions() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/thread-self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"))?;
+    line.trim().parse().ok()
 }
 
 fn rule(flow: u32) -> String {

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use brimful_frame::Packet;
-use brimful_netdev::MonotonicTime;
+use brimful_netdev::{MonotonicTime, use_short_slices};
 use brimful_openflow::{Action, ErrorCode, GROUP_ALL, GroupType, ModCommand, port};
 use brimful_openflow::{ErrorMessage, GroupMod, MeterMod};
 use brimful_pipeline::{
@@ -23,7 +23,7 @@ use crate::ports::{Batch, Input, Ports};
 use crate::tables::{self, Placed, TableError, Tables};
 use crate::vacancy::Vacancies;
 use crate::watch::Watcher;
-use crate::worker::{HEADROOM, Worker};
+use crate::worker::{HEADROOM, SLICE, Worker};
 
 /// How often entries expire and links are looked at.
 const TICK: Duration = Duration::from_millis(100);
@@ -321,6 +321,8 @@ impl Switch {
     }
 
     fn run(mut self, asked: &Receiver<Request>, stops: &AtomicBool) {
+        // Elsewhere than on Linux 6.12 and later, requests may have to wait for whoever runs.
+        let _ = use_short_slices(SLICE);
         let mut next_tick = MonotonicTime::now().0;
         // Entries are looked at for their timeouts some at a time, so that requests never wait for all.
         let mut expiring = None;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use brimful_frame::Packet;
 pub(crate) use brimful_netdev::HEADROOM;
-use brimful_netdev::{MAX_BURST, MonotonicTime, wait_for_frames};
+use brimful_netdev::{MAX_BURST, MonotonicTime, use_short_slices, wait_for_frames};
 use brimful_pipeline::{Outputs, PacketIn, Passage};
 
 use crate::events::PacketListeners;
@@ -20,11 +20,17 @@ pub(crate) const MOST_FRAME_LEN: usize = 16 << 10;
 /// For how long a thread looks for frames before it sleeps. It does not yield meanwhile: whoever else runs on its
 /// processor would then have a whole slice, which is milliseconds, while a sleeper is woken within microseconds.
 const LOOK_NS: u64 = 200_000;
+/// A round that took longer was interrupted: others want the processor, and whoever looks for frames all the time has
+/// to wait for them as often as it has used up its share. For some time it sleeps at once then.
+const INTERRUPTED_NS: u64 = 1_000_000;
+const CROWDED_NS: u64 = 1_000_000_000;
+/// How long a thread runs before others do, where there are others.
+pub(crate) const SLICE: Duration = Duration::from_micros(200);
 /// For how long it sleeps where it has to look for frames, and where it is woken by them.
 const SLEEP: Duration = Duration::from_micros(50);
 const LONGEST_SLEEP: Duration = Duration::from_millis(10);
-/// Rounds between looks at what the interfaces have dropped.
-const ROUNDS_BETWEEN_LOOKS: u32 = 1024;
+/// Rounds after which is counted what the interfaces have dropped.
+const ROUNDS_BETWEEN_COUNTS: u32 = 1024;
 /// How long what has already arrived may take to be sent when the switch ends.
 const LAST_NS: u64 = 200_000_000;
 
@@ -73,7 +79,10 @@ impl Worker {
         };
         let mut view = self.ports.view();
         let mut generation = self.ports.generation();
+        // Elsewhere than on Linux 6.12 and later, it may have to wait when it is woken.
+        let _ = use_short_slices(SLICE);
         let (mut idle_since, mut round) = (None, 0_u32);
+        let (mut last, mut crowded_until) = (MonotonicTime::now().0, 0);
         while !self.ends.load(Relaxed) {
             let current = self.ports.generation();
             if current != generation {
@@ -81,22 +90,33 @@ impl Worker {
                 view = self.ports.view();
             }
             let received = self.round(&mut buffer, &view, &mut outbox);
+            let now = outbox.now;
+            if now - last > INTERRUPTED_NS {
+                crowded_until = now + CROWDED_NS;
+            }
+            last = now;
             round = round.wrapping_add(1);
-            if round.is_multiple_of(ROUNDS_BETWEEN_LOOKS) {
-                self.look();
+            if round.is_multiple_of(ROUNDS_BETWEEN_COUNTS) {
+                self.count_losses();
             }
             if received > 0 {
                 idle_since = None;
-            } else if let Some(since) = idle_since {
-                std::hint::spin_loop();
-                if outbox.now - since > LOOK_NS {
-                    self.look();
-                    self.path.rest();
-                    self.sleep();
-                }
-            } else {
-                idle_since = Some(outbox.now);
+                continue;
+            }
+            let since = *idle_since.get_or_insert_with(|| {
                 outbox.flush();
+                now
+            });
+            let has_looked = now - since > LOOK_NS;
+            if has_looked {
+                self.count_losses();
+            }
+            if has_looked || now < crowded_until {
+                self.path.rest();
+                self.sleep();
+                last = MonotonicTime::now().0;
+            } else {
+                std::hint::spin_loop();
             }
         }
         self.finish(&mut buffer, &view, &mut outbox);
@@ -154,7 +174,7 @@ impl Worker {
         }
     }
 
-    fn look(&mut self) {
+    fn count_losses(&mut self) {
         for input in &mut self.inputs {
             // A port that is gone keeps what it said last.
             let _ = input.count_losses();
@@ -175,7 +195,7 @@ impl Worker {
         {
             std::thread::yield_now();
         }
-        self.look();
+        self.count_losses();
     }
 }
 

@@ -47,7 +47,8 @@ pub struct Outcome {
     pub overtaken: u64,
     pub mods: u64,
     pub took: Duration,
-    /// From asking until every data-plane thread ran the new rules, of each flow-mod.
+    /// From asking until every data-plane thread ran the new rules, of each flow-mod. That this thread then has to be
+    /// woken to learn of it is no part of it.
     pub in_force_after: Vec<Duration>,
 }
 
@@ -168,12 +169,11 @@ impl Bed {
     fn change_something(&mut self) -> Duration {
         let (number, turn) = (self.mods / 4, self.mods % 4);
         self.mods += 1;
-        let begun = Instant::now();
         match turn {
             0 => {
                 let flow = (number % u64::from(FLOWS)) as u32;
                 let other = WAYS_OUT[usize::from(self.flows[flow as usize].port == WAYS_OUT[0])];
-                self.set(flow, other);
+                self.set(flow, other)
             }
             // A rule of the same form as the flows', which no frame meets, comes and goes a thousand changes later.
             1 => self.ask(
@@ -185,7 +185,7 @@ impl Bed {
                 self.ask(
                     &format!("dl_dst={},actions=output:9", text(gone)),
                     Some(FlowCommand::DeleteStrict),
-                );
+                )
             }
             // Another form: it waits for code of its own, or goes.
             _ => {
@@ -194,33 +194,36 @@ impl Bed {
                     "priority={},in_port=7,dl_type=0x800,actions=output:9",
                     40_000 + number / 2 % 50
                 );
-                self.ask(&rule, gone);
+                self.ask(&rule, gone)
             }
         }
-        begun.elapsed()
     }
 
-    fn set(&mut self, number: u32, port: u32) {
-        self.ask(&format!("dl_dst={},actions=output:{port}", text(number)), None);
+    fn set(&mut self, number: u32, port: u32) -> Duration {
+        let time = self.ask(&format!("dl_dst={},actions=output:{port}", text(number)), None);
         let next_frame = self.next_frame;
         let flow = &mut self.flows[number as usize];
         (flow.before, flow.port, flow.since) = (flow.port, port, next_frame);
+        time
     }
 
-    fn ask(&self, rule: &str, command: Option<FlowCommand>) {
+    /// Has rules changed; how long it took.
+    fn ask(&self, rule: &str, command: Option<FlowCommand>) -> Duration {
         let read = tables::read("rule.flows", rule, 0).expect("a rule");
         let Change::Flow(flow) = &read.changes[0].value else {
-            return;
+            return Duration::ZERO;
         };
         let flow = FlowMod {
             command: command.unwrap_or(flow.command),
             ..(**flow).clone()
         };
         let running = self.running.as_ref().expect("it runs");
-        let done = running
-            .handle
-            .call(move |switch| switch.change(TableChange::Flow(flow)));
-        done.expect("it runs").expect("the change can be");
+        let begun = Instant::now();
+        let done = running.handle.call(move |switch| {
+            let done = switch.change(TableChange::Flow(flow));
+            done.map(|()| begun.elapsed())
+        });
+        done.expect("it runs").expect("the change can be")
     }
 }
 

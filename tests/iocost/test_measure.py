@@ -157,6 +157,7 @@ def root(tmp_path, monkeypatch):
         "sys/fs/cgroup/io.cost.qos": "8:0 enable=1 ctrl=user min=1.00\n",
         "sys/fs/cgroup/io.cost.model": "8:0 ctrl=user rbps=1\n",
         "sys/fs/cgroup/cgroup.subtree_control": "memory\n",
+        "sys/fs/cgroup/io.stat": "",
     }
     for name, text in files.items():
         place = tmp_path / "root" / name
@@ -253,8 +254,8 @@ def perform(wanted, steps, root, out, **options):
         disk.close()
 
 
-PROBES = [Step(name, name, 1.0) for name in ("rbps", "rseqiops", "rrandiops", "wbps", "wseqiops", "wrandiops")]
-SHORT = [*PROBES, Step("late-reads", "", 3.0), Step("vrate", "", 6.0), Step("validation", "", 6.0)]
+PROBES = [Step(name, name, 0.4) for name in ("rbps", "rseqiops", "rrandiops", "wbps", "wseqiops", "wrandiops")]
+SHORT = [*PROBES, Step("late-reads", "", 2.5), Step("vrate", "", 6.0), Step("validation", "", 6.0)]
 
 
 def test_vrate_is_searched_and_validated_beside_a_hog(wanted, root, tmp_path):

@@ -13,6 +13,9 @@ use crate::{Direction, Io};
 const SUBMISSIONS: u32 = 1024;
 /// The most completions that a ring holds (`IORING_MAX_CQ_ENTRIES`).
 const MOST_COMPLETIONS: u32 = 65_536;
+/// How often, and for how long, IOs that are in flight when the ring goes are waited for.
+const LAST_WAITS: u32 = 100;
+const LAST_WAIT: Nanoseconds = Nanoseconds(20_000_000);
 /// `IORING_ENTER_GETEVENTS`: without it, work that was put off stays so.
 const GET_EVENTS: u32 = 1;
 /// Of the registered files and buffers; there is one of each.
@@ -124,8 +127,16 @@ impl Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // The kernel takes rings apart some time after they are closed, and would hold on to the device until then.
-        let _ = self.uring.submitter().unregister_files();
+        // Linux 6.1 waits for IOs in flight here, and does not do meanwhile what completes them.
+        for _ in 0..LAST_WAITS {
+            if !self.busy.contains(&true) {
+                // The kernel takes rings apart some time after they are closed, and would hold on to the device until then.
+                let _ = self.uring.submitter().unregister_files();
+                return;
+            }
+            let _ = self.wait(1, LAST_WAIT);
+            while self.pop().is_some() {}
+        }
     }
 }
 

@@ -28,6 +28,11 @@ _WORKING_SET = {False: "16G", True: "4G"}
 @click.option("--working-set", metavar="BYTES", help="Bytes of the disk in use.  [default: 16G, with --quick 4G]")
 @click.option("--quick", is_flag=True, help="At most 5 minutes: without the steady state, and vrate is not searched.")
 @click.option("--budget", metavar="TIME", help="Fit all steps into this time.")
+@click.option(
+    "--pause",
+    type=click.Choice(["spin", "sleep"]),
+    help="What the tester does between IOs.  [default: spin where there are two processors]",
+)
 @click.option("--dry-run", is_flag=True, help="Print the steps and how long they take, and touch nothing.")
 @click.option("--resume", is_flag=True, help="Go on with the newest measurement that was told the same.")
 @click.option("--out", type=click.Path(path_type=Path), help="Directory of the record.  [default: a new one in runs/]")
@@ -65,6 +70,7 @@ def measure(
         deadline_s=units.parse_duration(options.pop("deadline")),
         working_set=options.pop("working_set") or _WORKING_SET[quick],
         quick=quick,
+        pause=options.pop("pause"),
         budget_s=None if budget is None else units.parse_duration(budget),
     )
     outputs = Outputs(**options)

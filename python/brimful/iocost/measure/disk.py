@@ -50,6 +50,8 @@ class Disk:
         The path once more, where the disk may be overwritten.
     options
         Options of ``brimful-disk`` for every IO: working set, deadline.
+    pause
+        What the tester does between starts, ``spin`` or ``sleep``; none: as it likes.
 
     Raises
     ------
@@ -57,9 +59,18 @@ class Disk:
         When there is no such disk, or another one is to be destroyed.
     """
 
-    def __init__(self, name: str, *, destroy_data: str | None, options: list[str], ignore_signature: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        destroy_data: str | None,
+        options: list[str],
+        ignore_signature: bool,
+        pause: str | None = None,
+    ) -> None:
         self._lab: DiskLab | None = None
         self._options = options
+        self._pause = pause
         self.path = name
         self.writes = destroy_data is not None
         self._destroy: list[str] = []
@@ -84,9 +95,11 @@ class Disk:
         """Say what the lab's disk is made of; nothing for others."""
         return self._lab.describe() if self._lab is not None else {}
 
-    def command(self, *arguments: str, writes: bool = False) -> list[str]:
+    def command(self, *arguments: str, writes: bool = False, pause: str | None = None) -> list[str]:
         """Give the command line of the tester."""
+        pause = pause or self._pause
         words = [find_program(), "--device", self.path, *self._options, *(self._destroy if writes else []), *arguments]
+        words += [f"--pause={pause}"] if pause else []
         return self._lab.command(words) if self._lab is not None else words
 
     def prepare(self, *arguments: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from brimful.iocost.controller import CostController
 from brimful.iocost.measure.disk import Disk
 from brimful.measurers.base import Description, TrialOutput
 from brimful.measurers.command import CommandMeasurer
+from brimful.measurers.disk import PROGRAM
 
 WEIGHTS = {"protected": 800, "hog": 100}
 """As in published comparisons of the controller."""
@@ -115,10 +116,7 @@ class Protection:
         self._groups = groups
         self._controller = controller
         self._load = load
-        # A tester that spins takes the processor that the other group needs.
-        self._shared = ["--in-use", "--pause=sleep"]
-        command = disk.command("--pattern=randread", *self._shared)
-        self._protected = CommandMeasurer(groups.command("protected", command), name="brimful-disk")
+        self._protected = CommandMeasurer(self._command("protected"), name=PROGRAM)
 
     def beside_hog(self, seconds: float) -> Beside:
         """Count what the protected group loses while the hog takes what it gets.
@@ -144,12 +142,17 @@ class Protection:
         """End the tester."""
         self._protected.close()
 
+    def _command(self, group: str, *arguments: str) -> list[str]:
+        # A tester that spins takes the processor that the other group needs.
+        command = self._disk.command("--pattern=randread", "--in-use", *arguments, pause="sleep")
+        return self._groups.command(group, command)
+
     @contextlib.contextmanager
     def _hog(self, seconds: float) -> Iterator[Callable[[], float]]:
         """Keep IOs in flight for the block; afterwards the rate at which they were done is known."""
         longest_s = seconds + SETTLE_S + _HOG_PATIENCE_S
-        words = ["--pattern=randread", f"--depth={HOG_DEPTH}", f"--slots={HOG_DEPTH}", f"--duration={longest_s:.0f}s"]
-        command = self._groups.command("hog", self._disk.command(*words, *self._shared))
+        words = [f"--depth={HOG_DEPTH}", f"--slots={HOG_DEPTH}", f"--duration={longest_s:.0f}s"]
+        command = self._command("hog", *words)
         said: list[str] = []
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
             try:

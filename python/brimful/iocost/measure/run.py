@@ -63,6 +63,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     working_set: str
     quick: bool
     budget_s: float | None
+    pause: str | None = None
 
     def fingerprint(self) -> str:
         """Digest what makes two measurements the same."""
@@ -77,7 +78,11 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
         """Open the disk."""
         options = [f"--deadline={self.deadline_s * 1e6:.0f}us", f"--working-set={self.working_set}"]
         return Disk(
-            self.device, destroy_data=self.destroy_data, options=options, ignore_signature=self.ignore_signature
+            self.device,
+            destroy_data=self.destroy_data,
+            options=options,
+            ignore_signature=self.ignore_signature,
+            pause=self.pause,
         )
 
 

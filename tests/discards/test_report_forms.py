@@ -3,26 +3,20 @@
 import datetime
 import json
 import re
-import shutil
-import subprocess
 
 import msgspec
 import pytest
 from brimful.errors import UsageError
 from brimful.records import encode, read_run
-from brimful.report import sheets
-from brimful.report.discards import comparison, export, html, model, pdf, text
-from brimful.report.figures import figure_of
-from brimful.report.pages import PAGE
+from brimful.report import paper
+from brimful.report.discards import comparison, export, html, text
 from hypothesis import given
 from hypothesis import strategies as st
 from invented_records import HOSTILE, SITES, Finding, Warning, days_of, made, made_run, record, series, unix
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from report.browser import needs_browser, show
 from support import brimful
 
 SHORT = days_of(datetime.date(2018, 2, 1), datetime.date(2018, 3, 31))
-PDFTOTEXT = shutil.which("pdftotext")
 
 
 def hostile():
@@ -118,44 +112,6 @@ def test_the_page_of_the_whole_published_platform_stays_small():
     assert len(html.render(file)) < 5_000_000
 
 
-def page_count(content):
-    return int(max(re.findall(rb"/Count (\d+)", content), key=int))
-
-
-@pytest.mark.parametrize(("name", "figures"), [("two", 7), ("no-tests", 2), ("empty", 0)])
-def test_a_pdf_has_a_page_for_each_figure_and_is_the_same_each_time(name, figures):
-    content = pdf.render(EDGES[name])
-    assert content.startswith(b"%PDF-")
-    assert content == pdf.render(EDGES[name])
-    assert b"CreationDate" not in content
-    assert page_count(content) == figures + 2
-
-
-@pytest.mark.parametrize("name", EDGES)
-def test_no_line_runs_off_the_page(name):
-    """Draw every sheet, and see where its texts end."""
-    view = model.build(EDGES[name])
-    for sheet in sheets.paginate([*pdf.front(view), *pdf.back(view)]):
-        with figure_of(PAGE, "page", PAGE.height_in) as figure:
-            figure.set_dpi(600)  # Fine enough for glyphs to be as wide as on paper.
-            sheets.draw(figure, sheet)
-            width, height = figure.get_size_inches() * figure.dpi
-            renderer = FigureCanvasAgg(figure).get_renderer()
-            for text in figure.texts:
-                box = text.get_window_extent(renderer)
-                margin = sheets.MARGIN_PT / sheets.WIDTH_PT * width
-                assert margin - 20 <= box.x0 <= box.x1 <= width - margin + 20, text.get_text()
-                assert 0 < box.y0 <= box.y1 < height
-
-
-@pytest.mark.skipif(PDFTOTEXT is None, reason="pdftotext is not installed (Debian package poppler-utils)")
-def test_a_pdf_can_be_searched(tmp_path):
-    (tmp_path / "r.pdf").write_bytes(pdf.render(EDGES["two"]))
-    shown = subprocess.run([PDFTOTEXT, "-layout", tmp_path / "r.pdf", "-"], capture_output=True, text=True, check=True)
-    for said in ("1 of 2 sites discarded packets", "Tests that discards overlap", "Daily loss ratio of the uplink"):
-        assert said in shown.stdout
-
-
 def test_json_has_everything():
     file = EDGES["two"]
     content = json.loads(export.to_json(file))
@@ -205,7 +161,7 @@ def test_a_saved_run_is_shown_in_every_form(tmp_path):
     assert shown.stdout == text.render(EDGES["two"])
     brimful("report", run, "--html", "r.html", "--pdf", "r.pdf", "--png", "figures", cwd=tmp_path, check=0)
     assert (tmp_path / "r.html").read_text() == PAGES["two"]
-    assert (tmp_path / "r.pdf").read_bytes() == pdf.render(EDGES["two"])
+    assert (tmp_path / "r.pdf").read_bytes() == paper.render(PAGES["two"])
     assert len(list((tmp_path / "figures").glob("*.png"))) == 9
     assert json.loads(brimful("report", run, "--json", cwd=tmp_path, check=0).stdout)["sites"] == ["dfw01", "dfw02"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -73,7 +74,8 @@ def run_campaign(
         try:
             for each in left:
                 note(f"search {len(ended) + 1} of {len(planned)}: {each.title}, repeat {each.repeat}")
-                member = _Search(campaign, each, directory, ended).run(open_member, progress, note)
+                show = partial(_show_all, progress, each, left[left.index(each) + 1 :], ended)
+                member = _Search(campaign, each, directory, ended).run(open_member, show, note)
                 writer.write(member)
                 ended.append(member)
         except (KeyboardInterrupt, _Interrupted):
@@ -84,6 +86,31 @@ def run_campaign(
                 writer.write(warning)
         writer.write(end)
     return CampaignOutcome(directory, ended, end)
+
+
+def _show_all(
+    progress: Callable[[Run, Progress], None],
+    current: Planned,
+    later: Sequence[Planned],
+    ended: Sequence[Member],
+    run: Run,
+    state: Progress,
+) -> None:
+    """Tell where a search stands, and how long the campaign may still take."""
+    whole_s = None
+    if state.remaining_s is not None:
+        expected_s = state.elapsed_s + state.remaining_s
+        whole_s = state.remaining_s + sum(_expected_s(each, current, expected_s, ended) for each in later)
+    progress(run, msgspec.structs.replace(state, campaign_remaining_s=whole_s))
+
+
+def _expected_s(search: Planned, current: Planned, current_s: float, ended: Sequence[Member]) -> float:
+    """Give how long a search may take: as long as its repeats; before there is one, as long as others."""
+    alike = [each.end.search_s for each in ended if (each.measurer, each.frame_size) == search.cell and not each.failed]
+    if search.cell == current.cell:
+        alike.append(current_s)
+    known = alike or [*(each.end.search_s for each in ended if not each.failed), current_s]
+    return sum(known) / len(known)
 
 
 def _succeeded(saved: RunFile) -> dict[str, Member]:

@@ -41,7 +41,7 @@ def search(request: SearchRequest, open_for: Callable[[SearchRequest], Measurer]
                 out=options["out"],
                 resume=options["resume"],
                 search_progress=progress.update,
-                progress=lambda run, state: progress.say(_line(run, state)),
+                progress=lambda run, state: progress.line(_line(run, state)),
                 note=progress.note,
             )
     except ThroughputNotFoundError as error:

@@ -11,6 +11,7 @@ import click
 from brimful import units
 from brimful.cli import values
 from brimful.cli.beds import BedCommand
+from brimful.cli.progress import open_progress
 from brimful.cli.signals import take_for_interrupt, tell_how_to_go_on
 from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
 from brimful.delay.estimates import DEVICE, WIRE
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
+@click.option("--verbose", "-v", is_flag=True, help="A line for each trial.")
 def delay(**options: Any) -> int:  # noqa: ANN401
     """Measure how long a device takes to process a frame, at given loads.
 
@@ -84,15 +86,17 @@ def delay(**options: Any) -> int:  # noqa: ANN401
     take_for_interrupt()
     if options["resume"]:
         refuse_if_written(options["out"], request.fingerprint())  # before what is opened here disturbs it
-    say = _silent if options["quiet"] else _say
-    with _opened(request, options) as measurers:
+    with (
+        open_progress(quiet=options["quiet"], verbose=options["verbose"]) as progress,
+        _opened(request, options) as measurers,
+    ):
         done = run_delay(
             request,
             measurers,
             out=options["out"],
             resume=options["resume"],
-            progress=lambda run, state: say(_trial_line(run, state)),
-            note=say,
+            progress=lambda run, state: progress.line(_trial_line(run, state)),
+            note=progress.note,
         )
     file = read_run(done.path)
     if options["as_json"]:
@@ -163,12 +167,5 @@ def _opened(request: DelayRequest, options: dict[str, Any]) -> Iterator[dict[str
 def _trial_line(run: Run, state: DelayProgress) -> str:
     number = f"trial {state.trial} of {state.trials}" if state.trial else "warm-up"
     load = units.format_load(state.step.load, run.load_unit)
-    return f"{units.format_duration(state.elapsed_s):>9}  {number}  {load}  {state.step.path}"
-
-
-def _say(text: str) -> None:
-    click.echo(text, err=True)
-
-
-def _silent(text: str) -> None:
-    pass
+    left = units.format_duration(state.remaining_s)
+    return f"{units.format_duration(state.elapsed_s):>9}  {number}  {load}  {state.step.path}  about {left} left"

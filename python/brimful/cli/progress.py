@@ -33,8 +33,8 @@ class ProgressView(Protocol):
         """Show where the search stands."""
         ...
 
-    def say(self, text: str) -> None:
-        """Show in one line where something else than a search stands."""
+    def line(self, text: str) -> None:
+        """Show in one line where a run stands."""
         ...
 
     def note(self, text: str) -> None:
@@ -61,7 +61,7 @@ class _Silent:
     def update(self, run: Run, progress: Progress) -> None:
         """Show nothing."""
 
-    def say(self, text: str) -> None:
+    def line(self, text: str) -> None:
         """Show nothing."""
 
     def note(self, text: str) -> None:
@@ -77,10 +77,10 @@ class _Lines:
 
     def update(self, run: Run, progress: Progress) -> None:
         """Print one line, unless one was printed just now."""
-        self.say(trial_line(run, progress))
+        self.line(trial_line(run, progress))
 
-    def say(self, text: str) -> None:
-        """Print one line, unless one was printed just now."""
+    def line(self, text: str) -> None:
+        """Print it, unless one was printed just now."""
         now_s = self._clock()
         if self._each_trial or self._last_s is None or now_s - self._last_s >= _LINE_EVERY_S:
             self._last_s = now_s
@@ -99,8 +99,8 @@ class _Picture:
         """Redraw."""
         self._live.update(Standing(run, progress, time.monotonic))
 
-    def say(self, text: str) -> None:
-        """Redraw with one line."""
+    def line(self, text: str) -> None:
+        """Put it in the place of the last one."""
         from rich.text import Text
 
         self._live.update(Text(text, no_wrap=True, overflow="ellipsis"))
@@ -121,16 +121,21 @@ class Standing:
         """Draw."""
         from rich.text import Text
 
-        passed_s, left_s = self._clock() - self._since_s, self._progress.remaining_s
+        passed_s, then = self._clock() - self._since_s, self._progress
         now = msgspec.structs.replace(
-            self._progress,
-            elapsed_s=self._progress.elapsed_s + passed_s,
-            remaining_s=None if left_s is None else max(0.0, left_s - passed_s),
+            then,
+            elapsed_s=then.elapsed_s + passed_s,
+            remaining_s=_after(then.remaining_s, passed_s),
+            campaign_remaining_s=_after(then.campaign_remaining_s, passed_s),
         )
         for line in trial_parts_in_lines(self._run, now, options.max_width):
             yield Text(line, style="bold", no_wrap=True, overflow="ellipsis")
         for line in goal_lines(self._run, now, options.max_width):
             yield Text(line, no_wrap=True, overflow="ellipsis")
+
+
+def _after(left_s: float | None, passed_s: float) -> float | None:
+    return None if left_s is None else max(0.0, left_s - passed_s)
 
 
 def trial_parts_in_lines(run: Run, progress: Progress, columns: int) -> list[str]:
@@ -180,6 +185,8 @@ def _trial_parts(run: Run, progress: Progress) -> list[str]:
         parts.append(f"{units.format_load(load, run.load_unit):>12} for {units.format_duration(duration_s)}")
     if progress.remaining_s is not None:
         parts.append(f"about {units.format_duration(progress.remaining_s)} left")
+    if progress.campaign_remaining_s is not None:
+        parts.append(f"{units.format_duration(progress.campaign_remaining_s)} in all")
     return parts
 
 

@@ -16,9 +16,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.command()
 @click.argument("run", type=values.RUN)
 @click.option("--html", "html_file", type=_FILE, callback=checked_target, help="Write one HTML file.")
-@click.option(
-    "--pdf", "pdf_file", type=_FILE, callback=checked_target, help="Write a PDF; of block devices and discards."
-)
+@click.option("--pdf", "pdf_file", type=_FILE, callback=checked_target, help="Write the same as a PDF.")
 @click.option(
     "--png",
     "png_directory",

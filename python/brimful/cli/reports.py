@@ -145,11 +145,9 @@ def page(file: RunFile) -> str:
 
 
 def _write_pdf(file: RunFile, path: Path) -> None:
-    row = _row(file)
-    if row.pdf is None:
-        message = f"--pdf {path}: {row.plural} have no PDF report; use --html and print it"
-        raise UsageError(message)
-    write_atomically(path, load(row.pdf)(file))
+    from brimful.report import paper
+
+    write_atomically(path, paper.render(page(file)))
 
 
 def _write_png(file: RunFile, directory: Path) -> list[Path]:

@@ -28,6 +28,7 @@ class DelayProgress(msgspec.Struct, frozen=True):
     trials: int
     step: Step
     elapsed_s: float
+    remaining_s: float
 
 
 class DelayOutcome(msgspec.Struct, frozen=True):
@@ -89,8 +90,10 @@ class DelayLoop:
         try:
             self._warm_up()
             left = self._left()
-            for number, step in enumerate(left, start=1 + len(self._steps) - len(left)):
-                self._show(step, number)
+            began_s = self._elapsed_s()
+            for done, step in enumerate(left):
+                each_s = (self._elapsed_s() - began_s) / done if done else self._plan.trial_s
+                self._show(step, 1 + len(self._steps) - len(left) + done, each_s * (len(left) - done))
                 self._measure(step)
         except KeyboardInterrupt:
             reason = "interrupted"
@@ -109,7 +112,7 @@ class DelayLoop:
             return
         for path in self._measurers:
             step = Step(max(self._plan.loads), path, 0)
-            self._show(step, 0)
+            self._show(step, 0, self._plan.warm_up_s + self._plan.trial_s * len(self._left()))
             self._attempt(step, self._plan.warm_up_s, purpose=WARM_UP)
 
     def _measure(self, step: Step) -> None:
@@ -157,9 +160,8 @@ class DelayLoop:
     def _elapsed_s(self) -> float:
         return time.monotonic() - self._start_s
 
-    def _show(self, step: Step, number: int) -> None:
-        state = DelayProgress(trial=number, trials=len(self._steps), step=step, elapsed_s=self._elapsed_s())
-        self._progress(state)
+    def _show(self, step: Step, number: int, remaining_s: float) -> None:
+        self._progress(DelayProgress(number, len(self._steps), step, self._elapsed_s(), remaining_s))
 
     def _finish(self, reason: str, text: str) -> DelayOutcome:
         delays = estimates.results(self._trials, self._plan)

@@ -37,11 +37,9 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     """``(RunFile, *, style, columns) -> str``: the report for a terminal."""
     page: str
-    """``(RunFile) -> str``: the report as one HTML file."""
+    """``(RunFile) -> str``: the report as one HTML file, from which the PDF is made."""
     json: str
     """``(RunFile) -> str``: what the report is made of."""
-    pdf: str | None = None
-    """``(RunFile) -> bytes``."""
     png: str | None = None
     """``(RunFile, directory) -> list[Path]``: each figure as a file."""
     verify: str | None = None
@@ -70,7 +68,6 @@ SUBJECTS: tuple[Subject, ...] = (
         text="brimful.report.iocost.text:report_run",
         page="brimful.report.iocost.html:render",
         json="brimful.report.iocost.export:report_run",
-        pdf="brimful.report.iocost.pdf:render",
         compare="brimful.report.iocost.comparison:compare_runs",
     ),
     Subject(
@@ -81,7 +78,6 @@ SUBJECTS: tuple[Subject, ...] = (
         text="brimful.report.discards.text:render",
         page="brimful.report.discards.html:render",
         json="brimful.report.discards.export:to_json",
-        pdf="brimful.report.discards.pdf:render",
         png="brimful.report.discards.png:write",
         compare="brimful.report.discards.comparison:compare_runs",
     ),

@@ -108,6 +108,8 @@ class Progress(msgspec.Struct, frozen=True):
     elapsed_s: float
     remaining_s: float | None
     trials: int
+    campaign_remaining_s: float | None = None
+    """Until all searches of its campaign have ended."""
 
 
 WARM_UP = "warm-up"

@@ -49,9 +49,10 @@ class Outputs(msgspec.Struct, frozen=True):
 
             write(self.html, html.render(run).encode())
         if self.pdf is not None:
-            from brimful.report.iocost import pdf
+            from brimful.report import paper
+            from brimful.report.iocost import html
 
-            write(self.pdf, pdf.render(run))
+            write(self.pdf, paper.render(html.render(run)))
         if self.record is not None:
             from brimful.records import encode
 

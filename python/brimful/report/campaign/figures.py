@@ -132,7 +132,7 @@ def _point(cell: Cell, goal: CellGoal, place: int, quantity: str) -> Point | Non
 
 
 def _draw_line(axes: Axes, line: Line, shift: float, apart: float) -> None:
-    """Draw means with their intervals, beside each its runs. No line joins them: their places are shifted."""
+    """Draw means with their intervals, and beside each its runs. They stand beside their places: no line joins them."""
     looks: dict[str, Any] = {"color": palette.goal_colour(line.colour), "zorder": 4}
     means = [point for point in line.points if not point.bound]
     xs, values = [point.place + shift for point in means], [point.value for point in means]

@@ -146,7 +146,7 @@ def _uplink_rate(view: View) -> list[Page]:
         title="Daily median uplink rate",
         caption="Median over the 10 s bins of a day of what the uplink carried towards clients, in bit/s: the axis of "
         f"the published figure says Mbps, its values are bit/s as well.{note}",
-        height_in=9.0,
+        height_in=6.6,
         axis=_axis(view, ["uplink_rate"], "bit/s", is_log=True),
         quantities=["uplink_rate"],
     )
@@ -159,7 +159,7 @@ def _download_rate(view: View) -> list[Page]:
         title="Daily median download rate",
         caption=f"Median over the clients of a day of the {'fastest' if view.mode == 'report' else 'median'} download "
         "of each.",
-        height_in=10.0,
+        height_in=6.6,
         axis=_axis(view, ["download_rate"], "Mbit/s", factor=MBPS),
         quantities=["download_rate"],
         factor=MBPS,
@@ -178,7 +178,7 @@ def _loss_ratio(view: View) -> list[Page]:
         title="Daily loss ratio of the uplink",
         caption=f"Discarded packets over unicast packets sent, both summed over the day. {rule} "
         "Days without discards stand in the strip below the axis.",
-        height_in=10.0,
+        height_in=6.6,
         axis=_axis(view, ["loss_ratio"], "ratio", is_log=True),
         quantities=["loss_ratio"],
     )
@@ -198,7 +198,7 @@ def _retransmission_ratio(view: View) -> list[Page]:
         key="4-retransmission-ratio",
         title="Daily retransmission ratio of downloads",
         caption=definition,
-        height_in=10.0,
+        height_in=6.6,
         axis=_axis(view, [quantity], "ratio", is_log=True),
         quantities=[quantity],
     )
@@ -216,7 +216,7 @@ def _combined(view: View) -> list[Page]:
         caption="Strong marks: discarded over unicast packets. Pale marks of the same look: retransmissions. "
         + definition
         + (unlike if quantity == "retransmission_ratio" else ""),
-        height_in=10.0,
+        height_in=6.6,
         axis=_axis(view, ["loss_ratio", quantity], "ratio", is_log=True),
         quantities=[quantity, "loss_ratio"],
     )
@@ -291,7 +291,7 @@ def _distributions(view: View) -> list[Page]:
             title=f"Distribution of downloads: {which} of each client",
             caption=f"Density over decades of the {which} download of each client with enough tests in both windows"
             f"{': ' + periods if periods else ''}. {tested}",
-            height_in=7.0,
+            height_in=6.0,
             rows=3,
             columns=2,
             kind="density",
@@ -357,7 +357,7 @@ def _test_counts(view: View) -> list[Page]:
             if view.mode == "report"
             else "Unknown: telemetry is missing for some of its time, and there are no discards in the rest."
         ),
-        height_in=8.5,
+        height_in=6.4,
         rows=3,
         columns=2,
     )

@@ -72,22 +72,6 @@ def drawn(page: Page, *, titled: bool = True) -> Iterator[Figure]:
         yield figure
 
 
-def draw_at_top(figure: Figure, page: Page) -> float:
-    """Draw a page at the top of a sheet, and give how high above the lower edge it ends, in inches.
-
-    Parameters
-    ----------
-    figure
-        The sheet.
-    page
-        From `brimful.report.discards.figures.make_pages`.
-    """
-    top = 0.2 + TITLE_IN + (LEGEND_IN if page.shares_legend else 0.0)
-    draw(figure, page, top_in=top, titled=True)
-    rows = -(-len(page.panels) // page.columns)
-    return float(figure.get_size_inches()[1]) - top - rows * panel_height_in(page) - foot_in(page)
-
-
 def panel_height_in(page: Page) -> float:
     """Give the height of a row of panels with what stands above them."""
     used = TITLE_IN + (LEGEND_IN if page.shares_legend else 0.0) + foot_in(page)

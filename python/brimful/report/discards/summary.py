@@ -9,7 +9,16 @@ from brimful.report import words
 from brimful.report.discards import numbers
 from brimful.report.discards.model import Change, View, format_day, number
 
-_IN_TABLES = ("coverage", "conflicts", "excluded", "before-after", "minimum-detectable", "dose-response")
+_IN_TABLES = (
+    "discards-begin",
+    "discards-stop",
+    "coverage",
+    "conflicts",
+    "excluded",
+    "before-after",
+    "minimum-detectable",
+    "dose-response",
+)
 """What the codes of findings begin with that tables show in full."""
 _GROUPS = (("Discards", ("discards-", "affected")), ("Other", ("",)))
 """Title of a group of findings, and what their codes begin with."""

@@ -108,7 +108,7 @@ def test_a_replayed_run_gives_the_same_result(searched, tmp_path):
 
 def test_a_measurer_that_tells_no_delay_is_refused_before_the_search(tmp_path):
     finished = brimful("search", "-m", "sim:sharp", "--goal", "loss=0,delay=1ms", "--out", "run", cwd=tmp_path, check=2)
-    assert "has a delay limit, but the measurer 'sim:sharp' tells no delay" in finished.stderr
+    assert "has a delay limit, but the measurer 'sim:sharp' reports no delay" in finished.stderr
     assert len(finished.stderr.splitlines()) == 1
     assert not (tmp_path / "run").exists()
 
@@ -271,7 +271,7 @@ def test_a_function_with_an_impossible_delay_is_refused():
 def test_a_measurer_in_this_process_is_asked_whether_it_tells_the_delay():
     measurer = Troubled({})
     assert measurer.describe() == Description(**{**_fields(measurer.describe()), "tells_delay": False})
-    with pytest.raises(UsageError, match="tells no delay"):
+    with pytest.raises(UsageError, match="reports no delay"):
         package.search(
             measurer, goals=[package.SearchGoal(loss_ratio=0, delay_limit_s=1e-3)], min_load=1e4, max_load=1e7
         )

@@ -1,10 +1,12 @@
 """What people see while a search runs."""
 
 import io
+import json
+import re
 
 import msgspec
 import pytest
-from brimful.cli.progress import Standing
+from brimful.cli.progress import Standing, _Lines
 from brimful.records import read_run
 from brimful.throughput.run_loop import Progress
 from rich.console import Console
@@ -57,3 +59,30 @@ def test_times_go_on_while_a_trial_runs():
 def test_a_search_begins_at_zero(tmp_path):
     finished = brimful("search", "-m", "sim:sharp", "--preset", "quick", cwd=tmp_path, check=0)
     assert finished.stderr.splitlines()[0].startswith("      0 s  trial   1 ")
+
+
+def test_a_log_has_a_line_every_ten_seconds_at_most(capsys):
+    now_s = 0.0
+    view = _Lines(each_trial=False, clock=lambda: now_s)
+    for now_s in (0.0, 1.0, 9.9, 10.0, 12.0, 31.0):
+        view.line(f"at {now_s:g} s")
+    assert capsys.readouterr().err.splitlines() == ["at 0 s", "at 10 s", "at 31 s"]
+
+
+def test_a_campaign_says_how_long_it_may_still_take_and_ends_at_zero(tmp_path):
+    arguments = ("-m", "sim:sharp", "-m", "sim:soft-knee", "--repeat", "3", "--preset", "quick", "--verbose")
+    finished = brimful("search", *arguments, cwd=tmp_path, check=0)
+    lefts = [seconds(said) for said in re.findall(r" left  (.+?) in all", finished.stderr)]
+    (record,) = (tmp_path / "runs").glob("*/run.jsonl")
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    whole_s = sum(line["end"]["search_s"] for line in lines if line["kind"] == "member")
+    assert len(lefts) > 30
+    # A search takes about as long as its repeats: half-way the forecast is near.
+    assert lefts[len(lefts) // 2] == pytest.approx(whole_s / 2, rel=0.4)
+    assert lefts[-1] <= 2
+
+
+def seconds(said):
+    """The seconds that a duration in words stands for."""
+    number, unit, *rest = said.split()
+    return float(number) * {"ms": 1e-3, "s": 1.0, "min": 60.0}[unit] + (seconds(" ".join(rest)) if rest else 0.0)

@@ -308,7 +308,7 @@ def test_a_limit_of_the_delay_is_refused_where_nobody_tells_it(tmp_path):
             return msgspec.structs.replace(super().describe(), tells_delay=False)
 
     limited = msgspec.structs.replace(SEARCH, goals=[msgspec.structs.replace(GOALS[0], delay_limit_s=1e-3)])
-    with pytest.raises(UsageError, match="tells no delay"):
+    with pytest.raises(UsageError, match="reports no delay"):
         run(tmp_path / "c", Silent, campaign=msgspec.structs.replace(CAMPAIGN, search=limited))
     assert not (tmp_path / "c").exists()
 

@@ -48,3 +48,14 @@ def test_the_end_says_how_quiet_the_machine_was():
     loop = DelayLoop(plan(), {DEVICE: Steady(), WIRE: Steady()}, Policies(), watch=Watch(proc=Path("/proc")))
     assert loop.run().end.machine is not None
     assert DelayLoop(plan(), {DEVICE: Steady(), WIRE: Steady()}, Policies()).run().end.machine is None
+
+
+def test_the_time_that_is_left_tends_to_zero():
+    seen = []
+    loop = DelayLoop(plan(), {DEVICE: Steady(), WIRE: Steady()}, Policies(), progress=seen.append)
+    loop.run()
+    assert [state.trial for state in seen] == list(range(1, seen[0].trials + 1))
+    # Nothing was measured yet: as long as all trials last by themselves.
+    assert seen[0].remaining_s == pytest.approx(seen[0].trials * plan().trial_s)
+    # These take no time.
+    assert seen[-1].remaining_s < 0.1

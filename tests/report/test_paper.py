@@ -39,7 +39,7 @@ def test_a_page_fits_its_sheets_and_fills_them(name, tmp_path):
     sheets = words(paper.render(pages()[name]), tmp_path)
     assert sheets
     for sheet in sheets:
-        assert all(40 < left < right < 612 - 40 and 30 < top < bottom < 792 - 20 for left, top, right, bottom in sheet)
+        assert all(36 < left < right < 612 - 36 and 30 < top < bottom < 792 - 20 for left, top, right, bottom in sheet)
     # But for the last one, what a sheet says reaches below its middle; what stands lowest is its footer.
     assert all(max(bottom for *_, bottom in sheet if bottom < 740) > 396 for sheet in sheets[:-1])
 

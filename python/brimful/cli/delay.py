@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     type=values.MEASURER,
     required=True,
     metavar="SPEC",
-    help="What to measure with: lab:DEVICE[,key=value...], tester:PORT,PORT, or a cmd:PROGRAM that tells delays.",
+    help="What to measure with: lab:DEVICE[,key=value...], tester:PORT,PORT, or a cmd:PROGRAM that reports delays.",
 )
 @click.option(
     "--wire",

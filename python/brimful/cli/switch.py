@@ -60,7 +60,7 @@ def dump(control: Path, switch: str | None, tab: bool, counters: bool) -> None:
 @switch.command()
 @_SOCKET
 @_NAME
-@click.option("--capture", type=_FILE, metavar="PCAP", help="Take the frame from a capture file; MATCH tells in_port.")
+@click.option("--capture", type=_FILE, metavar="PCAP", help="Take the frame from a capture file; MATCH gives in_port.")
 @click.option("--frame", type=click.IntRange(min=1), default=1, show_default=True, help="Which frame of the file.")
 @click.argument("match")
 def trace(control: Path, switch: str | None, capture: Path | None, frame: int, match: str) -> None:

@@ -133,7 +133,7 @@ def _begin(request: DelayRequest, measurers: Mapping[str, Measurer]) -> tuple[Ru
     for path, measurer in measurers.items():
         if not measurer.describe().tells_delay:
             spec = request.measurer if path == DEVICE else request.wire
-            message = f"measurer {spec!r} tells no delay; use lab:DEVICE, tester:PORT,PORT or disk:PATH"
+            message = f"measurer {spec!r} reports no delay; use lab:DEVICE, tester:PORT,PORT or disk:PATH"
             raise UsageError(message)
     plan, warnings = _plan(request, description)
     wire = measurers.get(WIRE)

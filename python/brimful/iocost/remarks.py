@@ -8,6 +8,7 @@ from brimful.iocost import rules
 from brimful.iocost.rules import Target
 from brimful.iocost.selectors import AMOF_DELTA, MOF, latency
 from brimful.iocost.solve import Fits, Setting
+from brimful.units import format_ratio
 
 HIGH_P99_S = 0.5
 HIGH_MAX_S = 1.0
@@ -59,6 +60,6 @@ def of_sizing(fits: Fits, settings: dict[str, tuple[Target, Setting]]) -> Iterat
         if share >= LARGE_DELTA:
             yield (
                 name,
-                f"{name}: what can be protected is {share:.2%} less memory than what the device can support: "
+                f"{name}: what can be protected is {format_ratio(share)} less memory than what the device can support: "
                 "hard to size for.",
             )

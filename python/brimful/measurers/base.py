@@ -210,7 +210,7 @@ def with_intended(
         return msgspec.structs.replace(output, intended=output.sent)
     if output.stopped_early:
         return msgspec.structs.replace(output, intended=due)
-    text = f"{unsent} units of load x duration were not sent and count as loss; the measurer tells no intended count"
+    text = f"{unsent} units of load x duration were not sent and count as loss; the measurer reports no intended count"
     warnings = [*output.warnings, {"code": UNSENT, "text": text}]
     return msgspec.structs.replace(output, intended=due, warnings=warnings)
 

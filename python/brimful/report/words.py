@@ -106,31 +106,43 @@ def count(number: int, one: str, many: str | None = None) -> str:
     """Write a number with its noun.
 
     >>> count(1, "trial"), count(1200, "trial"), count(0, "is", "are")
-    ('1 trial', '1\u202f200 trials', '0 are')
+    ('1 trial', '1,200 trials', '0 are')
     """
     return f"{group(number)} {one if number == 1 else many or one + 's'}"
 
 
 def group(number: int) -> str:
-    """Write a whole number in groups of three digits, held together by narrow spaces.
+    """Write a whole number in groups of three digits.
 
     >>> group(1234567)
-    '1\u202f234\u202f567'
+    '1,234,567'
     """
-    return f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    return f"{number:,}"
 
 
 def share(value: float) -> str:
-    """Write a share in per cent with three digits that matter.
+    """Write a share in per cent with three digits that matter, or two where it is below 1 %.
 
-    >>> share(0.98765), share(0.0)
-    ('98.8 %', '0 %')
+    >>> share(0.98765), share(0.03456), share(0.00369), share(0.000123), share(0.0)
+    ('98.8 %', '3.46 %', '0.37 %', '0.012 %', '0 %')
     """
     if value == 0:
         return "0 %"
     percent = value * 100
-    digits = max(0, 2 - math.floor(math.log10(abs(percent))))
+    decade = math.floor(math.log10(abs(percent)))
+    digits = max(0, 2 - decade if decade >= 0 else 1 - decade)
     return f"{percent:.{min(digits, 9)}f} %"
+
+
+def p_value(value: float | None) -> str:
+    """Write the probability of a test.
+
+    >>> p_value(0.9234), p_value(0.00004), p_value(None)
+    ('0.923', '< 0.001', '–')
+    """
+    if value is None:
+        return "–"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def bits(per_second: float) -> str:

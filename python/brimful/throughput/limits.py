@@ -70,8 +70,8 @@ def check_delay_limits(goals: Sequence[Goal], description: Description) -> None:
     for goal in goals:
         if goal.delay_limit_s is not None and not description.tells_delay:
             message = (
-                f"goal {goal.name!r} has a delay limit, but the measurer {description.name!r} tells no delay;"
-                " leave the limit out or take a measurer that tells it"
+                f"goal {goal.name!r} has a delay limit, but the measurer {description.name!r} reports no delay;"
+                " leave the limit out or take a measurer that reports it"
             )
             raise UsageError(message)
 

@@ -359,8 +359,8 @@ def _warnings(run: Run, result: SearchResult) -> list[Warning]:
         found = goal.upper_bound or goal.lower_bound
         if isinstance(ceiling, float) and found is not None and found > NEAR_CEILING * ceiling:
             text = (
-                f"goal {goal.goal}: the result is above {NEAR_CEILING:.0%} of what the tester itself can do"
-                f" ({units.format_load(ceiling, run.load_unit)}): it may be the tester's limit, not the device's"
+                f"goal {goal.goal}: the result is above {units.format_ratio(NEAR_CEILING)} of what the tester itself"
+                f" can do ({units.format_load(ceiling, run.load_unit)}): it may be the tester's limit, not the device's"
             )
             warnings.append(Warning(code="near-tester-ceiling", text=text))
     spoiled = sum(trial.invalid not in (None, WARM_UP, DEAD_DIRECTION_CHECK) for trial in result.trials)

@@ -140,7 +140,7 @@ def table_2018(strategies: Sequence[str], seeds: Sequence[int], notice: Callable
         notice(f"{row.system}, {row.trial_s:g} s trials")
         share = row.both.mean / row.ndr_binary.mean
         lines.append(
-            f"{row.system:<7}{row.trial_s:>4g} s  {'published':<11}{_text(row.both):<18}[{share:>4.0%}]  "
+            f"{row.system:<7}{row.trial_s:>4g} s  {'published':<11}{_text(row.both):<18}[{100 * share:>3.0f} %]  "
             f"{_text(row.ndr_binary):<16}{_text(row.pdr_binary)}"
         )
         ndr, pdr = (
@@ -149,7 +149,7 @@ def table_2018(strategies: Sequence[str], seeds: Sequence[int], notice: Callable
         )
         for strategy in strategies:
             both = searches(goal_set(row.trial_s, row.trial_s, 0), strategy, row.kind, seeds).duration_s
-            together = f"{_text(both):<18}[{both.mean / ndr.mean:>4.0%}]"
+            together = f"{_text(both):<18}[{100 * both.mean / ndr.mean:>3.0f} %]"
             lines.append(f"{'':<15}{strategy:<11}{together}  {_text(ndr):<16}{_text(pdr)}")
     return "\n".join(lines)
 

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from brimful import units
+from brimful.report import words
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -71,7 +74,7 @@ def _table(counts: dict[str, dict[str, int]]) -> str:
     rows = [("site", "zero", "non-zero", "unknown", "with discards")]
     for site, of in counts.items():
         known = of["zero"] + of["non-zero"]
-        share = f"{of['non-zero'] / known:.2%}" if known else "-"
+        share = words.share(of["non-zero"] / known) if known else "-"
         rows.append((site, str(of["zero"]), str(of["non-zero"]), str(of["unknown"]), share))
     width = max(len(row[0]) for row in rows)
     return "\n".join(f"{row[0]:<{width}}" + "".join(f"{cell:>14}" for cell in row[1:]) for row in rows)
@@ -85,7 +88,7 @@ def _worst(listed: pa.Table) -> str:
     for row in listed.sort_by(order).slice(0, most).to_pylist():
         lines.append(
             f"{row['start']:%Y-%m-%d %H:%M:%S} {row['site']:<10}{row['machine']:<9}{row['intervals']:>10}"
-            f"{row['coverage']:>9.0%}{row['discards']:>10.0f}  {row['test_id']}"
+            f"{units.format_ratio(row['coverage']):>9}{row['discards']:>10.0f}  {row['test_id']}"
         )
     if listed.num_rows > most:
         lines.append(f"... {listed.num_rows - most} more; write them all with --out FILE.parquet")

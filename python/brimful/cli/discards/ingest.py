@@ -29,7 +29,7 @@ _FLAGS = {
     "ceiling": "more than a port can carry",
     "conflict": "with another value delivered, too",
     "mislabelled": "mislabelled, told apart",
-    "ambiguous": "mislabelled, not told apart",
+    "ambiguous": "mislabelled, ambiguous",
 }
 """Flag of rows: what the summary calls it, in the order in which it does."""
 _SHOWN = 10

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from brimful.cli.iocost.inputs import Batch, find_files
+from brimful.units import format_ratio
 
 if TYPE_CHECKING:
     from brimful.iocost.read import Result
@@ -76,7 +77,7 @@ def _text(result: Result) -> str:
         ("kernel", machine.kernel_version or "not said"),
         ("benchmark", f"{result.system.bench_version.split(' ')[0] or 'not said'}, {kind}"),
         ("measured", f"{begin} to {end} UTC ({hours:.1f} h)"),
-        ("isolation", f"{_ordinal(result.isolation_percentile)} at least {result.isolation_threshold:.0%}"),
+        ("isolation", f"{_ordinal(result.isolation_percentile)} at least {format_ratio(result.isolation_threshold)}"),
     ]
     rows = _rows(result)
     lines = [f"{name + ':':<11}{value}" for name, value in facts]
@@ -105,7 +106,7 @@ def _table(rows: list[dict[str, float | None]]) -> list[str]:
             if value is None:
                 cells.append("-")
             elif name in {"isol", "missing"}:
-                cells.append(f"{value:.1%}")
+                cells.append(f"{100 * value:.1f} %")
             elif "lat" in name:
                 cells.append(f"{value * 1e3:.1f} ms")
             else:

@@ -11,15 +11,10 @@ NOTHING = "–"
 def p_value(value: object) -> str:
     """Write the probability of a test.
 
-    >>> p_value(0.9234), p_value(0.00004), p_value(None)
-    ('0.92', '< 0.001', '–')
+    >>> p_value(0.9234), p_value("?")
+    ('0.923', '–')
     """
-    probability = number(value)
-    if probability is None:
-        return NOTHING
-    if probability < 0.001:
-        return "< 0.001"
-    return f"{probability:.2f}" if probability >= 0.1 else f"{probability:.3f}"
+    return words.p_value(number(value))
 
 
 def factor(value: object) -> str:
@@ -47,7 +42,7 @@ def count(value: object) -> str:
     """Write a whole number; a dash where there is none.
 
     >>> count(1200.0), count(None)
-    ('1\u202f200', '–')
+    ('1,200', '–')
     """
     found = number(value)
     return NOTHING if found is None else words.group(round(found))

@@ -16,7 +16,7 @@ from brimful.report.styles import Style, plain
 
 WIDEST_CELL = 44
 _GAP = 2
-_SPACES = "\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
+_SPACES = "\N{NO-BREAK SPACE}"
 
 
 def line(run_file: RunFile) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from brimful.report import figures, palette, scales
-from brimful.report.throughput import comparison, comparison_text, drawing
+from brimful.report import figures, palette, scales, words
+from brimful.report.throughput import comparison, drawing
 from brimful.report.throughput.comparison import ComparisonReport, RunValue
 from brimful.report.web_page import render_page
 from brimful.statistics.comparison import IMPROVEMENT, REGRESSION, SAME, UNCLEAR
@@ -41,7 +41,7 @@ def render(report: ComparisonReport) -> str:
         signed=comparison.signed,
         range_title=comparison.range_title(report.goals),
         alike=_loads_alike(report),
-        p_value=comparison_text.p_value,
+        p_value=words.p_value,
         wide=draw_strips(report, figures.WIDE) if drawable else "",
         narrow=draw_strips(report, figures.NARROW) if drawable else "",
     )

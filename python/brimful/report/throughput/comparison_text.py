@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from brimful.report import words
 from brimful.report.lines import WIDTH, table, wrap
 from brimful.report.styles import Style, plain
 from brimful.report.throughput.comparison import (
@@ -59,8 +60,8 @@ def _row(report: ComparisonReport, goal: GoalComparison) -> list[str]:
         str(numbers.baseline_runs),
         "?" if numbers.ratio is None else signed(numbers.ratio),
         f"{signed(numbers.ratio_least)} to {most}",
-        p_value(numbers.welch_p),
-        p_value(numbers.permutation_p),
+        words.p_value(numbers.welch_p),
+        words.p_value(numbers.permutation_p),
     ]
 
 
@@ -69,17 +70,6 @@ def _mean(values: list[RunValue], mean: float | None, unit: str) -> str:
         return "unknown"
     open_ended = any(value.most is None for value in values)
     return f"{'≥ ' if open_ended else ''}{format_load(mean, unit)}"
-
-
-def p_value(value: float | None) -> str:
-    """Write a probability.
-
-    >>> p_value(0.1), p_value(0.00001), p_value(None)
-    ('0.100', '<0.001', '-')
-    """
-    if value is None:
-        return "-"
-    return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _strip(goal: GoalComparison) -> str:

@@ -218,7 +218,7 @@ def _warm_up(report: Report) -> _Said:
     if said is None:
         return (
             STATED,
-            "None: the search began without a warm-up trial, and the record tells of no other (measurer.warm_up).",
+            "None: the search began without a warm-up trial, and the record has no other (measurer.warm_up).",
         )
     seconds = facts.number(said)
     return STATED, f"{format_duration(seconds)} before the search." if seconds is not None else facts.text(said)

@@ -1,0 +1,208 @@
+"""Every command of the README and the how-tos is run as it stands, in a world that has what the pages speak of.
+
+The world is a network namespace with ports `eth1` to `eth4`, cabled in pairs, and a private `/run`. Searches and delay runs
+on it begin there and are interrupted at their first trial: how they go on is what other tests are about.
+"""
+
+import os
+import re
+import select
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from support import ROOT
+from test_documents import README, blocks
+
+PAGES = [README, *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
+SET_UP = """
+set -e
+mount -t tmpfs none /run
+mount -t tmpfs none /var/lib
+for pair in "eth1 eth2" "eth3 eth4"; do set -- $pair; ip link add $1 type veth peer name $2; done
+for port in lo eth1 eth2 eth3 eth4; do ip link set $port up; done
+echo ready
+exec sleep 900
+"""
+ELSEWHERE = {
+    r"^make |^pip install|^tools/setup|^\.venv/bin/pip": "sets a machine up; tests/test_wheel.py installs a wheel",
+    r"^curl |discards (ingest|tests|report|affected) --store": "tests/discards/test_how_to_snmp.py",
+    r"^\./t-rex|trex:": "needs a TRex server: tests/testers/test_trex.py has one that stands in",
+    r"^iperf3|iperf3:": "needs a far end: tests/testers/test_iperf3.py",
+    r"disk:/dev/": "needs a disk: tests/disk/test_lab_disk.py, on devices of its own",
+    r"iocost apply|^sudo ": "changes settings of the kernel: tests/iocost/test_device.py",
+    r"^gcloud": "needs an account",
+    r"^eval ": "tests/test_cli_search.py",
+    r"--wire own-delay": "needs a whole run before it: tests/delay/test_delay_command.py",
+    r"my-tester|clean 3f09ab|switchd \.\.\.": "has a name that stands for another",
+    r"unix:/run/openvswitch|snoop --controller|--private-key": "tests/switch/test_ofctl.py",
+}
+"""Commands that are not run here: why, and what runs them."""
+FINITE = r"^brimful (runs|report|explain|lab (check|run|up|list|clean)|iocost export|search -m (sim:|@))"
+"""Commands that come to their end soon."""
+
+
+def commands():
+    """Every command that a page shows in a block, but for sessions, which are repeated elsewhere; with its page."""
+    for path in PAGES:
+        for text in blocks(path, "sh") + blocks(path, ""):
+            if text.startswith("$ "):
+                continue
+            for line in text.replace("\\\n", " ").splitlines():
+                if re.match(
+                    r"(brimful|brimful-switchd|sudo|make|pip|\./|curl|iperf3|eval|tools/|\.venv/|gcloud) ?", line
+                ):
+                    yield path.name, re.split(r"\s{2,}#", line)[0].strip()
+
+
+COMMANDS = list(dict.fromkeys(command for _, command in commands()))
+HERE = [command for command in COMMANDS if not any(re.search(pattern, command) for pattern in ELSEWHERE)]
+
+
+def may_make_namespaces():
+    made = subprocess.run(["unshare", "--net", "--mount", "true"], capture_output=True)
+    return made.returncode == 0
+
+
+needs_namespaces = pytest.mark.skipif(
+    os.geteuid() != 0 or not may_make_namespaces(), reason="network namespaces need root"
+)
+
+
+class World:
+    """Where commands are run."""
+
+    def __init__(self, process, directory):
+        self._enter = ["nsenter", f"--target={process.pid}", "--net", "--mount", f"--wd={directory}"]
+        (directory / "runtime").mkdir(mode=0o700)
+        self._environment = {
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            # Labs of others are not to be ended by `brimful lab clean --all`.
+            "XDG_RUNTIME_DIR": str(directory / "runtime"),
+        }
+        self.directory = directory
+
+    def start(self, command):
+        words = shlex.split(command, comments=True)
+        return subprocess.Popen(
+            [*self._enter, *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            bufsize=1,
+            env=self._environment,
+            cwd=self.directory,
+        )
+
+    def finish(self, command):
+        process = self.start(command)
+        output, _ = process.communicate(timeout=100)
+        return process.returncode, output
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("world")
+    (directory / "rules.flows").write_text("priority=5,in_port=1,actions=output:2\n")
+    (directory / "spec").write_text("table=0 in_port=1..2 actions=output:1\n")
+    toml = next(text for text in blocks(ROOT / "docs" / "how-to" / "command-line.md", "toml"))
+    (directory / "brimful.toml").write_text(toml)
+    shutil.copy(ROOT / "tests" / "schema_1" / "device" / "run.jsonl", directory / "result.jsonl")
+    (directory / "found").mkdir()
+    shutil.copy(ROOT / "schemas" / "examples" / "regular.jsonl", directory / "found" / "run.jsonl")
+    process = subprocess.Popen(
+        ["unshare", "--net", "--mount", "--propagation=private", "sh", "-c", SET_UP], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout.readline() == "ready\n"
+        yield World(process, directory)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def read_until(process, pattern, seconds=60):
+    """What a process prints until a line matches."""
+    seen, end_s = "", time.monotonic() + seconds
+    while not re.search(pattern, seen):
+        ready, _, _ = select.select([process.stdout], [], [], max(0.0, end_s - time.monotonic()))
+        line = process.stdout.readline() if ready else ""
+        assert line, f"{process.args}: no {pattern!r} in:\n{seen}"
+        seen += line
+    return seen
+
+
+def test_every_command_is_run_here_or_elsewhere():
+    assert len(COMMANDS) > 50
+    assert len(HERE) > 25
+    for pattern, reason in ELSEWHERE.items():
+        assert any(re.search(pattern, command) for command in COMMANDS), pattern
+        assert all((ROOT / path).exists() for path in re.findall(r"tests/[\w/]+\.py", reason)), reason
+
+
+@needs_namespaces
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize("command", [each for each in HERE if re.match(FINITE, each)])
+def test_a_command_comes_to_its_end(world, command):
+    if command.startswith(("brimful runs", "brimful report", "brimful explain")):
+        code, output = world.finish("brimful search -m sim:sharp --preset quick --quiet")
+        assert code == 0, output
+    code, output = world.finish(command)
+    assert code == 0, output
+
+
+@needs_namespaces
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize(
+    "command", [each for each in HERE if re.match(r"brimful (search|delay) ", each) and not re.match(FINITE, each)]
+)
+def test_a_run_begins_and_can_be_interrupted(world, command):
+    process = world.start(command)
+    seen = read_until(process, r"\btrial +\d|warm-up")
+    process.send_signal(signal.SIGINT)
+    rest, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, seen + rest
+    assert "--resume" in rest
+
+
+@needs_namespaces
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize("command", [each for each in HERE if each.startswith("brimful-switchd ")])
+def test_a_switch_runs_until_it_is_told_to_end(world, command):
+    process = world.start(command)
+    time.sleep(0.5)
+    assert process.poll() is None, process.stdout.read()
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=30)
+    assert process.returncode == 0
+
+
+@needs_namespaces
+@pytest.mark.timeout(200)
+def test_a_running_switch_answers(world):
+    options = "--tables rules.flows --control /run/s.sock --controller ptcp:6634"
+    switch = world.start(f"brimful-switchd --port 1=eth1 --port 2=eth2 {options}")
+    try:
+        for _ in range(100):
+            if world.finish("brimful switch status --control /run/s.sock")[0] == 0:
+                break
+            time.sleep(0.1)
+        for command in (each for each in HERE if each.startswith("brimful switch ")):
+            if command.endswith(" monitor"):
+                watching = world.start(command)
+                time.sleep(0.5)
+                assert watching.poll() is None, watching.stdout.read()
+                watching.send_signal(signal.SIGINT)
+                watching.communicate(timeout=30)
+                continue
+            code, output = world.finish(command)
+            assert code == 0, f"{command}: {output}"
+    finally:
+        switch.send_signal(signal.SIGTERM)
+        switch.communicate(timeout=30)

@@ -115,3 +115,14 @@ def parse(command, parent, words):
         click.Context(subcommand, parent=parent, info_name=words[0], **subcommand.context_settings),
         words[1:],
     )
+
+
+LONGEST_README, LONGEST_EXPLANATION = 1200, 1500
+TOO_LONG = {"classic.md", "straddle.md"}
+"""Explanations that are still to become shorter."""
+
+
+def test_pages_stay_short_enough_to_be_read():
+    counted = {path: len(path.read_text().split()) for path in (ROOT / "docs" / "explanation").glob("*.md")}
+    assert len(README.read_text().split()) <= LONGEST_README
+    assert {path.name for path, words in counted.items() if words > LONGEST_EXPLANATION} <= TOO_LONG

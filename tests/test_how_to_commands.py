@@ -1,7 +1,7 @@
 """Every command of the README and the how-tos is run as it stands, in a world that has what the pages speak of.
 
-The world is a network namespace with ports `eth1` to `eth4`, cabled in pairs, and a private `/run`. Searches and delay runs
-on it begin there and are interrupted at their first trial: how they go on is what other tests are about.
+The world is a network namespace with ports `eth1` to `eth4`, cabled in pairs, and a private `/run`. Searches and delay
+runs begin there and are interrupted at their first trial: how they go on is what other tests are about.
 """
 
 import os

@@ -190,13 +190,15 @@ def nanoseconds(seconds: float) -> int:
     return math.floor(seconds * 1e9 + 0.5)
 
 
-def format_ratio(ratio: float) -> str:
-    """Write a ratio in per cent.
+def format_ratio(ratio: float, *, digits: int | None = None) -> str:
+    """Write a ratio in per cent; of what was estimated only the digits that matter.
 
     >>> format_ratio(0.005), format_ratio(0.0), format_ratio(1 / 3), format_ratio(1e-7), format_ratio(1e-10)
     ('0.5 %', '0 %', '33.33 %', '0.00001 %', '1.0e-08 %')
+    >>> format_ratio(0.12491, digits=3)
+    '12.5 %'
     """
-    percent = ratio * 100
+    percent = (ratio if digits is None else float(f"{ratio:.{digits}g}")) * 100
     if 0 < percent < 1e-6:
         return f"{percent:.1e} %"
     if 99.995 <= percent < 100:

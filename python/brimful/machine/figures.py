@@ -118,12 +118,13 @@ def explain_unrest(machine: Machine, goals: Iterable[Goal]) -> str:
     found, width = [], _width(goals)
     if machine.others_share > MOST_FOR_OTHERS:
         found.append(
-            f"others took {format_ratio(machine.others_share)} of the processors,"
+            f"others took {format_ratio(machine.others_share, digits=3)} of the processors,"
             f" more than {format_ratio(MOST_FOR_OTHERS)}"
         )
     if machine.speed_spread > width:
         found.append(
-            f"CPU speed varied by {format_ratio(machine.speed_spread)}, more than the width of {format_ratio(width)}"
+            f"CPU speed varied by {format_ratio(machine.speed_spread, digits=3)},"
+            f" more than the width of {format_ratio(width)}"
         )
     return (
         f"{'; '.join(found)}: results may move by as much; leave the machine alone, pin its frequency,"

@@ -120,6 +120,7 @@ INSIDE = {
         "run_list": {"web_page"},
         "junit": {"words"},
         "exports": set(),
+        "csit_uti": set(),
         "throughput": _FORMS,
         "campaign": {*_FORMS, "throughput"},
         "delay": _FORMS,

@@ -1,6 +1,7 @@
-"""Records for other programs: JUnit XML, tables of trials, the Prometheus text format."""
+"""Records for other programs: JUnit XML, tables of trials, the Prometheus text format, UTI JSON."""
 
 import csv
+import json
 from xml.etree import ElementTree
 
 import duckdb
@@ -67,3 +68,47 @@ def test_results_for_prometheus_have_a_line_for_each_goal(run):
 )
 def test_other_tables_are_refused(run, option, name, said):
     assert said in brimful("report", run, option, run / name, cwd=run, check=2).stderr
+
+
+UTI_TYPES = {
+    **dict.fromkeys(("duration",), (int, float)),
+    **dict.fromkeys(("hosts", "telemetry", "tags"), list),
+    "passed": bool,
+    "result": dict,
+    **dict.fromkeys(("dut_type", "dut_version", "end_time", "message", "start_time", "test_documentation"), str),
+    **dict.fromkeys(("test_id", "test_name_long", "test_name_short", "test_type", "tg_type", "tg_version"), str),
+    "version": str,
+}
+"""What the model requires of a test case, and nothing else may be there."""
+
+
+def test_a_search_is_a_test_case_of_csit(run):
+    brimful("report", run, "--csit-uti", run / "uti.json", cwd=run, check=0)
+    case = json.loads((run / "uti.json").read_text())
+    assert {name: isinstance(value, UTI_TYPES[name]) for name, value in case.items()} == dict.fromkeys(UTI_TYPES, True)
+    assert (case["version"], case["test_type"], case["passed"], case["message"]) == ("1.4.0", "ndrpdr", True, "")
+    file = read_run(run)
+    assert case["result"] == {
+        "type": "ndrpdr",
+        **{
+            result.goal: {
+                side: {"rate": {"value": bound * file.run.conversion_factor, "unit": "pps"}}
+                for side, bound in (("lower", result.lower_bound), ("upper", result.upper_bound))
+            }
+            for result in file.goal_results
+        },
+    }
+    assert case["hosts"]
+    assert case["start_time"].endswith("Z")
+
+
+def test_a_search_without_a_result_did_not_pass_and_other_goals_are_refused(tmp_path):
+    quick = ("search", "-m", SIM, "--preset", "quick", "-q", "--out", "out")
+    brimful(*quick, "--max-load", "100kpps", cwd=tmp_path, check=1)
+    brimful("report", "out", "--csit-uti", "uti.json", cwd=tmp_path, check=0)
+    case = json.loads((tmp_path / "uti.json").read_text())
+    assert (case["passed"], case["result"]) == (False, {"type": "unknown"})
+    assert "max-load-is-lower-bound" in case["message"]
+    goal = ("--goal", "loss=1%,sum=2s", "-q", "--out", "other")
+    brimful("search", "-m", SIM, *goal, cwd=tmp_path, check=0)
+    assert "CSIT knows" in brimful("report", "other", "--csit-uti", "uti.json", cwd=tmp_path, check=2).stderr

@@ -37,6 +37,13 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     callback=checked_target,
     help="Write the results in the Prometheus text format; of searches and campaigns.",
 )
+@click.option(
+    "--csit-uti",
+    "uti_file",
+    type=_FILE,
+    callback=checked_target,
+    help="Write the result of a search as a test case of FD.io CSIT (UTI JSON, model 1.4.0).",
+)
 @click.option("--text", "as_text", is_flag=True, help="Print the report as text (the default without a file).")
 @click.option("--json", "as_json", is_flag=True, help="Print everything that the report is made of as JSON.")
 def report(
@@ -46,6 +53,7 @@ def report(
     png_directory: Path | None,
     trials_file: Path | None,
     prometheus_file: Path | None,
+    uti_file: Path | None,
     as_text: bool,
     as_json: bool,
 ) -> None:
@@ -67,7 +75,9 @@ def report(
         reports.write_trials(file, trials_file)
     if prometheus_file is not None:
         reports.write_prometheus(file, prometheus_file)
+    if uti_file is not None:
+        reports.write_csit_uti(file, uti_file)
     if as_json:
         click.echo(reports.as_json(file))
-    elif as_text or not any((html_file, pdf_file, png_directory, trials_file, prometheus_file)):
+    elif as_text or not any((html_file, pdf_file, png_directory, trials_file, prometheus_file, uti_file)):
         click.echo(reports.as_text(file, columns=reports.prose_columns()), nl=False)

@@ -106,6 +106,13 @@ def write_prometheus(file: RunFile, path: Path) -> None:
     _write(file, path, content)
 
 
+def write_csit_uti(file: RunFile, path: Path) -> None:
+    """Write the result of a search as FD.io CSIT keeps its own."""
+    from brimful.report import csit_uti
+
+    _write(file, path, csit_uti.render(file))
+
+
 def _write(file: RunFile, path: Path, content: bytes) -> None:
     spare([file.path], path)
     write_atomically(path, content)

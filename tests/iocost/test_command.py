@@ -22,10 +22,12 @@ def iocost(tmp_path, *arguments, check=0):
     return brimful("iocost", *arguments, cwd=tmp_path, check=check)
 
 
-def test_tune_shows_graphs_solutions_and_remarks(tmp_path, result):
+def test_tune_shows_solutions_and_remarks_and_graphs_where_they_are_asked_for(tmp_path, result):
     shown = iocost(tmp_path, "tune", result).stdout
-    for part in ("ACME Disk 1", "Graphs (square", "[bandwidth", "model: rbps=", "interval"):
+    for part in ("ACME Disk 1", "[bandwidth", "model: rbps=", "interval"):
         assert part in shown
+    assert "Graphs (square" not in shown
+    assert "Graphs (square" in iocost(tmp_path, "tune", result, "--graphs").stdout
 
 
 def test_solve_takes_the_job_spec_of_the_benchmark(tmp_path, result):

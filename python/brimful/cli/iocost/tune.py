@@ -15,6 +15,7 @@ from brimful.cli.iocost.outputs import Outputs, output_options, show
 @rule_options
 @method_options
 @output_options
+@click.option("--graphs", is_flag=True, help="Draw the series and their lines as text, before the solutions.")
 @click.option("--summary", is_flag=True, help="A line a result; of a single one, the numbers that matter.")
 @click.option("--json", "as_json", is_flag=True, help="Print solutions, series, lines and remarks as JSON.")
 def tune(
@@ -25,11 +26,12 @@ def tune(
     scale_max: str | None,
     method: str,
     resamples: int,
+    graphs: bool,
     summary: bool,
     as_json: bool,
     **files: Path | None,
 ) -> int:
-    """Show graphs, solutions and remarks of RESULTs: files, or directories of them.
+    """Show solutions and remarks of RESULTs: files, or directories of them.
 
     A job spec among them, as the benchmark takes it, says what to solve: iocost-tune::name=test,vrate=75-100,rpct=50.
     Exit code 2: some files could not be used; the others are shown all the same.
@@ -43,7 +45,7 @@ def tune(
     runs = list(batch.runs(task, method=method, resamples=0 if summary else resamples))
     if runs:
         outputs.write(runs)
-        show(runs, as_json=as_json, summary=summary, table=summary and len(inputs) > 1, graphs=True)
+        show(runs, as_json=as_json, summary=summary, table=summary and len(inputs) > 1, graphs=graphs)
     return batch.finish()
 
 

@@ -55,8 +55,8 @@ def render(page: str) -> bytes:
     body = next(_all(tree, "main"), tree)
     content = {"title": title, "blocks": list(_blocks(body)), "figures": figures}
     made: bytes = typst.compile(
-        TEMPLATE.read_bytes(),
-        font_paths=[str(Path(matplotlib.get_data_path()) / "fonts" / "ttf")],
+        TEMPLATE,
+        font_paths=[Path(matplotlib.get_data_path()) / "fonts" / "ttf"],
         ignore_system_fonts=True,
         sys_inputs={"page": json.dumps(content)},
     )
@@ -159,6 +159,10 @@ def _list(node: _Node) -> Block:
     return {"kind": "list", "entries": [_text(entry) for entry in _all(node, "li")]}
 
 
+def _code(node: _Node) -> Block:
+    return {"kind": "code", "text": _text(node, exact=True)}
+
+
 def _figure(node: _Node) -> Block:
     wide = next((each for each in _all(node, "div") if each.has("wide")), node)
     caption = next((_text(each) for each in _all(node, "figcaption")), "")
@@ -209,5 +213,5 @@ _MAKERS = {
     "ul": _list,
     "figure": _figure,
     "table": _table,
-    "pre": lambda node: {"kind": "code", "text": _text(node, exact=True)},
+    "pre": _code,
 }

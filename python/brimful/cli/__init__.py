@@ -13,7 +13,7 @@ from brimful.errors import BrimfulError
 _COMMANDS = {
     "search": ("brimful.cli.search:search", "Find how much load something takes at given loss ratios."),
     "delay": ("brimful.cli.delay:delay", "Measure how long a device takes to process a frame."),
-    "report": ("brimful.cli.report:report", "Show a saved run: text, HTML or JSON."),
+    "report": ("brimful.cli.report:report", "Show a saved run as text, HTML, PDF or JSON."),
     "runs": ("brimful.cli.runs:runs", "List runs, newest first, each with its result in one line."),
     "compare": ("brimful.cli.compare:compare", "Are two sets of runs the same or different?"),
     "verify": ("brimful.cli.verify:verify_command", "Recompute every verdict from a trial log."),

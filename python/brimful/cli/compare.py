@@ -46,7 +46,7 @@ class _AgainstCommand(click.Command):
     "--tolerance",
     metavar="RATIO",
     callback=values.ratio,
-    help="Relative difference that does not matter. Default: 1%, by which one run a side is never judged.",
+    help="Relative difference to ignore. Default: 1%; with one run on each side there is none.",
 )
 @click.option(
     "--html",
@@ -59,18 +59,19 @@ class _AgainstCommand(click.Command):
 def compare(
     runs: tuple[Path, ...], against: tuple[Path, ...], tolerance: float | None, html_file: Path | None, as_json: bool
 ) -> int:
-    """Say whether RUNS take as much as the runs of a baseline: searches, campaigns of them, or block devices.
+    """Compare RUNS with the runs of a baseline: searches, campaigns, or block devices.
 
-    Two runs on discards are put side by side, without a verdict.
+    Two runs on discards are shown side by side, without a verdict.
 
-    Exit code 1: a goal got worse beyond the tolerance. That is when the ratio of the means is below 1 - tolerance and
-    its whole 95 % interval below 1. The interval takes in the spread between runs and the distance between the bounds
-    of each. One run a side has no spread, so it is judged only by a --tolerance above 0 that you give: then the whole
-    range by its bounds must lie beyond. 0: no such goal. 2: the runs cannot be compared, or one of them
-    failed or was not finished. 3: all is well, but the file of --html could not be written.
+    A goal has got worse when the ratio of the means is below 1 - tolerance and its whole 95 % interval is below 1. The
+    interval covers the spread between runs and the distance between the bounds of each run. With one run on each side
+    the spread is not known: a verdict then needs a --tolerance above 0, and the whole range by bounds must be beyond.
 
-    Of campaigns, searches that failed or have no value are left out and named. Exit code 2: nothing is left to compare,
-    or the new side has no value of a measurer and frame size of which the baseline has one.
+    Exit code: 0 no goal got worse, 1 a goal got worse, 2 the runs cannot be compared or one of them failed or did not
+    finish, 3 no goal got worse but the file of --html could not be written.
+
+    In campaigns, searches that failed or have no result are left out and listed. Exit code 2 then means that nothing is
+    left to compare, or that the new side lacks a measurer and frame size for which the baseline has a result.
     """
     from brimful.records import read_run
 

@@ -56,14 +56,17 @@ if TYPE_CHECKING:
     "--trial", metavar="TIME", callback=values.seconds, default="1s", show_default=True, help="Length of each trial."
 )
 @click.option(
-    "--warm-up", metavar="TIME", callback=values.seconds, help="First a trial on each path that is not counted."
+    "--warm-up",
+    metavar="TIME",
+    callback=values.seconds,
+    help="Before the first trial, one on each path that is not counted.",
 )
 @values.failure_options("fail or retry:N")
 @traffic_options
 @click.option(
     "--out", metavar="PATH", callback=values.directory, help="Directory of the record. Default: a new one under runs/."
 )
-@click.option("--resume", is_flag=True, help="Go on with the last run of these very options.")
+@click.option("--resume", is_flag=True, help="Continue the last run that had the same options.")
 @click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -72,9 +75,9 @@ if TYPE_CHECKING:
 def delay(**options: Any) -> int:  # noqa: ANN401
     """Measure how long a device takes to process a frame, at given loads.
 
-    Trials go through the device and over the bare wire by turns; the delay of the device is their difference, stated
-    with a 95 % confidence interval for all frames and for each direction. What --tester-option says is for both paths,
-    but faults are the device's alone. Exit code: 0 measured, 2 wrong usage, 3 measuring failed, 130 interrupted.
+    Trials go alternately through the device and over the bare wire. The delay of the device is the difference, stated
+    with a 95 % confidence interval for all frames and for each direction. --tester-option applies to both paths, but
+    faults apply to the device only. Exit code: 0 measured, 2 wrong usage, 3 measuring failed, 130 interrupted.
     """
     from brimful.cli import reports
     from brimful.records import read_run

@@ -100,7 +100,7 @@ class _SearchCommand(BedCommand, GroupedCommand):
     help="A campaign: every search N times.",
 )
 @click.option(
-    "--no-shared-guesses", is_flag=True, help="In a campaign: no search begins near what those before it found."
+    "--no-shared-guesses", is_flag=True, help="In a campaign: start no search from the results of earlier ones."
 )
 @click.option(
     "--find",
@@ -136,11 +136,14 @@ class _SearchCommand(BedCommand, GroupedCommand):
     "--budget",
     metavar="TIME",
     callback=values.seconds,
-    help="End in time with the bounds found so far: 5m. Set-up counts; in a campaign, of each search.",
+    help="Stop after this time with the bounds found so far: 5m. Includes set-up. In a campaign: for each search.",
 )
 @click.option("--early-termination/--no-early-termination", help="Cut short trials whose outcome is certain.")
 @click.option(
-    "--warm-up", metavar="TIME", callback=values.seconds, help="First a trial at max load that is not counted."
+    "--warm-up",
+    metavar="TIME",
+    callback=values.seconds,
+    help="Before the search, a trial at max load that is not counted.",
 )
 @values.failure_options("fail, retry:N or loss")
 @click.option("--no-calibrate", is_flag=True, help="Do not measure the tester's own ceiling first.")
@@ -148,11 +151,15 @@ class _SearchCommand(BedCommand, GroupedCommand):
 @click.option(
     "--out", metavar="PATH", callback=values.directory, help="Directory of the record. Default: a new one under runs/."
 )
-@click.option("--resume", is_flag=True, help="Go on with the last run of this very search.")
+@click.option("--resume", is_flag=True, help="Continue the last run that had the same options.")
 @click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report to this file.")
 @click.option(
-    "--assert", "assertions", multiple=True, metavar="CONDITION", help="Exit with 1 unless it holds: 'ndr >= 1.2Mpps'."
+    "--assert",
+    "assertions",
+    multiple=True,
+    metavar="CONDITION",
+    help="Exit with code 1 unless this is true: 'ndr >= 1.2Mpps'.",
 )
 @click.option(
     "--junit",
@@ -167,11 +174,11 @@ def search(**options: Any) -> int:  # noqa: ANN401
     """Find how much load something takes at given loss ratios.
 
     Every trial is kept in a record as soon as it is made; see `brimful report`. Exit code: 0 all results regular,
-    1 irregular or an asserted threshold missed, 2 wrong usage, 3 measuring failed, 130 interrupted before the search
-    began, or twice. It is 3 also where only the file of --html could not be written.
+    1 irregular or an asserted threshold missed, 2 wrong usage, 3 measuring failed or the file of --html could not be
+    written, 130 interrupted before the search began, or twice.
 
-    With --sizes, --repeat or several measurers it is a campaign: every combination is a search, repeats outermost, with
-    one record and one report. All other options are those of each search.
+    With --sizes, --repeat or several measurers it is a campaign: a search for every combination, one record and one
+    report. A repeat begins when all searches of the one before have ended. All other options apply to each search.
     """
     if options["html"]:
         check_page(options["html"], options["out"])

@@ -30,7 +30,9 @@ def switch() -> None:
 @switch.command()
 @_SOCKET
 @_NAME
-@click.option("--table", type=click.IntRange(0, 253), default=0, show_default=True, help="Where .tab entries go.")
+@click.option(
+    "--table", type=click.IntRange(0, 253), default=0, show_default=True, help="Table for the entries of a .tab file."
+)
 @click.option("--add", is_flag=True, help="Keep what is there.")
 @click.argument("file", type=_FILE)
 def load(control: Path, switch: str | None, table: int, add: bool, file: Path) -> None:
@@ -49,7 +51,7 @@ def load(control: Path, switch: str | None, table: int, add: bool, file: Path) -
 @_SOCKET
 @_NAME
 @click.option("--tab", is_flag=True, help="Write flows as records of .tab files.")
-@click.option("--counters", is_flag=True, help="Say how many packets and bytes met each flow.")
+@click.option("--counters", is_flag=True, help="Also print how many packets and bytes matched each flow.")
 def dump(control: Path, switch: str | None, tab: bool, counters: bool) -> None:
     """Print the tables so that `load` reads them again."""
     from brimful.switch import ask
@@ -101,7 +103,9 @@ def status(control: Path, as_json: bool) -> None:
 
 @switch.command()
 @click.option("--name", help="Which table of the specification; the first by default.")
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="For the random values.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="Seed of the random values."
+)
 @click.option("--syntax", type=click.Choice(["tab", "ovs"]), default="tab", show_default=True, help="What to write.")
 @click.argument("specification", type=_FILE)
 def genflow(name: str | None, seed: int, syntax: str, specification: Path) -> None:

@@ -44,7 +44,7 @@ _OPTIONS = (
         help="Internet protocol of all frames.",
     ),
     click.option(
-        "--force", is_flag=True, help="Let brimful-tester take interfaces that are in use; their traffic suffers."
+        "--force", is_flag=True, help="Let brimful-tester use interfaces that are in use; this disturbs their traffic."
     ),
     click.option(
         "--tester-option", "tester_extra", multiple=True, metavar="OPTION", help="Any further option of brimful-tester."

@@ -129,7 +129,7 @@ def failure_options(policies: str) -> Callable[[Command], Command]:
             callback=seconds,
             default="30s",
             show_default=True,
-            help="How much longer than a trial its reply may take.",
+            help="Longest wait for a reply after the end of a trial.",
         ),
     ]
 

@@ -20,7 +20,7 @@ _DAY = click.DateTime(["%Y-%m-%d"])
 @click.command()
 @click.option("--store", "path", required=True, type=click.Path(path_type=Path), help="The store to read.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the list: .csv or .parquet.")
-@click.option("--site", "sites", multiple=True, help="Only this site; may be given several times.")
+@click.option("--site", "sites", multiple=True, help="Only this site; may be repeated.")
 @click.option("--since", type=_DAY, help="The first day (UTC).")
 @click.option("--until", type=_DAY, help="The last day (UTC), included.")
 @click.option(
@@ -28,7 +28,7 @@ _DAY = click.DateTime(["%Y-%m-%d"])
     type=click.Choice(["non-zero", "unknown", "all"]),
     default="non-zero",
     show_default=True,
-    help="Which tests to list: with discards, those of which nobody knows, or every one.",
+    help="Tests to list: with discards, with unknown telemetry, or all.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
 def affected(
@@ -43,8 +43,8 @@ def affected(
     """List the downloads that ran while the uplink of their site discarded packets.
 
     Each has the share of its time that telemetry covers, how many intervals between polls it overlaps, how many of
-    them had discards, the discards in all and in the worst one. All downloads are looked at, those too that are too
-    short or too small for the report.
+    them had discards, the discards in all and in the worst one. Downloads that are too short or too small for the report
+    are included.
     """
     import msgspec
 

@@ -37,10 +37,19 @@ _SHOWN = 10
 
 @click.command()
 @click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SOURCE...")
-@click.option("--store", required=True, type=click.Path(path_type=Path, file_okay=False), help="Where to; made if new.")
-@click.option("--capacity", metavar="RATE|FILE", help="Of the uplinks: 10Gbps, or a table site,since,capacity.")
+@click.option(
+    "--store",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Directory of the store; created if it is missing.",
+)
+@click.option(
+    "--capacity", metavar="RATE|FILE", help="Capacity of the uplinks: 10Gbps, or a table site,since,capacity."
+)
 @click.option("--counters", is_flag=True, help="Tables hold counters, not differences.")
-@click.option("--max-bad", default="1%", show_default=True, metavar="RATIO", help="Share of lines that may be bad.")
+@click.option(
+    "--max-bad", default="1%", show_default=True, metavar="RATIO", help="Share of lines that may be unreadable."
+)
 @click.option("--workers", type=click.IntRange(1), help="Threads that decode.  [default: one a processor]")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 @click.option("--quiet", is_flag=True, help="No progress.")
@@ -57,10 +66,10 @@ def ingest(
     """Put telemetry into a store: SOURCEs are files, archives, or directories of them.
 
     DISCO of both generations (switch.json, switch.jsonl), compressed or not, in archives within archives; tables
-    (.csv, .csv.gz, .parquet); Prometheus range queries saved as .json. What is in already is left out; what cannot be
-    read is kept in quarantine.jsonl of the store.
+    (.csv, .csv.gz, .parquet); Prometheus range queries saved as .json. Sources that the store has already are
+    skipped; lines that cannot be read go to its quarantine.jsonl.
 
-    Exit code 1: more lines were bad than --max-bad allows; the others are in all the same.
+    Exit code 1: more lines were bad than --max-bad allows; the others were stored.
     """
     from brimful.discards.capacities import Capacities
     from brimful.discards.store import Store

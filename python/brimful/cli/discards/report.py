@@ -38,21 +38,27 @@ _DIRECTORY = click.Path(file_okay=False, path_type=Path)
     type=click.Choice(["correct", "report"]),
     default="correct",
     show_default=True,
-    help="Whose definitions hold: ours, or those of the report of 2018.",
+    help="Use brimful's definitions, or those of the report of 2018.",
 )
 @click.option("--before", metavar="DAY..DAY", help="Days before a change, both included.")
 @click.option("--after", metavar="DAY..DAY", help="Days after it. Without both: those of the report of 2018.")
-@click.option("--site", "sites", multiple=True, help="Only this site; may be given again.")
+@click.option("--site", "sites", multiple=True, help="Only this site; may be repeated.")
 @click.option("--out", type=_DIRECTORY, help="Directory of a new run to keep the record in.")
 @click.option("--html", "html_file", type=_FILE, help="Write one HTML file with all figures.")
 @click.option("--pdf", "pdf_file", type=_FILE, help="Write a PDF with all figures.")
 @click.option("--png", "png_directory", type=_DIRECTORY, help="Write each figure as a PNG file in this directory.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything that the report is made of as JSON.")
 @click.option(
-    "--engine", type=click.Choice(["duckdb", "spark"]), default="duckdb", show_default=True, help="What computes it."
+    "--engine",
+    type=click.Choice(["duckdb", "spark"]),
+    default="duckdb",
+    show_default=True,
+    help="Engine that computes the report.",
 )
-@click.option("--memory", default="3GB", show_default=True, help="What the engine may use; DuckDB spills the rest.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Of the bootstrap behind intervals.")
+@click.option(
+    "--memory", default="3GB", show_default=True, help="Memory of the engine; DuckDB writes the rest to disk."
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the bootstrap for the intervals.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def report(
     store_path: Path,

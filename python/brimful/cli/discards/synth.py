@@ -34,20 +34,25 @@ _DAY = click.DateTime(formats=["%Y-%m-%d"])
     type=click.Choice(_RENDERINGS),
     default=("flat",),
     show_default=True,
-    help="Formats to write; may be given several times. The truth is always written.",
+    help="Formats to write; may be repeated. The truth is always written.",
 )
 @click.option("--site", "sites", multiple=True, metavar="SITE", help="Sites, like dfw02 or lga*.  [default: all 19]")
-@click.option("--machines", type=click.IntRange(1, 4), help="Of a site that collect telemetry.  [default: 1]")
+@click.option("--machines", type=click.IntRange(1, 4), help="Machines of a site that collect telemetry.  [default: 1]")
 @click.option("--first-day", type=_DAY, metavar="DAY", help="[default: 2016-06-01]")
 @click.option("--last-day", type=_DAY, metavar="DAY", help="[default: 2018-07-31]")
-@click.option("--tests", "tests_scale", type=float, metavar="FACTOR", help="Of the number of tests.  [default: 1]")
-@click.option("--effect", metavar="RATIO", help="Change of download rates with flow control, like -10%.  [default: 0]")
-@click.option("--seed", type=click.IntRange(0), help="Another world of the same kind.  [default: 1]")
 @click.option(
-    "--config", "config_file", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="TOML; options win."
+    "--tests", "tests_scale", type=float, metavar="FACTOR", help="Multiply the number of tests by this.  [default: 1]"
+)
+@click.option("--effect", metavar="RATIO", help="Change of download rates with flow control, like -10%.  [default: 0]")
+@click.option("--seed", type=click.IntRange(0), help="Seed: each gives another world of the same kind.  [default: 1]")
+@click.option(
+    "--config",
+    "config_file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="TOML file with parameters; options override it.",
 )
 @click.option("--workers", type=click.IntRange(1), help="Processes.  [default: one a processor]")
-@click.option("--force", is_flag=True, help="Write over synthetic data in OUT.")
+@click.option("--force", is_flag=True, help="Overwrite synthetic data in OUT.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def synth(
     out: Path,

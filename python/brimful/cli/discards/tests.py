@@ -23,8 +23,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...", type=click.Path(path_type=Path))
-@click.option("--store", required=True, metavar="DIR", type=click.Path(path_type=Path), help="Made if it is not there.")
-@click.option("--server", metavar="MACHINE-SITE", help="Of results that do not name theirs: mlab1-bcn01.")
+@click.option(
+    "--store",
+    required=True,
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Directory of the store; created if it is missing.",
+)
+@click.option("--server", metavar="MACHINE-SITE", help="Server of results that name none: mlab1-bcn01.")
 @click.option(
     "--pseudonymise",
     "key_file",
@@ -37,9 +43,11 @@ if TYPE_CHECKING:
     "columns_file",
     metavar="FILE",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Say in TOML which columns of a table tell what: for tables that are not known.",
+    help="TOML file that says what the columns of other tables mean.",
 )
-@click.option("--max-bad", default="1%", show_default=True, metavar="RATIO", help="Of results that cannot be read.")
+@click.option(
+    "--max-bad", default="1%", show_default=True, metavar="RATIO", help="Share of results that may be unreadable."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def tests(
@@ -64,9 +72,9 @@ def tests(
     iperf3           what iperf3 --json prints
     others           tables whose columns --columns names
 
-    Sources that are in already are not read again; the same tests in other sources change nothing.
+    Sources that the store has already are not read again; the same test from another source changes nothing.
 
-    Exit code 1: more than --max-bad of the results could not be read; the others are in.
+    Exit code 1: more than --max-bad of the results could not be read; the others were stored.
     """
     from brimful.discards.speed_tests.loading import Settings, load
     from brimful.discards.speed_tests.mapping import read_mappings

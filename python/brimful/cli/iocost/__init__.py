@@ -9,7 +9,7 @@ from brimful.cli.lazy import LazyGroup
 _COMMANDS = {
     "measure": ("brimful.cli.iocost.measure:measure", "Measure a disk of this machine: model, QoS and solutions."),
     "show": ("brimful.cli.iocost.show:show", "Say what is in result files."),
-    "tune": ("brimful.cli.iocost.tune:tune", "Graphs, solutions and remarks of results, or of a directory of them."),
+    "tune": ("brimful.cli.iocost.tune:tune", "Show solutions and remarks of results, or of a directory of them."),
     "solve": ("brimful.cli.iocost.tune:solve", "Solutions of your own rules, metrics and limits."),
     "merge": ("brimful.cli.iocost.merge:merge", "Put the results of one kind of device together."),
     "export": ("brimful.cli.iocost.export:export", "Solutions as the kernel, systemd or other programs take them."),

@@ -19,14 +19,18 @@ _FIT = click.Choice(["compatible", "exact"])
 @click.option("--fit", "method", type=_FIT, default="compatible", show_default=True, help="Fit of the first.")
 @click.option("--against-fit", type=_FIT, help="Fit of the second.  [default: that of the first]")
 @click.option(
-    "--resamples", type=click.IntRange(0, 100_000), default=RESAMPLES, show_default=True, help="Of the bootstrap."
+    "--resamples",
+    type=click.IntRange(0, 100_000),
+    default=RESAMPLES,
+    show_default=True,
+    help="Bootstrap resamples for the intervals.",
 )
 @click.option(
     "--tolerance",
     default="1%",
     show_default=True,
     callback=values.ratio,
-    help="Relative difference that does not matter.",
+    help="Relative difference to ignore.",
 )
 @click.option("--any-device", is_flag=True, help="Compare different models of devices too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")

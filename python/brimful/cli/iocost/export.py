@@ -68,7 +68,7 @@ def export(
 @click.option(
     "--from", "result", type=click.Path(path_type=Path), required=True, help="The result, or the records of tune."
 )
-@click.option("--force", is_flag=True, help="Set it though the device is of another model than the result.")
+@click.option("--force", is_flag=True, help="Set it even if the device is of another model than the result.")
 @click.option("--dry-run", is_flag=True, help="Check everything and say what would be set.")
 @click.option("--fit", "method", type=click.Choice(["compatible", "exact"]), default="compatible", show_default=True)
 def apply(device: str, solution: str | None, result: Path, force: bool, dry_run: bool, method: str) -> int:

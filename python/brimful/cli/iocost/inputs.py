@@ -36,8 +36,8 @@ def rule_options(function: _Command) -> _Command:
         click.option(
             "--metric", "metrics", multiple=True, metavar="NAME", help="Analyse this too: rlat-99.9, isol-01, ..."
         ),
-        click.option("--scale-min", metavar="FRACTION", help="No solution scales below.  [default: 1%]"),
-        click.option("--scale-max", metavar="FRACTION", help="No solution scales above.  [default: 100%]"),
+        click.option("--scale-min", metavar="FRACTION", help="Least scale factor of a solution.  [default: 1%]"),
+        click.option("--scale-max", metavar="FRACTION", help="Greatest scale factor of a solution.  [default: 100%]"),
     )
 
 
@@ -51,14 +51,14 @@ def method_options(function: _Command) -> _Command:
             type=click.Choice(["compatible", "exact"]),
             default="compatible",
             show_default=True,
-            help="Lines as published results have them, or the best of each shape.",
+            help="Fit lines as published results do, or the best line of each shape.",
         ),
         click.option(
             "--resamples",
             type=click.IntRange(0, 100_000),
             default=RESAMPLES,
             show_default=True,
-            help="Of the bootstrap behind the intervals; 0 leaves them out.",
+            help="Bootstrap resamples for the intervals; 0: no intervals.",
         ),
     )
 

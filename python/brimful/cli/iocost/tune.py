@@ -33,8 +33,8 @@ def tune(
 ) -> int:
     """Show solutions and remarks of RESULTs: files, or directories of them.
 
-    A job spec among them, as the benchmark takes it, says what to solve: iocost-tune::name=test,vrate=75-100,rpct=50.
-    Exit code 2: some files could not be used; the others are shown all the same.
+    One of them may be a job spec, in the benchmark's syntax, that says what to solve:
+    iocost-tune::name=test,vrate=75-100,rpct=50. Exit code 2: some files could not be used; the others are shown.
     """
     paths, spec = split_job_spec(results)
     inputs = find_files(paths)

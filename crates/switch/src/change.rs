@@ -98,7 +98,7 @@ impl Switch {
     }
 
     /// The same; where it is atomic, no frame meets some of the changes without the others.
-    fn hand_over(&mut self, changes: &[Change], authors: &[Authored], is_atomic: bool) {
+    pub(crate) fn hand_over(&mut self, changes: &[Change], authors: &[Authored], is_atomic: bool) {
         if changes.is_empty() {
             return;
         }

@@ -309,8 +309,9 @@ impl Switch {
         }
         let done = apply_all(&mut pipeline, file, tables, now, &mut changes);
         drop(pipeline);
-        // Also those before an error: the tables have had them.
-        self.take_over(&changes, &[]);
+        // Also those before an error: the tables have had them. No frame meets a table that has been emptied and not yet
+        // been filled.
+        self.hand_over(&changes, &[], replaces);
         self.settle();
         done
     }

@@ -8,6 +8,10 @@ mod bed;
 #[allow(unreachable_pub, reason = "a module of a test")]
 mod memory;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+
 use bed::{Bed, Plan};
 use memory::resident_bytes;
 
@@ -27,7 +31,12 @@ fn no_frame_suffers_from_a_change() {
         mods_per_s: MODS_PER_S,
     };
     let first = bed.run(full_speed(FIRST_FRAMES));
-    assert_eq!((first.lost, first.misrouted, first.overtaken), (0, 0, 0), "{first:?}");
+    assert_eq!(
+        (first.lost, first.misrouted, first.overtaken),
+        (0, 0, 0),
+        "{} changes",
+        first.mods
+    );
     let rate = 0.8 * FIRST_FRAMES as f64 / first.took.as_secs_f64();
     let outcome = bed.run(Plan {
         frames: (rate * SECONDS) as u64,
@@ -37,9 +46,10 @@ fn no_frame_suffers_from_a_change() {
     assert_eq!(
         (outcome.lost, outcome.misrouted, outcome.overtaken),
         (0, 0, 0),
-        "{outcome:?}"
+        "{} changes",
+        outcome.mods
     );
-    assert!(outcome.mods > 100, "{outcome:?}");
+    assert!(outcome.mods > 100, "{} changes", outcome.mods);
     // Every place that a rule had is used again by now.
     let before = resident_bytes().unwrap();
     let mods = bed.run(full_speed(4 * FIRST_FRAMES)).mods;
@@ -49,4 +59,31 @@ fn no_frame_suffers_from_a_change() {
         "{mods} changes took {} bytes",
         after.saturating_sub(before)
     );
+}
+
+#[test]
+fn no_frame_suffers_from_tables_that_are_replaced_in_a_storm() {
+    let mut bed = Bed::new();
+    let (handle, tables, ends) = (bed.handle(), Arc::new(bed.tables()), AtomicBool::new(false));
+    let replace = || {
+        let tables = Arc::clone(&tables);
+        let done = handle.call(move |switch| switch.load("rules.flows", &tables, true));
+        done.unwrap().unwrap();
+    };
+    let (outcome, replaced) = thread::scope(|scope| {
+        let storm = scope.spawn(|| (0..).take_while(|_| !ends.load(Relaxed)).map(|_| replace()).count());
+        let outcome = bed.run(Plan {
+            frames: 10 * FIRST_FRAMES,
+            rate: f64::INFINITY,
+            mods_per_s: 0.0,
+        });
+        ends.store(true, Relaxed);
+        (outcome, storm.join().unwrap())
+    });
+    assert_eq!(
+        (outcome.lost, outcome.misrouted, outcome.overtaken),
+        (0, 0, 0),
+        "{replaced} replacements"
+    );
+    assert!(replaced > 1, "{replaced} replacements");
 }

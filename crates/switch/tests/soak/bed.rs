@@ -7,10 +7,10 @@ use brimful_netdev::{MemoryPort, MemoryReceiver, MemorySender, Receiver, Sender,
 use brimful_openflow::{FlowCommand, FlowMod};
 use brimful_pipeline::{Limits, Pipeline};
 use brimful_switch::compiled::Compiled;
-use brimful_switch::control::{Running, Switch};
+use brimful_switch::control::{Handle, Running, Switch};
 use brimful_switch::plane::SharedPipeline;
 use brimful_switch::ports::{Input, Ports, SwitchPort};
-use brimful_switch::tables::{self, Change};
+use brimful_switch::tables::{self, Change, Tables};
 use brimful_switch::watch::TableChange;
 
 /// Exact flows, each to its own port.
@@ -197,6 +197,22 @@ impl Bed {
                 self.ask(&rule, gone)
             }
         }
+    }
+
+    /// To ask the switch.
+    #[allow(dead_code, reason = "not all that share this ask")]
+    pub fn handle(&self) -> Handle {
+        self.running.as_ref().expect("it runs").handle.clone()
+    }
+
+    /// Tables that send every flow where it goes already.
+    #[allow(dead_code, reason = "not all that share this load tables")]
+    pub fn tables(&self) -> Tables {
+        let flows = self.flows.iter().zip(0..);
+        let rules: Vec<String> = flows
+            .map(|(flow, number)| format!("dl_dst={},actions=output:{}", text(number), flow.port))
+            .collect();
+        tables::read("rules.flows", &rules.join("\n"), 0).expect("rules")
     }
 
     fn set(&mut self, number: u32, port: u32) -> Duration {

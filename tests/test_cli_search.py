@@ -50,7 +50,7 @@ def test_json_is_the_result_and_nothing_else(tmp_path):
     assert facts["goal_results"][0]["lower_bound"] < facts["goal_results"][0]["upper_bound"]
 
 
-@pytest.mark.parametrize("preset", ["csit", "rfc2544", "tst009", "ndrpdr-2018", "quick"])
+@pytest.mark.parametrize("preset", ["csit", "rfc2544", "tst009", "rfc9411", "ndrpdr-2018", "quick"])
 def test_every_preset_searches_and_verifies(tmp_path, preset):
     brimful("search", "-m", SIM, "--preset", preset, "--early-termination", "--quiet", cwd=tmp_path, check=0)
     finished = brimful("verify", records(tmp_path), cwd=tmp_path, check=0)

@@ -99,3 +99,32 @@ def test_a_least_value_is_exit_code_1(tmp_path):
 )
 def test_options_of_something_else_are_refused(tmp_path, options, said):
     assert said in brimful("search", "-m", SYSTEM, *options, cwd=tmp_path, check=2).stderr
+
+
+def run_in(tmp_path, name, frames):
+    system = f"sim:buffer,capacity=1Mpps,frames={frames},link=2Mpps"
+    brimful("search", "-m", system, *SHORT, "--out", name, cwd=tmp_path, check=0)
+
+
+def test_every_test_is_explained_burst_by_burst(tmp_path):
+    run_in(tmp_path, "one", 1000)
+    told = brimful("explain", "one", cwd=tmp_path, check=0).stdout.splitlines()
+    assert told[0] == "test 1: longest burst without loss: 1\u202f999 frames"
+    assert told[1] == "  burst of 2\u202f500 frames (trial 0): 251 of 2\u202f500 lost"
+    assert sum(line.startswith("test ") for line in told) == 2
+    assert "leave LOAD and --json out" in brimful("explain", "one", "1Mpps", cwd=tmp_path, check=2).stderr
+
+
+def test_runs_are_compared_test_by_test(tmp_path):
+    for name, frames in (("same", 1000), ("other", 1000), ("less", 900)):
+        run_in(tmp_path, name, frames)
+    same = brimful("compare", "same", "--against", "other", cwd=tmp_path, check=0).stdout
+    assert "verdict: same" in same
+    less = brimful("compare", "less", "--against", "other", cwd=tmp_path, check=1).stdout
+    assert "verdict: regression" in less
+    assert (
+        json.loads(brimful("compare", "less", "--against", "same", "--json", cwd=tmp_path, check=1).stdout)["runs"] == 2
+    )
+    slower = ("--max-load", "1.5Mpps", "--out", "slower")
+    brimful("search", "-m", SYSTEM, *SHORT, *slower, cwd=tmp_path, check=0)
+    assert "different loads" in brimful("compare", "slower", "--against", "same", cwd=tmp_path, check=2).stderr

@@ -29,6 +29,7 @@ PARAMETERS = {
     "json": ("file",),
     "png": ("file", "directory"),
     "verify": ("file", "goals"),
+    "explain": ("file",),
     "compare": ("new", "baseline", "tolerance"),
 }
 

@@ -13,6 +13,8 @@ from brimful.cli import values
 from brimful.cli.goal_options import chosen_goals, goal_options
 from brimful.errors import UsageError
 from brimful.records import read_run
+from brimful.records.subjects import load as load_function
+from brimful.records.subjects import subject_of
 from brimful.throughput.explain import explanation
 from brimful.throughput.foreign_log import is_run
 from brimful.throughput.verify import open_log
@@ -27,8 +29,14 @@ def explain(log: Path, load: str | None, preset: str | None, goal_texts: tuple[s
     """Say why a load is an upper bound, a lower bound or undecided.
 
     LOG is a record of brimful or a trial log of another tool (then with --preset or --goal). Without LOAD every
-    measured load is explained; otherwise the measured load nearest to it.
+    measured load is explained; otherwise the measured load nearest to it. Of a run on bursts every test is explained.
     """
+    if (told := _told_by_subject(log)) is not None:
+        if load is not None or as_json:
+            message = f"{log}: the bursts of a run are explained all at once, as text; leave LOAD and --json out"
+            raise UsageError(message)
+        click.echo(told)
+        return
     opened = open_log(log, chosen_goals(preset, goal_texts)).log
     loads = opened.loads()
     unit = read_run(log).run.load_unit if is_run(log) else "frames/s"
@@ -54,3 +62,15 @@ def explain(log: Path, load: str | None, preset: str | None, goal_texts: tuple[s
         return
     for goal, measured, found in rows:
         click.echo(explanation(goal, measured, found, opened.delays_s(measured), unit))
+
+
+def _told_by_subject(log: Path) -> str | None:
+    """Give the explanation of a run whose subject has one of its own."""
+    if not is_run(log):
+        return None
+    file = read_run(log)
+    row = subject_of(file.run, where=str(file.path))
+    if row.explain is None:
+        return None
+    text: str = load_function(row.explain)(file)
+    return text

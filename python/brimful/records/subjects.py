@@ -44,6 +44,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """``(RunFile, directory) -> list[Path]``: each figure as a file."""
     verify: str | None = None
     """``(RunFile, goals) -> Verified``: everything that the record claims, computed again."""
+    explain: str | None = None
+    """``(RunFile) -> str``: why the result is what it is; null where loads and their verdicts are, or nothing."""
     compare: str | None = None
     """``(runs, baseline, *, tolerance) -> Compared``: two sets of runs put side by side."""
 
@@ -111,6 +113,8 @@ SUBJECTS: tuple[Subject, ...] = (
         page="brimful.report.burst.html:render",
         json="brimful.report.burst.export:to_json",
         verify="brimful.cli.verdicts:of_burst",
+        explain="brimful.report.burst.text:explain",
+        compare="brimful.report.burst.comparison:compare_runs",
     ),
 )
 

@@ -148,6 +148,21 @@ PRESETS = {
         "bisect",
         "ETSI GS NFV-TST 009 binary search with loss verification: a lossy 60 s trial is repeated once",
     ),
+    "rfc9411": Preset(
+        (
+            SearchGoal(
+                name="transactions",
+                loss_ratio=0.00001,
+                exceed_ratio=0,
+                final_trial_duration_s=300,
+                duration_sum_s=300,
+                initial_trial_duration_s=10,
+                width=0.005,
+            ),
+        ),
+        "straddle",
+        "RFC 9411 sustain phase: at most 0.001 % of transactions fail in 300 s; the measurer has to count transactions",
+    ),
     "ndrpdr-2018": Preset(
         _ndr_and_pdr(30, 30, 0, initial=1, width=0.005),
         "classic",

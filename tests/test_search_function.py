@@ -139,7 +139,7 @@ def test_a_measurer_object_that_returns_no_trial_output_is_told_so():
         ({"goals": [brimful.SearchGoal(loss_ratio=0, final_trial_duration_s=0.0)]}, "duration"),
         ({"goals": [brimful.SearchGoal(loss_ratio=0, final_trial_duration_s=float("nan"))]}, "duration"),
         ({"goals": [brimful.SearchGoal(loss_ratio=0, initial_trial_duration_s=5.0)]}, "initial trial duration"),
-        ({"min_load": 0.5}, "less than one frame"),
+        ({"min_load": 0.5}, "less than one unit"),
         ({"max_load": 1999.0, "goals": [brimful.SearchGoal(loss_ratio=0, width=5e-4)]}, "can tell less than one"),
         ({"min_load": -1.0}, "min load"),
         ({"strategy": "guess"}, "unknown strategy"),

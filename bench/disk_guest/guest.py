@@ -111,7 +111,8 @@ def check_short(results):
     run = read_run(Path("/tmp/run"))
     names = [solution.name for solution in run.solutions if solution.unsolved is None]
     show("a solution", "naive" in names, f"{names}")
-    show("vrate was tried", bool(results["vrate"]["trials"]), f"{len(results['vrate']['trials'])} times")
+    trials = results.get("vrate", {}).get("trials", [])
+    show("vrate was tried", bool(trials), f"{len(trials)} times")
     show("the record is whole", run.is_done(), run.ends[-1].reason)
 
 

@@ -74,9 +74,10 @@ def test_a_trace_is_replayed(file, tmp_path):
 
 def test_a_stopped_tester_makes_the_trial_invalid(file):
     with DiskTester("--device", file, "--deadline", "50ms") as tester:
+        tester.ask(op="describe")
 
         def stop_for_a_while():
-            time.sleep(0.6)
+            time.sleep(0.9)
             os.kill(tester.pid, signal.SIGSTOP)
             time.sleep(0.2)
             os.kill(tester.pid, signal.SIGCONT)

@@ -264,7 +264,8 @@ def test_vrate_is_searched_and_validated_beside_a_hog(wanted, root, tmp_path):
     run = perform(wanted, SHORT, root, tmp_path / "run")
     done = {record.name: record.result for record in run.others if isinstance(record, Done)}
     assert list(done) == [step.name for step in SHORT]
-    assert 2700 < done["rrandiops"]["rate"] < 3600
+    # The throttle lends a tenth of a second's IOs, which is a third of such a short probe.
+    assert 2500 < done["rrandiops"]["rate"] < 5000
     assert done["vrate"]["trials"]
     assert {name: len(trials) for name, trials in done["validation"].items()} in (
         {},

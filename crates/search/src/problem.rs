@@ -69,7 +69,7 @@ pub enum ProblemError {
     },
     /// The shortest trial would have no frame.
     #[error(
-        "goal {goal:?}: a trial of {duration} s at min load {min_load}/s has less than one frame; raise min load or the trial duration"
+        "goal {goal:?}: a trial of {duration} s at min load {min_load}/s has less than one unit; raise min load or the trial duration"
     )]
     TrialTooShort {
         /// The goal's name.

@@ -2,7 +2,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// What a program says of itself.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "the protocol has them")]
 pub struct Description {
     /// Its name.

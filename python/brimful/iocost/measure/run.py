@@ -267,7 +267,7 @@ class _Measurement:
             search = Search(
                 step=step.name,
                 goals=searches.goals(list(searches.GOALS), trial_s=trial_s, first_trial_s=trial_s / 2, width=_WIDTH),
-                min_load=min(limits) / 1000,
+                min_load=max(min(limits) / 1000, 2 / trial_s),
                 max_load=min(limits),
                 budget_s=step.seconds,
             )

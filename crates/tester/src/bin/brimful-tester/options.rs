@@ -282,15 +282,17 @@ impl Settings {
     pub(crate) fn description(&self, back_end: BackEnd, speeds: [Option<u64>; 2]) -> Description {
         let wait = self.timing.straggler_wait;
         let line_rates = speeds.map(|speed| speed.map(|speed| line_rate(speed, &self.sizes)));
-        let promised = self.max_load.map(Load::per_second);
         Description {
             name: "brimful-tester",
             load_unit: "frames/s",
             load_scope: "per interface and direction",
             conversion_factor: self.profile.directions().pairs().len() as u32,
             contract: format!("a frame is lost when it has not arrived intact within {wait} after the end of sending"),
-            max_load: line_rates.into_iter().chain([promised]).flatten().reduce(f64::min),
-            overload: None,
+            max_load: line_rates
+                .into_iter()
+                .chain([self.max_load.map(Load::per_second)])
+                .flatten()
+                .reduce(f64::min),
             min_duration_s: MIN_DURATION_S,
             can_stop_early: true,
             can_calibrate: true,
@@ -298,7 +300,7 @@ impl Settings {
             tells_delay: back_end != BackEnd::Packet(PacketRing::Blocks),
             on_this_machine: true,
             traffic: self.traffic(back_end, line_rates),
-            device: Map::new(),
+            ..Description::default()
         }
     }
 

@@ -18,8 +18,6 @@ use crate::faults::FaultRequest;
 
 /// Bytes of preamble, start delimiter and inter-frame gap, beside the frame check sequence.
 const WIRE_OVERHEAD: usize = 20;
-/// Shorter trials are mostly start and end.
-const MIN_DURATION_S: f64 = 0.05;
 
 /// Offers test frames on two interfaces and counts what comes back.
 ///
@@ -282,18 +280,16 @@ impl Settings {
     pub(crate) fn description(&self, back_end: BackEnd, speeds: [Option<u64>; 2]) -> Description {
         let wait = self.timing.straggler_wait;
         let line_rates = speeds.map(|speed| speed.map(|speed| line_rate(speed, &self.sizes)));
+        let promised = self.max_load.map(Load::per_second);
         Description {
             name: "brimful-tester",
             load_unit: "frames/s",
             load_scope: "per interface and direction",
             conversion_factor: self.profile.directions().pairs().len() as u32,
             contract: format!("a frame is lost when it has not arrived intact within {wait} after the end of sending"),
-            max_load: line_rates
-                .into_iter()
-                .chain([self.max_load.map(Load::per_second)])
-                .flatten()
-                .reduce(f64::min),
-            min_duration_s: MIN_DURATION_S,
+            max_load: line_rates.into_iter().chain([promised]).flatten().reduce(f64::min),
+            // Shorter ones are mostly start and end.
+            min_duration_s: 0.05,
             can_stop_early: true,
             can_calibrate: true,
             // A block is handed over when it is full, or some milliseconds after its first frame.

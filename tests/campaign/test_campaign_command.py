@@ -161,7 +161,7 @@ def test_campaigns_with_a_failed_search_can_be_compared(tmp_path):
     assert lost.stderr.count("\n") == 1
     brimful("compare", "old", "--against", "new", cwd=tmp_path, check=0)
     refused = brimful("compare", "alone", "--against", "old", cwd=tmp_path, check=2)
-    assert "no measurer and frame size has a value on both sides" in refused.stderr
+    assert "no measurer and size has a value on both sides" in refused.stderr
     assert refused.stdout == ""
 
 

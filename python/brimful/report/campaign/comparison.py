@@ -71,7 +71,7 @@ def build(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: flo
     common = [key for key in theirs if key in ours]
     both = [key for key in common if ours[key] and theirs[key]]
     if not both:
-        message = "the campaigns cannot be compared: no measurer and frame size has a value on both sides"
+        message = "the campaigns cannot be compared: no measurer and size has a value on both sides"
         if left_out:
             message += f"; {left_out[0]}" + (f" (and {len(left_out) - 1} more)" if len(left_out) > 1 else "")
         raise UsageError(message)
@@ -126,7 +126,7 @@ def _incomplete(lost: Sequence[str]) -> str | None:
 def render(found: CampaignComparison, *, style: Style = plain) -> str:
     """Write the comparison for a terminal: a table of all cells, and a sentence for each goal of each."""
     goals = [goal for cell in found.cells for goal in cell.comparison.goals]
-    rows = [["measurer and frame size", "goal", "new", "runs", "baseline", "runs", "change", range_title(goals)]]
+    rows = [["measurer and size", "goal", "new", "runs", "baseline", "runs", "change", range_title(goals)]]
     rows += [_row(cell, goal) for cell in found.cells for goal in cell.comparison.goals]
     sentences = [
         _sentence(f"{cell.title}, {goal.goal.name}", goal, style)

@@ -43,8 +43,8 @@ def affected(
     """List the downloads that ran while the uplink of their site discarded packets.
 
     Each has the share of its time that telemetry covers, how many intervals between polls it overlaps, how many of
-    them had discards, the discards in all and in the worst one. Downloads that are too short or too small for the
-    report are included.
+    them had discards, the discards in all and in the worst one. Downloads too short or too small for the report
+    are included.
     """
     import msgspec
 

@@ -103,8 +103,8 @@ class World:
         )
 
     def finish(self, command):
-        process = self.start(command)
-        output, _ = process.communicate(timeout=100)
+        with self.start(command) as process:
+            output, _ = process.communicate(timeout=100)
         return process.returncode, output
 
 

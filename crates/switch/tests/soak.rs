@@ -71,7 +71,14 @@ fn no_frame_suffers_from_tables_that_are_replaced_in_a_storm() {
         done.unwrap().unwrap();
     };
     let (outcome, replaced) = thread::scope(|scope| {
-        let storm = scope.spawn(|| (0..).take_while(|_| !ends.load(Relaxed)).map(|_| replace()).count());
+        let storm = scope.spawn(|| {
+            let mut replaced = 0;
+            while !ends.load(Relaxed) {
+                replace();
+                replaced += 1;
+            }
+            replaced
+        });
         let outcome = bed.run(Plan {
             frames: 10 * FIRST_FRAMES,
             rate: f64::INFINITY,

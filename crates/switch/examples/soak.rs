@@ -87,7 +87,7 @@ fn keep_memory(frames: f64, mods: f64) {
         total.overtaken += part.overtaken;
         total.mods += part.mods;
         total.took += part.took;
-        total.in_force_after.extend(part.in_force_after);
+        total.times.extend(part.times);
         sizes.push(resident_bytes().expect("the system tells"));
     }
     show(&total);
@@ -108,6 +108,11 @@ fn show(outcome: &Outcome) {
         outcome.misrouted,
         outcome.overtaken,
     );
-    let mut times = outcome.in_force_after.clone();
-    println!("{} flow-mods in force after {}", outcome.mods, quantiles(&mut times));
+    let mut in_all: Vec<_> = outcome.times.iter().map(|time| time.in_all).collect();
+    let mut in_control: Vec<_> = outcome.times.iter().map(|time| time.in_control).collect();
+    println!("{} flow-mods in force after {}", outcome.mods, quantiles(&mut in_all));
+    println!(
+        "of that, since the control thread was woken: {}",
+        quantiles(&mut in_control)
+    );
 }

@@ -47,9 +47,18 @@ pub struct Outcome {
     pub overtaken: u64,
     pub mods: u64,
     pub took: Duration,
-    /// From asking until every data-plane thread ran the new rules, of each flow-mod. That this thread then has to be
-    /// woken to learn of it is no part of it.
-    pub in_force_after: Vec<Duration>,
+    /// How long each flow-mod took.
+    pub times: Vec<ModTime>,
+}
+
+/// How long a flow-mod took until every data-plane thread ran the new rules. That whoever asked then has to be woken to
+/// learn of it is no part of it.
+#[derive(Clone, Copy, Debug)]
+pub struct ModTime {
+    /// From asking on.
+    pub in_all: Duration,
+    /// From when the control thread had been woken for it.
+    pub in_control: Duration,
 }
 
 pub struct Bed {
@@ -116,7 +125,7 @@ impl Bed {
         while outcome.sent < plan.frames {
             let elapsed = begun.elapsed().as_secs_f64();
             if (outcome.mods as f64) < elapsed * plan.mods_per_s {
-                outcome.in_force_after.push(self.change_something());
+                outcome.times.push(self.change_something());
                 outcome.mods += 1;
             }
             let due = ((elapsed * plan.rate) as u64).min(plan.frames) - outcome.sent;
@@ -166,7 +175,7 @@ impl Bed {
     }
 
     /// One flow-mod of a kind that changes from one to the next; how long it took.
-    fn change_something(&mut self) -> Duration {
+    fn change_something(&mut self) -> ModTime {
         let (number, turn) = (self.mods / 4, self.mods % 4);
         self.mods += 1;
         match turn {
@@ -215,7 +224,7 @@ impl Bed {
         tables::read("rules.flows", &rules.join("\n"), 0).expect("rules")
     }
 
-    fn set(&mut self, number: u32, port: u32) -> Duration {
+    fn set(&mut self, number: u32, port: u32) -> ModTime {
         let time = self.ask(&format!("dl_dst={},actions=output:{port}", text(number)), None);
         let next_frame = self.next_frame;
         let flow = &mut self.flows[number as usize];
@@ -224,10 +233,10 @@ impl Bed {
     }
 
     /// Has rules changed; how long it took.
-    fn ask(&self, rule: &str, command: Option<FlowCommand>) -> Duration {
+    fn ask(&self, rule: &str, command: Option<FlowCommand>) -> ModTime {
         let read = tables::read("rule.flows", rule, 0).expect("a rule");
         let Change::Flow(flow) = &read.changes[0].value else {
-            return Duration::ZERO;
+            unreachable!("it is a rule");
         };
         let flow = FlowMod {
             command: command.unwrap_or(flow.command),
@@ -236,8 +245,12 @@ impl Bed {
         let running = self.running.as_ref().expect("it runs");
         let begun = Instant::now();
         let done = running.handle.call(move |switch| {
+            let woken = Instant::now();
             let done = switch.change(TableChange::Flow(flow));
-            done.map(|()| begun.elapsed())
+            done.map(|()| ModTime {
+                in_all: begun.elapsed(),
+                in_control: woken.elapsed(),
+            })
         });
         done.expect("it runs").expect("the change can be")
     }

@@ -6,199 +6,52 @@ Runs itself in a network namespace of its own. NAME is flow-mods, bundle, first-
 fail-over; all of them without one. The same bytes go to both switches, in turns.
 """
 
-import contextlib
 import fcntl
 import os
 import shutil
 import socket
 import statistics
 import struct
-import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
+
+from channel_bed import (
+    ADD,
+    ALL,
+    BARRIER,
+    BARRIER_REPLY,
+    BUNDLE_ADD,
+    BUNDLE_CONTROL,
+    CLOSE,
+    COMMIT,
+    ETH_TYPE,
+    FLOW_MOD,
+    GROUP_MOD,
+    IN_PORT,
+    METER_MOD,
+    NO_BUFFER,
+    OPEN,
+    PACKET_IN,
+    PACKET_OUT,
+    TO_CONTROLLER,
+    Brimful,
+    Controller,
+    OpenVSwitch,
+    Volley,
+    Wire,
+    apply,
+    exact,
+    flow,
+    frame,
+    header,
+    make_interfaces,
+    matched,
+    output,
+)
 
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
 SIZES = [int(size) for size in os.environ.get("SIZES", "10000 100000").split()]
-PATIENCE_S = 120.0
-ALL = 0xFFFFFFFF
-NO_BUFFER = 0xFFFFFFFF
-TO_CONTROLLER = 0xFFFFFFFD
-(
-    HELLO,
-    ERROR,
-    ECHO_REQUEST,
-    ECHO_REPLY,
-    PACKET_IN,
-    PACKET_OUT,
-    FLOW_MOD,
-    GROUP_MOD,
-    BARRIER,
-    BARRIER_REPLY,
-    METER_MOD,
-    BUNDLE_CONTROL,
-    BUNDLE_ADD,
-) = 0, 1, 2, 3, 10, 13, 14, 15, 20, 21, 29, 33, 34
-OPEN, CLOSE, COMMIT = 0, 2, 4
-ADD, DELETE = 0, 3
-IN_PORT, ETH_DST, ETH_TYPE, IP_DSCP, IPV4_DST = 0x80000004, 0x80000606, 0x80000A02, 0x80001001, 0x80001804
-
-
-def run(*command):
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
-def header(version, kind, body, transaction):
-    return struct.pack("!BBHI", version, kind, 8 + len(body), transaction) + body
-
-
-def matched(*fields):
-    body = b"".join(struct.pack("!I", field) + value for field, value in fields)
-    match = struct.pack("!HH", 1, 4 + len(body)) + body
-    return match + bytes(-len(match) % 8)
-
-
-def output(port, max_len=0xFFFF):
-    return struct.pack("!HHIH6x", 0, 16, port, max_len)
-
-
-def apply(*actions):
-    actions = b"".join(actions)
-    return struct.pack("!HH4x", 4, 8 + len(actions)) + actions
-
-
-def flow(command, priority, match, instructions=b""):
-    head = struct.pack("!QQBBHHHIIIH2x", 0, 0, 0, command, 0, 0, priority, NO_BUFFER, ALL, ALL, 0)
-    return head + match + instructions
-
-
-def exact(number):
-    """An entry of its own addresses."""
-    address = struct.pack("!IH", 0x02000000 | number >> 16, number & 0xFFFF)
-    match = matched((IN_PORT, b"\0\0\0\1"), (ETH_DST, address))
-    return flow(ADD, 100, match, apply(output(2)))
-
-
-class Controller:
-    """One connection to a switch."""
-
-    def __init__(self, address, version=4):
-        self.version = version
-        self.socket = connected(address)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.waiting = b""
-        bitmap = struct.pack("!HHI", 1, 8, 1 << version)
-        self.send(header(version, HELLO, bitmap, 1))
-        while self.message()[0] != HELLO:
-            pass
-
-    def send(self, data):
-        self.socket.sendall(data)
-
-    def message(self):
-        """Give type, transaction and body of the next message; echoes are answered."""
-        while True:
-            if len(self.waiting) >= 8:
-                _, kind, length, transaction = struct.unpack("!BBHI", self.waiting[:8])
-                if len(self.waiting) >= length:
-                    body, self.waiting = self.waiting[8:length], self.waiting[length:]
-                    if kind != ECHO_REQUEST:
-                        return kind, transaction, body
-                    self.send(header(self.version, ECHO_REPLY, body, transaction))
-                    continue
-            self.socket.settimeout(PATIENCE_S)
-            received = self.socket.recv(1 << 20)
-            if not received:
-                raise SystemExit("the switch has closed the connection")
-            self.waiting += received
-
-    def wait(self, wanted):
-        while True:
-            kind, _, body = self.message()
-            if kind == ERROR:
-                raise SystemExit(f"the switch refuses: type and code {struct.unpack('!HH', body[:4])}")
-            if kind == wanted:
-                return body
-
-    def do(self, *messages):
-        """Send messages and a barrier, and wait for its reply."""
-        data = b"".join(header(self.version, kind, body, 7) for kind, body in messages)
-        self.send(data + header(self.version, BARRIER, b"", 8))
-        self.wait(BARRIER_REPLY)
-
-    def clear(self):
-        self.do((FLOW_MOD, struct.pack("!QQBBHHHIIIH2x", 0, 0, 0xFF, DELETE, 0, 0, 0, ALL, ALL, ALL, 0) + matched()))
-
-
-def connected(address):
-    end = time.monotonic() + 20
-    while True:
-        try:
-            return socket.create_connection(address, timeout=PATIENCE_S)
-        except OSError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.05)
-
-
-class Brimful:
-    """`brimful-switchd` on the namespace's interfaces."""
-
-    name = "brimful"
-    port = 6701
-
-    def __init__(self, switchd, folder, *options):
-        ports = [f"--port={number}=b{number}" for number in (1, 2, 3)]
-        command = [switchd, *ports, f"--controller=ptcp:{self.port}", *options]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        if not self.process.stdout.readline().startswith("ready"):
-            raise SystemExit("brimful-switchd does not start")
-
-    def end(self):
-        self.process.terminate()
-        self.process.wait(20)
-
-
-class OpenVSwitch:
-    """Open vSwitch with its user space datapath, files in a folder of its own."""
-
-    name = "Open vSwitch"
-    port = 6702
-
-    def __init__(self, folder):
-        self.environment = os.environ | {
-            "OVS_RUNDIR": folder,
-            "OVS_LOGDIR": folder,
-            "OVS_DBDIR": folder,
-            "OVS_SYSCONFDIR": folder,
-        }
-        database = f"{folder}/conf.db"
-        run("ovsdb-tool", "create", database, "/usr/share/openvswitch/vswitch.ovsschema")
-        self.processes = [
-            self.start("ovsdb-server", database, f"--remote=punix:{folder}/db.sock", "--log-file=/dev/null")
-        ]
-        time.sleep(0.5)
-        self.control = ("ovs-vsctl", f"--db=unix:{folder}/db.sock", "--timeout=20")
-        run(*self.control, "--no-wait", "init")
-        self.processes.append(self.start("ovs-vswitchd", f"unix:{folder}/db.sock", "--log-file=/dev/null"))
-        bridge = ["--", "set", "bridge", "br0", "datapath_type=netdev", "protocols=OpenFlow13,OpenFlow14"]
-        self.tell("add-br", "br0", *bridge, "fail-mode=secure")
-        for number in (1, 2, 3):
-            self.tell("add-port", "br0", f"o{number}", "--", "set", "interface", f"o{number}", f"ofport={number}")
-        self.tell("set-controller", "br0", f"ptcp:{self.port}")
-        self.tell("set", "controller", "br0", "inactivity_probe=60000")
-
-    def start(self, *command):
-        return subprocess.Popen(command, env=self.environment, stderr=subprocess.DEVNULL)
-
-    def tell(self, *arguments):
-        subprocess.run([*self.control, *arguments], check=True, env=self.environment)
-
-    def end(self):
-        for process in reversed(self.processes):
-            process.terminate()
-            process.wait(20)
 
 
 def spread(values):
@@ -261,38 +114,6 @@ def report(what, size, times):
         print(f"{what}: {spread(ratios)} times Open vSwitch", flush=True)
 
 
-def frame(number, length=60, dscp=0):
-    """A frame of IPv4 to an address of its own."""
-    address = struct.pack("!IH", 0x02000000 | number >> 16, number & 0xFFFF)
-    packet = struct.pack("!BBHIBBHII", 0x45, dscp << 2, length - 14, 0, 64, 253, 0, 0x0A000001, 0x0A000002)
-    return (address + bytes(6) + b"\x08\x00" + packet).ljust(length, b"\0")
-
-
-class Wire:
-    """The far end of a port."""
-
-    def __init__(self, switch, port, waits=True):
-        self.name = f"{'b' if switch.name == 'brimful' else 'o'}h{port}"
-        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
-        self.socket.bind((self.name, 0))
-        self.socket.setsockopt(263, 23, 1)  # PACKET_IGNORE_OUTGOING
-        self.socket.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)  # SO_RCVBUFFORCE
-        self.socket.settimeout(5 if waits else 0)
-
-    def receive(self):
-        """Give the next frame; None where there is none yet."""
-        try:
-            return self.socket.recv(2048)
-        except (BlockingIOError, TimeoutError):
-            return None
-
-    def drain(self):
-        frames = []
-        while (received := self.receive()) is not None:
-            frames.append(received)
-        return frames
-
-
 def first_packet(switches):
     """From a flow-mod's sending to the first frame that it forwards; frames are sent without a pause."""
     for switch in switches:
@@ -346,36 +167,33 @@ def round_trip(switches):
 def storm(switches):
     """What gets through beside frames that miss, which go to the controller or are dropped: the same load for both."""
     switch = switches[0]
-    controller = Controller(("127.0.0.1", switch.port))
     shares = {"dropped": [], "to the controller": []}
     near, far = Wire(switch, 1), Wire(switch, 2, waits=False)
-    miss, good = frame(9), frame(1)
+    # 100,000 that miss and 20,000 that do not, each second.
+    volley, volleys_per_s = Volley(([frame(1)] + [frame(9)] * 5) * 20), 1000
+    offered = []
     for _ in range(ROUNDS):
         for what, actions in (("dropped", b""), ("to the controller", apply(output(TO_CONTROLLER)))):
+            controller = Controller(("127.0.0.1", switch.port))
             controller.clear()
             controller.do((FLOW_MOD, exact(1)), (FLOW_MOD, flow(ADD, 0, matched(), actions)))
             far.drain()
-            begun, sent, received = time.perf_counter(), 0, 0
+            begun, volleys, sent, received = time.perf_counter(), 0, 0, 0
             while (passed := time.perf_counter() - begun) < 2:
-                # 100,000 that miss and 20,000 that do not, each second.
-                while sent < passed * 20000:
-                    near.socket.send(good)
-                    for _ in range(5):
-                        near.socket.send(miss)
-                    sent += 1
-                controller.socket.setblocking(False)
-                with contextlib.suppress(BlockingIOError):
-                    controller.socket.recv(1 << 20)
+                while volleys < passed * volleys_per_s:
+                    sent += volley.send(near)
+                    volleys += 1
+                received += len(far.drain())
+                controller.attend()
             time.sleep(0.2)
-            received = len(far.drain())
-            shares[what].append(received / passed)
-            controller.socket.setblocking(True)
-            controller.waiting = b""
+            received += len(far.drain())
+            shares[what].append(received * 6 / sent)
+            offered.append(sent / passed)
+            controller.clear()
             controller.socket.close()
-            controller = Controller(("127.0.0.1", switch.port))
+    print(f"storm: {spread(offered)} frames a second, one in six of which does not miss", flush=True)
     for what, rates in shares.items():
-        print(f"storm: misses are {what}: {spread(rates)} other frames a second come out", flush=True)
-    controller.clear()
+        print(f"storm: misses are {what}: {spread(rates)} of the other frames come out", flush=True)
 
 
 def meters(switches):
@@ -401,6 +219,7 @@ def meters(switches):
                 near.socket.send(sample)
                 sent += 1
             frames += far.drain()
+            controller.attend()
             time.sleep(0.0005)
         time.sleep(0.2)
         frames += far.drain()
@@ -449,6 +268,7 @@ def fail_over(switches):
         times.append((came - fallen) * 1000)
         lost.append(sent - len(seen))
         set_link(ways[2].name, True)
+        controller.attend()
         time.sleep(0.3)
     controller.do((GROUP_MOD, struct.pack("!HBxI", 2, 0, 0xFFFFFFFC)))
     print(f"fail-over: {spread(times)} ms, {spread(lost)} frames of 20,000 a second lost", flush=True)
@@ -470,14 +290,7 @@ def main():
         os.environ["BRIMFUL_NAMESPACE"] = "1"
         os.execvp("unshare", ["unshare", "--net", sys.executable, *sys.argv])
     switchd, *names = sys.argv[1:]
-    run("ip", "link", "set", "lo", "up")
-    for letter in "bo":
-        for number in (1, 2, 3):
-            near, far = f"{letter}{number}", f"{letter}h{number}"
-            run("ip", "link", "add", near, "type", "veth", "peer", "name", far)
-            for end in (near, far):
-                Path(f"/proc/sys/net/ipv6/conf/{end}/disable_ipv6").write_text("1")
-                run("ip", "link", "set", end, "up")
+    make_interfaces("bo")
     with tempfile.TemporaryDirectory() as folder:
         switches = [Brimful(switchd, folder)]
         if shutil.which("ovs-vswitchd") and "ALONE" not in os.environ:
@@ -487,7 +300,7 @@ def main():
                 PARTS[name](switches)
         finally:
             for switch in switches:
-                switch.end()
+                switch.close()
 
 
 if __name__ == "__main__":

@@ -157,6 +157,7 @@ INSIDE = {
         "verify": {"engine", "foreign_log", "goals"},
         "explain": {"verify"},
         "strategies": {"goals"},
+        "found": {"manager", "run_loop"},
     },
     "iocost": {"controller": set(), "measure": {"controller"}},
     "discards": {

@@ -15,15 +15,14 @@ from brimful.burst.loop import BurstLoop, BurstOutcome, BurstProgress
 from brimful.burst.verification import claimed_result, claimed_tests, plan_of
 from brimful.errors import RecordError, UsageError
 from brimful.machine.watch import Watch
-from brimful.measurers.base import Calibrating, Description, Measurer, checked_description
-from brimful.records import BurstPlan, Run, RunFile, Warning, read_run
-from brimful.runs import RECORD_NAME, fingerprint, new_run_directory, open_record, run_identity, saved_run
-from brimful.throughput.manager import SearchOutcome, SearchRequest, parse_load, run_search
+from brimful.measurers.base import Description, Measurer, checked_description
+from brimful.records import BurstPlan, Run, RunFile, Warning
+from brimful.runs import fingerprint, new_run_directory, open_record, run_identity, saved_run
+from brimful.throughput.found import THROUGHPUT, check_lossless, find_throughput, greatest_load
+from brimful.throughput.manager import SearchRequest
 from brimful.throughput.run_loop import Progress
 
 SUBJECT = "burst"
-THROUGHPUT = "throughput"
-"""Directory, in that of a run, of the search that it begins with."""
 LEAST_REST_S = 2.0
 """RFC 9004 section 6.2, component 3."""
 _MOST_FRAMES = 2**53
@@ -56,23 +55,6 @@ class BurstRun(msgspec.Struct, frozen=True):
 
     path: Path
     outcome: BurstOutcome
-
-
-class _Found(msgspec.Struct, frozen=True):
-    """The throughput, and what found it."""
-
-    load: float | None
-    run_id: str | None = None
-    goal: str | None = None
-    warnings: list[Warning] = []
-
-
-class ThroughputNotFoundError(Exception):
-    """The search for the throughput ended before it had one; ``outcome`` has its bounds."""
-
-    def __init__(self, outcome: SearchOutcome) -> None:
-        super().__init__(outcome.result.end.reason)
-        self.outcome = outcome
 
 
 def run_burst(
@@ -144,9 +126,8 @@ def _check(request: BurstRequest, description: Description) -> None:
     if description.load_unit != "frames/s":
         message = f"--find burst: bursts are of frames, and loads of measurer {description.name!r} are in"
         raise UsageError(f"{message} {description.load_unit}")
-    if request.throughput is None and not any(goal.loss_ratio == 0 for goal in request.search.goals):
-        message = "--find burst: the throughput is that without loss (RFC 9004 section 5); give a goal with loss=0"
-        raise UsageError(message)
+    if request.throughput is None:
+        check_lossless(request.search.goals)
 
 
 def _check_saved(file: RunFile, plan: BurstPlan) -> None:
@@ -166,18 +147,12 @@ def _begin(
     search_progress: Callable[[Run, Progress], None],
     note: Callable[[str], None],
 ) -> tuple[Run, list[Warning]]:
-    search, ceiling = request.search, None
-    if request.throughput is None:
-        record = out / THROUGHPUT
-        resume = (record / RECORD_NAME).exists()
-        outcome = run_search(search, measurer, out=record, resume=resume, progress=search_progress, note=note)
-        found = _searched(outcome, search)
-        ceiling = outcome.run.measurer.get("ceiling")
-    else:
-        found = _given(request.throughput, description)
-        if search.max_load is None and description.can_calibrate and search.calibrate:
-            ceiling = measurer.calibrate() if isinstance(measurer, Calibrating) else None
-    load, tests = _load(search, description, ceiling), request.tests
+    search = request.search
+    found = find_throughput(
+        search, request.throughput, measurer, description, out / THROUGHPUT, progress=search_progress, note=note
+    )
+    ceiling = found.ceiling
+    load, tests = greatest_load(search, description, ceiling), request.tests
     if found.load is not None and found.load >= load:
         tests = 0
         text = (
@@ -233,18 +208,6 @@ def _deviations(request: BurstRequest, description: Description) -> list[str]:
     return found
 
 
-def _load(search: SearchRequest, description: Description, ceiling: float | None) -> float:
-    """Give the load of bursts: as asked for, or the most that the measurer can offer."""
-    limits = [limit for limit in (description.max_load, ceiling) if limit is not None]
-    most = min(limits) if limits else None
-    if search.max_load is not None:
-        return parse_load("--max-load", search.max_load, description, most)
-    if most is None:
-        message = f"measurer {search.measurer!r} does not say at which rate it sends back to back; give --max-load"
-        raise UsageError(message)
-    return most
-
-
 def longest_burst(text: str, *, load: float, step: int) -> int:
     """Read the length of the longest burst to try: frames, or a time at the load of the bursts.
 
@@ -261,46 +224,3 @@ def longest_burst(text: str, *, load: float, step: int) -> int:
         message = f"--longest {text}: is {frames} frames; it must be from --step ({step}) to {_MOST_FRAMES}"
         raise UsageError(message)
     return frames
-
-
-def _searched(outcome: SearchOutcome, search: SearchRequest) -> _Found:
-    """Give what the search at the start found.
-
-    Raises
-    ------
-    ThroughputNotFoundError
-        When it ended before.
-    """
-    if outcome.result.end.reason != "done":
-        raise ThroughputNotFoundError(outcome)
-    losses = {goal.name: goal.loss_ratio for goal in search.goals}
-    result = next(result for result in outcome.result.goal_results if losses[result.goal] == 0)
-    warnings = []
-    if not result.regular:
-        text = f"the result of {result.goal} is irregular ({result.reason}): the correction rests on a bound"
-        warnings.append(Warning(code="irregular-throughput", text=text))
-    return _Found(result.conditional_throughput, outcome.run.run_id, result.goal, warnings)
-
-
-def _given(text: str, description: Description) -> _Found:
-    """Give the throughput of a load or of a run."""
-    path = Path(text)
-    if not path.exists():
-        return _Found(parse_load("--throughput", text, description, description.max_load))
-    file = read_run(path)
-    losses = {goal.name: goal.loss_ratio for goal in file.run.goals}
-    results = [result for result in file.goal_results if losses.get(result.goal) == 0]
-    known = next((result for result in results if result.conditional_throughput), None)
-    if known is None or file.run.load_unit != description.load_unit:
-        message = f"--throughput {text}: the run has no throughput without loss in {description.load_unit}"
-        raise UsageError(message)
-    return _Found(known.conditional_throughput, file.run.run_id, known.goal, _differing(file.run, description))
-
-
-def _differing(run: Run, description: Description) -> list[Warning]:
-    keys = ("profile", "frame_size", "direction", "flows", "vlan", "ip_version")
-    differing = [key for key in keys if run.traffic.get(key) != description.traffic.get(key)]
-    if not differing:
-        return []
-    text = f"the throughput was found with other traffic, which RFC 9004 section 5 forbids: {', '.join(differing)}"
-    return [Warning(code="other-traffic", text=f"{text} differ")]

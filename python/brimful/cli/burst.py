@@ -9,13 +9,14 @@ import click
 
 from brimful import units
 from brimful.burst.loop import BurstProgress
-from brimful.burst.manager import BurstRequest, BurstRun, ThroughputNotFoundError, run_burst
+from brimful.burst.manager import BurstRequest, BurstRun, run_burst
 from brimful.cli import reports
 from brimful.cli.progress import open_progress
 from brimful.cli.signals import tell_how_to_go_on
 from brimful.measurers.base import Measurer
 from brimful.records import Run, read_run
 from brimful.report import words
+from brimful.throughput.found import ThroughputNotFoundError
 from brimful.throughput.manager import SearchRequest
 
 _INTERRUPTED = 130

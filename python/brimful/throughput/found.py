@@ -1,0 +1,142 @@
+"""The throughput that other measurements build on: searched for first, or known already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from brimful.errors import UsageError
+from brimful.measurers.base import Calibrating, Description, Measurer
+from brimful.records import Goal, Run, Warning, read_run
+from brimful.runs import RECORD_NAME
+from brimful.throughput.manager import SearchOutcome, SearchRequest, parse_load, run_search
+from brimful.throughput.run_loop import Progress
+
+THROUGHPUT = "throughput"
+"""Directory, in that of a run, of the search that it begins with."""
+
+
+class FoundThroughput(msgspec.Struct, frozen=True):
+    """The throughput, and what found it."""
+
+    load: float | None
+    run_id: str | None = None
+    goal: str | None = None
+    ceiling: float | None = None
+    """Of the tester itself, where it was measured."""
+    warnings: list[Warning] = []
+
+
+class ThroughputNotFoundError(Exception):
+    """The search for the throughput ended before it had one; ``outcome`` has its bounds."""
+
+    def __init__(self, outcome: SearchOutcome) -> None:
+        super().__init__(outcome.result.end.reason)
+        self.outcome = outcome
+
+
+def check_lossless(goals: Sequence[Goal]) -> None:
+    """Refuse goals none of which is a throughput, which is without loss (RFC 1242 section 3.17).
+
+    Raises
+    ------
+    UsageError
+        Saying what is missing.
+    """
+    if not any(goal.loss_ratio == 0 for goal in goals):
+        message = "--find: begins with the throughput, which is without loss; give a goal with loss=0"
+        raise UsageError(message)
+
+
+def find_throughput(
+    search: SearchRequest,
+    given: str | None,
+    measurer: Measurer,
+    description: Description,
+    record: Path,
+    *,
+    progress: Callable[[Run, Progress], None],
+    note: Callable[[str], None],
+) -> FoundThroughput:
+    """Give the throughput: of a load or a run that was given, or searched for, or on with where that was interrupted.
+
+    Parameters
+    ----------
+    search, given
+        How to search, and what stands for it: a load, or the path of a run; null: search.
+    measurer, description
+        With whom, and what it says of itself.
+    record
+        Directory of the record of the search.
+    progress, note
+        Are told where the search stands, and what to say once.
+
+    Raises
+    ------
+    UsageError
+        When what is given is no throughput.
+    ThroughputNotFoundError
+        When the search ended before it had one.
+    """
+    if given is not None:
+        found = _given(given, description)
+        if search.max_load is None and description.can_calibrate and search.calibrate:
+            ceiling = measurer.calibrate() if isinstance(measurer, Calibrating) else None
+            return msgspec.structs.replace(found, ceiling=ceiling)
+        return found
+    resume = (record / RECORD_NAME).exists()
+    outcome = run_search(search, measurer, out=record, resume=resume, progress=progress, note=note)
+    if outcome.result.end.reason != "done":
+        raise ThroughputNotFoundError(outcome)
+    losses = {goal.name: goal.loss_ratio for goal in search.goals}
+    result = next(result for result in outcome.result.goal_results if losses[result.goal] == 0)
+    warnings = []
+    if not result.regular:
+        text = f"the result of {result.goal} is irregular ({result.reason}): what builds on it builds on a bound"
+        warnings.append(Warning(code="irregular-throughput", text=text))
+    ceiling = outcome.run.measurer.get("ceiling")
+    return FoundThroughput(result.conditional_throughput, outcome.run.run_id, result.goal, ceiling, warnings)
+
+
+def greatest_load(search: SearchRequest, description: Description, ceiling: float | None) -> float:
+    """Give the load that was asked for, or the most that the measurer can offer.
+
+    Raises
+    ------
+    UsageError
+        When neither is known.
+    """
+    limits = [limit for limit in (description.max_load, ceiling) if limit is not None]
+    most = min(limits) if limits else None
+    if search.max_load is not None:
+        return parse_load("--max-load", search.max_load, description, most)
+    if most is None:
+        message = f"measurer {search.measurer!r} does not say at which rate it sends back to back; give --max-load"
+        raise UsageError(message)
+    return most
+
+
+def _given(text: str, description: Description) -> FoundThroughput:
+    path = Path(text)
+    if not path.exists():
+        return FoundThroughput(parse_load("--throughput", text, description, description.max_load))
+    file = read_run(path)
+    losses = {goal.name: goal.loss_ratio for goal in file.run.goals}
+    results = [result for result in file.goal_results if losses.get(result.goal) == 0]
+    known = next((result for result in results if result.conditional_throughput), None)
+    if known is None or file.run.load_unit != description.load_unit:
+        message = f"--throughput {text}: the run has no throughput without loss in {description.load_unit}"
+        raise UsageError(message)
+    warnings = _differing(file.run, description)
+    return FoundThroughput(known.conditional_throughput, file.run.run_id, known.goal, None, warnings)
+
+
+def _differing(run: Run, description: Description) -> list[Warning]:
+    keys = ("profile", "frame_size", "direction", "flows", "vlan", "ip_version")
+    differing = [key for key in keys if run.traffic.get(key) != description.traffic.get(key)]
+    if not differing:
+        return []
+    text = f"the throughput was found with other traffic, which makes the result wrong: {', '.join(differing)} differ"
+    return [Warning(code="other-traffic", text=text)]

@@ -46,13 +46,14 @@ def search(request: SearchRequest, open_for: Callable[[SearchRequest], Measurer]
                 note=progress.note,
             )
     except ThroughputNotFoundError as error:
-        return _without_throughput(error)
+        return without_throughput(error)
     finally:
         measurer.close()
     return _show(done, options)
 
 
-def _without_throughput(error: ThroughputNotFoundError) -> int:
+def without_throughput(error: ThroughputNotFoundError) -> int:
+    """Say that the search at the start found no throughput; gives the exit code."""
     end, path = error.outcome.result.end, error.outcome.path
     if end.reason == "interrupted":
         tell_how_to_go_on(f"{words.count(end.trials, 'trial')} of the search for the throughput", path.parent.parent)

@@ -1,4 +1,4 @@
-"""Options of ``brimful search --find burst``."""
+"""Options of ``brimful search --find burst`` and ``--find recovery``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OPTIONS = (
         type=click.IntRange(1, 10_000),
         default=10,
         show_default=True,
-        help="Complete searches to average; RFC 2544 recommends 50.",
+        help="Tests (or rounds of recovery) to average; RFC 2544 recommends 50 for bursts.",
     ),
     click.option(
         "--longest",
@@ -53,10 +53,39 @@ _OPTIONS = (
         show_default=True,
         help="Silence after each burst, at least; RFC 9004 asks for 2 s.",
     ),
+    click.option(
+        "--overload",
+        metavar="TIME",
+        callback=values.seconds,
+        default="60s",
+        show_default=True,
+        help="Length of the trial of recovery; RFC 2544 asks for 60 s at least.",
+    ),
+    click.option(
+        "--probe",
+        metavar="TIME",
+        callback=values.seconds,
+        default="50ms",
+        show_default=True,
+        help="Length of the short trials that follow an overload.",
+    ),
+    click.option(
+        "--reset-command",
+        metavar="COMMAND",
+        help="Reset the device by this shell command during the trial; in a lab it runs among the device's interfaces.",
+    ),
 )
-_NAMES = ("throughput", "tests", "longest", "step", "attempts", "rest")
+_OF_BURST = ("longest", "step", "attempts", "rest")
+_OF_RECOVERY = ("overload", "probe", "reset_command")
+_OF_BOTH = ("throughput", "tests")
 _OF_LOADS = ("budget", "warm_up", "assertions", "junit", "sizes", "repeats", "no_shared_guesses")
 """What only a search for loads has."""
+_FOREIGN = {
+    "throughput": (*_OF_BURST, *_OF_RECOVERY, *_OF_BOTH),
+    "burst": (*_OF_LOADS, *_OF_RECOVERY),
+    "recovery": (*_OF_LOADS, *_OF_BURST, "resume"),
+}
+"""What is to be found: the options that it does not have."""
 
 
 def burst_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -75,11 +104,11 @@ def check_burst_options(context: click.Context) -> None:
         Naming the option.
     """
     find = context.params["find"]
-    for name in _OF_LOADS if find == "burst" else _NAMES:
+    for name in _FOREIGN[find]:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             option = next(parameter.opts[0] for parameter in context.command.params if parameter.name == name)
             message = f"{option}: is no option of --find {find}; leave it out"
             raise UsageError(message)
-    if find == "burst" and len(context.params["measurers"]) > 1:
-        message = "--find burst: measures one measurer a run; give one --measurer"
+    if find != "throughput" and len(context.params["measurers"]) > 1:
+        message = f"--find {find}: measures one measurer a run; give one --measurer"
         raise UsageError(message)

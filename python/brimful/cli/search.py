@@ -46,6 +46,7 @@ _GROUPS = {
     ),
     "What to find": ("find", "strategy", "min_load", "hint", "early_termination", "warm_up"),
     "With --find burst": ("throughput", "tests", "longest", "step", "attempts", "rest"),
+    "With --find recovery (and --throughput, --tests)": ("overload", "probe", "reset_command"),
     "What to send": ("profile", "flows", "direction", "vlan", "ip", "force", "tester_extra"),
     "Campaign: many searches in one record": ("sizes", "repeats", "no_shared_guesses"),
     "When trials fail": ("on_invalid", "on_error", "timeout", "no_calibrate"),
@@ -104,16 +105,17 @@ class _SearchCommand(BedCommand, GroupedCommand):
 )
 @click.option(
     "--find",
-    type=click.Choice(["throughput", "burst"]),
+    type=click.Choice(["throughput", "burst", "recovery"]),
     default="throughput",
     show_default=True,
-    help="Loads, or the longest burst of frames back to back (RFC 2544 section 26.4, RFC 9004).",
+    help="Loads; the longest burst of frames back to back (RFC 2544 section 26.4, RFC 9004); or how long frames are"
+    " lost after an overload or a reset (sections 26.5, 26.6).",
 )
 @burst_options
 @click.option(
     "--preset",
     type=click.Choice(list(PRESETS)),
-    help="Goals by name.  [default: csit, of a disk: disk, with --find burst: rfc2544]",
+    help="Goals by name.  [default: csit, of a disk: disk, with --find burst or recovery: rfc2544]",
 )
 @click.option(
     "--goal",
@@ -195,6 +197,10 @@ def search(**options: Any) -> int:  # noqa: ANN401
         from brimful.cli import burst
 
         return burst.search(request, open_for, options)
+    if options["find"] == "recovery":
+        from brimful.cli import recovery
+
+        return recovery.search(request, open_for, options)
     if len(options["measurers"]) > 1 or options["sizes"] is not None or options["repeats"] > 1:
         from brimful.cli import campaign
 
@@ -244,7 +250,7 @@ def _request(options: dict[str, Any]) -> SearchRequest:
     sized = options["sizes"] is not None
     check_traffic({**options, "frame_size": None} if sized else options, options["measurers"])
     check_goals(options["preset"], options["goal_texts"])
-    usual = "rfc2544" if options["find"] == "burst" else "disk" if is_disk(options["measurers"][0]) else "csit"
+    usual = "rfc2544" if options["find"] != "throughput" else "disk" if is_disk(options["measurers"][0]) else "csit"
     preset_name = options["preset"] or usual
     preset = PRESETS[preset_name]
     own_goals = parsed_goals(options["goal_texts"])

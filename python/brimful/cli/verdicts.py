@@ -7,6 +7,7 @@ from brimful.burst.verification import verify_burst
 from brimful.campaign.verification import verify_campaign
 from brimful.delay.verification import verify_delay
 from brimful.records import Goal, RunFile
+from brimful.recovery.verification import verify_recovery
 from brimful.report import words
 from brimful.throughput.verify import Verification, open_run, verify
 from brimful.verified import Verified
@@ -50,6 +51,15 @@ def of_burst(file: RunFile, goals: list[Goal] | None) -> Verified:
     found = verify_burst(file)
     trials, tests = words.count(found.trials, "burst"), words.count(len(found.tests), "test")
     lines = [f"{trials}, {tests}: every length, average and buffer time recomputed"]
+    lines.extend(f"does not hold: {text}" for text in found.findings)
+    return Verified(holds=not found.findings, text="\n".join(lines), facts=found)
+
+
+def of_recovery(file: RunFile, goals: list[Goal] | None) -> Verified:
+    """Recompute the times of a run on recovery; goals say nothing of them."""
+    found = verify_recovery(file)
+    trials, rounds = words.count(found.trials, "trial"), words.count(len(found.recoveries), "round")
+    lines = [f"{trials}, {rounds}: every time recomputed"]
     lines.extend(f"does not hold: {text}" for text in found.findings)
     return Verified(holds=not found.findings, text="\n".join(lines), facts=found)
 

@@ -109,6 +109,10 @@ class Lab:
         """
         return self.tester.command(argv)
 
+    def device_command(self, argv: Sequence[str]) -> list[str]:
+        """Return the command line that runs a program among the device's interfaces; a wire has those of the tester."""
+        return self._keepers[min(1, len(self._keepers) - 1)].namespace.command(argv)
+
     @property
     def tester_cpus(self) -> tuple[int, ...]:
         """CPUs that are the tester's alone: of its only thread, or of the one that sends and the one that receives."""

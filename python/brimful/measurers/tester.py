@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -188,6 +188,10 @@ class LabMeasurer:
         if failure is not None:
             message = f"the device no longer works: {failure}"
             raise kind(message)
+
+    def device_command(self, argv: Sequence[str]) -> list[str]:
+        """Give the command line that runs a program where the device is, as `--reset-command` does."""
+        return self._lab.device_command(argv)
 
     def now(self) -> float:
         """Give the time of the wall clock."""

@@ -16,6 +16,7 @@ from brimful.records.delay import Delay, DelayDistribution, DelayInterval, Delay
 from brimful.records.format import check_trial, decode_line, encode, json_schema
 from brimful.records.reading import RunFile, collect, iterate_records, read_run
 from brimful.records.record import Record
+from brimful.records.recovery import Recovery, RecoveryPlan
 from brimful.records.run import SCHEMA, End, Machine, Run, Trial, Warning
 from brimful.records.throughput import Bound, Goal, GoalResult, Sums
 from brimful.records.writing import RecordWriter
@@ -40,6 +41,8 @@ __all__ = [
     "Member",
     "Record",
     "RecordWriter",
+    "Recovery",
+    "RecoveryPlan",
     "Run",
     "RunFile",
     "Series",

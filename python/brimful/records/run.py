@@ -9,6 +9,7 @@ import msgspec
 from brimful.records.burst import BurstPlan
 from brimful.records.delay import DelayPlan
 from brimful.records.record import Record
+from brimful.records.recovery import RecoveryPlan
 from brimful.records.throughput import Goal
 
 SCHEMA = 1
@@ -26,12 +27,14 @@ class Run(Record, frozen=True, omit_defaults=True, tag="run"):
     host: dict[str, Any]
     subject: str = "search"
     """``search``: a search for throughput. ``delay``: the processing delay of a device. ``burst``: the longest burst
-    without loss. ``block-device``: QoS parameters of a block device. ``switch-discards``: what uplinks of switches
-    dropped, and whom it hurt. ``campaign``: many searches."""
+    without loss. ``recovery``: how long frames are lost after an overload or a reset. ``block-device``: QoS parameters
+    of a block device. ``switch-discards``: what uplinks of switches dropped, and whom it hurt. ``campaign``: many
+    searches."""
     measurer: dict[str, Any] = {}
     goals: list[Goal] = []
     delay: DelayPlan | None = None
     burst: BurstPlan | None = None
+    recovery: RecoveryPlan | None = None
     min_load: float = 0.0
     max_load: float = 0.0
     strategy: str = ""
@@ -78,10 +81,11 @@ class Trial(Record, frozen=True, omit_defaults=True, gc=False, tag="trial"):
     phase: int | None = None
     """Phase or target of the strategy, where it has such."""
     path: str | None = None
-    """In runs of the subject ``delay``: ``device``, or ``wire``, without it."""
+    """In runs of the subject ``delay``: ``device``, or ``wire``, without it. Of the subject ``recovery``: ``overload``,
+    ``probe`` or ``reset``."""
     round: int | None = None
     """In runs of the subject ``delay``: trials of the two paths at one load and in one round were made together. Of the
-    subject ``burst``: number of the test, from 0."""
+    subjects ``burst`` and ``recovery``: number of the test or round, from 0."""
     burst: int | None = None
     """In runs of the subject ``burst``: frames of the burst, of each interface and direction."""
     step: str | None = None

@@ -16,6 +16,7 @@ from brimful.records.burst import Burst, BurstTest
 from brimful.records.campaign import Member
 from brimful.records.delay import Delay
 from brimful.records.record import Record
+from brimful.records.recovery import Recovery
 from brimful.records.run import End, Run, Trial, Warning
 from brimful.records.throughput import Bound, GoalResult
 
@@ -115,6 +116,16 @@ SUBJECTS: tuple[Subject, ...] = (
         verify="brimful.cli.verdicts:of_burst",
         explain="brimful.report.burst.text:explain",
         compare="brimful.report.burst.comparison:compare_runs",
+    ),
+    Subject(
+        name="recovery",
+        plural="recoveries",
+        kinds=(Recovery,),
+        line="brimful.report.recovery.text:line",
+        text="brimful.report.recovery.text:render",
+        page="brimful.report.recovery.html:render",
+        json="brimful.report.recovery.export:to_json",
+        verify="brimful.cli.verdicts:of_recovery",
     ),
 )
 

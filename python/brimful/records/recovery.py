@@ -1,0 +1,41 @@
+"""Records of runs on recovery: the plan, and the times of each round."""
+
+from __future__ import annotations
+
+import msgspec
+
+from brimful.records.record import Record
+
+
+class RecoveryPlan(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a run of the subject ``recovery`` measures."""
+
+    of: str
+    """``overload`` (RFC 2544 section 26.5) or ``reset`` (26.6, RFC 6201)."""
+    rounds: int
+    load: float
+    """The overload, or at which the device is reset."""
+    duration_s: float
+    """Of the trial at that load."""
+    load_after: float | None = None
+    """Of the probes after an overload."""
+    probe_s: float = 0.05
+    """Length of a probe."""
+    clean_probes: int = 3
+    """So many in a row without loss end a round."""
+    limit_s: float = 60.0
+    """After so long a device that still loses frames has not recovered."""
+    reset_command: str | None = None
+    throughput: float | None = None
+    throughput_run: str | None = None
+    throughput_goal: str | None = None
+
+
+class Recovery(Record, frozen=True, omit_defaults=True, tag="recovery"):
+    """How long one round took: at least ``low_s``, at most ``high_s``."""
+
+    round: int
+    """From 0."""
+    low_s: float
+    high_s: float | None = None
+    """Null: not recovered within the limit."""

@@ -1,0 +1,1 @@
+"""How long a device loses frames after an overload or a reset."""

@@ -1,0 +1,166 @@
+"""Sets a run on recovery up: the throughput first, then the plan and the record."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+import msgspec
+
+from brimful import units
+from brimful.attempts import Policies
+from brimful.errors import UsageError
+from brimful.measurers.base import Description, Measurer, checked_description
+from brimful.records import RecoveryPlan, Run, Warning
+from brimful.recovery.calculations import OVERLOAD, RESET
+from brimful.recovery.loop import RecoveryLoop, RecoveryOutcome
+from brimful.runs import new_run_directory, open_record, run_identity
+from brimful.throughput.found import THROUGHPUT, FoundThroughput, check_lossless, find_throughput, greatest_load
+from brimful.throughput.manager import SearchRequest
+from brimful.throughput.run_loop import Progress
+
+SUBJECT = "recovery"
+OVERLOAD_SHARE, AFTER_SHARE = 1.1, 0.5
+"""RFC 2544 section 26.5: overload / throughput, and what it is reduced to."""
+LEAST_OVERLOAD_S = 60.0
+
+
+@runtime_checkable
+class WithDevice(Protocol):
+    """A measurer that can run a program where its device is."""
+
+    def device_command(self, argv: Sequence[str]) -> list[str]:
+        """Give the command line that does so."""
+        ...
+
+
+class RecoveryRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user asked for."""
+
+    search: SearchRequest
+    """For the throughput; its measurer, max load, traffic, policies and labels are those of the trials too."""
+    throughput: str | None = None
+    """A load, or the path of a run that found it; null: it is searched for first."""
+    rounds: int = 10
+    duration_s: float = LEAST_OVERLOAD_S
+    probe_s: float = 0.05
+    reset_command: str | None = None
+
+
+class RecoveryRun(msgspec.Struct, frozen=True):
+    """A run that ended, and where its record is."""
+
+    path: Path
+    outcome: RecoveryOutcome
+
+
+def run_recovery(
+    request: RecoveryRequest,
+    measurer: Measurer,
+    *,
+    out: Path | None = None,
+    search_progress: Callable[[Run, Progress], None] = lambda run, progress: None,
+    progress: Callable[[str], None] = lambda text: None,
+    note: Callable[[str], None] = lambda text: None,
+) -> RecoveryRun:
+    """Measure how long a device loses frames after an overload, or while it is reset.
+
+    Parameters
+    ----------
+    request, measurer
+        What to measure, and with whom.
+    out
+        Directory of the record; none: a new one under ``runs/``.
+    search_progress, progress, note
+        Are told where the search for the throughput and the run stand, and what to say once.
+
+    Raises
+    ------
+    UsageError
+        When the request cannot be carried out.
+    ThroughputNotFoundError
+        When the search for the throughput was interrupted, out of time or failed.
+    """
+    search = request.search
+    policies = Policies.read(search.on_invalid, search.on_error)
+    if policies.on_invalid.count_as_loss or policies.on_error.count_as_loss:
+        message = "policy 'loss': a trial that was not made says nothing of recovery; use fail or retry:N"
+        raise UsageError(message)
+    description = checked_description(measurer.describe(), where="what the measurer says of itself")
+    if request.reset_command is not None and description.virtual_time:
+        message = "--reset-command: nothing can be reset in virtual time; measure a real device"
+        raise UsageError(message)
+    if request.throughput is None:
+        check_lossless(search.goals)
+    out = out if out is not None and (out / THROUGHPUT).exists() else new_run_directory(out)
+    found = find_throughput(
+        search, request.throughput, measurer, description, out / THROUGHPUT, progress=search_progress, note=note
+    )
+    plan = _plan(request, description, found)
+    run = Run(
+        **run_identity(),
+        subject=SUBJECT,
+        measurer={"spec": search.measurer, "name": description.name, "contract": description.contract},
+        recovery=plan,
+        min_load=min(plan.load, plan.load_after or plan.load),
+        max_load=plan.load,
+        load_unit=description.load_unit,
+        load_scope=description.load_scope,
+        conversion_factor=description.conversion_factor,
+        traffic=description.traffic,
+        device=description.device,
+        on_invalid=search.on_invalid,
+        on_error=search.on_error,
+        deviations=_deviations(plan),
+        labels=search.labels,
+    )
+    warnings: list[Warning] = found.warnings
+    with open_record(out, None, [run, *warnings]) as (writer, file):
+        reset = _reset_command(request, measurer)
+        loop = RecoveryLoop(plan, measurer, policies, reset=reset, sink=writer.write, progress=progress)
+        outcome = loop.run()
+    return RecoveryRun(file.path, outcome)
+
+
+def _plan(request: RecoveryRequest, description: Description, found: FoundThroughput) -> RecoveryPlan:
+    if found.load is None:
+        message = "there is no throughput without loss, not even at the least load: nothing to recover to"
+        raise UsageError(message)
+    of = OVERLOAD if request.reset_command is None else RESET
+    most = greatest_load(request.search, description, found.ceiling) if of == OVERLOAD else found.load
+    load = min(OVERLOAD_SHARE * found.load, most) if of == OVERLOAD else found.load
+    return RecoveryPlan(
+        of=of,
+        rounds=request.rounds,
+        load=load,
+        duration_s=request.duration_s,
+        load_after=AFTER_SHARE * load if of == OVERLOAD else None,
+        probe_s=request.probe_s,
+        reset_command=request.reset_command,
+        throughput=found.load,
+        throughput_run=found.run_id,
+        throughput_goal=found.goal,
+    )
+
+
+def _deviations(plan: RecoveryPlan) -> list[str]:
+    if plan.of == RESET:
+        return []
+    found = ["the load after the overload is not continuous: trials probe it, with the tester's waits between them"]
+    if plan.duration_s < LEAST_OVERLOAD_S:
+        shown = units.format_duration(plan.duration_s)
+        found.append(f"the overload lasts {shown}; RFC 2544 section 26.5 asks for 60 s at least")
+    return found
+
+
+def _reset_command(request: RecoveryRequest, measurer: Measurer) -> list[str]:
+    """Give the command line that resets the device, in its namespace where it has one."""
+    if request.reset_command is None:
+        return []
+    argv = ["sh", "-c", request.reset_command]
+    if not shlex.split(request.reset_command):
+        message = "--reset-command: is empty"
+        raise UsageError(message)
+    return measurer.device_command(argv) if isinstance(measurer, WithDevice) else argv

@@ -1,0 +1,52 @@
+"""Recompute what a run on recovery claims, from its trials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from brimful.errors import RecordError
+from brimful.records import Recovery, RunFile
+from brimful.recovery.calculations import recoveries
+
+
+class RecoveryVerification(msgspec.Struct, frozen=True):
+    """Everything recomputed from the trials of a run."""
+
+    recoveries: list[Recovery]
+    trials: int
+    findings: list[str]
+    """Claims that do not hold."""
+
+
+def verify_recovery(file: RunFile) -> RecoveryVerification:
+    """Recompute every time of a run.
+
+    Raises
+    ------
+    RecordError
+        When the record does not say what was measured.
+    """
+    plan = file.run.recovery
+    if plan is None:
+        message = f"{file.path}:1: the run is of the subject 'recovery', but does not say what was measured"
+        raise RecordError(message)
+    findings = [found for found in (file.change(), file.disorder()) if found is not None]
+    try:
+        found = recoveries(file.trials, plan, conversion_factor=file.run.conversion_factor)
+    except RecordError as error:
+        return RecoveryVerification([], len(file.counted()), [*findings, str(error)])
+    return RecoveryVerification(found, len(file.counted()), [*findings, *_differences(file, found)])
+
+
+def _differences(file: RunFile, found: list[Recovery]) -> Iterator[str]:
+    claims = {record.round: record for record in file.others if isinstance(record, Recovery)}
+    # A run that was cut short states whole rounds only.
+    due = found if file.is_done() else [one for one in found if one.round in claims]
+    for one in due:
+        claim = claims.pop(one.round, None)
+        if claim != one:
+            yield f"round {one.round}: is recorded as {claim}, but the trials give {one}"
+    for number in claims:
+        yield f"round {number}: the record has a time, but no trials for it"

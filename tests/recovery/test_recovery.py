@@ -1,0 +1,164 @@
+"""Recovery from overloads and resets: intervals against known times, failures, reports and the command."""
+
+import json
+import time
+
+import msgspec
+import pytest
+from brimful.attempts import Policies
+from brimful.errors import UsageError
+from brimful.measurers.base import Description, TrialOutput
+from brimful.measurers.simulated import SimulatedMeasurer
+from brimful.records import Recovery, RecoveryPlan, Trial, read_run
+from brimful.recovery.calculations import of_reset
+from brimful.recovery.loop import RecoveryLoop
+from brimful.recovery.manager import RecoveryRequest, run_recovery
+from brimful.recovery.verification import verify_recovery
+from brimful.report.recovery import html, text
+from brimful.throughput.manager import SearchRequest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import brimful, goal
+
+PLAN = RecoveryPlan(of="overload", rounds=2, load=1.1e6, duration_s=1.0, load_after=5.5e5, limit_s=20.0)
+
+
+class Recovering:
+    """A system of 1 Mpps that loses frames for so long after an overload; its tester waits after each trial."""
+
+    def __init__(self, recovery_s, wait_s=0.1):
+        self._recovery_s, self._wait_s = recovery_s, wait_s
+        self._now_s = self._loses_until_s = 0.0
+        self.true_s = []
+        self._overload_end_s = 0.0
+
+    def describe(self):
+        return Description(virtual_time=True, max_load=2e6)
+
+    def measure(self, load, duration_s, *, stop_above=None):
+        begin_s, end_s = self._now_s, self._now_s + duration_s
+        self._now_s = end_s + self._wait_s
+        sent = round(load * duration_s)
+        if load > 1e6:
+            self._overload_end_s, self._loses_until_s = end_s, end_s + self._recovery_s
+            return TrialOutput(sent=sent, lost=sent - round(1e6 * duration_s))
+        return TrialOutput(sent=sent, lost=min(sent, round(load * max(0.0, self._loses_until_s - begin_s))))
+
+    def now(self):
+        return self._now_s
+
+    def resume_at(self, elapsed_s):
+        self._now_s = max(self._now_s, elapsed_s)
+
+
+@given(st.floats(0, 15), st.floats(0, 0.5))
+def test_the_time_lies_within_the_interval(recovery_s, wait_s):
+    found = RecoveryLoop(PLAN, Recovering(recovery_s, wait_s), Policies()).run()
+    assert len(found.recoveries) == 2
+    for one in found.recoveries:
+        # Less than one frame of a probe may be lost at its begin.
+        assert one.low_s <= recovery_s <= one.high_s + 1e-5
+        assert one.high_s - one.low_s <= PLAN.probe_s + 3 * wait_s + 1e-6
+
+
+def test_a_device_that_does_not_recover_has_no_upper_end():
+    found = RecoveryLoop(PLAN, Recovering(1000.0), Policies()).run()
+    assert [(one.low_s > 19, one.high_s) for one in found.recoveries] == [(True, None)] * 2
+
+
+def reset_trial(lost, duration_s=10.0, directions=()):
+    return Trial(0, 1000.0, duration_s, 10_000, 10_000, lost, path="reset", round=0, directions=list(directions))
+
+
+def test_a_reset_takes_as_long_as_its_lost_frames():
+    assert of_reset(reset_trial(500), conversion_factor=1.0) == Recovery(0, 0.499, 0.501)
+    assert of_reset(reset_trial(0), conversion_factor=1.0) == Recovery(0, 0.0, 0.001)
+    assert of_reset(reset_trial(500), conversion_factor=2.0) == Recovery(0, 0.249, 0.251)
+    both = [{"sent": 5000, "lost": 100}, {"sent": 5000, "lost": 400}]
+    assert of_reset(reset_trial(500, directions=both), conversion_factor=2.0) == Recovery(0, 0.399, 0.401)
+    assert of_reset(reset_trial(7500), conversion_factor=1.0) == Recovery(0, 7.499, None)
+
+
+class Resettable(SimulatedMeasurer):
+    """Loses frames for a tenth of a trial during which a file appears."""
+
+    def __init__(self, mark):
+        super().__init__("sharp,capacity=1Mpps")
+        self._mark = mark
+
+    def describe(self):
+        return msgspec.structs.replace(super().describe(), virtual_time=False)
+
+    def measure(self, load, duration_s, *, stop_above=None):
+        output = super().measure(load, duration_s)
+        deadline = time.monotonic() + 20
+        while not self._mark.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self._mark.unlink()
+        return msgspec.structs.replace(output, lost=round(0.1 * output.sent))
+
+
+def request(**changes):
+    search = SearchRequest(measurer="test", goals=[goal(exceed=0)], strategy="straddle")
+    return RecoveryRequest(search=search, **{"throughput": "1Mpps", "rounds": 1, "duration_s": 0.2, **changes})
+
+
+def test_the_device_is_reset_during_the_trial(tmp_path):
+    mark = tmp_path / "mark"
+    done = run_recovery(request(reset_command=f"touch {mark}"), Resettable(mark), out=tmp_path / "run")
+    assert done.outcome.end.reason == "done"
+    (one,) = done.outcome.recoveries
+    assert (one.low_s, one.high_s) == pytest.approx((0.02, 0.02), abs=2e-6)
+    assert verify_recovery(read_run(done.path)).findings == []
+
+
+def test_a_reset_command_that_fails_ends_the_run(tmp_path):
+    mark = tmp_path / "mark"
+    command = f"touch {mark}; echo no such device >&2; exit 3"
+    done = run_recovery(request(reset_command=command), Resettable(mark), out=tmp_path / "run")
+    assert done.outcome.end.text == "the reset command ended with 3: no such device"
+    assert done.outcome.recoveries == []
+
+
+def test_nothing_is_reset_in_virtual_time(tmp_path):
+    with pytest.raises(UsageError, match="virtual time"):
+        run_recovery(request(reset_command="true"), SimulatedMeasurer("sharp"), out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_throughput_is_searched_for_first(tmp_path):
+    simulated = SimulatedMeasurer("sharp,capacity=1Mpps,link=2Mpps")
+    done = run_recovery(request(throughput=None), simulated, out=tmp_path / "run")
+    plan = read_run(done.path).run.recovery
+    assert plan.throughput_run == read_run(tmp_path / "run" / "throughput").run.run_id
+    assert plan.load == pytest.approx(1.1 * plan.throughput)
+    assert plan.load_after == pytest.approx(0.5 * plan.load)
+
+
+def test_what_was_changed_is_found(tmp_path):
+    done = run_recovery(request(), SimulatedMeasurer("sharp,capacity=1Mpps"), out=tmp_path)
+    file = read_run(done.path)
+    assert verify_recovery(file).findings == []
+    wrong = msgspec.structs.replace(file, others=[Recovery(0, 1.0, 2.0), Recovery(5, 1.0, 2.0)])
+    assert [finding[:8] for finding in verify_recovery(wrong).findings] == ["round 0:", "round 5:"]
+    trials = [msgspec.structs.replace(file.trials[0], path="probe"), *file.trials[1:]]
+    assert "a round is one trial" in verify_recovery(msgspec.structs.replace(file, trials=trials)).findings[0]
+
+
+def test_the_report_has_all_that_is_in_the_record(tmp_path):
+    options = ("--find", "recovery", "--throughput", "1Mpps", "--tests", "2", "--quiet")
+    system = "sim:sharp,capacity=1Mpps"
+    written = ("--out", "one", "--html", "one.html")
+    printed = brimful("search", "-m", system, *options, *written, cwd=tmp_path, check=0).stdout
+    assert printed.startswith(brimful("report", "one", cwd=tmp_path, check=0).stdout)
+    assert "Average: 0 ns to 0 ns" in printed
+    assert len(json.loads(brimful("report", "one", "--json", cwd=tmp_path, check=0).stdout)["recoveries"]) == 2
+    assert "2 rounds: every time recomputed" in brimful("verify", "one", cwd=tmp_path, check=0).stdout
+    assert (
+        "is no option of --find recovery"
+        in brimful("search", "-m", system, *options, "--step", "3", cwd=tmp_path, check=2).stderr
+    )
+    file = read_run(tmp_path / "one")
+    assert text.line(file) == "recovery from overload 0 ns to 0 ns"
+    page = html.render(file)
+    assert "Deviation: the load after the overload is not continuous" in page

@@ -279,6 +279,19 @@ def test_vrate_is_searched_and_validated_beside_a_hog(wanted, root, tmp_path):
     assert not list((root / "sys/fs/cgroup").glob("brimful-iocost-*"))
 
 
+def test_settings_of_the_queue_are_set_back(wanted):
+    disk = wanted.open_disk()
+    try:
+        nomerges = Path("/sys/class/block", Path(disk.path).name, "queue", "nomerges")
+        before = nomerges.read_text()
+        with pytest.raises(KeyboardInterrupt), disk.unmerged():
+            assert nomerges.read_text() == "2\n"
+            raise KeyboardInterrupt
+        assert nomerges.read_text() == before
+    finally:
+        disk.close()
+
+
 def test_an_end_by_a_signal_sets_all_back_and_the_rest_is_done_later(wanted, root, tmp_path):
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
     take_for_interrupt()

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from brimful.alarm import undisturbed
 from brimful.errors import MeasureError, UsageError
 from brimful.lab.disk import DiskLab
 from brimful.measurers.command import CommandMeasurer
@@ -146,8 +147,9 @@ class Disk:
                     before.append((queue / name, set_before))
             yield
         finally:
-            for path, value in before:
-                path.write_text(value)
+            with undisturbed():
+                for path, value in before:
+                    path.write_text(value)
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[None]:

@@ -13,7 +13,7 @@ from brimful.iocost.measure.protection import Groups, Protection
 from brimful.iocost.measure.run import _beside
 from brimful.records import Done, read_run
 
-DEVICE, DEADLINE = "/dev/nullb0", "40ms"
+DEVICE, DEADLINE = "/dev/nullb0", "20ms"
 NUMBER = Path("/sys/block/nullb0/dev").read_text().strip()
 TRIAL_S = 5.0
 SHORT_S = 100.0

@@ -36,10 +36,9 @@ def show(what, good, text):
 
 def shown():
     texts = [Path("/sys/fs/cgroup", name).read_text() for name in FILES]
-    # What the controller does by itself is none of ours: only whether it is on, and who set it.
-    return [
-        [word for line in text.splitlines() if line.startswith(NUMBER) for word in line.split()[1:3]] for text in texts
-    ]
+    lines = [line for text in texts for line in text.splitlines() if line.startswith(f"{NUMBER} ")]
+    # A device that the controller has seen is shown with what it would do by itself.
+    return [line for line in lines if "ctrl=auto" not in line or "enable=1" in line]
 
 
 def measure(seconds):

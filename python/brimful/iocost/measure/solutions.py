@@ -37,10 +37,10 @@ def base_model(results: Results) -> dict[str, int]:
 
 
 def latencies_us(results: Results) -> dict[str, int]:
-    """Give ``rlat`` and ``wlat``: the 99th percentile at the highest load that left none late, less the cost of the size.
+    """Give ``rlat`` and ``wlat``: the 99th percentile at the highest load that left none late, less the size's cost.
 
-    Where every load left some late, it is that of the goal that allows the least. Nearer to what the disk does at most, a
-    99th percentile is as long as the deadline.
+    Where every load left some late, it is that of the goal that allows the least. Nearer to what the disk does at most,
+    a 99th percentile is as long as the deadline.
     """
     model = base_model(results)
     found = {}

@@ -128,7 +128,7 @@ def world(tmp_path_factory):
         yield World(process, directory)
     finally:
         process.kill()
-        process.wait()
+        process.communicate()
 
 
 def read_until(process, pattern, seconds=60):

@@ -5,40 +5,18 @@ import json
 import msgspec
 import pytest
 from brimful.errors import RecordError
-from brimful.records import SCHEMA, Burst, BurstPlan, BurstTest, End, Run, Trial, Warning, collect
+from brimful.records import Burst
 from brimful.report.burst import html, model, text
+from invented_bursts import invented_run
 from support import brimful
 
 SYSTEM = "sim:buffer,capacity=1Mpps,frames=1000,link=2Mpps"
 SHORT = ("--find", "burst", "--throughput", "1Mpps", "--tests", "2", "--longest", "5000", "--quiet")
 
 
-def trial(seq, test, burst, lost):
-    return Trial(seq, 1e6, burst / 1e6, burst, burst, lost, round=test, burst=burst)
-
-
 @pytest.fixture
 def file(tmp_path):
-    run = Run(
-        schema=SCHEMA,
-        run_id="20210526T0756",
-        started="2021-05-26T07:56:00+00:00",
-        tool={"name": "brimful", "version": "0.1.0"},
-        command=["brimful"],
-        host={"cpu_model": "i7-4770", "kernel": "5.12"},
-        subject="burst",
-        measurer={"spec": "tester:eth1,eth2"},
-        burst=BurstPlan(1e6, 2, 40_000, attempts=2, throughput=0.8e6, throughput_run="x", throughput_goal="throughput"),
-        device={"name": "switch"},
-        traffic={"frame_size": 64, "direction": "uni"},
-        deviations=["a burst ends once a frame of it is lost: the outcome is certain then"],
-    )
-    bursts = [(0, 20_000, 0), (0, 30_000, 7), (0, 25_000, 0), (1, 20_000, 0), (1, 30_000, 1), (1, 27_000, 0)]
-    trials = [trial(seq, *burst) for seq, burst in enumerate(bursts)]
-    found = [BurstTest(0, 25_000, 30_000), BurstTest(1, 27_000, 30_000)]
-    result = Burst(2, 26_000.0, 25_000, 27_000, 0.026, 1414.2, 0.0052)
-    spoiled = Warning("invalid-trials", "1 of 7 bursts were spoiled and not counted")
-    return collect(tmp_path, [run, *trials, *found, result, spoiled, End("done", 6, 52.0)])
+    return invented_run(tmp_path)
 
 
 def test_the_text_is_as_it_was(file, snapshot):
@@ -46,7 +24,7 @@ def test_the_text_is_as_it_was(file, snapshot):
 
 
 def test_the_line_says_when_the_result_is_a_least_value(file):
-    assert text.line(file).startswith("longest burst 26\u202f000 frames at 1.000 Mpps, corrected buffer time 5.2")
+    assert text.line(file).startswith("longest burst 26,000 frames at 1.000 Mpps, corrected buffer time 5.2")
     (result,) = [record for record in file.others if isinstance(record, Burst)]
     limited = msgspec.structs.replace(result, at_limit=1)
     assert "at least 26" in text.line(msgspec.structs.replace(file, others=[limited]))

@@ -6,6 +6,7 @@ from pathlib import Path
 from brimful.records import read_run
 from brimful.records.subjects import load, subject_of
 from brimful.report.run_list import page as list_page
+from burst import invented_bursts
 from campaign import invented_campaign
 from discards import invented_records
 from iocost import test_html_runs
@@ -21,6 +22,7 @@ def runs():
     return {
         **{f"search-{name}": example(name) for name in EXAMPLES},
         "campaign": invented_campaign.campaign(),
+        "burst": invented_bursts.invented_run(Path("invented")),
         "delay": read_run(SCHEMA_1 / "delay" / "run.jsonl"),
         "block-device": test_html_runs.EDGES["made"],
         "block-device-measured": read_run(SCHEMA_1 / "device" / "run.jsonl"),

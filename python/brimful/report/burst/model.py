@@ -94,7 +94,7 @@ def frames(value: float) -> str:
     """Write a number of frames; an average that is none keeps one digit.
 
     >>> frames(26000.0), frames(2.25)
-    ('26\u202f000', '2.2')
+    ('26,000', '2.2')
     """
     return words.group(int(value)) if value == int(value) else f"{value:.1f}"
 
@@ -116,7 +116,7 @@ def _outcome(file: RunFile) -> str:
 def _result_row(file: RunFile, plan: BurstPlan, result: Burst) -> list[str]:
     sign = "≥ " if result.at_limit else ""
     return [
-        facts.text(facts.lookup(file.run, facts.FRAME_SIZE_KEYS) or "not told"),
+        facts.text(facts.lookup(file.run, facts.FRAME_SIZE_KEYS) or "unknown"),
         f"{sign}{frames(result.mean)}",
         words.group(result.least),
         words.group(result.most),
@@ -170,8 +170,8 @@ def _set_up(file: RunFile, plan: BurstPlan) -> list[tuple[str, str]]:
         ("Least step", words.count(plan.step, "frame")),
         ("Longest burst tried", f"{words.group(plan.longest)} frames, {format_duration(plan.longest / plan.load)}"),
         ("Between bursts", f"{format_duration(plan.rest_s)} at least"),
-        ("Frame size", facts.text(facts.lookup(run, facts.FRAME_SIZE_KEYS) or "not told")),
-        ("Directions", facts.directions(run) or "not told"),
+        ("Frame size", facts.text(facts.lookup(run, facts.FRAME_SIZE_KEYS) or "unknown")),
+        ("Directions", facts.directions(run) or "unknown"),
         ("Started", run.started),
         ("Host", f"{run.host.get('cpu_model', '')}, kernel {run.host.get('kernel', '')}"),
     ]

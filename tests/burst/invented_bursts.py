@@ -1,0 +1,32 @@
+"""A run on back-to-back frames that nobody measured."""
+
+from brimful.records import SCHEMA, Burst, BurstPlan, BurstTest, End, Run, Trial, Warning, collect
+
+
+def trial(seq, test, burst, lost):
+    """A burst as a trial."""
+    return Trial(seq, 1e6, burst / 1e6, burst, burst, lost, round=test, burst=burst)
+
+
+def invented_run(directory):
+    """Two tests of six bursts."""
+    run = Run(
+        schema=SCHEMA,
+        run_id="20210526T0756",
+        started="2021-05-26T07:56:00+00:00",
+        tool={"name": "brimful", "version": "0.1.0"},
+        command=["brimful"],
+        host={"cpu_model": "i7-4770", "kernel": "5.12"},
+        subject="burst",
+        measurer={"spec": "tester:eth1,eth2"},
+        burst=BurstPlan(1e6, 2, 40_000, attempts=2, throughput=0.8e6, throughput_run="x", throughput_goal="throughput"),
+        device={"name": "switch"},
+        traffic={"frame_size": 64, "direction": "uni"},
+        deviations=["a burst ends once a frame of it is lost: the outcome is certain then"],
+    )
+    bursts = [(0, 20_000, 0), (0, 30_000, 7), (0, 25_000, 0), (1, 20_000, 0), (1, 30_000, 1), (1, 27_000, 0)]
+    trials = [trial(seq, *burst) for seq, burst in enumerate(bursts)]
+    found = [BurstTest(0, 25_000, 30_000), BurstTest(1, 27_000, 30_000)]
+    result = Burst(2, 26_000.0, 25_000, 27_000, 0.026, 1414.2, 0.0052)
+    spoiled = Warning("invalid-trials", "1 of 7 bursts were spoiled and not counted")
+    return collect(directory, [run, *trials, *found, result, spoiled, End("done", 6, 52.0)])

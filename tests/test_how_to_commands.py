@@ -39,7 +39,7 @@ ELSEWHERE = {
     r"^gcloud": "needs an account",
     r"^eval ": "tests/test_cli_search.py",
     r"--wire own-delay": "needs a whole run before it: tests/delay/test_delay_command.py",
-    r"my-tester|clean 3f09ab|runs/RUN|switchd \.\.\.": "has a name that stands for another",
+    r"my-tester|clean 3f09ab|runs/(RUN|NEW)|switchd \.\.\.": "has a name that stands for another",
     r"unix:/run/openvswitch|snoop --controller|--private-key": "tests/switch/test_ofctl.py",
 }
 """Commands that are not run here: why, and what runs them."""

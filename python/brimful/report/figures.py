@@ -39,8 +39,13 @@ _KEY_AND_GAP = 4.4
 """What a key of a legend and the gap behind its words take, in sizes of its type."""
 
 
-def arrange(figure: Figure, axes: Axes, size: Size, *, right_in: float, gap: float, title: bool = False) -> None:
-    """Give the legend the top, as many rows as it needs, and the axes the rest."""
+def arrange(
+    figure: Figure, axes: Axes, size: Size, *, right_in: float, gap: float, title: bool = False, left_types: float = 5.6
+) -> None:
+    """Give the legend the top, as many rows as it needs, and the axes the rest.
+
+    ``left_types`` is the room of the left axis, in sizes of the figure's type.
+    """
     handles, labels = axes.get_legend_handles_labels()
     width, height = figure.get_size_inches()
     columns = _legend_columns(labels, size)
@@ -49,7 +54,7 @@ def arrange(figure: Figure, axes: Axes, size: Size, *, right_in: float, gap: flo
     figure.set_size_inches(width, height + legend_in)
     height += legend_in
     figure.subplots_adjust(
-        left=size.font_pt * 5.6 / 72 / width,
+        left=size.font_pt * left_types / 72 / width,
         right=1 - right_in / width,
         bottom=size.font_pt * 4.1 / 72 / height,
         top=1 - (legend_in + size.font_pt * (2.4 if title else 2.2) / 72) / height,

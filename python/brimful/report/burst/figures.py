@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from brimful.report import palette, words
 from brimful.report.burst.model import View
-from brimful.report.figures import WIDE, Size, figure_of, set_margins, to_svg
+from brimful.report.figures import WIDE, Size, arrange, figure_of, to_svg
 from brimful.report.palette import DASHED
+
+LOGARITHMIC_FROM = 100
+"""The axis of frames is logarithmic where the longest burst is so many times the shortest."""
 
 
 def draw_bursts(view: View, size: Size = WIDE) -> str:
@@ -36,11 +39,13 @@ def draw_bursts(view: View, size: Size = WIDE) -> str:
             )
         for place in (place for place in range(1, len(trials)) if trials[place].round != trials[place - 1].round):
             axes.axvline(place + 0.5, color=palette.MUTED, linestyle=DASHED, linewidth=0.6)
-        axes.set_yscale("log")
+        lengths = [trial.burst or 0 for trial in trials]
+        # Decades are named only where several are shown.
+        if max(lengths, default=1) > LOGARITHMIC_FROM * min(lengths, default=1):
+            axes.set_yscale("log")
+            axes.yaxis.set_minor_formatter(lambda value, _: "")
         axes.set_xlabel("burst")
         axes.set_ylabel("frames")
-        axes.legend(loc="upper right", frameon=False, fontsize=size.font_pt * 0.85, labelcolor=palette.INK)
         axes.yaxis.set_major_formatter(lambda value, _: words.group(int(value)))
-        axes.yaxis.set_minor_formatter(lambda value, _: "")
-        set_margins(figure, size, left_in=size.font_pt * 7.5 / 72)
+        arrange(figure, axes, size, right_in=0.15, gap=0.1, left_types=7.5)
         return to_svg(figure, f"bursts-{size.name}")

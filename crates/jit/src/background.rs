@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use brimful_pipeline::CounterId;
 
 use crate::compile::{Code, Compiler, Source};
-use crate::context::Functions;
+use crate::functions::Functions;
 use crate::journal::{NotedRule, Since, make_up_for, next_random};
 use crate::reclaim::{Garbage, Reader};
 use crate::shape::Shape;

@@ -1,14 +1,12 @@
 //! What compiled code and this crate's own code share: the context of a worker, rules as code reads them, verdicts.
 
-use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 use brimful_frame::Headers;
-use brimful_pipeline::{CounterCell, CounterId, FlowEntry};
+use brimful_pipeline::{CounterCell, FlowEntry};
 
 use crate::bitmap::MOST_OCTETS;
-use crate::overlay::OverlayCell;
 use crate::shape::MOST_NUMBERS;
 
 /// Compiled code of a table, or what stands in for it.
@@ -40,23 +38,6 @@ pub(crate) struct Context {
     pub(crate) interpret: unsafe fn(*mut Context, u64) -> u64,
 }
 
-/// What workers read without locks.
-pub(crate) struct Functions {
-    /// Addresses of functions; 0 where a table has not been compiled.
-    pub(crate) tables: Vec<AtomicUsize>,
-    /// What a table is until then.
-    pub(crate) uncompiled: Vec<Uncompiled>,
-    /// By counter; null where none ever was.
-    pub(crate) rules: Box<[AtomicPtr<CodeRule>]>,
-}
-
-/// A table without code: all of its rules are in the overlay.
-pub(crate) struct Uncompiled {
-    pub(crate) lookups: CounterId,
-    pub(crate) matches: CounterId,
-    pub(crate) overlay: Arc<OverlayCell>,
-}
-
 /// A rule as compiled code reads it.
 #[repr(C)]
 pub(crate) struct CodeRule {
@@ -68,33 +49,6 @@ pub(crate) struct CodeRule {
     pub(crate) entry: Arc<FlowEntry>,
     /// It has been taken out of its table.
     pub(crate) is_gone: AtomicBool,
-}
-
-/// A rule that was taken out or replaced, until nobody reads it any more.
-pub(crate) struct OldRule {
-    functions: Arc<Functions>,
-    rule: *mut CodeRule,
-}
-
-// SAFETY: whoever drops it is the only one left that knows of the rule.
-unsafe impl Send for OldRule {}
-
-impl OldRule {
-    /// Of a rule that came from `Box::into_raw`, and that nobody else takes.
-    pub(crate) fn new(functions: &Arc<Functions>, rule: *mut CodeRule) -> Self {
-        let functions = Arc::clone(functions);
-        Self { functions, rule }
-    }
-}
-
-impl Drop for OldRule {
-    fn drop(&mut self) {
-        // SAFETY: see `new`.
-        let rule = unsafe { Box::from_raw(self.rule) };
-        // Unless another one has its counter by now.
-        let place = &self.functions.rules[rule.entry.counter.0 as usize];
-        let _ = place.compare_exchange(self.rule, ptr::null_mut(), Ordering::AcqRel, Ordering::Relaxed);
-    }
 }
 
 impl Context {

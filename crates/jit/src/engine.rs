@@ -9,8 +9,9 @@ use brimful_pipeline::{Change, CounterBlock, CounterId, FlowEntry, MOST_COUNTERS
 
 use crate::background::{Background, Offer, Task};
 use crate::compile::{Code, Compiler, Source};
-use crate::context::{CodeRule, Functions, INTERPRETED, MOST_SHAPES, OldRule, RuleValue, Uncompiled};
+use crate::context::{CodeRule, INTERPRETED, MOST_SHAPES, RuleValue};
 use crate::explain;
+use crate::functions::{Functions, OldRule, Uncompiled};
 use crate::journal::{NotedRule, Since, make_up_for, next_random};
 use crate::reclaim::{Epochs, Garbage, Moment};
 use crate::shape::{Shape, Shaped, shape_of};

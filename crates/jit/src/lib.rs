@@ -23,6 +23,7 @@ mod compile;
 mod context;
 mod engine;
 mod explain;
+mod functions;
 mod journal;
 mod key;
 mod memory;

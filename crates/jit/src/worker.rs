@@ -6,7 +6,8 @@ use brimful_pipeline::{CounterBlock, CounterId, Environment, Next, Outputs, Pass
 
 use crate::bitmap::MOST_OCTETS;
 use crate::compile::SMALLEST_FRAME;
-use crate::context::{Context, Functions, RuleValue, TableFunction, Uncompiled, verdict};
+use crate::context::{Context, RuleValue, TableFunction, verdict};
+use crate::functions::{Functions, Uncompiled};
 use crate::reclaim::Reader;
 use crate::tuple::{EMPTY, TOMBSTONE};
 

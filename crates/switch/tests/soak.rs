@@ -50,6 +50,7 @@ fn no_frame_suffers_from_a_change() {
         outcome.mods
     );
     assert!(outcome.mods > 100, "{} changes", outcome.mods);
+    assert!(outcome.times.iter().all(|time| time.in_control <= time.in_all));
     // Every place that a rule had is used again by now.
     let before = resident_bytes().unwrap();
     let mods = bed.run(full_speed(4 * FIRST_FRAMES)).mods;

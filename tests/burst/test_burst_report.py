@@ -87,8 +87,8 @@ def run_in(tmp_path, name, frames):
 def test_every_test_is_explained_burst_by_burst(tmp_path):
     run_in(tmp_path, "one", 1000)
     told = brimful("explain", "one", cwd=tmp_path, check=0).stdout.splitlines()
-    assert told[0] == "test 1: longest burst without loss: 1\u202f999 frames"
-    assert told[1] == "  burst of 2\u202f500 frames (trial 0): 251 of 2\u202f500 lost"
+    assert told[0] == "test 1: longest burst without loss: 1,999 frames"
+    assert told[1] == "  burst of 2,500 frames (trial 0): 251 of 2,500 lost"
     assert sum(line.startswith("test ") for line in told) == 2
     assert "leave LOAD and --json out" in brimful("explain", "one", "1Mpps", cwd=tmp_path, check=2).stderr
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,10 +18,11 @@ from brimful.iocost.controller import CostController
 from brimful.iocost.measure import plan, protection, solutions
 from brimful.iocost.measure.plan import Step
 from brimful.iocost.measure.protection import Groups
-from brimful.iocost.measure.run import Wanted, measure
+from brimful.iocost.measure.run import METHOD, Wanted, measure
 from brimful.kernel import sysfs_lines
 from brimful.lab.disk import obstacle
-from brimful.records import Done, Finding, Series, Solution, read_run
+from brimful.records import Done, End, Finding, RecordWriter, Run, Series, Solution, read_run
+from brimful.runs import run_identity
 from support import BRIMFUL
 
 RESULTS = {
@@ -264,8 +266,8 @@ def test_vrate_is_searched_and_validated_beside_a_hog(wanted, root, tmp_path):
     run = perform(wanted, SHORT, root, tmp_path / "run")
     done = {record.name: record.result for record in run.others if isinstance(record, Done)}
     assert list(done) == [step.name for step in SHORT]
-    # The throttle lends a tenth of a second's IOs, which is a third of such a short probe.
-    assert 2500 < done["rrandiops"]["rate"] < 5000
+    # The throttle lends a tenth of a second's IOs, which is a third of such a short probe; without it there are more.
+    assert 1000 < done["rrandiops"]["rate"] < 9000
     assert done["vrate"]["trials"]
     assert {name: len(trials) for name, trials in done["validation"].items()} in (
         {},
@@ -327,27 +329,34 @@ def test_an_end_by_a_signal_sets_all_back_and_the_rest_is_done_later(wanted, roo
     assert [trial.seq for trial in run.trials] == list(range(len(run.trials)))
 
 
-def test_a_record_is_taken_like_a_published_result(wanted, root, tmp_path):
-    perform(wanted, [*PROBES, Step("late-reads", "", 3.0), Step("late-writes", "", 3.0)], root, tmp_path / "run")
-    record = tmp_path / "run" / "run.jsonl"
+def test_a_record_is_taken_like_a_published_result(tmp_path):
+    for name in ("run", "again"):
+        (tmp_path / name).mkdir()
+        with RecordWriter(tmp_path / name / "run.jsonl") as writer:
+            device = {"name": "nvme0n1", "device_number": "259:0", "model": "Tincan 9000"}
+            writer.write(Run(**run_identity(), subject="block-device", device=device, source={"method": METHOD}))
+            for record in concluded(RESULTS):
+                writer.write(record)
+            writer.write(End("done", 0, 1.0))
 
     def brimful(*words):
-        return subprocess.run([*BRIMFUL, *map(str, words)], capture_output=True, text=True, cwd=tmp_path, check=True)
+        done = subprocess.run([*BRIMFUL, *words], capture_output=True, text=True, cwd=tmp_path, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
-    exported = brimful("iocost", "export", record).stdout
-    assert "enable=1 ctrl=user" in exported
-    assert "naive" in exported
-    html, pdf = tmp_path / "page.html", tmp_path / "page.pdf"
-    shown = brimful("iocost", "tune", record, "--html", html, "--pdf", pdf).stdout
-    assert "Method: searches of the disk" in shown
-    assert "searches of the disk" in html.read_text()
-    for text in (shown, html.read_text().lower(), brimful("report", record.parent).stdout):
-        assert "frame" not in text.replace("frameset", "")
-    again = tmp_path / "again.jsonl"
-    again.write_text(record.read_text().replace(read_run(record).run.run_id, "another"))
-    compared = brimful("compare", record.parent, "--against", again).stdout
-    assert "naive" in compared
-    found = json.loads(brimful("iocost", "tune", record, "--json").stdout)
+    record = "run/run.jsonl"
+    assert brimful("iocost", "export", record).count("enable=1 ctrl=user") == 3
+    assert "IOCOST_SOLUTIONS=isolation bandwidth naive" in brimful("iocost", "export", "--format", "hwdb", record)
+    files = ("--html", "page.html", "--pdf", "page.pdf", "--series", "series.csv")
+    shown = brimful("iocost", "tune", record, *files)
+    page = re.sub(r"<style>.*?</style>|<svg.*?</svg>", "", (tmp_path / "page.html").read_text(), flags=re.DOTALL)
+    assert (tmp_path / "page.pdf").stat().st_size > 1000
+    assert "late" in (tmp_path / "series.csv").read_text()
+    for text in (shown, page, brimful("report", "run")):
+        assert "searches of the disk" in text
+        assert "frame" not in text.lower()
+    assert "same" in brimful("compare", "run", "--against", "again")
+    found = json.loads(brimful("iocost", "tune", record, "--json"))
     assert found
 
 

@@ -138,18 +138,19 @@ class Disk:
         Where that cannot be set, it is not.
         """
         queue = Path("/sys/class/block") / Path(self.path).name / "queue"
-        before: list[tuple[Path, str]] = []
+        before: dict[Path, str] = {}
+        # Another scheduler brings a number of requests of its own, which is therefore set back behind it.
+        for name in ("scheduler", "nr_requests", "nomerges"):
+            with contextlib.suppress(OSError):
+                before[queue / name] = _chosen((queue / name).read_text())
         try:
             for name, value in (("scheduler", "none"), ("nomerges", "2")):
-                with contextlib.suppress(OSError):
-                    set_before = _chosen((queue / name).read_text())
-                    (queue / name).write_text(value)
-                    before.append((queue / name, set_before))
+                _try_to_write(queue / name, value)
             yield
         finally:
             with undisturbed():
-                for path, value in before:
-                    path.write_text(value)
+                for path, value in before.items():
+                    _try_to_write(path, value)
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[None]:
@@ -199,6 +200,11 @@ def _run(command: list[str], seconds: float) -> dict[str, Any]:
         return dict(json.loads(done.stdout))
     message = " ".join(done.stderr.split()) or f"{PROGRAM} ended with {done.returncode}"
     raise UsageError(message) if done.returncode == UsageError.exit_code else MeasureError(message)
+
+
+def _try_to_write(path: Path, value: str) -> None:
+    with contextlib.suppress(OSError):
+        path.write_text(value)
 
 
 def _chosen(text: str) -> str:

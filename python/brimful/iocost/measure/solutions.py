@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from brimful._core import fit_series
 from brimful.iocost.measure import protection, searches
 from brimful.iocost.measure.plan import PROBES, SEARCHES, STEADY, VALIDATION, VRATE
 from brimful.kernel import MODEL_KEYS
-from brimful.records import Finding, Record, Series, Solution
+from brimful.records import Finding, Fit, Record, Series, Solution
 from brimful.units import format_duration, format_load
 
 Results = Mapping[str, Mapping[str, Any]]
@@ -20,6 +21,7 @@ LEAST_SHARE = 50.0
 """Lowest vrate of the dynamic rule, in per cent of the found one."""
 NAIVE_LEAST = 75.0
 _PAGE = 4096
+_RISING, _FIT = "non-decreasing", "exact"
 
 _RULES = {
     "isolation": ("p999", "at most 0.1 % of a protected group's IOs late beside a hog"),
@@ -84,12 +86,19 @@ def conclude(results: Results, *, deadline_s: float) -> Iterator[Record]:
     trials = results.get(VRATE, {}).get("trials", [])
     if trials:
         points = sorted((trial["set"], trial["late"] / trial["sent"] if trial["sent"] else 1.0) for trial in trials)
-        yield Series(name="late", points=points)
+        yield from _with_line(Series(name="late", points=points))
         rates = sorted((trial["set"], trial["hog_rate"]) for trial in trials)
-        yield Series(name="hog-rate", points=rates, y_unit="IO/s")
+        yield from _with_line(Series(name="hog-rate", points=rates, y_unit="IO/s"))
     yield from _solutions(results)
     for text in _remarks(results, deadline_s):
         yield Finding(code="remark", text=text)
+
+
+def _with_line(series: Series) -> Iterator[Record]:
+    """Give a series that rises with vrate, and the line through it."""
+    lines, _, rejected, error = fit_series(series.points, _RISING, _FIT, None, False)
+    yield series
+    yield Fit(series=series.name, method=_FIT, shape=_RISING, vertices=lines.vertices, error=error, rejected=rejected)
 
 
 def _solutions(results: Results) -> Iterator[Solution]:

@@ -10,7 +10,7 @@ from brimful.iocost.measure import protection, searches
 from brimful.iocost.measure.plan import PROBES, SEARCHES, STEADY, VALIDATION, VRATE
 from brimful.kernel import MODEL_KEYS
 from brimful.records import Finding, Fit, Record, Series, Solution
-from brimful.units import format_duration, format_load
+from brimful.units import format_duration, format_load, format_ratio
 
 Results = Mapping[str, Mapping[str, Any]]
 """Name of a step: its result."""
@@ -197,4 +197,5 @@ def _of_validation(found: Mapping[str, Any]) -> Iterator[str]:
             hog = sum(trial["hog_rate"] for trial in trials) / len(trials)
             vrates = [trial["vrate"] for trial in trials if trial["vrate"] is not None]
             at = f", vrate at the end {', '.join(f'{vrate:.0f}' for vrate in vrates)}" if vrates else ""
-            yield f"{name} {late:.2%} of the protected IOs are late, and the hog gets {format_load(hog, 'IO/s')}{at}."
+            share, rate = format_ratio(late), format_load(hog, "IO/s")
+            yield f"{name} {share} of the protected IOs are late, and the hog gets {rate}{at}."

@@ -38,17 +38,16 @@ impl Pipeline {
             }
             (_, old) => {
                 self.check_group(change)?;
-                let counters = self.counters_for(change.buckets.len(), ErrorCode::GROUP_TOO_MANY)?;
-                if let Some(old) = old {
-                    self.retire(old.counter, &old.bucket_counters);
-                }
+                let kept = old.as_ref().map(|old| old.counter);
+                let counters = self.counters_for(kept, change.buckets.len(), ErrorCode::GROUP_TOO_MANY)?;
+                self.retired.extend(old.iter().flat_map(|old| &old.bucket_counters));
                 let entry = GroupEntry {
                     group: change.group,
                     group_type: change.group_type,
                     buckets: change.buckets.clone(),
                     counter: counters.0,
                     bucket_counters: counters.1,
-                    installed_at: now,
+                    installed_at: old.map_or(now, |old| old.installed_at),
                 };
                 Ok(vec![self.share(|shared| {
                     shared.groups.insert(change.group, Arc::new(entry));
@@ -73,11 +72,11 @@ impl Pipeline {
             }
             (_, old) => {
                 check_meter(change)?;
-                let counters = self.counters_for(change.bands.len(), ErrorCode::METER_TOO_MANY)?;
-                if let Some(old) = old {
-                    self.retire(old.counter, &old.band_counters);
-                }
-                let entry = MeterEntry::new(change.meter, change.flags, change.bands.clone(), now, counters);
+                let kept = old.as_ref().map(|old| old.counter);
+                let counters = self.counters_for(kept, change.bands.len(), ErrorCode::METER_TOO_MANY)?;
+                self.retired.extend(old.iter().flat_map(|old| &old.band_counters));
+                let since = old.map_or(now, |old| old.installed_at);
+                let entry = MeterEntry::new(change.meter, change.flags, change.bands.clone(), since, counters);
                 Ok(vec![self.share(|shared| {
                     shared.meters.insert(change.meter, Arc::new(entry));
                 })])
@@ -186,16 +185,22 @@ impl Pipeline {
         Change::Shared(Arc::clone(&self.shared))
     }
 
-    /// One counter for the whole, and one for each part.
-    fn counters_for(&mut self, parts: usize, full: ErrorCode) -> Result<(CounterId, Vec<CounterId>), ErrorMessage> {
-        let given: Vec<CounterId> = (0..=parts).map_while(|_| self.counters.give()).collect();
-        match given.split_first() {
-            Some((first, rest)) if rest.len() == parts => Ok((*first, rest.to_vec())),
-            _ => {
-                self.retired.extend(given);
-                Err(full.because("no counters are left"))
-            }
+    /// One counter for the whole, and one for each part. A modification keeps that of the whole, and what it says; parts
+    /// begin anew (OF 1.3.5 sections 6.5 and 7.3.4).
+    fn counters_for(
+        &mut self,
+        kept: Option<CounterId>,
+        parts: usize,
+        full: ErrorCode,
+    ) -> Result<(CounterId, Vec<CounterId>), ErrorMessage> {
+        let missing = parts + usize::from(kept.is_none());
+        let mut given: Vec<CounterId> = (0..missing).map_while(|_| self.counters.give()).collect();
+        if given.len() < missing {
+            self.retired.extend(given);
+            return Err(full.because("no counters are left"));
         }
+        let whole = kept.unwrap_or_else(|| given.swap_remove(0));
+        Ok((whole, given))
     }
 
     fn retire(&mut self, counter: CounterId, parts: &[CounterId]) {

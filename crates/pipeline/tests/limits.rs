@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use brimful_openflow::{
-    Action, Bucket, ErrorCode, FieldMatch, FlowCommand, FlowMod, GROUP_ALL, GROUP_ANY, GroupMod, GroupType, Match,
-    MatchField, ModCommand, port,
+    Action, Band, BandType, Bucket, ErrorCode, FieldMatch, FlowCommand, FlowMod, GROUP_ALL, GROUP_ANY, GroupMod,
+    GroupType, Match, MatchField, MeterMod, ModCommand, port,
 };
 use brimful_pipeline::{Limits, Pipeline};
 
@@ -47,6 +47,51 @@ fn a_full_table_refuses_an_entry_and_takes_one_in_the_place_of_another() {
     pipeline.flow_mod(&deletion, 0).unwrap();
     pipeline.flow_mod(&flow(3), 0).unwrap();
     assert_eq!(pipeline.len(0), 2);
+}
+
+#[test]
+fn a_modification_keeps_what_the_whole_has_counted() {
+    const PACKETS: u16 = 2;
+    let mut pipeline = Pipeline::new(Limits::default());
+    let block = pipeline.counters.block();
+    let meter = |command, rate| MeterMod {
+        command,
+        flags: PACKETS,
+        meter: 5,
+        bands: vec![Band {
+            band_type: BandType::Drop,
+            rate,
+            burst: 0,
+        }],
+    };
+    pipeline.group_mod(&group(ModCommand::Add, 1, Vec::new()), 3).unwrap();
+    pipeline.meter_mod(&meter(ModCommand::Add, 10), 3).unwrap();
+    let state = |pipeline: &Pipeline| {
+        let (group, meter) = (&pipeline.shared().groups[&1], &pipeline.shared().meters[&5]);
+        let counters = [
+            group.counter,
+            group.bucket_counters[0],
+            meter.counter,
+            meter.band_counters[0],
+        ];
+        assert_eq!((group.installed_at, meter.installed_at), (3, 3));
+        (
+            counters,
+            counters.map(|counter| pipeline.counters.read(counter).packets),
+        )
+    };
+    let (before, _) = state(&pipeline);
+    for counter in before {
+        block.count(counter, 60);
+    }
+    pipeline
+        .group_mod(&group(ModCommand::Modify, 1, vec![Action::PopVlan]), 9)
+        .unwrap();
+    pipeline.meter_mod(&meter(ModCommand::Modify, 20), 9).unwrap();
+    let (after, counts) = state(&pipeline);
+    assert_eq!(counts, [1, 0, 1, 0]);
+    assert_eq!((before[0], before[2]), (after[0], after[2]));
+    assert_eq!(pipeline.take_retired(), [before[1], before[3]]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use brimful_openflow::{Action, ErrorCode, ErrorMessage, FlowCommand, FlowMod, MA
 
 use super::buffers::BUFFERS;
 use super::bundles::{Bundle, kind};
-use super::connection::{Incoming, RequestHead};
+use super::connection::{Incoming, RequestHead, Start};
 use super::controllers::Peer;
 use super::hub::Hub;
 use super::session::RoleKind;
@@ -106,7 +106,13 @@ impl<'h> Answerer<'h> {
                         .add(&add, head.transaction, &self.hub.preparer);
                     if let Err(error) = done {
                         self.settle()?;
-                        self.peer.refuse(&head, &error);
+                        let is_of_bundle = error.kind == ErrorCode::BUNDLE_BAD_ID.0;
+                        let start = if is_of_bundle {
+                            head.start
+                        } else {
+                            Start::of(&add.message.0)
+                        };
+                        self.peer.refuse(&RequestHead { start, ..head }, &error);
                     }
                 }
                 other => {

@@ -59,6 +59,7 @@ impl Bundles {
     pub(super) fn open(&mut self, control: &BundleControl) -> Done {
         check_flags(control.flags)?;
         if self.open.contains_key(&control.bundle) {
+            self.discard(control.bundle);
             return Err(ErrorCode::BUNDLE_EXISTS.because(format!("bundle {} is open", control.bundle)));
         }
         self.begin(control.bundle, control.flags)
@@ -78,19 +79,16 @@ impl Bundles {
 
     /// Puts a message into a bundle, which begins with it where it is not open yet.
     ///
-    /// OF 1.4.1 section 6.8.3: what is wrong with it without asking the tables is an error at once.
+    /// What is wrong with it without asking the tables is an error at once (OF 1.4.1 section 6.8.3).
     pub(super) fn add(&mut self, add: &BundleAdd, transaction: u32, preparer: &Preparer) -> Done {
-        check_flags(add.flags)?;
         if !self.open.contains_key(&add.bundle) {
+            check_flags(add.flags)?;
             self.begin(add.bundle, add.flags)?;
         }
         if self.messages == MOST_MESSAGES {
             return Err(ErrorCode::BUNDLE_MESSAGE_TOO_MANY.because(format!("bundles hold {MOST_MESSAGES} messages")));
         }
-        let bundle = self.find(add.bundle, add.flags)?;
-        if bundle.is_closed {
-            return Err(ErrorCode::BUNDLE_CLOSED.because(format!("bundle {} is closed", add.bundle)));
-        }
+        let bundle = self.find_open(add.bundle, add.flags)?;
         let (head, message) = decode(&add.message.0, transaction)?;
         let change = match message {
             Message::FlowMod(change) if change.buffer == NO_BUFFER => TableChange::Prepared(preparer.prepare(change)?),
@@ -114,11 +112,7 @@ impl Bundles {
 
     /// Ends adding to a bundle.
     pub(super) fn close(&mut self, control: &BundleControl) -> Done {
-        let bundle = self.find(control.bundle, control.flags)?;
-        if bundle.is_closed {
-            return Err(ErrorCode::BUNDLE_CLOSED.because(format!("bundle {} is closed", control.bundle)));
-        }
-        bundle.is_closed = true;
+        self.find_open(control.bundle, control.flags)?.is_closed = true;
         Ok(())
     }
 
@@ -135,13 +129,29 @@ impl Bundles {
         self.take(control.bundle)
     }
 
+    /// A bundle that takes messages.
+    fn find_open(&mut self, number: u32, flags: u16) -> Result<&mut Bundle, ErrorMessage> {
+        if self.find(number, flags)?.is_closed {
+            self.discard(number);
+            return Err(ErrorCode::BUNDLE_CLOSED.because(format!("bundle {number} was closed, and is discarded")));
+        }
+        self.find(number, flags)
+    }
+
+    /// A bundle whose flags are named right. One that is used wrongly is discarded (OF 1.4.1 section 7.3.9).
     fn find(&mut self, number: u32, flags: u16) -> Result<&mut Bundle, ErrorMessage> {
-        let bundle = self.open.get_mut(&number).ok_or_else(|| unknown(number))?;
-        if bundle.flags != flags {
-            let text = format!("bundle {number} has flags {:#x}, not {flags:#x}", bundle.flags);
+        let has = self.open.get(&number).ok_or_else(|| unknown(number))?.flags;
+        if has != flags {
+            self.discard(number);
+            let text = format!("bundle {number} had flags {has:#x}, not {flags:#x}, and is discarded");
             return Err(ErrorCode::BUNDLE_FLAGS.because(text));
         }
-        Ok(bundle)
+        self.open.get_mut(&number).ok_or_else(|| unknown(number))
+    }
+
+    fn discard(&mut self, number: u32) {
+        // It may be gone already.
+        let _ = self.take(number);
     }
 }
 
@@ -209,50 +219,83 @@ mod tests {
         done.err().map(|error| ErrorCode(error.kind, error.code))
     }
 
+    fn flow() -> Message {
+        Message::FlowMod(FlowMod::add(0, 1, Match::default(), Vec::new()))
+    }
+
     #[test]
     fn a_bundle_is_opened_filled_closed_and_taken() {
         let mut bundles = Bundles::default();
-        let flow = Message::FlowMod(FlowMod::add(0, 1, Match::default(), Vec::new()));
+        let add = |bundles: &mut Bundles, addition: &BundleAdd| code(bundles.add(addition, 9, &preparer()));
         assert_eq!(code(bundles.open(&control(8))), Some(ErrorCode::BUNDLE_FLAGS));
         assert_eq!(code(bundles.open(&control(3))), None);
-        assert_eq!(code(bundles.open(&control(3))), Some(ErrorCode::BUNDLE_EXISTS));
-        assert_eq!(
-            code(bundles.add(&addition(&flow, 1), 9, &preparer())),
-            Some(ErrorCode::BUNDLE_FLAGS)
-        );
-        assert_eq!(
-            code(bundles.add(&addition(&flow, 3), 8, &preparer())),
-            Some(ErrorCode::BUNDLE_MESSAGE_TRANSACTION)
-        );
+        let other = BundleAdd {
+            message: Data(flow().encode(8, Version::V14)),
+            ..addition(&flow(), 3)
+        };
+        assert_eq!(add(&mut bundles, &other), Some(ErrorCode::BUNDLE_MESSAGE_TRANSACTION));
         let barrier = addition(&Message::BarrierRequest, 3);
-        assert_eq!(
-            code(bundles.add(&barrier, 9, &preparer())),
-            Some(ErrorCode::BUNDLE_MESSAGE_UNSUPPORTED)
-        );
-        let mut cut = addition(&flow, 3);
+        assert_eq!(add(&mut bundles, &barrier), Some(ErrorCode::BUNDLE_MESSAGE_UNSUPPORTED));
+        let mut cut = addition(&flow(), 3);
         cut.message.0.truncate(20);
-        assert_eq!(
-            code(bundles.add(&cut, 9, &preparer())),
-            Some(ErrorCode::BUNDLE_MESSAGE_LENGTH)
-        );
-        assert_eq!(code(bundles.add(&addition(&flow, 3), 9, &preparer())), None);
-        assert_eq!(code(bundles.close(&control(2))), Some(ErrorCode::BUNDLE_FLAGS));
+        assert_eq!(add(&mut bundles, &cut), Some(ErrorCode::BUNDLE_MESSAGE_LENGTH));
+        let elsewhere = Message::FlowMod(FlowMod::add(255, 1, Match::default(), Vec::new()));
+        assert_eq!(add(&mut bundles, &addition(&elsewhere, 3)), Some(ErrorCode::FLOW_TABLE));
+        assert_eq!(add(&mut bundles, &addition(&flow(), 3)), None);
         assert_eq!(code(bundles.close(&control(3))), None);
-        assert_eq!(code(bundles.close(&control(3))), Some(ErrorCode::BUNDLE_CLOSED));
-        assert_eq!(
-            code(bundles.add(&addition(&flow, 3), 9, &preparer())),
-            Some(ErrorCode::BUNDLE_CLOSED)
-        );
         assert_eq!(bundles.commit(&control(3)).unwrap().changes.len(), 1);
         assert_eq!(bundles.messages, 0);
         assert_eq!(code(bundles.close(&control(3))), Some(ErrorCode::BUNDLE_BAD_ID));
     }
 
     #[test]
+    fn a_bundle_that_is_used_wrongly_is_discarded() {
+        type Use = fn(&mut Bundles) -> Done;
+        let uses: [(Use, ErrorCode, bool); 7] = [
+            (|bundles| bundles.open(&control(3)), ErrorCode::BUNDLE_EXISTS, false),
+            (
+                |bundles| bundles.add(&addition(&flow(), 1), 9, &preparer()),
+                ErrorCode::BUNDLE_FLAGS,
+                false,
+            ),
+            (
+                |bundles| bundles.add(&addition(&flow(), 3), 9, &preparer()),
+                ErrorCode::BUNDLE_CLOSED,
+                true,
+            ),
+            (|bundles| bundles.close(&control(2)), ErrorCode::BUNDLE_FLAGS, false),
+            (|bundles| bundles.close(&control(3)), ErrorCode::BUNDLE_CLOSED, true),
+            (
+                |bundles| bundles.commit(&control(1)).map(|_| ()),
+                ErrorCode::BUNDLE_FLAGS,
+                false,
+            ),
+            (
+                |bundles| bundles.commit(&control(1)).map(|_| ()),
+                ErrorCode::BUNDLE_FLAGS,
+                true,
+            ),
+        ];
+        for (wrong, expected, is_closed) in uses {
+            let mut bundles = Bundles::default();
+            bundles.open(&control(3)).unwrap();
+            bundles.add(&addition(&flow(), 3), 9, &preparer()).unwrap();
+            if is_closed {
+                bundles.close(&control(3)).unwrap();
+            }
+            assert_eq!(code(wrong(&mut bundles)), Some(expected));
+            assert_eq!(
+                code(bundles.commit(&control(3)).map(|_| ())),
+                Some(ErrorCode::BUNDLE_BAD_ID)
+            );
+            assert_eq!(bundles.messages, 0);
+        }
+    }
+
+    #[test]
     fn a_message_opens_its_bundle_and_bundles_are_bounded() {
         let mut bundles = Bundles::default();
-        let flow = Message::FlowMod(FlowMod::add(0, 1, Match::default(), Vec::new()));
-        assert_eq!(code(bundles.add(&addition(&flow, 0), 9, &preparer())), None);
+        assert_eq!(code(bundles.add(&addition(&flow(), 0), 9, &preparer())), None);
         for bundle in 6..6 + MOST_BUNDLES as u32 - 1 {
             let control = BundleControl { bundle, ..control(0) };
             assert_eq!(code(bundles.open(&control)), None);

@@ -5,7 +5,8 @@ use brimful_openflow::wire::{
     QueueSelector, Reply, Request, RequestForward, Role, TableMod, TableModProperty, Vacancy, Version,
 };
 use brimful_openflow::{
-    ErrorCode, FlowCommand, FlowMod, GROUP_ANY, GroupMod, GroupType, Match, ModCommand, TABLE_ALL, flow_flag, port,
+    Action, ErrorCode, FlowCommand, FlowMod, GROUP_ANY, GroupMod, GroupType, Instruction, Match, ModCommand, TABLE_ALL,
+    flow_flag, port,
 };
 
 use crate::client::{Bench, Client, flow, no_data};
@@ -67,26 +68,34 @@ fn a_bundle_is_done_whole_or_not_at_all() {
     for number in 10..20 {
         add(&mut controller, &Message::FlowMod(flow(number, 1)));
     }
-    let wrong = FlowMod {
+    let errors = |controller: &mut Controller| -> Vec<(u32, ErrorCode)> {
+        let messages = controller.until_barrier().into_iter();
+        let errors = messages.map(|(transaction, message)| match message {
+            Message::Error(ErrorBody { kind, code, .. }) => (transaction, ErrorCode(kind, code)),
+            other => panic!("{other}"),
+        });
+        errors.collect()
+    };
+    // What no tables are needed for is refused at once, and is not in the bundle.
+    let elsewhere = FlowMod {
         table: 254,
+        ..flow(3, 1)
+    };
+    let refused = add(&mut controller, &Message::FlowMod(elsewhere));
+    assert_eq!(errors(&mut controller), [(refused, ErrorCode::FLOW_TABLE)]);
+    let wrong = FlowMod {
+        instructions: vec![Instruction::ApplyActions(vec![Action::Group(99)])],
         ..flow(3, 1)
     };
     let failing = add(&mut controller, &Message::FlowMod(wrong));
     assert_eq!(controller.ask(&control(CLOSE)), reply(CLOSE));
     assert_eq!(entries(&bench), 1);
     let commit = controller.send(&control(COMMIT));
-    let told: Vec<(u32, ErrorCode)> = controller
-        .until_barrier()
-        .into_iter()
-        .map(|(transaction, message)| match message {
-            Message::Error(ErrorBody { kind, code, .. }) => (transaction, ErrorCode(kind, code)),
-            other => panic!("{other}"),
-        })
-        .collect();
+    let told = errors(&mut controller);
     assert_eq!(
         told,
         [
-            (failing, ErrorCode::FLOW_TABLE),
+            (failing, ErrorCode::ACTION_OUT_GROUP),
             (commit, ErrorCode::BUNDLE_MESSAGE_FAILED)
         ]
     );

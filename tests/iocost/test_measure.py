@@ -354,6 +354,8 @@ def test_a_record_is_taken_like_a_published_result(tmp_path):
     assert "late" in (tmp_path / "series.csv").read_text()
     for text in (shown, page, brimful("report", "run")):
         assert "searches of the disk" in text
+        assert "bounds of the search" in text
+        assert "95 %" not in text
         assert "frame" not in text.lower()
     assert "same" in brimful("compare", "run", "--against", "again")
     found = json.loads(brimful("iocost", "tune", record, "--json"))

@@ -42,7 +42,7 @@ class Solution(Record, frozen=True, omit_defaults=True, tag="solution"):
     scale_factor: float | None = None
     """Of the base model; 1 is as measured. Null: unsolved."""
     interval: tuple[float, float] | None = None
-    """In which the scale factor lies with 95 % confidence."""
+    """In which the scale factor lies with 95 % confidence; of a measurement of our own, the bounds of its search."""
     model: dict[str, int] = {}
     """rbps, rseqiops, rrandiops, wbps, wseqiops, wrandiops: bytes/s and IO/s."""
     qos: dict[str, float] = {}

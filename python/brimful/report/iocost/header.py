@@ -35,6 +35,11 @@ def blocks(run: Run) -> Iterator[str]:
             yield name + ("\n" + " " * len(name)).join(filled)
 
 
+def has_bounds(run: Run) -> bool:
+    """Say whether intervals of solutions are the bounds of a search, as of measurements of our own."""
+    return bool(run.source.get("method"))
+
+
 def model_parameters(model: Mapping[str, Any]) -> list[str]:
     """Write the parameters of a model as the kernel takes them."""
     return [f"{key}={model[key]:.0f}" for key in MODEL_KEYS if key in model]

@@ -16,7 +16,7 @@ from brimful.errors import UsageError
 from brimful.kernel import MODEL_KEYS, PLACEHOLDER, QOS_KEYS
 from brimful.records import Finding, RunFile, Solution
 from brimful.report import facts, words
-from brimful.report.iocost import figures
+from brimful.report.iocost import figures, header
 from brimful.report.web_page import render_page
 from brimful.units import format_duration, format_load
 
@@ -79,6 +79,7 @@ def render(run_file: RunFile) -> str:
         summary=summarise(run_file),
         solutions=solutions,
         shown_cards=SHOWN_CARDS,
+        has_bounds=header.has_bounds(run_file.run),
         has_intervals=any(view.interval for view in solutions),
         unsolved=unsolved(run_file),
         device=device_number(run_file),
@@ -286,7 +287,8 @@ def _sentence(run_file: RunFile, solution: Solution) -> str:
     text = f"the device runs at {words.share(solution.scale_factor or 0.0)} of its measured speed"
     if solution.interval:
         low, high = (words.share(end) for end in solution.interval)
-        text += f" ({low} to {high} with 95 % confidence)"
+        certainty = "by the bounds of the search" if header.has_bounds(run_file.run) else "with 95 % confidence"
+        text += f" ({low} to {high} {certainty})"
     larger, protected = _finite(solution.info.get("MOF")), _finite(solution.info.get("aMOF"))
     isolation = _finite(solution.info.get("isol"))
     sentences = [text + "."]

@@ -19,9 +19,11 @@ _LATENCIES = (("50", "mean"), ("50", "99"), ("50", "100"), ("99", "mean"), ("99"
 _DURATION_WIDTH = 5
 
 
-def groups(solutions: Sequence[Solution], isolation_percentile: str, style: Style) -> str:
+def groups(solutions: Sequence[Solution], isolation_percentile: str, style: Style, *, certainty: str = "95 %") -> str:
     """Write all solutions, neighbours that differ in the rule alone as one."""
-    return "\n\n".join(_group(list(group), isolation_percentile, style) for _, group in groupby(solutions, key=_answer))
+    return "\n\n".join(
+        _group(list(group), isolation_percentile, style, certainty) for _, group in groupby(solutions, key=_answer)
+    )
 
 
 def _answer(solution: Solution) -> tuple[Any, ...]:
@@ -30,7 +32,7 @@ def _answer(solution: Solution) -> tuple[Any, ...]:
     return (solution.scale_factor, solution.model, solution.qos, solution.info)
 
 
-def _group(group: list[Solution], isolation_percentile: str, style: Style) -> str:
+def _group(group: list[Solution], isolation_percentile: str, style: Style, certainty: str) -> str:
     width = max(len(solution.name) for solution in group)
     lines = [f"{style(f'[{solution.name.ljust(width)}]', 'title')} {solution.target}" for solution in group]
     first = group[0]
@@ -45,7 +47,7 @@ def _group(group: list[Solution], isolation_percentile: str, style: Style) -> st
         f"  model: {' '.join(model_parameters(first.model))}",
         f"  qos: {' '.join(qos_parameters(first.qos))}",
     ]
-    lines += _by_rule("interval", [(solution.name, _interval(solution.interval)) for solution in group])
+    lines += _by_rule("interval", [(solution.name, _interval(solution.interval, certainty)) for solution in group])
     return "\n".join(lines)
 
 
@@ -76,11 +78,11 @@ def _latencies(table: Mapping[str, Mapping[str, float]] | None) -> str:
     return " ".join(cells)
 
 
-def _interval(interval: tuple[float, float] | None) -> str:
+def _interval(interval: tuple[float, float] | None, certainty: str) -> str:
     if interval is None:
         return ""
     low, high = interval
-    return f"{low * 100:.1f}%-{high * 100:.1f}% of the base model (95 %)"
+    return f"{low * 100:.1f}%-{high * 100:.1f}% of the base model ({certainty})"
 
 
 def _by_rule(what: str, texts: Iterable[tuple[str, str]]) -> list[str]:

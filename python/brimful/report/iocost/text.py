@@ -108,7 +108,8 @@ def _graphs(run_file: RunFile, columns: int | None) -> str:
 
 
 def _solutions(run_file: RunFile, style: Style) -> str:
-    return solutions.groups(run_file.solutions, _isolation_percentile(run_file), style)
+    certainty = "bounds of the search" if header.has_bounds(run_file.run) else "95 %"
+    return solutions.groups(run_file.solutions, _isolation_percentile(run_file), style, certainty=certainty)
 
 
 def _remarks(run_file: RunFile) -> str:

@@ -112,7 +112,7 @@ def _steps(*, writes: bool, controller: bool, quick: bool, write_bytes: int) -> 
     yield Step(DESCRIBE, "look at the disk", _DESCRIBE_S)
     if writes:
         seconds = max(_LEAST_WRITE_S, write_bytes / _WRITE_BYTES_S)
-        yield Step(PREPARE, "write the working set once, unless that was done before", seconds)
+        yield Step(PREPARE, f"write {write_bytes / 2**30:.3g} GiB once, unless that was done before", seconds)
     for name, (_, _, counted) in PROBES.items():
         if name == "wbps" and writes and not quick:
             yield Step(STEADY, "write at random in rounds until their rate is steady", _STEADY_S)

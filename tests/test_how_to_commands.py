@@ -38,6 +38,7 @@ ELSEWHERE = {
     r"iocost (apply|measure)|^sudo ": "changes a device or settings of the kernel: tests/iocost/test_device.py",
     r"^gcloud": "needs an account",
     r"^eval ": "tests/test_cli_search.py",
+    r"--max-load 14.88Mpps": "needs ports of 10 Gbit/s: tests/burst/test_burst_run.py",
     r"--wire own-delay": "needs a whole run before it: tests/delay/test_delay_command.py",
     r"my-tester|clean 3f09ab|runs/(RUN|NEW)|switchd \.\.\.": "has a name that stands for another",
     r"unix:/run/openvswitch|snoop --controller|--private-key": "tests/switch/test_ofctl.py",

@@ -23,7 +23,11 @@ FAMILIES = {"kinds": KINDS, "strengths": STRENGTHS, "held-out": HELD_OUT, "drawn
 NEVER = "1e9"
 # name: (file, constant, value that switches it off)
 MECHANISMS: dict[str, list[tuple[str, str, str]]] = {
-    "a steep knee is located": [("locate", "LOCATING_TRIALS", "0"), ("locate", "REFINING_TRIALS", "0")],
+    "a steep knee is located": [
+        ("locate", "LOCATING_TRIALS", "0"),
+        ("locate", "REFINING_TRIALS", "0"),
+        ("locate", "REFINING_SHARE", "0.0"),
+    ],
     "a knee is told again by trials near it": [("locate", "REFINING_TRIALS", "0"), ("locate", "REFINING_SHARE", "0.0")],
     "small steps up where loads are orders of magnitude apart": [("locate", "VAST", NEVER)],
     "a drop of capacity is believed at once": [("locate", "DROP", NEVER)],
@@ -80,7 +84,8 @@ def build(work: Path, off: list[tuple[str, str, str]]) -> Path:
         tree.mkdir(parents=True)
         for name in ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml"]:
             shutil.copy(ROOT / name, tree)
-    shutil.copytree(ROOT / "crates", tree / "crates", dirs_exist_ok=True)
+    # Not with the times of the files: what is older than the last build would not be built again.
+    shutil.copytree(ROOT / "crates", tree / "crates", dirs_exist_ok=True, copy_function=shutil.copy)
     for file, constant, value in off:
         path = tree / STRATEGY / f"{file}.rs"
         path.write_text(switched_off(path.read_text(), constant, value))

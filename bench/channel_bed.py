@@ -220,6 +220,7 @@ class Message(ctypes.Structure):
         ("control", ctypes.c_void_p),
         ("control_len", ctypes.c_size_t),
         ("flags", ctypes.c_int),
+        ("padding", ctypes.c_uint32),
         ("sent", ctypes.c_uint32),
     ]
 

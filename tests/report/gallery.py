@@ -10,6 +10,7 @@ from burst import invented_bursts
 from campaign import invented_campaign
 from discards import invented_records
 from iocost import test_html_runs
+from recovery import recovering
 from report.cases import EXAMPLES, example
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,6 +24,7 @@ def runs():
         **{f"search-{name}": example(name) for name in EXAMPLES},
         "campaign": invented_campaign.campaign(),
         "burst": invented_bursts.invented_run(Path("invented")),
+        "recovery": recovering.invented_run(Path("invented")),
         "delay": read_run(SCHEMA_1 / "delay" / "run.jsonl"),
         "block-device": test_html_runs.EDGES["made"],
         "block-device-measured": read_run(SCHEMA_1 / "device" / "run.jsonl"),

@@ -168,7 +168,6 @@ def test_campaigns_with_a_failed_search_can_be_compared(tmp_path):
 def test_what_asks_for_one_search_says_so_of_a_campaign(tmp_path):
     brimful("search", "-m", SIM, "--repeat", 2, *QUICK, "--out", "c", cwd=tmp_path, check=0)
     assert "subject" in brimful("explain", "c", "1Mpps", cwd=tmp_path, check=2).stderr
-    assert "no PDF" in brimful("report", "c", "--pdf", "c.pdf", cwd=tmp_path, check=2).stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

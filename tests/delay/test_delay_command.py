@@ -50,7 +50,13 @@ def test_the_report_is_that_of_the_record(tmp_path):
     again = brimful("report", "one", cwd=tmp_path, check=0).stdout
     assert printed.startswith(again)
     words = " ".join(again.split())
-    for said in ("to, device", "from, wire", "p99.9", "percentiles do not add up", "Student's interval"):
+    for said in (
+        "to (port 1 to 2), device",
+        "from (port 2 to 1), wire",
+        "p99.9",
+        "percentiles do not add up",
+        "Student's interval",
+    ):
         assert said in words
 
 
@@ -228,7 +234,7 @@ def test_a_run_that_failed_goes_on_where_it_was(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_states_what_its_trials_support(tmp_path, number):
     device = stand_in("53e-6", "hang=4")
-    command = [*BRIMFUL, "delay", "-m", device, "--wire", WIRE, *SHORT[:-1], "--out", "one"]
+    command = [*BRIMFUL, "delay", "-m", device, "--wire", WIRE, *SHORT[:-1], "-v", "--out", "one"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for line in process.stderr:
         if "trial 8 of 12" in line:

@@ -2,6 +2,7 @@
 # Set before: name (for messages and for build/$name, where downloads stay) and top (of the project).
 # After `prepare`: $work, removed at the end; $root, the guest's files; $image and $busybox.
 
+# Ends with 2: something is missing here. A guest that fails ends with 1.
 die() { echo "$name: $*" >&2; exit 2; }
 
 prepare() {
@@ -75,5 +76,5 @@ boot() {
         -kernel "$(find "$work/$image/boot" -name 'vmlinuz-*' | head -n 1)" -initrd "$work/initramfs" \
         -append "console=ttyS0 quiet panic=-1 mitigations=off" </dev/null >"$work/raw" 2>&1 || status=$?
     tr -d '\r' <"$work/raw" >"$work/console"
-    [ "$status" != 124 ] || { cat "$work/console"; die "no answer in $limit_seconds s"; }
+    [ "$status" != 124 ] || { cat "$work/console"; echo "$name: no answer in $limit_seconds s" >&2; exit 1; }
 }

@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from brimful.errors import MeasureError
-from brimful.lab import open_lab
 from brimful.lab.switch import find_switch
+from support import wire_lab
 
 RULES = "in_port=1,actions=output:2\nin_port=2,actions=output:1\nin_port=3,actions=output:1\n"
 LENGTHS = """
@@ -30,11 +29,7 @@ for length in (14, 15, 59, 60, 61, 1514, most):
 
 @pytest.fixture
 def lab():
-    try:
-        lab = open_lab("wire")
-    except MeasureError as error:
-        pytest.skip(str(error))
-    with lab:
+    with wire_lab() as lab:
         yield lab
 
 

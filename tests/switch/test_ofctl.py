@@ -10,6 +10,7 @@ import pytest
 from brimful.errors import MeasureError
 from brimful.lab import open_lab, state
 from brimful.lab.switch import find_switch
+from support import wire_lab
 
 LONGEST_S = 30
 SWITCH = "tcp:127.0.0.1:6653"
@@ -59,12 +60,7 @@ def ended(process):
 
 @pytest.fixture(scope="module")
 def wire():
-    try:
-        lab = open_lab("wire")
-    except MeasureError as error:
-        pytest.skip(str(error))
-    with lab:
-        subprocess.run(lab.command(["ip", "link", "set", "lo", "up"]), check=True)
+    with wire_lab() as lab:
         yield lab
 
 

@@ -8,9 +8,8 @@ import sys
 import time
 
 import pytest
-from brimful.errors import MeasureError
-from brimful.lab import open_lab
 from brimful.lab.switch import find_switch
+from support import wire_lab
 
 SETTINGS = """
 telemetry = "{telemetry}"
@@ -40,14 +39,10 @@ def rows_of(directory):
 
 @pytest.mark.timeout(180)
 def test_telemetry_and_report_tell_of_an_overload(tmp_path):
-    try:
-        lab = open_lab("wire")
-    except MeasureError as error:
-        pytest.skip(str(error))
     telemetry, rules, settings = tmp_path / "telemetry", tmp_path / "rules.flows", tmp_path / "switch.toml"
     rules.write_text("actions=IN_PORT\n")
     settings.write_text(SETTINGS.format(telemetry=telemetry, rules=rules))
-    with lab, contextlib.ExitStack() as stack:
+    with wire_lab() as lab, contextlib.ExitStack() as stack:
         switch = subprocess.Popen(lab.command([find_switch(), f"--config={settings}"]), stdout=subprocess.PIPE)
         stack.callback(switch.stdout.close)
         stack.callback(switch.wait, timeout=30)

@@ -6,20 +6,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from brimful.errors import MeasureError
-from brimful.lab import open_lab
 from brimful.lab.switch import FORWARDING, find_switch
+from support import wire_lab
 
 QUEUES = 3
 
 
 @pytest.fixture
 def lab():
-    try:
-        lab = open_lab("wire")
-    except MeasureError as error:
-        pytest.skip(str(error))
-    with lab:
+    with wire_lab() as lab:
         yield lab
 
 

@@ -9,10 +9,9 @@ import threading
 import time
 
 import pytest
-from brimful.errors import MeasureError
-from brimful.lab import open_lab
 from brimful.lab.switch import find_switch
 from brimful.switch import ask
+from support import wire_lab
 
 LONGEST_S = 60
 PLACE = "tcp:127.0.0.1:6653"
@@ -41,12 +40,7 @@ except (ssl.SSLError, ConnectionError):
 
 @pytest.fixture
 def lab():
-    try:
-        lab = open_lab("wire")
-    except MeasureError as error:
-        pytest.skip(str(error))
-    with lab:
-        subprocess.run(lab.command(["ip", "link", "set", "lo", "up"]), check=True)
+    with wire_lab() as lab:
         yield lab
 
 

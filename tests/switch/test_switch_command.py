@@ -8,9 +8,9 @@ import time
 import pytest
 from brimful.cli.switch import switch as command
 from brimful.errors import MeasureError, UsageError
-from brimful.lab import open_lab
 from brimful.lab.switch import find_switch
 from click.testing import CliRunner
+from support import wire_lab
 
 TABLES = (
     "meter=1,pktps,bands=type=drop,rate=1000\n"
@@ -27,12 +27,8 @@ def run(*arguments):
 
 @pytest.fixture(scope="module")
 def control(tmp_path_factory):
-    try:
-        lab = open_lab("wire")
-    except MeasureError as error:
-        pytest.skip(str(error))
     path = tmp_path_factory.mktemp("switch") / "s.sock"
-    with lab:
+    with wire_lab() as lab:
         arguments = ["--port=1=ta", "--port=2=tb", f"--control={path}"]
         process = subprocess.Popen(lab.command([find_switch(), *arguments]), stdout=subprocess.PIPE, text=True)
         try:

@@ -6,21 +6,16 @@ import sys
 import time
 
 import pytest
-from brimful.errors import MeasureError
-from brimful.lab import open_lab
 from brimful.lab.switch import find_switch
 from brimful.switch import ask
+from support import wire_lab
 
 SCRAPE = "import urllib.request; print(urllib.request.urlopen('http://127.0.0.1:9119/metrics').read().decode())"
 
 
 @pytest.fixture
 def lab():
-    try:
-        lab = open_lab("wire")
-    except MeasureError as error:
-        pytest.skip(str(error))
-    with lab:
+    with wire_lab() as lab:
         yield lab
 
 

@@ -8,11 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from brimful.errors import MeasureError
-from brimful.lab import open_lab
 from brimful.lab.switch import find_switch
 from brimful.switch import ask
-from support import ROOT
+from support import ROOT, wire_lab
 
 FRAMES = 100
 SHARED = Path(os.environ.get("BRIMFUL_SHARED", ROOT.parent / "shared"))
@@ -41,12 +39,8 @@ def frames_of(path):
 
 @pytest.fixture
 def control(tmp_path):
-    try:
-        lab = open_lab("wire")
-    except MeasureError as error:
-        pytest.skip(str(error))
     path = tmp_path / "s.sock"
-    with lab:
+    with wire_lab() as lab:
         command = [find_switch(), "--port=1=ta", "--port=2=tb", f"--control={path}"]
         process = subprocess.Popen(lab.command(command), stdout=subprocess.PIPE, text=True)
         try:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
+from brimful.alarm import undisturbed
 from brimful.errors import MeasureError, UsageError, one_line
 from brimful.measurers.base import InvalidTrialError, TrialFailedError, TrialOutput
-from brimful.records import Trial
+from brimful.records import Record, Trial, Warning
 
 ON_INVALID, ON_ERROR = "retry:10", "fail"
 """What is done about trials that give nothing to count unless the user says otherwise: decision 3."""
@@ -104,6 +105,43 @@ class Attempt(msgspec.Struct, frozen=True):
     """What to do about it when it gave nothing to count."""
     problem: str = ""
     """Why it gave nothing."""
+
+
+def save_attempt(
+    made: Made,
+    trials: list[Trial],
+    sink: Callable[[Record], None],
+    *,
+    purpose: str | None = None,
+    **facts: Any,  # noqa: ANN401 - those of `trial_of`
+) -> Attempt:
+    """Save a trial, whatever became of it, as the next one of a run.
+
+    Parameters
+    ----------
+    made, trials
+        The trial, and those before it; it is added to them.
+    sink
+        Is given its record; returns when it is safe.
+    purpose
+        Why it does not count although it could, if so.
+    facts
+        What was asked for and when: see `trial_of`.
+    """
+    invalid = purpose if made.policy is None else made.problem
+    trial = trial_of(made.output, seq=len(trials), invalid=invalid, **facts)
+    with undisturbed():
+        sink(trial)
+        trials.append(trial)
+    return Attempt(trial, made.policy, made.problem)
+
+
+def spoiled_warnings(trials: Sequence[Trial], one: str, *, but: str | None = None) -> list[Warning]:
+    """Say how many trials were invalid, if any was; those of the purpose ``but`` were not meant to count."""
+    spoiled = sum(trial.invalid not in (None, but) for trial in trials)
+    if not spoiled:
+        return []
+    return [Warning(code="invalid-trials", text=f"{spoiled} of {len(trials)} {one}s were invalid and not counted")]
 
 
 def repeat_as_allowed(attempt: Callable[[], Attempt]) -> Trial:

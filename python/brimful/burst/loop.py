@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from brimful.alarm import undisturbed
-from brimful.attempts import Attempt, Policies, make_trial, repeat_as_allowed, trial_of
+from brimful.attempts import Attempt, Policies, make_trial, repeat_as_allowed, save_attempt, spoiled_warnings
 from brimful.burst.calculations import completed_tests, is_lossless, new_search, result_of, warnings_of
 from brimful.errors import MeasureError
 from brimful.machine.watch import Watch
@@ -151,22 +151,19 @@ class BurstLoop:
             where=f"burst of {frames} frames",
             of_failure=lambda reply: msgspec.structs.replace(kept, extra={**kept.extra, **reply}),
         )
-        trial = trial_of(
-            made.output,
-            seq=len(self._trials),
+        attempt = save_attempt(
+            made,
+            self._trials,
+            self._sink,
             load=load,
             duration_s=duration_s,
             start_s=start_s,
             end_s=self._elapsed_s(),
-            invalid=None if made.policy is None else made.problem,
             round=len(self._tests),
             burst=frames,
         )
-        with undisturbed():
-            self._sink(trial)
-            self._trials.append(trial)
         self._rest(duration_s)
-        return Attempt(trial, made.policy, made.problem)
+        return attempt
 
     def _rest(self, burst_s: float) -> None:
         """Let the device send what it still holds (RFC 9004 section 6.2: longer where sending took longer)."""
@@ -199,7 +196,7 @@ class BurstLoop:
             text=text,
             machine=self._watch.result([]) if self._watch is not None else None,
         )
-        warnings = [*warnings_of(self._tests, self._plan), *_spoiled(self._trials)]
+        warnings = [*warnings_of(self._tests, self._plan), *spoiled_warnings(self._trials, "burst")]
         for record in [*([result] if result is not None else []), *warnings, end]:
             self._sink(record)
         return BurstOutcome(tests=self._tests, result=result, warnings=warnings, end=end)
@@ -225,10 +222,3 @@ def _check_burst(output: TrialOutput, due: int, burst_s: float) -> None:
             f" (bound {1e3 * allowed_s:.3g} ms)"
         )
         raise InvalidTrialError(message, output.extra)
-
-
-def _spoiled(trials: Sequence[Trial]) -> list[Warning]:
-    spoiled = sum(trial.invalid is not None for trial in trials)
-    if not spoiled:
-        return []
-    return [Warning(code="invalid-trials", text=f"{spoiled} of {len(trials)} bursts were spoiled and not counted")]

@@ -9,17 +9,15 @@ import click
 
 from brimful import units
 from brimful.burst.loop import BurstProgress
-from brimful.burst.manager import BurstRequest, BurstRun, run_burst
+from brimful.burst.manager import BurstRequest, run_burst
 from brimful.cli import reports
 from brimful.cli.progress import open_progress
-from brimful.cli.signals import tell_how_to_go_on
+from brimful.cli.signals import INTERRUPTED, tell_how_to_go_on
 from brimful.measurers.base import Measurer
-from brimful.records import Run, read_run
+from brimful.records import Run
 from brimful.report import words
 from brimful.throughput.found import ThroughputNotFoundError
 from brimful.throughput.manager import SearchRequest
-
-_INTERRUPTED = 130
 
 
 def search(request: SearchRequest, open_for: Callable[[SearchRequest], Measurer], options: dict[str, Any]) -> int:
@@ -49,7 +47,12 @@ def search(request: SearchRequest, open_for: Callable[[SearchRequest], Measurer]
         return without_throughput(error)
     finally:
         measurer.close()
-    return _show(done, options)
+    unwritten = reports.show_run(done.path, options)
+    end, result = done.outcome.end, done.outcome.result
+    unfinished = reports.tell_why_unfinished(end, done.path, words.count(end.trials, "burst"))
+    if unfinished:
+        return unfinished
+    return 1 if result is None or result.at_limit else unwritten
 
 
 def without_throughput(error: ThroughputNotFoundError) -> int:
@@ -57,29 +60,9 @@ def without_throughput(error: ThroughputNotFoundError) -> int:
     end, path = error.outcome.result.end, error.outcome.path
     if end.reason == "interrupted":
         tell_how_to_go_on(f"{words.count(end.trials, 'trial')} of the search for the throughput", path.parent.parent)
-        return _INTERRUPTED
+        return INTERRUPTED
     click.echo(f"brimful: error: no throughput was found: {end.text or end.reason}; the record is {path}", err=True)
     return 3
-
-
-def _show(done: BurstRun, options: dict[str, Any]) -> int:
-    file = read_run(done.path)
-    if options["as_json"]:
-        click.echo(reports.as_json(file))
-    else:
-        click.echo(reports.as_text(file, columns=reports.prose_columns()))
-        click.echo(f"Record: {done.path}")
-    unwritten = 0
-    if options["html"]:
-        unwritten = reports.write_page(options["html"], lambda: reports.page(file), [file.path])
-    end, result = done.outcome.end, done.outcome.result
-    if end.reason == "measurement-failed":
-        click.echo(f"brimful: error: {end.text}; the record is {done.path}", err=True)
-        return 3
-    if end.reason == "interrupted":
-        tell_how_to_go_on(words.count(end.trials, "burst"), done.path.parent)
-        return _INTERRUPTED
-    return 1 if result is None or result.at_limit else unwritten
 
 
 def _line(run: Run, state: BurstProgress) -> str:

@@ -12,7 +12,7 @@ from brimful import units
 from brimful.cli import values
 from brimful.cli.beds import BedCommand
 from brimful.cli.progress import open_progress
-from brimful.cli.signals import take_for_interrupt, tell_how_to_go_on
+from brimful.cli.signals import take_for_interrupt
 from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
 from brimful.delay.estimates import DEVICE, WIRE
 from brimful.delay.manager import DelayRequest, check_loads, run_delay
@@ -80,7 +80,6 @@ def delay(**options: Any) -> int:  # noqa: ANN401
     faults apply to the device only. Exit code: 0 measured, 2 wrong usage, 3 measuring failed, 130 interrupted.
     """
     from brimful.cli import reports
-    from brimful.records import read_run
 
     if options["html"]:
         reports.check_page(options["html"], options["out"])
@@ -101,23 +100,9 @@ def delay(**options: Any) -> int:  # noqa: ANN401
             progress=lambda run, state: progress.line(_trial_line(run, state)),
             note=progress.note,
         )
-    file = read_run(done.path)
-    if options["as_json"]:
-        click.echo(reports.as_json(file))
-    else:
-        click.echo(reports.as_text(file))
-        click.echo(f"Record: {done.path}")
-    unwritten = 0
-    if options["html"]:
-        unwritten = reports.write_page(options["html"], lambda: reports.page(file), [file.path])
+    unwritten = reports.show_run(done.path, options)
     end = done.outcome.end
-    if end.reason == "measurement-failed":
-        click.echo(f"brimful: error: {end.text}; the record is {done.path}", err=True)
-        return 3
-    if end.reason == "interrupted":
-        tell_how_to_go_on(words.count(end.trials, "trial"), done.path.parent)
-        return 130
-    return unwritten
+    return reports.tell_why_unfinished(end, done.path, words.count(end.trials, "trial")) or unwritten
 
 
 def _request(options: dict[str, Any]) -> DelayRequest:

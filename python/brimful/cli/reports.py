@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,9 +14,9 @@ from brimful.files import check_target, write_atomically
 from brimful.records.subjects import load, subject_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from brimful.records import RunFile
+    from brimful.records import End, RunFile
     from brimful.records.subjects import Subject
     from brimful.report.styles import Style
 
@@ -37,6 +37,39 @@ def check_page(path: Path, out: Path | None) -> None:
     if out is not None and target.name == RECORD_NAME and target.is_relative_to(out.resolve()):
         message = f"--html {path}: is the record that is written there; choose another name"
         raise UsageError(message)
+
+
+def show_run(path: Path, options: Mapping[str, Any]) -> int:
+    """Print the report on a run that has ended, and write its page where one was asked for.
+
+    Gives an exit code: see `write_page`.
+    """
+    from brimful.records import read_run
+
+    file = read_run(path)
+    if options["as_json"]:
+        click.echo(as_json(file))
+    else:
+        click.echo(as_text(file, columns=prose_columns()))
+        click.echo(f"Record: {path}")
+    return write_page(options["html"], lambda: page(file), [file.path]) if options["html"] else 0
+
+
+def tell_why_unfinished(end: End, path: Path, counted: str | None) -> int:
+    """Say why a run did not come to its end; gives the exit code, 0 if it did.
+
+    ``counted`` is what an interrupted run goes on after; null: it cannot go on.
+    """
+    from brimful.cli.signals import INTERRUPTED, tell_how_to_go_on
+
+    if end.reason == "measurement-failed":
+        click.echo(f"brimful: error: {end.text}; the record is {path}", err=True)
+        return 3
+    if end.reason == "interrupted":
+        if counted is not None:
+            tell_how_to_go_on(counted, path.parent)
+        return INTERRUPTED
+    return 0
 
 
 def write_page(path: Path, render: Callable[[], str], records: Sequence[Path]) -> int:

@@ -8,6 +8,9 @@ from typing import NoReturn
 
 import click
 
+INTERRUPTED = 130
+"""Exit code of a command that a signal ended: 128 and the number of SIGINT, as shells say it."""
+
 
 class Interrupts:
     """Raises `KeyboardInterrupt` for each signal, and counts them."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from brimful import units
 from brimful.burst.verification import verify_burst
 from brimful.campaign.verification import verify_campaign
@@ -41,27 +43,26 @@ def of_delay(file: RunFile, goals: list[Goal] | None) -> Verified:
     """Recompute the delays of a run; goals say nothing of them."""
     found = verify_delay(file)
     trials, delays = words.count(found.trials, "trial"), words.count(len(found.delays), "delay")
-    lines = [f"{trials}, {delays}: every mean, interval and percentile recomputed"]
-    lines.extend(f"does not hold: {text}" for text in found.findings)
-    return Verified(holds=not found.findings, text="\n".join(lines), facts=found)
+    return _recomputed(f"{trials}, {delays}: every mean, interval and percentile recomputed", found, found.findings)
 
 
 def of_burst(file: RunFile, goals: list[Goal] | None) -> Verified:
     """Recompute the tests of a run on back-to-back frames; goals say nothing of them."""
     found = verify_burst(file)
     trials, tests = words.count(found.trials, "burst"), words.count(len(found.tests), "test")
-    lines = [f"{trials}, {tests}: every length, average and buffer time recomputed"]
-    lines.extend(f"does not hold: {text}" for text in found.findings)
-    return Verified(holds=not found.findings, text="\n".join(lines), facts=found)
+    return _recomputed(f"{trials}, {tests}: every length, average and buffer time recomputed", found, found.findings)
 
 
 def of_recovery(file: RunFile, goals: list[Goal] | None) -> Verified:
     """Recompute the times of a run on recovery; goals say nothing of them."""
     found = verify_recovery(file)
     trials, rounds = words.count(found.trials, "trial"), words.count(len(found.recoveries), "round")
-    lines = [f"{trials}, {rounds}: every time recomputed"]
-    lines.extend(f"does not hold: {text}" for text in found.findings)
-    return Verified(holds=not found.findings, text="\n".join(lines), facts=found)
+    return _recomputed(f"{trials}, {rounds}: every time recomputed", found, found.findings)
+
+
+def _recomputed(what: str, found: object, findings: Sequence[str]) -> Verified:
+    lines = [what, *(f"does not hold: {text}" for text in findings)]
+    return Verified(holds=not findings, text="\n".join(lines), facts=found)
 
 
 def of_trials(found: Verification, unit: str = "frames/s") -> Verified:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from brimful.alarm import undisturbed
-from brimful.attempts import Attempt, Policies, make_trial, repeat_as_allowed, trial_of
+from brimful.attempts import Attempt, Policies, make_trial, repeat_as_allowed, save_attempt, spoiled_warnings
 from brimful.delay import estimates
 from brimful.delay.estimates import WIRE
 from brimful.delay.observed import ALL, observe
@@ -141,21 +141,18 @@ class DelayLoop:
             return msgspec.structs.replace(kept, extra={**kept.extra, **_without_histograms(reply)})
 
         made = make_trial(measure, self._policies, where=where, of_failure=of_failure)
-        trial = trial_of(
-            made.output,
-            seq=len(self._trials),
+        return save_attempt(
+            made,
+            self._trials,
+            self._sink,
+            purpose=purpose,
             load=step.load,
             duration_s=duration_s,
             start_s=start_s,
             end_s=self._elapsed_s(),
-            invalid=purpose if made.policy is None else made.problem,
             path=step.path,
             round=step.round,
         )
-        with undisturbed():
-            self._sink(trial)
-            self._trials.append(trial)
-        return Attempt(trial, made.policy, made.problem)
 
     def _elapsed_s(self) -> float:
         return time.monotonic() - self._start_s
@@ -172,7 +169,7 @@ class DelayLoop:
             text=text,
             machine=self._watch.result([]) if self._watch is not None else None,
         )
-        warnings = [*estimates.warnings(delays), *_spoiled(self._trials)]
+        warnings = [*estimates.warnings(delays), *spoiled_warnings(self._trials, "trial", but=WARM_UP)]
         found: list[Record] = [*delays, *warnings, end]
         for record in found:
             self._sink(record)
@@ -206,10 +203,3 @@ def _without_histograms(reply: Mapping[str, Any]) -> dict[str, Any]:
         for direction in directions
     ]
     return {**reply, "directions": kept}
-
-
-def _spoiled(trials: Sequence[Trial]) -> list[Warning]:
-    spoiled = sum(trial.invalid not in (None, WARM_UP) for trial in trials)
-    if not spoiled:
-        return []
-    return [Warning(code="invalid-trials", text=f"{spoiled} of {len(trials)} trials were invalid and not counted")]

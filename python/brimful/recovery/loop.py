@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from brimful.alarm import undisturbed
-from brimful.attempts import Attempt, Policies, make_trial, repeat_as_allowed, trial_of
+from brimful.attempts import Attempt, Policies, make_trial, repeat_as_allowed, save_attempt
 from brimful.errors import MeasureError, one_line
 from brimful.measurers.base import Measurer, TrialOutput, with_intended
 from brimful.records import End, Record, Recovery, RecoveryPlan, Trial
@@ -112,21 +112,17 @@ class RecoveryLoop:
             return msgspec.structs.replace(kept, extra={**kept.extra, **reply})
 
         made = make_trial(measure, self._policies, where=f"{path} at {load:.10g}/s", of_failure=of_failure)
-        trial = trial_of(
-            made.output,
-            seq=len(self._trials),
+        return save_attempt(
+            made,
+            self._trials,
+            self._sink,
             load=load,
             duration_s=duration_s,
             start_s=start_s,
             end_s=self._elapsed_s(),
-            invalid=None if made.policy is None else made.problem,
             path=path,
             round=number,
         )
-        with undisturbed():
-            self._sink(trial)
-            self._trials.append(trial)
-        return Attempt(trial, made.policy, made.problem)
 
     def _wait(self, seconds: float) -> None:
         if self._description.virtual_time:

@@ -213,6 +213,18 @@ def table(mapping: Mapping[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
+def set_up(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Give what the record says of the set-up, in groups; those that are empty are left out."""
+    groups = [
+        ("Device", table(device(run))),
+        ("Traffic", table(run.traffic)),
+        ("Measurer", table(measurer(run))),
+        ("Host", table(run.host)),
+        ("Labels", list(run.labels.items())),
+    ]
+    return [(name, rows) for name, rows in groups if rows]
+
+
 def _with_unit(name: str, value: object) -> tuple[str, str]:
     """Write a fact of which the last word of the name may be the unit."""
     stem, _, unit = name.rpartition(" ")

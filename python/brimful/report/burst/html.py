@@ -27,15 +27,5 @@ def render(file: RunFile) -> str:
         run=file.run,
         wide=figures.draw_bursts(view, WIDE) if shown else "",
         narrow=figures.draw_bursts(view, NARROW) if shown else "",
-        set_up=[
-            (name, rows)
-            for name, rows in (
-                ("Device", facts.table(file.run.device)),
-                ("Traffic", facts.table(file.run.traffic)),
-                ("Measurer", facts.table(file.run.measurer)),
-                ("Host", facts.table(file.run.host)),
-                ("Labels", list(file.run.labels.items())),
-            )
-            if rows
-        ],
+        set_up=facts.set_up(file.run),
     )

@@ -6,7 +6,7 @@ import msgspec
 
 from brimful.errors import RecordError
 from brimful.records import Burst, BurstPlan, BurstTest, RunFile
-from brimful.report import facts, words
+from brimful.report import facts, measured, words
 from brimful.units import format_delay, format_duration, format_load
 
 RECOMMENDED_TESTS = 50
@@ -54,8 +54,8 @@ def build(file: RunFile) -> View:
         plan=plan,
         result=result,
         tests=tests,
-        title=f"Back-to-back frames: {_device(file)}",
-        outcome=_outcome(file),
+        title=f"Back-to-back frames: {measured.device_name(file.run)}",
+        outcome=measured.outcome(file, "burst"),
         headline=headline(file),
         result_names=["frame size", "average", "least", "most", "std. deviation", "implied buffer", "corrected buffer"],
         results=[] if result is None else [_result_row(file, plan, result)],
@@ -64,7 +64,7 @@ def build(file: RunFile) -> View:
         notes=_notes(file, plan, result),
         set_up=_set_up(file, plan),
         warnings=[warning.text for warning in file.warnings],
-        machine=None if (seen := facts.machine(file.ends)) is None else words.machine(seen),
+        machine=measured.machine(file),
     )
 
 
@@ -97,20 +97,6 @@ def frames(value: float) -> str:
     ('26,000', '2.2')
     """
     return words.group(int(value)) if value == int(value) else f"{value:.1f}"
-
-
-def _device(file: RunFile) -> str:
-    name = file.run.device.get("name") or file.run.device.get("device") or file.run.measurer.get("spec")
-    return str(name or file.run.run_id)
-
-
-def _outcome(file: RunFile) -> str:
-    if not file.ends:
-        return "The run has not ended: it is still going on, or it was killed."
-    last = file.ends[-1]
-    how = words.CLOCK_WORDS.get(last.reason, f"ended ({last.reason})")
-    said = f"The run {how} after {words.count(last.trials, 'burst')} in {format_duration(last.search_s)}."
-    return f"{said} {last.text}".rstrip()
 
 
 def _result_row(file: RunFile, plan: BurstPlan, result: Burst) -> list[str]:

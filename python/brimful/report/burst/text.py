@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from brimful.records import RunFile, Trial
-from brimful.report import words
+from brimful.report import measured, words
 from brimful.report.burst import model
-from brimful.report.lines import WIDTH, bullets, table, wrap
+from brimful.report.lines import WIDTH
 from brimful.report.styles import Style, plain
 
 
@@ -27,25 +27,13 @@ def render(file: RunFile, *, style: Style = plain, columns: int = WIDTH) -> str:
         Where sentences wrap; tables are as wide as they are.
     """
     view = model.build(file)
-    head = [
-        style(view.title, "title"),
-        wrap(view.outcome, 0, columns=columns),
-        *([wrap(view.machine, 0, columns=columns)] if view.machine is not None else []),
-        style(f"run {file.run.run_id}, started {file.run.started}", "faint"),
-    ]
-    blocks = ["\n".join(head)]
+    results = ["There is no result: no test came to its end."]
     if view.results:
-        blocks.append(_table(style("Longest burst without loss", "title"), view.result_names, view.results))
-        blocks.append(_table(style("Tests", "title"), view.test_names, view.test_rows))
-    else:
-        blocks.append("There is no result: no test came to its end.")
-    blocks += [
-        bullets("Warnings", view.warnings, style, columns),
-        bullets("Deviations", file.run.deviations, style, columns),
-        bullets("What the values mean", view.notes, style, columns),
-        "\n".join([style("Set-up", "title"), table(view.set_up)]),
-    ]
-    return "\n\n".join(block for block in blocks if block) + "\n"
+        results = [
+            _table(style("Longest burst without loss", "title"), view.result_names, view.results),
+            _table(style("Tests", "title"), view.test_names, view.test_rows),
+        ]
+    return measured.render(view, file.run, results, style, columns)
 
 
 def explain(file: RunFile) -> str:
@@ -71,4 +59,4 @@ def _what_became_of(trial: Trial) -> str:
 
 
 def _table(title: str, names: list[str], rows: list[list[str]]) -> str:
-    return "\n".join([title, table([names, *rows], right=range(len(names)))])
+    return measured.titled(title, names, rows, right=range(len(names)))

@@ -29,17 +29,7 @@ def render(file: RunFile) -> str:
         median=numbers.median,
         name_of=model.name_of,
         figures=_figures(view) if view.delays else [],
-        set_up=[
-            (name, rows)
-            for name, rows in (
-                ("Device", facts.table(file.run.device)),
-                ("Traffic", facts.table(file.run.traffic)),
-                ("Measurer", facts.table(file.run.measurer)),
-                ("Host", facts.table(file.run.host)),
-                ("Labels", list(file.run.labels.items())),
-            )
-            if rows
-        ],
+        set_up=facts.set_up(file.run),
     )
 
 

@@ -6,7 +6,7 @@ import msgspec
 
 from brimful.errors import RecordError
 from brimful.records import Delay, DelayPlan, Run, RunFile
-from brimful.report import facts, words
+from brimful.report import facts, measured, words
 from brimful.report.delay import numbers
 from brimful.units import format_duration, format_load
 
@@ -65,8 +65,8 @@ def build(file: RunFile) -> View:
     return View(
         file=file,
         plan=plan,
-        title=f"Delay: {_device(file)}",
-        outcome=_outcome(file),
+        title=f"Delay: {measured.device_name(file.run)}",
+        outcome=measured.outcome(file, "trial"),
         headline="Processing delay: through the device minus over the bare wire"
         if plan.wire
         else "Delay through the device, the tester's own delay included",
@@ -88,22 +88,8 @@ def build(file: RunFile) -> View:
         notes=_notes(file, plan, delays),
         set_up=_set_up(file, plan),
         warnings=[warning.text for warning in file.warnings],
-        machine=None if (seen := facts.machine(file.ends)) is None else words.machine(seen),
+        machine=measured.machine(file),
     )
-
-
-def _device(file: RunFile) -> str:
-    name = file.run.device.get("name") or file.run.device.get("device") or file.run.measurer.get("spec")
-    return str(name or file.run.run_id)
-
-
-def _outcome(file: RunFile) -> str:
-    if not file.ends:
-        return "The run has not ended: it is still going on, or it was killed."
-    last = file.ends[-1]
-    how = words.CLOCK_WORDS.get(last.reason, f"ended ({last.reason})")
-    said = f"The run {how} after {words.count(last.trials, 'trial')} in {format_duration(last.search_s)}."
-    return f"{said} {last.text}".rstrip()
 
 
 def _results(file: RunFile, delays: list[Delay]) -> list[Row]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from brimful.records import RunFile
+from brimful.report import facts
 from brimful.report.recovery import model
 from brimful.report.web_page import render_page
 
@@ -17,4 +18,5 @@ def render(file: RunFile) -> str:
     file
         A record with the subject ``recovery``.
     """
-    return render_page(Path(__file__).with_name("page.html"), view=model.build(file), run=file.run)
+    template = Path(__file__).with_name("page.html")
+    return render_page(template, view=model.build(file), run=file.run, set_up=facts.set_up(file.run))

@@ -8,7 +8,7 @@ import msgspec
 
 from brimful.errors import RecordError
 from brimful.records import Recovery, RecoveryPlan, RunFile
-from brimful.report import facts, words
+from brimful.report import facts, measured
 from brimful.units import format_delay, format_duration, format_load
 
 _TITLES = {"overload": "System recovery", "reset": "Reset"}
@@ -39,6 +39,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str]
     set_up: list[tuple[str, str]]
     warnings: list[str]
+    machine: str | None
 
 
 def build(file: RunFile) -> View:
@@ -53,19 +54,19 @@ def build(file: RunFile) -> View:
     if plan is None:
         message = f"{file.path}:1: the run is of the subject 'recovery', but does not say what was measured"
         raise RecordError(message)
-    name = file.run.device.get("name") or file.run.device.get("device") or file.run.measurer.get("spec")
     found = recoveries_of(file)
     return View(
         file=file,
         plan=plan,
-        title=f"{_TITLES.get(plan.of, plan.of)}: {name or file.run.run_id}",
-        outcome=_outcome(file),
+        title=f"{_TITLES.get(plan.of, plan.of)}: {measured.device_name(file.run)}",
+        outcome=measured.outcome(file, "trial"),
         average=average(found),
         names=["round", "at least", "at most"],
         rows=[[str(one.round + 1), format_delay(one.low_s), _most(one)] for one in found],
         notes=[_METHODS.get(plan.of, ""), f"Loads are {file.run.load_scope}."],
         set_up=_set_up(file, plan),
         warnings=[warning.text for warning in file.warnings],
+        machine=measured.machine(file),
     )
 
 
@@ -93,15 +94,6 @@ def _most(one: Recovery) -> str:
     return "not within the limit" if one.high_s is None else format_delay(one.high_s)
 
 
-def _outcome(file: RunFile) -> str:
-    if not file.ends:
-        return "The run has not ended: it is still going on, or it was killed."
-    last = file.ends[-1]
-    how = words.CLOCK_WORDS.get(last.reason, f"ended ({last.reason})")
-    said = f"The run {how} after {words.count(last.trials, 'trial')} in {format_duration(last.search_s)}."
-    return f"{said} {last.text}".rstrip()
-
-
 def _set_up(file: RunFile, plan: RecoveryPlan) -> list[tuple[str, str]]:
     run = file.run
     throughput = "not known" if plan.throughput is None else format_load(plan.throughput, run.load_unit)
@@ -120,7 +112,7 @@ def _set_up(file: RunFile, plan: RecoveryPlan) -> list[tuple[str, str]]:
     return [
         *rows,
         ("Rounds", str(plan.rounds)),
-        ("Frame size", facts.text(facts.lookup(run, facts.FRAME_SIZE_KEYS) or "not told")),
+        ("Frame size", facts.text(facts.lookup(run, facts.FRAME_SIZE_KEYS) or "unknown")),
         ("Started", run.started),
         ("Host", f"{run.host.get('cpu_model', '')}, kernel {run.host.get('kernel', '')}"),
     ]

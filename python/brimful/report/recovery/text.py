@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from brimful.records import RunFile
-from brimful.report.lines import WIDTH, bullets, table, wrap
+from brimful.report import measured
+from brimful.report.lines import WIDTH
 from brimful.report.recovery import model
 from brimful.report.styles import Style, plain
 
@@ -27,19 +28,8 @@ def render(file: RunFile, *, style: Style = plain, columns: int = WIDTH) -> str:
         Where sentences wrap; tables are as wide as they are.
     """
     view = model.build(file)
-    head = [
-        style(view.title, "title"),
-        wrap(view.outcome, 0, columns=columns),
-        style(f"run {file.run.run_id}, started {file.run.started}", "faint"),
-    ]
-    blocks = ["\n".join(head), f"Average: {view.average}"]
+    results = [f"Average: {view.average}"]
     if view.rows:
-        rounds = table([view.names, *view.rows], right=range(len(view.names)))
-        blocks.append("\n".join([style("Rounds", "title"), rounds]))
-    blocks += [
-        bullets("Warnings", view.warnings, style, columns),
-        bullets("Deviations", file.run.deviations, style, columns),
-        bullets("What the values mean", view.notes, style, columns),
-        "\n".join([style("Set-up", "title"), table(view.set_up)]),
-    ]
-    return "\n\n".join(block for block in blocks if block) + "\n"
+        right = range(len(view.names))
+        results.append(measured.titled(style("Rounds", "title"), view.names, view.rows, right=right))
+    return measured.render(view, file.run, results, style, columns)

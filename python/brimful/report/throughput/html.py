@@ -38,17 +38,7 @@ def render(report: Report) -> str:
         statements=make_statements(report),
         missing=MISSING,
         items=ITEMS,
-        set_up=[
-            (name, rows)
-            for name, rows in (
-                ("Device", facts.table(facts.device(report.run))),
-                ("Traffic", facts.table(report.run.traffic)),
-                ("Measurer", facts.table(facts.measurer(report.run))),
-                ("Host", facts.table(report.run.host)),
-                ("Labels", list(report.run.labels.items())),
-            )
-            if rows
-        ],
+        set_up=facts.set_up(report.run),
         irregular=_irregular(report),
         simulated=facts.is_simulated(report.run),
         conditions=conditions(report),

@@ -18,7 +18,7 @@ _COMMANDS = {
     "compare": ("brimful.cli.compare:compare", "Are two sets of runs the same or different?"),
     "verify": ("brimful.cli.verify:verify_command", "Recompute every verdict from a trial log."),
     "explain": ("brimful.cli.explain:explain", "Say why a load is an upper bound, a lower bound or undecided."),
-    "iocost": ("brimful.cli.iocost:iocost", "QoS parameters of block devices from benchmark results."),
+    "iocost": ("brimful.cli.iocost:iocost", "QoS parameters of disks, measured here or from benchmark results."),
     "discards": ("brimful.cli.discards:discards", "What switches dropped, and which speed tests that hurt."),
     "switch": ("brimful.cli.switch:switch", "Look into a running OpenFlow switch, and change its tables."),
     "lab": ("brimful.cli.lab:lab", "Throw-away test beds in network namespaces."),

@@ -20,7 +20,7 @@ _COMMANDS = {
 
 @click.group(cls=LazyGroup, places=_COMMANDS)
 def iocost() -> None:
-    """Turn results of block-device benchmarks into QoS parameters of the kernel.
+    """Measure a disk, or take results of benchmarks, and give the kernel's QoS parameters.
 
     Results are what resctl-bench 2.1 or later writes: compressed or not, merged or not, finished or not. They are never
     changed. Records that measure or tune wrote are taken like them.

@@ -23,6 +23,8 @@ from scipy import stats
 
 SEEDS = int(os.environ.get("SEEDS", "200"))
 SERIES = int(os.environ.get("SERIES", "1000"))
+WORLDS = int(os.environ.get("WORLDS", "1500"))
+"""Without effect: of 200, a share of 1 % cannot be told from 2 %."""
 PEAKS_BPS = np.array([7e6, 25e6, 85e6, 250e6])
 PEAK_SIGMA = 0.4
 CLIENT_SIGMA = 0.35
@@ -218,11 +220,13 @@ def print_power(seeds):
 
 
 def print_worlds(seeds):
-    print(f"\nreports on 7 sites of 100 clients, {len(seeds)} each: what is found at Holm < {SIGNIFICANCE}")
+    counts = f"{WORLDS} without effect, {len(seeds)} with one"
+    print(f"\nreports on 7 sites of 100 clients, {counts}: what is found at Holm < {SIGNIFICANCE}")
     for volume in (0.5, 1, 2, "mixed"):
-        found = [found_in_world(world(seed, volume))[0] for seed in seeds]
-        share = np.mean(np.array(found) > 0)
-        print(f"  no effect, tests x {volume}: reports with any finding {share:.3f} (bar {SIGNIFICANCE})", flush=True)
+        found = sum(found_in_world(world(seed, volume))[0] > 0 for seed in range(WORLDS))
+        low, high = stats.binomtest(found, WORLDS).proportion_ci(0.95)
+        share = f"{found / WORLDS:.4f} (95 % interval {low:.4f} to {high:.4f}; bar {SIGNIFICANCE})"
+        print(f"  no effect, tests x {volume}: reports with any finding {share}", flush=True)
     for volume in (1, 2, "mixed"):
         found, sites = np.sum([found_in_world(world(seed, volume, ratio=0.9)) for seed in seeds], axis=0)
         print(f"  all rates -10 %, tests x {volume}: sites found {found / sites:.3f} (bar 0.8)", flush=True)

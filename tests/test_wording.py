@@ -7,8 +7,6 @@ import pytest
 from report.gallery import pages
 from support import ROOT
 
-LATER = {"compiled-tables.md", "straddle.md"}
-"""Pages that are being rewritten."""
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SNAPSHOTS = sorted((ROOT / "tests").rglob("*.ambr"))
 PRIVATE = {
@@ -42,7 +40,7 @@ def shown(page):
 
 
 TEXTS = {
-    **{str(path.relative_to(ROOT)): prose(path) for path in PAGES if path.name not in LATER},
+    **{str(path.relative_to(ROOT)): prose(path) for path in PAGES},
     **{str(path.relative_to(ROOT)): path.read_text() for path in SNAPSHOTS},
     **{f"page of {name}": shown(page) for name, page in pages().items()},
 }

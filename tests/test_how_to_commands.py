@@ -35,7 +35,7 @@ ELSEWHERE = {
     r"^make |^pip install|^tools/setup|^\.venv/bin/pip": "sets a machine up; tests/test_wheel.py installs a wheel",
     r"^\./t-rex|trex:": "needs a TRex server: tests/testers/test_trex.py has one that stands in",
     r"disk:/dev/": "needs a disk: tests/disk/test_lab_disk.py, on devices of its own",
-    r"iocost apply|iocost measure /dev/|^sudo ": "changes a device or settings of the kernel: tests/iocost/test_device.py",
+    r"iocost apply|iocost measure /dev/|^sudo ": "changes a device or the kernel's settings: tests/iocost/test_device.py",
     r"^gcloud": "needs an account",
     r"--max-load 14.88Mpps": "needs ports of 10 Gbit/s: tests/burst/test_burst_run.py",
     r"--wire own-delay": "needs a whole run before it: tests/delay/test_delay_command.py",

@@ -35,7 +35,7 @@ ELSEWHERE = {
     r"^make |^pip install|^tools/setup|^\.venv/bin/pip": "sets a machine up; tests/test_wheel.py installs a wheel",
     r"^\./t-rex|trex:": "needs a TRex server: tests/testers/test_trex.py has one that stands in",
     r"disk:/dev/": "needs a disk: tests/disk/test_lab_disk.py, on devices of its own",
-    r"iocost apply|iocost measure /dev/|^sudo ": "changes a device or the kernel's settings: tests/iocost/test_device.py",
+    r"iocost apply|iocost measure /dev/|^sudo ": "changes a device or the kernel: tests/iocost/test_device.py",
     r"^gcloud": "needs an account",
     r"--max-load 14.88Mpps": "needs ports of 10 Gbit/s: tests/burst/test_burst_run.py",
     r"--wire own-delay": "needs a whole run before it: tests/delay/test_delay_command.py",
@@ -46,7 +46,10 @@ BY_ANOTHER_TEST = {
     r"^curl |discards (ingest|tests|report|affected) --store|^iperf3 --client": "tests/discards/test_how_to_snmp.py",
 }
 """Commands that another test runs as they stand."""
-FINITE = r"^eval |^brimful (runs|report|explain|compare|lab (check|run|up|list|clean)|iocost (export|tune)|search -m (sim:|@))"
+FINITE = (
+    r"^eval |^brimful (runs|report|explain|compare|lab (check|run|up|list|clean))"
+    r"|^brimful (iocost (export|tune)|search -m (sim:|@))"
+)
 """Commands that come to their end soon."""
 
 

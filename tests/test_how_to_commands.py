@@ -24,27 +24,32 @@ SET_UP = """
 set -e
 mount -t tmpfs none /run
 mount -t tmpfs none /var/lib
+mkdir /run/openvswitch
 for pair in "eth1 eth2" "eth3 eth4"; do set -- $pair; ip link add $1 type veth peer name $2; done
 for port in lo eth1 eth2 eth3 eth4; do ip link set $port up; done
+ip address add 198.18.0.2/32 dev lo
 echo ready
 exec sleep 900
 """
 ELSEWHERE = {
     r"^make |^pip install|^tools/setup|^\.venv/bin/pip": "sets a machine up; tests/test_wheel.py installs a wheel",
-    r"^curl |discards (ingest|tests|report|affected) --store": "tests/discards/test_how_to_snmp.py",
     r"^\./t-rex|trex:": "needs a TRex server: tests/testers/test_trex.py has one that stands in",
-    r"^iperf3|iperf3:": "needs a far end: tests/testers/test_iperf3.py",
     r"disk:/dev/": "needs a disk: tests/disk/test_lab_disk.py, on devices of its own",
-    r"iocost (apply|measure)|^sudo ": "changes a device or settings of the kernel: tests/iocost/test_device.py",
+    r"iocost apply|iocost measure /dev/|^sudo ": "changes a device or the kernel: tests/iocost/test_device.py",
     r"^gcloud": "needs an account",
-    r"^eval ": "tests/test_cli_search.py",
     r"--max-load 14.88Mpps": "needs ports of 10 Gbit/s: tests/burst/test_burst_run.py",
     r"--wire own-delay": "needs a whole run before it: tests/delay/test_delay_command.py",
-    r"my-tester|clean 3f09ab|runs/(RUN|NEW)|switchd \.\.\.": "has a name that stands for another",
-    r"unix:/run/openvswitch|snoop --controller|--private-key": "tests/switch/test_ofctl.py",
+    r"clean 3f09ab|switchd \.\.\.": "has a name that stands for another",
 }
-"""Commands that are not run here: why, and what runs them."""
-FINITE = r"^brimful (runs|report|explain|lab (check|run|up|list|clean)|iocost export|search -m (sim:|@))"
+"""Commands that are not run as they stand: why, and what runs the like of them."""
+BY_ANOTHER_TEST = {
+    r"^curl |discards (ingest|tests|report|affected) --store|^iperf3 --client": "tests/discards/test_how_to_snmp.py",
+}
+"""Commands that another test runs as they stand."""
+FINITE = (
+    r"^eval |^brimful (runs|report|explain|compare|lab (check|run|up|list|clean))"
+    r"|^brimful (iocost (export|tune)|search -m (sim:|@))"
+)
 """Commands that come to their end soon."""
 
 
@@ -62,13 +67,29 @@ def commands():
 
 
 COMMANDS = list(dict.fromkeys(command for _, command in commands()))
-HERE = [command for command in COMMANDS if not any(re.search(pattern, command) for pattern in ELSEWHERE)]
+HERE = [c for c in COMMANDS if not any(re.search(pattern, c) for pattern in [*ELSEWHERE, *BY_ANOTHER_TEST])]
 ENDING = [command for command in HERE if re.match(FINITE, command)]
 BEGUN = [command for command in HERE if re.match(r"brimful (search|delay) ", command) and command not in ENDING]
 # What is there from the beginning is replaced last.
 BEGUN.sort(key=lambda command: "--out found" in command)
-SWITCHES = [command for command in HERE if command.startswith("brimful-switchd ")]
-ASKED_OF_A_SWITCH = [command for command in HERE if command.startswith("brimful switch ")]
+MEASURED = [command for command in HERE if command.startswith("brimful iocost measure ")]
+SERVERS = [command for command in HERE if re.search(r"^brimful-switchd |^iperf3 -s|snoop --controller", command)]
+ASKED_OF_A_SWITCH = [command for command in HERE if command.startswith("brimful switch ") and command not in SERVERS]
+RELAY = """
+import pathlib, socket, threading
+def copy(source, target):
+    while data := source.recv(65536):
+        target.sendall(data)
+    target.shutdown(socket.SHUT_WR)
+listener = socket.socket(socket.AF_UNIX)
+listener.bind("/run/openvswitch/br0.mgmt")
+listener.listen()
+while True:
+    near, far = listener.accept()[0], socket.create_connection(("127.0.0.1", 6634))
+    for pair in ((near, far), (far, near)):
+        threading.Thread(target=copy, args=pair, daemon=True).start()
+"""
+"""Stands in for the management socket of Open vSwitch; brimful's switch answers behind it."""
 
 
 def may_make_namespaces():
@@ -97,6 +118,8 @@ class World:
 
     def start(self, command):
         words = shlex.split(command, comments=True)
+        if command.startswith("eval "):
+            words = ["bash", "-ec", command]
         return subprocess.Popen(
             [*self._enter, *words],
             stdout=subprocess.PIPE,
@@ -123,6 +146,13 @@ def world(tmp_path_factory):
     toml = next(text for text in blocks(ROOT / "docs" / "how-to" / "command-line.md", "toml"))
     (directory / "brimful.toml").write_text(toml)
     shutil.copy(ROOT / "tests" / "schema_1" / "device" / "run.jsonl", directory / "result.jsonl")
+    (directory / "my-tester").write_text('#!/bin/sh\nip link show "$2" && ip link show "$4"\n')
+    (directory / "my-tester").chmod(0o755)
+    for run in ("RUN", "OLD", "NEW"):
+        shutil.copytree(ROOT / "tests" / "schema_1" / "device", directory / "runs" / run)
+    certificate = "req -x509 -newkey rsa:2048 -nodes -subj /CN=switch -keyout switch.key -out switch.pem"
+    subprocess.run(["openssl", *certificate.split()], cwd=directory, check=True, capture_output=True)
+    shutil.copy(directory / "switch.pem", directory / "ca.pem")
     (directory / "found").mkdir()
     shutil.copy(ROOT / "schemas" / "examples" / "regular.jsonl", directory / "found" / "run.jsonl")
     process = subprocess.Popen(
@@ -149,9 +179,9 @@ def read_until(process, pattern, seconds=60):
 
 def test_every_command_is_run_here_or_elsewhere():
     assert len(COMMANDS) > 50
-    assert sorted([*ENDING, *BEGUN, *SWITCHES, *ASKED_OF_A_SWITCH]) == sorted(HERE)
-    assert len(HERE) > 25
-    for pattern, reason in ELSEWHERE.items():
+    assert sorted([*ENDING, *BEGUN, *MEASURED, *SERVERS, *ASKED_OF_A_SWITCH]) == sorted(HERE)
+    assert len(HERE) > 50
+    for pattern, reason in [*ELSEWHERE.items(), *BY_ANOTHER_TEST.items()]:
         assert any(re.search(pattern, command) for command in COMMANDS), pattern
         assert all((ROOT / path).exists() for path in re.findall(r"tests/[\w/]+\.py", reason)), reason
 
@@ -173,6 +203,9 @@ def test_a_command_comes_to_its_end(world, command):
 def test_a_run_begins_and_can_be_interrupted(world, command):
     if "--out found" in command:
         shutil.rmtree(world.directory / "found")
+    far_end = world.start("iperf3 -s --forceflush") if "iperf3:" in command else None
+    if far_end is not None:
+        read_until(far_end, "listening")
     with world.start(command) as process:
         try:
             seen = read_until(process, r"\b(trial|round) +\d|warm-up")
@@ -180,6 +213,9 @@ def test_a_run_begins_and_can_be_interrupted(world, command):
             rest, _ = process.communicate(timeout=60)
         finally:
             process.kill()
+            if far_end is not None:
+                far_end.kill()
+                far_end.communicate()
     # A search that was interrupted has a result, if an irregular one.
     has_result = command.startswith("brimful search") and "--find" not in command
     assert process.returncode == (1 if has_result else 130), seen + rest
@@ -188,25 +224,45 @@ def test_a_run_begins_and_can_be_interrupted(world, command):
 
 @needs_namespaces
 @pytest.mark.timeout(200)
-@pytest.mark.parametrize("command", SWITCHES)
-def test_a_switch_runs_until_it_is_told_to_end(world, command):
+@pytest.mark.parametrize("command", MEASURED)
+def test_a_disk_is_measured_until_interrupted(world, command):
+    with world.start(command) as process:
+        try:
+            seen = read_until(process, r"step 2 of")
+            process.send_signal(signal.SIGINT)
+            rest, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 130, seen + rest
+
+
+@needs_namespaces
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize("command", SERVERS)
+def test_a_server_runs_until_it_is_told_to_end(world, command):
+    is_switch = command.startswith("brimful-switchd ")
     process = world.start(command)
-    time.sleep(0.5)
+    time.sleep(0.5 if is_switch else 1.5)
     assert process.poll() is None, process.stdout.read()
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=30)
-    assert process.returncode == 0
+    process.send_signal(signal.SIGTERM if is_switch else signal.SIGINT)
+    output, _ = process.communicate(timeout=30)
+    assert process.returncode == (0 if is_switch else 1 if command.startswith("iperf3") else 130), output
 
 
 @needs_namespaces
 @pytest.mark.timeout(200)
 def test_a_running_switch_answers(world):
     options = "--tables rules.flows --control /run/s.sock --controller ptcp:6634"
+    relay = None
     switch = world.start(f"brimful-switchd --port 1=eth1 --port 2=eth2 {options}")
     try:
         for _ in range(100):
             if world.finish("brimful switch status --control /run/s.sock")[0] == 0:
                 break
+            time.sleep(0.1)
+        relay = world.start(shlex.join([sys.executable, "-c", RELAY]))
+        while world.finish("test -S /run/openvswitch/br0.mgmt")[0] != 0:
+            assert relay.poll() is None, relay.stdout.read()
             time.sleep(0.1)
         for command in ASKED_OF_A_SWITCH:
             if command.endswith(" monitor"):
@@ -219,5 +275,8 @@ def test_a_running_switch_answers(world):
             code, output = world.finish(command)
             assert code == 0, f"{command}: {output}"
     finally:
+        if relay is not None:
+            relay.kill()
+            relay.communicate()
         switch.send_signal(signal.SIGTERM)
         switch.communicate(timeout=30)

@@ -76,8 +76,8 @@ BEGUN.sort(key=lambda command: "--out found" in command)
 MEASURED = [command for command in HERE if command.startswith("brimful iocost measure ")]
 SERVERS = [command for command in HERE if re.search(r"^brimful-switchd |^iperf3 -s|snoop --controller", command)]
 ASKED_OF_A_SWITCH = [command for command in HERE if command.startswith("brimful switch ") and command not in SERVERS]
-LISTENING = "0A"
-"""The state of a socket that listens, as /proc/net/tcp names it."""
+LISTENING, ESTABLISHED = "0A", "01"
+"""States of sockets, as /proc/net/tcp names them."""
 RELAY = """
 import pathlib, socket, threading
 def copy(source, target):
@@ -181,15 +181,15 @@ def read_until(process, pattern, seconds=60):
     return seen
 
 
-def wait_for_listener(process, seconds=60):
-    """Wait until a process is in its namespace and somebody listens on TCP there, or it has ended."""
+def wait_for_socket(process, state, seconds=60):
+    """Wait until a process is in its namespace and a TCP socket there is in a state, or it has ended."""
     end = time.monotonic() + seconds
     while process.poll() is None and time.monotonic() < end:
         with contextlib.suppress(OSError):  # of a process that has just ended
             inside = Path(f"/proc/{process.pid}/ns/net").readlink() != Path("/proc/self/ns/net").readlink()
             tables = [Path(f"/proc/{process.pid}/net/{name}").read_text() for name in ("tcp", "tcp6")]
             sockets = [line.split() for table in tables for line in table.splitlines()[1:]]
-            if inside and any(fields[3] == LISTENING for fields in sockets):
+            if inside and any(fields[3] == state for fields in sockets):
                 return
         time.sleep(0.05)
 
@@ -222,7 +222,7 @@ def test_a_run_begins_and_can_be_interrupted(world, command):
         shutil.rmtree(world.directory / "found")
     far_end = world.start("iperf3 -s") if "iperf3:" in command else None
     if far_end is not None:
-        wait_for_listener(far_end)
+        wait_for_socket(far_end, LISTENING)
     with world.start(command) as process:
         try:
             seen = read_until(process, r"\b(trial|round) +\d|warm-up")
@@ -262,7 +262,7 @@ def test_a_server_runs_until_it_is_told_to_end(world, command):
     if is_switch:
         time.sleep(0.5)
     else:
-        wait_for_listener(process)
+        wait_for_socket(process, LISTENING)
     assert process.poll() is None, process.stdout.read()
     process.send_signal(signal.SIGTERM if is_switch else signal.SIGINT)
     output, _ = process.communicate(timeout=30)
@@ -287,7 +287,7 @@ def test_a_running_switch_answers(world):
         for command in ASKED_OF_A_SWITCH:
             if command.endswith(" monitor"):
                 watching = world.start(command)
-                time.sleep(0.5)
+                wait_for_socket(watching, ESTABLISHED)
                 assert watching.poll() is None, watching.stdout.read()
                 watching.send_signal(signal.SIGINT)
                 watching.communicate(timeout=30)

@@ -13,7 +13,7 @@ from brimful.iocost.measure.protection import Groups, Protection
 from brimful.iocost.measure.run import _beside
 from brimful.records import Done, read_run
 
-DEVICE, DEADLINE = "/dev/nullb0", "20ms"
+DEVICE, DEADLINE, DEADLINE_S = "/dev/nullb0", "20ms", 0.02
 NUMBER = Path("/sys/block/nullb0/dev").read_text().strip()
 TRIAL_S = 5.0
 SHORT_S = 100.0
@@ -58,7 +58,20 @@ def measure(seconds):
     for trial in run.trials:
         lost = f"invalid: {trial.invalid}" if trial.invalid else f"{trial.lost} of {trial.sent} late"
         say(f"  {trial.step}: {trial.load:.1f} for {trial.duration_s:.1f} s: {lost}")
-    return {record.name: record.result for record in run.others if isinstance(record, Done)}
+    results = {record.name: record.result for record in run.others if isinstance(record, Done)}
+    for trial in results.get("vrate", {}).get("trials", []):
+        say(f"  {facts(trial)}")
+    for name, trials in results.get("validation", {}).items():
+        for trial in trials:
+            say(f"  {name}: {facts(trial)}")
+    targets = solutions.targets_us(results, deadline_s=DEADLINE_S)
+    say(f"  model {solutions.base_model(results)}, targets {targets} us, needed {solutions.latencies_us(results)} us")
+    return results
+
+
+def facts(trial):
+    late = f"{trial['late']} of {trial['sent']} late"
+    return f"vrate {trial['set']:.1f} set, {trial['vrate']} at the end: {late}, hog {trial['hog_rate']:.0f} IO/s"
 
 
 def late(trials):
@@ -82,16 +95,16 @@ def check_measured(results):
 def check_doubled(results):
     """A model twice too fast: pinned it protects nobody, the dynamic rule finds half of it."""
     model = {key: 2 * value for key, value in solutions.base_model(results).items()}
-    latencies = solutions.latencies_us(results)
+    targets = solutions.targets_us(results, deadline_s=DEADLINE_S)
     disk = Disk(DEVICE, destroy_data=None, options=[f"--deadline={DEADLINE}"], ignore_signature=False)
     controller = CostController(NUMBER)
     groups = Groups(controller.directory)
     tester = Protection(disk, groups, controller, results["vrate"]["load"])
     try:
         with disk.claimed():
-            controller.set(model, solutions.pinned(100.0, latencies))
+            controller.set(model, solutions.pinned(100.0, targets))
             pinned = _beside(tester, 100.0, TRIAL_S)
-            controller.set(model, {**solutions.dynamic(100.0, latencies), "min": 10.0})
+            controller.set(model, {**solutions.dynamic(100.0, targets), "min": 10.0})
             _beside(tester, 100.0, TRIAL_S)
             dynamic = _beside(tester, 100.0, TRIAL_S)
     finally:

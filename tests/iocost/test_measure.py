@@ -108,6 +108,8 @@ def test_model_and_latencies_follow_from_probes_and_searches():
     }
     # Of the 2.1 ms of a read, 7.8 us are the cost of its 4096 bytes.
     assert solutions.latencies_us(RESULTS) == {"rlat": 2092, "wlat": 4990}
+    # As many times that as 10 ms are them.
+    assert solutions.targets_us(RESULTS, deadline_s=0.01) == {"rlat": 4574, "wlat": 7064}
     assert solutions.protected_load(RESULTS) == 7000.0
     assert solutions.least_vrate(RESULTS) == pytest.approx(1.2 * 7000 / (8 / 9 * 80_000) * 100)
 
@@ -121,7 +123,7 @@ def test_solutions_scale_the_model_and_are_what_the_kernel_takes():
     ]
     assert found["isolation"].model["rrandiops"] == 48_000
     assert sysfs_lines("8:0", found["isolation"])[0] == (
-        "8:0 enable=1 ctrl=user rpct=95.00 rlat=2092 wpct=95.00 wlat=4990 min=50.00 max=100.00"
+        "8:0 enable=1 ctrl=user rpct=95.00 rlat=4574 wpct=95.00 wlat=7064 min=50.00 max=100.00"
     )
 
 

@@ -224,6 +224,9 @@ class _Measurement:
     def _results(self) -> dict[str, dict[str, Any]]:
         return {name: done.result for name, done in self._done.items()}
 
+    def _targets(self) -> dict[str, int]:
+        return solutions.targets_us(self._results(), deadline_s=self._wanted.deadline_s)
+
     def _elapsed_s(self) -> float:
         return time.monotonic() - self._start_s
 
@@ -279,12 +282,12 @@ class _Measurement:
     def _search_vrate(self, step: Step, began_s: float) -> dict[str, Any]:
         trial_s = max(step.seconds * _VRATE_TRIAL_SHARE, _LEAST_TRIAL_S)
         model = solutions.base_model(self._results())
-        latencies = solutions.latencies_us(self._results())
+        targets = self._targets()
         seen: list[dict[str, Any]] = []
         with self._protection() as (tester, controller):
             measurer = VrateMeasurer(
                 tester,
-                lambda vrate: controller.set(model, solutions.pinned(vrate, latencies)),
+                lambda vrate: controller.set(model, solutions.pinned(vrate, targets)),
                 lambda vrate, found: seen.append(_facts(vrate, found)),
             )
             search = Search(
@@ -303,15 +306,15 @@ class _Measurement:
         if vrate is None:
             return {}
         seconds = max(step.seconds / (3 * _VALIDATION_ROUNDS) - protection.SETTLE_S, _LEAST_TRIAL_S)
-        model, latencies = solutions.base_model(results), solutions.latencies_us(results)
+        model, targets = solutions.base_model(results), self._targets()
         found: dict[str, list[dict[str, Any]]] = {"off": [], "pinned": [], "dynamic": []}
         with self._protection() as (tester, controller):
             for _ in range(_VALIDATION_ROUNDS):
                 controller.turn_off()
                 found["off"].append(_beside(tester, 0.0, seconds))
-                controller.set(model, solutions.pinned(vrate, latencies))
+                controller.set(model, solutions.pinned(vrate, targets))
                 found["pinned"].append(_beside(tester, vrate, seconds))
-                controller.set(model, solutions.dynamic(vrate, latencies))
+                controller.set(model, solutions.dynamic(vrate, targets))
                 found["dynamic"].append(_beside(tester, vrate, seconds))
         return found
 

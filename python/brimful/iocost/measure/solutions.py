@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -39,7 +40,7 @@ def base_model(results: Results) -> dict[str, int]:
 
 
 def latencies_us(results: Results) -> dict[str, int]:
-    """Give ``rlat`` and ``wlat``: the 99th percentile at the highest load that left none late, less the size's cost.
+    """Give the 99th percentiles of reads and writes at the highest load that left none late, less the size's cost.
 
     Where every load left some late, it is that of the goal that allows the least. Nearer to what the disk does at most,
     a 99th percentile is as long as the deadline.
@@ -54,14 +55,24 @@ def latencies_us(results: Results) -> dict[str, int]:
     return found
 
 
-def pinned(vrate: float, latencies: Mapping[str, int]) -> dict[str, float]:
-    """Give the QoS that holds the model at a vrate; latencies stay set, as the kernel's period follows from them."""
-    return _qos(vrate, vrate, latencies, percentile=0.0)
+def targets_us(results: Results, *, deadline_s: float) -> dict[str, int]:
+    """Give ``rlat`` and ``wlat``: as many times what the disk needs as the deadline is them.
+
+    The 99th percentile at even arrivals knows no queue: as a target, it has the kernel throttle a disk that is in time,
+    and a period, twice the target, holds too few IOs to share them out. At the deadline it is too late.
+    """
+    found = latencies_us(results).items()
+    return {side: max(1, round(math.sqrt(min(needed / 1e6, deadline_s) * deadline_s) * 1e6)) for side, needed in found}
 
 
-def dynamic(vrate: float, latencies: Mapping[str, int]) -> dict[str, float]:
+def pinned(vrate: float, targets: Mapping[str, int]) -> dict[str, float]:
+    """Give the QoS that holds the model at a vrate; targets stay set, as the kernel's period follows from them."""
+    return _qos(vrate, vrate, targets, percentile=0.0)
+
+
+def dynamic(vrate: float, targets: Mapping[str, int]) -> dict[str, float]:
     """Give the QoS that lets the kernel go below a vrate when IOs are late."""
-    return _qos(vrate * LEAST_SHARE / 100, vrate, latencies, percentile=PERCENTILE - SLACK)
+    return _qos(vrate * LEAST_SHARE / 100, vrate, targets, percentile=PERCENTILE - SLACK)
 
 
 def protected_load(results: Results) -> float:
@@ -89,7 +100,7 @@ def conclude(results: Results, *, deadline_s: float) -> Iterator[Record]:
         yield from _with_line(Series(name="late", points=points))
         rates = sorted((trial["set"], trial["hog_rate"]) for trial in trials)
         yield from _with_line(Series(name="hog-rate", points=rates, y_unit="IO/s"))
-    yield from _solutions(results)
+    yield from _solutions(results, deadline_s)
     for text in _remarks(results, deadline_s):
         yield Finding(code="remark", text=text)
 
@@ -101,12 +112,12 @@ def _with_line(series: Series) -> Iterator[Record]:
     yield Fit(series=series.name, method=_FIT, shape=_RISING, vertices=lines.vertices, error=error, rejected=rejected)
 
 
-def _solutions(results: Results) -> Iterator[Solution]:
-    model, latencies = base_model(results), latencies_us(results)
+def _solutions(results: Results, deadline_s: float) -> Iterator[Solution]:
+    model, targets, info = base_model(results), targets_us(results, deadline_s=deadline_s), _info(latencies_us(results))
     missing = [key for key in MODEL_KEYS if key not in model]
     reason = f"{', '.join(missing)} were not measured, as that writes: give --destroy-data" if missing else None
     for name, (goal, target) in _RULES.items():
-        yield _at_vrate(name, target, results.get(VRATE), goal, model, latencies, reason)
+        yield _at_vrate(name, target, results.get(VRATE), goal, model, targets, info, reason)
     if reason is not None:
         yield Solution(name="naive", target=_NAIVE, unsolved=reason)
         return
@@ -115,8 +126,8 @@ def _solutions(results: Results) -> Iterator[Solution]:
         target=_NAIVE,
         scale_factor=1.0,
         model=model,
-        qos=_qos(NAIVE_LEAST, 100.0, latencies, percentile=PERCENTILE - SLACK),
-        info=_info(latencies),
+        qos=_qos(NAIVE_LEAST, 100.0, targets, percentile=PERCENTILE - SLACK),
+        info=info,
     )
 
 
@@ -126,7 +137,8 @@ def _at_vrate(
     found: Mapping[str, Any] | None,
     goal: str,
     model: dict[str, int],
-    latencies: dict[str, int],
+    targets: dict[str, int],
+    info: dict[str, Any],
     reason: str | None,
 ) -> Solution:
     if reason is None and found is None:
@@ -145,16 +157,16 @@ def _at_vrate(
         scale_factor=scale,
         interval=(scale, upper / 100) if upper is not None else None,
         model={key: round(value * scale) for key, value in model.items()},
-        qos=dynamic(100.0, latencies),
-        info=_info(latencies),
+        qos=dynamic(100.0, targets),
+        info=info,
     )
 
 
-def _qos(least: float, most: float, latencies: Mapping[str, int], *, percentile: float) -> dict[str, float]:
+def _qos(least: float, most: float, targets: Mapping[str, int], *, percentile: float) -> dict[str, float]:
     qos: dict[str, float] = {"min": round(least, 2), "max": round(most, 2)}
     for side in ("r", "w"):
-        latency = latencies.get(f"{side}lat")
-        qos |= {f"{side}pct": percentile if latency else 0.0, f"{side}lat": latency or 0}
+        target = targets.get(f"{side}lat")
+        qos |= {f"{side}pct": percentile if target else 0.0, f"{side}lat": target or 0}
     return qos
 
 

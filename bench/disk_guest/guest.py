@@ -83,6 +83,9 @@ def check_measured(results):
     load = results["late-reads"]["p99"]["lower"] or 0.0
     show("truth", abs(load / probe - 1) <= NEAR, f"{load:.0f} IO/s at most 1 % late, {probe:.0f} in a closed loop")
     found = results["validation"]
+    if not found:
+        show("found", False, "no vrate protects")
+        return
     off, pinned, dynamic = (late(found[name]) for name in ("off", "pinned", "dynamic"))
     show("off", off >= OFF_LEAST, f"{off:.1%} late (bar: at least {OFF_LEAST:.0%})")
     show("found", pinned <= FOUND_MOST, f"{pinned:.2%} late (bar: at most {FOUND_MOST:.0%})")

@@ -26,12 +26,12 @@ from brimful.measurers.command import CommandMeasurer
 
 DISK = find_own_program("brimful-disk")
 LIMITS = {
-    "reads": ("lab:disk,limit=5000iops,deadline=50ms", 5000.0),
-    "writes": ("lab:disk,limit=5000iops,deadline=50ms,pattern=randwrite", 5000.0),
-    "bytes": ("lab:disk,limit=20480000B/s,deadline=50ms", 5000.0),
+    "reads": ("lab:disk,limit=5000iops,deadline=20ms", 5000.0),
+    "writes": ("lab:disk,limit=5000iops,deadline=20ms,pattern=randwrite", 5000.0),
+    "bytes": ("lab:disk,limit=20480000B/s,deadline=20ms", 5000.0),
 }
 NEAR = 0.02
-GOAL = "loss=0,trial=10s,initial=1s,width=1%"
+GOAL = "loss=0,trial=8s,initial=1s,width=1%"
 """The throttle lends a tenth of a second's IOs, and a queue may grow for a deadline: both are 1.5 % of such a trial."""
 LOADS = (1e3, 10e3, 30e3, 100e3)
 DEPTH, BATCH, PEAK_S = 64, 32, 4

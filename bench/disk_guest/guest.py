@@ -1,7 +1,10 @@
 """What `run` starts inside the guest: measures the disk, then shows that the numbers protect and wrong ones do not."""
 
+import contextlib
+import statistics
 import subprocess
 import sys
+import threading
 import time
 import traceback
 from pathlib import Path
@@ -83,6 +86,9 @@ def check_measured(results):
     load = results["late-reads"]["p99"]["lower"] or 0.0
     show("truth", abs(load / probe - 1) <= NEAR, f"{load:.0f} IO/s at most 1 % late, {probe:.0f} in a closed loop")
     found = results["validation"]
+    if not found:
+        show("found", False, "no vrate protects")
+        return
     off, pinned, dynamic = (late(found[name]) for name in ("off", "pinned", "dynamic"))
     show("off", off >= OFF_LEAST, f"{off:.1%} late (bar: at least {OFF_LEAST:.0%})")
     show("found", pinned <= FOUND_MOST, f"{pinned:.2%} late (bar: at most {FOUND_MOST:.0%})")
@@ -90,6 +96,24 @@ def check_measured(results):
     rates = [trial["hog_rate"] for trial in found["pinned"]]
     used = (sum(rates) / len(rates) + results["vrate"]["load"]) / probe
     show("used", used >= USED_LEAST, f"hog and protected have {used:.0%} of the disk (bar: at least {USED_LEAST:.0%})")
+
+
+@contextlib.contextmanager
+def watched(controller):
+    """Give the vrates that the kernel goes through: where a queue is deep it swings, and the last one says little."""
+    vrates, done = [], threading.Event()
+
+    def watch():
+        while not done.wait(0.1):
+            vrates.append(controller.vrate() or 0.0)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield vrates
+    finally:
+        done.set()
+        watcher.join()
 
 
 def check_doubled(results):
@@ -106,15 +130,17 @@ def check_doubled(results):
             pinned = _beside(tester, 100.0, TRIAL_S)
             controller.set(model, {**solutions.dynamic(100.0, targets), "min": 10.0})
             _beside(tester, 100.0, TRIAL_S)
-            dynamic = _beside(tester, 100.0, TRIAL_S)
+            with watched(controller) as vrates:
+                dynamic = _beside(tester, 100.0, TRIAL_S)
     finally:
         tester.close()
         controller.restore()
         groups.close()
     share = late([pinned])
     show("doubled, pinned", share >= OFF_LEAST, f"{share:.1%} late (bar: at least {OFF_LEAST:.0%}: the check can fail)")
-    vrate = dynamic["vrate"] or 0.0
-    text = f"vrate {vrate:.1f} (bar: {SETTLED:.0f} +- {SETTLED_NEAR:.0f}), {late([dynamic]):.2%} late"
+    vrate = statistics.mean(vrates)
+    around = f"on average, from {min(vrates):.1f} to {max(vrates):.1f}"
+    text = f"vrate {vrate:.1f} {around} (bar: {SETTLED:.0f} +- {SETTLED_NEAR:.0f}), {late([dynamic]):.2%} late"
     show("doubled, dynamic rule", abs(vrate - SETTLED) <= SETTLED_NEAR and late([dynamic]) <= FOUND_MOST, text)
 
 

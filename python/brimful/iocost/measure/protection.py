@@ -25,8 +25,8 @@ WEIGHTS = {"protected": 800, "hog": 100}
 PROTECTED_SHARE = WEIGHTS["protected"] / sum(WEIGHTS.values())
 LOAD_SHARE = 0.1
 """Of what the disk does with at most 1 % late: the load of the protected group."""
-SETTLE_S = 1.0
-"""Between a setting and the count: the kernel's vrate needs a hundred of its periods."""
+SETTLE_S = 2.0
+"""Between a setting and the count: the kernel's vrate needs a hundred of its periods, each twice the target."""
 HOG_DEPTH = 64
 LEAST_VRATE_FACTOR = 1.2
 """Below so many times what the protected group needs, it starves by the setting itself."""

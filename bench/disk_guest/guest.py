@@ -157,15 +157,18 @@ def check_short(results):
 def main():
     before = shown()
     seconds = float(Path("/seconds").read_text())
-    results = measure(seconds)
-    if seconds < SHORT_S:
-        check_short(results)
-    else:
-        check_measured(results)
-        check_doubled(results)
-    show("as before", shown() == before, f"{shown()}")
-    groups = [path.name for path in Path("/sys/fs/cgroup").iterdir() if path.is_dir()]
-    show("nothing is left", not groups, f"{groups}")
+    try:
+        results = measure(seconds)
+        if seconds < SHORT_S:
+            check_short(results)
+        else:
+            check_measured(results)
+            check_doubled(results)
+    finally:
+        # However it ended.
+        show("as before", shown() == before, f"{shown()}")
+        groups = [path.name for path in Path("/sys/fs/cgroup").iterdir() if path.is_dir()]
+        show("nothing is left", not groups, f"{groups}")
     say(f"up for {time.clock_gettime(time.CLOCK_BOOTTIME):.0f} s")
     say("failed: " + ", ".join(failed) if failed else "passed")
 

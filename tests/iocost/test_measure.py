@@ -187,7 +187,8 @@ def test_what_was_set_before_is_restored(root):
     before = control_files(root)
     cost = CostController("8:0", root=root)
     cost.set(solutions.base_model(RESULTS), solutions.pinned(60.0, {"rlat": 5}))
-    assert "min=60.00 max=60.00" in control_files(root)[0]
+    # Without a percentile the kernel would stay where it was beside a full queue.
+    assert "rpct=95.00 rlat=5 wpct=0.00 wlat=0 min=60.00 max=60.00" in control_files(root)[0]
     cost.turn_off()
     assert "enable=0" in control_files(root)[0]
     cost.restore()

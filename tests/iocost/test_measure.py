@@ -260,7 +260,7 @@ def perform(wanted, steps, root, out, **options):
 
 
 PROBES = [Step(name, name, 0.4) for name in ("rbps", "rseqiops", "rrandiops", "wbps", "wseqiops", "wrandiops")]
-SHORT = [*PROBES, Step("late-reads", "", 2.5), Step("vrate", "", 6.0), Step("validation", "", 6.0)]
+SHORT = [*PROBES, Step("late-reads", "", 2.5), Step("vrate", "", 12.0), Step("validation", "", 6.0)]
 
 
 def test_vrate_is_searched_and_validated_beside_a_hog(wanted, root, tmp_path):

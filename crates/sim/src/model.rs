@@ -324,7 +324,8 @@ impl Buffer {
     }
 
     /// Frames lost of the first `sent` that arrive at a rate: frame i comes at i / rate, and the k-th leaves at
-    /// k / capacity for as long as there are frames. What finds the buffer full is lost.
+    /// k / capacity for as long as there are frames. What finds the buffer full is lost. A buffer of one frame is the
+    /// only one that is ever empty during an overload: from then on the next frame's own time counts.
     fn lost(&self, sent: u64, rate: f64) -> u64 {
         let rate = thousandths(rate);
         if self.frames == 0 {
@@ -332,6 +333,10 @@ impl Buffer {
         }
         if sent == 0 || rate <= self.capacity {
             return 0;
+        }
+        if self.frames == 1 {
+            let arrivals_a_frame = rate.div_ceil(self.capacity);
+            return sent - u128::from(sent).div_ceil(arrivals_a_frame) as u64;
         }
         let left = u128::from(sent - 1) * self.capacity / rate;
         sent.saturating_sub(self.frames.saturating_add(left as u64))

@@ -43,7 +43,7 @@ fn run(seed: u64, rules: u64, frames: u64) -> (u64, u64) {
             let (bytes, in_port) = if random.one_in(4) {
                 (frame(&mut random), random.below(4) as u32 + 1)
             } else {
-                aimed_frame(&mut random, &both)
+                aimed_frame(&mut random, &both.pipeline)
             };
             met += u64::from(both.send(&bytes, in_port));
             pairs += 1;
@@ -120,7 +120,7 @@ fn rules_that_went_while_code_was_compiled_are_gone() {
             if let Ok(changes) = both.pipeline.flow_mod_without_prerequisites(&change, 0) {
                 both.apply(&changes);
             }
-            let (bytes, in_port) = aimed_frame(&mut random, &both);
+            let (bytes, in_port) = aimed_frame(&mut random, &both.pipeline);
             both.send(&bytes, in_port);
         }
     }

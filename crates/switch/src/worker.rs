@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use brimful_frame::Packet;
+use brimful_frame::{Headers, Packet};
 pub(crate) use brimful_netdev::HEADROOM;
 use brimful_netdev::{MAX_BURST, MonotonicTime, times_displaced, use_short_slices, wait_for_frames};
 use brimful_pipeline::{Outputs, PacketIn, Passage};
@@ -136,11 +136,12 @@ impl Worker {
         path.begin();
         for input in inputs {
             let takes = input.port.takes_frames();
-            let (in_port, mut bytes) = (input.port.number, 0);
+            let (in_port, mut bytes, mut dropped) = (input.port.number, 0, 0);
             let burst = input.receiver.receive_burst(MAX_BURST, &mut |mut frame| {
                 let len = frame.len();
                 bytes += len as u64;
                 if !takes || len > MOST_FRAME_LEN {
+                    dropped += 1;
                     return;
                 }
                 let packet = if frame.headroom() >= HEADROOM {
@@ -150,6 +151,10 @@ impl Worker {
                     buffer[HEADROOM..HEADROOM + len].copy_from_slice(&frame);
                     Packet::new(buffer, HEADROOM, len)
                 };
+                if view.drops_fragments && Headers::parse(&packet).is_fragment {
+                    dropped += 1;
+                    return;
+                }
                 path.process(&mut Passage::new(packet, in_port), view, now, outbox);
             });
             // An interface that is gone is seen by its link.
@@ -158,6 +163,9 @@ impl Worker {
                 outbox.send_all();
                 input.port.counts.received_frames.add(count as u64);
                 input.port.counts.received_bytes.add(bytes);
+                if dropped > 0 {
+                    input.port.counts.received_dropped.add(dropped);
+                }
             }
             received += count;
         }

@@ -93,10 +93,8 @@ impl Worker {
             }
             let received = self.round(&mut buffer, &view, &mut outbox);
             let now = outbox.now;
-            if now - last > INTERRUPTED_NS {
-                if times_displaced().is_ok_and(|times| times != displaced) {
-                    crowded_until = now + CROWDED_NS;
-                }
+            if now - last > INTERRUPTED_NS && times_displaced().is_ok_and(|times| times != displaced) {
+                crowded_until = now + CROWDED_NS;
             }
             last = now;
             round = round.wrapping_add(1);

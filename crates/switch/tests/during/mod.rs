@@ -75,7 +75,7 @@ impl Bed {
             floods: &*self.ports,
         };
         passed(frame, in_port, |passage, seen| {
-            self.tables.process(passage, &view, seen)
+            self.tables.process(passage, &view, seen);
         })
     }
 

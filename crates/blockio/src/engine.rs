@@ -13,7 +13,7 @@ use crate::{Arrivals, Clock, Direction, Io, Queue, Schedule};
 /// IOs that are started in a row before the tester looks for completions.
 const BURST: u32 = 32;
 /// In a closed loop, IOs are taken back and started in batches of this part of those in flight, and never more.
-const BATCH_SHARE: u32 = 4;
+const BATCH_SHARE: u32 = 8;
 const MOST_AT_ONCE: u32 = 32;
 /// Slots beyond load x deadline that a device in overload is given, so that bursts of Poisson arrivals have room.
 pub(crate) const SPARE_SLOTS: u32 = 64;

@@ -10,7 +10,7 @@ from brimful.units import format_delay, format_duration, format_load, format_rat
 
 REASONS = {
     "regular": "Both relevant bounds are there and close enough.",
-    "max-load-is-lower-bound": "Even the max load met the goal, so only a least value is known.",
+    "max-load-is-lower-bound": "Even the max load met the goal, so the result is only a lower limit.",
     "min-load-is-upper-bound": "Even the min load missed the goal, so only a greatest value is known.",
     "no-progress": "A load was measured many times over and still has no verdict: its trials weigh too little.",
     "width-not-reached": "The bounds stayed further apart than the width that the goal asks for.",

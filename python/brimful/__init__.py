@@ -1,6 +1,6 @@
 """Finds how much load a data plane takes before it spills.
 
-A data plane is anything you can offer a load to and count what it lost.
+A data plane is anything that you can offer a load to and whose losses you can count.
 """
 
 from __future__ import annotations

@@ -19,11 +19,14 @@ _COMMANDS = {
     "verify": ("brimful.cli.verify:verify_command", "Recompute every verdict from a trial log."),
     "explain": ("brimful.cli.explain:explain", "Say why a load is an upper bound, a lower bound or undecided."),
     "iocost": ("brimful.cli.iocost:iocost", "QoS parameters of disks, measured here or from benchmark results."),
-    "discards": ("brimful.cli.discards:discards", "What switches dropped, and which speed tests that hurt."),
-    "switch": ("brimful.cli.switch:switch", "Look into a running OpenFlow switch, and change its tables."),
+    "discards": ("brimful.cli.discards:discards", "Show what switches dropped, and which speed tests were affected."),
+    "switch": ("brimful.cli.switch:switch", "Inspect a running OpenFlow switch, and change its tables."),
     "lab": ("brimful.cli.lab:lab", "Throw-away test beds in network namespaces."),
-    "netdev": ("brimful.cli.netdev:netdev", "List what can send and receive frames here, and why the rest cannot."),
-    "presets": ("brimful.cli.presets:presets", "List goals by name, strategies and simulated systems."),
+    "netdev": (
+        "brimful.cli.netdev:netdev",
+        "List the back ends that work on interfaces here, and why the others do not.",
+    ),
+    "presets": ("brimful.cli.presets:presets", "List presets, strategies and simulated systems."),
     "compare-strategies": (
         "brimful.cli.strategies:compare_strategies",
         "Run strategies against simulated systems, many times.",
@@ -49,7 +52,7 @@ Examples:
 def group() -> None:
     """Find how much load a data plane takes before it spills.
 
-    A data plane is anything you can offer a load to and count what it lost.
+    A data plane is anything that you can offer a load to and whose losses you can count.
     """
 
 

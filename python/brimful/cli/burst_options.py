@@ -36,14 +36,14 @@ _OPTIONS = (
         type=click.IntRange(1),
         default=1,
         show_default=True,
-        help="Try multiples of so many frames.",
+        help="Try only multiples of this number of frames.",
     ),
     click.option(
         "--attempts",
         type=click.IntRange(1, 100),
         default=1,
         show_default=True,
-        help="A burst counts as lossy when so many in a row lost frames (loss verification of ETSI TST 009).",
+        help="A burst counts as lossy when this many in a row lost frames (loss verification of ETSI TST 009).",
     ),
     click.option(
         "--rest",
@@ -51,7 +51,7 @@ _OPTIONS = (
         callback=values.seconds,
         default="2s",
         show_default=True,
-        help="Silence after each burst, at least; RFC 9004 asks for 2 s.",
+        help="Least silence after each burst; RFC 9004 asks for 2 s.",
     ),
     click.option(
         "--overload",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from brimful.lab.state import Entry
 
 _DEVICE = click.argument("device", metavar="DEVICE[,KEY=VALUE...]")
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")
 
 
 _IP = click.option(
@@ -42,7 +42,7 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
-_LISTING = [*catalogue.listing(), ("disk,limit=N", "a disk on memory; of brimful search and delay alone")]
+_LISTING = [*catalogue.listing(), ("disk,limit=N", "a disk in memory; only for brimful search and delay")]
 
 
 @click.group(epilog=f"\b\nDevices:\n{textwrap.indent(_table(_LISTING), '  ')}")
@@ -57,7 +57,7 @@ def lab() -> None:
 @lab.command()
 @_JSON
 def check(as_json: bool) -> None:
-    """Try every device in a lab of its own; the exit code is 3 where no lab can be made."""
+    """Try every device in a lab of its own; the exit code is 3 if no lab can be made."""
     reason = permitted()
     if reason is not None:
         raise MeasureError(reason)

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("interfaces", nargs=-1, metavar="[INTERFACE]...")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")
 def netdev(interfaces: tuple[str, ...], as_json: bool) -> None:
-    """List what can send and receive frames on each INTERFACE, and why the rest cannot.
+    """List the back ends that work on each INTERFACE, and why the others do not.
 
-    Without INTERFACE it is about all there are, and those that are in use, because they carry an address or belong to a
-    bridge, are left alone where trying would interrupt them. The tester takes such an interface with --force only.
+    Without INTERFACE it lists all interfaces. Those in use (with an address or in a bridge) are not tried if this would
+    interrupt their traffic. The tester takes such an interface only with --force.
     """
     import msgspec
 

@@ -10,7 +10,7 @@ from brimful.throughput.goals import PRESETS, named_goals
 
 @click.command("presets")
 def presets() -> None:
-    """List goals by name, strategies and simulated systems."""
+    """List presets, strategies and simulated systems."""
     click.echo("Presets (--preset):")
     for name, preset in PRESETS.items():
         click.echo(f"\n  {name}: {preset.description}; strategy {preset.strategy}")

@@ -140,7 +140,7 @@ class _SearchCommand(BedCommand, GroupedCommand):
     callback=values.seconds,
     help="Stop after this time with the bounds found so far: 5m. Includes set-up. In a campaign: for each search.",
 )
-@click.option("--early-termination/--no-early-termination", help="Cut short trials whose outcome is certain.")
+@click.option("--early-termination/--no-early-termination", help="End trials early when their outcome is certain.")
 @click.option(
     "--warm-up",
     metavar="TIME",
@@ -178,7 +178,7 @@ def search(**options: Any) -> int:  # noqa: ANN401
     Every trial is kept in a record as soon as it is made; see `brimful report`. Exit code: 0 all results regular,
     1 irregular or an asserted threshold missed, 2 wrong usage, 3 measuring failed or the file of --html could not be
     written, 130 interrupted before the search began, or twice. With --find burst or recovery: 0 found, 1 nothing or
-    only a least value, 2 and 3 as above, 130 interrupted.
+    only a lower limit, 2 and 3 as above, 130 interrupted.
 
     With --sizes, --repeat or several measurers it is a campaign: a search for every combination, one record and one
     report. A repeat begins when all searches of the one before have ended. All other options apply to each search.

@@ -17,8 +17,8 @@ from brimful.throughput.strategies import table_2018, table_2024
 def compare_strategies(seeds: int, first_seed: int, kinds: tuple[str, ...], strategies: tuple[str, ...]) -> None:
     """Run strategies against simulated systems, many times.
 
-    Prints the comparison tables of the two publications that this tool descends from, our simulated figures below the
-    published ones of real systems.
+    Prints the comparison tables of two publications on MLRsearch, with our simulated figures below the published ones
+    of real systems.
     """
     for kind in kinds:
         SimulatedMeasurer(kind)

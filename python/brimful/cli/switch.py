@@ -16,12 +16,12 @@ _SOCKET = click.option(
     metavar="SOCKET",
     help="Control socket of the running brimful-switchd.",
 )
-_NAME = click.option("--switch", metavar="NAME", help="Which logical switch, where there are several.")
+_NAME = click.option("--switch", metavar="NAME", help="Which logical switch, if there are several.")
 
 
 @click.group()
 def switch() -> None:
-    """Look into a running OpenFlow switch, and change its tables.
+    """Inspect a running OpenFlow switch, and change its tables.
 
     brimful-switchd is the switch itself: `brimful-switchd --port 1=eth1 --port 2=eth2 --tables FILE --control SOCKET`.
     """
@@ -33,12 +33,12 @@ def switch() -> None:
 @click.option(
     "--table", type=click.IntRange(0, 253), default=0, show_default=True, help="Table for the entries of a .tab file."
 )
-@click.option("--add", is_flag=True, help="Keep what is there.")
+@click.option("--add", is_flag=True, help="Keep the existing entries.")
 @click.argument("file", type=_FILE)
 def load(control: Path, switch: str | None, table: int, add: bool, file: Path) -> None:
     """Load tables from FILE: .tab for linc's syntax, else that of ovs-ofctl.
 
-    What is there is replaced as a whole. Where FILE has an error, nothing changes.
+    All existing tables are replaced. If FILE has an error, nothing changes.
     """
     from brimful.switch import ask
 
@@ -66,7 +66,7 @@ def dump(control: Path, switch: str | None, tab: bool, counters: bool) -> None:
 @click.option("--frame", type=click.IntRange(min=1), default=1, show_default=True, help="Which frame of the file.")
 @click.argument("match")
 def trace(control: Path, switch: str | None, capture: Path | None, frame: int, match: str) -> None:
-    """Say which entries a frame meets, such as in_port=1,tcp,nw_dst=10.0.0.1, and what leaves.
+    """Show which entries a frame matches, such as in_port=1,tcp,nw_dst=10.0.0.1, and what leaves.
 
     The frame is not sent, and nothing counts it. Meters are left out.
     """
@@ -82,7 +82,7 @@ def trace(control: Path, switch: str | None, capture: Path | None, frame: int, m
 @click.option("--code", is_flag=True, help="Print the machine code too.")
 @click.argument("table", type=click.IntRange(0, 253))
 def explain(control: Path, switch: str | None, code: bool, table: int) -> None:
-    """Say in which form TABLE is run, and why."""
+    """Show the form in which TABLE is compiled, and why."""
     from brimful.switch import ask
 
     click.echo(ask(control, "explain", switch=switch, table=table, code=code)["text"])
@@ -90,9 +90,9 @@ def explain(control: Path, switch: str | None, code: bool, table: int) -> None:
 
 @switch.command()
 @_SOCKET
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")
 def status(control: Path, as_json: bool) -> None:
-    """Show ports, tables and what they have counted."""
+    """Show ports, tables and their counters."""
     import json
 
     from brimful.switch import ask
@@ -122,7 +122,7 @@ def genflow(name: str | None, seed: int, syntax: str, specification: Path) -> No
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="SWITCH COMMAND ...")
 @click.pass_context
 def ofctl(context: click.Context, arguments: tuple[str, ...]) -> None:
-    """Ask any switch of OpenFlow 1.3 by its protocol, and change its flows.
+    """Query any OpenFlow 1.3 switch, and change its flows.
 
     SWITCH is tcp:HOST:PORT, unix:PATH, or ptcp:PORT to wait until it connects. Commands: show, dump-flows, add-flow,
     mod-flows, del-flows, dump-ports, dump-groups, dump-meters, monitor, snoop; `ofctl --help` has their options.

@@ -28,10 +28,10 @@ def verify_command(
 ) -> int:
     """Recompute every verdict from a trial log.
 
-    LOG is a record of searches or of delays: its claims are checked as well, and the exit code is 1 where one does not
-    hold. Or it is a log of another tool, with --preset or --goal: CSV with a header or JSON Lines, one trial a row
-    with load, duration, sent and lost (and intended, effective_duration if they differ). Such a log states no limits,
-    so that no load in it counts as the min or max load. Of a campaign every search is verified.
+    LOG is a record of searches or of delays. Its claims are checked as well, and the exit code is 1 if one is wrong. Or
+    it is a log of another tool, with --preset or --goal: CSV with a header or JSON Lines, one trial per row with load,
+    duration, sent and lost (and intended, effective_duration if they differ). Such a log states no limits, so no load
+    in it counts as the min or max load. In a campaign every search is verified.
     """
     if requirements:
         from brimful.throughput.requirements import requirements as demands

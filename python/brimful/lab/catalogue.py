@@ -60,7 +60,7 @@ DEVICES: Mapping[Device, Row] = {
         routes=True,
     ),
     Device.XDP: Row(
-        meaning="an XDP program that sends frames on",
+        meaning="an XDP program that forwards frames",
         build=xdp.build_forwarder,
         options=(Option("work", _WORK, 0),),
         check_needs=xdp.find_forwarder,
@@ -87,7 +87,7 @@ DEVICES: Mapping[Device, Row] = {
         ),
         check_needs=switch.find_switch,
     ),
-    Device.WIRE: Row(meaning="no device: the tester's ports joined to each other", build=devices.build_wire),
+    Device.WIRE: Row(meaning="no device: the tester's ports cabled to each other", build=devices.build_wire),
 }
 """Each device and its row; a new one needs a name in `Device`, a row here, and what builds it."""
 

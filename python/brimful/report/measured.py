@@ -48,7 +48,7 @@ def device_name(run: Run) -> str:
 def outcome(file: RunFile, one: str) -> str:
     """Say how a run ended; ``one`` is what it counted, such as "trial"."""
     if not file.ends:
-        return "The run has not ended: it is still going on, or it was killed."
+        return "The run has not ended: it is still active, or it was killed."
     last = file.ends[-1]
     how = words.CLOCK_WORDS.get(last.reason, f"ended ({last.reason})")
     said = f"The run {how} after {words.count(last.trials, one)} in {format_duration(last.search_s)}."

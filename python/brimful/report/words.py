@@ -10,14 +10,14 @@ from brimful.units import format_delay, format_duration, format_load, format_rat
 
 REASONS = {
     "regular": "Both relevant bounds are there and close enough.",
-    "max-load-is-lower-bound": "Even the max load met the goal, so only a least value is known.",
-    "min-load-is-upper-bound": "Even the min load missed the goal, so only a greatest value is known.",
-    "no-progress": "A load was measured many times over and still has no verdict: its trials weigh too little.",
-    "width-not-reached": "The bounds stayed further apart than the width that the goal asks for.",
-    "time-budget": "The time budget was spent before the goal was reached; the bounds are what was known by then.",
-    "interrupted": "The search was interrupted before the goal was reached; the bounds are what was known by then.",
-    "measurement-failed": "The measurer failed before the goal was reached; the bounds are what was known by then.",
-    "no-result": "The record has no result for this goal: the run is still going on, or was killed.",
+    "max-load-is-lower-bound": "Even the max load met the goal, so the result is only a lower limit.",
+    "min-load-is-upper-bound": "Even the min load missed the goal, so the result is only an upper limit.",
+    "no-progress": "A load was measured many times and still has no verdict, because its trials weigh too little.",
+    "width-not-reached": "The bounds stayed further apart than the width of the goal.",
+    "time-budget": "The time budget was spent before the goal was reached; the bounds are those known by then.",
+    "interrupted": "The search was interrupted before the goal was reached; the bounds are those known by then.",
+    "measurement-failed": "The measurer failed before the goal was reached; the bounds are those known by then.",
+    "no-result": "The record has no result for this goal: the run is still active, or was killed.",
 }
 """What each reason code of a goal result means."""
 

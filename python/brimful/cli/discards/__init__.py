@@ -11,13 +11,13 @@ _COMMANDS = {
     "tests": ("brimful.cli.discards.tests:tests", "Put speed tests into a store."),
     "report": ("brimful.cli.discards.report:report", "Figures and findings of a store."),
     "affected": ("brimful.cli.discards.affected:affected", "List the speed tests that discards overlapped."),
-    "synth": ("brimful.cli.discards.synth:synth", "Make up telemetry and speed tests of which the truth is known."),
+    "synth": ("brimful.cli.discards.synth:synth", "Generate telemetry and speed tests with known properties."),
 }
 
 
 @click.group(cls=LazyGroup, places=_COMMANDS)
 def discards() -> None:
-    """Show what switches dropped, and which speed tests that hurt.
+    """Show what switches dropped, and which speed tests were affected.
 
     Telemetry and speed tests are put into a store, a directory of Parquet files; reports are made from it.
     """

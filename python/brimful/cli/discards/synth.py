@@ -44,7 +44,7 @@ _DAY = click.DateTime(formats=["%Y-%m-%d"])
     "--tests", "tests_scale", type=float, metavar="FACTOR", help="Multiply the number of tests by this.  [default: 1]"
 )
 @click.option("--effect", metavar="RATIO", help="Change of download rates with flow control, like -10%.  [default: 0]")
-@click.option("--seed", type=click.IntRange(0), help="Seed: each gives another world of the same kind.  [default: 1]")
+@click.option("--seed", type=click.IntRange(0), help="Seed: each gives another network of the same kind.  [default: 1]")
 @click.option(
     "--config",
     "config_file",
@@ -69,14 +69,14 @@ def synth(
     force: bool,
     quiet: bool,
 ) -> None:
-    """Make up telemetry and speed tests in the directory OUT, with the truth beside them.
+    """Generate telemetry and speed tests in the directory OUT, with the truth beside them.
 
     They are in the formats of both generations of collectors (v1: JSON an hour; v2: JSON lines with counters), in the
     flat tables that the report of 2018 was made from, or in a store as the other commands read it. The truth alone is
     written with --render truth.
 
-    All of them are of one world: the same options and seed give the same data, and a part of it (fewer sites or days)
-    is the same as in the whole.
+    All formats describe the same network: the same options and seed give the same data, and a part of it (fewer sites
+    or days) is the same as in the whole.
     """
     from brimful.discards.synthetic.config import Config, check, read_config
     from brimful.discards.synthetic.generate import estimate, generate, prepare

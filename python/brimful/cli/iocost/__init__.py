@@ -11,7 +11,7 @@ _COMMANDS = {
     "show": ("brimful.cli.iocost.show:show", "Say what is in result files."),
     "tune": ("brimful.cli.iocost.tune:tune", "Show solutions and remarks of results, or of a directory of them."),
     "solve": ("brimful.cli.iocost.tune:solve", "Solutions of your own rules, metrics and limits."),
-    "merge": ("brimful.cli.iocost.merge:merge", "Put the results of one kind of device together."),
+    "merge": ("brimful.cli.iocost.merge:merge", "Merge the results of one kind of device."),
     "export": ("brimful.cli.iocost.export:export", "Solutions as the kernel, systemd or other programs take them."),
     "apply": ("brimful.cli.iocost.export:apply", "Set a solution on a device of this machine."),
     "compare": ("brimful.cli.iocost.compare:compare", "Two results or two rule sets side by side."),

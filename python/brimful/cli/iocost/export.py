@@ -74,7 +74,7 @@ def export(
 def apply(device: str, solution: str | None, result: Path, force: bool, dry_run: bool, method: str) -> int:
     """Set a SOLUTION on DEVICE (nvme0n1, /dev/nvme0n1 or 259:0), now and until the next boot.
 
-    Without a name it is the most isolating solution that there is. What was set before is shown, and how to go back.
+    Without a name it takes the most isolating solution. It prints the previous settings, and how to restore them.
     Needs root, and a kernel with the controller.
     """
     from brimful.iocost import device as devices

@@ -21,7 +21,9 @@ _WORKING_SET = {False: "16G", True: "4G"}
 @click.option(
     "--destroy-data", metavar="DEVICE", help="Overwrite the disk, named once more: without it, only reads are measured."
 )
-@click.option("--ignore-signature", is_flag=True, help="Overwrite it even where a file system or the like is found.")
+@click.option(
+    "--ignore-signature", is_flag=True, help="Overwrite it even if it has a file system or another signature."
+)
 @click.option(
     "--deadline", default=_DEADLINE, show_default=True, metavar="TIME", help="An IO that takes longer is late."
 )
@@ -31,10 +33,10 @@ _WORKING_SET = {False: "16G", True: "4G"}
 @click.option(
     "--pause",
     type=click.Choice(["spin", "sleep"]),
-    help="What the tester does between IOs.  [default: spin where there are two processors]",
+    help="What the tester does between IOs.  [default: spin if there are two processors]",
 )
 @click.option("--dry-run", is_flag=True, help="Print the steps and how long they take, and touch nothing.")
-@click.option("--resume", is_flag=True, help="Go on with the newest measurement that was told the same.")
+@click.option("--resume", is_flag=True, help="Continue the newest measurement that had the same options.")
 @click.option("--out", type=click.Path(path_type=Path), help="Directory of the record.  [default: a new one in runs/]")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
 @click.option("--json", "as_json", is_flag=True, help="Print solutions, series and remarks as JSON.")
@@ -54,8 +56,8 @@ def measure(
 
     Six probes in a closed loop give the model. Searches find the loads at which all, 99.9 % and 99 % of the IOs are
     done by the deadline; their latencies give the QoS. With io.cost in the kernel, the greatest vrate is searched at
-    which a group of processes is protected from another; what was set before is set again, however this ends. The
-    record is taken by tune, export, apply, compare and report. Reads never write. Needs root.
+    which a group of processes is protected from another. All settings are restored at the end, also after an error. The
+    commands tune, export, apply, compare and report take the record. Reads never write. Needs root.
 
     Exit code: 0 a solution was found, 1 none was, 2 wrong usage, 3 measuring failed, 130 interrupted.
     """

@@ -69,7 +69,7 @@ def solve(
     """Solve rules on RESULTs: your own, or those of the benchmark.
 
     \b
-    A rule is name=NAME and one target (none: naive), parted by commas:
+    A rule is name=NAME and one target (none: naive), separated by commas:
       vrate=LOW-HIGH[,rpct=P][,wpct=P]   a vrate range, throttled by latency
                                          percentiles (0: not throttled)
       mof=max, amof=max                  least vrate with the greatest offloading
@@ -80,7 +80,7 @@ def solve(
     The benchmark's own spelling works too, as one argument:
       iocost-tune:scale-max=0.8,isol-mean:name=a,rlat-99=q2:name=b,amof=max
 
-    Exit code 1: a rule has no solution. 2: something that was given is wrong.
+    Exit code 1: a rule has no solution. 2: an argument is wrong.
     """
     paths, spec = split_job_spec(results)
     inputs = find_files(paths)

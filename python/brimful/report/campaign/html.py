@@ -57,7 +57,7 @@ def _figures(report: Report) -> list[dict[str, str]]:
     bounds = any(goal.spread is None and goal.at_least is not None for cell in report.cells for goal in cell.goals)
     repeated = any(len(goal.values) > 1 for cell in report.cells for goal in cell.goals)
     dots = " Small dots beside a mean are its runs." if repeated else ""
-    hollow = " Hollow triangles: every search was limited by its max load, so it is a least value." if bounds else ""
+    hollow = " Hollow triangles are only lower limits: every search was limited by its max load." if bounds else ""
     return [
         {
             "id": f"throughput-{quantity}",

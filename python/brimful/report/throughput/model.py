@@ -167,7 +167,7 @@ def _title(run: Run) -> str:
 
 def _outcome(file: RunFile) -> str:
     if not file.ends:
-        return "The run has not ended: it is still going on, or it was killed. Everything up to then is shown."
+        return "The run has not ended: it is still active, or it was killed. Everything up to then is shown."
     last = file.ends[-1]
     how = words.CLOCK_WORDS.get(last.reason, f"ended ({last.reason})")
     parts = [f"The search {how} after {words.count(last.trials, 'trial')} in {format_duration(last.search_s)}."]

@@ -63,7 +63,7 @@ impl Packet<'_> {
             None => raw(Field::IpTtl, self, &headers).unwrap_or(0) as u32 | BOTTOM_OF_STACK,
         };
         self.open(at, LABEL)?;
-        self.lengthen(at, LABEL as i16);
+        self.change_length(at, |len| len.wrapping_add(LABEL as u16));
         self[at..at + 2].copy_from_slice(&ether_type.to_be_bytes());
         self[at + 2..at + 2 + LABEL].copy_from_slice(&entry.to_be_bytes());
         Ok(())
@@ -74,7 +74,7 @@ impl Packet<'_> {
         let headers = Headers::parse(self);
         if let (Some(at), Some(_)) = (headers.offset(Header::EtherType), headers.offset(Header::Mpls)) {
             self.close_gap(at, LABEL);
-            self.lengthen(at, -(LABEL as i16));
+            self.change_length(at, |len| len.wrapping_sub(LABEL as u16));
             self[at..at + 2].copy_from_slice(&ether_type.to_be_bytes());
         }
     }
@@ -111,18 +111,18 @@ impl Packet<'_> {
         let mut addresses = [0; ADDRESSES];
         addresses.copy_from_slice(&self[customer..customer + ADDRESSES]);
         self.close_gap(type_at, PBB_LEN);
-        self.lengthen(type_at, -(PBB_LEN as i16));
+        self.change_length(type_at, |len| len.wrapping_sub(PBB_LEN as u16));
         self[..ADDRESSES].copy_from_slice(&addresses);
     }
 
-    /// Adds to the length of a frame of IEEE 802.3, of which SNAP says at `type_at` what it carries: headers behind that are
+    /// Changes the length of a frame of IEEE 802.3, of which SNAP says at `type_at` what it carries: headers behind that are
     /// part of its data (IEEE 802.3 section 3.2.6). Tags stand in front of the length.
-    fn lengthen(&mut self, type_at: usize, more: i16) {
+    fn change_length(&mut self, type_at: usize, change: impl FnOnce(u16) -> u16) {
         let Some(at) = type_at.checked_sub(2 + SNAP.len()).filter(|&at| at >= ADDRESSES) else {
             return;
         };
         if self[at + 2..type_at] == SNAP {
-            let len = u16::from_be_bytes([self[at], self[at + 1]]).wrapping_add_signed(more);
+            let len = change(u16::from_be_bytes([self[at], self[at + 1]]));
             self[at..at + 2].copy_from_slice(&len.to_be_bytes());
         }
     }

@@ -2,8 +2,8 @@
 
 usage: channel.py SWITCHD [NAME]...
 
-Runs itself in a network namespace of its own. NAME is flow-mods, bundle, client, first-packet, round-trip, storm, meters
-or fail-over; all of them without one. The same bytes go to both switches, in turns.
+Runs itself in a network namespace of its own. NAME is flow-mods, bundle, client, first-packet, round-trip, storm,
+meters or fail-over; all of them without one. The same bytes go to both switches, in turns.
 """
 
 import fcntl
@@ -106,8 +106,8 @@ def bundle(switches):
 
 
 def client(switches):
-    """`ovs-ofctl add-flows` from a file, start and reading included. It sends a barrier after each flow-mod and waits for
-    its reply; in a bundle it waits for the replies to its ends only."""
+    """`ovs-ofctl add-flows` from a file, start and reading included: after each flow-mod it waits for a barrier's reply,
+    in a bundle only for those to its ends."""
     for size in SIZES:
         with tempfile.NamedTemporaryFile("w", suffix=".flows") as file:
             for number in range(size):

@@ -1,11 +1,15 @@
-"""Cases of loads in the form of the published ones: frames of 1500 bytes, twice the rate of a meter, groups that choose."""
+"""Loads in the form of the published cases: frames of 1500 bytes, twice the rate of a meter; groups of all."""
 
 from cases import messages as of
 from cases.frames import build, stack
 
 LENGTH = 1500
 DSCP, REMARKED_DSCP = 18, 20
-STACKS = [stack("eth", ("ipv4", {"dscp": DSCP}), "tcp"), stack("eth", ("ipv6", {"dscp": DSCP}), "tcp"), stack("eth", "arp")]
+STACKS = [
+    stack("eth", ("ipv4", {"dscp": DSCP}), "tcp"),
+    stack("eth", ("ipv6", {"dscp": DSCP}), "tcp"),
+    stack("eth", "arp"),
+]
 RATES = [
     *((of.KBPS, mbps * 1000) for mbps in (0.1, 1, 10, 100)),
     *((of.PACKETS, rate) for rate in (100, 1000, 10_000)),

@@ -106,7 +106,7 @@ def bundle(switches):
 
 
 def client(switches):
-    """`ovs-ofctl add-flows` from a file, start and reading included: after each flow-mod it waits for a barrier's reply,
+    """`ovs-ofctl add-flows` from a file, start and reading included. After each flow-mod it waits for a barrier,
     in a bundle only for those to its ends."""
     for size in SIZES:
         with tempfile.NamedTemporaryFile("w", suffix=".flows") as file:

@@ -2,8 +2,8 @@
 
 usage: channel.py SWITCHD [NAME]...
 
-Runs itself in a network namespace of its own. NAME is flow-mods, bundle, first-packet, round-trip, storm, meters or
-fail-over; all of them without one. The same bytes go to both switches, in turns.
+Runs itself in a network namespace of its own. NAME is flow-mods, bundle, client, first-packet, round-trip, storm,
+meters or fail-over; all of them without one. The same bytes go to both switches, in turns.
 """
 
 import fcntl
@@ -12,6 +12,7 @@ import shutil
 import socket
 import statistics
 import struct
+import subprocess
 import sys
 import tempfile
 import time
@@ -90,8 +91,7 @@ def bundle(switches):
         times = {switch.name: [] for switch in switches}
         for turn in range(ROUNDS):
             for switch in switches:
-                # Open vSwitch takes a quarter of a minute for the large one: once is enough.
-                if size > 50000 and turn > 0 and switch.name == OpenVSwitch.name:
+                if is_slow(switch, size, turn):
                     continue
                 controller = Controller(("127.0.0.1", switch.port), version=5)
                 controller.clear()
@@ -103,6 +103,38 @@ def bundle(switches):
                 controller.clear()
                 controller.socket.close()
         report(f"one bundle of {size}", size, times)
+
+
+def client(switches):
+    """`ovs-ofctl add-flows` from a file, start and reading included. After each flow-mod it waits for a barrier,
+    in a bundle only for those to its ends."""
+    for size in SIZES:
+        with tempfile.NamedTemporaryFile("w", suffix=".flows") as file:
+            for number in range(size):
+                address = ":".join(f"{byte:02x}" for byte in (0x02000000 << 16 | number).to_bytes(6, "big"))
+                file.write(f"priority=100,in_port=1,dl_dst={address},actions=output:2\n")
+            file.flush()
+            for what, options in (
+                ("ovs-ofctl add-flows", ["-O", "OpenFlow13"]),
+                ("ovs-ofctl --bundle add-flows", ["-O", "OpenFlow14", "--bundle"]),
+            ):
+                times = {switch.name: [] for switch in switches}
+                for turn in range(ROUNDS):
+                    for switch in switches:
+                        if is_slow(switch, size, turn) and "--bundle" in options:
+                            continue
+                        Controller(("127.0.0.1", switch.port)).clear()
+                        begun = time.perf_counter()
+                        command = ["ovs-ofctl", *options, "add-flows", f"tcp:127.0.0.1:{switch.port}", file.name]
+                        subprocess.run(command, check=True)
+                        times[switch.name].append(time.perf_counter() - begun)
+                        Controller(("127.0.0.1", switch.port)).clear()
+                report(f"{size} by {what}", size, times)
+
+
+def is_slow(switch, size, turn):
+    """Open vSwitch takes a quarter of a minute for a large bundle: once is enough."""
+    return size > 50000 and turn > 0 and switch.name == OpenVSwitch.name
 
 
 def report(what, size, times):
@@ -277,6 +309,7 @@ def fail_over(switches):
 PARTS = {
     "flow-mods": flow_mods,
     "bundle": bundle,
+    "client": client,
     "first-packet": first_packet,
     "round-trip": round_trip,
     "storm": storm,

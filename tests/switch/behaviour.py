@@ -182,12 +182,13 @@ def overlaps(table):
     table.clear()
     table.tell(of.flow(of.apply(of.output(2)), matching=[IP], cookie=1))
     for rest in (
-        {"matching": [IP]},
         {"matching": [("eth_type", 0x0806)]},
         {"matching": [("in_port", 1)], "priority": 2},
     ):
         table.tell(of.flow(of.apply(of.output(3)), flags=CHECK_OVERLAP, cookie=3, **rest))
-    check(table.cookies(), [3, 3, 3], "entries that do not overlap others")
+    check(table.cookies(), [1, 3, 3], "entries that do not overlap others")
+    table.tell(of.flow(of.apply(of.output(3)), matching=[IP], cookie=3))
+    check(table.cookies(), [3, 3, 3], "entries of which one replaced another")
 
 
 def removals(table):

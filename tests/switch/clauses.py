@@ -257,6 +257,71 @@ def frames_of_802_3_have_the_type_that_snap_says(table):
 
 
 @rule
+def frames_of_802_3_without_snap_have_their_length_for_a_type(table):
+    # No clause of 1.3 gives them another type; 1.0 had 0x05ff for them.
+    llc = FRAME[:12] + struct.pack("!H", 46) + bytes.fromhex("aaab03") + bytes(43)
+    table.tell(of.flow(of.apply(of.output(2)), matching=[("eth_type", 46)]))
+    table.tell(of.flow(of.apply(of.output(3)), matching=[("eth_type", 0x05FF)]))
+    table.passes(2, llc)
+
+
+@rule
+def lengths_of_802_3_count_the_labels_behind_them(table):
+    inner = build(stack("eth", "ipv4", "tcp"))[14:]
+
+    def snap(kind, data, tag=b""):
+        return FRAME[:12] + tag + struct.pack("!H", len(data) + 8) + bytes.fromhex("aaaa03000000") + kind + data
+
+    plain, label = snap(b"\x08\x00", inner), struct.pack("!I", 1 << 8 | 64)
+    labelled = snap(b"\x88\x47", label + inner)
+    for text, actions, frame, expected in (
+        ("push_mpls", of.push_mpls(), plain, labelled),
+        ("pop_mpls", of.pop_mpls(0x0800), labelled, plain),
+        ("push_vlan", of.push_vlan(), plain, snap(b"\x08\x00", inner, bytes.fromhex("81000000"))),
+        ("both", of.push_vlan() + of.push_mpls(), plain, snap(b"\x88\x47", label + inner, bytes.fromhex("81000000"))),
+    ):
+        mpls = [("eth_type", 0x8847)] if frame is labelled else []
+        table.tell(of.flow(of.apply(actions, of.output(2)), matching=mpls))
+        table.bench.wires[1].send(frame)
+        check(table.bench.wires[2].receive(PATIENCE_S), expected, text)
+        table.clear()
+
+
+@rule
+def a_controller_is_told_of_all_but_invalid_ttls_unless_it_asks(table):
+    def masks():
+        return struct.unpack("!6I", table.controller.wait_for(27, table.controller.send(26, b"")))
+
+    usual = (0x3, 0, 0x7, 0x7, 0xF, 0)
+    check(masks(), usual, "masks at first")
+    frame = build(changed(stack("eth", "ipv4", "udp"), 1, ttl=1))
+    table.tell(of.flow(of.apply(of.plain(24), of.output(2)), matching=[IP]))
+    table.bench.wires[1].send(frame)
+    table.no_event(PACKET_IN)
+    table.controller.send(28, struct.pack("!6I", 0x7, *usual[1:]))
+    check(masks(), (0x7, *usual[1:]), "masks that were given")
+    table.bench.wires[1].send(frame)
+    check(table.event(PACKET_IN)[6], 2, "the reason")
+    table.controller.send(28, struct.pack("!6I", *usual))
+
+
+@rule
+def replies_that_are_too_long_come_in_parts(table):
+    count = 2000
+    table.tell(*(of.flow(of.apply(of.output(2)), matching=[("eth_dst", number)]) for number in range(count)))
+    filters = struct.pack("!B3xII4xQQ", 0xFF, of.ANY, of.ANY, 0, 0) + of.match()
+    transaction = table.controller.send(18, struct.pack("!HH4x", 1, 0) + filters)
+    more, entries = [], 0
+    while not more or more[-1]:
+        body = table.controller.wait_for(19, transaction)
+        more.append(struct.unpack("!HH", body[:4])[1])
+        left = body[8:]
+        while left:
+            left, entries = left[struct.unpack("!H", left[:2])[0] :], entries + 1
+    check((entries, len(more) > 2, set(more[:-1])), (count, True, {1}), "entries in parts, all but the last with MORE")
+
+
+@rule
 def what_was_asked_for_is_all_that_is_told(table):
     told = of.output(of.CONTROLLER, 0)
     table.tell(of.flow(of.apply(told)))

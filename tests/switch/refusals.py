@@ -93,6 +93,10 @@ def actions():
     yield (2, 5), "push_vlan of IPv4", acting(of.push_vlan(0x0800))
     yield (2, 5), "push_mpls of IPv4", acting(of.push_mpls(0x0800))
     yield (2, 5), "push_pbb of IPv4", acting(of.typed(26, 0x0800))
+    yield (2, 8), "a queue that no port has", acting(of.set_queue(7))
+    yield (2, 8), "all queues", of.flow(of.write(of.set_queue(of.ANY)))
+    yield (2, 8), "no queue in a packet-out", packet_out(of.set_queue(7), of.output(2))
+    yield (2, 8), "no queue in a bucket", of.group_mod(1, of.GROUP_ALL, of.bucket(of.set_queue(7)))
     yield (2, 9), "no group", acting(of.group(99))
     yield (2, 9), "all groups", acting(of.group(0xFFFFFFFC))
     yield (2, 9), "no group in the set", of.flow(of.write(of.group(99)))
@@ -111,6 +115,8 @@ def instructions():
     """Type 3."""
     yield (3, 0), "no instruction type", of.flow(struct.pack("!HH4x", 50, 8))
     yield (3, 1), "an instruction twice", of.flow(of.goto(1), of.goto(2))
+    yield (3, 1), "on from the last table", of.flow(of.goto(254), table=253)
+    yield (3, 1), "from the last table to itself", of.flow(of.goto(253), table=253)
     yield (3, 2), "back to the same table", of.flow(of.goto(3), table=3)
     yield (3, 2), "back to a table before", of.flow(of.goto(1), table=3)
     yield (3, 2), "on to no table", of.flow(of.goto(254))
@@ -155,6 +161,7 @@ def flows():
     yield (5, 2), "a deletion of no table", of.flow(table=254, command=of.DELETE)
     overlapping = of.flow(matching=[("eth_type", 0x0800)], flags=2, priority=7)
     yield (5, 3), "an overlap", overlapping, of.flow(matching=[("in_port", 1)], priority=7)
+    yield (5, 3), "an entry again", overlapping, overlapping
     yield (5, 6), "no command", of.flow(command=9)
     yield (5, 7), "no flag", of.flow(flags=0x100)
 

@@ -7,7 +7,7 @@ const ARP_LEN: usize = 28;
 /// Type, code, checksum, four bytes that depend on the type: with the target address that neighbour discovery has.
 const ND_FIXED_LEN: usize = 24;
 /// LLC's addresses and control for SNAP, and the organization of SNAP that has `EtherType`s.
-const SNAP: [u8; 6] = [0xaa, 0xaa, 3, 0, 0, 0];
+pub(crate) const SNAP: [u8; 6] = [0xaa, 0xaa, 3, 0, 0, 0];
 const ICMP_ECHO_REPLY: u8 = 0;
 const ICMP_ECHO: u8 = 8;
 const ICMPV6_ECHO: u8 = 128;

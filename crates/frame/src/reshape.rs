@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::field::Field;
 use crate::header_len::{ADDRESSES, LABEL, TAG};
-use crate::headers::{Header, Headers};
+use crate::headers::{Header, Headers, SNAP};
 use crate::packet::Packet;
 use crate::splice::raw;
 
@@ -63,6 +63,7 @@ impl Packet<'_> {
             None => raw(Field::IpTtl, self, &headers).unwrap_or(0) as u32 | BOTTOM_OF_STACK,
         };
         self.open(at, LABEL)?;
+        self.change_length(at, |len| len.wrapping_add(LABEL as u16));
         self[at..at + 2].copy_from_slice(&ether_type.to_be_bytes());
         self[at + 2..at + 2 + LABEL].copy_from_slice(&entry.to_be_bytes());
         Ok(())
@@ -73,6 +74,7 @@ impl Packet<'_> {
         let headers = Headers::parse(self);
         if let (Some(at), Some(_)) = (headers.offset(Header::EtherType), headers.offset(Header::Mpls)) {
             self.close_gap(at, LABEL);
+            self.change_length(at, |len| len.wrapping_sub(LABEL as u16));
             self[at..at + 2].copy_from_slice(&ether_type.to_be_bytes());
         }
     }
@@ -109,7 +111,20 @@ impl Packet<'_> {
         let mut addresses = [0; ADDRESSES];
         addresses.copy_from_slice(&self[customer..customer + ADDRESSES]);
         self.close_gap(type_at, PBB_LEN);
+        self.change_length(type_at, |len| len.wrapping_sub(PBB_LEN as u16));
         self[..ADDRESSES].copy_from_slice(&addresses);
+    }
+
+    /// Changes the length of a frame of IEEE 802.3, of which SNAP says at `type_at` what it carries: headers behind that are
+    /// part of its data (IEEE 802.3 section 3.2.6). Tags stand in front of the length.
+    fn change_length(&mut self, type_at: usize, change: impl FnOnce(u16) -> u16) {
+        let Some(at) = type_at.checked_sub(2 + SNAP.len()).filter(|&at| at >= ADDRESSES) else {
+            return;
+        };
+        if self[at + 2..type_at] == SNAP {
+            let len = change(u16::from_be_bytes([self[at], self[at + 1]]));
+            self[at..at + 2].copy_from_slice(&len.to_be_bytes());
+        }
     }
 
     /// Copies the time to live of the second outermost header that has one to the outermost.

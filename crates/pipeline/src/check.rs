@@ -67,6 +67,11 @@ pub(crate) fn check_instructions(
         .ok_or_else(|| ErrorCode::INSTRUCTION_UNSUPPORTED.because("an instruction stands twice"))?;
     for instruction in given {
         match instruction {
+            // OF 1.3.5 section 5.9: entries of the last table cannot have this instruction.
+            Instruction::GotoTable(next) if table + 1 == tables => {
+                let text = format!("goto_table:{next} from table {table}, which is the last one");
+                return Err(ErrorCode::INSTRUCTION_UNSUPPORTED.because(text));
+            }
             Instruction::GotoTable(next) if next <= table || next >= tables => {
                 let text = format!(
                     "goto_table:{next} from table {table}: the next table is one from {} to {}",
@@ -97,8 +102,8 @@ pub(crate) fn check_references(instructions: &Instructions, shared: &Shared) -> 
     {
         return Err(ErrorCode::METER_UNKNOWN.because(format!("there is no meter {meter}")));
     }
-    check_groups(&instructions.apply, shared)?;
-    check_groups(&instructions.write, shared)
+    check_actions_references(&instructions.apply, shared)?;
+    check_actions_references(&instructions.write, shared)
 }
 
 /// Checks the buckets' actions of a group.
@@ -110,7 +115,7 @@ pub(crate) fn check_buckets(buckets: &[Bucket], shared: &Shared) -> Checked {
             ..Known::default()
         };
         check_actions(&bucket.actions, &mut known)?;
-        check_groups(&bucket.actions, shared)
+        check_actions_references(&bucket.actions, shared)
     })
 }
 
@@ -124,11 +129,16 @@ pub fn check_packet_out(actions: &[Action], shared: &Shared) -> Result<(), Error
         Action::Output { port: port::TABLE, .. } => Ok(()),
         _ => check_action(action, &mut known),
     })?;
-    check_groups(actions, shared)
+    check_actions_references(actions, shared)
 }
 
-fn check_groups(actions: &[Action], shared: &Shared) -> Checked {
+/// Checks that the groups and queues of actions are there.
+fn check_actions_references(actions: &[Action], shared: &Shared) -> Checked {
     actions.iter().try_for_each(|action| match action {
+        // OF 1.3.5 section 7.4.4: a queue that no port has is as a port that will never be there.
+        Action::SetQueue(queue) if !shared.has_queue(*queue) => {
+            Err(ErrorCode::ACTION_QUEUE.because(format!("no port has a queue {queue}")))
+        }
         Action::Group(group) if !shared.groups.contains_key(group) => {
             Err(ErrorCode::ACTION_OUT_GROUP.because(format!("there is no group {group}")))
         }

@@ -3,11 +3,20 @@ use std::sync::Arc;
 
 use crate::{GroupEntry, MeterEntry};
 
-/// Groups and meters, as data-plane threads see them.
+/// Groups, meters and queues, as data-plane threads see them.
 #[derive(Clone, Debug, Default)]
 pub struct Shared {
     /// By number.
     pub groups: HashMap<u32, Arc<GroupEntry>>,
     /// By number.
     pub meters: HashMap<u32, Arc<MeterEntry>>,
+    /// The queues that ports have; `None` where nobody has said so.
+    pub queues: Option<Arc<[u32]>>,
+}
+
+impl Shared {
+    /// Whether a port may have this queue.
+    pub(crate) fn has_queue(&self, queue: u32) -> bool {
+        self.queues.as_ref().is_none_or(|queues| queues.contains(&queue))
+    }
 }

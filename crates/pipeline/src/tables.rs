@@ -134,6 +134,22 @@ impl Pipeline {
         }
     }
 
+    /// Empty tables of the same limits, and the same queues.
+    #[must_use]
+    pub fn emptied(&self) -> Self {
+        let mut empty = Self::new(self.limits);
+        empty.shared = Arc::new(Shared {
+            queues: self.shared.queues.clone(),
+            ..Shared::default()
+        });
+        empty
+    }
+
+    /// Says which queues ports have: actions may name no others.
+    pub fn set_queues(&mut self, queues: Arc<[u32]>) {
+        Arc::make_mut(&mut self.shared).queues = Some(queues);
+    }
+
     /// How much it holds.
     pub fn limits(&self) -> Limits {
         self.limits
@@ -455,9 +471,11 @@ impl Table {
         }
     }
 
+    /// OF 1.3.5 section 6.4: two entries overlap if a packet may match both and their priority is the same. So an entry
+    /// with the same match is one that overlaps.
     fn overlapping(&self, priority: u16, demands: &Demands) -> Option<&Arc<FlowEntry>> {
         let (first, last) = (u64::from(priority) << 48, u64::from(priority) << 48 | 0xffff_ffff_ffff);
         let mut same = self.by_rank.range(first..=last).map(|(_, entry)| entry);
-        same.find(|entry| entry.demands != *demands && overlap(&entry.demands, demands))
+        same.find(|entry| overlap(&entry.demands, demands))
     }
 }

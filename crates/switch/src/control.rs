@@ -302,7 +302,7 @@ impl Switch {
     pub fn load(&mut self, file: &str, tables: &Tables, replaces: bool) -> Result<(), TableError> {
         if replaces {
             // Tried out on empty tables first.
-            let mut trial = Pipeline::new(self.pipeline.read().limits());
+            let mut trial = self.pipeline.read().emptied();
             apply_all(&mut trial, file, tables, 0, &mut Vec::new())?;
         }
         let now = MonotonicTime::now().0;

@@ -113,7 +113,10 @@ fn open(settings: &SwitchSettings) -> Result<Running, String> {
         entries: settings.entries,
         ..Limits::default()
     };
-    let pipeline = SharedPipeline::new(Pipeline::new(limits));
+    let mut pipeline = Pipeline::new(limits);
+    let named = ports.iter().flat_map(|port| port.queue_counts());
+    pipeline.set_queues(std::iter::once(0).chain(named.map(|counts| counts.queue)).collect());
+    let pipeline = SharedPipeline::new(pipeline);
     let plane = plane(&settings.name, &pipeline);
     let switch = Switch::new(
         settings.name.clone(),

@@ -138,7 +138,7 @@ fn tables_are_replaced_as_a_whole_without_a_lost_frame() {
         .unwrap();
         assert_eq!(receive(&mut two, 100).len(), 100);
     }
-    let error = load(&running, "in_port=1,actions=output:1\ntable=3,actions=goto_table:2\n").unwrap_err();
+    let error = load(&running, "in_port=1,actions=output:1\ntable=2,actions=goto_table:1\n").unwrap_err();
     assert!(
         error.starts_with("rules.flows:2:1: ") && error.contains("OpenFlow error 3/2"),
         "{error}"

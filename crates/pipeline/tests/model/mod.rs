@@ -74,10 +74,7 @@ impl Model {
         match change.command {
             FlowCommand::Add => {
                 let hinders = |other: &Entry| {
-                    other.table == wanted.table
-                        && other.priority == wanted.priority
-                        && other.fields != wanted.fields
-                        && overlaps(other, &wanted)
+                    other.table == wanted.table && other.priority == wanted.priority && overlaps(other, &wanted)
                 };
                 if change.flags & flow_flag::CHECK_OVERLAP != 0 && self.entries.iter().any(hinders) {
                     return Err(ErrorCode::FLOW_OVERLAP);

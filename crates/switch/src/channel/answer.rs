@@ -118,6 +118,13 @@ impl<'h> Answerer<'h> {
                         self.peer.refuse(&RequestHead { start, ..head }, &error);
                     }
                 }
+                // What has been given is done before it, so that one answer tells of both.
+                Message::BarrierRequest => {
+                    self.give()?;
+                    self.hub.handle.call(Switch::settle)?;
+                    self.settle()?;
+                    self.peer.send(head.transaction, &Message::BarrierReply);
+                }
                 other => {
                     self.settle()?;
                     match self.answer(&head, other)? {
@@ -238,10 +245,6 @@ impl<'h> Answerer<'h> {
                 handle.call(move |switch| switch.ports.drop_fragments(drops))?;
                 peer.main().session().configuration = configuration;
                 Ok(Vec::new())
-            }
-            Message::BarrierRequest => {
-                handle.call(Switch::settle)?;
-                Ok(vec![Message::BarrierReply])
             }
             Message::FlowMod(change) => self.change_with_buffer(head, change)?,
             Message::PacketOut(packet) => self.packet_out(packet)?,

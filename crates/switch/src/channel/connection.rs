@@ -10,6 +10,8 @@ use super::transport::Outgoing;
 pub(super) const VERSIONS: [Version; 2] = [Version::V13, Version::V14];
 /// Nanoseconds without a word from the controller before it is asked for one, and after that before it is given up.
 pub(super) const PATIENCE_NS: u64 = 5_000_000_000;
+/// `OFPT_HELLO`.
+const HELLO: u8 = 0;
 /// Bytes of an offending message that an error carries (OF 1.3.5 section 7.4.4: at least 64).
 const ERROR_BYTES: usize = 64;
 
@@ -190,6 +192,10 @@ impl Connection {
             self.greet(header, bytes);
             return None;
         };
+        if header.kind == HELLO && header.version != version as u8 {
+            self.greet(header, bytes);
+            return None;
+        }
         let transaction = header.transaction;
         match Message::decode(bytes, version) {
             Ok(Message::EchoRequest(data)) => self.send(transaction, &Message::EchoReply(data)),
@@ -213,7 +219,10 @@ impl Connection {
         };
         let agreed = hello.and_then(|hello| hello.negotiate(header.version, &VERSIONS));
         if let Some(version) = agreed {
-            self.state = State::Established(version);
+            // A hello that comes later changes nothing, unless it leaves no version in common (OF 1.3.5 section 6.3.1).
+            if self.state == State::Greeting {
+                self.state = State::Established(version);
+            }
             return;
         }
         let detail = "no version in common: versions 4 and 5 are spoken here";
@@ -290,6 +299,23 @@ mod tests {
         let messages = sent(&mut connection);
         assert!(matches!(
             &messages[..],
+            [Message::Error(ErrorBody { kind: 0, code: 0, .. })]
+        ));
+    }
+
+    #[test]
+    fn a_later_hello_changes_nothing_unless_it_leaves_no_version() {
+        let mut connection = established();
+        connection.receive(&hello(&[Version::V13, Version::V14]), 0);
+        connection.receive(&[5, 0, 0, 8, 0, 0, 0, 7], 0);
+        assert!(connection.take_messages().is_empty());
+        assert_eq!(connection.state(), &State::Established(Version::V13));
+        assert_eq!(sent(&mut connection), []);
+        connection.receive(&[0, 0, 0, 8, 0, 0, 0, 7], 0);
+        assert!(connection.take_messages().is_empty());
+        assert!(matches!(connection.state(), State::Closing(_)));
+        assert!(matches!(
+            &sent(&mut connection)[..],
             [Message::Error(ErrorBody { kind: 0, code: 0, .. })]
         ));
     }

@@ -40,14 +40,14 @@ pub(super) enum Topic {
     RequestForward = 5,
 }
 
-/// Reasons of packet-ins that masters are told of unless they say otherwise: all but an invalid TTL.
-const PACKET_IN_BY_DEFAULT: u32 = 0x3f & !(1 << 2);
-/// All reasons of another topic.
-const ALL_REASONS: u32 = 0x3f;
+/// The reason of a packet-in that masters are told of only where they ask for it: an invalid TTL.
+const INVALID_TTL: u32 = 1 << 2;
 /// Kinds of events that have a mask, for slaves and for others.
 const EVENTS: usize = 12;
 /// The reasons that each kind of event may have (OF 1.4.1 section 7.3.10).
 const KNOWN_REASONS: [u32; EVENTS / 2] = [0x3f, 0x7, 0x3f, 0x7, 0x18, 0x3];
+/// The same of what 1.3 has (OF 1.3.5 sections 7.4.1 to 7.4.3).
+const KNOWN_REASONS_13: [u32; EVENTS / 2] = [0x7, 0x7, 0xf, 0, 0, 0];
 /// Tables that one request may be about.
 const MOST_GATHERED: usize = 1024;
 /// Bytes that wait for a controller before it is asked nothing more, and before packets for it are dropped.
@@ -78,9 +78,9 @@ pub(super) struct Session {
 impl Session {
     /// One whose connection has just been made.
     pub(super) fn new(transport: Transport, now: u64) -> Self {
-        let mut masks = [ALL_REASONS; EVENTS];
+        let mut masks: [u32; EVENTS] = std::array::from_fn(|event| KNOWN_REASONS[event / 2]);
         masks[0] = 0;
-        masks[1] = PACKET_IN_BY_DEFAULT;
+        masks[1] &= !INVALID_TTL;
         masks[Topic::FlowRemoved as usize * 2] = 0;
         // OF 1.4.1 section 7.3.10: what 1.4 adds is told to those that have asked for it.
         for topic in [Topic::RoleStatus, Topic::TableStatus, Topic::RequestForward] {
@@ -188,8 +188,15 @@ impl Session {
 
     /// What it is told of.
     pub(super) fn masks(&self) -> AsyncConfiguration {
+        let known = match self.version() {
+            Some(Version::V13) => KNOWN_REASONS_13,
+            _ => KNOWN_REASONS,
+        };
         let masks = self.masks.iter().zip(0..);
-        let masks = masks.map(|(mask, event)| EventMask { event, mask: *mask });
+        let masks = masks.map(|(mask, event)| EventMask {
+            event,
+            mask: *mask & known[usize::from(event / 2)],
+        });
         AsyncConfiguration { masks: masks.collect() }
     }
 

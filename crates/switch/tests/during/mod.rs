@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use brimful_frame::Packet;
 use brimful_netdev::memory_wire;
@@ -24,6 +25,9 @@ use common::{HEADROOM, Random, STYLES, Seen, Style, TABLES, aimed_frame, flow_mo
 
 const SECOND: u64 = 1_000_000_000;
 const FRAMES: usize = 4;
+/// How long a burst that began before changes goes on after they have been applied: whoever does not wait for it has long
+/// said by then that they have settled.
+const REST_OF_BURST: Duration = Duration::from_micros(20);
 /// What came of a sequence.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
@@ -80,16 +84,19 @@ impl Bed {
     }
 
     /// Has changes done while the other thread runs frames and judges what becomes of each by its place and by whether the
-    /// changes had settled before it; gives how many there were.
+    /// changes had settled before it; gives how many there were. Where it `holds` a burst, one that begins before the changes
+    /// lasts until after them, and they may not settle before its end.
     fn change(
         &mut self,
         changes: &[Change],
         is_atomic: bool,
+        holds: bool,
         frames: &[(Vec<u8>, u32)],
         judge: impl Fn(usize, bool, &Seen) + Sync,
     ) -> usize {
         let mut path = self.path.take().unwrap();
         let (passes, has_settled) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let is_applied = AtomicBool::new(false);
         let (plane, ports, now) = (&mut self.plane, &*self.ports, &self.now);
         let (path, count) = std::thread::scope(|scope| {
             let runner = scope.spawn(|| {
@@ -97,12 +104,24 @@ impl Bed {
                 loop {
                     let is_last = has_settled.load(Ordering::SeqCst);
                     path.begin();
+                    let began_before = !is_applied.load(Ordering::SeqCst);
                     for (index, (frame, in_port)) in frames.iter().enumerate() {
                         let now = now.fetch_add(SECOND, Ordering::Relaxed);
                         let run = |passage: &mut Passage<'_>, seen: &mut Seen| path.process(passage, ports, now, seen);
                         // A frame that comes once the changes have settled may come to a burst that began before.
                         let has_settled = has_settled.load(Ordering::SeqCst);
                         judge(index, has_settled, &passed(frame, *in_port, run));
+                    }
+                    if holds && began_before && passes.load(Ordering::SeqCst) > 0 {
+                        while !is_applied.load(Ordering::SeqCst) {
+                            std::thread::yield_now();
+                        }
+                        let applied_at = Instant::now();
+                        while applied_at.elapsed() < REST_OF_BURST {
+                            std::hint::spin_loop();
+                        }
+                        let is_early = has_settled.load(Ordering::SeqCst);
+                        assert!(!is_early, "changes have settled while a burst from before them runs");
                     }
                     count += frames.len();
                     passes.fetch_add(1, Ordering::SeqCst);
@@ -120,6 +139,7 @@ impl Bed {
             } else {
                 plane.apply(changes);
             }
+            is_applied.store(true, Ordering::SeqCst);
             plane.settle();
             has_settled.store(true, Ordering::SeqCst);
             runner.join().unwrap()
@@ -298,8 +318,10 @@ pub(crate) fn run(bytes: &[u8]) -> Tally {
                 frames[index],
             );
         };
+        // An atomic change waits for the end of bursts itself.
+        let holds = !is_atomic && tally.changes.is_multiple_of(2);
         tally.changes += 1;
-        tally.frames += bed.change(&changes, is_atomic, &frames, judge);
+        tally.frames += bed.change(&changes, is_atomic, holds, &frames, judge);
         tally.moved += before
             .iter()
             .zip(&after)

@@ -1,5 +1,5 @@
 //! Systems whose losses depend on the search itself: how many times what `bisect` takes on the same adversary `straddle`
-//! takes. Why that is bounded is argued in `account.rs` of the strategy.
+//! takes. Why that is bounded is argued in `guard.rs` of the strategy.
 //!
 //! The bars hold for the draws of this test, which are the same in each run. They do not hold for all: time that moves no
 //! bound is not charged where several trials decide, and of some thousand other draws the worst took 3.41 times

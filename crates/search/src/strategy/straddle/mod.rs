@@ -1,8 +1,6 @@
 //! The default strategy: a model of the loss curve, shared by all goals, picks pairs of neighbouring loads that are
 //! likely to straddle the answer; one trial is made, then everything is planned anew.
 
-mod account;
-mod attempts;
 mod bracket;
 #[cfg(test)]
 mod case;

@@ -1,7 +1,8 @@
 """Every command of the README and the how-tos is run as it stands, in a world that has what the pages speak of.
 
-The world is a network namespace with ports `eth1` to `eth4`, cabled in pairs, and a private `/run`. Searches and delay
-runs begin there and are interrupted at their first trial: how they go on is what other tests are about.
+The world is a network namespace with ports `eth1` to `eth4`, cabled in pairs, a private `/run`, and a private `/dev` in
+which the disks of the pages are loop devices on files. Searches and delay runs begin there and are interrupted at their
+first trial: how they go on is what other tests are about.
 """
 
 import contextlib
@@ -26,17 +27,24 @@ set -e
 mount -t tmpfs none /run
 mount -t tmpfs none /var/lib
 mkdir /run/openvswitch
+mkdir /run/dev
+mount --rbind /dev /run/dev
+mount -t tmpfs none /dev
+for device in /run/dev/*; do ln -s $device /dev/; done
+while [ $# -gt 0 ]; do ln -s /run$1 $2; shift 2; done
 for pair in "eth1 eth2" "eth3 eth4"; do set -- $pair; ip link add $1 type veth peer name $2; done
 for port in lo eth1 eth2 eth3 eth4; do ip link set $port up; done
 ip address add 198.18.0.2/32 dev lo
 echo ready
 exec sleep 900
 """
+DISKS = ("/dev/nvme0n1", "/dev/sdb")
+"""What the pages call disks: symbolic links, as those by their serial numbers are."""
+DISK_BYTES = 64 << 20
 ELSEWHERE = {
     r"^make |^pip install|^tools/setup|^\.venv/bin/pip": "sets a machine up; tests/test_wheel.py installs a wheel",
     r"^\./t-rex|trex:": "needs a TRex server: tests/testers/test_trex.py has one that stands in",
-    r"disk:/dev/": "needs a disk: tests/disk/test_lab_disk.py, on devices of its own",
-    r"iocost apply|iocost measure /dev/|^sudo ": "changes a device or the kernel: tests/iocost/test_device.py",
+    r"iocost apply|^sudo ": "changes a device or the kernel: tests/iocost/test_device.py",
     r"^gcloud": "needs an account",
     r"--max-load 14.88Mpps": "needs ports of 10 Gbit/s: tests/burst/test_burst_run.py",
     r"--wire own-delay": "needs a whole run before it: tests/delay/test_delay_command.py",
@@ -49,7 +57,7 @@ BY_ANOTHER_TEST = {
 """Commands that another test runs in whole, with stand-ins for devices and servers."""
 FINITE = (
     r"^eval |^brimful (runs|report|explain|compare|lab (check|run|up|list|clean))"
-    r"|^brimful (iocost (export|tune)|search -m (sim:|@))"
+    r"|^brimful (iocost (export|tune|measure .*--dry-run)|search -m (sim:|@))"
 )
 """Commands that come to their end soon."""
 
@@ -73,7 +81,7 @@ ENDING = [command for command in HERE if re.match(FINITE, command)]
 BEGUN = [command for command in HERE if re.match(r"brimful (search|delay) ", command) and command not in ENDING]
 # What is there from the beginning is replaced last.
 BEGUN.sort(key=lambda command: "--out found" in command)
-MEASURED = [command for command in HERE if command.startswith("brimful iocost measure ")]
+MEASURED = [c for c in HERE if c.startswith("brimful iocost measure ") and c not in ENDING]
 SERVERS = [command for command in HERE if re.search(r"^brimful-switchd |^iperf3 -s|snoop --controller", command)]
 ASKED_OF_A_SWITCH = [command for command in HERE if command.startswith("brimful switch ") and command not in SERVERS]
 LISTENING, ESTABLISHED = "0A", "01"
@@ -151,7 +159,22 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory):
+def disks(tmp_path_factory):
+    """Loop devices with random data, by what the pages call them; none where none can be made."""
+    found = {}
+    for name in DISKS:
+        file = tmp_path_factory.mktemp("disk") / "data"
+        file.write_bytes(os.urandom(DISK_BYTES))
+        made = subprocess.run(["losetup", "--find", "--show", file], capture_output=True, text=True, check=False)
+        if made.returncode == 0:
+            found[name] = made.stdout.strip()
+    yield found
+    for device in found.values():
+        subprocess.run(["losetup", "--detach", device], check=False)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory, disks):
     directory = tmp_path_factory.mktemp("world")
     rules = "priority=5,in_port=1,actions=output:2\npriority=5,in_port=2,actions=output:1\n"
     (directory / "rules.flows").write_text(rules)
@@ -171,8 +194,11 @@ def world(tmp_path_factory):
     shutil.copy(directory / "switch.pem", directory / "ca.pem")
     (directory / "found").mkdir()
     shutil.copy(ROOT / "schemas" / "examples" / "regular.jsonl", directory / "found" / "run.jsonl")
+    links = [word for name, device in disks.items() for word in (device, name)]
     process = subprocess.Popen(
-        ["unshare", "--net", "--mount", "--propagation=private", "sh", "-c", SET_UP], stdout=subprocess.PIPE, text=True
+        ["unshare", "--net", "--mount", "--propagation=private", "sh", "-c", SET_UP, "sh", *links],
+        stdout=subprocess.PIPE,
+        text=True,
     )
     try:
         assert process.stdout.readline() == "ready\n"
@@ -216,6 +242,29 @@ def test_every_command_is_run_here_or_elsewhere():
         assert all((ROOT / path).exists() for path in re.findall(r"tests/[\w/]+\.py", reason)), reason
 
 
+@contextlib.contextmanager
+def searched(world, measurer):
+    """Have a short search of a measurer in the place of `runs/RUN`."""
+    run, away = world.directory / "runs" / "RUN", world.directory / "runs" / "AWAY"
+    run.rename(away)
+    try:
+        goal = "--goal loss=90%,trial=200ms,width=50% --min-load 500iops --max-load 1kiops"
+        short = f"{goal} --no-calibrate --on-invalid retry:50 --quiet --out runs/RUN"
+        code, output = world.finish(f"brimful search -m {measurer} {short}")
+        # 1: even the greatest load that it may try is done.
+        assert code in (0, 1), output
+        yield
+    finally:
+        shutil.rmtree(run, ignore_errors=True)
+        away.rename(run)
+
+
+def skip_without(disks, command):
+    for name in DISKS:
+        if name in command and name not in disks:
+            pytest.skip(f"no loop device can be {name}")
+
+
 @needs_namespaces
 @pytest.mark.timeout(200)
 @pytest.mark.parametrize("command", ENDING)
@@ -230,10 +279,13 @@ def test_a_command_comes_to_its_end(world, command):
 @needs_namespaces
 @pytest.mark.timeout(200)
 @pytest.mark.parametrize("command", BEGUN)
-def test_a_run_begins_and_can_be_interrupted(world, command):
+def test_a_run_begins_and_can_be_interrupted(world, disks, command):
+    skip_without(disks, command)
     if "--out found" in command:
         shutil.rmtree(world.directory / "found")
     with contextlib.ExitStack() as stack:
+        if "--of runs/RUN" in command:
+            stack.enter_context(searched(world, shlex.split(command)[3]))
         if "iperf3:" in command:
             far_end = stack.enter_context(world.start("iperf3 -s"))
             stack.callback(far_end.kill)
@@ -248,7 +300,8 @@ def test_a_run_begins_and_can_be_interrupted(world, command):
 @needs_namespaces
 @pytest.mark.timeout(200)
 @pytest.mark.parametrize("command", MEASURED)
-def test_a_disk_is_measured_until_interrupted(world, command):
+def test_a_disk_is_measured_until_interrupted(world, disks, command):
+    skip_without(disks, command)
     code, before, after = world.interrupt(command, r"step 2 of")
     assert code == 130, before + after
 

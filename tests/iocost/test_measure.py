@@ -146,6 +146,15 @@ def test_a_disk_that_protects_at_no_vrate_has_no_solution_for_it():
     assert (found["bandwidth"].scale_factor, found["bandwidth"].interval) == (0.8, None)
 
 
+def test_what_held_for_longer_is_the_solution():
+    held = {"p999": {"lower": None, "upper": 50.0}, "p99": {"lower": 70.0, "upper": 77.0}, "trials": []}
+    results = {**RESULTS, "confirmation": held}
+    found = solved(results)
+    assert (found["bandwidth"].scale_factor, found["bandwidth"].interval) == (0.7, (0.7, 0.77))
+    assert "in longer trials" in found["isolation"].unsolved
+    assert solutions.found_vrate(results) == 70.0
+
+
 def test_remarks_say_what_was_found(snapshot):
     texts = [record.text for record in concluded(RESULTS) if isinstance(record, Finding)]
     assert "\n".join(texts) == snapshot
@@ -260,7 +269,8 @@ def perform(wanted, steps, root, out, **options):
 
 
 PROBES = [Step(name, name, 0.4) for name in ("rbps", "rseqiops", "rrandiops", "wbps", "wseqiops", "wrandiops")]
-SHORT = [*PROBES, Step("late-reads", "", 2.5), Step("vrate", "", 12.0), Step("validation", "", 6.0)]
+SHORT = [*PROBES, Step("late-reads", "", 2.5), Step("vrate", "", 12.0)]
+SHORT += [Step("confirmation", "", 6.0), Step("validation", "", 6.0)]
 
 
 def test_vrate_is_searched_and_validated_beside_a_hog(wanted, root, tmp_path):
@@ -272,6 +282,7 @@ def test_vrate_is_searched_and_validated_beside_a_hog(wanted, root, tmp_path):
     # The throttle lends a tenth of a second's IOs, which is a third of such a short probe; without it there are more.
     assert 1000 < done["rrandiops"]["rate"] < 9000
     assert done["vrate"]["trials"]
+    assert {"p999", "p99", "trials"} == done["confirmation"].keys()
     assert {name: len(trials) for name, trials in done["validation"].items()} in (
         {},
         {"off": 2, "pinned": 2, "dynamic": 2},

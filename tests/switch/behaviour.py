@@ -99,7 +99,7 @@ class Tables:
 
 
 def counts(table):
-    """Adding again begins to count anew, modifying does not, unless told to."""
+    """Counts stay when an entry is added again or modified, unless they are to begin anew (OF 1.3.5 section 6.4)."""
     entry = {"matching": [IP], "cookie": 7, "idle": 100, "hard": 200, "flags": SEND_FLOW_REMOVED}
     table.tell(of.flow(of.apply(of.output(2)), **entry))
     table.passes(2)
@@ -112,8 +112,11 @@ def counts(table):
     table.tell(of.flow(of.apply(of.output(3)), matching=[IP], command=of.MODIFY_STRICT, flags=RESET_COUNTS))
     check(table.flows(), [(0, 1, 7, 100, 200, 1, 0, 0)], "counts that were reset")
     table.passes(3)
+    table.wait_until(lambda: table.flows()[0][6:], (1, octets), "counts before it is added again")
     table.tell(of.flow(of.apply(of.output(2)), matching=[IP], cookie=8))
-    check(table.flows(), [(0, 1, 8, 0, 0, 0, 0, 0)], "an entry added again")
+    check(table.flows(), [(0, 1, 8, 0, 0, 0, 1, octets)], "an entry added again")
+    table.tell(of.flow(of.apply(of.output(2)), matching=[IP], cookie=8, flags=RESET_COUNTS))
+    check(table.flows(), [(0, 1, 8, 0, 0, RESET_COUNTS, 0, 0)], "an entry added again that resets")
     table.no_event(FLOW_REMOVED)
     table.tell(of.flow(of.apply(of.output(3)), matching=[("in_port", 1)], command=of.MODIFY))
     check(len(table.flows()), 1, "entries after the modification of none")
@@ -225,7 +228,14 @@ def packet_ins(table):
     for text, messages, expected, fields in (
         ("a miss", [of.flow(of.apply(told), priority=0, cookie=5)], (0, 0, 5), [("in_port", 1)]),
         ("an action", [of.flow(of.apply(told), cookie=6)], (1, 0, 6), [("in_port", 1)]),
-        ("an action set", [of.flow(of.write(told), cookie=7)], (1, 0, 7), [("in_port", 1)]),
+        # OF 1.3.5 section 7.4.1: what an action set or a bucket sends has no entry's cookie.
+        ("an action set", [of.flow(of.write(told), cookie=7)], (1, 0, 2**64 - 1), [("in_port", 1)]),
+        (
+            "a bucket",
+            [of.group_mod(1, of.INDIRECT, of.bucket(told)), of.flow(of.apply(of.group(1)), cookie=7)],
+            (1, 0, 2**64 - 1),
+            [("in_port", 1)],
+        ),
         (
             "a table behind",
             [

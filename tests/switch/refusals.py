@@ -139,6 +139,10 @@ def matches():
     yield (4, 9), "tcp_dst of UDP", of.flow(matching=[("eth_type", 0x0800), ("ip_proto", 17), ("tcp_dst", 5)])
     icmpv6 = [("eth_type", 0x86DD), ("ip_proto", 58)]
     yield (4, 9), "a target without its type", of.flow(matching=[*icmpv6, ("ipv6_nd_target", 5)])
+    addresses = [of.tlv("ipv4_src", 5), of.tlv("eth_type", 0x0800)]
+    yield (4, 9), "an address before its EtherType", flow_of(match_of(*addresses))
+    ports = [of.tlv("eth_type", 0x0800), of.tlv("tcp_src", 5), of.tlv("ip_proto", 6)]
+    yield (4, 9), "a port before its protocol", flow_of(match_of(*ports))
     yield (4, 9), "vlan_pcp without a tag", of.flow(matching=[("vlan_vid", 0), ("vlan_pcp", 5)])
     yield (4, 10), "a field twice", of.flow(matching=[("eth_type", 0x0800), ("eth_type", 0x0800)])
 
@@ -163,6 +167,15 @@ def groups():
     yield (6, 0), "a group again", one, one
     yield (6, 1), "a reserved number", of.group_mod(0xFFFFFF01, of.GROUP_ALL, plain)
     yield (6, 1), "all groups", of.group_mod(0xFFFFFFFC, of.GROUP_ALL, plain)
+    yield (
+        (6, 1),
+        "a modification of a reserved number",
+        of.group_mod(0xFFFFFF01, of.GROUP_ALL, plain, command=of.MODIFY),
+    )
+    weighty = of.bucket(of.output(2), weight=1)
+    for name, kind in (("all", of.GROUP_ALL), ("indirect", of.INDIRECT), ("failover", of.FAST_FAILOVER)):
+        yield (6, 1), f"a weight in a group {name}", of.group_mod(1, kind, weighty)
+    yield (6, 1), "shares of nothing", of.group_mod(1, of.SELECT, plain, plain)
     yield (6, 1), "two buckets of an indirect group", of.group_mod(1, of.INDIRECT, plain, plain)
     yield (6, 1), "no bucket of an indirect group", of.group_mod(1, of.INDIRECT)
     back = of.group_mod(1, of.GROUP_ALL, of.bucket(of.group(2)), command=of.MODIFY)
@@ -195,6 +208,7 @@ def the_rest():
     yield (12, 1), "a meter again", one, one
     yield (12, 2), "meter 0", of.meter_mod(0, of.PACKETS, of.drop_band(100))
     yield (12, 2), "a reserved meter", of.meter_mod(0xFFFF0001, of.PACKETS, of.drop_band(100))
+    yield (12, 2), "a modification of meter 0", of.meter_mod(0, of.PACKETS, of.drop_band(9), command=of.MODIFY)
     yield (12, 3), "no meter", of.meter_mod(1, of.PACKETS, of.drop_band(100), command=of.MODIFY)
     yield (12, 3), "no meter of a flow", of.flow(of.meter(99))
     yield (12, 3), "statistics of no meter", multipart(9, struct.pack("!I4x", 99))

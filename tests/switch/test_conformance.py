@@ -79,5 +79,9 @@ def test_a_controller_sees_what_it_should(script):
     play(script, find_switch())
 
 
+def test_clauses_that_suites_ask_for_hold():
+    assert json.loads(play("clauses.py", find_switch())) == []
+
+
 def test_a_switch_stands_alone():
     play("standalone.py", find_switch())

@@ -5,6 +5,7 @@ use brimful_trial::{Counts, Load, Nanoseconds, Ratio};
 use thiserror::Error;
 
 use crate::in_flight::{InFlight, Started};
+use crate::pacing::Punctuality;
 use crate::tally::Tally;
 use crate::workload::{Area, IoStream, Workload};
 use crate::{Arrivals, Clock, Direction, Io, Queue, Schedule};
@@ -24,6 +25,9 @@ const REST: Nanoseconds = Nanoseconds(100_000_000);
 const WARM_UP_SEED: u64 = 1 << 63;
 /// A sleep that is shorter is not worth it: waking up takes as long.
 const SHORTEST_SLEEP: Nanoseconds = Nanoseconds(100_000);
+/// A call of the kernel that takes completions takes about this long: where the next start is nearer, the tester waits
+/// for it instead, and makes one call for both. More would show in the latencies.
+const LOOK: Nanoseconds = Nanoseconds(2_000);
 /// How often an interruption is looked for while sleeping.
 const LONGEST_SLEEP: Nanoseconds = Nanoseconds(20_000_000);
 /// Numbers of errors that say that nothing more can be measured; others are loss.
@@ -108,6 +112,7 @@ pub struct Engine<Q, C> {
     clock: C,
     in_flight: InFlight,
     deadline: Nanoseconds,
+    punctuality: Punctuality,
     pause: Pause,
 }
 
@@ -119,8 +124,14 @@ impl<Q: Queue, C: Clock> Engine<Q, C> {
             clock,
             in_flight: InFlight::new(slots),
             deadline,
+            punctuality: Punctuality::shared(deadline),
             pause,
         }
+    }
+
+    /// How late the tester may be itself from now on, where that is not what one on shared processors may.
+    pub fn keep_to(&mut self, punctuality: Punctuality) {
+        self.punctuality = punctuality;
     }
 
     /// What takes the IOs.
@@ -152,16 +163,20 @@ impl<Q: Queue, C: Clock> Engine<Q, C> {
         let schedule = Schedule::new(start, plan.load, plan.duration, plan.arrivals, plan.seed);
         let mut turn = Turn {
             ios: plan.workload.stream(plan.area, plan.seed ^ 1),
-            tally: Tally::new(schedule.count(), self.deadline, start),
+            tally: Tally::new(schedule.count(), self.deadline, self.punctuality, start),
             last_due: start,
+            has_begun: true,
             share: self.share_of(plan.load),
             schedule,
         };
         let stopped_early = loop {
-            self.queue.enter()?;
+            self.look(&mut turn)?;
             let now = self.clock.now();
-            self.take_completions(&mut turn.tally, now)?;
             self.start_due(&mut turn, now)?;
+            // What is left of a trial that is spoiled would only take time.
+            if turn.tally.pacing.is_spoiled() {
+                break false;
+            }
             if turn.is_certain(plan.stop_above) {
                 break true;
             }
@@ -199,7 +214,8 @@ impl<Q: Queue, C: Clock> Engine<Q, C> {
         let mut ios = plan.workload.stream(plan.area, plan.seed);
         let start = self.clock.now();
         let end = start + plan.duration;
-        let mut tally = Tally::new(u64::MAX / 64, Nanoseconds(u64::MAX), start);
+        let never = Nanoseconds(u64::MAX);
+        let mut tally = Tally::new(u64::MAX / 64, never, Punctuality::shared(never), start);
         // The device keeps more than it can work on, so that calls of the kernel are what to save.
         let batch = (depth / BATCH_SHARE).clamp(1, MOST_AT_ONCE);
         let mut started = 0;
@@ -235,6 +251,16 @@ impl<Q: Queue, C: Clock> Engine<Q, C> {
         wanted.min(self.in_flight.slots())
     }
 
+    /// Hands over what has begun and takes what is back, unless nothing has begun and the next start is near.
+    fn look(&mut self, turn: &mut Turn) -> Result<(), Fault> {
+        if turn.has_begun || turn.schedule.due() > self.clock.now() + LOOK {
+            self.queue.enter()?;
+            let now = self.clock.now();
+            self.take_completions(&mut turn.tally, now)?;
+        }
+        Ok(())
+    }
+
     fn take_completions(&mut self, tally: &mut Tally, now: Nanoseconds) -> Result<(), Fault> {
         while let Some(completion) = self.queue.pop() {
             let started = self.in_flight.end(completion.slot);
@@ -258,6 +284,7 @@ impl<Q: Queue, C: Clock> Engine<Q, C> {
     }
 
     fn start_due(&mut self, turn: &mut Turn, now: Nanoseconds) -> Result<(), Fault> {
+        turn.has_begun = false;
         for _ in 0..BURST {
             let due = turn.schedule.due();
             if due > now {
@@ -267,6 +294,7 @@ impl<Q: Queue, C: Clock> Engine<Q, C> {
             let index = turn.schedule.taken();
             turn.schedule.take();
             turn.last_due = due;
+            turn.has_begun = true;
             let is_stuck = self
                 .in_flight
                 .oldest()
@@ -344,6 +372,8 @@ struct Turn {
     ios: IoStream,
     tally: Tally,
     last_due: Nanoseconds,
+    /// IOs have begun, or been left out, since the last look.
+    has_begun: bool,
     share: usize,
 }
 

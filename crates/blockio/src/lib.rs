@@ -32,7 +32,7 @@ pub use arrivals::{Arrivals, Schedule};
 pub use clock::{Clock, MonotonicClock};
 pub use engine::{Engine, Fault, Finished, Pause, Plan};
 pub use io::{Direction, Io};
-pub use pacing::PacingReport;
+pub use pacing::{PacingReport, Punctuality};
 pub use prepare::{find_steady_state, is_steady, write_once};
 pub use protocol::{Reply, SideReport, Warning, side_reports};
 pub use queue::{Completion, Queue};

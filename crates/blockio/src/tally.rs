@@ -3,11 +3,9 @@ use brimful_trial::program::DelayRecord;
 
 use crate::Direction;
 use crate::in_flight::Started;
-use crate::pacing::Pacing;
+use crate::pacing::{Pacing, Punctuality};
 use crate::queue::Completion;
 
-/// How much of the deadline the tester may be late itself, for all but one IO in a thousand.
-const LATENESS_SHARE: u64 = 10;
 /// More of the loss than one in so many may not be of the tester's making.
 const OWN_LOSS_SHARE: u64 = 10;
 
@@ -42,12 +40,12 @@ pub(crate) struct Side {
 }
 
 impl Tally {
-    pub(crate) fn new(count: u64, deadline: Nanoseconds, now: Nanoseconds) -> Self {
+    pub(crate) fn new(count: u64, deadline: Nanoseconds, punctuality: Punctuality, now: Nanoseconds) -> Self {
         Self {
             deadline,
             reads: Side::new(count),
             writes: Side::new(count),
-            pacing: Pacing::new(),
+            pacing: Pacing::new(count, punctuality),
             unsent_by_tester: 0,
             lost_by_tester: 0,
             last_look: now,
@@ -132,12 +130,8 @@ impl Tally {
                 "{unsent} of {sent} IOs found no slot although the device was in time (bound 0): give more slots"
             ));
         }
-        let late = self.pacing.lateness_p999();
-        let bound = Nanoseconds(self.deadline.0 / LATENESS_SHARE);
-        if late > bound {
-            return Some(format!(
-                "the tester began 0.1 % of the IOs more than {late} late (bound {bound}, a tenth of the deadline)"
-            ));
+        if let Some(flaw) = self.pacing.flaw() {
+            return Some(flaw);
         }
         let (own, lost) = (self.lost_by_tester, self.lost());
         (own * OWN_LOSS_SHARE > lost)

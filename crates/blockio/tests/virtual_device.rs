@@ -7,7 +7,8 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
 use brimful_blockio::{
-    Area, Arrivals, Clock, Completion, Engine, Fault, Finished, Io, Pause, Plan, Queue, Workload, WorkloadFile,
+    Area, Arrivals, Clock, Completion, Engine, Fault, Finished, Io, Pause, Plan, Punctuality, Queue, Workload,
+    WorkloadFile,
 };
 use brimful_trial::{Load, Nanoseconds, Ratio};
 
@@ -17,12 +18,16 @@ const DEADLINE: Nanoseconds = Nanoseconds(10 * MS);
 /// What a look at the device takes.
 const LOOK: u64 = 2 * US;
 
+/// What a look at the clock takes.
+const TICK: u64 = 20;
+
 /// Virtual time; it jumps once, where the tester is stopped.
 #[derive(Clone, Default)]
 struct VirtualClock(Rc<Cell<u64>>);
 
 impl Clock for VirtualClock {
     fn now(&self) -> Nanoseconds {
+        self.0.set(self.0.get() + TICK);
         Nanoseconds(self.0.get())
     }
 }
@@ -243,6 +248,39 @@ fn a_stalled_tester_is_a_flaw_and_no_loss() {
         let finished = device.run(4000, 5000.0, 2.0, None).unwrap();
         assert!(finished.flaw.is_some(), "{length} ms: {} lost", finished.counts.lost());
     }
+}
+
+#[test]
+fn a_trial_that_a_stalled_tester_has_spoiled_ends() {
+    let mut device = VirtualDevice::new(20_000);
+    device.tester_stall = Some((600 * MS, 200 * MS));
+    let clock = device.clock.clone();
+    let finished = device.run(4000, 5000.0, 60.0, None).unwrap();
+    assert!(finished.flaw.is_some());
+    assert!(clock.now() < Nanoseconds(1000 * MS), "{}", clock.now());
+}
+
+#[test]
+fn a_start_is_not_late_for_a_look_at_the_device() {
+    // At a start every 13 us and looks of 2 us, some looks would end after a start were it not for them.
+    let device = VirtualDevice::new(200_000);
+    let clock = device.clock.clone();
+    let mut engine = Engine::new(device, clock, 1000, DEADLINE, Pause::Spin);
+    engine.keep_to(Punctuality::own(Nanoseconds(10 * US / 2)));
+    let workload = WorkloadFile::default().workload().unwrap();
+    let plan = Plan {
+        load: Load::new(77_000.0).unwrap(),
+        duration: Nanoseconds(100 * MS),
+        stop_above: None,
+        warm_up: Nanoseconds::ZERO,
+        workload: &workload,
+        area: Area { start: 0, len: 1 << 30 },
+        arrivals: &Arrivals::Even,
+        seed: 1,
+    };
+    let finished = engine.run(&plan, &AtomicBool::new(false)).unwrap().unwrap();
+    assert_eq!(finished.flaw, None);
+    assert_eq!(finished.counts.lost(), 0);
 }
 
 #[test]

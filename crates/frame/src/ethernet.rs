@@ -78,6 +78,8 @@ impl EtherType {
     pub const PBB: Self = Self(0x88e7);
     /// IPv6.
     pub const IPV6: Self = Self(0x86dd);
+    /// Smaller numbers are the lengths of frames of IEEE 802.3.
+    pub const SMALLEST: u16 = 0x0600;
 
     /// Whether it is the type of a VLAN tag, behind which another type follows.
     pub fn is_tag(self) -> bool {

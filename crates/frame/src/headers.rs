@@ -6,6 +6,8 @@ const PBB_LEN: usize = 4;
 const ARP_LEN: usize = 28;
 /// Type, code, checksum, four bytes that depend on the type: with the target address that neighbour discovery has.
 const ND_FIXED_LEN: usize = 24;
+/// LLC's addresses and control for SNAP, and the organization of SNAP that has `EtherType`s.
+const SNAP: [u8; 6] = [0xaa, 0xaa, 3, 0, 0, 0];
 const ICMP_ECHO_REPLY: u8 = 0;
 const ICMP_ECHO: u8 = 8;
 const ICMPV6_ECHO: u8 = 128;
@@ -131,6 +133,11 @@ impl Headers {
                 self.found(Header::VlanTag, at + 2);
             }
             at += TAG;
+        }
+        // IEEE 802.2 section 8: behind a length, SNAP says what the frame carries.
+        let snap = frame.get(at + 2..at + 2 + SNAP.len()).filter(|llc| *llc == SNAP);
+        if u16_at(frame, at) < EtherType::SMALLEST && snap.is_some() && frame.len() >= at + 4 + SNAP.len() {
+            at += 2 + SNAP.len();
         }
         self.found(Header::EtherType, at);
         self.ether_type = u16_at(frame, at);

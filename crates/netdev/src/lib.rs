@@ -56,7 +56,7 @@ pub use port::{
 pub use probe::{Attempt, Findings, interface_names, try_back_ends};
 pub use processor::processor_cycles;
 pub use random::SplitMix64;
-pub use slice::use_short_slices;
+pub use slice::{times_displaced, use_short_slices};
 pub use tap::{TapPort, TapReceiver, TapSender};
 pub use time::MonotonicTime;
 pub use wait::wait_for_frames;

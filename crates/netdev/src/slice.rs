@@ -44,10 +44,52 @@ pub fn use_short_slices(slice: Duration) -> io::Result<()> {
     Ok(())
 }
 
+/// How often the scheduler took the processor from the calling thread for another one. Neither interrupts nor what a
+/// hypervisor takes count.
+///
+/// # Errors
+/// When the operating system refuses.
+pub fn times_displaced() -> io::Result<u64> {
+    // SAFETY: numbers, of which zero is one.
+    let mut usage: libc::rusage = unsafe { mem::zeroed() };
+    // SAFETY: there is room for what is written.
+    check(unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) })?;
+    Ok(usage.ru_nivcsw as u64)
+}
+
 #[cfg(test)]
 #[cfg(not(loom))]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
+
+    /// The first of those that this thread may run on.
+    fn run_on_one_processor() {
+        // SAFETY: numbers, of which zero is one; the calls get the size of the set and indices within it.
+        let done = unsafe {
+            let (mut allowed, mut one): (libc::cpu_set_t, libc::cpu_set_t) = (mem::zeroed(), mem::zeroed());
+            libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut allowed);
+            let first = (0..libc::CPU_SETSIZE as usize).find(|cpu| libc::CPU_ISSET(*cpu, &allowed));
+            libc::CPU_SET(first.unwrap(), &mut one);
+            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const one)
+        };
+        check(done).unwrap();
+    }
+
+    #[test]
+    fn a_thread_that_shares_its_processor_is_displaced() {
+        let pair = [(); 2].map(|()| {
+            std::thread::spawn(|| {
+                run_on_one_processor();
+                let (start, before) = (Instant::now(), times_displaced().unwrap());
+                while start.elapsed() < Duration::from_millis(200) {}
+                times_displaced().unwrap() - before
+            })
+        });
+        let displaced = pair.map(|thread| thread.join().unwrap());
+        assert!(displaced.iter().all(|times| *times > 0), "{displaced:?}");
+    }
 
     #[test]
     fn a_thread_keeps_its_niceness() {

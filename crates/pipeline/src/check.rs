@@ -44,13 +44,12 @@ pub(crate) fn check_match(matching: &Match, strict: bool) -> Checked {
             _ => {}
         }
     }
-    let known = Known::of(matching);
-    let missing = matching
-        .fields
-        .iter()
-        .find(|field| strict && !known.allows(field.field));
-    missing.map_or(Ok(()), |field| {
-        let text = format!("{} needs {}", field.field, needed(field.field));
+    // OF 1.3.5 section 7.2.3.6: what a field needs stands before it.
+    let is_missing =
+        |(index, field): &(usize, &FieldMatch)| !Known::of_fields(&matching.fields[..*index]).allows(field.field);
+    let missing = matching.fields.iter().enumerate().find(|one| strict && is_missing(one));
+    missing.map_or(Ok(()), |(_, field)| {
+        let text = format!("{} needs {} before it", field.field, needed(field.field));
         Err(ErrorCode::MATCH_PREREQUISITE.because(text))
     })
 }
@@ -225,9 +224,13 @@ struct Known<'m> {
 
 impl<'m> Known<'m> {
     fn of(matching: &'m Match) -> Self {
-        let vlan = matching.fields.iter().find(|field| field.field == MatchField::VlanVid);
+        Self::of_fields(&matching.fields)
+    }
+
+    fn of_fields(fields: &'m [FieldMatch]) -> Self {
+        let vlan = fields.iter().find(|field| field.field == MatchField::VlanVid);
         Self {
-            matched: &matching.fields,
+            matched: fields,
             set: Vec::new(),
             tagged: vlan.is_some_and(|field| field.value & VLAN_PRESENT != 0),
             strict: true,

@@ -183,7 +183,11 @@ impl Run<'_> {
             frame: &passage.packet,
             reason,
             table: passage.place.0,
-            cookie: passage.place.1,
+            // OF 1.3.5 section 7.4.1: those of buckets and of action sets are no single entry's.
+            cookie: match self.reason {
+                Reason::ActionSet | Reason::Group => u64::MAX,
+                _ => passage.place.1,
+            },
             max_len,
             in_port: passage.in_port,
             in_phy_port: passage.in_phy_port,

@@ -30,6 +30,9 @@ impl Pipeline {
         let old = self.shared.groups.get(&change.group).cloned();
         match (change.command, old) {
             (ModCommand::Delete, _) => self.delete_groups(change.group),
+            _ if change.group > MOST_GROUP => {
+                Err(ErrorCode::GROUP_INVALID.because(format!("group {:#x} is reserved", change.group)))
+            }
             (ModCommand::Add, Some(_)) => {
                 Err(ErrorCode::GROUP_EXISTS.because(format!("group {} is there", change.group)))
             }
@@ -64,6 +67,10 @@ impl Pipeline {
         let old = self.shared.meters.get(&change.meter).cloned();
         match (change.command, old) {
             (ModCommand::Delete, _) => Ok(self.delete_meters(change.meter)),
+            _ if change.meter == 0 || change.meter > MOST_METER => Err(ErrorCode::METER_INVALID.because(format!(
+                "a meter has a number from 1 to {MOST_METER:#x}, not {:#x}",
+                change.meter
+            ))),
             (ModCommand::Add, Some(_)) => {
                 Err(ErrorCode::METER_EXISTS.because(format!("meter {} is there", change.meter)))
             }
@@ -86,8 +93,14 @@ impl Pipeline {
 
     fn check_group(&self, change: &GroupMod) -> Result<(), ErrorMessage> {
         let invalid = |text: String| Err(ErrorCode::GROUP_INVALID.because(text));
-        if change.group > MOST_GROUP {
-            return invalid(format!("group {:#x} is reserved", change.group));
+        // OF 1.3.5 section 6.5: a group that has what its type does not have is refused, such as weights; those of a select
+        // group are shares of their sum.
+        let is_select = change.group_type == GroupType::Select;
+        if !is_select && change.buckets.iter().any(|bucket| bucket.weight != 0) {
+            return invalid("only the buckets of select groups have weights".into());
+        }
+        if is_select && !change.buckets.is_empty() && change.buckets.iter().all(|bucket| bucket.weight == 0) {
+            return invalid("no bucket of the select group has a weight".into());
         }
         if change.group_type == GroupType::Indirect && change.buckets.len() != 1 {
             return invalid(format!(
@@ -210,12 +223,6 @@ impl Pipeline {
 }
 
 fn check_meter(change: &MeterMod) -> Result<(), ErrorMessage> {
-    if change.meter == 0 || change.meter > MOST_METER {
-        return Err(ErrorCode::METER_INVALID.because(format!(
-            "a meter has a number from 1 to {MOST_METER:#x}, not {:#x}",
-            change.meter
-        )));
-    }
     let known = meter_flag::KBPS | meter_flag::PACKETS | meter_flag::BURST | meter_flag::STATISTICS;
     let both = meter_flag::KBPS | meter_flag::PACKETS;
     if change.flags & !known != 0 || change.flags & both == both {

@@ -255,7 +255,10 @@ impl Pipeline {
         }
         let old = table.find(new.key_hash, new.priority, &new.demands).cloned();
         let (order, counter) = if let Some(old) = &old {
-            self.counters.reset(old.counter);
+            // OF 1.3.5 section 6.4: its duration begins anew, its counts go over unless they are to be reset.
+            if new.flags & flow_flag::RESET_COUNTS != 0 {
+                self.counters.reset(old.counter);
+            }
             (old.order, old.counter)
         } else {
             self.make_room(&new, changes)?;

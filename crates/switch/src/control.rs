@@ -225,6 +225,10 @@ impl Switch {
     /// # Errors
     /// With the error for the controller.
     pub fn packet_out(&mut self, in_port: u32, actions: &[Action], frame: &[u8]) -> Result<(), ErrorMessage> {
+        // OF 1.3.5 section 7.3.7: without actions the packet is dropped, so that one that is not there does no harm.
+        if frame.is_empty() && actions.is_empty() {
+            return Ok(());
+        }
         if frame.len() < ETHERNET_LEN {
             let text = format!("a packet of {} bytes has no Ethernet header", frame.len());
             return Err(ErrorCode::BAD_PACKET.because(text));

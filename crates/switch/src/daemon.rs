@@ -155,11 +155,17 @@ fn deal(inputs: Vec<Input>, threads: usize) -> Result<Vec<Vec<Input>>, String> {
 
 /// Opens an interface, with receive queues for as many threads as it has some for.
 fn open_port(settings: &PortSettings, threads: usize) -> Result<(Arc<SwitchPort>, Vec<Input>), String> {
-    let options = PacketPortOptions {
+    let usual = PacketPortOptions {
         has_vlan_tag: true,
         ..PacketPortOptions::new(settings.max_frame_len + VLAN_TAG_LEN)
     };
-    let open = |back_end: BackEnd| back_end.open_queues(&settings.interface, options, threads);
+    let open = |back_end: BackEnd| {
+        let ring_bytes = match back_end {
+            BackEnd::Xdp(_) => XDP_RING_BYTES,
+            _ => usual.ring_bytes,
+        };
+        back_end.open_queues(&settings.interface, PacketPortOptions { ring_bytes, ..usual }, threads)
+    };
     let back_ends = settings.back_ends()?;
     let opened = back_ends[1..]
         .iter()
@@ -181,6 +187,9 @@ fn open_port(settings: &PortSettings, threads: usize) -> Result<(Arc<SwitchPort>
 }
 
 const VLAN_TAG_LEN: usize = 4;
+/// The kernel puts frames into one chunk after the other: the more there are, the more often is each out of all caches
+/// when its turn comes. On veth, 4096 chunks let a processor pass a half more frames than 16384.
+const XDP_RING_BYTES: usize = 8 << 20;
 
 /// Gives switches the tables that they had, or else those of their files, and keeps them from then on.
 fn restore(settings: &Settings, handles: &Handles) -> Result<Vec<Keeper>, String> {

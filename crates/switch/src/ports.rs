@@ -88,6 +88,7 @@ pub struct Ports {
     by_number: BTreeMap<u32, Arc<SwitchPort>>,
     view: RwLock<Arc<PortView>>,
     generation: AtomicU64,
+    drops_fragments: AtomicBool,
 }
 
 /// Which ports are alive and where floods go, at one moment.
@@ -95,6 +96,8 @@ pub struct Ports {
 pub struct PortView {
     /// Ports that are up and linked.
     pub live: Vec<u32>,
+    /// Whether fragments of IP that arrive are dropped (`OFPC_FRAG_DROP`).
+    pub drops_fragments: bool,
     floods: BTreeMap<u32, Vec<u32>>,
     learned: Arc<Learned>,
 }
@@ -333,12 +336,18 @@ impl Ports {
     pub fn new(ports: impl IntoIterator<Item = Arc<SwitchPort>>) -> Self {
         let by_number: BTreeMap<_, _> = ports.into_iter().map(|port| (port.number, port)).collect();
         let view = RwLock::new(Arc::new(PortView::of(&by_number, Arc::default())));
-        let generation = AtomicU64::new(0);
         Self {
             by_number,
             view,
-            generation,
+            generation: AtomicU64::new(0),
+            drops_fragments: AtomicBool::new(false),
         }
+    }
+
+    /// Whether fragments of IP that arrive are dropped from now on.
+    pub fn drop_fragments(&self, drops: bool) {
+        self.drops_fragments.store(drops, Relaxed);
+        self.renew();
     }
 
     /// All, by number.
@@ -387,7 +396,10 @@ impl Ports {
     fn renew(&self) {
         let mut view = self.view.write().unwrap_or_else(PoisonError::into_inner);
         let learned = Arc::clone(&view.learned);
-        *view = Arc::new(PortView::of(&self.by_number, learned));
+        *view = Arc::new(PortView {
+            drops_fragments: self.drops_fragments.load(Relaxed),
+            ..PortView::of(&self.by_number, learned)
+        });
         drop(view);
         self.generation.fetch_add(1, Relaxed);
     }
@@ -411,6 +423,7 @@ impl PortView {
         let floods = floods.collect();
         Self {
             live: live.collect(),
+            drops_fragments: false,
             floods,
             learned,
         }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use brimful_frame::Packet;
+use brimful_frame::{Headers, Packet};
 pub(crate) use brimful_netdev::HEADROOM;
-use brimful_netdev::{MAX_BURST, MonotonicTime, use_short_slices, wait_for_frames};
+use brimful_netdev::{MAX_BURST, MonotonicTime, times_displaced, use_short_slices, wait_for_frames};
 use brimful_pipeline::{Outputs, PacketIn, Passage};
 
 use crate::events::PacketListeners;
@@ -20,8 +20,9 @@ pub(crate) const MOST_FRAME_LEN: usize = 16 << 10;
 /// For how long a thread looks for frames before it sleeps. It does not yield meanwhile: whoever else runs on its
 /// processor would then have a whole slice, which is milliseconds, while a sleeper is woken within microseconds.
 const LOOK_NS: u64 = 200_000;
-/// A round that took longer was interrupted: others want the processor, and whoever looks for frames all the time has
-/// to wait for them as often as it has used up its share. For some time it sleeps at once then.
+/// A round that took longer was interrupted. Where the scheduler gave the processor to others meanwhile, whoever looks
+/// for frames all the time has to wait for them as often as it has used up its share: for some time it sleeps at once.
+/// What a hypervisor takes is no reason: who sleeps does not get it back, and has to be woken by each sender.
 const INTERRUPTED_NS: u64 = 1_000_000;
 const CROWDED_NS: u64 = 1_000_000_000;
 /// How long a thread runs before others do, where there are others.
@@ -83,6 +84,7 @@ impl Worker {
         let _ = use_short_slices(SLICE);
         let (mut idle_since, mut round) = (None, 0_u32);
         let (mut last, mut crowded_until) = (MonotonicTime::now().0, 0);
+        let mut displaced = times_displaced().unwrap_or_default();
         while !self.ends.load(Relaxed) {
             let current = self.ports.generation();
             if current != generation {
@@ -91,13 +93,14 @@ impl Worker {
             }
             let received = self.round(&mut buffer, &view, &mut outbox);
             let now = outbox.now;
-            if now - last > INTERRUPTED_NS {
+            if now - last > INTERRUPTED_NS && times_displaced().is_ok_and(|times| times != displaced) {
                 crowded_until = now + CROWDED_NS;
             }
             last = now;
             round = round.wrapping_add(1);
             if round.is_multiple_of(ROUNDS_BETWEEN_COUNTS) {
                 self.count_losses();
+                displaced = times_displaced().unwrap_or(displaced);
             }
             if received > 0 {
                 idle_since = None;
@@ -131,11 +134,12 @@ impl Worker {
         path.begin();
         for input in inputs {
             let takes = input.port.takes_frames();
-            let (in_port, mut bytes) = (input.port.number, 0);
+            let (in_port, mut bytes, mut dropped) = (input.port.number, 0, 0);
             let burst = input.receiver.receive_burst(MAX_BURST, &mut |mut frame| {
                 let len = frame.len();
                 bytes += len as u64;
                 if !takes || len > MOST_FRAME_LEN {
+                    dropped += 1;
                     return;
                 }
                 let packet = if frame.headroom() >= HEADROOM {
@@ -145,6 +149,10 @@ impl Worker {
                     buffer[HEADROOM..HEADROOM + len].copy_from_slice(&frame);
                     Packet::new(buffer, HEADROOM, len)
                 };
+                if view.drops_fragments && Headers::parse(&packet).is_fragment {
+                    dropped += 1;
+                    return;
+                }
                 path.process(&mut Passage::new(packet, in_port), view, now, outbox);
             });
             // An interface that is gone is seen by its link.
@@ -153,6 +161,9 @@ impl Worker {
                 outbox.send_all();
                 input.port.counts.received_frames.add(count as u64);
                 input.port.counts.received_bytes.add(bytes);
+                if dropped > 0 {
+                    input.port.counts.received_dropped.add(dropped);
+                }
             }
             received += count;
         }

@@ -89,7 +89,8 @@ class DiskLab:
         self._limit = limit
         self._size = size
         _limit(limit)
-        self._memory = os.memfd_create(_NAME)
+        # The number tells whose it is, in the list of loop devices too.
+        self._memory = os.memfd_create(f"{_NAME}{os.getpid()}")
         self._loop: int | None = None
         self._throttle: Throttle | None = None
         try:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
 import subprocess
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -69,18 +71,20 @@ def _frames(arguments: list[str], ip: int) -> _Frames:
     return msgspec.json.decode(done.stdout, type=_Frames)
 
 
-_OFFER_STEP = 0.8
-_OFFER_ATTEMPTS = 20
-_OFFER_TRIALS = 5
+_OFFER_STEP = 0.9
+_OFFER_ATTEMPTS = 40
+_OFFER_TRIALS, _OFFER_MOST = 5, 3
+_OFFER_LOOK = 4
 _OFFER_TRIAL_S = 0.5
-"""A load can be offered when one of so many short trials at it is on schedule."""
+"""A load can be offered when most of so many short trials at it are on schedule."""
 
 
 def highest_offered(ceiling: float, is_on_schedule: Callable[[float], bool]) -> float:
-    """Give the highest load, a ceiling or so many fifths below, at which one of some short trials is on schedule.
+    """Give the highest load, a ceiling or so many tenths below, at which most of some short trials are on schedule.
 
-    Other work of the machine may spoil any of them. One trial a load leads down to where one is on schedule; only the
-    loads right above get all of theirs, as each costs a second and most of those far above fail every time.
+    One trial a load leads down to where one is on schedule, as each costs a second and most of those far above fail
+    every time. Other work of the machine may spoil trials at any load: where a few lower loads help no more, none of
+    them is taken.
 
     Raises
     ------
@@ -88,15 +92,22 @@ def highest_offered(ceiling: float, is_on_schedule: Callable[[float], bool]) -> 
         When no trial is on schedule.
     """
     loads = [ceiling * _OFFER_STEP**step for step in range(_OFFER_ATTEMPTS)]
+
+    @functools.cache
+    def passed(step: int) -> int:
+        trials = (is_on_schedule(loads[step]) for _ in range(_OFFER_TRIALS))
+        return len(list(itertools.islice(filter(None, trials), _OFFER_MOST)))
+
     found = next((step for step, load in enumerate(loads) if is_on_schedule(load)), None)
     if found is None:
         message = (
             f"the tester cannot even send {loads[-1]:.0f} frames/s on schedule through the lab; is the machine busy?"
         )
         raise MeasureError(message)
-    while found > 0 and any(is_on_schedule(loads[found - 1]) for _ in range(_OFFER_TRIALS - 1)):
+    while found > 0 and passed(found - 1) == _OFFER_MOST:
         found -= 1
-    return loads[found]
+    lower = range(found, min(found + _OFFER_LOOK, len(loads)))
+    return loads[next((step for step in lower if passed(step) == _OFFER_MOST), found)]
 
 
 class LabMeasurer:

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::mem::{offset_of, size_of};
 
-use brimful_frame::{Header, Headers};
+use brimful_frame::{EtherType, Header, Headers};
 use brimful_openflow::{MatchField, Source};
 use cranelift_codegen::ir::condcodes::IntCC::{Equal, NotEqual, UnsignedGreaterThanOrEqual, UnsignedLessThan};
 use cranelift_codegen::ir::{Value, types};
@@ -141,11 +141,22 @@ impl Parsed {
 
         emit.begin(behind);
         self.found(emit, Header::EtherType, here);
-        if needs.is_deep() {
-            let done = emit.block();
-            self.write_network(emit, needs, here, ether_type, done);
-            emit.begin(done);
+        if !needs.is_deep() && !needs.has(Header::EtherType) {
+            return;
         }
+        let (of_802_3, typed, done) = (emit.cold_block(), emit.block(), emit.block());
+        let is_length = emit.is_number(UnsignedLessThan, ether_type, EtherType::SMALLEST.into());
+        emit.branch(is_length, of_802_3, typed);
+        emit.begin(of_802_3);
+        self.write_parsed_elsewhere(emit);
+        emit.jump(done);
+        emit.begin(typed);
+        if needs.is_deep() {
+            self.write_network(emit, needs, here, ether_type, done);
+        } else {
+            emit.jump(done);
+        }
+        emit.begin(done);
     }
 
     fn write_network(
@@ -176,6 +187,12 @@ impl Parsed {
             is_any = emit.or(is_any, is_this);
         }
         emit.unless(is_any, done);
+        self.write_parsed_elsewhere(emit);
+        emit.jump(done);
+    }
+
+    /// Has [`Headers::parse`] find everything.
+    fn write_parsed_elsewhere(&self, emit: &mut Emit<'_>) {
         let context = emit.context;
         emit.call(helpers::parse as *const u8, &[context]);
         for header in 0..Header::COUNT {
@@ -191,7 +208,6 @@ impl Parsed {
                 emit.set(variable, at);
             }
         }
-        emit.jump(done);
     }
 
     fn write_ipv4(&self, emit: &mut Emit<'_>, needs: &Needs, at: Value, done: cranelift_codegen::ir::Block) {

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use brimful_frame::{Headers, Packet};
 use brimful_jit::{Engine, Worker};
 use brimful_openflow::{Action, FieldMatch, FlowCommand, FlowMod, Instruction, Match, MatchField, Source, port};
-use brimful_pipeline::{Change, Count, CounterBlock, Floods, Limits, Outputs, PacketIn, Passage, Pipeline, View};
+use brimful_pipeline::{
+    Change, Count, CounterBlock, Demands, Floods, Limits, Outputs, PacketIn, Passage, Pipeline, View,
+};
 
 pub const HEADROOM: usize = 64;
 pub const TABLES: u8 = 4;
@@ -267,7 +269,8 @@ fn rule_match(random: &mut Random, style: Style) -> Match {
     matching
 }
 
-fn actions(random: &mut Random) -> Vec<Action> {
+/// A list of actions, most of which send a frame on.
+pub fn actions(random: &mut Random) -> Vec<Action> {
     use MatchField as F;
     let mut actions: Vec<Action> = Vec::new();
     for _ in 0..random.below(4) {
@@ -421,28 +424,27 @@ pub fn frame(random: &mut Random) -> Vec<u8> {
 }
 
 /// The same, changed so that it meets what some rule of the first table demands, as far as it has the fields.
-pub fn aimed_frame(random: &mut Random, both: &Both) -> (Vec<u8>, u32) {
-    let count = both.pipeline.len(0) as u64;
+pub fn aimed_frame(random: &mut Random, tables: &Pipeline) -> (Vec<u8>, u32) {
+    let count = tables.len(0) as u64;
     let entry = (count > 0)
-        .then(|| both.pipeline.entries(0).nth(random.below(count) as usize))
+        .then(|| tables.entries(0).nth(random.below(count) as usize))
         .flatten();
-    let Some(entry) = entry else {
-        return (frame(random), 1);
-    };
+    match entry {
+        Some(entry) => frame_for(random, &entry.demands),
+        None => (frame(random), 1),
+    }
+}
+
+/// A frame that meets demands, as far as it has the fields.
+pub fn frame_for(random: &mut Random, demands: &Demands) -> (Vec<u8>, u32) {
     let mut in_port = 1 + random.below(4) as u32;
-    let wanted = |field| {
-        entry
-            .demands
-            .iter()
-            .find(|demand| demand.0 == field)
-            .map(|demand| demand.1)
-    };
+    let wanted = |field| demands.iter().find(|demand| demand.0 == field).map(|demand| demand.1);
     let ether_type = wanted(MatchField::EthType).unwrap_or(0x0800) as u16;
     let mut bytes = (0..40)
         .map(|_| frame(random))
         .find(|bytes| Headers::parse(bytes).ether_type == ether_type);
     let bytes = bytes.get_or_insert_with(|| frame(random));
-    for &(field, value, mask) in &entry.demands {
+    for &(field, value, mask) in demands {
         let headers = Headers::parse(bytes);
         match field.info().source {
             Source::Frame(place) if field != MatchField::EthType => {
@@ -476,7 +478,7 @@ pub fn replay(bytes: &[u8]) -> (u64, u64) {
             chosen => {
                 // Two bytes for a frame, so that most of them are for rules.
                 let mut own = Random::new(random.next() << 8 | random.next());
-                let (mut bytes, in_port) = aimed_frame(&mut own, &both);
+                let (mut bytes, in_port) = aimed_frame(&mut own, &both.pipeline);
                 if chosen == 8 {
                     bytes.truncate(14 + random.below(80) as usize);
                 }

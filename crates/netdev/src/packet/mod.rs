@@ -24,7 +24,8 @@ use socket::{Burst, PacketSocket};
 
 /// Bytes of an 802.1Q tag.
 const VLAN_TAG_LEN: usize = 4;
-/// Memory of a receive ring: at 64-byte frames it rides out a stall of 0.1 s at 600 000 frames/s.
+/// Memory of a receive ring: at 64-byte frames it rides out a stall of 0.1 s at 600 000 frames/s, and of 27 ms where
+/// frames come by XDP.
 const DEFAULT_RING_BYTES: usize = 32 << 20;
 
 /// What a port must be able to carry.

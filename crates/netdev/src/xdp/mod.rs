@@ -35,11 +35,8 @@ use socket::{Sizes, XdpSocket};
 pub use bpf::Attachment;
 pub use forward::{Forwarded, XdpForwarder};
 
-/// At 64-byte frames the receive ring rides out a stall of 27 ms at 600 000 frames/s.
-const SIZES: Sizes = Sizes {
-    receive: 16 * 1024,
-    send: 2048,
-};
+/// Frames on their way out at a time.
+const SEND_FRAMES: u32 = 2048;
 /// Before an arrived frame in its chunk: `XDP_PACKET_HEADROOM`.
 const XDP_HEADROOM: usize = 256;
 const CHUNK_LENS: [usize; 2] = [2048, 4096];
@@ -109,6 +106,7 @@ impl XdpPort {
                 name: name.to_owned(),
                 most: CHUNK_LENS[CHUNK_LENS.len() - 1] - XDP_HEADROOM,
             })?;
+        let receive_frames = 1 << (options.ring_bytes / chunk_len).max(1).ilog2();
         let sockets = (0..interface.receive_queues()).map(|_| XdpSocket::new());
         let sockets: Vec<XdpSocket> = sockets
             .collect::<Result<_, _>>()
@@ -117,7 +115,7 @@ impl XdpPort {
         let is_veth = interface.driver().is_ok_and(|name| name == "veth");
         let queues: Vec<Queue> = (0..)
             .zip(sockets)
-            .map(|(queue, socket)| Queue::start(&interface, queue, socket, chunk_len))
+            .map(|(queue, socket)| Queue::start(&interface, queue, socket, chunk_len, receive_frames))
             .collect::<Result<_, _>>()?;
         // Which queue of the peer a live frame comes to depends on the processor, and would not be that of its flow.
         let wants_live_frames = is_veth
@@ -194,32 +192,42 @@ struct Queue {
 }
 
 impl Queue {
-    fn start(interface: &Interface, number: u32, socket: XdpSocket, chunk_len: usize) -> Result<Self, OpenError> {
+    fn start(
+        interface: &Interface,
+        number: u32,
+        socket: XdpSocket,
+        chunk_len: usize,
+        receive_frames: u32,
+    ) -> Result<Self, OpenError> {
         let name = interface.name();
         let system = |step| move |source| OpenError::system(name, step, source);
-        let mut frames = Frames::new(SIZES.receive + SIZES.send, chunk_len).map_err(system("allocate frames"))?;
+        let sizes = Sizes {
+            receive: receive_frames,
+            send: SEND_FRAMES,
+        };
+        let mut frames = Frames::new(sizes.receive + sizes.send, chunk_len).map_err(system("allocate frames"))?;
         let rings = socket
-            .make_rings(&frames, SIZES)
+            .make_rings(&frames, sizes)
             .map_err(system("set up the XDP rings"))?;
         let started = socket.start(interface.index(), number, MAX_BURST as u32);
         let budget = started.map_err(|source| match source.raw_os_error() {
             Some(libc::EBUSY) => OpenError::XdpInUse(name.to_owned()),
             _ => OpenError::system(name, "bind an XDP socket to it", source),
         })?;
-        let frames_to_send = frames.split_off(SIZES.receive);
-        let mut fill = Producer::new(rings.fill, SIZES.receive);
+        let frames_to_send = frames.split_off(sizes.receive);
+        let mut fill = Producer::new(rings.fill, sizes.receive);
         for (chunk, address) in (0..).zip(frames.addresses()) {
             fill.put(chunk, address);
         }
-        fill.publish(SIZES.receive);
+        fill.publish(sizes.receive);
         Ok(Self {
             socket: Arc::new(socket),
             frames,
             frames_to_send,
-            receive: Consumer::new(rings.receive, SIZES.receive),
+            receive: Consumer::new(rings.receive, sizes.receive),
             fill,
-            send: Producer::new(rings.send, SIZES.send),
-            completion: Consumer::new(rings.completion, SIZES.send),
+            send: Producer::new(rings.send, sizes.send),
+            completion: Consumer::new(rings.completion, sizes.send),
             budget,
         })
     }
@@ -253,7 +261,7 @@ impl Queue {
 impl XdpSender {
     /// Takes back the chunks of frames that have left.
     fn reap(&mut self) {
-        let count = self.completion.ready(SIZES.send);
+        let count = self.completion.ready(SEND_FRAMES);
         for ahead in 0..count {
             self.free.push(self.completion.get(ahead));
         }
@@ -263,7 +271,7 @@ impl XdpSender {
 
     /// Whether all frames on the ring have left, so that none is overtaken.
     fn is_idle(&self) -> bool {
-        self.free.len() == SIZES.send as usize
+        self.free.len() == SEND_FRAMES as usize
     }
 
     fn live_frames_are_accepted(&mut self) -> io::Result<bool> {
@@ -349,7 +357,7 @@ impl Sender for XdpSender {
     fn flush(&mut self) -> io::Result<usize> {
         self.kick()?;
         self.reap();
-        Ok(SIZES.send as usize - self.free.len())
+        Ok(SEND_FRAMES as usize - self.free.len())
     }
 
     fn statistics(&mut self) -> io::Result<SendStatistics> {

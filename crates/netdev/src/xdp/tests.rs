@@ -168,7 +168,7 @@ fn frames_arrive_with_the_time_at_which_the_kernel_had_them() {
             let mut far = XdpPort::open("tb", options(), attachment).expect("every interface runs programs");
             let (mut last, mut waited) = (MonotonicTime::now(), 0);
             // As many as the ring has chunks and more: a chunk that comes again brings a new time.
-            for _ in 0..SIZES.receive / 1000 + 2 {
+            for _ in 0..options().ring_bytes / CHUNK_LENS[0] / 1000 + 2 {
                 let sent = send(&mut near.sender, [1, MAX_BURST, 3].into_iter().cycle().take(45));
                 thread::sleep(UNWATCHED);
                 let looked = MonotonicTime::now();

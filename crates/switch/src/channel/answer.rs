@@ -6,7 +6,8 @@ use std::sync::{Arc, PoisonError};
 
 use brimful_netdev::MonotonicTime;
 use brimful_openflow::wire::{
-    BundleControl, Data, Features, FlowMonitor, Message, PacketOut, Part, PortMod, Request, RequestForward, Version,
+    BundleControl, Configuration, Data, Features, FlowMonitor, Message, PacketOut, Part, PortMod, Request,
+    RequestForward, Version,
 };
 use brimful_openflow::{Action, ErrorCode, ErrorMessage, FlowCommand, FlowMod, MAX_LEN_NO_BUFFER, NO_BUFFER, port};
 
@@ -30,6 +31,8 @@ const SLAVE: u32 = 3;
 /// Reasons of forwarded requests (OF 1.4.1 section 7.4.6).
 const GROUP_MOD: u8 = 0;
 const METER_MOD: u8 = 1;
+/// `OFPC_FRAG_DROP` (OF 1.3.5 section 7.3.2); with 0, fragments are treated as other packets.
+const FRAGMENTS_DROP: u16 = 1;
 /// Lists of changes that the control thread has not answered yet, before more are read.
 const MOST_PENDING: usize = 4;
 
@@ -218,15 +221,21 @@ impl<'h> Answerer<'h> {
                 let auxiliary = peer.auxiliary;
                 handle.call(move |switch| Ok(vec![features(switch, auxiliary)]))?
             }
-            Message::GetConfigRequest => Ok(vec![Message::GetConfigReply(
-                peer.main().session().configuration.clone(),
-            )]),
-            // Fragments go through the tables as other packets do; they are neither dropped nor put together.
-            Message::SetConfig(configuration) if configuration.flags != 0 => {
-                let text = format!("flags {:#x}: fragments are treated normally here", configuration.flags);
+            Message::GetConfigRequest => {
+                let drops = handle.call(|switch| switch.ports.view().drops_fragments)?;
+                Ok(vec![Message::GetConfigReply(Configuration {
+                    flags: if drops { FRAGMENTS_DROP } else { 0 },
+                    ..peer.main().session().configuration.clone()
+                })])
+            }
+            // Fragments go through the tables as other packets do, or are dropped; they are not put together.
+            Message::SetConfig(configuration) if configuration.flags > FRAGMENTS_DROP => {
+                let text = format!("flags {:#x}: fragments are not put together here", configuration.flags);
                 Err(ErrorCode::CONFIG_FLAGS.because(text))
             }
             Message::SetConfig(configuration) => {
+                let drops = configuration.flags == FRAGMENTS_DROP;
+                handle.call(move |switch| switch.ports.drop_fragments(drops))?;
                 peer.main().session().configuration = configuration;
                 Ok(Vec::new())
             }
@@ -422,6 +431,9 @@ fn changes_state(message: &Message) -> bool {
             | Message::PacketOut(_)
             | Message::BundleControl(_)
             | Message::BundleAdd(_)
+    ) || matches!(
+        message,
+        Message::MultipartRequest(Part { content: Request::TableFeatures(tables), .. }) if !tables.is_empty()
     )
 }
 

@@ -72,11 +72,11 @@ pub(super) fn replies(switch: &Switch, request: &Request, version: Version) -> R
             maximum_bands: u8::MAX,
             maximum_colour: 0,
         })),
-        Request::TableFeatures(wanted) if wanted.is_empty() => {
+        Request::TableFeatures(wanted) => {
+            if !wanted.is_empty() {
+                table_features::check(&pipeline, version, wanted)?;
+            }
             parts.of(table_features::all(&pipeline, version), Reply::TableFeatures)
-        }
-        Request::TableFeatures(_) => {
-            return Err(ErrorCode::TABLE_FEATURES_PERMISSIONS.because("what tables can do cannot be changed"));
         }
         Request::PortDescription => parts.of(
             switch.ports.all().map(port_description).collect(),

@@ -81,10 +81,12 @@ impl Session {
         let mut masks = [ALL_REASONS; EVENTS];
         masks[0] = 0;
         masks[1] = PACKET_IN_BY_DEFAULT;
-        for topic in [Topic::FlowRemoved, Topic::RequestForward] {
+        masks[Topic::FlowRemoved as usize * 2] = 0;
+        // OF 1.4.1 section 7.3.10: what 1.4 adds is told to those that have asked for it.
+        for topic in [Topic::RoleStatus, Topic::TableStatus, Topic::RequestForward] {
             masks[topic as usize * 2] = 0;
+            masks[topic as usize * 2 + 1] = 0;
         }
-        masks[Topic::RequestForward as usize * 2 + 1] = 0;
         Self {
             connection: Connection::new(now),
             transport,

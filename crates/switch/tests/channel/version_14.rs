@@ -122,6 +122,8 @@ fn a_bundle_is_done_whole_or_not_at_all() {
 fn a_full_table_makes_room_and_says_how_full_it_is() {
     let bench = Bench::listening(10);
     let mut controller = bench.controller(Version::V14);
+    let masks = vec![EventMask { event: 9, mask: 0x18 }];
+    controller.does(&Message::SetAsync(AsyncConfiguration { masks }));
     for number in 0..10 {
         let flags = flow_flag::SEND_FLOW_REMOVED;
         controller.does(&Message::FlowMod(FlowMod {
@@ -185,7 +187,14 @@ fn a_full_table_makes_room_and_says_how_full_it_is() {
 fn controllers_hear_of_roles_and_of_each_other() {
     let bench = Bench::listening(100);
     let (mut first, mut second) = (bench.controller(Version::V14), bench.controller(Version::V14));
-    let masks = vec![EventMask { event: 11, mask: 3 }, EventMask { event: 10, mask: 1 }];
+    // OF 1.4.1 section 7.3.10: nothing of these is told unless asked for.
+    let Message::GetAsyncReply(configuration) = first.ask(&Message::GetAsyncRequest) else {
+        panic!("no configuration");
+    };
+    let masks: Vec<u32> = configuration.masks.iter().map(|one| one.mask).collect();
+    assert_eq!(masks, [0, 0x3b, 0x3f, 0x3f, 0, 0x3f, 0, 0, 0, 0, 0, 0]);
+    let masks = [(6, 1), (10, 1), (11, 3)].map(|(event, mask)| EventMask { event, mask });
+    let masks = masks.to_vec();
     first.does(&Message::SetAsync(AsyncConfiguration { masks }));
     let wrong = vec![EventMask { event: 1, mask: 0x100 }];
     assert_eq!(

@@ -137,7 +137,7 @@ class Disk:
 
         Where that cannot be set, it is not.
         """
-        queue = Path("/sys/class/block") / Path(self.path).name / "queue"
+        queue = Path("/sys/class/block") / Path(self.path).resolve().name / "queue"
         before: dict[Path, str] = {}
         # Another scheduler brings a number of requests of its own, which is therefore set back behind it.
         for name in ("scheduler", "nr_requests", "nomerges"):

@@ -37,7 +37,8 @@ SEARCHES = {
 }
 """Step: pattern, what is searched."""
 
-DESCRIBE, PREPARE, STEADY, VRATE, VALIDATION = "describe", "prepare", "steady-state", "vrate", "validation"
+DESCRIBE, PREPARE, STEADY = "describe", "prepare", "steady-state"
+VRATE, CONFIRMATION, VALIDATION = "vrate", "confirmation", "validation"
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -123,4 +124,5 @@ def _steps(*, writes: bool, controller: bool, quick: bool, write_bytes: int) -> 
             yield Step(name, f"search {text} for late IOs", 60)
     if controller and not quick:
         yield Step(VRATE, "search vrate for late IOs of a protected group beside a hog", 190)
+        yield Step(CONFIRMATION, "try what was found for longer, and lower it until it holds", 180)
         yield Step(VALIDATION, "protected group beside a hog: off, found, found with the dynamic rule", 180)

@@ -16,7 +16,7 @@ import msgspec
 from brimful.errors import MeasureError
 from brimful.iocost.controller import CostController
 from brimful.iocost.measure.disk import Disk
-from brimful.measurers.base import Description, TrialOutput
+from brimful.measurers.base import Description, InvalidTrialError, TrialOutput
 from brimful.measurers.command import CommandMeasurer
 from brimful.measurers.disk import PROGRAM
 
@@ -35,6 +35,7 @@ LEAST_VRATE = 5.0
 _PREFIX = "brimful-iocost-"
 _ENTER = 'echo $$ > "$0" && exec "$@"'
 _HOG_PATIENCE_S = 30.0
+_TRIES = 5
 
 
 class Beside(msgspec.Struct, frozen=True):
@@ -118,8 +119,15 @@ class Protection:
         self._load = load
         self._protected = CommandMeasurer(self._command("protected"), name=PROGRAM)
 
-    def beside_hog(self, seconds: float) -> Beside:
+    def beside_hog(self, seconds: float, *, stop_above: float | None = None) -> Beside:
         """Count what the protected group loses while the hog takes what it gets.
+
+        Parameters
+        ----------
+        seconds
+            How long it is counted.
+        stop_above
+            Once more than this share is late, the trial may end.
 
         Raises
         ------
@@ -130,9 +138,16 @@ class Protection:
         """
         with self._hog(seconds) as rate:
             time.sleep(SETTLE_S)
-            output = self._protected.measure(self._load, seconds)
+            output = self._protected.measure(self._load, seconds, stop_above=stop_above)
             vrate = self._controller.vrate()
         return Beside(output, rate(), vrate)
+
+    def facts_beside_hog(self, vrate: float, seconds: float, *, stop_above: float | None = None) -> dict[str, Any]:
+        """Do that at a vrate that has been set, again where the machine spoiled it, and give it for a record."""
+        for _ in range(_TRIES - 1):
+            with contextlib.suppress(InvalidTrialError):
+                return facts(vrate, self.beside_hog(seconds, stop_above=stop_above))
+        return facts(vrate, self.beside_hog(seconds, stop_above=stop_above))
 
     def alone(self, seconds: float) -> TrialOutput:
         """Count what the protected group loses without a hog."""
@@ -216,6 +231,18 @@ class VrateMeasurer:
 
     def close(self) -> None:
         """Nothing to give back: `Protection` is somebody else's."""
+
+
+def facts(vrate: float, found: Beside) -> dict[str, Any]:
+    """Give what happened at a vrate for a record."""
+    return {
+        "set": vrate,
+        "vrate": found.vrate,
+        "intended": found.output.intended,
+        "sent": found.output.sent,
+        "late": found.output.lost,
+        "hog_rate": found.hog_rate,
+    }
 
 
 def least_vrate(load: float, random_reads: float) -> float:

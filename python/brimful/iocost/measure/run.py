@@ -14,13 +14,23 @@ import msgspec
 from brimful.alarm import undisturbed
 from brimful.errors import BrimfulError, MeasureError, UsageError
 from brimful.iocost.controller import CostController, find_control_group
+from brimful.iocost.measure import confirmation, protection, searches, solutions
 from brimful.iocost.measure import plan as planning
-from brimful.iocost.measure import protection, searches, solutions
 from brimful.iocost.measure.disk import Disk
-from brimful.iocost.measure.plan import DESCRIBE, PREPARE, PROBES, SEARCHES, STEADY, VALIDATION, VRATE, Step
-from brimful.iocost.measure.protection import Beside, Groups, Protection, VrateMeasurer
+from brimful.iocost.measure.plan import (
+    CONFIRMATION,
+    DESCRIBE,
+    PREPARE,
+    PROBES,
+    SEARCHES,
+    STEADY,
+    VALIDATION,
+    VRATE,
+    Step,
+)
+from brimful.iocost.measure.protection import Groups, Protection, VrateMeasurer
 from brimful.iocost.measure.searches import Search
-from brimful.measurers.base import Description, InvalidTrialError
+from brimful.measurers.base import Description
 from brimful.records import Done, End, Record, Run, RunFile, Trial, Warning, read_run
 from brimful.runs import fingerprint, open_record, run_identity, saved_run
 from brimful.units import format_duration
@@ -34,7 +44,8 @@ _VRATE_TRIAL_SHARE = 1 / 19
 _LEAST_TRIAL_S = 1.0
 _MIX = "--read-share=70%"
 _VALIDATION_ROUNDS = 2
-_VALIDATION_TRIES = 5
+_CONFIRMATION_GRACE = 0.5
+"""A trial of the confirmation may go on for this part of its length after the time of its step."""
 
 
 _BINARY = {"": 1, "k": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -249,6 +260,8 @@ class _Measurement:
             return self._disk.prepare(f"--steady-rounds={step.seconds / _ROUND_S:.0f}")
         if step.name == VRATE:
             return self._search_vrate(step, began_s)
+        if step.name == CONFIRMATION:
+            return self._confirm(step)
         if step.name == VALIDATION:
             return self._validate(step)
         assert step.name == DESCRIBE
@@ -288,7 +301,7 @@ class _Measurement:
             measurer = VrateMeasurer(
                 tester,
                 lambda vrate: controller.set(model, solutions.pinned(vrate, targets)),
-                lambda vrate, found: seen.append(_facts(vrate, found)),
+                lambda vrate, found: seen.append(protection.facts(vrate, found)),
             )
             search = Search(
                 step=step.name,
@@ -300,22 +313,42 @@ class _Measurement:
             result = search.run(measurer, self._saved(step), began_s=self._begun(step, began_s), sink=self._keep)
         return {**searches.summary(result), "load": solutions.protected_load(self._results()), "trials": seen}
 
+    def _confirm(self, step: Step) -> dict[str, Any]:
+        results = self._results()
+        seconds = self._validation_trial_s()
+        model, targets = solutions.base_model(results), self._targets()
+        end_s = time.monotonic() + step.seconds
+        with self._protection() as (tester, controller):
+
+            def try_at(vrate: float, stop_above: float) -> dict[str, Any] | None:
+                if time.monotonic() + protection.SETTLE_S + seconds > end_s + _CONFIRMATION_GRACE * seconds:
+                    return None
+                controller.set(model, solutions.pinned(vrate, targets))
+                return tester.facts_beside_hog(vrate, seconds, stop_above=stop_above)
+
+            return confirmation.confirm(results[VRATE], try_at, least_vrate=solutions.least_vrate(results))
+
+    def _validation_trial_s(self) -> float:
+        """Give the length of trials that judge a setting: those that select one are as long."""
+        step_s = next((step.seconds for step in self._steps if step.name == VALIDATION), 0.0)
+        return max(step_s / (3 * _VALIDATION_ROUNDS) - protection.SETTLE_S, _LEAST_TRIAL_S)
+
     def _validate(self, step: Step) -> dict[str, Any]:
         results = self._results()
         vrate = solutions.found_vrate(results)
         if vrate is None:
             return {}
-        seconds = max(step.seconds / (3 * _VALIDATION_ROUNDS) - protection.SETTLE_S, _LEAST_TRIAL_S)
+        seconds = self._validation_trial_s()
         model, targets = solutions.base_model(results), self._targets()
         found: dict[str, list[dict[str, Any]]] = {"off": [], "pinned": [], "dynamic": []}
         with self._protection() as (tester, controller):
             for _ in range(_VALIDATION_ROUNDS):
                 controller.turn_off()
-                found["off"].append(_beside(tester, 0.0, seconds))
+                found["off"].append(tester.facts_beside_hog(0.0, seconds))
                 controller.set(model, solutions.pinned(vrate, targets))
-                found["pinned"].append(_beside(tester, vrate, seconds))
+                found["pinned"].append(tester.facts_beside_hog(vrate, seconds))
                 controller.set(model, solutions.dynamic(vrate, targets))
-                found["dynamic"].append(_beside(tester, vrate, seconds))
+                found["dynamic"].append(tester.facts_beside_hog(vrate, seconds))
         return found
 
     @contextlib.contextmanager
@@ -348,24 +381,6 @@ class _Measurement:
         numbered = msgspec.structs.replace(trial, seq=len(self._trials))
         self._write_record(numbered)
         self._trials.append(numbered)
-
-
-def _beside(tester: Protection, vrate: float, seconds: float) -> dict[str, Any]:
-    """Try a setting, again where the machine spoiled it."""
-    for _ in range(_VALIDATION_TRIES - 1):
-        with contextlib.suppress(InvalidTrialError):
-            return _facts(vrate, tester.beside_hog(seconds))
-    return _facts(vrate, tester.beside_hog(seconds))
-
-
-def _facts(vrate: float, found: Beside) -> dict[str, Any]:
-    return {
-        "set": vrate,
-        "vrate": found.vrate,
-        "sent": found.output.sent,
-        "late": found.output.lost,
-        "hog_rate": found.hog_rate,
-    }
 
 
 def _describe(disk: Disk) -> Description:

@@ -8,7 +8,7 @@ from typing import Any
 
 from brimful._core import fit_series
 from brimful.iocost.measure import protection, searches
-from brimful.iocost.measure.plan import PROBES, SEARCHES, STEADY, VALIDATION, VRATE
+from brimful.iocost.measure.plan import CONFIRMATION, PROBES, SEARCHES, STEADY, VALIDATION, VRATE
 from brimful.kernel import MODEL_KEYS
 from brimful.records import Finding, Fit, Record, Series, Solution
 from brimful.units import format_duration, format_load, format_ratio
@@ -21,6 +21,8 @@ SLACK = 4.0
 LEAST_SHARE = 50.0
 """Lowest vrate of the dynamic rule, in per cent of the found one."""
 NAIVE_LEAST = 75.0
+_NONE_PROTECTS = "too many protected IOs were late at every vrate that was tried"
+_DOES_NOT_HOLD = "the vrate found, and lower ones, let too many protected IOs be late in longer trials"
 _PAGE = 4096
 _RISING, _FIT = "non-decreasing", "exact"
 
@@ -90,9 +92,15 @@ def least_vrate(results: Results) -> float:
     return protection.least_vrate(protected_load(results), results["rrandiops"]["rate"])
 
 
+def vrate_bounds(results: Results) -> Mapping[str, Any] | None:
+    """Give the bounds of vrate by goal: those that held for longer, where that was tried; nothing without a search."""
+    return results.get(CONFIRMATION, results.get(VRATE))
+
+
 def found_vrate(results: Results) -> float | None:
     """Give the vrate to validate: the most isolating one that was found."""
-    found = [results[VRATE].get(goal, {}).get("lower") for goal, _ in _RULES.values()] if VRATE in results else []
+    bounds = vrate_bounds(results) or {}
+    found = [bounds.get(goal, {}).get("lower") for goal, _ in _RULES.values()]
     return next((vrate for vrate in found if vrate is not None), None)
 
 
@@ -121,7 +129,7 @@ def _solutions(results: Results, deadline_s: float) -> Iterator[Solution]:
     missing = [key for key in MODEL_KEYS if key not in model]
     reason = f"{', '.join(missing)} were not measured, as that writes: give --destroy-data" if missing else None
     for name, (goal, target) in _RULES.items():
-        yield _at_vrate(name, target, results.get(VRATE), goal, model, targets, info, reason)
+        yield _at_vrate(name, target, results, goal, model, targets, info, reason)
     if reason is not None:
         yield Solution(name="naive", target=_NAIVE, unsolved=reason)
         return
@@ -138,19 +146,21 @@ def _solutions(results: Results, deadline_s: float) -> Iterator[Solution]:
 def _at_vrate(
     name: str,
     target: str,
-    found: Mapping[str, Any] | None,
+    results: Results,
     goal: str,
     model: dict[str, int],
     targets: dict[str, int],
     info: dict[str, Any],
     reason: str | None,
 ) -> Solution:
+    found = vrate_bounds(results)
     if reason is None and found is None:
         reason = "vrate was not searched"
     bounds = (found or {}).get(goal, {})
     vrate = bounds.get("lower")
     if reason is None and vrate is None:
-        reason = "too many protected IOs were late at every vrate that was tried"
+        was_found = results.get(VRATE, {}).get(goal, {}).get("lower") is not None
+        reason = _DOES_NOT_HOLD if was_found else _NONE_PROTECTS
     if reason is not None or vrate is None:
         return Solution(name=name, target=target, unsolved=reason)
     scale = vrate / 100

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use brimful_blockio::{
-    Area, Device, Engine, Mark, MonotonicClock, Refusal, Ring, Service, Settings, Sizes, create_file,
-    find_steady_state, side_reports, write_once,
+    Area, Device, Engine, Mark, MonotonicClock, Pause, Punctuality, Refusal, Ring, Service, Settings, Sizes,
+    create_file, find_steady_state, side_reports, write_once,
 };
 use brimful_trial::program::{die_with_parent, raise_priority, serve, stop_on_signals};
 use clap::Parser;
@@ -84,8 +84,13 @@ fn run(options: &Options) -> Result<(), Failure> {
         options.durable,
     )
     .map_err(|error| Failure::Measuring(format!("io_uring: {error}")))?;
+    // Before it stays on one processor, which says nothing of how many there are.
+    let pause = options.pause();
     settle(options)?;
-    let mut engine = Engine::new(ring, MonotonicClock::start(), slots, options.deadline, options.pause());
+    let mut engine = Engine::new(ring, MonotonicClock::start(), slots, options.deadline, pause);
+    if options.cpu.is_some() && pause == Pause::Spin {
+        engine.keep_to(Punctuality::own(options.deadline));
+    }
     if options.prepare {
         return prepare(options, &mut device, &mut engine, area, &stop);
     }

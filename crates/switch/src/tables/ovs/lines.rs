@@ -67,7 +67,10 @@ pub(crate) fn group(line: &str, command: ModCommand) -> Result<GroupMod, Flaw<'_
         command,
         group_type,
         group,
-        buckets: parts.into_iter().map(bucket).collect::<Result<_, _>>()?,
+        buckets: parts
+            .into_iter()
+            .map(|text| bucket(text, usual_weight(group_type)))
+            .collect::<Result<_, _>>()?,
     })
 }
 
@@ -178,9 +181,14 @@ fn type_of_group(word: Word<'_>) -> Result<GroupType, Flaw<'_>> {
     })
 }
 
-fn bucket(text: &str) -> Result<Bucket, Flaw<'_>> {
+/// The weight of a bucket that says none: those of a select group have even shares.
+pub(super) fn usual_weight(group_type: GroupType) -> u16 {
+    u16::from(group_type == GroupType::Select)
+}
+
+fn bucket(text: &str, weight: u16) -> Result<Bucket, Flaw<'_>> {
     let mut bucket = Bucket {
-        weight: 0,
+        weight,
         watch_port: port::ANY,
         watch_group: GROUP_ANY,
         actions: Vec::new(),

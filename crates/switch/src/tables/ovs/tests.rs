@@ -132,7 +132,7 @@ fn groups_and_meters_stand_in_the_same_file() {
     };
     assert_eq!(
         group.buckets.iter().map(|bucket| bucket.weight).collect::<Vec<_>>(),
-        [2, 0]
+        [2, 1]
     );
     assert_eq!(group.buckets[1].actions, [output(2)]);
     let Change::Meter(meter) = &tables.changes[1].value else {

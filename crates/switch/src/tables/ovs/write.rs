@@ -7,7 +7,7 @@ use brimful_openflow::{
     MatchField, MeterMod, ModCommand, flow_flag, meter_flag, port,
 };
 
-use super::lines::DEFAULT_PRIORITY;
+use super::lines::{DEFAULT_PRIORITY, usual_weight};
 use crate::tables::values::{port_text, write_mask, write_value};
 use crate::tables::{Change, Tables};
 
@@ -86,7 +86,8 @@ pub fn write_group(group: &GroupMod) -> String {
     for bucket in &group.buckets {
         line.word("bucket=");
         let mut inside = Line::default();
-        inside.put_unless("weight", u64::from(bucket.weight), 0);
+        let usual = usual_weight(group.group_type);
+        inside.put_unless("weight", u64::from(bucket.weight), u64::from(usual));
         if bucket.watch_port != port::ANY {
             inside.word(&format!("watch_port={}", port_text(bucket.watch_port)));
         }

@@ -389,6 +389,7 @@ impl Straddle {
         for target in open.iter() {
             if let Some(input) = self.watches[target.goal].plain_trial(problem, log, target) {
                 self.served = target.goal;
+                self.remaining = Some(open.iter().map(Target::left_without_model).sum());
                 return Some(input);
             }
         }

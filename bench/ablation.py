@@ -58,7 +58,6 @@ MECHANISMS: dict[str, list[tuple[str, str, str]]] = {
     ],
     "the middle of a wide gap first": [("probe", "WIDE_GAP", NEVER), ("probe", "WIDE_GAP_LONG", NEVER)],
     "clean loads far above first": [("probe", "FAR_BELOW", NEVER)],
-    "looks that promised too much are left off": [("probe", "MISLED", "1_000_000")],
     "the lowest load where all was in vain": [("probe", "IN_VAIN", "1_000_000")],
     "short trials first": [("prospect", "SHORT_TRIALS", "0")],
     "medium trials before long ones": [("probe", "MEDIUM_SHARE", "1")],

@@ -121,11 +121,12 @@ impl Brackets {
 
     /// What is left to pay when no candidate lies within the bracket.
     fn leftover(&self, low: usize, high: usize) -> f64 {
-        if self.is_assumed(low, high) {
-            return OUTSIDE_SHARE * self.pair_seconds;
-        }
-        let width = (self.indices[high] - self.indices[low]) as f64 / self.steps as f64;
-        HALVING_SHARE * self.pair_seconds * width.log2().max(0.0)
+        let gap = self.indices[high] - self.indices[low];
+        leftover(
+            self.pair_seconds,
+            (!self.is_assumed(low, high)).then_some(gap),
+            self.steps,
+        )
     }
 
     /// Finds the cheapest way, given the seconds that other goals are expected to spend at the candidates.
@@ -165,6 +166,15 @@ impl Brackets {
         }
         policy
     }
+}
+
+/// Seconds to two neighbouring bounds without a plan: from known ones this many steps of the grid apart by halving, or from
+/// unknown ones.
+pub(super) fn leftover(pair_seconds: f64, gap: Option<i64>, steps: i64) -> f64 {
+    let pairs = gap.map_or(OUTSIDE_SHARE, |gap| {
+        HALVING_SHARE * (gap as f64 / steps as f64).log2().max(0.0)
+    });
+    pairs * pair_seconds
 }
 
 impl Policy {

@@ -1,8 +1,6 @@
 //! The default strategy: a model of the loss curve, shared by all goals, picks pairs of neighbouring loads that are
 //! likely to straddle the answer; one trial is made, then everything is planned anew.
 
-mod account;
-mod attempts;
 mod bracket;
 #[cfg(test)]
 mod case;
@@ -391,6 +389,7 @@ impl Straddle {
         for target in open.iter() {
             if let Some(input) = self.watches[target.goal].plain_trial(problem, log, target) {
                 self.served = target.goal;
+                self.remaining = Some(open.iter().map(Target::left_without_model).sum());
                 return Some(input);
             }
         }

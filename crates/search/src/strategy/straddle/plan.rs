@@ -23,8 +23,6 @@ const SHARING_PASSES: usize = 2;
 const ATTEMPT: f64 = 0.5;
 /// Loads that are no more widths apart mostly lose in the same weather.
 const SAME_WEATHER_WIDTHS: i64 = 3;
-/// Until so many trials after the last one at a load the weather is likely the same.
-const SAME_WEATHER_TRIALS: usize = 3;
 /// After so many trials elsewhere the weather at a load is another one.
 const OTHER_WEATHER_TRIALS: usize = 14;
 /// Goals above others settle their lower bound first, where they or those below have begun it: low-loss seconds at a
@@ -46,7 +44,6 @@ pub(super) struct Choice {
 enum Turn {
     Waiting,
     Usual,
-    Begun,
     First,
 }
 
@@ -86,7 +83,7 @@ pub(super) fn choose(
     for (plan, target) in plans.iter().zip(targets.iter()) {
         let Some(first) = plan.policy.first() else { continue };
         let prospect = &plan.prospects[first.candidate];
-        let turn = if !target.is_strict {
+        let turn = if target.is_above_others {
             turn_of_measurement(outlooker, prospect, target)
         } else if first.lower > ATTEMPT && !refines_knee {
             turn_of_attempt(outlooker, prospect, target, plans.iter().zip(targets.iter()))
@@ -122,26 +119,16 @@ fn urgency(step: &Move) -> f64 {
     surprise / step.seconds.max(1e-6)
 }
 
-/// When a load is to be measured for a goal that takes several trials to decide, as one of several goals.
-///
-/// Capacity may move: what several trials are to tell of one load is best measured in one go. Goals above others go
-/// first, but wait for other weather after a high-loss trial, while the others have something to measure: so the answer
-/// depends less on which of two capacities is met first.
+/// When a load is to be measured for a goal that takes several trials to decide and is above others: first, but after a
+/// high-loss trial in other weather. So the answer depends less on which of two capacities is met first.
 fn turn_of_measurement(outlooker: &Outlooker, prospect: &Prospect, target: &Target) -> Turn {
     let goal = &outlooker.problem.goals()[target.goal];
     let last = outlooker.log.trials_at(prospect.load).last();
-    let since = outlooker.trials_since(prospect.load);
-    if target.is_above_others {
-        let was_high_loss = last.is_some_and(|trial| goal.is_high_loss(trial) == Some(true));
-        if was_high_loss && since < OTHER_WEATHER_TRIALS {
-            Turn::Waiting
-        } else {
-            Turn::First
-        }
-    } else if last.is_some() && since < SAME_WEATHER_TRIALS {
-        Turn::Begun
+    let was_high_loss = last.is_some_and(|trial| goal.is_high_loss(trial) == Some(true));
+    if was_high_loss && outlooker.trials_since(prospect.load) < OTHER_WEATHER_TRIALS {
+        Turn::Waiting
     } else {
-        Turn::Usual
+        Turn::First
     }
 }
 
@@ -192,8 +179,7 @@ impl Plan {
         target.expected = balanced;
         let lower = target.lower_index.unwrap_or(-1);
         let upper = target.upper_index.unwrap_or(top + 1);
-        let distances = watch.distances(target, outlooker.scale, outlooker.seen);
-        let (lowest, highest) = allowed(target, distances, lower, upper);
+        let (lowest, highest) = allowed(target, watch.distances(target), lower, upper);
         let middle = balanced.clamp(lowest, highest);
         let candidates = Candidates {
             outlooker,

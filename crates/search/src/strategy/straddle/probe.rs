@@ -15,8 +15,6 @@ const WIDE_GAP_LONG: f64 = 4.0;
 /// as no load that lost nothing at first has lost later.
 const FAR_BELOW: f64 = 8.0;
 const CLEAN_TRIALS: usize = 3;
-/// Loads at which looks lost nothing and long trials did, before looks are left off.
-const MISLED: usize = 4;
 /// Loads of which none had a low-loss trial, before the lowest is tried.
 const IN_VAIN: usize = 8;
 
@@ -62,21 +60,17 @@ pub(super) fn probe(log: &TrialLog, target: &Target, grid: &LoadGrid, planned: T
     let [start, low, high] = [planned.load, highest_below, lossy].map(|load| grid.position(load.per_second()));
     let widths = |from: f64, to: f64| (to - from) / target.steps as f64;
     // Where short trials were lossy as well, they have not promised too much.
-    let has_misled = |load: &Load| {
-        let sums = log.sums(*load, target.goal);
+    let has_misled = |load: Load| {
+        let sums = log.sums(load, target.goal);
         has_low(&sums) && sums.full_high > Nanoseconds::ZERO && sums.short_high == Nanoseconds::ZERO
     };
-    let misled = log.loads().filter(has_misled).count();
-    if is_long && misled >= MISLED {
-        return None;
-    }
     if widths(low, high) > if is_long { WIDE_GAP_LONG } else { WIDE_GAP } {
         return Some(TrialInput {
             load: grid.load(f64::midpoint(low, high).round() as i64),
             duration: target.exploring_duration(),
         });
     }
-    if widths(start, low) <= FAR_BELOW || misled > 0 {
+    if widths(start, low) <= FAR_BELOW || log.loads().any(has_misled) {
         return None;
     }
     let there = |duration| TrialInput {
@@ -175,18 +169,6 @@ mod tests {
         let mut patient = Case::new(half(), 60.0);
         patient.add(&[(4.2e5, 7)]);
         assert_eq!(instead(&patient), Some(middle));
-    }
-
-    #[test]
-    fn looks_that_promised_too_much_are_left_off() {
-        let mut case = Case::new(Ratio::ZERO, 60.0);
-        for index in 0..MISLED {
-            assert_eq!(instead(&case).is_some(), index > 0);
-            let at = 9e5 - 1e4 * index as f64;
-            case.add(&[(at, 0)]);
-            case.add_long(at, 7);
-        }
-        assert_eq!(instead(&case), None);
     }
 
     #[test]

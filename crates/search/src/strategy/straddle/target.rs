@@ -2,6 +2,7 @@
 
 use brimful_trial::{Load, Nanoseconds, Ratio};
 
+use super::bracket::leftover;
 use super::overhead::Overhead;
 use super::verdict_odds::{Effective, VerdictOdds};
 use crate::grid::LoadGrid;
@@ -110,6 +111,15 @@ impl Target {
         self.upper_index = bounds
             .upper
             .map(|load| (grid.position(load.per_second()) - ON_GRID).ceil() as i64);
+    }
+
+    /// Seconds to the answer where no model tells them.
+    pub(super) fn left_without_model(&self) -> f64 {
+        let gap = self
+            .lower_index
+            .zip(self.upper_index)
+            .map(|(lower, upper)| upper - lower);
+        leftover(self.pair_seconds, gap, self.steps)
     }
 
     /// Whether nothing is left to measure for the goal.

@@ -26,7 +26,7 @@ const EXIT_USAGE: u8 = 2;
 /// The arguments make sense, but the switch cannot run.
 const EXIT_FAILED: u8 = 3;
 
-/// OpenFlow switches on interfaces of this network namespace, until SIGTERM; SIGHUP reads their tables again.
+/// Runs OpenFlow switches on interfaces of this network namespace until SIGTERM. SIGHUP reloads their tables.
 #[derive(Parser)]
 #[command(version, args_conflicts_with_subcommands = true)]
 struct Command {
@@ -38,21 +38,21 @@ struct Command {
 
 #[derive(Subcommand)]
 enum Other {
-    /// Write a synthetic flow table, always the same for a seed.
+    /// Write a synthetic flow table; the same seed gives the same table.
     Genflow {
         /// A file of `{Name,[Option,...]}.`
         specification: PathBuf,
-        /// Which of its tables; the first by default.
+        /// The name of one of its tables; default: the first.
         #[arg(long)]
         name: Option<String>,
-        /// What the random numbers begin with.
+        /// The seed of the random numbers.
         #[arg(long, default_value_t = 1)]
         seed: u64,
         /// The syntax to write.
         #[arg(long, default_value = "tab")]
         syntax: Syntax,
     },
-    /// Ask any switch of OpenFlow 1.3 by its protocol, and change its flows.
+    /// Query any OpenFlow 1.3 switch, and change its flows.
     Ofctl(Ofctl),
 }
 
@@ -70,10 +70,10 @@ enum Fail {
 
 #[derive(Args)]
 struct Run {
-    /// A TOML file with everything.
+    /// A TOML file with all settings.
     #[arg(long, conflicts_with_all = ["port", "tables", "controller"])]
     config: Option<PathBuf>,
-    /// A port, as NUMBER=INTERFACE.
+    /// A port, as NUMBER=INTERFACE; may be repeated.
     #[arg(long)]
     port: Vec<String>,
     /// The switch's name.
@@ -82,13 +82,13 @@ struct Run {
     /// The datapath identifier, in hexadecimal.
     #[arg(long, default_value = "1")]
     dpid: String,
-    /// A file of tables: .tab for linc's syntax, else that of ovs-ofctl.
+    /// A file of tables: in linc's syntax if its name ends in .tab, else in that of ovs-ofctl; may be repeated.
     #[arg(long)]
     tables: Vec<PathBuf>,
-    /// A controller, as tcp:HOST:PORT or tls:HOST:PORT, or ptcp:PORT or ptls:PORT to listen for controllers.
+    /// A controller, as tcp:HOST:PORT or tls:HOST:PORT; ptcp:PORT or ptls:PORT to listen; may be repeated.
     #[arg(long)]
     controller: Vec<String>,
-    /// A file that keeps the switch's tables over its end.
+    /// A file that keeps the switch's tables from one run to the next.
     #[arg(long)]
     state: Option<PathBuf>,
     /// The switch's private key for TLS, in PEM.
@@ -97,37 +97,37 @@ struct Run {
     /// The switch's certificate for TLS, in PEM.
     #[arg(long, requires = "private_key")]
     certificate: Option<PathBuf>,
-    /// The certificate of the authority that controllers' certificates are from, in PEM.
+    /// The certificate of the authority that signed the controllers' certificates, in PEM.
     #[arg(long, requires = "private_key")]
     ca_certificate: Option<PathBuf>,
-    /// What it does while no controller is there: keep its tables, or forward frames as a bridge does.
+    /// What to do without a controller: keep the tables, or forward frames as a bridge does.
     #[arg(long, default_value = "secure")]
     fail_mode: Fail,
-    /// Connections beside the main one of each controller.
+    /// Number of auxiliary connections to each controller.
     #[arg(long, default_value_t = 0)]
     auxiliary: u8,
-    /// Packets for controllers a second for each kind of reason; 0 for no limit.
+    /// Packet-ins a second for each reason, at most; 0 for no limit.
     #[arg(long, default_value_t = DEFAULT_PACKET_IN_RATE)]
     packet_in_rate: u64,
-    /// Entries of a table at most.
+    /// Entries of a table, at most.
     #[arg(long, default_value_t = Limits::default().entries)]
     entries: usize,
-    /// Data-plane threads.
+    /// Number of data-plane threads.
     #[arg(long, default_value_t = 1)]
     threads: usize,
-    /// How frames get into and out of the kernel.
+    /// How frames get into and out of the kernel: `brimful-tester --list-back-ends` shows what an interface supports.
     #[arg(long, default_value = "packet")]
     back_end: String,
-    /// The longest frame, without its check sequence and a tag.
+    /// The longest frame in bytes, without check sequence and tag.
     #[arg(long, default_value_t = 1514)]
     max_frame_len: usize,
-    /// The local control socket to make.
+    /// Path of the local control socket to create.
     #[arg(long)]
     control: Option<PathBuf>,
-    /// Where Prometheus may ask, as ADDRESS:PORT.
+    /// Serve metrics for Prometheus here, as ADDRESS:PORT.
     #[arg(long)]
     metrics: Option<String>,
-    /// A directory that counters are written to every 10 s.
+    /// Write counters to this directory every 10 s.
     #[arg(long)]
     telemetry: Option<PathBuf>,
 }

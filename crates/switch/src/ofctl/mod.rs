@@ -35,67 +35,67 @@ pub struct Ofctl {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Show what the switch is, and its ports.
+    /// Show the switch and its ports.
     Show,
-    /// Print flows, a line each, as `load` and `add-flow` read them.
+    /// Print flows, one a line, in the syntax of `load` and `add-flow`.
     DumpFlows {
-        /// Only those that match, such as table=1,ip,out_port=2,cookie=5/-1.
+        /// Only these flows, such as table=1,ip,out_port=2,cookie=5/-1.
         filter: Option<String>,
-        /// Leave counters and ages out.
+        /// Omit counters and ages.
         #[arg(long)]
         no_counters: bool,
     },
     /// Add flows, such as `in_port=1,actions=output:2`. A line with `group_id` or `meter` adds a group or a meter.
     AddFlow {
-        /// A line each.
+        /// The flows, one each.
         #[arg(required = true)]
         lines: Vec<String>,
     },
-    /// Give flows that are there other instructions.
+    /// Change the instructions of existing flows.
     ModFlows {
-        /// Which, and actions=...
+        /// The flows and their new actions=...
         line: String,
-        /// Only the one with just this match and priority.
+        /// Only the flow with exactly this match and priority.
         #[arg(long)]
         strict: bool,
     },
-    /// Delete flows; without a line all of them.
+    /// Delete flows; without an argument all of them.
     DelFlows {
-        /// Which.
+        /// The flows.
         line: Option<String>,
-        /// Only the one with just this match and priority.
+        /// Only the flow with exactly this match and priority.
         #[arg(long)]
         strict: bool,
     },
-    /// Print what ports have counted.
+    /// Print the counters of ports.
     DumpPorts {
-        /// This port alone.
+        /// Only this port.
         port: Option<u32>,
     },
-    /// Print groups, a line each.
+    /// Print groups, one a line.
     DumpGroups {
-        /// Print also what they have counted.
+        /// Print their counters too.
         #[arg(long)]
         counters: bool,
     },
-    /// Print meters, a line each.
+    /// Print meters, one a line.
     DumpMeters {
-        /// Print also what they have counted.
+        /// Print their counters too.
         #[arg(long)]
         counters: bool,
     },
-    /// Print what the switch tells without being asked, as it comes.
+    /// Print the asynchronous messages of the switch as they arrive.
     Monitor {
-        /// End after so many messages.
+        /// End after this number of messages.
         #[arg(long)]
         count: Option<NonZeroU64>,
     },
-    /// Print all messages between a switch and its controller: of a unix:...snoop socket of Open vSwitch, or from between.
+    /// Print all messages between a switch and its controller: from a snoop socket of Open vSwitch, or as a proxy.
     Snoop {
-        /// Stand between: connect the switch with this controller, as tcp:HOST:PORT, unix:PATH, or ptcp:PORT.
+        /// Act as a proxy for this controller, as tcp:HOST:PORT, unix:PATH, or ptcp:PORT.
         #[arg(long)]
         controller: Option<String>,
-        /// End after so many messages.
+        /// End after this number of messages.
         #[arg(long)]
         count: Option<NonZeroU64>,
     },

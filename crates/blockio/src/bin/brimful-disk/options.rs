@@ -13,94 +13,94 @@ const MOST_SLOTS: u32 = 32_768;
 /// A working set that fits no cache of a device.
 const WORKING_SET: u64 = 16 << 30;
 
-/// Offers IOs to a block device on schedule and counts what was not done by its deadline.
+/// Offers IOs to a block device on schedule and counts those that miss their deadline.
 ///
-/// Speaks the measurer protocol of brimful: one JSON object a line on standard input, one a line back on standard
-/// output. Exits with 2 when the arguments make no sense or the device must not be touched, and with 3 when nothing can
-/// be measured.
+/// Speaks brimful's measurer protocol: JSON objects, one a line, as requests on standard input and as replies on
+/// standard output. Exits with 2 if the arguments are wrong or the device must not be used, and with 3 if nothing can be
+/// measured.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Options {
-    /// The block device, or a file in its place.
+    /// The block device, or a file.
     #[arg(long, value_name = "PATH", required_unless_present = "create")]
     pub(crate) device: Option<PathBuf>,
-    /// A TOML file that says what is asked of the device. Options beside it override what it says.
+    /// A TOML file that describes the workload. Other options override it.
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     workload: Option<PathBuf>,
     /// `randread`, `randwrite`, `randrw`, `read`, `write` or `rw` [default: randread].
     #[arg(long)]
     pattern: Option<String>,
-    /// Share of the IOs of a mix that read, as 0.7 or 70% [default: 50%].
+    /// Share of reads in a mix, as 0.7 or 70% [default: 50%].
     #[arg(long, value_name = "SHARE", value_parser = share)]
     read_share: Option<f64>,
-    /// Bytes of an IO, with prefixes of 1024, or several with weights: `4k:70+64k:30` [default: 4k].
+    /// Size of an IO in bytes (k = 1024), or several sizes with weights: `4k:70+64k:30` [default: 4k].
     #[arg(long)]
     size: Option<String>,
-    /// Sequential streams, each in its part of the working set [default: 1].
+    /// Number of sequential streams, each in its own part of the working set [default: 1].
     #[arg(long, value_name = "NUMBER")]
     streams: Option<u64>,
     /// When IOs start [default: even].
     #[arg(long, value_enum)]
     arrivals: Option<ArrivalsChoice>,
-    /// Replay a text of `blkparse`, scaled to the load.
+    /// Replay the output of `blkparse`, scaled to the load.
     #[arg(long, value_name = "FILE")]
     replay: Option<PathBuf>,
     /// How long an IO may take, from its intended start.
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = parse_time)]
     pub(crate) deadline: Nanoseconds,
-    /// Offer the load of each trial for so long before it, uncounted, so that a device that slept is awake.
+    /// Offer the load for this time before each trial, uncounted, to wake a sleeping device.
     #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = parse_time)]
     pub(crate) warm_up: Nanoseconds,
-    /// Bytes of the device that are used [default: 16GiB, or all there is].
+    /// Bytes of the device to use [default: 16GiB, or all of a smaller one].
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, default_value_t = WORKING_SET, hide_default_value = true)]
     pub(crate) working_set: u64,
-    /// IOs in flight at most [default: what 128 MiB of buffers hold, up to 32768].
+    /// IOs in flight, at most [default: as many as fit into 128 MiB of buffers, up to 32768].
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_SLOTS)))]
     slots: Option<u32>,
-    /// Writes are stored when they complete (FUA or a flush each).
+    /// A write completes only when it is stored (FUA, or a flush after each).
     #[arg(long)]
     pub(crate) durable: bool,
-    /// Of places, Poisson times and data.
+    /// Seed of places, Poisson times and data.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// The largest load to promise, in IO/s.
+    /// The largest load to accept, in IO/s.
     #[arg(long, value_name = "LOAD")]
     max_load: Option<f64>,
-    /// What to do while nothing is to be done [default: spin where there are two processors].
+    /// What to do between IOs [default: spin if there are two processors or more].
     #[arg(long, value_enum)]
     pause: Option<PauseChoice>,
-    /// Stay on this processor.
+    /// Run on this processor only.
     #[arg(long, value_name = "NUMBER")]
     pub(crate) cpu: Option<usize>,
-    /// Whether to ask for the processor before other programs.
+    /// Whether to request precedence over other programs.
     #[arg(long, value_enum, default_value_t = Priority::High)]
     pub(crate) priority: Priority,
-    /// Allow what writes: all data on the device are lost. The device is named once more, letter by letter.
+    /// Allow writes, which destroy all data on the device. Repeat its exact name here.
     #[arg(long, value_name = "DEVICE")]
     destroy_data: Option<String>,
-    /// Write even where a file system or the like is found.
+    /// Write even if the device has a file system or another known signature.
     #[arg(long, requires = "destroy_data")]
     ignore_signature: bool,
-    /// Read a device that others use.
+    /// Read a device that is in use.
     #[arg(long, conflicts_with = "destroy_data")]
     in_use: bool,
-    /// Write the working set once, unless that was done before, and end.
+    /// Write the working set once, unless this was done before, and exit.
     #[arg(long, requires = "destroy_data")]
     pub(crate) prepare: bool,
-    /// With --prepare: then write at random, in rounds of 10 s, until the rate is steady, this many rounds at most.
+    /// With --prepare: then make random writes in rounds of 10 s until the rate is steady, at most this many rounds.
     #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "prepare")]
     pub(crate) steady_rounds: u64,
-    /// No protocol: keep this many IOs in flight, print what was done as one JSON object, and end.
+    /// Keep this number of IOs in flight, print the result as one JSON object, and exit; without the protocol.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_SLOTS)))]
     pub(crate) depth: Option<u32>,
-    /// How long --depth is kept.
+    /// How long to run --depth.
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_time)]
     pub(crate) duration: Nanoseconds,
-    /// Make a file whose data may be overwritten, and end.
+    /// Create a file whose data may be overwritten, and exit.
     #[arg(long, value_name = "FILE", requires = "file_size", conflicts_with = "device")]
     pub(crate) create: Option<PathBuf>,
-    /// Bytes of that file.
+    /// Size of this file in bytes.
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     pub(crate) file_size: Option<u64>,
 }

@@ -19,94 +19,93 @@ use crate::faults::FaultRequest;
 /// Bytes of preamble, start delimiter and inter-frame gap, beside the frame check sequence.
 const WIRE_OVERHEAD: usize = 20;
 
-/// Offers test frames on two interfaces and counts what comes back.
+/// Offers test frames on two interfaces and counts the frames that arrive.
 ///
-/// Speaks the measurer protocol of brimful: one JSON object a line on standard input, one a line back on standard
-/// output. Exits with 2 when the arguments make no sense and with 3 when nothing can be measured.
+/// Speaks brimful's measurer protocol: JSON objects, one a line, as requests on standard input and as replies on
+/// standard output. Exits with 2 if the arguments are wrong, and with 3 if nothing can be measured.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100)]
 pub(crate) struct Options {
-    /// The interfaces, one on each side of the device: give it twice.
+    /// An interface on one side of the device; give two.
     #[arg(long = "port", value_name = "INTERFACE", required_unless_present = "list_back_ends")]
     pub(crate) ports: Vec<String>,
-    /// Say which back ends work on each --port, or on each interface there is, and why the others do not; then end.
-    /// Opens and closes them. Interfaces in use are spared by XDP unless they are named.
+    /// List the back ends that work on each --port, or on every interface, and why the others do not; then exit. This
+    /// opens and closes them. XDP is not tried on interfaces in use unless they are named.
     #[arg(long)]
     pub(crate) list_back_ends: bool,
-    /// Check the options, say how long the longest frame is and whether frames have VLAN tags, as one JSON object; then
-    /// end. Opens nothing.
+    /// Check the options, print the length of the longest frame and whether frames have VLAN tags as one JSON object,
+    /// and exit. Opens no interface.
     #[arg(long)]
     pub(crate) describe_frames: bool,
-    /// Take interfaces that are in use as well: that carry an address or a default route, belong to a bridge or the like,
-    /// or have a program of somebody else's. Their traffic will suffer.
+    /// Accept interfaces in use: with an address or a default route, in a bridge or similar, or with another XDP
+    /// program. Their traffic will suffer.
     #[arg(long)]
     force: bool,
-    /// Traffic profile: a TOML file that says what to send. Options beside it override what it says.
+    /// Traffic profile: a TOML file that describes the frames. Other options override it.
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
-    /// Bytes of a frame, frame check sequence included, or `imix`: 7 x 64, 4 x 594, 1 x 1518. Default: the
-    /// smallest that has room for headers and test stamp, 64 for IPv4 without a tag.
+    /// Size of a frame in bytes with its check sequence, or `imix`: 7 x 64, 4 x 594, 1 x 1518. Default: the smallest
+    /// size with room for headers and test stamp, 64 for IPv4 without a tag.
     #[arg(long, value_name = "BYTES|imix")]
     frame_size: Option<FrameSizes>,
-    /// Flows of each direction, told apart by UDP ports [default: 1].
+    /// Number of flows of each direction, with different UDP ports [default: 1].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_FLOWS)))]
     flows: Option<u32>,
-    /// Both ways at once, or from the first port to the second only [default: bi].
+    /// Both directions at once, or only from the first port to the second [default: bi].
     #[arg(long, value_enum)]
     direction: Option<Direction>,
     /// Tag all frames with this 802.1Q VLAN; the frame size includes the tag.
     #[arg(long, value_name = "ID")]
     vlan: Option<u16>,
-    /// IP version; the last one given counts [default: 4].
+    /// IP version; the last one given is used [default: 4].
     #[arg(long, value_enum, overrides_with = "ip")]
     ip: Option<IpChoice>,
-    /// IP address that a port sends from: give it twice, in the order of the ports.
-    /// Default: of the ranges set aside for tests, 198.18.0.0/15 and `2001:2::/48`.
+    /// IP address that a port sends from; give two, in the order of the ports. Default: from the ranges reserved for
+    /// tests, 198.18.0.0/15 and `2001:2::/48`.
     #[arg(long = "source-ip", value_name = "IP")]
     sources: Vec<IpAddr>,
-    /// IP address that a port sends to: give it twice, in the order of the ports. Default: the other port's.
+    /// IP address that a port sends to; give two, in the order of the ports. Default: the other port's.
     #[arg(long = "destination-ip", value_name = "IP")]
     destinations: Vec<IpAddr>,
-    /// Ethernet address that a port sends from: give it twice, in the order of the ports.
+    /// Ethernet address that a port sends from; give two, in the order of the ports.
     #[arg(long = "source-mac", value_name = "MAC")]
     macs: Vec<MacAddress>,
-    /// Ethernet address that a port sends to, for a device that routes: give it twice, in the order of the ports.
+    /// Ethernet address that a port sends to, for a device that routes; give two, in the order of the ports.
     /// Default: the other port's.
     #[arg(long = "next-hop-mac", value_name = "MAC")]
     next_hops: Vec<MacAddress>,
-    /// How long after the end of sending a frame may arrive; the wait ends when all have.
+    /// How long to wait for frames after the end of sending; the wait ends when all have arrived.
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = parse_time)]
     straggler_wait: Nanoseconds,
-    /// How long a frame may be overtaken before it is taken for lost by a trial that stops early.
+    /// How long after a later frame a missing one may still arrive before a trial that stops early counts it as lost.
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse_time)]
     stop_grace: Nanoseconds,
-    /// How long to rest after the end of sending when a trial stopped early.
+    /// How long to rest after a trial that stopped early.
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = parse_time)]
     rest_after_stop: Nanoseconds,
-    /// For how long the load rises to that of a trial before the trial, geometrically from 0.1 % of it, by frames that
-    /// count nowhere.
+    /// How long the load rises before a trial, geometrically from 0.1 % of its load, with frames that are not counted.
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_time)]
     ramp_up: Nanoseconds,
     /// The longest stall of the sender that does not make a trial invalid.
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = parse_time)]
     max_stall: Nanoseconds,
-    /// The largest load to promise, in frames/s of each direction.
+    /// The largest load to accept, in frames/s of each direction.
     #[arg(long, value_name = "LOAD")]
     max_load: Option<f64>,
-    /// The way into the kernel: packet, packet-blocks, xdp-native, xdp-generic or tap. Default: the faster of packet and
-    /// xdp-native that these interfaces take.
+    /// How frames get into the kernel: packet, packet-blocks, xdp-native, xdp-generic or tap. Default: the faster of
+    /// packet and xdp-native that these interfaces support.
     #[arg(long, value_name = "NAME")]
     back_end: Option<BackEnd>,
-    /// Mistreat frames to test the tester itself, `[INTERFACE/]send|receive:key=value,...`: `drop`, `burst`, `duplicate`,
+    /// Damage frames to test the tester itself, `[INTERFACE/]send|receive:key=value,...`: `drop`, `burst`, `duplicate`,
     /// `reorder`, `corrupt` (shares), `burst-length`, `reorder-distance`, `delay`, `jitter`, `seed`. May be repeated; the
     /// record says so.
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<FaultRequest>,
-    /// Send and receive on this processor; given twice, send on the first and receive on the second, each in a thread of
-    /// its own. Default: two threads, on whatever processors, where the program may use more than one.
+    /// Send and receive on this processor; given twice, send on the first and receive on the second, in two threads.
+    /// Default: two threads on any processors, if the program may use more than one.
     #[arg(long = "cpu", value_name = "NUMBER")]
     cpus: Vec<usize>,
-    /// Whether to ask for the processor before other programs.
+    /// Whether to request precedence over other programs.
     #[arg(long, value_enum, default_value_t = Priority::High)]
     priority: Priority,
 }

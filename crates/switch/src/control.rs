@@ -1,9 +1,10 @@
-//! The control thread: it alone changes tables. Others ask it through a [`Handle`].
+//! The control thread, which changes tables. Others ask it through a [`Handle`]; while it has nothing to do, they do at once
+//! themselves what they would ask for.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError, channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -89,16 +90,24 @@ pub struct Ended;
 type Request = Box<dyn FnOnce(&mut Switch) + Send>;
 
 /// Asks a control thread.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Handle {
     requests: Sender<Request>,
+    seat: Arc<Seat>,
+}
+
+/// Where the switch is, for one thread at a time.
+struct Seat {
+    /// Gone once it has ended.
+    switch: Mutex<Option<Switch>>,
+    /// Requests that the control thread has been given and has not done.
+    waiting: AtomicUsize,
 }
 
 /// Switches that can be asked, by name.
 pub type Handles = BTreeMap<String, Handle>;
 
 /// A switch that runs: its control thread and its data-plane threads.
-#[derive(Debug)]
 pub struct Running {
     /// To ask it.
     pub handle: Handle,
@@ -140,7 +149,23 @@ impl Handle {
     /// # Errors
     /// When the switch has ended.
     pub fn call<A: Send + 'static>(&self, ask: impl FnOnce(&mut Switch) -> A + Send + 'static) -> Result<A, Ended> {
-        self.begin(ask, || {})?.wait()
+        match self.now(ask) {
+            Ok(answer) => Ok(answer),
+            Err(ask) => self.begin(ask, || {})?.wait(),
+        }
+    }
+
+    /// Does something here if the control thread has nothing to do, as waking it takes longer than most requests; gives it
+    /// back otherwise.
+    pub(crate) fn now<A, F: FnOnce(&mut Switch) -> A>(&self, ask: F) -> Result<A, F> {
+        // What this thread has asked for before comes first.
+        if self.seat.waiting.load(SeqCst) > 0 {
+            return Err(ask);
+        }
+        match self.seat.switch.try_lock().as_deref_mut() {
+            Ok(Some(switch)) => Ok(ask(switch)),
+            _ => Err(ask),
+        }
     }
 
     /// Has the control thread do something; `done` is called once the answer is there.
@@ -158,6 +183,7 @@ impl Handle {
             let _ = answers.send(ask(switch));
             done();
         });
+        self.seat.waiting.fetch_add(1, SeqCst);
         self.requests.send(request).map_err(|_| Ended)?;
         Ok(Pending(answer))
     }
@@ -201,12 +227,16 @@ impl Switch {
             workers.push(std::thread::spawn(move || worker.run()));
         }
         let (requests, asked) = channel();
+        let seat = Arc::new(Seat {
+            switch: Mutex::new(Some(self)),
+            waiting: AtomicUsize::new(0),
+        });
         let control = {
-            let stops = Arc::clone(&stops);
-            std::thread::spawn(move || self.run(&asked, &stops))
+            let (seat, stops) = (Arc::clone(&seat), Arc::clone(&stops));
+            std::thread::spawn(move || run(&seat, &asked, &stops))
         };
         Running {
-            handle: Handle { requests },
+            handle: Handle { requests, seat },
             ends,
             stops,
             workers,
@@ -325,36 +355,50 @@ impl Switch {
         self.plane.explain(table, with_code)
     }
 
-    fn run(mut self, asked: &Receiver<Request>, stops: &AtomicBool) {
-        // Elsewhere than on Linux 6.12 and later, requests may have to wait for whoever runs.
-        let _ = use_short_slices(SLICE);
-        let mut next_tick = MonotonicTime::now().0;
-        // Entries are looked at for their timeouts some at a time, so that requests never wait for all.
-        let mut expiring = None;
-        while !stops.load(Relaxed) {
-            let patience = if expiring.is_some() { Duration::ZERO } else { TICK / 10 };
-            match asked.recv_timeout(patience) {
-                Ok(request) => request(&mut self),
-                Err(RecvTimeoutError::Timeout) => self.plane.tend(),
-                Err(RecvTimeoutError::Disconnected) => return,
-            }
-            let now = MonotonicTime::now().0;
-            if let Some(first) = expiring {
-                expiring = self.expire(first, now);
-            } else if now >= next_tick {
-                next_tick = now + TICK.as_nanos() as u64;
-                expiring = Some(CounterId(0));
-                self.plane.tend();
-                self.look_at_links();
-            }
-        }
-    }
-
     fn expire(&mut self, first: CounterId, now: u64) -> Option<CounterId> {
         let (changes, next) = self.pipeline.write().expire(first, now);
         self.take_over(&changes, &[]);
         self.settle();
         next
+    }
+}
+
+/// The control thread.
+fn run(seat: &Seat, asked: &Receiver<Request>, stops: &AtomicBool) {
+    // Elsewhere than on Linux 6.12 and later, requests may have to wait for whoever runs.
+    let _ = use_short_slices(SLICE);
+    let mut next_tick = MonotonicTime::now().0;
+    // Entries are looked at for their timeouts some at a time, so that requests never wait for all.
+    let mut expiring = None;
+    while !stops.load(Relaxed) {
+        let patience = if expiring.is_some() { Duration::ZERO } else { TICK / 10 };
+        let request = match asked.recv_timeout(patience) {
+            Ok(request) => Some(request),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
+        // A thread that has panicked with the switch leaves tables that nobody may rely on.
+        let Ok(mut guard) = seat.switch.lock() else { return };
+        let Some(switch) = guard.as_mut() else { return };
+        match request {
+            Some(request) => {
+                request(switch);
+                seat.waiting.fetch_sub(1, SeqCst);
+            }
+            None => switch.plane.tend(),
+        }
+        let now = MonotonicTime::now().0;
+        if let Some(first) = expiring {
+            expiring = switch.expire(first, now);
+        } else if now >= next_tick {
+            next_tick = now + TICK.as_nanos() as u64;
+            expiring = Some(CounterId(0));
+            switch.plane.tend();
+            switch.look_at_links();
+        }
+    }
+    if let Ok(mut guard) = seat.switch.lock() {
+        *guard = None;
     }
 }
 

@@ -35,6 +35,8 @@ const METER_MOD: u8 = 1;
 const FRAGMENTS_DROP: u16 = 1;
 /// Lists of changes that the control thread has not answered yet, before more are read.
 const MOST_PENDING: usize = 4;
+/// Changes that are done at once, if the control thread has nothing to do.
+const FEW: usize = 4;
 
 /// An answer: messages, or the error for the request.
 type Answer = Result<Vec<Message>, ErrorMessage>;
@@ -174,19 +176,30 @@ impl<'h> Answerer<'h> {
         }
         let (heads, changes) = (std::mem::take(&mut self.heads), std::mem::take(&mut self.changes));
         let (peer, connection) = (Arc::clone(self.peer), self.peer.main().number);
-        let errors = self.hub.handle.begin(
-            move |switch| {
-                let author = |index: usize| Author {
-                    connection,
-                    transaction: heads[index].transaction,
-                };
-                let errors = switch.change_all(changes, author);
-                let errors = errors.into_iter();
-                errors.map(|(index, error)| (index, heads[index], error)).collect()
-            },
-            move || peer.wake(),
-        )?;
+        let is_short = changes.len() <= FEW;
+        let change = move |switch: &mut Switch| -> Vec<_> {
+            let author = |index: usize| Author {
+                connection,
+                transaction: heads[index].transaction,
+            };
+            let errors = switch.change_all(changes, author);
+            let errors = errors.into_iter();
+            errors.map(|(index, error)| (index, heads[index], error)).collect()
+        };
         let forwards = std::mem::take(&mut self.forwards);
+        // Many are done while this thread reads on.
+        let change = if is_short {
+            match self.hub.handle.now(change) {
+                Ok(errors) => {
+                    self.finish(&errors, forwards);
+                    return Ok(());
+                }
+                Err(change) => change,
+            }
+        } else {
+            change
+        };
+        let errors = self.hub.handle.begin(change, move || peer.wake())?;
         self.given.push_back(Given { errors, forwards });
         Ok(())
     }

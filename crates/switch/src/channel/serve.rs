@@ -37,8 +37,8 @@ const TOGETHER: usize = 64;
 const MOST_CONNECTIONS: usize = 512;
 /// Few enough that what becomes of them is small pieces of memory, enough that changes are done together.
 const READ_BYTES: usize = 16 << 10;
-/// Memory that a thread of a connection gets.
-const STACK_BYTES: usize = 512 << 10;
+/// Memory that a thread of a connection gets, which may do what the control thread does.
+const STACK_BYTES: usize = 2 << 20;
 
 /// Whom the switch talks to, and how.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,6 @@
 //! The OpenFlow switch `brimful-switchd`: flow tables from files, ports, queues, counters and statistics.
 //!
-//! One control thread for each logical switch owns its tables ([`control`]); data-plane threads run frames through them
+//! One control thread for each logical switch changes its tables ([`control`]); data-plane threads run frames through them
 //! by what [`plane`] gives them.
 
 mod change;

@@ -6,7 +6,7 @@ use brimful_pipeline::{Change, CounterBlock, Outputs, Passage, Pipeline, View};
 
 use crate::ports::PortView;
 
-/// The tables, which the control thread alone changes.
+/// The tables, which one thread at a time changes.
 #[derive(Clone, Debug)]
 pub struct SharedPipeline(Arc<RwLock<Pipeline>>);
 
@@ -66,7 +66,7 @@ impl SharedPipeline {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// To change them: the control thread's.
+    /// To change them: for whoever has the switch.
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Pipeline> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }

@@ -34,7 +34,7 @@ pub(crate) struct Author {
 /// Changes up to an index, and who made them.
 pub(crate) type Authored = (usize, Author);
 
-/// Is told of what happens, on the control thread: it must not wait.
+/// Is told of what happens, on the thread that has the switch: it must not wait.
 pub(crate) trait Watcher: Send + Sync {
     /// Whether it wants to know of changes of entries.
     fn follows_flows(&self) -> bool;

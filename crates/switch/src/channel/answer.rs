@@ -361,7 +361,7 @@ impl<'h> Answerer<'h> {
             .call(move |switch| multipart::replies(switch, &request, version))
     }
 
-    /// On the control thread, so that no change comes between the entries that are there and those that come.
+    /// With the switch, so that no change comes between the entries that are there and those that come.
     fn monitor(&self, wanted: Vec<FlowMonitor>) -> Result<Answer, Ended> {
         let (peer, controllers) = (Arc::clone(self.peer), Arc::clone(&self.hub.controllers));
         self.hub.handle.call(move |switch| {

@@ -274,14 +274,18 @@ def lengths_of_802_3_count_the_labels_behind_them(table):
 
     plain, label = snap(b"\x08\x00", inner), struct.pack("!I", 1 << 8 | 64)
     labelled = snap(b"\x88\x47", label + inner)
+    customer = bytes.fromhex("020000000011020000000022")
+    backbone = snap(b"\x88\xe7", bytes(4) + customer + b"\x08\x00" + inner)
     for text, actions, frame, expected in (
         ("push_mpls", of.push_mpls(), plain, labelled),
         ("pop_mpls", of.pop_mpls(0x0800), labelled, plain),
+        ("pop_pbb", of.plain(27), backbone, customer + plain[12:]),
         ("push_vlan", of.push_vlan(), plain, snap(b"\x08\x00", inner, bytes.fromhex("81000000"))),
         ("both", of.push_vlan() + of.push_mpls(), plain, snap(b"\x88\x47", label + inner, bytes.fromhex("81000000"))),
     ):
-        mpls = [("eth_type", 0x8847)] if frame is labelled else []
-        table.tell(of.flow(of.apply(actions, of.output(2)), matching=mpls))
+        needed = {labelled: 0x8847, backbone: 0x88E7}.get(frame)
+        matching = [] if needed is None else [("eth_type", needed)]
+        table.tell(of.flow(of.apply(actions, of.output(2)), matching=matching))
         table.bench.wires[1].send(frame)
         check(table.bench.wires[2].receive(PATIENCE_S), expected, text)
         table.clear()

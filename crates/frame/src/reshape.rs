@@ -115,8 +115,8 @@ impl Packet<'_> {
         self[..ADDRESSES].copy_from_slice(&addresses);
     }
 
-    /// Changes the length of a frame of IEEE 802.3, of which SNAP says at `type_at` what it carries: headers behind that are
-    /// part of its data (IEEE 802.3 section 3.2.6). Tags stand in front of the length.
+    /// Changes the length of a frame of IEEE 802.3 with SNAP, whose type is at `type_at`: headers behind it are part of its
+    /// data (IEEE 802.3 section 3.2.6). Tags stand in front of the length.
     fn change_length(&mut self, type_at: usize, change: impl FnOnce(u16) -> u16) {
         let Some(at) = type_at.checked_sub(2 + SNAP.len()).filter(|&at| at >= ADDRESSES) else {
             return;

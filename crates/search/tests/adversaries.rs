@@ -1,11 +1,11 @@
 //! Systems whose losses depend on the search itself: how many times what `bisect` takes on the same adversary `straddle`
 //! takes. Why that is bounded is argued in `guard.rs` of the strategy.
 //!
-//! The bars hold for the draws of this test, which are the same in each run. They do not hold for all: time that moves no
-//! bound is not charged where several trials decide. Of 1,000 other draws (proptest seed 9001) one took 8.48 times
+//! The bars hold for the draws of this test, which are the same in each run. They do not hold for all: time in which no
+//! bound moves is not charged where several trials decide. Of 1,000 other draws (proptest seed 9001) one took 8.48 times
 //! (`Alternating(10)`, capacity 1.0616, 0.01 spared, a tenth taken, first goal set), and the next one 2.94 times. Of some
-//! thousand before those the worst took 3.41 times (`WhenLowered`, capacity 0.797, no load spared, a tenth taken, seed 0,
-//! first goal set).
+//! thousand earlier ones the worst took 3.41 times (`WhenLowered`, capacity 0.797, no load spared, a tenth taken, seed
+//! 0, first goal set).
 
 #![allow(clippy::unwrap_used)]
 

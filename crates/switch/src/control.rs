@@ -1,5 +1,5 @@
-//! The control thread, which changes tables. Others ask it through a [`Handle`]; while it has nothing to do, they do at once
-//! themselves what they would ask for.
+//! The control thread, which changes tables. Others ask it through a [`Handle`]; while it has nothing to do, they do
+//! themselves what they ask for.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
@@ -155,8 +155,10 @@ impl Handle {
         }
     }
 
-    /// Does something here if the control thread has nothing to do, as waking it takes longer than most requests; gives it
-    /// back otherwise.
+    /// Does something on this thread if the control thread has nothing to do: waking it takes longer than most requests.
+    ///
+    /// # Errors
+    /// With what was to be done, otherwise.
     pub(crate) fn now<A, F: FnOnce(&mut Switch) -> A>(&self, ask: F) -> Result<A, F> {
         // What this thread has asked for before comes first.
         if self.seat.waiting.load(SeqCst) > 0 {

@@ -115,7 +115,7 @@ struct Run {
     /// Number of data-plane threads.
     #[arg(long, default_value_t = 1)]
     threads: usize,
-    /// How frames get into and out of the kernel: `brimful-tester --list-back-ends` shows what an interface supports.
+    /// How frames get into and out of the kernel: packet, packet-blocks, xdp-native, xdp-generic, tap or fastest.
     #[arg(long, default_value = "packet")]
     back_end: String,
     /// The longest frame in bytes, without check sequence and tag.

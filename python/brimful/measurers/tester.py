@@ -71,16 +71,16 @@ def _frames(arguments: list[str], ip: int) -> _Frames:
     return msgspec.json.decode(done.stdout, type=_Frames)
 
 
-_OFFER_STEP = 0.9
-_OFFER_ATTEMPTS = 40
-_OFFER_TRIALS, _OFFER_MOST = 5, 3
+_OFFER_STEP, _OFFER_LOADS = 0.9, 40
+"""From one load that may be offered to the next, and how many there are."""
+_OFFER_TRIALS, _OFFER_MOST, _OFFER_TRIAL_S = 5, 3, 0.5
+"""Short trials at a load, and how many of them have to be on schedule for it to be offered."""
 _OFFER_LOOK = 4
-_OFFER_TRIAL_S = 0.5
-"""A load can be offered when most of so many short trials at it are on schedule."""
+"""Loads that are looked at, downwards from one at which a trial was on schedule."""
 
 
 def highest_offered(ceiling: float, is_on_schedule: Callable[[float], bool]) -> float:
-    """Give the highest load, a ceiling or so many tenths below, at which most of some short trials are on schedule.
+    """Give the highest load at which most of some short trials are on schedule: a ceiling, or steps of a tenth below.
 
     One trial a load leads down to where one is on schedule, as each costs a second and most of those far above fail
     every time. Other work of the machine may spoil trials at any load: where a few lower loads help no more, none of
@@ -91,7 +91,7 @@ def highest_offered(ceiling: float, is_on_schedule: Callable[[float], bool]) -> 
     MeasureError
         When no trial is on schedule.
     """
-    loads = [ceiling * _OFFER_STEP**step for step in range(_OFFER_ATTEMPTS)]
+    loads = [ceiling * _OFFER_STEP**step for step in range(_OFFER_LOADS)]
 
     @functools.cache
     def passed(step: int) -> int:

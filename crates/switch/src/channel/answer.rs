@@ -35,7 +35,7 @@ const METER_MOD: u8 = 1;
 const FRAGMENTS_DROP: u16 = 1;
 /// Lists of changes that the control thread has not answered yet, before more are read.
 const MOST_PENDING: usize = 4;
-/// Changes that are done at once, if the control thread has nothing to do.
+/// Changes that a connection makes itself, if the control thread has nothing to do: waking it takes longer.
 const FEW: usize = 4;
 
 /// An answer: messages, or the error for the request.
@@ -166,7 +166,7 @@ impl<'h> Answerer<'h> {
         }
     }
 
-    /// Gives the control thread what has been gathered.
+    /// Does what has been gathered, or gives it to the control thread.
     fn give(&mut self) -> Result<(), Ended> {
         if self.changes.is_empty() {
             return Ok(());
@@ -176,7 +176,8 @@ impl<'h> Answerer<'h> {
         }
         let (heads, changes) = (std::mem::take(&mut self.heads), std::mem::take(&mut self.changes));
         let (peer, connection) = (Arc::clone(self.peer), self.peer.main().number);
-        let is_short = changes.len() <= FEW;
+        // Many are done while this thread reads on, and what was given before is answered first.
+        let is_done_here = changes.len() <= FEW && self.given.is_empty();
         let change = move |switch: &mut Switch| -> Vec<_> {
             let author = |index: usize| Author {
                 connection,
@@ -187,8 +188,7 @@ impl<'h> Answerer<'h> {
             errors.map(|(index, error)| (index, heads[index], error)).collect()
         };
         let forwards = std::mem::take(&mut self.forwards);
-        // Many are done while this thread reads on.
-        let change = if is_short {
+        let change = if is_done_here {
             match self.hub.handle.now(change) {
                 Ok(errors) => {
                     self.finish(&errors, forwards);
@@ -212,7 +212,7 @@ impl<'h> Answerer<'h> {
         Ok(())
     }
 
-    /// Gives the control thread what has been gathered, and waits until it has done everything.
+    /// Waits until everything that has been gathered is done.
     fn settle(&mut self) -> Result<(), Ended> {
         self.give()?;
         while !self.given.is_empty() {

@@ -168,8 +168,8 @@ impl Brackets {
     }
 }
 
-/// Seconds to two neighbouring bounds without a plan: from known ones this many steps of the grid apart by halving, or from
-/// unknown ones.
+/// Seconds to two neighbouring bounds without a plan: by halving from known ones this many steps of the grid apart, or
+/// from unknown ones.
 pub(super) fn leftover(pair_seconds: f64, gap: Option<i64>, steps: i64) -> f64 {
     let pairs = gap.map_or(OUTSIDE_SHARE, |gap| {
         HALVING_SHARE * (gap as f64 / steps as f64).log2().max(0.0)

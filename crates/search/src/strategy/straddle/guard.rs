@@ -4,12 +4,14 @@
 //! The model may promise a verdict a little further down again and again, or hop between loads without finishing any.
 //! So every goal is charged for attempts at lower bounds that failed and for lower bounds that a higher one replaced.
 //! Where several trials decide, bounds that creep make the steps double before that, many moves end in plain bisection,
-//! and time without a moved bound ends in measuring one load to its verdict. The bound, in units of V, the time that a load takes to
-//! its verdict, with n widths between the limits: while the model chooses, the goal is charged with what the account
-//! allows and one attempt more, twice, the second time half of it. The plain search goes down from the upper bound in
-//! steps that double until an attempt holds, log2(n) loads at most. Then the model has its second chance. The second
-//! plain search also halves what is left, log2(n) loads more. Nothing here asks what the losses were. But time that moves
-//! no bound is charged to nobody, so this bounds failed attempts and not the whole search.
+//! and time without a moved bound ends in measuring one load to its verdict.
+//!
+//! The bound, in units of V, the time that a load takes to its verdict, with n widths between the limits: while the
+//! model chooses, the goal is charged with what the account allows and one attempt more, twice, the second time half of
+//! it. The plain search goes down from the upper bound in steps that double until an attempt holds, log2(n) loads at
+//! most. Then the model has its second chance. The second plain search also halves what is left, log2(n) loads more.
+//! Nothing here asks how much was lost. But time in which no bound moves is not charged, so this bounds failed attempts
+//! and not the whole search.
 
 use brimful_trial::{Load, TrialInput, TrialResult};
 
@@ -32,9 +34,10 @@ const MOST_DOUBLINGS: f64 = 40.0;
 const CHEAPEST: f64 = 0.04;
 /// Loads that could have been measured to their verdicts since a bound has moved.
 const IDLE_LOADS: f64 = 3.0;
-/// So many attempts in a row that ended after as many clean trials were ended by time.
+/// Attempts in a row that end after about as many clean trials before the plain search: chance would end them anywhere,
+/// so losses are periodic or the capacity falls. Fewer would often be chance.
 const IN_STEP: usize = 3;
-/// Fewer clean trials tell nothing of time.
+/// Clean trials of such attempts, at least: those that end sooner met a limit.
 const STEP_FROM: usize = 2;
 /// Widths to the first load of a plain search.
 const FIRST_STEP: f64 = 2.0;

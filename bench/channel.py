@@ -49,6 +49,7 @@ from channel_bed import (
     make_interfaces,
     matched,
     output,
+    rest,
 )
 
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
@@ -69,6 +70,7 @@ def flow_mods(switches):
             for switch in switches:
                 controller = Controller(("127.0.0.1", switch.port))
                 controller.clear()
+                rest(switches)
                 begun = time.perf_counter()
                 controller.send(data)
                 controller.wait(BARRIER_REPLY)
@@ -93,6 +95,7 @@ def bundle(switches):
             for switch in switches:
                 controller = Controller(("127.0.0.1", switch.port), version=5)
                 controller.clear()
+                rest(switches)
                 begun = time.perf_counter()
                 controller.send(data)
                 while struct.unpack("!H", controller.wait(BUNDLE_CONTROL)[4:6])[0] != COMMIT + 1:
@@ -122,13 +125,14 @@ def client(switches):
                 times = {switch.name: [] for switch in switches}
                 for _ in range(ROUNDS):
                     for switch in switches:
-                        times[switch.name].append(add_flows(switch, options, file.name))
+                        times[switch.name].append(add_flows(switches, switch, options, file.name))
                 report(f"{size} by {what}", size, times)
 
 
-def add_flows(switch, options, file):
+def add_flows(switches, switch, options, file):
     """Give the seconds that `ovs-ofctl` takes to add the flows of a file to an empty switch."""
     Controller(("127.0.0.1", switch.port)).clear()
+    rest(switches)
     begun = time.perf_counter()
     subprocess.run(["ovs-ofctl", *options, "add-flows", f"tcp:127.0.0.1:{switch.port}", file], check=True)
     took_s = time.perf_counter() - begun

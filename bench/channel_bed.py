@@ -156,6 +156,10 @@ class Brimful:
         if not self.process.stdout.readline().startswith("ready"):
             raise SystemExit("brimful-switchd does not start")
 
+    @property
+    def processes(self):
+        return [self.process]
+
     def close(self):
         self.process.terminate()
         self.process.wait(20)
@@ -200,6 +204,20 @@ class OpenVSwitch:
         for process in reversed(self.processes):
             process.terminate()
             process.wait(20)
+
+
+def rest(switches):
+    """Wait until no switch works on what was before, such as freeing entries: it would slow the other one down."""
+    before, still_s = None, 0.0
+    for _ in range(100):
+        time.sleep(0.1)
+        paths = [Path(f"/proc/{process.pid}/stat") for switch in switches for process in switch.processes]
+        # Ticks of 10 ms in user mode and in the kernel.
+        now = [path.read_text().rsplit(")", 1)[1].split()[11:13] for path in paths]
+        still_s = still_s + 0.1 if now == before else 0.0
+        if still_s >= 0.3:
+            return
+        before = now
 
 
 def frame(number, length=60, dscp=0):

@@ -107,8 +107,8 @@ class System:
         self._process.wait()
 
 
-def csit_config(goals: str, min_load: float, max_load: float):
-    """The CSIT library's configuration for a set of goals."""
+def csit_config(goals: str, min_load: float, max_load: float, scale: float = 1.0):
+    """The CSIT library's configuration for a set of goals, whose durations are multiplied by a scale."""
     from MLRsearch import Config, SearchGoal
     from MLRsearch.search_goal_tuple import SearchGoalTuple
 
@@ -120,9 +120,9 @@ def csit_config(goals: str, min_load: float, max_load: float):
                 loss_ratio=loss,
                 exceed_ratio=exceed,
                 relative_width=WIDTH,
-                initial_trial_duration=1.0,
-                final_trial_duration=final,
-                duration_sum=total,
+                initial_trial_duration=scale,
+                final_trial_duration=final * scale,
+                duration_sum=total * scale,
                 fail_fast=False,
             )
             for loss, exceed, final, total in attributes

@@ -42,6 +42,7 @@ VOLLEY = 32
 MULTIPART = 18
 FLOWS, AGGREGATE, TABLES, PORTS = 1, 2, 3, 4
 DELETE_STRICT = 4
+LATEST_S = 0.001
 
 
 def coming(number, command):
@@ -90,18 +91,27 @@ def poll(port, end):
 
 
 def send(near, rate, seconds):
-    """Frames to entries that stay, at a rate or as many as go; give how many."""
+    """Frames to entries that stay, at a rate or as many as go; give how many, and for how long at most none was sent.
+
+    What could not be sent in time, as this process did not run, is left out but for a millisecond of it: made up for,
+    it would be a burst of more than the rate.
+    """
     volleys = [
         Volley([frame(number % STAYING) for number in range(at, at + VOLLEY)]) for at in range(0, STAYING, VOLLEY)
     ]
-    begun, sent, turn = time.perf_counter(), 0, 0
+    begun, sent, left_out, turn = time.perf_counter(), 0, 0.0, 0
+    last, longest = 0.0, 0.0
     while (passed := time.perf_counter() - begun) < seconds:
-        if rate is not None and sent >= passed * rate:
-            time.sleep(0.0005)
-            continue
+        if rate is not None:
+            due = passed * rate - left_out
+            if sent >= due:
+                time.sleep(0.0005)
+                continue
+            left_out += max(due - sent - LATEST_S * rate, 0)
         sent += volleys[turn % len(volleys)].send(near)
         turn += 1
-    return sent
+        longest, last = max(longest, passed - last), passed
+    return sent, longest
 
 
 def arrived(name):
@@ -142,16 +152,19 @@ def soak(switch, seconds):
     others = [multiprocessing.Process(target=what, args=(switch.port, end)) for what in (change, poll, poll)]
     for process in others:
         process.start()
-    sent, sizes = 0, []
+    sent, sizes, gaps = 0, [], []
     # Memory is looked at ten times; the first half is for what grows once, and shows how it goes up and down.
     for _ in range(10):
-        sent += send(near, rate, seconds / 10)
+        more, longest = send(near, rate, seconds / 10)
+        sent += more
+        gaps.append(longest)
         sizes.append(memory_kib(switch.process.pid))
     for process in others:
         process.join()
     lost = sent - (settled("bh2") - before)
     failed = [process.exitcode for process in others if process.exitcode]
     print(f"soak: {sent / seconds:.0f} frames a second for {seconds:.0f} s, {lost} of {sent} lost")
+    print(f"soak: the sender paused for at most, in ms of each tenth: {', '.join(f'{1e3 * gap:.0f}' for gap in gaps)}")
     print(f"soak: memory after each tenth in MiB: {', '.join(f'{size / 1024:.1f}' for size in sizes)}")
     grown = max(sizes[5:]) / max(sizes[:5]) - 1
     if lost or failed or grown > 0.05:

@@ -25,6 +25,8 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 const MOST_MISSED: usize = 64;
 /// Things that nobody reads any more before they are handed over to be dropped.
 const MOST_UNREAD: usize = 256;
+/// Changes between the one that is made and the one that memory is fetched for.
+const AHEAD: usize = 8;
 /// How often [`Engine::settle`] looks for code.
 const PATIENCE: Duration = Duration::from_micros(100);
 
@@ -116,7 +118,11 @@ impl Engine {
     /// other means; bursts that are on their way may still meet the old ones: see [`Self::mark`].
     pub fn apply(&mut self, changes: &[Change]) {
         self.take_over();
-        for change in changes {
+        for (index, change) in changes.iter().enumerate() {
+            if let Some(Change::Installed(later)) = changes.get(index + AHEAD) {
+                let version = &self.tables[usize::from(later.table)].current;
+                version.prefetch(later.rank(), &later.demands);
+            }
             match change {
                 Change::Installed(entry) | Change::Replaced { new: entry, .. } => self.install(entry),
                 Change::Removed { entry, .. } => self.remove(entry),

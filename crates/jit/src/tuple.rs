@@ -11,6 +11,8 @@
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use smallvec::SmallVec;
+
 use crate::key::{Key, KeyLayout, MaskShape, hash};
 use crate::memory::Memory;
 
@@ -100,6 +102,16 @@ impl Tuple {
         Some((value, memory.word(slot * self.stride() + 1).load(Relaxed)))
     }
 
+    /// Has the processor fetch where a key is or comes to.
+    pub(crate) fn prefetch(&self, key: &[u64]) {
+        self.prefetch_in(self.memory(), key);
+    }
+
+    fn prefetch_in(&self, memory: &Memory, key: &[u64]) {
+        let slot = hash(key, self.factor) as usize & memory.index_mask as usize;
+        memory.prefetch(slot * self.stride());
+    }
+
     fn locate(&self, memory: &Memory, key: &[u64]) -> Option<(usize, u64)> {
         let stride = self.stride();
         let mut slot = hash(key, self.factor) as usize & memory.index_mask as usize;
@@ -180,14 +192,24 @@ impl Tuple {
     fn carry_over(&self, memory: &Memory, growth: &mut Growth) {
         let stride = self.stride();
         let last = (growth.next + CARRIED_AT_ONCE).min(memory.slots());
-        for slot in growth.next..last {
-            let word = |index| memory.word(slot * stride + index).load(Relaxed);
-            if word(0) <= TOMBSTONE {
-                continue;
-            }
-            let key: Key = (0..self.layout.words).map(|index| word(SLOT_HEAD + index)).collect();
-            if self.locate(&growth.memory, &key).is_none() {
-                self.put(&growth.memory, &key, word(0), word(1));
+        let word = |slot: usize, index: usize| memory.word(slot * stride + index).load(Relaxed);
+        let kept = (growth.next..last).filter(|&slot| word(slot, 0) > TOMBSTONE);
+        let kept: SmallVec<[(usize, Key); CARRIED_AT_ONCE]> = kept
+            .map(|slot| {
+                (
+                    slot,
+                    (0..self.layout.words)
+                        .map(|index| word(slot, SLOT_HEAD + index))
+                        .collect(),
+                )
+            })
+            .collect();
+        for (_, key) in &kept {
+            self.prefetch_in(&growth.memory, key);
+        }
+        for (slot, key) in &kept {
+            if self.locate(&growth.memory, key).is_none() {
+                self.put(&growth.memory, key, word(*slot, 0), word(*slot, 1));
                 growth.used += 1;
             }
         }

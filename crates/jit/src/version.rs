@@ -206,6 +206,18 @@ impl Version {
         !self.overlay.is_empty()
     }
 
+    /// Has the processor fetch where a rule with this rank and these demands most likely comes to.
+    pub(crate) fn prefetch(&self, rank: u64, demands: &Demands) {
+        let base = self.bases.iter().position(|base| base.accepts(rank));
+        let tuples = match base.map(|index| &self.groups[index]) {
+            Some(Group::Tuples(group)) => group.tuples.as_slice(),
+            _ => &self.overlay,
+        };
+        if let Some(tuple) = tuples.iter().find(|tuple| has_shape(tuple, demands)) {
+            tuple.prefetch(&key_of(tuple, demands));
+        }
+    }
+
     /// Puts a rule where frames find it from now on.
     pub(crate) fn insert(&mut self, rule: &NewRule<'_>, factor: &mut dyn FnMut() -> u64, garbage: &mut Garbage) {
         let place = self
@@ -216,10 +228,7 @@ impl Version {
 
     /// Puts a rule into a group that suits it.
     fn join(&mut self, rule: &NewRule<'_>, garbage: &mut Garbage) -> Option<Place> {
-        let index = self
-            .bases
-            .iter()
-            .position(|base| base.floor < rule.rank && rule.rank <= base.ceiling)?;
+        let index = self.bases.iter().position(|base| base.accepts(rule.rank))?;
         match &self.groups[index] {
             Group::Tuples(group) => {
                 let same = group.tuples.iter().enumerate();
@@ -303,6 +312,13 @@ impl Version {
             }
             None => {}
         }
+    }
+}
+
+impl Base {
+    /// Whether a rule with this rank may join.
+    fn accepts(&self, rank: u64) -> bool {
+        self.floor < rank && rank <= self.ceiling
     }
 }
 

@@ -193,8 +193,13 @@ impl MatchField {
 
     /// The field with a number of the wire.
     pub fn from_number(number: u8) -> Option<Self> {
-        let mut rows = MATCH_FIELDS.iter();
-        rows.find(|row| row.field as u8 == number).map(|row| row.field)
+        // Number 40 is not given.
+        let index = match number {
+            0..=39 => number,
+            41 => 40,
+            _ => return None,
+        };
+        Some(MATCH_FIELDS[usize::from(index)].field)
     }
 
     /// The field with a name in lower case.

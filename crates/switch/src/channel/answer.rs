@@ -34,7 +34,7 @@ const METER_MOD: u8 = 1;
 /// `OFPC_FRAG_DROP` (OF 1.3.5 section 7.3.2); with 0, fragments are treated as other packets.
 const FRAGMENTS_DROP: u16 = 1;
 /// Lists of changes that the control thread has not answered yet, before more are read.
-const MOST_PENDING: usize = 4;
+const MOST_PENDING: usize = 16;
 /// Changes that a connection makes itself, if the control thread has nothing to do: waking it takes longer.
 const FEW: usize = 4;
 

@@ -1,6 +1,7 @@
 //! One controller, as the switch sees it: its connection, its role, and what it wants to be told of.
 
 use std::io;
+use std::sync::Arc;
 
 use brimful_openflow::wire::{
     AsyncConfiguration, Configuration, EventMask, FlowEvent, MORE, Message, Part, Request, Version,
@@ -76,8 +77,8 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// One whose connection has just been made.
-    pub(super) fn new(transport: Transport, now: u64) -> Self {
+    /// One whose connection has just been made, and which versions may be spoken.
+    pub(super) fn new(transport: Transport, versions: &Arc<[Version]>, now: u64) -> Self {
         let mut masks: [u32; EVENTS] = std::array::from_fn(|event| KNOWN_REASONS[event / 2]);
         masks[0] = 0;
         masks[1] &= !INVALID_TTL;
@@ -88,7 +89,7 @@ impl Session {
             masks[topic as usize * 2 + 1] = 0;
         }
         Self {
-            connection: Connection::new(now),
+            connection: Connection::new(versions, now),
             transport,
             role: RoleKind::Equal,
             configuration: Configuration {
@@ -113,7 +114,14 @@ impl Session {
             match self.transport.read(&mut bytes[count..]) {
                 Ok(0) if count == 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(0) => break,
-                Ok(more) => count += more,
+                Ok(more) => {
+                    let is_short = more < bytes.len() - count;
+                    count += more;
+                    // A socket that gives less than it could has no more. TLS gives what one record has.
+                    if is_short && matches!(self.transport, Transport::Plain(_)) {
+                        break;
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),

@@ -88,6 +88,9 @@ struct Run {
     /// A controller, as tcp:HOST:PORT or tls:HOST:PORT; ptcp:PORT or ptls:PORT to listen; may be repeated.
     #[arg(long)]
     controller: Vec<String>,
+    /// Versions of OpenFlow to speak, separated by commas; the first hello is of the highest.
+    #[arg(long, value_delimiter = ',', default_value = "1.3,1.4")]
+    versions: Vec<String>,
     /// A file that keeps the switch's tables from one run to the next.
     #[arg(long)]
     state: Option<PathBuf>,
@@ -218,6 +221,7 @@ impl Run {
             threads: self.threads,
             tables: self.tables,
             controllers: self.controller,
+            versions: self.versions,
             state: self.state,
             tls,
             auxiliary: self.auxiliary,

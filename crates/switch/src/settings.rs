@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use brimful_netdev::{Attachment, BackEnd, PacketRing};
+use brimful_openflow::wire::Version;
 use brimful_pipeline::Limits;
 use serde::Deserialize;
 
@@ -44,6 +45,9 @@ pub struct SwitchSettings {
     /// Its controllers: `tcp:HOST:PORT` or `tls:HOST:PORT`, or `ptcp:PORT` or `ptls:PORT` to listen; none by default.
     #[serde(default)]
     pub controllers: Vec<String>,
+    /// Versions of OpenFlow that it speaks: `1.3`, `1.4`; both by default.
+    #[serde(default = "default_versions")]
+    pub versions: Vec<String>,
     /// A file that keeps its tables over its end; none by default.
     pub state: Option<PathBuf>,
     /// What TLS needs; none by default.
@@ -117,6 +121,11 @@ fn default_dpid() -> String {
 
 fn default_threads() -> usize {
     1
+}
+
+/// The names of all versions of OpenFlow that there are here.
+fn default_versions() -> Vec<String> {
+    Version::ALL.iter().map(|version| version.name().to_owned()).collect()
 }
 
 fn default_packet_in_rate() -> u64 {
@@ -200,6 +209,7 @@ impl SwitchSettings {
             port.back_ends()?;
             port.queues()?;
         }
+        self.versions()?;
         self.endpoints().map(|_| ())
     }
 
@@ -209,6 +219,21 @@ impl SwitchSettings {
     /// When one is no place of a controller.
     pub fn endpoints(&self) -> Result<Vec<Endpoint>, String> {
         self.controllers.iter().map(|text| Endpoint::read(text)).collect()
+    }
+
+    /// The versions of OpenFlow that it speaks.
+    ///
+    /// # Errors
+    /// When there is none, or one that is not known.
+    pub fn versions(&self) -> Result<Vec<Version>, String> {
+        let known = default_versions().join(" and ");
+        if self.versions.is_empty() {
+            return Err(format!("{}: no versions of OpenFlow: there are {known}", self.name));
+        }
+        let versions = self.versions.iter().map(|name| {
+            Version::from_name(name).ok_or_else(|| format!("there is no OpenFlow {name} here: there are {known}"))
+        });
+        versions.collect()
     }
 
     /// Whom it talks to; certificates are read.
@@ -226,6 +251,7 @@ impl SwitchSettings {
         Ok(Peers {
             endpoints,
             credentials: self.tls.as_ref().map(Credentials::read).transpose()?,
+            versions: self.versions()?,
             auxiliary: self.auxiliary,
             stands_alone: self.fail_mode == FailMode::Standalone,
         })
@@ -330,6 +356,8 @@ mod tests {
                 "leave out state or fail_mode",
             ),
             ("00000000000000ff", "xyz", "use at most 16 hexadecimal digits"),
+            ("threads = 2", "versions = []", "there are 1.3 and 1.4"),
+            ("threads = 2", "versions = ['1.5']", "there is no OpenFlow 1.5 here"),
             ("speed_bps", "sped_bps", "s.toml:13: unknown field `sped_bps`"),
             (
                 "max_rate = 250",

@@ -10,9 +10,25 @@ pub enum Version {
 }
 
 impl Version {
+    /// All of them, the lowest first.
+    pub const ALL: [Self; 2] = [Self::V13, Self::V14];
+
+    /// The version with a name, `1.3` or `1.4`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::V13 => "1.3",
+            Self::V14 => "1.4",
+        }
+    }
+
     /// The version with a number of the wire.
     pub fn from_number(number: u8) -> Option<Self> {
-        [Self::V13, Self::V14].into_iter().find(|one| *one as u8 == number)
+        Self::ALL.into_iter().find(|one| *one as u8 == number)
     }
 }
 

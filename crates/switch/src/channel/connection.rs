@@ -1,13 +1,13 @@
 //! One connection to a controller, without its socket: bytes in, messages out. It greets, agrees on a version, answers
 //! echoes, and refuses what is no message.
 
+use std::sync::Arc;
+
 use brimful_openflow::wire::{Data, ErrorBody, HEADER_BYTES, Header, Hello, Message, Version};
 use brimful_openflow::{ErrorCode, ErrorMessage};
 
 use super::transport::Outgoing;
 
-/// The versions that we speak.
-pub(super) const VERSIONS: [Version; 2] = [Version::V13, Version::V14];
 /// Nanoseconds without a word from the controller before it is asked for one, and after that before it is given up.
 pub(super) const PATIENCE_NS: u64 = 5_000_000_000;
 /// `OFPT_HELLO`.
@@ -69,6 +69,8 @@ pub(super) enum State {
 #[derive(Debug)]
 pub(super) struct Connection {
     state: State,
+    /// The versions that we speak here, ascending.
+    versions: Arc<[Version]>,
     received: Vec<u8>,
     outgoing: Outgoing,
     heard_at: u64,
@@ -77,13 +79,15 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// One that has just been made: our hello waits to be sent.
-    pub(super) fn new(now: u64) -> Self {
-        let highest = VERSIONS[VERSIONS.len() - 1];
+    /// One that has just been made: our hello waits to be sent. It is of the highest version that we speak.
+    pub(super) fn new(versions: &Arc<[Version]>, now: u64) -> Self {
         let mut outgoing = Outgoing::default();
-        outgoing.extend(&Message::Hello(Hello::offering(&VERSIONS)).encode(0, highest));
+        if let Some(highest) = versions.last() {
+            outgoing.extend(&Message::Hello(Hello::offering(versions)).encode(0, *highest));
+        }
         Self {
             state: State::Greeting,
+            versions: Arc::clone(versions),
             received: Vec::new(),
             outgoing,
             heard_at: now,
@@ -144,7 +148,7 @@ impl Connection {
 
     /// Sends an error with the first bytes of what it is about.
     pub(super) fn refuse(&mut self, transaction: u32, error: &ErrorMessage, offending: &Start) {
-        let version = self.version().unwrap_or(VERSIONS[0]);
+        let version = self.version().unwrap_or(Version::V13);
         let data = Data(offending.bytes().to_vec());
         let (kind, code) = (error.kind, error.code);
         let message = Message::Error(ErrorBody { kind, code, data });
@@ -213,11 +217,11 @@ impl Connection {
     }
 
     fn greet(&mut self, header: Header, bytes: &[u8]) {
-        let hello = match Message::decode(bytes, VERSIONS[0]) {
+        let hello = match Message::decode(bytes, Version::V13) {
             Ok(Message::Hello(hello)) => Some(hello),
             _ => None,
         };
-        let agreed = hello.and_then(|hello| hello.negotiate(header.version, &VERSIONS));
+        let agreed = hello.and_then(|hello| hello.negotiate(header.version, &self.versions));
         if let Some(version) = agreed {
             // A hello that comes later changes nothing, unless it leaves no version in common (OF 1.3.5 section 6.3.1).
             if self.state == State::Greeting {
@@ -225,11 +229,12 @@ impl Connection {
             }
             return;
         }
-        let detail = "no version in common: versions 4 and 5 are spoken here";
-        let data = Data(detail.as_bytes().to_vec());
+        let spoken: Vec<_> = self.versions.iter().map(|version| version.name()).collect();
+        let detail = format!("no version in common: OpenFlow {} here", spoken.join(" and "));
+        let data = Data(detail.clone().into_bytes());
         let ErrorCode(kind, code) = ErrorCode::HELLO_INCOMPATIBLE;
         let message = Message::Error(ErrorBody { kind, code, data });
-        self.outgoing.extend(&message.encode(header.transaction, VERSIONS[0]));
+        self.outgoing.extend(&message.encode(header.transaction, Version::V13));
         self.close(detail);
     }
 }
@@ -244,8 +249,12 @@ mod tests {
         Message::Hello(Hello::offering(versions)).encode(1, Version::V13)
     }
 
+    fn new(versions: &[Version]) -> Connection {
+        Connection::new(&versions.into(), 0)
+    }
+
     fn established() -> Connection {
-        let mut connection = Connection::new(0);
+        let mut connection = new(&Version::ALL);
         connection.receive(&hello(&[Version::V13]), 0);
         assert!(connection.take_messages().is_empty());
         assert_eq!(connection.state(), &State::Established(Version::V13));
@@ -291,7 +300,7 @@ mod tests {
 
     #[test]
     fn without_a_common_version_it_says_so_and_closes() {
-        let mut connection = Connection::new(0);
+        let mut connection = new(&Version::ALL);
         connection.outgoing().take_all();
         connection.receive(&[1, 0, 0, 8, 0, 0, 0, 7], 0);
         assert!(connection.take_messages().is_empty());
@@ -329,11 +338,27 @@ mod tests {
             (vec![6, 0, 0, 8, 0, 0, 0, 1], Version::V14),
             (vec![4, 0, 0, 8, 0, 0, 0, 1], Version::V13),
         ] {
-            let mut connection = Connection::new(0);
+            let mut connection = new(&Version::ALL);
             connection.receive(&hello, 0);
             assert!(connection.take_messages().is_empty());
             assert_eq!(connection.version(), Some(expected));
         }
+    }
+
+    #[test]
+    fn the_first_hello_and_what_is_agreed_are_of_the_versions_of_the_settings() {
+        for (versions, expected) in [(&[Version::V13][..], Version::V13), (&Version::ALL, Version::V14)] {
+            let mut connection = new(versions);
+            assert_eq!(connection.outgoing().take_all()[0], expected as u8);
+            connection.receive(&hello(&Version::ALL), 0);
+            assert!(connection.take_messages().is_empty());
+            assert_eq!(connection.version(), Some(expected));
+        }
+        let mut connection = new(&[Version::V14]);
+        connection.receive(&hello(&[Version::V13]), 0);
+        assert!(connection.take_messages().is_empty());
+        let reason = "no version in common: OpenFlow 1.4 here".to_owned();
+        assert_eq!(connection.state(), &State::Closing(reason));
     }
 
     #[test]

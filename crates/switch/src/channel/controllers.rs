@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use brimful_netdev::MonotonicTime;
-use brimful_openflow::wire::{Message, RequestForward, Role, RoleStatus};
+use brimful_openflow::wire::{Message, RequestForward, Role, RoleStatus, Version};
 use brimful_openflow::{ErrorCode, ErrorMessage};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
@@ -44,9 +44,10 @@ pub(super) struct Ready {
 }
 
 /// All that are connected, and what they share.
-#[derive(Default)]
 pub(super) struct Controllers {
     peers: Mutex<Vec<Arc<Peer>>>,
+    /// The versions that are spoken with them, ascending.
+    versions: Arc<[Version]>,
     generation: Mutex<Option<u64>>,
     pub(super) buffers: Mutex<Buffers>,
     /// How many want to be told of changes of entries.
@@ -131,6 +132,20 @@ impl Peer {
 }
 
 impl Controllers {
+    /// Nobody yet.
+    pub(super) fn new(versions: &[Version]) -> Self {
+        let mut versions = versions.to_vec();
+        versions.sort_unstable();
+        Self {
+            peers: Mutex::default(),
+            versions: versions.into(),
+            generation: Mutex::default(),
+            buffers: Mutex::default(),
+            monitoring: AtomicUsize::new(0),
+            connections: AtomicU64::new(0),
+        }
+    }
+
     pub(super) fn peers(&self) -> MutexGuard<'_, Vec<Arc<Peer>>> {
         self.peers.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -149,7 +164,7 @@ impl Controllers {
             number: self.connections.fetch_add(1, Relaxed),
             auxiliary,
             main,
-            session: Mutex::new(Session::new(transport, MonotonicTime::now().0)),
+            session: Mutex::new(Session::new(transport, &self.versions, MonotonicTime::now().0)),
             socket: socket.try_clone()?,
             wake: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
         });

@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use brimful_netdev::MonotonicTime;
+use brimful_openflow::wire::Version;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::answer::Answerer;
@@ -41,16 +42,31 @@ const READ_BYTES: usize = 16 << 10;
 const STACK_BYTES: usize = 2 << 20;
 
 /// Whom the switch talks to, and how.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Peers {
     /// Controllers that it connects to, and places where it listens for some.
     pub endpoints: Vec<Endpoint>,
     /// What TLS needs.
     pub credentials: Option<Credentials>,
+    /// Versions that it speaks, at least one. Its hello is of the highest.
+    pub versions: Vec<Version>,
     /// Connections beside the main one of each controller that it connects to.
     pub auxiliary: u8,
     /// Whether it forwards frames as a bridge does while no controller is there.
     pub stands_alone: bool,
+}
+
+impl Default for Peers {
+    /// Nobody; every version.
+    fn default() -> Self {
+        Self {
+            endpoints: Vec::new(),
+            credentials: None,
+            versions: Version::ALL.to_vec(),
+            auxiliary: 0,
+            stands_alone: false,
+        }
+    }
 }
 
 /// The channel of a switch, while it is there.
@@ -65,7 +81,7 @@ pub struct Channel {
 /// # Errors
 /// When a port cannot be listened on, or the switch has ended.
 pub fn start(peers: Peers, handle: &Handle) -> Result<Channel, String> {
-    let controllers = Arc::new(Controllers::default());
+    let controllers = Arc::new(Controllers::new(&peers.versions));
     let (sender, heard) = sync_channel(MOST_PACKETS);
     let watcher = Arc::clone(&controllers);
     let preparer = handle

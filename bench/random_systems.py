@@ -4,6 +4,10 @@ A seed draws a system: which features it has and how strong they are, each on it
 `search_time`). All strategies meet the same system and weather. Ratios are by draw; the sum is over all draws. With
 several weathers, the time of a draw is the mean over searches of one system: what is left is less luck. How much luck
 there is in a single search, the last line tells: the same strategy on the same systems in other weather.
+
+From four weathers on, the answers are compared as well: the bias of a strategy on a draw is how far the mean of its
+answers is from the median of the answers of all strategies, the spread is their standard deviation, both as shares of
+that median.
 """
 
 from __future__ import annotations
@@ -11,28 +15,43 @@ from __future__ import annotations
 import argparse
 import math
 import statistics
+from functools import cache
 
 import references
 from search_time import percentile
-from searches import straddle
+from searches import GOAL_SETS, straddle
 
 GOALS = "production,e0-21,e0-60,rfc2544-full"
+MANY_WEATHERS = 4
 PERIODS_S = (3, 4, 5, 7, 10, 12, 15, 20, 25)
 
 
 def times(options: argparse.Namespace, strategy: str, kind: str, goals: str) -> list[float]:
     """Mean seconds of each draw."""
-    kinds = [f"{kind},weather={weather}" for weather in range(options.weathers)]
-    searches = [times_in(options, strategy, each, goals) for each in kinds]
-    return [statistics.fmean(draw) for draw in zip(*searches, strict=True)]
+    found = [searches(options, strategy, each, goals) for each in weathers(options, kind)]
+    return [statistics.fmean(each["time"] for each in draw) for draw in zip(*found, strict=True)]
 
 
-def times_in(options: argparse.Namespace, strategy: str, kind: str, goals: str) -> list[float]:
-    search = straddle if strategy == options.strategy else references.searches
-    found = search(options.binary, strategy, kind, goals, options.first, options.seeds)
-    if len(found) != options.seeds:
-        raise SystemExit(f"{strategy} {goals}: {len(found)} of {options.seeds} searches ended")
-    return [each["time"] for each in found]
+def weathers(options: argparse.Namespace, kind: str) -> list[str]:
+    return [f"{kind},weather={weather}" for weather in range(options.weathers)]
+
+
+def searches(options: argparse.Namespace, strategy: str, kind: str, goals: str) -> list[dict]:
+    """One search of each draw."""
+    return searches_from(
+        options.binary, strategy, strategy == options.strategy, kind, goals, options.first, options.seeds
+    )
+
+
+@cache
+def searches_from(
+    binary: str, strategy: str, is_new: bool, kind: str, goals: str, first: int, seeds: int
+) -> list[dict]:
+    search = straddle if is_new else references.searches
+    found = search(binary, strategy, kind, goals, first, seeds)
+    if len(found) != seeds:
+        raise SystemExit(f"{strategy} {goals}: {len(found)} of {seeds} searches ended")
+    return found
 
 
 def describe(ours: list[float], theirs: list[float]) -> str:
@@ -64,8 +83,39 @@ def compare(options: argparse.Namespace, goals: str) -> None:
 
 def luck(options: argparse.Namespace, strategy: str, goals: str) -> None:
     """How much one strategy differs from itself: a search of each draw against one in other weather."""
-    first, second = (times_in(options, strategy, f"drawn,weather={weather}", goals) for weather in range(2))
+    found = [searches(options, strategy, f"drawn,weather={weather}", goals) for weather in range(2)]
+    first, second = ([each["time"] for each in draws] for draws in found)
     print(f"{strategy} / itself in other weather: {describe(first + second, second + first)}", flush=True)
+
+
+def answers(options: argparse.Namespace, goals: str) -> None:
+    """Bias and spread of the answers of each strategy, over draws of which all searches have an answer."""
+    strategies = [options.strategy, *options.others.split(",")]
+    for goal in range(len(GOAL_SETS[goals][0])):
+        biases: dict[str, list[float]] = {strategy: [] for strategy in strategies}
+        spreads: dict[str, list[float]] = {strategy: [] for strategy in strategies}
+        for draw in range(options.seeds):
+            found = {
+                strategy: [searches(options, strategy, kind, goals)[draw] for kind in weathers(options, "drawn")]
+                for strategy in strategies
+            }
+            rates = {
+                strategy: [each["goals"][goal]["ct"] for each in each_in if each["goals"]]
+                for strategy, each_in in found.items()
+            }
+            if any(len(each) < options.weathers or None in each for each in rates.values()):
+                continue
+            middle = statistics.median(rate for each in rates.values() for rate in each)
+            for strategy, each in rates.items():
+                biases[strategy].append(100 * abs(statistics.fmean(each) / middle - 1))
+                spreads[strategy].append(100 * statistics.stdev(each) / middle)
+        print(f"answers, goal {goal + 1}, {len(biases[options.strategy])} draws: bias and spread in %, p50 and p90")
+        for strategy in strategies:
+            cells = [
+                f"{what} {percentile(values, 0.5):5.2f} {percentile(values, 0.9):5.2f}"
+                for what, values in (("bias", biases[strategy]), ("spread", spreads[strategy]))
+            ]
+            print(f"{strategy:8} {'  '.join(cells)}", flush=True)
 
 
 def stalls(options: argparse.Namespace, goals: str) -> None:
@@ -99,6 +149,8 @@ def main() -> None:
         else:
             compare(options, goals)
             luck(options, "classic", goals)
+            if options.weathers >= MANY_WEATHERS:
+                answers(options, goals)
 
 
 if __name__ == "__main__":

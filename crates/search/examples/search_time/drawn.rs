@@ -384,7 +384,8 @@ impl Drawn {
         }
         let capacity = capacity - (self.features.collapse * (load - capacity)).clamp(0.0, (1.0 - FLOOR) * capacity);
         let stalled = self.stalled(seconds).min(step_s);
-        let room = capacity * self.features.buffer_s;
+        // What a device keeps frames in does not shrink when it slows down.
+        let room = self.features.capacity * self.features.buffer_s;
         let mut lost = 0.0;
         let running = step_s - stalled;
         for (arriving, leaving) in [(load * stalled, 0.0), (load * running, capacity * running)] {

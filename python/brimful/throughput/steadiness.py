@@ -70,8 +70,13 @@ def _turns(modes: TwoModes) -> int:
 def _two_modes(modes: TwoModes, trials: Sequence[Trial], unit: str) -> str:
     times = [trials[index].start_s for index in (*modes.in_lower, *modes.in_upper)]
     lower, upper = (units.format_load(load, unit) for load in (modes.lower, modes.upper))
+    in_lower_s, in_upper_s = (
+        sum(trials[index].duration_s for index in indices) for indices in (modes.in_lower, modes.in_upper)
+    )
+    share = f"{in_lower_s / (in_lower_s + in_upper_s):.0%}".replace("%", " %")
     return (
-        f"the capacity went to and fro {_turns(modes)} times from {units.format_duration(min(times))} to"
+        f"the capacity alternated {_turns(modes)} times from {units.format_duration(min(times))} to"
         f" {units.format_duration(max(times))} after the start: of {len(times)} trials at about {upper}"
-        f" {len(modes.in_lower)} forwarded about {lower} and {len(modes.in_upper)} nearly all: the bounds mix both"
+        f" {len(modes.in_lower)} forwarded about {lower} ({share} of the time) and {len(modes.in_upper)} nearly all:"
+        f" the bounds mix both"
     )

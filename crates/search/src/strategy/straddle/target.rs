@@ -146,6 +146,11 @@ impl Target {
         (self.delay_limit.is_none(), self.delay_limit)
     }
 
+    /// Seconds that make a lower bound of a fresh load.
+    pub(super) fn lower_bound_s(&self) -> f64 {
+        self.odds.fresh_low() * self.effective.low
+    }
+
     pub(super) fn short_cost(&self) -> Option<f64> {
         self.short_s.map(|seconds| seconds + self.overhead)
     }

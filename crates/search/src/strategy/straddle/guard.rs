@@ -24,8 +24,8 @@ const CREDIT: f64 = 10.0;
 /// What a failed attempt is charged beyond its time, in lower bounds, until one holds: many that fail early do not get
 /// on either. Fitted on the same draws.
 const FAILURE: f64 = 0.72;
-/// Clean trials of attempts that end in step, at least: those that end sooner met a limit.
-const STEP_FROM: usize = 2;
+/// The least length of attempts that end in step, in short trials: those that end sooner met a limit.
+const STEP_FROM: f64 = 3.0;
 /// Widths to the first load of a plain search.
 const FIRST_STEP: f64 = 2.0;
 
@@ -36,8 +36,8 @@ pub(super) struct Watch {
     upper: Option<Load>,
     /// Seconds of trials made for the goal.
     spent_s: f64,
-    /// Clean trials of the attempts since one has held, each ended by a lower upper bound.
-    failed: Vec<usize>,
+    /// Seconds of the attempts since one has held, each ended by a lower upper bound.
+    failed: Vec<f64>,
     is_plain: bool,
     /// Widths from the upper bound to the next load of the plain search.
     widths: f64,
@@ -68,18 +68,19 @@ impl Watch {
 
     /// Takes notice of the bounds as they are now.
     pub(super) fn follow(&mut self, problem: &Problem, log: &TrialLog, target: &Target) {
-        let holds = target.lower > self.lower;
+        // That the lowest load holds is no progress.
+        let holds = target.lower > self.lower && target.lower != Some(problem.min_load());
         if holds {
             self.failed.clear();
             self.is_plain = false;
         } else if let Some(upper) = target.upper.filter(|_| target.upper != self.upper) {
-            self.failed.push(log.trials_at(upper).len().saturating_sub(1));
+            self.failed.push(log.trials_at(upper).iter().map(run_seconds).sum());
             if self.is_plain {
                 self.widths *= 2.0;
             }
         }
         (self.lower, self.upper) = (target.lower, target.upper);
-        self.is_plain |= self.is_behind(problem, target) || target.is_strict && self.is_in_step();
+        self.is_plain |= self.is_behind(problem, target) || self.is_in_step(target);
     }
 
     fn is_behind(&self, problem: &Problem, target: &Target) -> bool {
@@ -91,12 +92,13 @@ impl Watch {
         charged > CREDIT + halvings
     }
 
-    /// Whether the last three attempts ended after about as many clean trials: chance would end them anywhere, so
-    /// losses are periodic or the capacity falls. Two would often be chance.
-    fn is_in_step(&self) -> bool {
+    /// Whether the last three attempts ended after about the same time: chance would end them anywhere, so losses are
+    /// periodic or the capacity falls. Two would often be chance.
+    fn is_in_step(&self, target: &Target) -> bool {
         let [.., a, b, c] = self.failed[..] else { return false };
         let (shortest, longest) = (a.min(b).min(c), a.max(b).max(c));
-        shortest >= STEP_FROM && longest - shortest <= 1 + shortest / 10
+        let trial_s = target.exploring_duration().as_seconds();
+        target.is_strict && shortest >= STEP_FROM * trial_s && longest <= shortest + trial_s
     }
 
     /// The next trial, where the model is not to choose: one load is measured to its verdict.
@@ -119,19 +121,22 @@ impl Watch {
         })
     }
 
-    /// So many widths below the upper bound, but no farther than the middle.
+    /// So many widths below the upper bound, but no farther than the middle. Attempts that end in step may end like this
+    /// at any load: the lowest shows whether there is an answer at all.
     fn load(&self, problem: &Problem, target: &Target) -> Load {
         let Some(upper) = target.upper else {
             return problem.max_load();
         };
+        if target.lower.is_none() && self.is_in_step(target) {
+            return problem.min_load();
+        }
         // A little less than the width, whatever the rounding.
         let width = problem.goals()[target.goal].target_width() * (1.0 - 1e-9);
         let below = upper.per_second() * (1.0 - width).powf(self.widths);
         let middle = target
             .lower
-            .map(|lower| (lower.per_second() * upper.per_second()).sqrt());
-        let per_second = middle.map_or(below, |middle| middle.max(below));
-        Load::new(per_second).map_or(problem.min_load(), |load| load.max(problem.min_load()))
+            .map_or(0.0, |lower| (lower.per_second() * upper.per_second()).sqrt());
+        Load::new(middle.max(below)).map_or(problem.min_load(), |load| load.max(problem.min_load()))
     }
 }
 
@@ -179,7 +184,7 @@ mod tests {
     #[test]
     fn attempts_that_end_in_step_make_the_plain_search_begin() {
         assert!(is_plain_after(&[6, 6, 6]));
-        assert!(is_plain_after(&[1, 40, 42, 43]));
+        assert!(is_plain_after(&[1, 42, 43, 43]));
         assert!(!is_plain_after(&[6, 6]));
         assert!(!is_plain_after(&[6, 6, 9]));
         // What ended them at once was a limit.

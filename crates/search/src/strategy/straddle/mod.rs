@@ -408,8 +408,8 @@ impl Straddle {
         self.remaining = Some(choice.remaining);
         self.served = choice.goal;
         let target = open.iter().find(|target| target.goal == choice.goal)?;
-        let instead =
-            probe::lowest(problem, log, target).or_else(|| probe::probe(log, target, &self.grid, choice.input));
+        let instead = probe::lowest(problem, log, target, &self.seen)
+            .or_else(|| probe::probe(log, target, &self.grid, choice.input));
         Some(probe::shorter_first(
             problem,
             log,

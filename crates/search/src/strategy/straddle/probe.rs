@@ -3,6 +3,8 @@
 
 use brimful_trial::{Load, Nanoseconds, TrialInput};
 
+use super::locate::SMALL_OVERLOAD;
+use super::observation::Observation;
 use super::target::Target;
 use crate::grid::LoadGrid;
 use crate::{Problem, Sums, TrialLog, Verdict};
@@ -15,8 +17,9 @@ const WIDE_GAP_LONG: f64 = 4.0;
 /// as no load that lost nothing at first has lost later.
 const FAR_BELOW: f64 = 8.0;
 const CLEAN_TRIALS: usize = 3;
-/// Loads of which none had a low-loss trial, before the lowest is tried.
-const IN_VAIN: usize = 8;
+/// Loads tried in a row without a low-loss trial, before the lowest is tried. Fitted on draws 1 to 400 of the random
+/// family.
+const IN_VAIN: usize = 4;
 
 /// A long trial that one high-loss trial makes needless waits for one of this share of its length. Fitted on draws 1 to
 /// 500 of the random family.
@@ -84,12 +87,18 @@ pub(super) fn probe(log: &TrialLog, target: &Target, grid: &LoadGrid, planned: T
     Some(probe(log, target, grid, full).unwrap_or(full))
 }
 
-/// The lowest load, where many were tried in vain: it tells soonest whether any can be an answer.
-pub(super) fn lowest(problem: &Problem, log: &TrialLog, target: &Target) -> Option<TrialInput> {
+/// The lowest load, where the last trials lost a little at several loads, too much for the goal: it tells soonest whether
+/// any load can be an answer. What loses more says itself how far away the answer is.
+pub(super) fn lowest(problem: &Problem, log: &TrialLog, target: &Target, seen: &[Observation]) -> Option<TrialInput> {
     let load = problem.min_load();
-    let is_vain = |load: Load| !has_low(&log.sums(load, target.goal));
-    let is_open = log.verdict(load, target.goal) == Verdict::Undecided;
-    (is_open && log.loads().count() >= IN_VAIN && log.loads().all(is_vain)).then(|| TrialInput {
+    let is_open = target.lower.is_none() && log.verdict(load, target.goal) == Verdict::Undecided;
+    let in_vain = seen.iter().rev().take_while(|seen| target.is_high_loss(seen));
+    let little = in_vain.filter(|seen| seen.overload < SMALL_OVERLOAD);
+    let changes = little
+        .clone()
+        .zip(little.skip(1))
+        .filter(|(a, b)| a.position != b.position);
+    (is_open && changes.count() + 1 >= IN_VAIN).then(|| TrialInput {
         load,
         duration: if log.trials_at(load).is_empty() {
             target.exploring_duration()
@@ -218,11 +227,13 @@ mod tests {
         let tried = |trials: &[(f64, u64)]| {
             let mut case = Case::new(half(), 1.0);
             case.add(trials);
-            lowest(&case.problem, &case.log, &case.target).map(|input| input.load.per_second())
+            lowest(&case.problem, &case.log, &case.target, &case.seen).map(|input| input.load.per_second())
         };
         assert_eq!(tried(&lossy), Some(1e4));
         assert_eq!(tried(&lossy[1..]), None);
+        assert_eq!(tried(&[&lossy[1..], &lossy[IN_VAIN - 1..]].concat()), None);
         assert_eq!(tried(&[&lossy[..], &[(8.5e5, 0)]].concat()), None);
+        assert_eq!(tried(&[&[(8.5e5, 0)], &lossy[..]].concat()), Some(1e4));
         assert_eq!(tried(&[&lossy[..], &[(1e4, 7); 30]].concat()), Some(1e4));
         assert_eq!(tried(&[&lossy[..], &[(1e4, 7); 31]].concat()), None);
     }

@@ -21,10 +21,6 @@ const CLEAN_ABOVE: usize = 2;
 pub(super) const SMALL_OVERLOAD: f64 = 1.5;
 /// Between loads this far apart, in steps, the middle is as good as what the curve says of the first few losses.
 const WIDE_GAP: f64 = 8.0;
-/// Loads of which one is this many times the other are orders of magnitude apart.
-const VAST: f64 = 16.0;
-/// The first load tried above what is forwarded under overload, as a multiple of it.
-const FIRST_STEP: f64 = 1.5;
 /// Steps that capacity has to drop by to be believed at once, and within which two trials have to agree on it.
 const DROP: f64 = 2.0;
 /// Steps of overload that do not contradict that the capacity was above.
@@ -114,29 +110,18 @@ fn took_longer(seen: &[Observation], seconds: f64) -> bool {
     })
 }
 
-/// A load between the lowest lossy one and the highest clean one, as long as the loss tells a capacity that the clean
-/// one is above: it says nothing of where between them loss begins. The middle, unless they are orders of magnitude
-/// apart: what is forwarded under overload is near the capacity then rather than far from it, so that the first step
-/// above the lowest clean load is a small one, and each step goes three times as far.
-pub(super) fn between(seen: &[Observation], log_step: f64) -> Option<f64> {
+/// The middle between the lowest lossy load and the highest clean one, as long as the loss tells a capacity that the
+/// clean one is above: it says nothing of where between them loss begins.
+pub(super) fn between(seen: &[Observation]) -> Option<f64> {
     if seen.len() > LOCATING_TRIALS {
         return None;
     }
     let lossy = seen.iter().filter(|seen| seen.overload > 0.0);
     let clean = seen.iter().filter(|seen| seen.overload <= 0.0);
     let above = lossy.min_by(|a, b| a.position.total_cmp(&b.position))?;
-    let highest = clean.clone().map(|seen| seen.position).reduce(f64::max)?;
+    let highest = clean.map(|seen| seen.position).reduce(f64::max)?;
     let gap = above.position - highest;
-    if gap <= WIDE_GAP || above.overload < gap {
-        return None;
-    }
-    let ratio = (gap * log_step).exp();
-    if ratio < VAST {
-        return Some(highest + f64::midpoint(ratio, 1.0).ln() / log_step);
-    }
-    let lowest = clean.map(|seen| seen.position).reduce(f64::min)?;
-    let step = (FIRST_STEP.ln() / log_step).max(2.0 * (highest - lowest));
-    Some(highest + step.min(gap / 2.0))
+    (gap > WIDE_GAP && above.overload >= gap).then_some(highest + gap / 2.0)
 }
 
 /// The capacity that the last two trials agree on, if it is well below them, a load as high lost nothing before, and
@@ -249,15 +234,10 @@ mod tests {
 
     #[test]
     fn a_load_between_is_next_where_loss_tells_too_low_a_capacity() {
-        let next = |trials: &[Observation]| between(trials, LOG_STEP).map(|next| (next * LOG_STEP).exp());
-        let is_next = |trials: &[Observation], load: f64| (next(trials).unwrap() / load - 1.0).abs() < 1e-9;
-        let (above, below) = (seen(1.4, 2.0), seen(0.8, 2.0));
-        assert!(is_next(&[above, below], 1.1));
+        let next = |trials: &[Observation]| between(trials).map(|next| (next * LOG_STEP).exp());
+        let middle = next(&[seen(1.4, 2.0), seen(0.8, 2.0)]).unwrap();
+        assert!((middle / (1.4_f64 * 0.8).sqrt() - 1.0).abs() < 1e-9, "{middle}");
         assert_eq!(next(&[seen(1.4, 1.0), seen(0.8, 1.0)]), None);
-        // Far apart: half as much again, then three times as far.
-        let far = seen(800.0, 1.0011);
-        assert!(is_next(&[far, seen(0.2, 2.0)], 0.3));
-        assert!(is_next(&[far, seen(0.2, 2.0), seen(0.3, 2.0)], 0.3 * 1.5 * 1.5));
     }
 
     #[test]

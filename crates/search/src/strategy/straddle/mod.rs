@@ -217,7 +217,7 @@ impl Straddle {
     }
 
     fn between(&self) -> Option<f64> {
-        locate::between(&self.seen, self.scale.log_step())
+        locate::between(&self.seen)
     }
 
     /// Where more is lost than any goal allows that one high-loss trial decides, once the first trials have shown a sharp

@@ -6,10 +6,9 @@ use super::observation::Observation;
 /// The part of a step between the capacity that the first loss shows and the next load above. The rest is below, and
 /// is to be the larger part, as lower bounds cost more than upper ones.
 const SPARE_ABOVE: f64 = 0.45;
-/// The same where one high-loss trial ends an attempt at a lower bound of many: a second of slightly less capacity is
-/// enough, while the load above at worst takes one more trial to lose something.
+/// The same where one high-loss trial ends an attempt at a lower bound: a second of slightly less capacity is enough,
+/// while the load above at worst takes one more trial to lose something.
 const SPARE_ABOVE_STRICT: f64 = 0.3;
-const MANY_TRIALS: f64 = 10.0;
 /// What it may be at the knee of a steep system where one high-loss trial makes an upper bound, in hundredths of a step.
 const STRICT_SPARES: std::ops::RangeInclusive<u8> = 20..=90;
 /// How far the capacity of such a system may stray from second to second, as shares of it, and how likely that is at
@@ -52,12 +51,7 @@ pub(super) struct Strict {
 
 /// Steps from the capacity that the first loss shows to the next load above.
 pub(super) fn spare_above_capacity(strict: Option<Strict>) -> f64 {
-    match strict {
-        Some(Strict {
-            seconds, trial_seconds, ..
-        }) if seconds > MANY_TRIALS * trial_seconds => SPARE_ABOVE_STRICT,
-        _ => SPARE_ABOVE,
-    }
+    strict.map_or(SPARE_ABOVE, |_| SPARE_ABOVE_STRICT)
 }
 
 /// Steps from the knee of a steep system to the next load above.
@@ -197,17 +191,6 @@ mod tests {
             output,
         };
         vec![one; count]
-    }
-
-    #[test]
-    fn an_attempt_that_one_of_many_trials_ends_gets_more_of_the_step() {
-        let long = Strict {
-            trial_seconds: 60.0,
-            ..strict(60.0)
-        };
-        let spare = spare_above_capacity;
-        assert!(spare(Some(strict(60.0))) < spare(Some(long)));
-        assert!((spare(Some(long)) - spare(None)).abs() < 1e-12);
     }
 
     #[test]

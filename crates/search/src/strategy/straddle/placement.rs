@@ -34,8 +34,6 @@ const BELOW_FAILURE: f64 = 0.15;
 const NEAR_FAILURE: f64 = 0.5;
 /// Clean trials at the load below the knee from which on the grid stays: they would be lost.
 const BEGUN: usize = 2;
-/// A load that loses after this share of its lower bound is worth finishing for the goals with loss.
-const NEARLY_DONE: f64 = 0.6;
 /// What trials at one load may differ by, in steps.
 const SAME_LOAD: f64 = 1e-6;
 
@@ -130,7 +128,7 @@ impl Attempt {
 /// Whether the grid is to stay although it is `off` steps above where a knee wants it. `below` is the position of the
 /// load below the knee.
 pub(super) fn is_settled(seen: &[Observation], below: f64, off: f64, strict: Option<Strict>) -> bool {
-    let Some(Strict { seconds, limit, .. }) = strict else {
+    let Some(Strict { limit, .. }) = strict else {
         return off.abs() < ALIGNED;
     };
     let at = |position: f64| {
@@ -139,11 +137,9 @@ pub(super) fn is_settled(seen: &[Observation], below: f64, off: f64, strict: Opt
     };
     let (clean, lossy): (Vec<&Observation>, Vec<&Observation>) = at(below).partition(|seen| seen.overload <= 0.0);
     let has_begun = lossy.is_empty() && clean.len() >= BEGUN;
-    let is_nearly_done =
-        !lossy.is_empty() && clean.iter().map(|seen| seen.duration).sum::<f64>() > NEARLY_DONE * seconds;
     // The knee is told lower by the very trial that makes the upper bound.
     let is_done_above = off < ALIGNED && at(below + 1.0).any(|seen| seen.overload > limit);
-    has_begun || is_nearly_done || is_done_above
+    has_begun || is_done_above
 }
 
 #[cfg(test)]
@@ -260,8 +256,6 @@ mod tests {
         assert!(!is_settled(&begun, 7.0, 0.3, None));
         let failed = [begun, trials(7.0, 0.1, 1)].concat();
         assert!(!is_settled(&failed, 7.0, 0.3, Some(strict(60.0))));
-        let failed_late = [failed, trials(7.0, 0.0, 40)].concat();
-        assert!(is_settled(&failed_late, 7.0, 0.3, Some(strict(60.0))));
     }
 
     #[test]

@@ -5,9 +5,8 @@ use super::observation::Observation;
 
 /// A steep knee is looked for in so many trials at most.
 const LOCATING_TRIALS: usize = 20;
-/// The same where trials near the knee are to tell it better: so many trials, or as long as this share of the seconds
-/// that a lower bound takes, which may fail that late.
-const REFINING_TRIALS: usize = 25;
+/// Where trials near the knee are to tell it better, they do so as long as this share of the seconds that a lower bound
+/// takes, which may fail that late.
 const REFINING_SHARE: f64 = 0.75;
 /// The line through two losses needs them this far apart, in steps.
 const FAR_STEPS: f64 = 2.0;
@@ -56,7 +55,7 @@ impl Knee {
 pub(super) fn steep_knee(seen: &[Observation], log_step: f64, strict_seconds: Option<f64>) -> Option<Knee> {
     let is_late = match strict_seconds {
         None => seen.len() > LOCATING_TRIALS,
-        Some(seconds) => seen.len() > REFINING_TRIALS && took_longer(seen, REFINING_SHARE * seconds),
+        Some(seconds) => took_longer(seen, REFINING_SHARE * seconds),
     };
     if is_late {
         return None;

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use brimful_trial::Nanoseconds;
 
 use super::delay::DelayThreshold;
+use super::draw::{ascending, draw_evenly};
 use super::observation::Observation;
 use super::second_opinion::SecondOpinion;
 use super::stray::Stray;
@@ -190,18 +191,9 @@ impl Curve {
 
     /// The position that half of the posterior is below.
     pub(super) fn median(&self) -> f64 {
-        self.quantile(0.5)
-    }
-
-    pub(super) fn quantile(&self, share: f64) -> f64 {
-        let mut below = 0.0;
-        for point in &self.points {
-            below += point.weight;
-            if below >= share {
-                return point.position;
-            }
-        }
-        self.points.last().map_or(self.centre, |point| point.position)
+        let weights = self.points.iter().map(|point| point.weight);
+        let middle = draw_evenly(weights, ascending(1));
+        middle.first().map_or(self.centre, |&index| self.points[index].position)
     }
 
     pub(super) fn points(&self) -> &[Point] {

@@ -6,6 +6,7 @@ mod bracket;
 mod case;
 mod curve;
 mod delay;
+mod draw;
 mod guard;
 mod locate;
 mod observation;

@@ -5,7 +5,6 @@ mod bracket;
 #[cfg(test)]
 mod case;
 mod curve;
-mod delay;
 mod draw;
 mod guard;
 mod locate;

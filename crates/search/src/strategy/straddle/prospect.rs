@@ -109,7 +109,7 @@ impl<'a> Outlooker<'a> {
             delays: curve
                 .delays()
                 .iter()
-                .map(|delay| (delay.limit(), delay.threshold().draw(points.len())))
+                .map(|(limit, threshold)| (*limit, threshold.draw(points.len())))
                 .collect(),
             points,
         }

@@ -101,28 +101,29 @@ impl Watch {
         target.is_strict && shortest >= STEP_FROM * trial_s && longest <= shortest + trial_s
     }
 
-    /// The next trial, where the model is not to choose: one load is measured to its verdict.
-    pub(super) fn plain_trial(&self, problem: &Problem, log: &TrialLog, target: &Target) -> Option<TrialInput> {
+    /// Whether the model is not to choose.
+    pub(super) fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+
+    /// The next trial without the model: one load is measured to its verdict.
+    pub(super) fn plain_trial(&self, problem: &Problem, log: &TrialLog, target: &Target) -> TrialInput {
         let is_under_way = |load: &Load| {
             let is_within = Some(*load) > target.lower && target.upper.is_none_or(|upper| *load < upper);
             is_within && log.verdict(*load, target.goal) == Verdict::Undecided
         };
-        self.is_plain.then(|| {
-            let load = self
-                .at
-                .filter(is_under_way)
-                .unwrap_or_else(|| self.load(problem, target));
-            let duration = if log.trials_at(load).is_empty() {
-                target.exploring_duration()
-            } else {
-                target.duration
-            };
-            probe::shorter_first(problem, log, target, TrialInput { load, duration })
-        })
+        let under_way = self.at.filter(is_under_way);
+        let load = under_way.unwrap_or_else(|| self.load(problem, target));
+        let duration = if log.trials_at(load).is_empty() {
+            target.exploring_duration()
+        } else {
+            target.duration
+        };
+        probe::shorter_first(problem, log, target, TrialInput { load, duration })
     }
 
-    /// So many widths below the upper bound, but no farther than the middle. Attempts that end in step may end like this
-    /// at any load: the lowest shows whether there is an answer at all.
+    /// So many widths below the upper bound, but no farther than the middle. Attempts that end in step may end so at any
+    /// load: the lowest shows whether there is an answer at all.
     fn load(&self, problem: &Problem, target: &Target) -> Load {
         let Some(upper) = target.upper else {
             return problem.max_load();
@@ -140,7 +141,7 @@ impl Watch {
     }
 }
 
-/// How long a trial took: one that was stopped early, less than it counts; one that hardly counts, as long as was asked.
+/// How long a trial took: one that was stopped early, less than it counts; one that hardly counts, as was asked.
 fn run_seconds(result: &TrialResult) -> f64 {
     let counted = result.effective_duration().max(result.input.duration).as_seconds();
     if !result.output.stopped_early {
@@ -155,10 +156,6 @@ mod tests {
 
     use super::*;
     use crate::strategy::straddle::case::{Case, half};
-
-    fn is_plain(watch: &Watch, case: &Case) -> bool {
-        watch.plain_trial(&case.problem, &case.log, &case.target).is_some()
-    }
 
     /// Adds trials at a load, all made for the goal.
     fn spend(watch: &mut Watch, case: &mut Case, at: f64, lost: &[u64]) {
@@ -178,7 +175,7 @@ mod tests {
             let at = 9e5 - 5e3 * index as f64;
             spend(&mut watch, &mut case, at, &[vec![0; clean], vec![7]].concat());
         }
-        is_plain(&watch, &case)
+        watch.is_plain()
     }
 
     #[test]
@@ -204,7 +201,7 @@ mod tests {
         assert!(attempts >= (CREDIT / (1.0 + FAILURE)) as usize, "{attempts}");
         // Two widths below the upper bound, then four.
         let load = |watch: &Watch, case: &Case| {
-            let trial = watch.plain_trial(&case.problem, &case.log, &case.target).unwrap();
+            let trial = watch.plain_trial(&case.problem, &case.log, &case.target);
             trial.load.per_second()
         };
         let upper = case.target.upper.unwrap().per_second();
@@ -222,12 +219,12 @@ mod tests {
         let mut case = Case::new(half(), 1.0);
         let mut watch = Watch::default();
         let mut trials = 0;
-        while !is_plain(&watch, &case) {
+        while !watch.is_plain() {
             spend(&mut watch, &mut case, 1e5 + 1e3 * (trials % 20) as f64, &[0]);
             trials += 1;
             assert!(trials < 60 * (CREDIT as usize + 1), "{trials}");
         }
-        let next = watch.plain_trial(&case.problem, &case.log, &case.target).unwrap();
+        let next = watch.plain_trial(&case.problem, &case.log, &case.target);
         assert_eq!(Some(next.load), watch.at);
     }
 }

@@ -377,12 +377,10 @@ impl Straddle {
         self.remaining = open.is_empty().then_some(0.0);
         let first = open.first()?;
         self.served = first.goal;
-        for target in open.iter() {
-            if let Some(input) = self.watches[target.goal].plain_trial(problem, log, target) {
-                self.served = target.goal;
-                self.remaining = Some(open.iter().map(Target::left_without_model).sum());
-                return Some(input);
-            }
+        if let Some(target) = open.iter().find(|target| self.watches[target.goal].is_plain()) {
+            self.served = target.goal;
+            self.remaining = Some(open.iter().map(Target::left_without_model).sum());
+            return Some(self.watches[target.goal].plain_trial(problem, log, target));
         }
         if let Some(input) = open.iter().find_map(|target| max_load_begun(problem, log, target)) {
             return Some(input);
@@ -403,7 +401,8 @@ impl Straddle {
         let outlooker = Outlooker::new(problem, log, &self.grid, &self.scale, curve, &self.seen);
         let refines_knee = self.steep_knee().is_some();
         let Some(choice) = plan::choose(&outlooker, open, refines_knee) else {
-            return probe::last_resort(problem, open.first()?);
+            let target = open.first()?;
+            return Some(self.watches[target.goal].plain_trial(problem, log, target));
         };
         self.remaining = Some(choice.remaining);
         self.served = choice.goal;

@@ -89,22 +89,6 @@ fn has_high(sums: &Sums) -> bool {
     sums.full_high.max(sums.short_high) > Nanoseconds::ZERO
 }
 
-/// A trial for a goal for which the model has no candidate left: the middle of what is open.
-pub(super) fn last_resort(problem: &Problem, target: &Target) -> Option<TrialInput> {
-    let load = match (target.lower, target.upper) {
-        (_, None) => problem.max_load(),
-        (None, Some(_)) => problem.min_load(),
-        (Some(lower), Some(upper)) => {
-            let middle = (lower.per_second() * upper.per_second()).sqrt();
-            Load::new(middle).ok().filter(|&load| load > lower && load < upper)?
-        }
-    };
-    Some(TrialInput {
-        load,
-        duration: target.duration,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use brimful_trial::Ratio;

@@ -6,12 +6,14 @@
 //! lower bound. So every goal is charged for all trials made for it, and credited with one V for each time that its
 //! interval has halved, in log(load), and with `CREDIT` more. Without credit the model does not choose: the load under
 //! way is measured to its verdict, then loads below the upper bound, in steps that double with each that fails, but no
-//! farther down than the middle. Once one holds, the model may choose again, as long as there is credit.
+//! farther down than the middle. Once one holds, the model may choose again, as long as there is credit. The plain
+//! search begins sooner where attempts end in step, and with the lowest load then.
 //!
 //! The bound, in V, with n widths between the limits: what is charged while the model chooses is at most `CREDIT` +
-//! log2(n), and one attempt more. The steps of the plain search never shrink, so they double at most log2(n) times.
-//! Each other load of it halves the interval, which is credited. So it tries at most 2 log2(n) loads. A load takes one
-//! V where one high-loss trial decides, and up to two where several do. Nothing here asks how much was lost.
+//! log2(n), and one attempt more. The lowest load is another one. The steps of the plain search never shrink, so they
+//! double at most log2(n) times. Each other load of it halves the interval, which is credited. So it tries at most
+//! 2 log2(n) loads. A load takes one V where one high-loss trial decides, and up to two where several do. A bound that
+//! is lost again, as may happen where several trials decide, is not accounted for. Nothing here asks how much was lost.
 
 use brimful_trial::{Load, TrialInput, TrialResult};
 
@@ -122,8 +124,8 @@ impl Watch {
         probe::shorter_first(problem, log, target, TrialInput { load, duration })
     }
 
-    /// So many widths below the upper bound, but no farther than the middle. Attempts that end in step may end so at any
-    /// load: the lowest shows whether there is an answer at all.
+    /// So many widths below the upper bound, but no farther than the middle. Attempts that end in step may end so at
+    /// any load: the lowest shows whether there is an answer at all.
     fn load(&self, problem: &Problem, target: &Target) -> Load {
         let Some(upper) = target.upper else {
             return problem.max_load();

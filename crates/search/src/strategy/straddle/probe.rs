@@ -64,8 +64,8 @@ pub(super) fn probe(log: &TrialLog, target: &Target, grid: &LoadGrid, planned: T
     })
 }
 
-/// The lowest load, where the last trials lost a little at several loads, too much for the goal: it tells soonest whether
-/// any load can be an answer. What loses more says itself how far away the answer is.
+/// The lowest load, where the last trials lost a little at several loads, too much for the goal: it tells soonest
+/// whether any load can be an answer. What loses more says itself how far away the answer is.
 pub(super) fn lowest(problem: &Problem, log: &TrialLog, target: &Target, seen: &[Observation]) -> Option<TrialInput> {
     let load = problem.min_load();
     let is_open = target.lower.is_none() && log.verdict(load, target.goal) == Verdict::Undecided;
@@ -74,7 +74,7 @@ pub(super) fn lowest(problem: &Problem, log: &TrialLog, target: &Target, seen: &
     let changes = little
         .clone()
         .zip(little.skip(1))
-        .filter(|(a, b)| a.position != b.position);
+        .filter(|(a, b)| a.position.total_cmp(&b.position).is_ne());
     (is_open && changes.count() + 1 >= IN_VAIN).then(|| TrialInput {
         load,
         duration: if log.trials_at(load).is_empty() {

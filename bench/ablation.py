@@ -25,15 +25,13 @@ NEVER = "1e9"
 MECHANISMS: dict[str, list[tuple[str, str, str]]] = {
     "a steep knee is located": [
         ("locate", "LOCATING_TRIALS", "0"),
-        ("locate", "REFINING_TRIALS", "0"),
         ("locate", "REFINING_SHARE", "0.0"),
     ],
-    "a knee is told again by trials near it": [("locate", "REFINING_TRIALS", "0"), ("locate", "REFINING_SHARE", "0.0")],
-    "small steps up where loads are orders of magnitude apart": [("locate", "VAST", NEVER)],
+    "a knee is told again by trials near it": [("locate", "REFINING_SHARE", "0.0")],
     "a drop of capacity is believed at once": [("locate", "DROP", NEVER)],
     "jitter gets more room where one trial ends an attempt": [("placement", "SPARE_ABOVE_STRICT", "0.45")],
     "the spare at a knee is chosen by cost": [("placement", "STRICT_SPARES", "44..=46")],
-    "a grid that has begun stays": [("placement", "BEGUN", "1_000_000"), ("placement", "NEARLY_DONE", NEVER)],
+    "a grid that has begun stays": [("placement", "BEGUN", "1_000_000")],
     "a second opinion without amounts": [
         ("second_opinion", "PRIOR_ODDS", NEVER),
         ("second_opinion", "PRIOR_ODDS_SHORT", NEVER),
@@ -45,20 +43,10 @@ MECHANISMS: dict[str, list[tuple[str, str, str]]] = {
     "attempts take turns": [("plan", "ATTEMPT", "2.0")],
     "upper goals wait for other weather": [("plan", "OTHER_WEATHER_TRIALS", "0")],
     "upper goals settle the lower bound first": [("plan", "LOWER_FIRST", "1.0")],
-    "bounds that creep make steps double": [
-        ("guard", "PATIENCE", f"({NEVER}, {NEVER})"),
-    ],
-    "time without a moved bound ends at one load": [("guard", "IDLE_LOADS", NEVER)],
-    "attempts that end in step": [("guard", "IN_STEP", "1_000_000")],
-    "the account": [
-        ("guard", "PRICE", NEVER),
-        ("guard", "PRICE_STRICT", NEVER),
-        ("guard", "FAILED_IN_ROW", "1_000_000"),
-        ("guard", "IN_STEP", "1_000_000"),
-    ],
+    "attempts that end in step": [("guard", "STEP_FROM", NEVER)],
+    "the account": [("guard", "CREDIT", NEVER), ("guard", "STEP_FROM", NEVER)],
     "the middle of a wide gap first": [("probe", "WIDE_GAP", NEVER), ("probe", "WIDE_GAP_LONG", NEVER)],
-    "clean loads far above first": [("probe", "FAR_BELOW", NEVER)],
-    "the lowest load where all was in vain": [("probe", "IN_VAIN", "1_000_000")],
+    "the lowest load where several lost a little": [("probe", "IN_VAIN", "1_000_000")],
     "short trials first": [("prospect", "SHORT_TRIALS", "0")],
     "medium trials before long ones": [("probe", "MEDIUM_SHARE", "1")],
 }

@@ -59,10 +59,6 @@ impl Case {
         }
     }
 
-    pub(super) fn add_long(&mut self, per_second: f64, lost: u64) {
-        self.add_one(per_second, lost, self.target.duration);
-    }
-
     fn add_one(&mut self, per_second: f64, lost: u64, duration: Nanoseconds) {
         let sent = (per_second * duration.as_seconds()) as u64;
         let input = TrialInput {

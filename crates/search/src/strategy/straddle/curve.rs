@@ -7,10 +7,11 @@ use std::sync::LazyLock;
 
 use brimful_trial::Nanoseconds;
 
-use super::delay::DelayThreshold;
+use super::draw::{ascending, draw_evenly};
 use super::observation::Observation;
 use super::second_opinion::SecondOpinion;
 use super::stray::Stray;
+use super::threshold::{Outcome, Threshold};
 
 /// Offsets of m from the centre come in quarters of a step within this many steps, and sparser beyond.
 const FINE_REACH: i64 = 28;
@@ -23,6 +24,9 @@ const NEGLIGIBLE: f64 = 1e-5;
 const TELLING: f64 = 5e-5;
 /// Chance that a trial is clean although the curve says otherwise.
 const FLUKE: f64 = 0.001;
+/// Delay grows with the inverse of the distance from the capacity, at which the curve is centred. So a delay threshold
+/// is as likely 1 to 2 % below it as 10 to 20 %; nearer than so many steps all positions are alike.
+const NEAREST_DELAY: f64 = 4.0;
 
 /// What divides high loss from low loss, for goals of one loss ratio.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,8 +70,9 @@ pub(super) struct Curve {
     /// One for each limit that a goal has, the lowest first.
     strays: Vec<Stray>,
     second_opinions: Vec<SecondOpinion>,
-    /// One for each delay limit that a goal has.
-    delays: Vec<DelayThreshold>,
+    /// For each delay limit that a goal has, a load above which trials are too slow. The shapes know loss only: a trial
+    /// that was too slow tells them nothing of how far the load is above the answer.
+    delays: Vec<(Nanoseconds, Threshold)>,
 }
 
 /// What the curve says of a trial before it is made.
@@ -117,7 +122,10 @@ impl Curve {
                 .collect(),
             delays: delay_limits
                 .iter()
-                .map(|&limit| DelayThreshold::new(limit, centre, range))
+                .map(|&limit| {
+                    let density = |offset: f64| 1.0 / (NEAREST_DELAY + offset.abs());
+                    (limit, Threshold::new(centre, range, density))
+                })
                 .collect(),
             strays: limits
                 .iter()
@@ -137,8 +145,9 @@ impl Curve {
 
     /// Learns from a trial.
     pub(super) fn observe(&mut self, seen: &Observation) {
-        for delay in &mut self.delays {
-            delay.observe(seen);
+        for (limit, threshold) in &mut self.delays {
+            let is_slow = seen.output.delay_exceeds(*limit);
+            threshold.observe(seen.position, if is_slow { Outcome::High } else { Outcome::Low });
         }
         for index in 0..self.second_opinions.len() {
             let limit = self.second_opinions[index].limit().overload;
@@ -190,18 +199,9 @@ impl Curve {
 
     /// The position that half of the posterior is below.
     pub(super) fn median(&self) -> f64 {
-        self.quantile(0.5)
-    }
-
-    pub(super) fn quantile(&self, share: f64) -> f64 {
-        let mut below = 0.0;
-        for point in &self.points {
-            below += point.weight;
-            if below >= share {
-                return point.position;
-            }
-        }
-        self.points.last().map_or(self.centre, |point| point.position)
+        let weights = self.points.iter().map(|point| point.weight);
+        let middle = draw_evenly(weights, ascending(1));
+        middle.first().map_or(self.centre, |&index| self.points[index].position)
     }
 
     pub(super) fn points(&self) -> &[Point] {
@@ -212,7 +212,7 @@ impl Curve {
         &self.second_opinions
     }
 
-    pub(super) fn delays(&self) -> &[DelayThreshold] {
+    pub(super) fn delays(&self) -> &[(Nanoseconds, Threshold)] {
         &self.delays
     }
 

@@ -5,7 +5,7 @@ mod bracket;
 #[cfg(test)]
 mod case;
 mod curve;
-mod delay;
+mod draw;
 mod guard;
 mod locate;
 mod observation;
@@ -34,7 +34,7 @@ use self::prospect::Outlooker;
 use self::target::Target;
 use crate::grid::LoadGrid;
 use crate::strategy::Strategy;
-use crate::{Problem, StopReason, TrialLog};
+use crate::{Problem, TrialLog, Verdict};
 
 /// Drawing the curve anew costs as much as all trials so far: it has to wait for this share of new ones.
 const REDRAW_SHARE: usize = 8;
@@ -217,7 +217,7 @@ impl Straddle {
     }
 
     fn between(&self) -> Option<f64> {
-        locate::between(&self.seen, self.scale.log_step())
+        locate::between(&self.seen)
     }
 
     /// Where more is lost than any goal allows that one high-loss trial decides, once the first trials have shown a sharp
@@ -299,6 +299,18 @@ fn strict(targets: &[Target]) -> Option<Strict> {
     })
 }
 
+/// Where several trials decide, max load is measured to its verdict if it began well: if it holds, it is the answer.
+fn max_load_begun(problem: &Problem, log: &TrialLog, target: &Target) -> Option<TrialInput> {
+    let load = problem.max_load();
+    let first = log.trials_at(load).first()?;
+    let began_well = problem.goals()[target.goal].is_high_loss(first) == Some(false);
+    let is_open = log.verdict(load, target.goal) == Verdict::Undecided;
+    (began_well && is_open && !target.is_strict).then_some(TrialInput {
+        load,
+        duration: target.duration,
+    })
+}
+
 /// The limits of all goals, ascending, and in any case one for any loss at all.
 fn limits(targets: &[Target]) -> Vec<Limit> {
     let mut limits = vec![Limit {
@@ -328,33 +340,19 @@ const NEARLY_ALL: f64 = 0.9999;
 
 impl Strategy for Straddle {
     fn next(&mut self, problem: &Problem, log: &TrialLog) -> Option<TrialInput> {
-        for target in &mut self.targets {
-            target.refresh(log, &self.grid);
-            self.watches[target.goal].follow(log, target);
-        }
         let mut targets = std::mem::take(&mut self.targets);
-        let mut input = None;
-        // At most as often as there are goals to give up, and once more.
-        for _ in 0..=targets.len() {
-            let is_open = |target: &Target| !target.is_done(problem) && !self.watches[target.goal].is_given_up();
-            // Lower loss ratios and shorter delays first, whatever the order of the goals.
-            targets.sort_by(|a, b| {
-                let by_limit = a.limit.total_cmp(&b.limit).then(a.delay_order().cmp(&b.delay_order()));
-                is_open(b).cmp(&is_open(a)).then(by_limit).then(a.goal.cmp(&b.goal))
-            });
-            let open = targets.iter().filter(|target| is_open(target)).count();
-            input = self.select(problem, log, &mut targets[..open]);
-            let Some(TrialInput { load, .. }) = input else { break };
-            let mut is_patient = true;
-            for target in &targets[..open] {
-                let watch = &mut self.watches[target.goal];
-                watch.lose_patience(log, target, load);
-                is_patient &= !watch.is_given_up();
-            }
-            if is_patient {
-                break;
-            }
+        for target in &mut targets {
+            target.refresh(log, &self.grid);
+            self.watches[target.goal].follow(problem, log, target);
         }
+        // Lower loss ratios and shorter delays first, whatever the order of the goals.
+        targets.sort_by(|a, b| {
+            let by_limit = a.limit.total_cmp(&b.limit).then(a.delay_order().cmp(&b.delay_order()));
+            let by_done = a.is_done(problem).cmp(&b.is_done(problem));
+            by_done.then(by_limit).then(a.goal.cmp(&b.goal))
+        });
+        let open = targets.iter().filter(|target| !target.is_done(problem)).count();
+        let input = self.select(problem, log, &mut targets[..open]);
         targets.sort_by_key(|target| target.goal);
         self.targets = targets;
         input
@@ -364,20 +362,13 @@ impl Strategy for Straddle {
         if self.overheads.observe(result) {
             self.aim(problem);
         }
-        for (goal, watch) in self.watches.iter_mut().enumerate() {
-            watch.spend(result, goal == self.served);
-        }
+        self.watches[self.served].spend(result);
         let seen = self.observation(result);
         self.follow(problem, seen);
     }
 
     fn forecast(&self, _: &Problem, _: &TrialLog) -> Option<Nanoseconds> {
         Nanoseconds::from_seconds(self.remaining?).ok()
-    }
-
-    fn stop_reason(&self) -> Option<StopReason> {
-        let has_given_up = self.watches.iter().any(Watch::is_given_up);
-        has_given_up.then_some(StopReason::NoProgress)
     }
 }
 
@@ -386,12 +377,13 @@ impl Straddle {
         self.remaining = open.is_empty().then_some(0.0);
         let first = open.first()?;
         self.served = first.goal;
-        for target in open.iter() {
-            if let Some(input) = self.watches[target.goal].plain_trial(problem, log, target) {
-                self.served = target.goal;
-                self.remaining = Some(open.iter().map(Target::left_without_model).sum());
-                return Some(input);
-            }
+        if let Some(target) = open.iter().find(|target| self.watches[target.goal].is_plain()) {
+            self.served = target.goal;
+            self.remaining = Some(open.iter().map(Target::left_without_model).sum());
+            return Some(self.watches[target.goal].plain_trial(problem, log, target));
+        }
+        if let Some(input) = open.iter().find_map(|target| max_load_begun(problem, log, target)) {
+            return Some(input);
         }
         if let Some(load) = self.opening(problem).filter(|&load| log.trials_at(load).is_empty()) {
             return Some(TrialInput {
@@ -408,22 +400,21 @@ impl Straddle {
         };
         let outlooker = Outlooker::new(problem, log, &self.grid, &self.scale, curve, &self.seen);
         let refines_knee = self.steep_knee().is_some();
-        let Some(choice) = plan::choose(&outlooker, open, &self.watches, refines_knee) else {
-            return probe::last_resort(problem, open.first()?);
+        let Some(choice) = plan::choose(&outlooker, open, refines_knee) else {
+            let target = open.first()?;
+            return Some(self.watches[target.goal].plain_trial(problem, log, target));
         };
         self.remaining = Some(choice.remaining);
         self.served = choice.goal;
         let target = open.iter().find(|target| target.goal == choice.goal)?;
-        let watch = &mut self.watches[choice.goal];
-        let input = match watch.commitment(log, target, open.len(), choice.input.load) {
-            Some(load) => TrialInput {
-                load,
-                duration: target.duration,
-            },
-            None => choice.input,
-        };
-        let instead = probe::lowest(problem, log, target).or_else(|| probe::probe(log, target, &self.grid, input));
-        Some(probe::shorter_first(problem, log, target, instead.unwrap_or(input)))
+        let instead = probe::lowest(problem, log, target, &self.seen)
+            .or_else(|| probe::probe(log, target, &self.grid, choice.input));
+        Some(probe::shorter_first(
+            problem,
+            log,
+            target,
+            instead.unwrap_or(choice.input),
+        ))
     }
 
     /// The first trials take the hint for right, and the system for a sharp one, which loses what is above its

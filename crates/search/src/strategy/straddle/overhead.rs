@@ -113,20 +113,4 @@ mod tests {
         }
         assert!((overheads.get().clean - 1.25).abs() < 2.0 * CHANGE, "{overheads:?}");
     }
-
-    #[test]
-    fn lossy_trials_that_weigh_more_are_fewer_for_an_upper_bound() {
-        use crate::strategy::straddle::case::Case;
-        use crate::strategy::straddle::target::Target;
-        use brimful_trial::Ratio;
-
-        let case = Case::new(Ratio::new(1, 2).unwrap(), 1.0);
-        let trials = |overhead: Overhead| Target::new(&case.problem, &case.grid, 0, overhead).odds.fresh_trials();
-        let same = trials(Overhead::default());
-        let slow_loss = trials(Overhead { clean: 0.0, lossy: 0.5 });
-        assert!(
-            (same - 61.0).abs() < 1e-9 && (slow_loss - 51.0).abs() < 1e-9,
-            "{same} {slow_loss}"
-        );
-    }
 }

@@ -6,10 +6,9 @@ use super::observation::Observation;
 /// The part of a step between the capacity that the first loss shows and the next load above. The rest is below, and
 /// is to be the larger part, as lower bounds cost more than upper ones.
 const SPARE_ABOVE: f64 = 0.45;
-/// The same where one high-loss trial ends an attempt at a lower bound of many: a second of slightly less capacity is
-/// enough, while the load above at worst takes one more trial to lose something.
+/// The same where one high-loss trial ends an attempt at a lower bound: a second of slightly less capacity is enough,
+/// while the load above at worst takes one more trial to lose something.
 const SPARE_ABOVE_STRICT: f64 = 0.3;
-const MANY_TRIALS: f64 = 10.0;
 /// What it may be at the knee of a steep system where one high-loss trial makes an upper bound, in hundredths of a step.
 const STRICT_SPARES: std::ops::RangeInclusive<u8> = 20..=90;
 /// How far the capacity of such a system may stray from second to second, as shares of it, and how likely that is at
@@ -35,8 +34,6 @@ const BELOW_FAILURE: f64 = 0.15;
 const NEAR_FAILURE: f64 = 0.5;
 /// Clean trials at the load below the knee from which on the grid stays: they would be lost.
 const BEGUN: usize = 2;
-/// A load that loses after this share of its lower bound is worth finishing for the goals with loss.
-const NEARLY_DONE: f64 = 0.6;
 /// What trials at one load may differ by, in steps.
 const SAME_LOAD: f64 = 1e-6;
 
@@ -52,12 +49,7 @@ pub(super) struct Strict {
 
 /// Steps from the capacity that the first loss shows to the next load above.
 pub(super) fn spare_above_capacity(strict: Option<Strict>) -> f64 {
-    match strict {
-        Some(Strict {
-            seconds, trial_seconds, ..
-        }) if seconds > MANY_TRIALS * trial_seconds => SPARE_ABOVE_STRICT,
-        _ => SPARE_ABOVE,
-    }
+    strict.map_or(SPARE_ABOVE, |_| SPARE_ABOVE_STRICT)
 }
 
 /// Steps from the knee of a steep system to the next load above.
@@ -136,7 +128,7 @@ impl Attempt {
 /// Whether the grid is to stay although it is `off` steps above where a knee wants it. `below` is the position of the
 /// load below the knee.
 pub(super) fn is_settled(seen: &[Observation], below: f64, off: f64, strict: Option<Strict>) -> bool {
-    let Some(Strict { seconds, limit, .. }) = strict else {
+    let Some(Strict { limit, .. }) = strict else {
         return off.abs() < ALIGNED;
     };
     let at = |position: f64| {
@@ -145,11 +137,9 @@ pub(super) fn is_settled(seen: &[Observation], below: f64, off: f64, strict: Opt
     };
     let (clean, lossy): (Vec<&Observation>, Vec<&Observation>) = at(below).partition(|seen| seen.overload <= 0.0);
     let has_begun = lossy.is_empty() && clean.len() >= BEGUN;
-    let is_nearly_done =
-        !lossy.is_empty() && clean.iter().map(|seen| seen.duration).sum::<f64>() > NEARLY_DONE * seconds;
     // The knee is told lower by the very trial that makes the upper bound.
     let is_done_above = off < ALIGNED && at(below + 1.0).any(|seen| seen.overload > limit);
-    has_begun || is_nearly_done || is_done_above
+    has_begun || is_done_above
 }
 
 #[cfg(test)]
@@ -197,17 +187,6 @@ mod tests {
             output,
         };
         vec![one; count]
-    }
-
-    #[test]
-    fn an_attempt_that_one_of_many_trials_ends_gets_more_of_the_step() {
-        let long = Strict {
-            trial_seconds: 60.0,
-            ..strict(60.0)
-        };
-        let spare = spare_above_capacity;
-        assert!(spare(Some(strict(60.0))) < spare(Some(long)));
-        assert!((spare(Some(long)) - spare(None)).abs() < 1e-12);
     }
 
     #[test]
@@ -277,8 +256,6 @@ mod tests {
         assert!(!is_settled(&begun, 7.0, 0.3, None));
         let failed = [begun, trials(7.0, 0.1, 1)].concat();
         assert!(!is_settled(&failed, 7.0, 0.3, Some(strict(60.0))));
-        let failed_late = [failed, trials(7.0, 0.0, 40)].concat();
-        assert!(is_settled(&failed_late, 7.0, 0.3, Some(strict(60.0))));
     }
 
     #[test]

@@ -6,7 +6,6 @@ use std::ops::RangeInclusive;
 use brimful_trial::{Load, Nanoseconds, TrialInput};
 
 use super::bracket::{Brackets, Move, Policy};
-use super::guard::Watch;
 use super::prospect::{Outlooker, Prospect};
 use super::target::Target;
 
@@ -60,16 +59,8 @@ struct Plan {
 
 /// The next trial for these targets, or `None` where no candidate is left to try. While trials at a steep knee
 /// tell it better (`refines_knee`), urgency alone decides which goal that one high-loss trial ends goes first.
-pub(super) fn choose(
-    outlooker: &Outlooker,
-    targets: &mut [Target],
-    watches: &[Watch],
-    refines_knee: bool,
-) -> Option<Choice> {
-    let planned = targets
-        .iter_mut()
-        .map(|target| Plan::new(outlooker, target, &watches[target.goal]));
-    let mut plans: Vec<Plan> = planned.collect();
+pub(super) fn choose(outlooker: &Outlooker, targets: &mut [Target], refines_knee: bool) -> Option<Choice> {
+    let mut plans: Vec<Plan> = targets.iter_mut().map(|target| Plan::new(outlooker, target)).collect();
     if plans.len() > 1 {
         for _ in 0..SHARING_PASSES {
             for index in 0..plans.len() {
@@ -173,13 +164,13 @@ fn spent_by_others(plans: &[Plan], index: usize) -> Vec<f64> {
 }
 
 impl Plan {
-    fn new(outlooker: &Outlooker, target: &mut Target, watch: &Watch) -> Self {
+    fn new(outlooker: &Outlooker, target: &mut Target) -> Self {
         let top = outlooker.grid.top();
         let balanced = balanced_index(outlooker, target);
         target.expected = balanced;
         let lower = target.lower_index.unwrap_or(-1);
         let upper = target.upper_index.unwrap_or(top + 1);
-        let (lowest, highest) = allowed(target, watch.distances(target), lower, upper);
+        let (lowest, highest) = ((lower + 1).min(upper - 1), (lower + 1).max(upper - 1));
         let middle = balanced.clamp(lowest, highest);
         let candidates = Candidates {
             outlooker,
@@ -263,16 +254,6 @@ impl Candidates<'_> {
             .then(|| self.outlooker.prospect(self.target, index))
             .flatten()
     }
-}
-
-/// The candidates that the guard leaves: at least so many widths within the bounds, or the middle between them.
-fn allowed(target: &Target, (from_lower, from_upper): (i64, i64), lower: i64, upper: i64) -> (i64, i64) {
-    let middle = lower.midpoint(upper).max(lower + 1);
-    let lowest = lower.saturating_add(from_lower.saturating_mul(target.steps));
-    let highest = upper.saturating_sub(from_upper.saturating_mul(target.steps));
-    let lowest = if from_lower > 1 { lowest.min(middle) } else { lower + 1 };
-    let highest = if from_upper > 1 { highest.max(middle) } else { upper - 1 };
-    (lowest.min(highest), highest.max(lowest))
 }
 
 fn duration(target: &Target, prospect: &Prospect) -> Nanoseconds {

@@ -3,6 +3,8 @@
 
 use brimful_trial::{Load, Nanoseconds, TrialInput};
 
+use super::locate::SMALL_OVERLOAD;
+use super::observation::Observation;
 use super::target::Target;
 use crate::grid::LoadGrid;
 use crate::{Problem, Sums, TrialLog, Verdict};
@@ -11,12 +13,9 @@ use crate::{Problem, Sums, TrialLog, Verdict};
 /// at any that lasts as long as many looks.
 const WIDE_GAP: f64 = 16.0;
 const WIDE_GAP_LONG: f64 = 4.0;
-/// Widths that a load may be below another one that lost nothing, and trials there before a long one is risked, as long
-/// as no load that lost nothing at first has lost later.
-const FAR_BELOW: f64 = 8.0;
-const CLEAN_TRIALS: usize = 3;
-/// Loads of which none had a low-loss trial, before the lowest is tried.
-const IN_VAIN: usize = 8;
+/// Loads tried in a row without a low-loss trial, before the lowest is tried. Fitted on draws 1 to 400 of the random
+/// family.
+const IN_VAIN: usize = 4;
 
 /// A long trial that one high-loss trial makes needless waits for one of this share of its length. Fitted on draws 1 to
 /// 500 of the random family.
@@ -57,39 +56,26 @@ pub(super) fn probe(log: &TrialLog, target: &Target, grid: &LoadGrid, planned: T
     if trials.any(|trial| trial.output.counts.missing() > 0) {
         return None;
     }
-    let [start, low, high] = [planned.load, highest_below, lossy].map(|load| grid.position(load.per_second()));
-    let widths = |from: f64, to: f64| (to - from) / target.steps as f64;
-    // Where short trials were lossy as well, they have not promised too much.
-    let has_misled = |load: Load| {
-        let sums = log.sums(load, target.goal);
-        has_low(&sums) && sums.full_high > Nanoseconds::ZERO && sums.short_high == Nanoseconds::ZERO
-    };
-    if widths(low, high) > if is_long { WIDE_GAP_LONG } else { WIDE_GAP } {
-        return Some(TrialInput {
-            load: grid.load(f64::midpoint(low, high).round() as i64),
-            duration: target.exploring_duration(),
-        });
-    }
-    if widths(start, low) <= FAR_BELOW || log.loads().any(has_misled) {
-        return None;
-    }
-    let there = |duration| TrialInput {
-        load: highest_below,
-        duration,
-    };
-    if log.trials_at(highest_below).len() < CLEAN_TRIALS {
-        return Some(there(target.exploring_duration()));
-    }
-    let full = there(target.duration);
-    Some(probe(log, target, grid, full).unwrap_or(full))
+    let [low, high] = [highest_below, lossy].map(|load| grid.position(load.per_second()));
+    let is_wide = (high - low) / target.steps as f64 > if is_long { WIDE_GAP_LONG } else { WIDE_GAP };
+    is_wide.then(|| TrialInput {
+        load: grid.load(f64::midpoint(low, high).round() as i64),
+        duration: target.exploring_duration(),
+    })
 }
 
-/// The lowest load, where many were tried in vain: it tells soonest whether any can be an answer.
-pub(super) fn lowest(problem: &Problem, log: &TrialLog, target: &Target) -> Option<TrialInput> {
+/// The lowest load, where the last trials lost a little at several loads, too much for the goal: it tells soonest
+/// whether any load can be an answer. What loses more says itself how far away the answer is.
+pub(super) fn lowest(problem: &Problem, log: &TrialLog, target: &Target, seen: &[Observation]) -> Option<TrialInput> {
     let load = problem.min_load();
-    let is_vain = |load: Load| !has_low(&log.sums(load, target.goal));
-    let is_open = log.verdict(load, target.goal) == Verdict::Undecided;
-    (is_open && log.loads().count() >= IN_VAIN && log.loads().all(is_vain)).then(|| TrialInput {
+    let is_open = target.lower.is_none() && log.verdict(load, target.goal) == Verdict::Undecided;
+    let in_vain = seen.iter().rev().take_while(|seen| target.is_high_loss(seen));
+    let little = in_vain.filter(|seen| seen.overload < SMALL_OVERLOAD);
+    let changes = little
+        .clone()
+        .zip(little.skip(1))
+        .filter(|(a, b)| a.position.total_cmp(&b.position).is_ne());
+    (is_open && changes.count() + 1 >= IN_VAIN).then(|| TrialInput {
         load,
         duration: if log.trials_at(load).is_empty() {
             target.exploring_duration()
@@ -99,28 +85,8 @@ pub(super) fn lowest(problem: &Problem, log: &TrialLog, target: &Target) -> Opti
     })
 }
 
-fn has_low(sums: &Sums) -> bool {
-    sums.full_low.max(sums.short_low) > Nanoseconds::ZERO
-}
-
 fn has_high(sums: &Sums) -> bool {
     sums.full_high.max(sums.short_high) > Nanoseconds::ZERO
-}
-
-/// A trial for a goal for which the model has no candidate left: the middle of what is open.
-pub(super) fn last_resort(problem: &Problem, target: &Target) -> Option<TrialInput> {
-    let load = match (target.lower, target.upper) {
-        (_, None) => problem.max_load(),
-        (None, Some(_)) => problem.min_load(),
-        (Some(lower), Some(upper)) => {
-            let middle = (lower.per_second() * upper.per_second()).sqrt();
-            Load::new(middle).ok().filter(|&load| load > lower && load < upper)?
-        }
-    };
-    Some(TrialInput {
-        load,
-        duration: target.duration,
-    })
 }
 
 #[cfg(test)]
@@ -153,7 +119,7 @@ mod tests {
         assert!((middle / 6e5 - 1.0).abs() < 0.005, "{middle}");
         assert_eq!(probed(&far, half()), None);
         assert_eq!(probed(&[(9e5, 7)], Ratio::ZERO), None);
-        assert_eq!(probed(&[(4e5, 0), (8.5e5, 0), (9e5, 7)], Ratio::ZERO), Some(8.5e5));
+        assert_eq!(probed(&[(4e5, 0), (8.5e5, 0), (9e5, 7)], Ratio::ZERO), None);
         assert_eq!(probed(&[(4e5, 0), (3.9e5, 0), (4.1e5, 7)], Ratio::ZERO), None);
         assert_eq!(probed(&[(4e5, 0)], Ratio::ZERO), None);
     }
@@ -172,57 +138,18 @@ mod tests {
     }
 
     #[test]
-    fn a_load_far_above_that_lost_nothing_comes_first() {
-        let mut case = Case::new(Ratio::ZERO, 60.0);
-        case.add(&[(9e5, 7), (8.9e5, 0)]);
-        let planned = |case: &Case, load| {
-            let duration = case.target.duration;
-            let instead = probe(&case.log, &case.target, &case.grid, TrialInput { load, duration })?;
-            Some((instead.load.per_second(), instead.duration))
-        };
-        assert_eq!(planned(&case, load(4e5)), Some((8.9e5, seconds(1.0))));
-        assert_eq!(planned(&case, load(8.7e5)), None);
-        case.add(&[(8.9e5, 0), (8.9e5, 0)]);
-        assert_eq!(planned(&case, load(4e5)), Some((8.9e5, seconds(60.0))));
-        case.add_long(8.95e5, 7);
-        assert_eq!(planned(&case, load(4e5)), Some((8.9e5, seconds(60.0))));
-        case.add_long(8.9e5, 7);
-        case.add(&[(8.8e5, 0)]);
-        assert_eq!(planned(&case, load(4e5)), None);
-    }
-
-    #[test]
-    fn a_load_that_was_looked_at_often_enough_is_measured_even_if_only_another_look_was_planned() {
-        let mut case = Case::new(Ratio::ZERO, 60.0);
-        case.add(&[(9e5, 7), (8.9e5, 0), (8.9e5, 0), (4e5, 0)]);
-        let look = TrialInput {
-            load: load(4e5),
-            duration: seconds(1.0),
-        };
-        let instead = |case: &Case| probe(&case.log, &case.target, &case.grid, look);
-        let duration = instead(&case).map(|input| input.duration);
-        assert_eq!(duration, Some(seconds(1.0)));
-        case.add(&[(8.9e5, 0)]);
-        let duration = instead(&case).map(|input| input.duration);
-        assert_eq!(duration, Some(seconds(60.0)));
-        // What is to be measured for long is not to be far below what was never tried.
-        let mut wide = Case::new(Ratio::ZERO, 60.0);
-        wide.add(&[(9e5, 7), (8.7e5, 0), (8.7e5, 0), (8.7e5, 0), (4e5, 0)]);
-        let between = instead(&wide).unwrap();
-        assert!(between.load > load(8.7e5) && between.duration == seconds(1.0));
-    }
-
-    #[test]
     fn the_lowest_load_is_tried_once_many_were_tried_in_vain() {
         let lossy: Vec<(f64, u64)> = (0..IN_VAIN).map(|index| (9e5 - 1e5 * index as f64, 7)).collect();
         let tried = |trials: &[(f64, u64)]| {
             let mut case = Case::new(half(), 1.0);
             case.add(trials);
-            lowest(&case.problem, &case.log, &case.target).map(|input| input.load.per_second())
+            lowest(&case.problem, &case.log, &case.target, &case.seen).map(|input| input.load.per_second())
         };
         assert_eq!(tried(&lossy), Some(1e4));
         assert_eq!(tried(&lossy[1..]), None);
+        assert_eq!(tried(&[&lossy[1..], &lossy[IN_VAIN - 1..]].concat()), None);
         assert_eq!(tried(&[&lossy[..], &[(8.5e5, 0)]].concat()), None);
+        assert_eq!(tried(&[&[(8.5e5, 0)], &lossy[..]].concat()), Some(1e4));
         assert_eq!(tried(&[&lossy[..], &[(1e4, 7); 30]].concat()), Some(1e4));
         assert_eq!(tried(&[&lossy[..], &[(1e4, 7); 31]].concat()), None);
     }

@@ -3,6 +3,7 @@
 use brimful_trial::{Load, Nanoseconds};
 
 use super::curve::{Curve, Point, TrialPlan};
+use super::draw::{ascending, draw_evenly};
 use super::observation::Observation;
 use super::stray::Drawn;
 use super::target::Target;
@@ -83,7 +84,9 @@ impl<'a> Outlooker<'a> {
         curve: &'a Curve,
         seen: &'a [Observation],
     ) -> Self {
-        let points = representatives(curve.points());
+        let weights = curve.points().iter().map(|point| point.weight);
+        let drawn = draw_evenly(weights, ascending(REPRESENTATIVES));
+        let points: Vec<Point> = drawn.into_iter().map(|index| curve.points()[index]).collect();
         Self {
             problem,
             log,
@@ -106,7 +109,7 @@ impl<'a> Outlooker<'a> {
             delays: curve
                 .delays()
                 .iter()
-                .map(|delay| (delay.limit(), delay.threshold().draw(points.len())))
+                .map(|(limit, threshold)| (*limit, threshold.draw(points.len())))
                 .collect(),
             points,
         }
@@ -244,23 +247,6 @@ impl<'a> Outlooker<'a> {
             limit: target.limit,
         }
     }
-}
-
-/// Points that stand for all, each for the same share of the posterior.
-fn representatives(points: &[Point]) -> Vec<Point> {
-    let share = points.iter().map(|point| point.weight).sum::<f64>() / REPRESENTATIVES as f64;
-    let mut drawn = Vec::with_capacity(REPRESENTATIVES);
-    let mut passed = -0.5 * share;
-    for point in points {
-        passed += point.weight;
-        while passed > 0.0 && drawn.len() < REPRESENTATIVES {
-            passed -= share;
-            drawn.push(*point);
-        }
-    }
-    // Rounding may have left one out.
-    drawn.extend(points.last().filter(|_| drawn.len() < REPRESENTATIVES));
-    drawn
 }
 
 /// Odds of high loss when stray losses may come on top, so many on average, and what to multiply them with when all

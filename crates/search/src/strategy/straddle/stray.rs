@@ -1,6 +1,7 @@
 //! Loss that has nothing to do with overload: dips, stalls, stray frames. How often it strikes, and how much less
 //! often at lower loads.
 
+use super::draw::{draw_evenly, without_pattern};
 use super::observation::Observation;
 
 /// Events a second at the lowest load that lost something.
@@ -30,9 +31,6 @@ pub(super) struct Drawn {
     /// Which of the reaches.
     pub(super) reach: usize,
 }
-
-/// Spreads any number of points evenly over 0 to 1 in an order without pattern.
-pub(super) const GOLDEN_RATIO: f64 = 0.618_033_988_749_894_8;
 
 /// A posterior over the rate of stray losses above a limit.
 pub(super) struct Stray {
@@ -80,26 +78,14 @@ impl Stray {
         each.map(|(each, weight)| weight * each.share(distance, duration)).sum()
     }
 
-    /// Events a second, by hypothesis drawn, at a position: the drawing is even and the same for every position.
+    /// Hypotheses drawn evenly: events a second at the anchor, and which reach.
     pub(super) fn draw(&self, count: usize) -> Vec<Drawn> {
-        let mut drawn = vec![Drawn { rate: 0.0, reach: 0 }; count];
-        let mut order: Vec<(f64, usize)> = (0..count)
-            .map(|index| ((0.5 + index as f64 * GOLDEN_RATIO).fract(), index))
-            .collect();
-        order.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let weights: Vec<f64> = self.weights().collect();
-        let (mut hypothesis, mut passed) = (0, weights[0]);
-        for (share, index) in order {
-            while share > passed && hypothesis + 1 < weights.len() {
-                hypothesis += 1;
-                passed += weights[hypothesis];
-            }
-            drawn[index] = Drawn {
-                rate: self.hypotheses[hypothesis].rate,
-                reach: hypothesis % REACHES.len(),
-            };
-        }
-        drawn
+        let hypothesis = |index: usize| Drawn {
+            rate: self.hypotheses[index].rate,
+            reach: index % REACHES.len(),
+        };
+        let drawn = draw_evenly(self.weights(), without_pattern(count));
+        drawn.into_iter().map(hypothesis).collect()
     }
 
     /// What to multiply drawn rates with at a position, by their reach.

@@ -3,6 +3,7 @@
 use brimful_trial::{Load, Nanoseconds, Ratio};
 
 use super::bracket::leftover;
+use super::observation::Observation;
 use super::overhead::Overhead;
 use super::verdict_odds::{Effective, VerdictOdds};
 use crate::grid::LoadGrid;
@@ -144,6 +145,15 @@ impl Target {
     /// Sorts shorter delay limits first; without a limit any delay is allowed.
     pub(super) fn delay_order(&self) -> (bool, Option<Nanoseconds>) {
         (self.delay_limit.is_none(), self.delay_limit)
+    }
+
+    pub(super) fn is_high_loss(&self, seen: &Observation) -> bool {
+        seen.overload > self.limit || self.delay_limit.is_some_and(|limit| seen.output.delay_exceeds(limit))
+    }
+
+    /// Seconds that make a lower bound of a fresh load.
+    pub(super) fn lower_bound_s(&self) -> f64 {
+        self.odds.fresh_low() * self.effective.low
     }
 
     pub(super) fn short_cost(&self) -> Option<f64> {

@@ -2,7 +2,7 @@
 //! that there is such a load; and that may move.
 
 use super::curve::{heavy_odds, offsets, tempered};
-use super::stray::GOLDEN_RATIO;
+use super::draw::{draw_evenly, without_pattern};
 
 /// How far from the threshold outcomes are mixed, in steps.
 const DEVIATIONS: [f64; 3] = [0.3, 1.5, 6.0];
@@ -155,22 +155,8 @@ impl Threshold {
 
     /// Evenly drawn thresholds, in an order without pattern.
     pub(super) fn draw(&self, count: usize) -> Vec<At> {
-        let mut drawn = vec![self.points[0].drawn; count];
-        let mut order: Vec<(f64, usize)> = (0..count)
-            .map(|index| ((0.5 + index as f64 * GOLDEN_RATIO).fract(), index))
-            .collect();
-        order.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let mut points = self.points.iter();
-        let (mut at, mut passed) = (self.points[0].drawn, 0.0);
-        for (share, index) in order {
-            while share > passed {
-                let Some(point) = points.next() else { break };
-                at = point.drawn;
-                passed += point.weight;
-            }
-            drawn[index] = at;
-        }
-        drawn
+        let drawn = draw_evenly(self.points.iter().map(|point| point.weight), without_pattern(count));
+        drawn.into_iter().map(|index| self.points[index].drawn).collect()
     }
 }
 

@@ -145,16 +145,6 @@ impl VerdictOdds {
         &self.outlooks[row..row + BINS]
     }
 
-    /// Trials at a fresh load that force a verdict.
-    pub(super) fn fresh_trials(&self) -> f64 {
-        (self.low_counts + self.high_counts) as f64 * self.group
-    }
-
-    /// Trials of one outcome that decide about a fresh load.
-    pub(super) fn unanimous_trials(&self) -> f64 {
-        self.low_counts.max(self.high_counts) as f64 * self.group
-    }
-
     /// Low-loss trials that a fresh load needs.
     pub(super) fn fresh_low(&self) -> f64 {
         self.low_counts as f64 * self.group
@@ -181,6 +171,7 @@ mod tests {
     use brimful_trial::{Nanoseconds, Ratio};
 
     use super::*;
+    use crate::strategy::straddle::case::{Case, half};
 
     #[test]
     fn a_load_that_one_trial_may_fail_stays_clean_as_often_as_independent_trials_do() {
@@ -209,5 +200,12 @@ mod tests {
         goal.duration_sum = seconds(1e6);
         let table = VerdictOdds::new(&goal, Effective { low: 1.0, high: 1.0 });
         assert!(table.outlooks.len() < 4 * LARGEST_COUNT.pow(2) * BINS);
+    }
+
+    #[test]
+    fn lossy_trials_that_weigh_more_are_fewer_for_an_upper_bound() {
+        let goal = &Case::new(half(), 1.0).problem.goals()[0].clone();
+        let counts = |high: f64| VerdictOdds::new(goal, Effective { low: 1.0, high }).high_counts;
+        assert_eq!((counts(1.0), counts(1.5)), (31, 21));
     }
 }

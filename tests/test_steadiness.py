@@ -59,7 +59,8 @@ def test_report_page_and_json_say_it_too(tmp_path):
 
 
 def test_two_modes_are_told_with_both(tmp_path):
-    found = said(searched(tmp_path / "run", lambda now: random.Random(int(now)).randrange(2)))
+    # Which of the two is there in a second, by chance: about every second search meets both at one load often enough.
+    found = said(searched(tmp_path / "run", lambda now: random.Random(int(now) + 1000).randrange(2)))
     assert found.keys() == {"two-modes"}
     share = re.search(r"forwarded about 33\.00 kpps \((\d+) % of the time\)", found["two-modes"])
     assert 20 < int(share[1]) < 80

@@ -5,9 +5,9 @@ A seed draws a system: which features it has and how strong they are, each on it
 several weathers, the time of a draw is the mean over searches of one system: what is left is less luck. How much luck
 there is in a single search, the last line tells: the same strategy on the same systems in other weather.
 
-From four weathers on, the answers are compared as well: the bias of a strategy on a draw is how far the mean of its
-answers is from the median of the answers of all strategies, the spread is their standard deviation, both as shares of
-that median.
+From four weathers on, the answers are compared as well, and how many searches have none. The bias of a strategy on a
+draw is how far the mean of its answers is from the median of the answers of all strategies, the spread is their
+standard deviation, both as shares of that median.
 """
 
 from __future__ import annotations
@@ -94,16 +94,19 @@ def answers(options: argparse.Namespace, goals: str) -> None:
     for goal in range(len(GOAL_SETS[goals][0])):
         biases: dict[str, list[float]] = {strategy: [] for strategy in strategies}
         spreads: dict[str, list[float]] = {strategy: [] for strategy in strategies}
+        without = dict.fromkeys(strategies, 0)
         for draw in range(options.seeds):
             found = {
                 strategy: [searches(options, strategy, kind, goals)[draw] for kind in weathers(options, "drawn")]
                 for strategy in strategies
             }
             rates = {
-                strategy: [each["goals"][goal]["ct"] for each in each_in if each["goals"]]
+                strategy: [each["goals"][goal]["ct"] if each["goals"] else None for each in each_in]
                 for strategy, each_in in found.items()
             }
-            if any(len(each) < options.weathers or None in each for each in rates.values()):
+            for strategy, each in rates.items():
+                without[strategy] += each.count(None)
+            if any(None in each for each in rates.values()):
                 continue
             middle = statistics.median(rate for each in rates.values() for rate in each)
             for strategy, each in rates.items():
@@ -115,7 +118,8 @@ def answers(options: argparse.Namespace, goals: str) -> None:
                 f"{what} {percentile(values, 0.5):5.2f} {percentile(values, 0.9):5.2f}"
                 for what, values in (("bias", biases[strategy]), ("spread", spreads[strategy]))
             ]
-            print(f"{strategy:8} {'  '.join(cells)}", flush=True)
+            share = without[strategy] / (options.seeds * options.weathers)
+            print(f"{strategy:8} {'  '.join(cells)}  without an answer {100 * share:4.1f} %", flush=True)
 
 
 def stalls(options: argparse.Namespace, goals: str) -> None:

@@ -382,7 +382,9 @@ impl Straddle {
             self.remaining = Some(open.iter().map(Target::left_without_model).sum());
             return Some(self.watches[target.goal].plain_trial(problem, log, target));
         }
-        if let Some(input) = open.iter().find_map(|target| max_load_begun(problem, log, target)) {
+        let begun = |target: &Target| max_load_begun(problem, log, target).map(|input| (target.goal, input));
+        if let Some((goal, input)) = open.iter().find_map(begun) {
+            self.served = goal;
             return Some(input);
         }
         if let Some(load) = self.opening(problem).filter(|&load| log.trials_at(load).is_empty()) {

@@ -194,16 +194,12 @@ impl Tuple {
         let last = (growth.next + CARRIED_AT_ONCE).min(memory.slots());
         let word = |slot: usize, index: usize| memory.word(slot * stride + index).load(Relaxed);
         let kept = (growth.next..last).filter(|&slot| word(slot, 0) > TOMBSTONE);
-        let kept: SmallVec<[(usize, Key); CARRIED_AT_ONCE]> = kept
-            .map(|slot| {
-                (
-                    slot,
-                    (0..self.layout.words)
-                        .map(|index| word(slot, SLOT_HEAD + index))
-                        .collect(),
-                )
-            })
-            .collect();
+        let key = |slot| {
+            (0..self.layout.words)
+                .map(|index| word(slot, SLOT_HEAD + index))
+                .collect()
+        };
+        let kept: SmallVec<[(usize, Key); CARRIED_AT_ONCE]> = kept.map(|slot| (slot, key(slot))).collect();
         for (_, key) in &kept {
             self.prefetch_in(&growth.memory, key);
         }

@@ -11,7 +11,7 @@ use brimful_switch::channel::TlsFiles;
 use brimful_switch::daemon::{self, Signals};
 use brimful_switch::events::DEFAULT_PACKET_IN_RATE;
 use brimful_switch::ofctl::{self, Ofctl, OfctlError};
-use brimful_switch::settings::{FailMode, PortSettings, Settings, SwitchSettings};
+use brimful_switch::settings::{FailMode, PortSettings, Settings, SwitchSettings, default_versions};
 use brimful_switch::tables::genflow::Specification;
 use brimful_switch::tables::{ovs, tab};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -89,7 +89,7 @@ struct Run {
     #[arg(long)]
     controller: Vec<String>,
     /// Versions of OpenFlow to speak, separated by commas; the first hello is of the highest.
-    #[arg(long, value_delimiter = ',', default_value = "1.3,1.4")]
+    #[arg(long, value_delimiter = ',', default_values_t = default_versions())]
     versions: Vec<String>,
     /// A file that keeps the switch's tables from one run to the next.
     #[arg(long)]

@@ -124,7 +124,7 @@ fn default_threads() -> usize {
 }
 
 /// The names of all versions of OpenFlow that there are here.
-fn default_versions() -> Vec<String> {
+pub fn default_versions() -> Vec<String> {
     Version::ALL.iter().map(|version| version.name().to_owned()).collect()
 }
 

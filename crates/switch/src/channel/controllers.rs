@@ -136,6 +136,7 @@ impl Controllers {
     pub(super) fn new(versions: &[Version]) -> Self {
         let mut versions = versions.to_vec();
         versions.sort_unstable();
+        versions.dedup();
         Self {
             peers: Mutex::default(),
             versions: versions.into(),

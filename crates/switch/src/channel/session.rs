@@ -117,8 +117,7 @@ impl Session {
                 Ok(more) => {
                     let is_short = more < bytes.len() - count;
                     count += more;
-                    // A socket that gives less than it could has no more. TLS gives what one record has.
-                    if is_short && matches!(self.transport, Transport::Plain(_)) {
+                    if is_short && self.transport.gives_all_there_is() {
                         break;
                     }
                 }

@@ -41,6 +41,11 @@ impl Transport {
         }
     }
 
+    /// Whether a read that fills less than its room leaves nothing: TLS gives what one record has.
+    pub(super) fn gives_all_there_is(&self) -> bool {
+        matches!(self, Self::Plain(_))
+    }
+
     /// Writes as many bytes as there is room for.
     ///
     /// # Errors

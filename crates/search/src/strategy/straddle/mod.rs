@@ -30,6 +30,7 @@ use self::locate::{Knee, SMALL_OVERLOAD};
 use self::observation::Observation;
 use self::overhead::Overheads;
 use self::placement::Strict;
+use self::plan::Choice;
 use self::prospect::Outlooker;
 use self::target::Target;
 use crate::grid::LoadGrid;
@@ -299,16 +300,13 @@ fn strict(targets: &[Target]) -> Option<Strict> {
     })
 }
 
-/// Where several trials decide, max load is measured to its verdict if it began well: if it holds, it is the answer.
-fn max_load_begun(problem: &Problem, log: &TrialLog, target: &Target) -> Option<TrialInput> {
+/// Whether max load began well, and has no verdict yet, for a goal that several trials decide: if it holds, it is the
+/// answer.
+fn max_load_has_begun(problem: &Problem, log: &TrialLog, target: &Target) -> bool {
     let load = problem.max_load();
-    let first = log.trials_at(load).first()?;
-    let began_well = problem.goals()[target.goal].is_high_loss(first) == Some(false);
+    let began_well = |first| problem.goals()[target.goal].is_high_loss(first) == Some(false);
     let is_open = log.verdict(load, target.goal) == Verdict::Undecided;
-    (began_well && is_open && !target.is_strict).then_some(TrialInput {
-        load,
-        duration: target.duration,
-    })
+    !target.is_strict && is_open && log.trials_at(load).first().is_some_and(began_well)
 }
 
 /// The limits of all goals, ascending, and in any case one for any loss at all.
@@ -338,6 +336,39 @@ fn limits(targets: &[Target]) -> Vec<Limit> {
 /// A loss ratio of 1 would be infinite overload.
 const NEARLY_ALL: f64 = 0.9999;
 
+/// What decides the next trial, first come first; the pages `straddle.md` and `straddle-guards.md` have a section on
+/// each.
+enum Phase<'c> {
+    /// "The account": this goal has no credit left, and the model does not choose for it.
+    Plain(usize),
+    /// "Looks before costly attempts": max load is measured to its verdict for this goal.
+    MaxLoad(usize),
+    /// "The first trials": loads that tell most before the curve can.
+    Opening(Load),
+    /// "The first trials": nothing was lost or too slow at max load, which is measured to its verdict.
+    Unbounded,
+    /// "The next load": what the plan finds cheapest.
+    Planned(&'c Curve),
+}
+
+/// A trial to make, the goal that it is charged to, and the seconds to the end of the search, where there is anything
+/// to go by.
+struct Selection {
+    goal: usize,
+    input: TrialInput,
+    remaining: Option<f64>,
+}
+
+impl Selection {
+    fn new(target: &Target, load: Load, duration: Nanoseconds) -> Self {
+        Self {
+            goal: target.goal,
+            input: TrialInput { load, duration },
+            remaining: None,
+        }
+    }
+}
+
 impl Strategy for Straddle {
     fn next(&mut self, problem: &Problem, log: &TrialLog) -> Option<TrialInput> {
         let mut targets = std::mem::take(&mut self.targets);
@@ -352,10 +383,16 @@ impl Strategy for Straddle {
             by_done.then(by_limit).then(a.goal.cmp(&b.goal))
         });
         let open = targets.iter().filter(|target| !target.is_done(problem)).count();
-        let input = self.select(problem, log, &mut targets[..open]);
+        let next = self.select(problem, log, &mut targets[..open]);
         targets.sort_by_key(|target| target.goal);
         self.targets = targets;
-        input
+        let Some(Selection { goal, input, remaining }) = next else {
+            self.remaining = Some(0.0);
+            return None;
+        };
+        self.served = goal;
+        self.remaining = remaining;
+        Some(input)
     }
 
     fn observe(&mut self, problem: &Problem, _: &TrialLog, result: &TrialResult) {
@@ -373,50 +410,65 @@ impl Strategy for Straddle {
 }
 
 impl Straddle {
-    fn select(&mut self, problem: &Problem, log: &TrialLog, open: &mut [Target]) -> Option<TrialInput> {
-        self.remaining = open.is_empty().then_some(0.0);
+    /// What is to be measured next for goals that have no answer yet; `None` where all have one.
+    fn select(&self, problem: &Problem, log: &TrialLog, open: &mut [Target]) -> Option<Selection> {
         let first = open.first()?;
-        self.served = first.goal;
-        if let Some(target) = open.iter().find(|target| self.watches[target.goal].is_plain()) {
-            self.served = target.goal;
-            self.remaining = Some(open.iter().map(Target::left_without_model).sum());
-            return Some(self.watches[target.goal].plain_trial(problem, log, target));
+        Some(match self.phase(problem, log, open) {
+            Phase::Plain(goal) => self.plain(problem, log, open, goal)?,
+            Phase::MaxLoad(goal) => {
+                let target = open.iter().find(|target| target.goal == goal)?;
+                Selection::new(target, problem.max_load(), target.duration)
+            }
+            Phase::Opening(load) => Selection::new(first, load, first.exploring_duration()),
+            Phase::Unbounded => {
+                let longest = open.iter().map(|target| target.duration).max()?;
+                Selection::new(first, problem.max_load(), longest)
+            }
+            Phase::Planned(curve) => match self.planned(problem, log, curve, open) {
+                Some(selection) => selection,
+                None => self.plain(problem, log, open, open.first()?.goal)?,
+            },
+        })
+    }
+
+    fn phase(&self, problem: &Problem, log: &TrialLog, open: &[Target]) -> Phase<'_> {
+        let without_credit = open.iter().find(|target| self.watches[target.goal].is_plain());
+        if let Some(target) = without_credit {
+            return Phase::Plain(target.goal);
         }
-        let begun = |target: &Target| max_load_begun(problem, log, target).map(|input| (target.goal, input));
-        if let Some((goal, input)) = open.iter().find_map(begun) {
-            self.served = goal;
-            return Some(input);
+        if let Some(target) = open.iter().find(|target| max_load_has_begun(problem, log, target)) {
+            return Phase::MaxLoad(target.goal);
         }
-        if let Some(load) = self.opening(problem).filter(|&load| log.trials_at(load).is_empty()) {
-            return Some(TrialInput {
-                load,
-                duration: first.exploring_duration(),
-            });
+        let opening = self.opening(problem).filter(|&load| log.trials_at(load).is_empty());
+        match (opening, &self.curve) {
+            (Some(load), _) => Phase::Opening(load),
+            (None, Some(curve)) if !self.is_unbounded() => Phase::Planned(curve),
+            _ => Phase::Unbounded,
         }
-        let Some(curve) = self.curve.as_ref().filter(|_| !self.is_unbounded()) else {
-            // Nothing is lost or too slow even at max load.
-            return Some(TrialInput {
-                load: problem.max_load(),
-                duration: open.iter().map(|target| target.duration).max()?,
-            });
-        };
+    }
+
+    fn plain(&self, problem: &Problem, log: &TrialLog, open: &[Target], goal: usize) -> Option<Selection> {
+        let target = open.iter().find(|target| target.goal == goal)?;
+        Some(Selection {
+            goal,
+            input: self.watches[goal].plain_trial(problem, log, target),
+            remaining: Some(open.iter().map(Target::left_without_model).sum()),
+        })
+    }
+
+    /// `None` where the plan has no load to choose from.
+    fn planned(&self, problem: &Problem, log: &TrialLog, curve: &Curve, open: &mut [Target]) -> Option<Selection> {
         let outlooker = Outlooker::new(problem, log, &self.grid, &self.scale, curve, &self.seen);
-        let refines_knee = self.steep_knee().is_some();
-        let Some(choice) = plan::choose(&outlooker, open, refines_knee) else {
-            let target = open.first()?;
-            return Some(self.watches[target.goal].plain_trial(problem, log, target));
-        };
-        self.remaining = Some(choice.remaining);
-        self.served = choice.goal;
-        let target = open.iter().find(|target| target.goal == choice.goal)?;
-        let instead = probe::lowest(problem, log, target, &self.seen)
-            .or_else(|| probe::probe(log, target, &self.grid, choice.input));
-        Some(probe::shorter_first(
-            problem,
-            log,
-            target,
-            instead.unwrap_or(choice.input),
-        ))
+        let Choice { goal, input, remaining } = plan::choose(&outlooker, open, self.steep_knee().is_some())?;
+        let target = open.iter().find(|target| target.goal == goal)?;
+        let input = probe::lowest(problem, log, target, &self.seen)
+            .or_else(|| probe::probe(log, target, &self.grid, input))
+            .unwrap_or(input);
+        Some(Selection {
+            goal,
+            input: probe::shorter_first(problem, log, target, input),
+            remaining: Some(remaining),
+        })
     }
 
     /// The first trials take the hint for right, and the system for a sharp one, which loses what is above its

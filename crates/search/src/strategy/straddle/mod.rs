@@ -183,7 +183,7 @@ impl Straddle {
             return;
         }
         if let Some(knee) = self.steep_knee() {
-            let spare = placement::spare_above_knee(&self.seen, &knee, self.scale.log_step(), self.strict);
+            let spare = placement::spare_above_knee(&knee, self.scale.log_step(), self.strict);
             if !self.is_settled(knee.position, spare) {
                 self.align(problem, knee.position, spare);
                 return;

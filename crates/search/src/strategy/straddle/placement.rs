@@ -27,11 +27,6 @@ const NO_CHANCE: f64 = 1e-9;
 /// How far the grid may be from where a knee wants it, in steps, where several trials decide, and how far above it where
 /// the load above is an upper bound of all goals already.
 const ALIGNED: f64 = 0.15;
-/// How far below a load that failed although the knee is above it the next lower bound is tried, in steps. A whole step
-/// below it would be too far from an upper bound of the goals with loss, and they would need a lower bound of their own.
-const BELOW_FAILURE: f64 = 0.15;
-/// How far below the next lower bound such a load may be, in steps.
-const NEAR_FAILURE: f64 = 0.5;
 /// Clean trials at the load below the knee from which on the grid stays: they would be lost.
 const BEGUN: usize = 2;
 /// What trials at one load may differ by, in steps.
@@ -53,17 +48,8 @@ pub(super) fn spare_above_capacity(strict: Option<Strict>) -> f64 {
 }
 
 /// Steps from the knee of a steep system to the next load above.
-pub(super) fn spare_above_knee(seen: &[Observation], knee: &Knee, log_step: f64, strict: Option<Strict>) -> f64 {
-    let Some(strict) = strict else {
-        return SPARE_ABOVE;
-    };
-    let spare = cheapest_spare(knee, log_step, strict);
-    let lossy = seen.iter().filter(|seen| seen.overload > 0.0).map(|seen| seen.position);
-    let failed =
-        lossy.filter(|&position| position < knee.position && position > knee.position + spare - 1.0 - NEAR_FAILURE);
-    failed
-        .map(|position| position - BELOW_FAILURE + 1.0 - knee.position)
-        .fold(spare, f64::min)
+pub(super) fn spare_above_knee(knee: &Knee, log_step: f64, strict: Option<Strict>) -> f64 {
+    strict.map_or(SPARE_ABOVE, |strict| cheapest_spare(knee, log_step, strict))
 }
 
 /// Where the loads on both sides of the knee become bounds of all goals soonest: the lower the grid, the longer the upper
@@ -191,14 +177,14 @@ mod tests {
 
     #[test]
     fn a_longer_lower_bound_gets_more_of_the_step() {
-        let spare = |strict| spare_above_knee(&[], &knee(0.2), LOG_STEP, strict);
+        let spare = |strict| spare_above_knee(&knee(0.2), LOG_STEP, strict);
         assert!(spare(Some(strict(60.0))) < spare(Some(strict(21.0))));
         assert!((spare(None) - SPARE_ABOVE).abs() < 1e-12);
     }
 
     #[test]
     fn both_loads_around_a_knee_that_strays_little_are_to_be_bounds_of_all_goals() {
-        let spare = |deviation: f64| spare_above_knee(&[], &knee(deviation), LOG_STEP, Some(strict(60.0)));
+        let spare = |deviation: f64| spare_above_knee(&knee(deviation), LOG_STEP, Some(strict(60.0)));
         // From here on more than the limit is lost.
         let enough = LIMIT / SLOPE;
         assert!(spare(0.01) > enough + 0.05 && spare(0.01) < 0.95, "{}", spare(0.01));
@@ -209,13 +195,13 @@ mod tests {
             squares: 0.0,
             ..knee(0.01)
         };
-        assert!(spare_above_knee(&[], &once, LOG_STEP, Some(strict(60.0))) < enough);
+        assert!(spare_above_knee(&once, LOG_STEP, Some(strict(60.0))) < enough);
     }
 
     #[test]
     fn the_chosen_spare_costs_least_of_all_where_the_deviation_is_known() {
         let deviation = 0.2;
-        let chosen = spare_above_knee(&[], &knee(deviation), LOG_STEP, Some(strict(60.0)));
+        let chosen = spare_above_knee(&knee(deviation), LOG_STEP, Some(strict(60.0)));
         let seconds = |spare: f64| Attempt::new(&knee(deviation), spare, deviation, strict(60.0)).until_success();
         for spare in STRICT_SPARES {
             let spare = f64::from(spare) / 100.0;
@@ -231,21 +217,9 @@ mod tests {
                 squares: 500.0 * deviation * deviation,
                 ..knee(0.2)
             };
-            spare_above_knee(&[], &knee, LOG_STEP, Some(strict(600.0)))
+            spare_above_knee(&knee, LOG_STEP, Some(strict(600.0)))
         };
         assert!(spare(0.0) > LIMIT / SLOPE && spare(0.2) < LIMIT / SLOPE);
-    }
-
-    #[test]
-    fn the_next_lower_bound_is_below_one_that_failed_under_the_knee() {
-        let below = |lossy: f64| {
-            let seen = trials(lossy, 0.1, 1);
-            7.0 + spare_above_knee(&seen, &knee(0.2), LOG_STEP, Some(strict(60.0))) - 1.0
-        };
-        let usual = below(7.2);
-        assert!((below(usual + 0.05) - (usual - 0.1)).abs() < 1e-9);
-        assert!((below(usual + BELOW_FAILURE + 0.1) - usual).abs() < 1e-9);
-        assert!((below(usual - NEAR_FAILURE - 0.1) - usual).abs() < 1e-9);
     }
 
     #[test]

@@ -137,7 +137,7 @@ impl Version {
             PlannedForm::Prefixes(field) => {
                 let constants = members()
                     .next()
-                    .map_or_else(Vec::new, |rule| without(rule.demands, field));
+                    .map_or_else(Demands::new, |rule| without(rule.demands, field));
                 let mut writer = PrefixWriter {
                     prefixes: Prefixes::new(),
                     field,

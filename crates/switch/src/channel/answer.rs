@@ -302,7 +302,7 @@ impl<'h> Answerer<'h> {
         let mut errors = self
             .hub
             .handle
-            .call(move |switch| switch.change_all(vec![TableChange::Flow(change)], |_| author))?;
+            .call(move |switch| switch.change_all(vec![TableChange::Flow(Box::new(change))], |_| author))?;
         if let Some((_, error)) = errors.pop() {
             return Ok(Err(error));
         }

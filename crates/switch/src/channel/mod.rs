@@ -16,6 +16,7 @@ mod events;
 mod hub;
 mod monitors;
 mod multipart;
+mod port_config;
 mod queue_config;
 mod reasons;
 mod serve;

@@ -341,7 +341,7 @@ fn run(peer: &Arc<Peer>, hub: &Hub) -> io::Result<()> {
             Ok(())
         };
         let done = prepared
-            .and_then(|()| answerer.answer_all(messages))
+            .and_then(|()| answerer.answer_all(&messages))
             .and_then(|()| answerer.look());
         peer.flush()?;
         if matches!(done, Err(Ended)) || peer.session().is_closing() {

@@ -58,6 +58,7 @@ pub(super) struct Answerer<'h> {
     places: Vec<usize>,
     forwards: Vec<(usize, u8, Data)>,
     given: VecDeque<Given>,
+    has_answered_barrier: bool,
 }
 
 impl<'h> Answerer<'h> {
@@ -70,6 +71,7 @@ impl<'h> Answerer<'h> {
             places: Vec::new(),
             forwards: Vec::new(),
             given: VecDeque::new(),
+            has_answered_barrier: false,
         }
     }
 
@@ -132,6 +134,7 @@ impl<'h> Answerer<'h> {
                 self.hub.handle.call(Switch::settle)?;
                 self.settle(messages)?;
                 self.peer.send(head().transaction, &Message::BarrierReply);
+                self.has_answered_barrier = true;
             }
             Message::EchoRequest(data) => self.peer.send(head().transaction, &Message::EchoReply(data)),
             Message::EchoReply(_) | Message::Hello(_) | Message::Error(_) => {}
@@ -145,6 +148,11 @@ impl<'h> Answerer<'h> {
             }
         }
         Ok(())
+    }
+
+    /// Whether it has answered a barrier since this was asked for.
+    pub(super) fn take_barrier(&mut self) -> bool {
+        std::mem::take(&mut self.has_answered_barrier)
     }
 
     /// Tells of errors that have come meanwhile.

@@ -9,11 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use brimful_netdev::MonotonicTime;
 use brimful_openflow::wire::{Message, RequestForward, Role, RoleStatus, Version};
 use brimful_openflow::{ErrorCode, ErrorMessage};
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd};
 use rustix::io::Errno;
 
 use super::buffers::Buffers;
 use super::connection::RequestHead;
+use super::haste::Haste;
 use super::session::{RoleKind, Session, Topic};
 use super::transport::Transport;
 
@@ -106,7 +107,7 @@ impl Peer {
     }
 
     /// Waits until something has come, there is room for what waits, or somebody wakes.
-    pub(super) fn wait(&self, has_more: bool) -> io::Result<Ready> {
+    pub(super) fn wait(&self, has_more: bool, haste: &mut Haste) -> io::Result<Ready> {
         let (reads, writes) = {
             let mut session = self.session();
             (session.follows(), session.wants_to_write())
@@ -116,7 +117,7 @@ impl Peer {
         flags.set(PollFlags::OUT, writes);
         let mut waited = [PollFd::new(&self.socket, flags), PollFd::new(&self.wake, PollFlags::IN)];
         let patience = if has_more && reads { Timespec::default() } else { LOOK };
-        match poll(&mut waited, Some(&patience)) {
+        match haste.poll(&mut waited, &patience) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }

@@ -13,6 +13,7 @@ mod connection;
 mod controllers;
 mod endpoint;
 mod events;
+mod haste;
 mod hub;
 mod monitors;
 mod multipart;

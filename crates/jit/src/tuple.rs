@@ -108,6 +108,11 @@ impl Tuple {
     /// Has the processor fetch where a key is or comes to.
     pub(crate) fn prefetch(&self, key: &[u64]) {
         self.prefetch_in(self.memory(), key);
+        if self.is_growing.load(Relaxed)
+            && let Some(growth) = &*self.growth()
+        {
+            self.prefetch_in(&growth.memory, key);
+        }
     }
 
     fn prefetch_in(&self, memory: &Memory, key: &[u64]) {

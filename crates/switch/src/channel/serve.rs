@@ -38,7 +38,7 @@ const TOGETHER: usize = 64;
 /// Connections at most; further ones are closed at once.
 const MOST_CONNECTIONS: usize = 512;
 /// Few enough that what becomes of them is small pieces of memory, enough that changes are done together.
-const READ_BYTES: usize = 16 << 10;
+const READ_BYTES: usize = 32 << 10;
 /// Memory that a thread of a connection gets, which may do what the control thread does.
 const STACK_BYTES: usize = 2 << 20;
 

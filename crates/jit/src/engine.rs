@@ -13,6 +13,7 @@ use crate::context::{CodeRule, INTERPRETED, MOST_SHAPES, RuleValue};
 use crate::explain;
 use crate::functions::{Functions, OldRule, Uncompiled};
 use crate::journal::{NotedRule, Since, make_up_for, next_random};
+use crate::memory::prefetch;
 use crate::reclaim::{Epochs, Garbage, Moment};
 use crate::shape::{Shape, Shaped, shape_of};
 use crate::version::{NewRule, Version};
@@ -25,7 +26,8 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 const MOST_MISSED: usize = 64;
 /// Things that nobody reads any more before they are handed over to be dropped.
 const MOST_UNREAD: usize = 256;
-/// Changes between the one that is made and the one that memory is fetched for.
+/// Changes between the one that is made and the one that memory is fetched for. Where that is, its entry says, which
+/// is fetched as many changes before.
 const AHEAD: usize = 8;
 /// How often [`Engine::settle`] looks for code.
 const PATIENCE: Duration = Duration::from_micros(100);
@@ -119,6 +121,9 @@ impl Engine {
     pub fn apply(&mut self, changes: &[Change]) {
         self.take_over();
         for (index, change) in changes.iter().enumerate() {
+            if let Some(Change::Installed(later)) = changes.get(index + 2 * AHEAD) {
+                prefetch(&**later);
+            }
             if let Some(Change::Installed(later)) = changes.get(index + AHEAD) {
                 let version = &self.tables[usize::from(later.table)].current;
                 version.prefetch(later.rank(), &later.demands);
@@ -195,8 +200,11 @@ impl Engine {
             entry: Arc::clone(entry),
             is_gone: AtomicBool::new(false),
         }));
-        // Before the value: whoever sees the value finds the rule.
-        let old = self.functions.rules[counter as usize].swap(code_rule, Ordering::AcqRel);
+        // Before the value: whoever sees the value finds the rule. Others take a rule out of its place only once it is
+        // not in its table any more: what is read here is either in it or not used.
+        let place = &self.functions.rules[counter as usize];
+        let old = place.load(Ordering::Relaxed);
+        place.store(code_rule, Ordering::Release);
         self.end = self.end.max(counter + 1);
         if table.current.has(counter) {
             table.current.replace(counter, value, &mut self.garbage);

@@ -2,6 +2,7 @@
 
 use brimful_frame::Headers;
 use brimful_openflow::{MatchField, Source};
+use brimful_pipeline::Demands;
 use smallvec::{SmallVec, smallvec};
 
 /// The fields that rules look at, and the bits of each: what their masks have in common.
@@ -14,6 +15,8 @@ pub(crate) type Key = SmallVec<[u64; 2]>;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Part {
     pub(crate) field: MatchField,
+    /// Which of the fields of the mask shape that is.
+    index: usize,
     /// Bits of the field below this part.
     pub(crate) field_shift: u32,
     /// Bits of this part that count.
@@ -53,7 +56,10 @@ impl Subject<'_> {
 
 impl KeyLayout {
     pub(crate) fn of(shape: &[(MatchField, u128)]) -> Self {
-        let mut parts: Vec<Part> = shape.iter().flat_map(|&(field, mask)| halves(field, mask)).collect();
+        let fields = shape.iter().enumerate();
+        let mut parts: Vec<Part> = fields
+            .flat_map(|(index, &(field, mask))| halves(index, field, mask))
+            .collect();
         // Wide ones first, so that narrow ones fill what they leave.
         parts.sort_by_key(|part| std::cmp::Reverse(width(part.mask)));
         let mut used: Vec<u32> = Vec::new();
@@ -72,20 +78,21 @@ impl KeyLayout {
         }
     }
 
-    /// The key of a rule.
-    pub(crate) fn of_values(&self, value: impl Fn(MatchField) -> u128) -> Key {
-        self.pack(|field| Some(value(field))).unwrap_or_default()
+    /// The key of a rule of this mask shape.
+    pub(crate) fn of_demands(&self, demands: &Demands) -> Key {
+        self.pack(|part| Some(demands[part.index].1)).unwrap_or_default()
     }
 
     /// The key of a frame; `None` where it lacks one of the fields.
     pub(crate) fn of_subject(&self, subject: &Subject<'_>) -> Option<Key> {
-        self.pack(|field| subject.read(field))
+        self.pack(|part| subject.read(part.field))
     }
 
-    fn pack(&self, value: impl Fn(MatchField) -> Option<u128>) -> Option<Key> {
+    #[inline]
+    fn pack(&self, value: impl Fn(&Part) -> Option<u128>) -> Option<Key> {
         let mut key: Key = smallvec![0; self.words];
         for part in &self.parts {
-            let bits = (value(part.field)? >> part.field_shift) as u64 & part.mask;
+            let bits = (value(part)? >> part.field_shift) as u64 & part.mask;
             key[part.word] |= bits << part.shift;
         }
         Some(key)
@@ -93,9 +100,10 @@ impl KeyLayout {
 }
 
 /// A field in parts of 64 bits, of which those without a bit that counts are left out.
-fn halves(field: MatchField, mask: u128) -> impl Iterator<Item = Part> {
+fn halves(index: usize, field: MatchField, mask: u128) -> impl Iterator<Item = Part> {
     let part = move |field_shift: u32| Part {
         field,
+        index,
         field_shift,
         mask: (mask >> field_shift) as u64,
         word: 0,

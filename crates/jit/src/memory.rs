@@ -37,6 +37,22 @@ unsafe impl Send for Memory {}
 // SAFETY: as above.
 unsafe impl Sync for Memory {}
 
+/// Has the processor fetch all of something that will be changed, so that whoever changes many things in turn waits less
+/// for memory, and for other processors that have it.
+#[inline]
+pub fn prefetch<T>(thing: &T) {
+    let first: *const u8 = std::ptr::from_ref(thing).cast();
+    for offset in (0..size_of::<T>()).step_by(size_of::<Line>()) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a hint that accesses nothing; what a processor does not know of it, it leaves out.
+        unsafe {
+            std::arch::asm!("prefetchw [{}]", in(reg) first.add(offset), options(nostack, preserves_flags, readonly));
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (first, offset);
+    }
+}
+
 impl Memory {
     /// Empty slots of a number of words.
     #[allow(clippy::unnecessary_box_returns, reason = "readers know it by its address")]
@@ -78,15 +94,7 @@ impl Memory {
 
     /// Has the processor fetch a word: whoever reads many in turn waits less for memory.
     pub(crate) fn prefetch(&self, index: usize) {
-        let word = std::ptr::from_ref(self.word(index));
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a hint that accesses nothing; every processor of this architecture knows it.
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(word.cast());
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = word;
+        prefetch(self.word(index));
     }
 
     pub(crate) fn slots(&self) -> usize {

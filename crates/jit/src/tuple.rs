@@ -8,7 +8,7 @@
 //! The new memory is filled bit by bit, by each insertion a few slots of the old one, so that none takes long. Until it
 //! is published, readers look into the old one, and the writer keeps both alike.
 
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
@@ -46,6 +46,8 @@ pub(crate) struct Tuple {
     used: AtomicUsize,
     /// The writer's.
     growth: Mutex<Option<Growth>>,
+    /// Whether there is a growth, for the writer, which asks each time.
+    is_growing: AtomicBool,
 }
 
 /// The memory that is to follow.
@@ -72,6 +74,7 @@ impl Tuple {
             len: AtomicUsize::new(0),
             used: AtomicUsize::new(0),
             growth: Mutex::new(None),
+            is_growing: AtomicBool::new(false),
         }
     }
 
@@ -105,6 +108,11 @@ impl Tuple {
     /// Has the processor fetch where a key is or comes to.
     pub(crate) fn prefetch(&self, key: &[u64]) {
         self.prefetch_in(self.memory(), key);
+        if self.is_growing.load(Relaxed)
+            && let Some(growth) = &*self.growth()
+        {
+            self.prefetch_in(&growth.memory, key);
+        }
     }
 
     fn prefetch_in(&self, memory: &Memory, key: &[u64]) {
@@ -132,7 +140,10 @@ impl Tuple {
     /// Gives a key that is there another value.
     pub(crate) fn replace(&self, key: &[u64], value: u64) -> bool {
         let is_there = self.replace_in(self.memory(), key, value);
-        if is_there && let Some(growth) = &*self.growth() {
+        if is_there
+            && self.is_growing.load(Relaxed)
+            && let Some(growth) = &*self.growth()
+        {
             // What has not been carried over yet is so with its new value.
             self.replace_in(&growth.memory, key, value);
         }
@@ -150,7 +161,7 @@ impl Tuple {
     /// Takes a key out.
     pub(crate) fn remove(&self, key: &[u64]) -> bool {
         let is_there = self.replace(key, TOMBSTONE);
-        self.len.fetch_sub(usize::from(is_there), Relaxed);
+        self.len.store(self.len() - usize::from(is_there), Relaxed);
         is_there
     }
 
@@ -158,12 +169,19 @@ impl Tuple {
     #[must_use]
     pub(crate) fn insert(&self, key: &[u64], value: u64, rank: u64) -> Option<Box<Memory>> {
         let memory = self.memory();
-        let mut growth = self.growth();
-        let used = self.used.fetch_add(1, Relaxed) + 1;
-        self.len.fetch_add(1, Relaxed);
+        // Only the one writer changes these.
+        let used = self.used.load(Relaxed) + 1;
+        self.used.store(used, Relaxed);
+        self.len.store(self.len() + 1, Relaxed);
         self.put(memory, key, value, rank);
         // Half of the slots stay empty, so that a look-up ends soon.
-        if growth.is_none() && used * 2 > memory.slots() {
+        let is_full = used * 2 > memory.slots();
+        if !is_full && !self.is_growing.load(Relaxed) {
+            return None;
+        }
+        let mut growth = self.growth();
+        if growth.is_none() {
+            self.is_growing.store(true, Relaxed);
             // Each key that comes until all have been carried over takes a slot, too, even if it goes again meanwhile.
             let to_come = memory.slots() / CARRIED_AT_ONCE;
             *growth = Some(Growth {
@@ -182,6 +200,7 @@ impl Tuple {
             return None;
         }
         let grown = growth.take()?;
+        self.is_growing.store(false, Relaxed);
         self.used.store(grown.used, Relaxed);
         let old = self.cell.memory.swap(Box::into_raw(grown.memory), Ordering::AcqRel);
         // SAFETY: it came from `Box::into_raw`, and no one else takes it back.

@@ -137,7 +137,7 @@ impl Version {
             PlannedForm::Prefixes(field) => {
                 let constants = members()
                     .next()
-                    .map_or_else(Vec::new, |rule| without(rule.demands, field));
+                    .map_or_else(Demands::new, |rule| without(rule.demands, field));
                 let mut writer = PrefixWriter {
                     prefixes: Prefixes::new(),
                     field,
@@ -214,7 +214,7 @@ impl Version {
             _ => &self.overlay,
         };
         if let Some(tuple) = tuples.iter().find(|tuple| has_shape(tuple, demands)) {
-            tuple.prefetch(&key_of(tuple, demands));
+            tuple.prefetch(&tuple.layout.of_demands(demands));
         }
     }
 
@@ -233,7 +233,7 @@ impl Version {
             Group::Tuples(group) => {
                 let same = group.tuples.iter().enumerate();
                 let same = same.filter(|(_, tuple)| has_shape(tuple, rule.demands));
-                let mut same = same.map(|(position, tuple)| (position, tuple, key_of(tuple, rule.demands)));
+                let mut same = same.map(|(position, tuple)| (position, tuple, tuple.layout.of_demands(rule.demands)));
                 let (position, tuple, key, room) = same.find_map(|(position, tuple, key)| {
                     let room = room_for(tuple, &key, rule.rank)?;
                     Some((position, tuple, key, room))
@@ -347,16 +347,6 @@ impl PrefixWriter {
     }
 }
 
-fn key_of(tuple: &Tuple, demands: &Demands) -> Key {
-    let value = |field| {
-        demands
-            .iter()
-            .find(|demand| demand.0 == field)
-            .map_or(0, |demand| demand.1)
-    };
-    tuple.layout.of_values(value)
-}
-
 /// Whether a tuple is of rules that look at the same bits.
 fn has_shape(tuple: &Tuple, demands: &Demands) -> bool {
     let bits = demands.iter().map(|(field, _, mask)| (*field, *mask));
@@ -390,13 +380,13 @@ fn put_into<'t>(
     garbage: &mut Garbage,
 ) -> (Arc<Tuple>, Key) {
     let free = same.into_iter().find_map(|tuple| {
-        let key = key_of(tuple, rule.demands);
+        let key = tuple.layout.of_demands(rule.demands);
         let room = room_for(tuple, &key, rule.rank)?;
         Some((Arc::clone(tuple), key, room))
     });
     let (tuple, key, room) = free.unwrap_or_else(|| {
         let tuple = Arc::new(Tuple::with_room(shape.clone(), factor(), rules));
-        let key = key_of(&tuple, rule.demands);
+        let key = tuple.layout.of_demands(rule.demands);
         (tuple, key, Room::Free)
     });
     put(&tuple, &key, rule, room, garbage);

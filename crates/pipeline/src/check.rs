@@ -45,8 +45,10 @@ pub(crate) fn check_match(matching: &Match, strict: bool) -> Checked {
         }
     }
     // OF 1.3.5 section 7.2.3.6: what a field needs stands before it.
-    let is_missing =
-        |(index, field): &(usize, &FieldMatch)| !Known::of_fields(&matching.fields[..*index]).allows(field.field);
+    let is_missing = |(index, field): &(usize, &FieldMatch)| {
+        field.field.info().prerequisite != Prerequisite::None
+            && !Known::of_fields(&matching.fields[..*index]).allows(field.field)
+    };
     let missing = matching.fields.iter().enumerate().find(|one| strict && is_missing(one));
     missing.map_or(Ok(()), |(_, field)| {
         let text = format!("{} needs {} before it", field.field, needed(field.field));

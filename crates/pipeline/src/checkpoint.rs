@@ -70,13 +70,7 @@ mod tests {
         }
         let state = |pipeline: &Pipeline| {
             let entries = pipeline.entries(0);
-            let entries = entries.map(|entry| {
-                (
-                    entry.matching.clone(),
-                    entry.given(),
-                    pipeline.counters.read(entry.counter),
-                )
-            });
+            let entries = entries.map(|entry| (entry.matching(), entry.given(), pipeline.counters.read(entry.counter)));
             entries.collect::<Vec<_>>()
         };
         let before = state(&pipeline);

@@ -1,10 +1,11 @@
 use brimful_openflow::{Action, FieldMatch, Instruction, Match, MatchField};
+use smallvec::SmallVec;
 
 use crate::CounterId;
 
 /// What a rule demands of the fields of a frame: field, value and mask, sorted by field. Fields whose mask has no bits
-/// are left out.
-pub type Demands = Vec<(MatchField, u128, u128)>;
+/// are left out. Of many rules that look at few fields, each is one piece of memory.
+pub type Demands = SmallVec<[(MatchField, u128, u128); 2]>;
 
 /// Instructions by kind. They are done in the order of the members (OF 1.3.5 section 5.9).
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
@@ -32,10 +33,10 @@ pub struct FlowEntry {
     pub priority: u16,
     /// Of entries of the same priority, lower ones are asked first: it counts what was added before.
     pub order: u64,
-    /// The match as it was given.
-    pub matching: Match,
     /// The match as it is compared.
     pub demands: Demands,
+    /// How the match was given.
+    pub(crate) given_match: GivenMatch,
     /// The hash of priority and demands.
     pub(crate) key_hash: u64,
     /// The instructions as they are done.
@@ -88,6 +89,24 @@ impl FlowEntry {
 
     fn actions(&self) -> impl Iterator<Item = &Action> {
         self.instructions.apply.iter().chain(&self.instructions.write)
+    }
+
+    /// The match as it was given.
+    pub fn matching(&self) -> Match {
+        let given = self.given_match.0.iter();
+        let fields = given.map(|&(field, has_mask)| {
+            let demand = self.demands.iter().find(|demand| demand.0 == field);
+            // What is not demanded had a mask without bits.
+            let (value, mask) = demand.map_or((0, 0), |(_, value, mask)| (*value, *mask));
+            FieldMatch {
+                field,
+                value,
+                mask: has_mask.then_some(mask),
+            }
+        });
+        Match {
+            fields: fields.collect(),
+        }
     }
 
     /// The instructions as they were given.
@@ -146,6 +165,19 @@ impl InstructionOrder {
             order.0[index] = Some(kind);
         }
         Some(order)
+    }
+}
+
+/// The fields of a match in the order in which they were given, and whether each had a mask: with the demands, all that
+/// there is to know of it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct GivenMatch(SmallVec<[(MatchField, bool); 8]>);
+
+impl GivenMatch {
+    /// Of a match that has been checked.
+    pub(crate) fn of(matching: &Match) -> Self {
+        let fields = matching.fields.iter();
+        Self(fields.map(|one| (one.field, one.mask.is_some())).collect())
     }
 }
 

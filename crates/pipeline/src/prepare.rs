@@ -5,7 +5,7 @@ use brimful_openflow::{ErrorCode, ErrorMessage, FlowCommand, FlowMod, TABLE_ALL}
 use hashbrown::DefaultHashBuilder;
 
 use crate::check::{check_instructions, check_match};
-use crate::entry::InstructionOrder;
+use crate::entry::{GivenMatch, InstructionOrder};
 use crate::{CounterId, Demands, FlowEntry, Instructions, demands_of};
 
 /// All of [`brimful_openflow::flow_flag`].
@@ -21,12 +21,27 @@ pub struct Preparer {
 /// A flow-mod that has been checked as far as that takes no tables, for [`crate::Pipeline::prepared_flow_mod`].
 #[derive(Clone, Debug)]
 pub struct PreparedFlowMod {
-    pub(crate) command: FlowCommand,
+    /// What it adds. Where it modifies or deletes, what its parts say; of a deletion the instructions mean nothing.
+    pub(crate) entry: Arc<FlowEntry>,
+    /// What else there is to know where it modifies or deletes.
+    pub(crate) selecting: Option<Box<Selecting>>,
+}
+
+/// How a flow-mod modifies or deletes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Selecting {
+    pub(crate) deletes: bool,
+    pub(crate) is_strict: bool,
     pub(crate) cookie_mask: u64,
     pub(crate) out_port: u32,
     pub(crate) out_group: u32,
-    /// What it adds. Where it modifies or deletes, what its parts say; of a deletion the instructions mean nothing.
-    pub(crate) entry: Arc<FlowEntry>,
+}
+
+impl PreparedFlowMod {
+    /// What its execution begins to read with.
+    pub fn entry(&self) -> &FlowEntry {
+        &self.entry
+    }
 }
 
 impl Preparer {
@@ -69,8 +84,8 @@ impl Preparer {
             priority: change.priority,
             order: 0,
             key_hash: self.key_hash(change.priority, &demands),
-            matching: change.matching,
             demands,
+            given_match: GivenMatch::of(&change.matching),
             instructions,
             given,
             cookie: change.cookie,
@@ -81,12 +96,16 @@ impl Preparer {
             installed_at: 0,
             counter: CounterId(0),
         };
-        Ok(PreparedFlowMod {
-            command: change.command,
+        let selecting = || Selecting {
+            deletes,
+            is_strict: matches!(change.command, FlowCommand::ModifyStrict | FlowCommand::DeleteStrict),
             cookie_mask: change.cookie_mask,
             out_port: change.out_port,
             out_group: change.out_group,
+        };
+        Ok(PreparedFlowMod {
             entry: Arc::new(entry),
+            selecting: (change.command != FlowCommand::Add).then(|| Box::new(selecting())),
         })
     }
 

@@ -6,7 +6,7 @@ use hashbrown::HashTable;
 
 use crate::check::check_references;
 use crate::entry::{covers, overlap};
-use crate::prepare::Preparer;
+use crate::prepare::{Preparer, Selecting};
 use crate::timeouts::Timeouts;
 use crate::{CounterId, Counters, Demands, FlowEntry, PreparedFlowMod, Shared, demands_of};
 
@@ -247,13 +247,13 @@ impl Pipeline {
         now: u64,
         changes: &mut Vec<Change>,
     ) -> Result<(), ErrorMessage> {
-        match change.command {
-            FlowCommand::Add => self.add(change.entry, now, changes),
-            FlowCommand::Modify | FlowCommand::ModifyStrict => self.modify(&change, now, changes),
-            FlowCommand::Delete | FlowCommand::DeleteStrict => {
-                self.delete(&change, changes);
+        match change.selecting {
+            None => self.add(change.entry, now, changes),
+            Some(how) if how.deletes => {
+                self.delete(&change.entry, &how, changes);
                 Ok(())
             }
+            Some(how) => self.modify(&change.entry, &how, now, changes),
         }
     }
 
@@ -286,12 +286,13 @@ impl Pipeline {
         let entry = Arc::make_mut(&mut new);
         (entry.order, entry.counter, entry.installed_at) = (order, counter, now);
         self.put_in_place(&new, now);
-        changes.push(if let Some(old) = old {
-            Change::Replaced { old, new }
+        if let Some(old) = old {
+            changes.push(Change::Replaced { old, new });
         } else {
             self.tables[usize::from(new.table)].index(&new);
-            Change::Installed(new)
-        });
+            // Made in its place: a push would copy it there in pieces that wait for all stores before them.
+            changes.extend(std::iter::once_with(|| Change::Installed(new)));
+        }
         Ok(())
     }
 
@@ -328,10 +329,15 @@ impl Pipeline {
         }
     }
 
-    fn modify(&mut self, change: &PreparedFlowMod, now: u64, changes: &mut Vec<Change>) -> Result<(), ErrorMessage> {
-        let wanted = &change.entry;
+    fn modify(
+        &mut self,
+        wanted: &FlowEntry,
+        how: &Selecting,
+        now: u64,
+        changes: &mut Vec<Change>,
+    ) -> Result<(), ErrorMessage> {
         check_references(&wanted.instructions, &self.shared)?;
-        for old in self.selected(&change.selection()) {
+        for old in self.selected(&Selection::of(wanted, how)) {
             let mut new = (*old).clone();
             new.given = wanted.given;
             new.instructions.clone_from(&wanted.instructions);
@@ -347,9 +353,9 @@ impl Pipeline {
         Ok(())
     }
 
-    fn delete(&mut self, change: &PreparedFlowMod, changes: &mut Vec<Change>) {
-        let mut gone = self.selected(&change.selection());
-        gone.retain(|entry| sends_to(entry, change.out_port, change.out_group));
+    fn delete(&mut self, wanted: &FlowEntry, how: &Selecting, changes: &mut Vec<Change>) {
+        let mut gone = self.selected(&Selection::of(wanted, how));
+        gone.retain(|entry| sends_to(entry, how.out_port, how.out_group));
         changes.extend(gone.iter().map(|entry| self.remove(entry, Removal::Delete)));
     }
 
@@ -421,16 +427,15 @@ fn part_of(hash: u64) -> usize {
     (hash >> 40) as usize % KEY_PARTS
 }
 
-impl PreparedFlowMod {
-    fn selection(&self) -> Selection<'_> {
-        let is_strict = matches!(self.command, FlowCommand::ModifyStrict | FlowCommand::DeleteStrict);
-        Selection {
-            table: self.entry.table,
-            strict: is_strict.then_some(self.entry.key_hash),
-            priority: self.entry.priority,
-            demands: &self.entry.demands,
-            cookie: self.entry.cookie,
-            cookie_mask: self.cookie_mask,
+impl<'c> Selection<'c> {
+    fn of(wanted: &'c FlowEntry, how: &Selecting) -> Self {
+        Self {
+            table: wanted.table,
+            strict: how.is_strict.then_some(wanted.key_hash),
+            priority: wanted.priority,
+            demands: &wanted.demands,
+            cookie: wanted.cookie,
+            cookie_mask: how.cookie_mask,
         }
     }
 }

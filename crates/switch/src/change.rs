@@ -12,6 +12,9 @@ use crate::events::RemovedEvent;
 use crate::vacancy::Thresholds;
 use crate::watch::{Author, Authored, TableChange};
 
+/// Changes between the one that is made and the one that memory is fetched for.
+const AHEAD: usize = 8;
+
 impl Switch {
     /// Does changes one after the other, and gives the errors of those that cannot be, by their index. Data-plane threads
     /// may still run the tables as they were until [`Self::settle`].
@@ -24,7 +27,7 @@ impl Switch {
         let follows_flows = self.follows_flows();
         let mut pipeline = self.pipeline.write();
         let (mut changes, mut authors, mut errors) = (Vec::with_capacity(wanted.len()), Vec::new(), Vec::new());
-        for (index, change) in wanted.into_iter().enumerate() {
+        for (index, change) in fetched_ahead(wanted).enumerate() {
             if let Err(error) = change.apply(&mut pipeline, now, &mut changes) {
                 errors.push((index, error));
             }
@@ -50,7 +53,7 @@ impl Switch {
         let mut pipeline = self.pipeline.write();
         let checkpoint = pipeline.checkpoint();
         let (mut changes, mut authors) = (Vec::with_capacity(wanted.len()), Vec::new());
-        for (index, change) in wanted.into_iter().enumerate() {
+        for (index, change) in fetched_ahead(wanted).enumerate() {
             if let Err(error) = change.apply(&mut pipeline, now, &mut changes) {
                 pipeline.roll_back(checkpoint, &changes, now);
                 return Err((index, error));
@@ -166,4 +169,15 @@ impl Switch {
         });
         removed.collect()
     }
+}
+
+/// Changes one after the other, memory being fetched for later ones meanwhile.
+fn fetched_ahead(changes: Vec<TableChange>) -> impl Iterator<Item = TableChange> {
+    let mut changes = changes.into_iter();
+    std::iter::from_fn(move || {
+        if let Some(later) = changes.as_slice().get(AHEAD) {
+            later.prefetch();
+        }
+        changes.next()
+    })
 }

@@ -45,7 +45,10 @@ impl Snapshot {
 
     /// The changes that make them, from empty ones on.
     pub(crate) fn changes(&self) -> Vec<TableChange> {
-        let flows = self.entries.iter().map(|entry| TableChange::Flow(flow_of(entry)));
+        let flows = self
+            .entries
+            .iter()
+            .map(|entry| TableChange::Flow(Box::new(flow_of(entry))));
         let meters = self.meters().map(TableChange::Meter);
         let groups = self.groups().map(TableChange::Group);
         meters.chain(groups).chain(flows).collect()
@@ -101,6 +104,6 @@ pub(crate) fn flow_of(entry: &FlowEntry) -> FlowMod {
         importance: entry.importance,
         idle_timeout_s: entry.idle_timeout_s,
         hard_timeout_s: entry.hard_timeout_s,
-        ..FlowMod::add(entry.table, entry.priority, entry.matching.clone(), entry.given())
+        ..FlowMod::add(entry.table, entry.priority, entry.matching(), entry.given())
     }
 }

@@ -13,7 +13,7 @@ use crate::vacancy::{Crossing, Vacancies};
 #[derive(Clone, Debug)]
 pub enum TableChange {
     /// Of flow entries.
-    Flow(FlowMod),
+    Flow(Box<FlowMod>),
     /// The same, checked as far as that takes no tables.
     Prepared(PreparedFlowMod),
     /// Of groups.
@@ -49,6 +49,13 @@ pub(crate) trait Watcher: Send + Sync {
 }
 
 impl TableChange {
+    /// Has the processor fetch what it begins to read with: another thread has made it.
+    pub(crate) fn prefetch(&self) {
+        if let Self::Prepared(change) = self {
+            brimful_jit::prefetch(change.entry());
+        }
+    }
+
     /// Does it; what has changed comes to the end of `changes`.
     pub(crate) fn apply(
         self,

@@ -74,10 +74,12 @@ short_actions! {
 }
 
 impl Wire for Action {
+    #[inline]
     fn decode(reader: &mut Reader<'_>) -> Result<Self, ErrorMessage> {
         reader.wrong_length = ErrorCode::ACTION_LENGTH;
         let length = usize::from(reader.peek_u16(2)?);
-        let mut part = reader.part(length, ErrorCode::ACTION_LENGTH)?;
+        let bytes = reader.take_part(length, ErrorCode::ACTION_LENGTH)?;
+        let mut part = reader.within(bytes, ErrorCode::ACTION_LENGTH);
         let number = u16::decode(&mut part)?;
         part.take(2)?;
         if length % 8 != 0 {
@@ -185,10 +187,12 @@ fn text_actions(actions: &[Action], formatter: &mut fmt::Formatter<'_>) -> fmt::
 }
 
 impl Wire for Instruction {
+    #[inline]
     fn decode(reader: &mut Reader<'_>) -> Result<Self, ErrorMessage> {
         reader.wrong_length = ErrorCode::INSTRUCTION_LENGTH;
         let length = usize::from(reader.peek_u16(2)?);
-        let mut part = reader.part(length, ErrorCode::INSTRUCTION_LENGTH)?;
+        let bytes = reader.take_part(length, ErrorCode::INSTRUCTION_LENGTH)?;
+        let mut part = reader.within(bytes, ErrorCode::INSTRUCTION_LENGTH);
         let number = u16::decode(&mut part)?;
         part.take(2)?;
         if length % 8 != 0 {

@@ -71,29 +71,29 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// When fewer are left.
+    #[inline]
     pub fn take(&mut self, length: usize) -> Result<&'a [u8], ErrorMessage> {
-        match self.bytes.split_at_checked(length) {
-            Some((taken, rest)) => {
-                self.bytes = rest;
-                Ok(taken)
-            }
-            None => Err(self.complain(format!("{length} bytes are needed, {} are there", self.bytes.len()))),
-        }
+        self.take_part(length, self.wrong_length)
     }
 
     /// Takes an array of bytes.
     ///
     /// # Errors
     /// When fewer are left.
+    #[inline]
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], ErrorMessage> {
-        let taken = self.take(N)?;
-        Ok(std::array::from_fn(|index| taken[index]))
+        let Some((taken, rest)) = self.bytes.split_first_chunk() else {
+            return Err(self.is_cut_off(N, self.wrong_length));
+        };
+        self.bytes = rest;
+        Ok(*taken)
     }
 
     /// The number in the 16 bits at an offset, without taking it.
     ///
     /// # Errors
     /// When they are not there.
+    #[inline]
     pub fn peek_u16(&self, offset: usize) -> Result<u16, ErrorMessage> {
         match self.bytes.get(offset..offset + 2) {
             Some(two) => Ok(u16::from_be_bytes([two[0], two[1]])),
@@ -101,25 +101,34 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A reader of the next bytes alone, with its own error of a wrong length.
+    /// Takes bytes for a reader of their own.
     ///
     /// # Errors
-    /// With that error when fewer are left.
-    pub fn part(&mut self, length: usize, wrong_length: ErrorCode) -> Result<Reader<'a>, ErrorMessage> {
-        let outer = std::mem::replace(&mut self.wrong_length, wrong_length);
-        let taken = self.take(length);
-        self.wrong_length = outer;
-        Ok(Reader {
-            bytes: taken?,
+    /// With the error of a wrong length there when fewer are left.
+    #[inline]
+    pub fn take_part(&mut self, length: usize, wrong_length: ErrorCode) -> Result<&'a [u8], ErrorMessage> {
+        let Some((taken, rest)) = self.bytes.split_at_checked(length) else {
+            return Err(self.is_cut_off(length, wrong_length));
+        };
+        self.bytes = rest;
+        Ok(taken)
+    }
+
+    /// A reader of bytes of the same message, with its own error of a wrong length.
+    #[inline]
+    pub fn within<'b>(&self, bytes: &'b [u8], wrong_length: ErrorCode) -> Reader<'b> {
+        Reader {
+            bytes,
             version: self.version,
             wrong_length,
-        })
+        }
     }
 
     /// That nothing is left.
     ///
     /// # Errors
     /// When something is.
+    #[inline]
     pub fn finish(&self) -> Result<(), ErrorMessage> {
         if self.bytes.is_empty() {
             return Ok(());
@@ -128,8 +137,14 @@ impl<'a> Reader<'a> {
     }
 
     /// The error of a wrong length.
+    #[cold]
     pub fn complain(&self, detail: impl Into<String>) -> ErrorMessage {
         self.wrong_length.because(detail)
+    }
+
+    #[cold]
+    fn is_cut_off(&self, needed: usize, wrong_length: ErrorCode) -> ErrorMessage {
+        wrong_length.because(format!("{needed} bytes are needed, {} are there", self.bytes.len()))
     }
 }
 

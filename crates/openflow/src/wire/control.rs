@@ -107,7 +107,8 @@ impl Wire for PacketOut {
         let (buffer, in_port) = (Wire::decode(reader)?, Wire::decode(reader)?);
         let length = usize::from(u16::decode(reader)?);
         reader.take(6)?;
-        let mut part = reader.part(length, reader.wrong_length)?;
+        let bytes = reader.take_part(length, reader.wrong_length)?;
+        let mut part = reader.within(bytes, reader.wrong_length);
         let actions = Wire::decode(&mut part)?;
         let Data(data) = Wire::decode(reader)?;
         Ok(Self {

@@ -25,6 +25,7 @@ pub trait Wire: Sized {
 macro_rules! numbers {
     ($($number:ty)*) => {
         $(impl Wire for $number {
+            #[inline]
             fn decode(reader: &mut Reader<'_>) -> Result<Self, ErrorMessage> {
                 Ok(Self::from_be_bytes(reader.array()?))
             }
@@ -158,7 +159,8 @@ pub(super) fn property<'a>(reader: &mut Reader<'a>) -> Result<(u16, Reader<'a>),
     let Some(inside) = length.checked_sub(4) else {
         return Err(reader.complain(format!("a property of {length} bytes")));
     };
-    let part = reader.part(inside, reader.wrong_length)?;
+    let bytes = reader.take_part(inside, reader.wrong_length)?;
+    let part = reader.within(bytes, reader.wrong_length);
     reader.take(padding(length))?;
     Ok((number, part))
 }
@@ -181,7 +183,8 @@ impl<const BEFORE: usize, T: Wire> Wire for WithLength<BEFORE, T> {
         let Some(inside) = length.checked_sub(BEFORE + 2) else {
             return Err(reader.complain(format!("a structure of {length} bytes")));
         };
-        let mut part = reader.part(inside, reader.wrong_length)?;
+        let bytes = reader.take_part(inside, reader.wrong_length)?;
+        let mut part = reader.within(bytes, reader.wrong_length);
         let content = T::decode(&mut part)?;
         part.finish()?;
         Ok(Self(content))
@@ -203,6 +206,7 @@ impl<const BEFORE: usize, T: Wire> Wire for WithLength<BEFORE, T> {
 macro_rules! numbered {
     ($name:ident: $number:ty, else $error:ident { $($kind:ident = $value:literal,)* }) => {
         impl $crate::wire::Wire for $name {
+            #[inline]
             fn decode(reader: &mut $crate::wire::Reader<'_>) -> Result<Self, $crate::ErrorMessage> {
                 match <$number as $crate::wire::Wire>::decode(reader)? {
                     $($value => Ok(Self::$kind),)*

@@ -8,6 +8,8 @@ use crate::{ErrorCode, ErrorMessage, FieldMatch, Match, MatchField};
 const BASIC: u16 = 0x8000;
 /// Type `OFPMT_OXM`.
 const OXM: u16 = 1;
+/// Bytes of a field with the least: those of its header and one.
+const SHORTEST_FIELD: usize = 5;
 
 impl MatchField {
     /// How many bytes its value takes on the wire: 20 bits take 4, all others as few as they can.
@@ -38,11 +40,13 @@ const IN_MATCH: FieldErrors = FieldErrors {
     mask: ErrorCode::MATCH_MASK,
 };
 
+#[inline]
 pub(super) fn decode_field(reader: &mut Reader<'_>, errors: &FieldErrors) -> Result<FieldMatch, ErrorMessage> {
     let class = u16::decode(reader)?;
     let [number, length] = reader.array()?;
     let (number, has_mask) = (number >> 1, number & 1 == 1);
-    let mut content = reader.part(usize::from(length), errors.length)?;
+    let bytes = reader.take_part(usize::from(length), errors.length)?;
+    let mut content = reader.within(bytes, errors.length);
     let since_14 = |field| field == MatchField::PbbUca;
     let field = MatchField::from_number(number)
         .filter(|field| class == BASIC && (reader.version >= Version::V14 || !since_14(*field)))
@@ -56,22 +60,14 @@ pub(super) fn decode_field(reader: &mut Reader<'_>, errors: &FieldErrors) -> Res
     }
     let mut number = || -> Result<u128, ErrorMessage> {
         let bytes = content.take(field.wire_bytes())?;
-        Ok(bytes.iter().fold(0, |value, byte| value << 8 | u128::from(*byte)))
+        let (high, low) = bytes.split_at(bytes.len().saturating_sub(8));
+        let half = |bytes: &[u8]| bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte));
+        Ok(u128::from(half(high)) << 64 | u128::from(half(low)))
     };
     let value = number()?;
     let mask = if has_mask { Some(number()?) } else { None };
     content.finish()?;
     Ok(FieldMatch { field, value, mask })
-}
-
-/// How many fields there are, as far as lengths are right: what is kept of a match gets as much memory as it needs.
-fn count_fields(mut bytes: &[u8]) -> usize {
-    let mut count = 0;
-    while let Some((header, rest)) = bytes.split_first_chunk::<4>() {
-        count += 1;
-        bytes = rest.get(usize::from(header[3])..).unwrap_or_default();
-    }
-    count
 }
 
 pub(super) fn encode_field(one: &FieldMatch, writer: &mut Writer) {
@@ -83,6 +79,7 @@ pub(super) fn encode_field(one: &FieldMatch, writer: &mut Writer) {
 }
 
 impl Wire for Match {
+    #[inline]
     fn decode(reader: &mut Reader<'_>) -> Result<Self, ErrorMessage> {
         let outer = std::mem::replace(&mut reader.wrong_length, ErrorCode::MATCH_LENGTH);
         let (kind, length) = (u16::decode(reader)?, usize::from(u16::decode(reader)?));
@@ -92,10 +89,11 @@ impl Wire for Match {
         let Some(inside) = length.checked_sub(4) else {
             return Err(reader.complain(format!("a match of {length} bytes")));
         };
-        let mut part = reader.part(inside, ErrorCode::MATCH_LENGTH)?;
+        let bytes = reader.take_part(inside, ErrorCode::MATCH_LENGTH)?;
+        let mut part = reader.within(bytes, ErrorCode::MATCH_LENGTH);
         reader.take(padding(length))?;
         reader.wrong_length = outer;
-        let mut fields = Vec::with_capacity(count_fields(part.rest()));
+        let mut fields = Vec::with_capacity(inside / SHORTEST_FIELD);
         while !part.is_empty() {
             fields.push(decode_field(&mut part, &IN_MATCH)?);
         }

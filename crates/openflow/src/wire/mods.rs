@@ -26,6 +26,7 @@ numbered!(GroupType: u8, else GROUP_TYPE {
 pub struct Importance(pub u16);
 
 impl Wire for Importance {
+    #[inline]
     fn decode(reader: &mut Reader<'_>) -> Result<Self, ErrorMessage> {
         let number = u16::decode(reader)?;
         Ok(Self(if reader.version >= Version::V14 { number } else { 0 }))
@@ -42,6 +43,7 @@ impl Wire for Importance {
 }
 
 impl Wire for FlowMod {
+    #[inline]
     fn decode(reader: &mut Reader<'_>) -> Result<Self, ErrorMessage> {
         Ok(Self {
             cookie: Wire::decode(reader)?,
@@ -102,7 +104,8 @@ impl Wire for Bucket {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, ErrorMessage> {
         reader.wrong_length = ErrorCode::GROUP_BUCKET;
         let length = usize::from(reader.peek_u16(0)?);
-        let mut part = reader.part(length, ErrorCode::GROUP_BUCKET)?;
+        let bytes = reader.take_part(length, ErrorCode::GROUP_BUCKET)?;
+        let mut part = reader.within(bytes, ErrorCode::GROUP_BUCKET);
         part.take(2)?;
         let (weight, watch_port, watch_group) = (
             Wire::decode(&mut part)?,
@@ -185,7 +188,8 @@ impl Wire for GroupMod {
 impl Wire for Band {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, ErrorMessage> {
         let length = usize::from(reader.peek_u16(2)?);
-        let mut part = reader.part(length, ErrorCode::BAD_LENGTH)?;
+        let bytes = reader.take_part(length, ErrorCode::BAD_LENGTH)?;
+        let mut part = reader.within(bytes, ErrorCode::BAD_LENGTH);
         let number = u16::decode(&mut part)?;
         part.take(2)?;
         let (rate, burst) = (Wire::decode(&mut part)?, Wire::decode(&mut part)?);

@@ -173,7 +173,8 @@ pub enum FlowEvent {
 impl Wire for FlowEvent {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, ErrorMessage> {
         let length = usize::from(reader.peek_u16(0)?);
-        let mut part = reader.part(length, ErrorCode::BAD_LENGTH)?;
+        let bytes = reader.take_part(length, ErrorCode::BAD_LENGTH)?;
+        let mut part = reader.within(bytes, ErrorCode::BAD_LENGTH);
         part.take(2)?;
         let event = u16::decode(&mut part)?;
         let update = match event {

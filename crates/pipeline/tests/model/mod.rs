@@ -242,7 +242,7 @@ fn state_of(pipeline: &Pipeline) -> (Vec<Entry>, Vec<u32>) {
             let change = FlowMod {
                 cookie: entry.cookie,
                 importance: entry.importance,
-                ..FlowMod::add(table, entry.priority, entry.matching.clone(), entry.given())
+                ..FlowMod::add(table, entry.priority, entry.matching(), entry.given())
             };
             entries.push(entry_of(&change));
         }

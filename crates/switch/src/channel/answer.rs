@@ -6,20 +6,20 @@ use std::sync::{Arc, PoisonError};
 
 use brimful_netdev::MonotonicTime;
 use brimful_openflow::wire::{
-    BundleControl, Configuration, Data, Features, FlowMonitor, Message, PacketOut, Part, PortMod, Request,
-    RequestForward, Version,
+    BundleControl, Configuration, Data, Features, FlowMonitor, Message, PacketOut, Part, Request, RequestForward,
+    Version,
 };
 use brimful_openflow::{Action, ErrorCode, ErrorMessage, FlowCommand, FlowMod, MAX_LEN_NO_BUFFER, NO_BUFFER, port};
 
 use super::buffers::BUFFERS;
 use super::bundles::{Bundle, kind};
-use super::connection::{Incoming, RequestHead, Start};
+use super::connection::{Messages, RequestHead};
 use super::controllers::Peer;
 use super::hub::Hub;
+use super::port_config::{change_port, check_port};
 use super::session::RoleKind;
 use super::{monitors, multipart, queue_config, table_config};
 use crate::control::{Ended, Pending, Switch};
-use crate::ports::port_config;
 use crate::watch::{Author, TableChange};
 
 /// What the switch can do (OF 1.3.5 section 7.3.1): statistics of flows, tables, ports, groups and queues.
@@ -53,10 +53,12 @@ struct Given {
 pub(super) struct Answerer<'h> {
     peer: &'h Arc<Peer>,
     hub: &'h Hub,
-    heads: Vec<RequestHead>,
     changes: Vec<TableChange>,
+    /// The places of the messages of those changes.
+    places: Vec<usize>,
     forwards: Vec<(usize, u8, Data)>,
     given: VecDeque<Given>,
+    has_answered_barrier: bool,
 }
 
 impl<'h> Answerer<'h> {
@@ -65,10 +67,11 @@ impl<'h> Answerer<'h> {
         Self {
             peer,
             hub,
-            heads: Vec::new(),
             changes: Vec::new(),
+            places: Vec::new(),
             forwards: Vec::new(),
             given: VecDeque::new(),
+            has_answered_barrier: false,
         }
     }
 
@@ -76,67 +79,80 @@ impl<'h> Answerer<'h> {
     ///
     /// # Errors
     /// When the switch has ended.
-    pub(super) fn answer_all(&mut self, messages: Vec<Incoming>) -> Result<(), Ended> {
-        for incoming in messages {
-            let head = RequestHead {
-                transaction: incoming.transaction,
-                start: incoming.start,
-            };
-            if changes_state(&incoming.message) && self.peer.is_slave() {
-                self.peer
-                    .refuse(&head, &ErrorCode::IS_SLAVE.because("a slave may not change anything"));
-                continue;
+    pub(super) fn answer_all(&mut self, messages: &Messages) -> Result<(), Ended> {
+        let mut place = 0;
+        while let Some(bytes) = messages.at(place) {
+            match Message::decode(bytes, messages.version) {
+                Ok(message) => self.answer_one(messages, place, bytes, message)?,
+                Err(error) => self.peer.refuse(&RequestHead::of(bytes), &error),
             }
-            match incoming.message {
-                Message::FlowMod(change) if change.buffer == NO_BUFFER || deletes(&change) => {
-                    match self.hub.preparer.prepare(change) {
-                        Ok(change) => self.gather(head, TableChange::Prepared(change)),
-                        Err(error) => self.peer.refuse(&head, &error),
-                    }
+            place += bytes.len();
+        }
+        self.give(messages)
+    }
+
+    fn answer_one(&mut self, messages: &Messages, place: usize, bytes: &[u8], message: Message) -> Result<(), Ended> {
+        let head = || RequestHead::of(bytes);
+        if changes_state(&message) && self.peer.is_slave() {
+            let error = ErrorCode::IS_SLAVE.because("a slave may not change anything");
+            self.peer.refuse(&head(), &error);
+            return Ok(());
+        }
+        match message {
+            Message::FlowMod(change) if change.buffer == NO_BUFFER || deletes(&change) => {
+                match self.hub.preparer.prepare(change) {
+                    Ok(change) => self.gather(place, TableChange::Prepared(change)),
+                    Err(error) => self.peer.refuse(&head(), &error),
                 }
-                Message::GroupMod(change) => {
-                    self.forward(GROUP_MOD, || Message::GroupMod(change.clone()), head.transaction);
-                    self.gather(head, TableChange::Group(change));
+            }
+            Message::GroupMod(change) => {
+                self.forward(GROUP_MOD, || Message::GroupMod(change.clone()), &head());
+                self.gather(place, TableChange::Group(change));
+            }
+            Message::MeterMod(change) => {
+                self.forward(METER_MOD, || Message::MeterMod(change.clone()), &head());
+                self.gather(place, TableChange::Meter(change));
+            }
+            Message::BundleAdd(add) => {
+                let head = head();
+                let done = self
+                    .peer
+                    .main()
+                    .session()
+                    .bundles
+                    .add(&add, head.transaction, &self.hub.preparer);
+                if let Err(error) = done {
+                    self.settle(messages)?;
+                    let is_of_bundle = error.kind == ErrorCode::BUNDLE_BAD_ID.0;
+                    let about = if is_of_bundle { head } else { head.about(&add.message.0) };
+                    self.peer.refuse(&about, &error);
                 }
-                Message::MeterMod(change) => {
-                    self.forward(METER_MOD, || Message::MeterMod(change.clone()), head.transaction);
-                    self.gather(head, TableChange::Meter(change));
-                }
-                Message::BundleAdd(add) => {
-                    let done = self
-                        .peer
-                        .main()
-                        .session()
-                        .bundles
-                        .add(&add, head.transaction, &self.hub.preparer);
-                    if let Err(error) = done {
-                        self.settle()?;
-                        let is_of_bundle = error.kind == ErrorCode::BUNDLE_BAD_ID.0;
-                        let start = if is_of_bundle {
-                            head.start
-                        } else {
-                            Start::of(&add.message.0)
-                        };
-                        self.peer.refuse(&RequestHead { start, ..head }, &error);
-                    }
-                }
-                // What has been given is done before it, so that one answer tells of both.
-                Message::BarrierRequest => {
-                    self.give()?;
-                    self.hub.handle.call(Switch::settle)?;
-                    self.settle()?;
-                    self.peer.send(head.transaction, &Message::BarrierReply);
-                }
-                other => {
-                    self.settle()?;
-                    match self.answer(&head, other)? {
-                        Ok(replies) => replies.iter().for_each(|reply| self.peer.send(head.transaction, reply)),
-                        Err(error) => self.peer.refuse(&head, &error),
-                    }
+            }
+            // What has been given is done before it, so that one answer tells of both.
+            Message::BarrierRequest => {
+                self.give(messages)?;
+                self.hub.handle.call(Switch::settle)?;
+                self.settle(messages)?;
+                self.peer.send(head().transaction, &Message::BarrierReply);
+                self.has_answered_barrier = true;
+            }
+            Message::EchoRequest(data) => self.peer.send(head().transaction, &Message::EchoReply(data)),
+            Message::EchoReply(_) | Message::Hello(_) | Message::Error(_) => {}
+            other => {
+                self.settle(messages)?;
+                let head = head();
+                match self.answer(&head, other)? {
+                    Ok(replies) => replies.iter().for_each(|reply| self.peer.send(head.transaction, reply)),
+                    Err(error) => self.peer.refuse(&head, &error),
                 }
             }
         }
-        self.give()
+        Ok(())
+    }
+
+    /// Whether it has answered a barrier since this was asked for.
+    pub(super) fn take_barrier(&mut self) -> bool {
+        std::mem::take(&mut self.has_answered_barrier)
     }
 
     /// Tells of errors that have come meanwhile.
@@ -154,38 +170,42 @@ impl<'h> Answerer<'h> {
         Ok(())
     }
 
-    fn gather(&mut self, head: RequestHead, change: TableChange) {
-        self.heads.push(head);
-        self.changes.push(change);
+    fn gather(&mut self, place: usize, change: TableChange) {
+        // Made in its place: see `Pipeline::add`.
+        self.changes.extend(std::iter::once_with(|| change));
+        self.places.push(place);
     }
 
-    fn forward(&mut self, reason: u8, message: impl Fn() -> Message, transaction: u32) {
+    fn forward(&mut self, reason: u8, message: impl Fn() -> Message, head: &RequestHead) {
         if self.hub.controllers.wants_forwards(self.peer, reason) {
-            let message = Data(message().encode(transaction, Version::V14));
+            let message = Data(message().encode(head.transaction, Version::V14));
             self.forwards.push((self.changes.len(), reason, message));
         }
     }
 
-    /// Does what has been gathered, or gives it to the control thread.
-    fn give(&mut self) -> Result<(), Ended> {
+    /// Does what has been gathered of messages, or gives it to the control thread.
+    fn give(&mut self, messages: &Messages) -> Result<(), Ended> {
         if self.changes.is_empty() {
             return Ok(());
         }
         while self.given.len() >= MOST_PENDING {
             self.wait_for_one()?;
         }
-        let (heads, changes) = (std::mem::take(&mut self.heads), std::mem::take(&mut self.changes));
-        let (peer, connection) = (Arc::clone(self.peer), self.peer.main().number);
+        // The next ones will most likely be as many.
+        let count = self.changes.len();
+        let changes = std::mem::replace(&mut self.changes, Vec::with_capacity(count));
+        let places = std::mem::replace(&mut self.places, Vec::with_capacity(count));
+        let (peer, connection, messages) = (Arc::clone(self.peer), self.peer.main().number, messages.clone());
         // Many are done while this thread reads on, and what was given before is answered first.
-        let is_done_here = changes.len() <= FEW && self.given.is_empty();
+        let is_done_here = count <= FEW && self.given.is_empty();
         let change = move |switch: &mut Switch| -> Vec<_> {
+            let head = |index: usize| messages.head(places[index]);
             let author = |index: usize| Author {
                 connection,
-                transaction: heads[index].transaction,
+                transaction: head(index).transaction,
             };
-            let errors = switch.change_all(changes, author);
-            let errors = errors.into_iter();
-            errors.map(|(index, error)| (index, heads[index], error)).collect()
+            let errors = switch.change_all(changes, author).into_iter();
+            errors.map(|(index, error)| (index, head(index), error)).collect()
         };
         let forwards = std::mem::take(&mut self.forwards);
         let change = if is_done_here {
@@ -212,9 +232,9 @@ impl<'h> Answerer<'h> {
         Ok(())
     }
 
-    /// Waits until everything that has been gathered is done.
-    fn settle(&mut self) -> Result<(), Ended> {
-        self.give()?;
+    /// Waits until everything that has been gathered of messages is done.
+    fn settle(&mut self, messages: &Messages) -> Result<(), Ended> {
+        self.give(messages)?;
         while !self.given.is_empty() {
             self.wait_for_one()?;
         }
@@ -302,7 +322,7 @@ impl<'h> Answerer<'h> {
         let mut errors = self
             .hub
             .handle
-            .call(move |switch| switch.change_all(vec![TableChange::Flow(change)], |_| author))?;
+            .call(move |switch| switch.change_all(vec![TableChange::Flow(Box::new(change))], |_| author))?;
         if let Some((_, error)) = errors.pop() {
             return Ok(Err(error));
         }
@@ -413,11 +433,11 @@ impl<'h> Answerer<'h> {
             }
             let author = |index: usize| Author {
                 connection,
-                transaction: heads[index].transaction,
+                transaction: heads.get(index).transaction,
             };
             switch
                 .change_together(changes, is_atomic, author)
-                .map_err(|(index, error)| (heads[index], error))?;
+                .map_err(|(index, error)| (heads.get(index), error))?;
             for (_, change) in &ports {
                 change_port(switch, change);
             }
@@ -471,22 +491,4 @@ fn features(switch: &Switch, auxiliary: u8) -> Message {
         auxiliary,
         capabilities: CAPABILITIES,
     })
-}
-
-fn check_port(switch: &Switch, change: &PortMod) -> Result<(), ErrorMessage> {
-    let known = port_config::DOWN | port_config::NO_RECEIVE | port_config::NO_FORWARD | port_config::NO_PACKET_IN;
-    let Some(port) = switch.ports.get(change.number) else {
-        return Err(ErrorCode::PORT_UNKNOWN.because(format!("there is no port {}", change.number)));
-    };
-    if port.address != change.address.0 {
-        return Err(ErrorCode::PORT_ADDRESS.because(format!("port {} has another address", change.number)));
-    }
-    if change.mask & !known != 0 {
-        return Err(ErrorCode::PORT_CONFIG.because(format!("configuration {:#x} is not known", change.mask)));
-    }
-    Ok(())
-}
-
-fn change_port(switch: &mut Switch, change: &PortMod) {
-    switch.configure_port(change.number, change.config, change.mask);
 }

@@ -6,7 +6,7 @@ use brimful_openflow::wire::{BundleAdd, BundleControl, HEADER_BYTES, Header, Mes
 use brimful_openflow::{ErrorCode, ErrorMessage, NO_BUFFER};
 use brimful_pipeline::Preparer;
 
-use super::connection::{RequestHead, Start};
+use super::connection::{Heads, RequestHead};
 use crate::watch::TableChange;
 
 /// Bundles of one controller.
@@ -40,7 +40,7 @@ pub(super) struct Bundle {
     /// Changes of tables, and whose.
     pub(super) changes: Vec<TableChange>,
     /// The messages of those changes.
-    pub(super) heads: Vec<RequestHead>,
+    pub(super) heads: Heads,
     /// Changes of ports.
     pub(super) ports: Vec<(RequestHead, PortMod)>,
 }
@@ -89,13 +89,13 @@ impl Bundles {
             return Err(ErrorCode::BUNDLE_MESSAGE_TOO_MANY.because(format!("bundles hold {MOST_MESSAGES} messages")));
         }
         let bundle = self.find_open(add.bundle, add.flags)?;
-        let (head, message) = decode(&add.message.0, transaction)?;
-        let change = match message {
+        let message = whole_message(&add.message.0, transaction)?;
+        let change = match Message::decode(message, Version::V14)? {
             Message::FlowMod(change) if change.buffer == NO_BUFFER => TableChange::Prepared(preparer.prepare(change)?),
             Message::GroupMod(change) => TableChange::Group(change),
             Message::MeterMod(change) => TableChange::Meter(change),
             Message::PortMod(change) => {
-                bundle.ports.push((head, change));
+                bundle.ports.push((RequestHead::of(message), change));
                 self.messages += 1;
                 return Ok(());
             }
@@ -104,8 +104,8 @@ impl Bundles {
                 return Err(ErrorCode::BUNDLE_MESSAGE_UNSUPPORTED.because(text));
             }
         };
-        bundle.changes.push(change);
-        bundle.heads.push(head);
+        bundle.changes.extend(std::iter::once_with(|| change));
+        bundle.heads.push(message);
         self.messages += 1;
         Ok(())
     }
@@ -167,7 +167,7 @@ fn check_flags(flags: u16) -> Done {
 }
 
 /// The message within an addition; properties may follow it.
-fn decode(bytes: &[u8], transaction: u32) -> Result<(RequestHead, Message), ErrorMessage> {
+fn whole_message(bytes: &[u8], transaction: u32) -> Result<&[u8], ErrorMessage> {
     let too_short = || ErrorCode::BUNDLE_MESSAGE_LENGTH.because(format!("a message in {} bytes", bytes.len()));
     let header = Header::parse(bytes).ok_or_else(too_short)?;
     let length = usize::from(header.length);
@@ -179,11 +179,7 @@ fn decode(bytes: &[u8], transaction: u32) -> Result<(RequestHead, Message), Erro
         let text = format!("transaction {} in {transaction}", header.transaction);
         return Err(ErrorCode::BUNDLE_MESSAGE_TRANSACTION.because(text));
     }
-    let head = RequestHead {
-        transaction,
-        start: Start::of(message),
-    };
-    Ok((head, Message::decode(message, Version::V14)?))
+    Ok(message)
 }
 
 #[cfg(test)]

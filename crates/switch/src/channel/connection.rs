@@ -1,5 +1,5 @@
-//! One connection to a controller, without its socket: bytes in, messages out. It greets, agrees on a version, answers
-//! echoes, and refuses what is no message.
+//! One connection to a controller, without its socket: bytes in, messages out. It greets, agrees on a version, and asks
+//! for signs of life.
 
 use std::sync::Arc;
 
@@ -15,43 +15,85 @@ const HELLO: u8 = 0;
 /// Bytes of an offending message that an error carries (OF 1.3.5 section 7.4.4: at least 64).
 const ERROR_BYTES: usize = 64;
 
-/// A message that came in whole.
-#[derive(Debug)]
-pub(super) struct Incoming {
-    /// Its transaction id.
-    pub(super) transaction: u32,
-    /// It.
-    pub(super) message: Message,
-    /// How it begins, for errors.
-    pub(super) start: Start,
+/// Whole messages that came together, one behind the other. Whatever is about one of them knows it by its place.
+#[derive(Clone, Debug)]
+pub(super) struct Messages {
+    bytes: Arc<Vec<u8>>,
+    /// The version that they are of.
+    pub(super) version: Version,
 }
 
-/// The first bytes of a message.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Start {
-    bytes: [u8; ERROR_BYTES],
-    len: u8,
-}
-
-impl Start {
-    /// Of these bytes.
-    pub(super) fn of(message: &[u8]) -> Self {
-        let len = message.len().min(ERROR_BYTES);
-        let mut bytes = [0; ERROR_BYTES];
-        bytes[..len].copy_from_slice(&message[..len]);
-        Self { bytes, len: len as u8 }
+impl Messages {
+    /// The message at a place; the next one stands behind it. `None` at the end.
+    pub(super) fn at(&self, place: usize) -> Option<&[u8]> {
+        let rest = &self.bytes[place..];
+        let header = Header::parse(rest)?;
+        rest.get(..usize::from(header.length))
     }
 
-    fn bytes(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.len)]
+    /// What is known of the message at a place, which has to be one.
+    pub(super) fn head(&self, place: usize) -> RequestHead {
+        RequestHead::of(self.at(place).unwrap_or_default())
     }
 }
 
 /// What is known of a message once it has been taken apart: enough for its error.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestHead {
+    /// Its transaction id.
     pub(super) transaction: u32,
-    pub(super) start: Start,
+    /// Its first bytes.
+    start: [u8; ERROR_BYTES],
+    len: u8,
+}
+
+impl RequestHead {
+    /// Of the bytes of a message.
+    pub(super) fn of(message: &[u8]) -> Self {
+        let transaction = Header::parse(message).map_or(0, |header| header.transaction);
+        let len = message.len().min(ERROR_BYTES);
+        let mut start = [0; ERROR_BYTES];
+        start[..len].copy_from_slice(&message[..len]);
+        Self {
+            transaction,
+            start,
+            len: len as u8,
+        }
+    }
+
+    /// The same transaction, about the first bytes of another message.
+    pub(super) fn about(self, message: &[u8]) -> Self {
+        Self {
+            transaction: self.transaction,
+            ..Self::of(message)
+        }
+    }
+
+    fn start(&self) -> &[u8] {
+        &self.start[..usize::from(self.len)]
+    }
+}
+
+/// What is known of many messages.
+#[derive(Debug, Default)]
+pub(super) struct Heads {
+    starts: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Heads {
+    /// One more.
+    pub(super) fn push(&mut self, message: &[u8]) {
+        self.starts
+            .extend_from_slice(&message[..message.len().min(ERROR_BYTES)]);
+        self.ends.push(self.starts.len());
+    }
+
+    /// That of the message with an index.
+    pub(super) fn get(&self, index: usize) -> RequestHead {
+        let first = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        RequestHead::of(&self.starts[first..self.ends[index]])
+    }
 }
 
 /// How far a connection is.
@@ -103,33 +145,39 @@ impl Connection {
         self.received.extend_from_slice(bytes);
     }
 
-    /// The messages that are whole by now and that the switch has to answer.
-    pub(super) fn take_messages(&mut self) -> Vec<Incoming> {
-        let received = std::mem::take(&mut self.received);
-        let mut messages = Vec::new();
-        let mut at = 0;
-        while let Some(header) = Header::parse(&received[at..]) {
+    /// The messages that are whole by now, to be answered.
+    pub(super) fn take_messages(&mut self) -> Messages {
+        let mut received = std::mem::take(&mut self.received);
+        let mut version = Version::V13;
+        let mut end = 0;
+        while let (Some(header), false) = (Header::parse(&received[end..]), self.is_closing()) {
             let length = usize::from(header.length);
-            if matches!(self.state, State::Closing(_)) {
-                break;
-            }
             if length < HEADER_BYTES {
                 // Nobody knows where the next message begins.
-                let bytes = &received[at..at + HEADER_BYTES];
                 let error = ErrorCode::BAD_LENGTH.because(format!("a message of {length} bytes"));
-                self.refuse(header.transaction, &error, &Start::of(bytes));
+                self.refuse(&RequestHead::of(&received[end..end + HEADER_BYTES]), &error);
                 self.close(error.detail);
                 break;
             }
-            let Some(bytes) = received.get(at..at + length) else {
+            let Some(message) = received.get(end..end + length) else {
                 break;
             };
-            at += length;
-            messages.extend(self.one(header, bytes));
+            if self
+                .version()
+                .is_none_or(|agreed| header.kind == HELLO && header.version != agreed as u8)
+            {
+                self.greet(header, message);
+            }
+            if let Some(agreed) = self.version() {
+                version = agreed;
+                end += length;
+            }
         }
-        self.received = received;
-        self.received.drain(..at);
-        messages
+        self.received = received.split_off(end);
+        Messages {
+            bytes: Arc::new(received),
+            version,
+        }
     }
 
     /// Sends a message that answers another one.
@@ -147,12 +195,12 @@ impl Connection {
     }
 
     /// Sends an error with the first bytes of what it is about.
-    pub(super) fn refuse(&mut self, transaction: u32, error: &ErrorMessage, offending: &Start) {
+    pub(super) fn refuse(&mut self, request: &RequestHead, error: &ErrorMessage) {
         let version = self.version().unwrap_or(Version::V13);
-        let data = Data(offending.bytes().to_vec());
+        let data = Data(request.start().to_vec());
         let (kind, code) = (error.kind, error.code);
         let message = Message::Error(ErrorBody { kind, code, data });
-        self.outgoing.extend(&message.encode(transaction, version));
+        self.outgoing.extend(&message.encode(request.transaction, version));
     }
 
     /// Asks for a sign of life when there has been none for long, and gives up when there is none after that.
@@ -191,29 +239,8 @@ impl Connection {
         self.state = State::Closing(reason.into());
     }
 
-    fn one(&mut self, header: Header, bytes: &[u8]) -> Option<Incoming> {
-        let State::Established(version) = self.state else {
-            self.greet(header, bytes);
-            return None;
-        };
-        if header.kind == HELLO && header.version != version as u8 {
-            self.greet(header, bytes);
-            return None;
-        }
-        let transaction = header.transaction;
-        match Message::decode(bytes, version) {
-            Ok(Message::EchoRequest(data)) => self.send(transaction, &Message::EchoReply(data)),
-            Ok(Message::EchoReply(_) | Message::Hello(_) | Message::Error(_)) => {}
-            Ok(message) => {
-                return Some(Incoming {
-                    transaction,
-                    message,
-                    start: Start::of(bytes),
-                });
-            }
-            Err(error) => self.refuse(transaction, &error, &Start::of(bytes)),
-        }
-        None
+    fn is_closing(&self) -> bool {
+        matches!(self.state, State::Closing(_))
     }
 
     fn greet(&mut self, header: Header, bytes: &[u8]) {
@@ -256,7 +283,7 @@ mod tests {
     fn established() -> Connection {
         let mut connection = new(&Version::ALL);
         connection.receive(&hello(&[Version::V13]), 0);
-        assert!(connection.take_messages().is_empty());
+        connection.take_messages();
         assert_eq!(connection.state(), &State::Established(Version::V13));
         connection.outgoing().take_all();
         connection
@@ -285,17 +312,10 @@ mod tests {
         let mut taken = Vec::new();
         for byte in bytes {
             connection.receive(&[byte], 0);
-            taken.extend(connection.take_messages().into_iter().map(|one| one.transaction));
+            let messages = connection.take_messages();
+            taken.extend(messages.at(0).map(|_| messages.head(0).transaction));
         }
         assert_eq!(taken, [5, 6]);
-    }
-
-    #[test]
-    fn echoes_come_back_with_their_data() {
-        let mut connection = established();
-        connection.receive(&Message::EchoRequest(Data(vec![1, 2])).encode(9, Version::V13), 0);
-        assert!(connection.take_messages().is_empty());
-        assert_eq!(sent(&mut connection), [Message::EchoReply(Data(vec![1, 2]))]);
     }
 
     #[test]
@@ -303,7 +323,7 @@ mod tests {
         let mut connection = new(&Version::ALL);
         connection.outgoing().take_all();
         connection.receive(&[1, 0, 0, 8, 0, 0, 0, 7], 0);
-        assert!(connection.take_messages().is_empty());
+        connection.take_messages();
         assert!(matches!(connection.state(), State::Closing(_)));
         let messages = sent(&mut connection);
         assert!(matches!(
@@ -317,11 +337,11 @@ mod tests {
         let mut connection = established();
         connection.receive(&hello(&[Version::V13, Version::V14]), 0);
         connection.receive(&[5, 0, 0, 8, 0, 0, 0, 7], 0);
-        assert!(connection.take_messages().is_empty());
+        connection.take_messages();
         assert_eq!(connection.state(), &State::Established(Version::V13));
         assert_eq!(sent(&mut connection), []);
         connection.receive(&[0, 0, 0, 8, 0, 0, 0, 7], 0);
-        assert!(connection.take_messages().is_empty());
+        connection.take_messages();
         assert!(matches!(connection.state(), State::Closing(_)));
         assert!(matches!(
             &sent(&mut connection)[..],
@@ -340,7 +360,7 @@ mod tests {
         ] {
             let mut connection = new(&Version::ALL);
             connection.receive(&hello, 0);
-            assert!(connection.take_messages().is_empty());
+            connection.take_messages();
             assert_eq!(connection.version(), Some(expected));
         }
     }
@@ -351,34 +371,21 @@ mod tests {
             let mut connection = new(versions);
             assert_eq!(connection.outgoing().take_all()[0], expected as u8);
             connection.receive(&hello(&Version::ALL), 0);
-            assert!(connection.take_messages().is_empty());
+            connection.take_messages();
             assert_eq!(connection.version(), Some(expected));
         }
         let mut connection = new(&[Version::V14]);
         connection.receive(&hello(&[Version::V13]), 0);
-        assert!(connection.take_messages().is_empty());
+        connection.take_messages();
         let reason = "no version in common: OpenFlow 1.4 here".to_owned();
         assert_eq!(connection.state(), &State::Closing(reason));
-    }
-
-    #[test]
-    fn what_is_no_message_gets_an_error_with_its_bytes_and_the_connection_stays() {
-        let mut connection = established();
-        let mut bytes = vec![4, 99, 0, 100, 0, 0, 0, 3];
-        bytes.resize(100, 7);
-        connection.receive(&bytes, 0);
-        assert!(connection.take_messages().is_empty());
-        let data = Data(bytes[..64].to_vec());
-        let expected = Message::Error(ErrorBody { kind: 1, code: 1, data });
-        assert_eq!(sent(&mut connection), [expected]);
-        assert_eq!(connection.state(), &State::Established(Version::V13));
     }
 
     #[test]
     fn a_length_below_the_header_ends_the_connection() {
         let mut connection = established();
         connection.receive(&[4, 20, 0, 3, 0, 0, 0, 3], 0);
-        assert!(connection.take_messages().is_empty());
+        connection.take_messages();
         assert!(matches!(
             &sent(&mut connection)[..],
             [Message::Error(ErrorBody { kind: 1, code: 6, .. })]

@@ -3,17 +3,18 @@
 use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use brimful_netdev::MonotonicTime;
 use brimful_openflow::wire::{Message, RequestForward, Role, RoleStatus, Version};
 use brimful_openflow::{ErrorCode, ErrorMessage};
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd};
 use rustix::io::Errno;
 
 use super::buffers::Buffers;
 use super::connection::RequestHead;
+use super::haste::Haste;
 use super::session::{RoleKind, Session, Topic};
 use super::transport::Transport;
 
@@ -33,6 +34,8 @@ pub(super) struct Peer {
     pub(super) auxiliary: u8,
     main: Option<Arc<Peer>>,
     session: Mutex<Session>,
+    /// Whether that is the role of its session, for whoever asks at each message.
+    is_slave: AtomicBool,
     socket: TcpStream,
     wake: OwnedFd,
 }
@@ -67,7 +70,12 @@ impl Peer {
     }
 
     pub(super) fn is_slave(&self) -> bool {
-        self.main().session().role == RoleKind::Slave
+        self.main().is_slave.load(Relaxed)
+    }
+
+    fn set_role(&self, session: &mut Session, role: RoleKind) {
+        session.role = role;
+        self.is_slave.store(role == RoleKind::Slave, Relaxed);
     }
 
     pub(super) fn send(&self, transaction: u32, message: &Message) {
@@ -76,7 +84,7 @@ impl Peer {
 
     pub(super) fn refuse(&self, request: &RequestHead, error: &ErrorMessage) {
         let mut session = self.session();
-        session.connection.refuse(request.transaction, error, &request.start);
+        session.connection.refuse(request, error);
     }
 
     /// Writes what waits, as far as there is room; its thread sees to the rest.
@@ -99,7 +107,7 @@ impl Peer {
     }
 
     /// Waits until something has come, there is room for what waits, or somebody wakes.
-    pub(super) fn wait(&self, has_more: bool) -> io::Result<Ready> {
+    pub(super) fn wait(&self, has_more: bool, haste: &mut Haste) -> io::Result<Ready> {
         let (reads, writes) = {
             let mut session = self.session();
             (session.follows(), session.wants_to_write())
@@ -109,7 +117,7 @@ impl Peer {
         flags.set(PollFlags::OUT, writes);
         let mut waited = [PollFd::new(&self.socket, flags), PollFd::new(&self.wake, PollFlags::IN)];
         let patience = if has_more && reads { Timespec::default() } else { LOOK };
-        match poll(&mut waited, Some(&patience)) {
+        match haste.poll(&mut waited, &patience) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
@@ -166,6 +174,7 @@ impl Controllers {
             auxiliary,
             main,
             session: Mutex::new(Session::new(transport, &self.versions, MonotonicTime::now().0)),
+            is_slave: AtomicBool::new(false),
             socket: socket.try_clone()?,
             wake: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
         });
@@ -265,7 +274,7 @@ impl Controllers {
         if role == Some(RoleKind::Master) {
             self.for_each(|other, session| {
                 if other.number != main.number && session.role == RoleKind::Master {
-                    session.role = RoleKind::Slave;
+                    other.set_role(session, RoleKind::Slave);
                     if session.wants(Topic::RoleStatus, MASTER_REQUEST) {
                         session.tell(&Message::RoleStatus(RoleStatus {
                             role: RoleKind::Slave as u32,
@@ -278,7 +287,9 @@ impl Controllers {
             });
         }
         let mut session = main.session();
-        session.role = role.unwrap_or(session.role);
+        if let Some(role) = role {
+            main.set_role(&mut session, role);
+        }
         Ok(Role {
             role: session.role as u32,
             generation,

@@ -154,6 +154,6 @@ fn flow_removed(removed: &RemovedEvent, version: Version) -> FlowRemoved {
         hard_timeout_s: entry.hard_timeout_s,
         packets: removed.count.packets,
         bytes: removed.count.bytes,
-        matching: entry.matching.clone(),
+        matching: entry.matching(),
     }
 }

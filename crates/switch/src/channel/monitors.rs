@@ -214,7 +214,7 @@ fn full(event: u16, entry: &Arc<FlowEntry>, reason: u8, flags: u16) -> FlowEvent
             hard_timeout_s: entry.hard_timeout_s,
             priority: entry.priority,
             cookie: entry.cookie,
-            matching: entry.matching.clone(),
+            matching: entry.matching(),
             instructions,
         },
     )

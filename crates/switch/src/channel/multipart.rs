@@ -183,7 +183,7 @@ fn flows(pipeline: &Pipeline, filter: &FlowFilter) -> Result<Vec<WithLength<0, F
             cookie: entry.cookie,
             packets: count.packets,
             bytes: count.bytes,
-            matching: entry.matching.clone(),
+            matching: entry.matching(),
             instructions: entry.given(),
         })
     };

@@ -17,6 +17,7 @@ use super::connection::State;
 use super::controllers::{Controllers, Peer};
 use super::endpoint::{Endpoint, Protocol};
 use super::events;
+use super::haste::Haste;
 use super::hub::Hub;
 use super::standalone::{self, Standalone};
 use super::tls::Credentials;
@@ -37,7 +38,7 @@ const TOGETHER: usize = 64;
 /// Connections at most; further ones are closed at once.
 const MOST_CONNECTIONS: usize = 512;
 /// Few enough that what becomes of them is small pieces of memory, enough that changes are done together.
-const READ_BYTES: usize = 16 << 10;
+const READ_BYTES: usize = 32 << 10;
 /// Memory that a thread of a connection gets, which may do what the control thread does.
 const STACK_BYTES: usize = 2 << 20;
 
@@ -321,10 +322,10 @@ fn tell(heard: &Receiver<PacketInEvent>, hub: &Hub) {
 fn run(peer: &Arc<Peer>, hub: &Hub) -> io::Result<()> {
     let mut bytes = vec![0; READ_BYTES];
     let mut answerer = Answerer::new(peer, hub);
-    let mut has_more = false;
+    let (mut has_more, mut haste) = (false, Haste::default());
     peer.flush()?;
     while !hub.ends() {
-        let ready = peer.wait(has_more)?;
+        let ready = peer.wait(has_more, &mut haste)?;
         let now = MonotonicTime::now().0;
         let (messages, is_new) = {
             let mut session = peer.session();
@@ -341,9 +342,12 @@ fn run(peer: &Arc<Peer>, hub: &Hub) -> io::Result<()> {
             Ok(())
         };
         let done = prepared
-            .and_then(|()| answerer.answer_all(messages))
+            .and_then(|()| answerer.answer_all(&messages))
             .and_then(|()| answerer.look());
         peer.flush()?;
+        if answerer.take_barrier() {
+            haste.begin();
+        }
         if matches!(done, Err(Ended)) || peer.session().is_closing() {
             return Ok(());
         }

@@ -47,7 +47,7 @@ impl Standalone {
             max_len: 0,
         };
         let instructions = vec![Instruction::ApplyActions(vec![normal])];
-        let all = TableChange::Flow(FlowMod::add(0, 0, Match::default(), instructions));
+        let all = TableChange::Flow(Box::new(FlowMod::add(0, 0, Match::default(), instructions)));
         *aside = Some(handle.call(move |switch| {
             let tables = Snapshot::of(&switch.pipeline.read()).changes();
             switch.replace_all(vec![all]);

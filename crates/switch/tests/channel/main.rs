@@ -8,7 +8,7 @@ mod version_14;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
-use brimful_openflow::wire::{Hello, Message, PacketOut, Part, Request, Role, Version};
+use brimful_openflow::wire::{Data, ErrorBody, Hello, Message, PacketOut, Part, Request, Role, Version};
 use brimful_openflow::{Action, ErrorCode, NO_BUFFER, port};
 use brimful_switch::channel::{Endpoint, Peers};
 use client::{Bench, Client, connected, flow};
@@ -82,6 +82,30 @@ fn errors_come_in_order_and_before_the_barrier() {
         .map(|(transaction, _)| transaction)
         .collect();
     assert_eq!(errors, sent);
+    bench.end();
+}
+
+#[test]
+fn echoes_come_back_with_their_data() {
+    let bench = Bench::listening(100);
+    let mut controller = bench.controller(Version::V13);
+    let transaction = controller.send(&Message::EchoRequest(Data(vec![1, 2])));
+    let reply = (transaction, Message::EchoReply(Data(vec![1, 2])));
+    assert_eq!(controller.message(), reply);
+    bench.end();
+}
+
+#[test]
+fn what_is_no_message_gets_an_error_with_its_bytes_and_the_connection_stays() {
+    let bench = Bench::listening(100);
+    let mut controller = bench.controller(Version::V13);
+    let mut bytes = vec![4, 99, 0, 100, 0, 0, 0, 3];
+    bytes.resize(100, 7);
+    controller.stream.write_all(&bytes).unwrap();
+    let data = Data(bytes[..64].to_vec());
+    let error = (3, Message::Error(ErrorBody { kind: 1, code: 1, data }));
+    assert_eq!(controller.message(), error);
+    assert_eq!(controller.until_barrier(), []);
     bench.end();
 }
 

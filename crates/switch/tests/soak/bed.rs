@@ -246,7 +246,7 @@ impl Bed {
         let begun = Instant::now();
         let done = running.handle.call(move |switch| {
             let woken = Instant::now();
-            let done = switch.change(TableChange::Flow(flow));
+            let done = switch.change(TableChange::Flow(Box::new(flow)));
             done.map(|()| ModTime {
                 in_all: begun.elapsed(),
                 in_control: woken.elapsed(),

@@ -38,6 +38,6 @@ mod version;
 mod worker;
 
 pub use engine::Engine;
-pub use memory::prefetch;
+pub use memory::{keep_freed_memory, prefetch};
 pub use reclaim::Moment;
 pub use worker::Worker;

@@ -1,6 +1,8 @@
 //! The slots of a hash, by an address that compiled code knows.
 
+use std::ffi::c_long;
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 use memmap2::MmapMut;
 
@@ -53,6 +55,17 @@ pub fn prefetch<T>(thing: &T) {
     }
 }
 
+/// `mi_option_purge_delay`, in milliseconds; the crate leaves its number to its users.
+const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
+
+/// Sets for how long mimalloc keeps memory that was freed, where that is the allocator. Whoever takes as much again
+/// meanwhile need not wait for the system. To be called before other threads begin.
+pub fn keep_freed_memory(time: Duration) {
+    let milliseconds = time.as_millis().try_into().unwrap_or(c_long::MAX);
+    // SAFETY: stores a number among the options of the allocator, which no other thread changes.
+    unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, milliseconds) }
+}
+
 impl Memory {
     /// Empty slots of a number of words.
     #[allow(clippy::unnecessary_box_returns, reason = "readers know it by its address")]
@@ -99,5 +112,20 @@ impl Memory {
 
     pub(crate) fn slots(&self) -> usize {
         self.index_mask as usize + 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_option_of_the_allocator_is_the_one_that_is_meant() {
+        // SAFETY: reads a number among the options of the allocator, which no other test changes.
+        let now = || unsafe { libmimalloc_sys::mi_option_get(PURGE_DELAY) };
+        // What this version begins with.
+        assert_eq!(now(), 1000);
+        keep_freed_memory(Duration::from_secs(7));
+        assert_eq!(now(), 7000);
     }
 }

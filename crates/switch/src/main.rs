@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use brimful_pipeline::Limits;
 use brimful_switch::channel::TlsFiles;
@@ -20,6 +21,9 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 /// Entries are many small pieces of memory, taken by one thread and given back by another.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// For how long the memory of entries that are gone is kept: a controller that begins anew deletes all and adds them again.
+const KEEPS_MEMORY: Duration = Duration::from_secs(10);
 
 /// The arguments make no sense.
 const EXIT_USAGE: u8 = 2;
@@ -162,6 +166,7 @@ fn main() -> ExitCode {
         Ok(settings) => settings,
         Err(message) => return fail(EXIT_USAGE, &message),
     };
+    brimful_jit::keep_freed_memory(KEEPS_MEMORY);
     match run(&settings) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => fail(EXIT_FAILED, &message),

@@ -336,6 +336,9 @@ fn run(peer: &Arc<Peer>, hub: &Hub) -> io::Result<()> {
             session.was_established |= is_new;
             (messages, is_new)
         };
+        if has_more {
+            peer.acknowledge_at_once();
+        }
         let prepared = if is_new {
             hub.standalone.leave(&hub.handle)
         } else {

@@ -7,8 +7,9 @@ use std::time::Duration;
 use memmap2::MmapMut;
 
 /// Memory from here on is taken from the system and given back to it: it comes zeroed page by page as it is used, so
-/// that taking it does not hold up whoever does.
-const SMALLEST_MAPPED_BYTES: usize = 1 << 17;
+/// that taking it does not hold up whoever does. Less is zeroed within a millisecond, while a fault for each page, time
+/// and again, takes longer.
+const SMALLEST_MAPPED_BYTES: usize = 1 << 22;
 
 /// Slots and their number, as compiled code reads them.
 #[repr(C, align(64))]

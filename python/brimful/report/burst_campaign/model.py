@@ -13,8 +13,8 @@ from brimful.units import format_load
 
 NAMES = ["frame size", "throughput", "load", *one_size.RESULT_NAMES]
 _NOTHING = "–"
-_OF_ONE_SIZE = ("Device", "Frame size", "Started")
-"""Rows of the set-up of a run that say something else of a campaign."""
+_SHOWN_ELSEWHERE = ("Device", "Frame size", "Throughput", "Load of bursts", "Started")
+"""Rows of the set-up of a run that are in the table of a campaign, or are the campaign's own."""
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,4 +128,4 @@ def _common(views: Sequence[one_size.View]) -> list[tuple[str, str]]:
     if not views:
         return []
     alike = [row for row in views[0].set_up if all(row in view.set_up for view in views)]
-    return [row for row in alike if row[0] not in _OF_ONE_SIZE]
+    return [row for row in alike if row[0] not in _SHOWN_ELSEWHERE]

@@ -120,7 +120,7 @@ def test_a_size_that_fails_does_not_stop_the_rest_and_is_tried_again(tmp_path):
     assert [member.failed for member in outcome.members] == [True, True, False]
     assert outcome.members[0].end.text == "no throughput was found: no link"
     shown = text.render(read_run(tmp_path / "c"))
-    assert "3 of 3 frame sizes measured (2 failed)" in shown
+    assert "3 of 3 runs ended (2 failed)" in shown
     assert "- 512: measuring failed: the cable is out" in shown
     html.render(read_run(tmp_path / "c"))
     again = run(tmp_path / "c", resume=True)
@@ -222,7 +222,7 @@ def test_the_exit_code_is_that_of_the_worst_size(tmp_path):
     )
     assert "brimful: error: 001-cmd-sh-dies.sh-size-64: " in failed.stderr
     assert "no wire" in failed.stderr
-    assert "2 of 2 frame sizes measured (2 failed)" in failed.stdout
+    assert "2 of 2 runs ended (2 failed)" in failed.stdout
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_ctrl_c_keeps_the_sizes_that_ended_and_says_how_to_go_on(tmp_path):
     assert "Traceback" not in errors
     assert process.returncode == 130
     assert "interrupted after 1 frame size; go on with the same options and --resume --out c" in errors
-    assert "1 of 2 frame sizes measured; the campaign was interrupted" in " ".join(output.split())
+    assert "1 of 2 runs ended; the campaign was interrupted" in " ".join(output.split())
     before = (tmp_path / "c" / "001-cmd-sh-slow.sh-size-64" / "run.jsonl").read_bytes()
     finished = brimful("search", *arguments, "--resume", "--quiet", cwd=tmp_path, check=0)
     assert [row[3] for row in table_of(finished.stdout)] == ["64", "512"]

@@ -97,7 +97,7 @@ def _as_file(file: RunFile, member: Member, run: Run) -> RunFile:
 def _outcome(file: RunFile) -> str:
     ended, planned = len(file.members), len(planned_sizes(file))
     failed = sum(member.failed for member in file.members)
-    said = f"{ended} of {words.count(planned, 'frame size')} measured" + (f" ({failed} failed)" if failed else "")
+    said = f"{ended} of {words.count(planned, 'run')} ended" + (f" ({failed} failed)" if failed else "")
     how = words.CLOCK_WORDS.get(file.ends[-1].reason, "ended") if file.ends else "has not ended"
     return f"{said}; the campaign {how}."
 

@@ -122,6 +122,7 @@ def test_a_size_that_fails_does_not_stop_the_rest_and_is_tried_again(tmp_path):
     shown = text.render(read_run(tmp_path / "c"))
     assert "3 of 3 runs ended (2 failed)" in shown
     assert "- 512: measuring failed: the cable is out" in shown
+    assert text.line(read_run(tmp_path / "c")) == "longest bursts in frames: 3,035 at 1518"
     html.render(read_run(tmp_path / "c"))
     again = run(tmp_path / "c", resume=True)
     assert found(again.members) == found([outcome.members[2], *run(tmp_path / "whole").members[:2]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from brimful.records import RunFile
 from brimful.report import measured
 from brimful.report.burst import text as one_size
+from brimful.report.burst.model import frames
 from brimful.report.burst_campaign import model
 from brimful.report.lines import WIDTH
 from brimful.report.styles import Style, plain
@@ -12,8 +13,12 @@ from brimful.report.styles import Style, plain
 
 def line(file: RunFile) -> str:
     """Give the result of a campaign in one line."""
-    found = ", ".join(f"{row[3]} at {row[0]}" for row in model.build(file).rows)
-    said = f"longest bursts in frames: {found}" if found else "no result"
+    found = [
+        f"{'≥ ' if member.burst.at_limit else ''}{frames(member.burst.mean)} at {model.size_of(member)}"
+        for member in file.members
+        if member.burst is not None
+    ]
+    said = f"longest bursts in frames: {', '.join(found)}" if found else "no result"
     return said + ("" if file.is_done() else "; not finished")
 
 

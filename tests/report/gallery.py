@@ -24,6 +24,7 @@ def runs():
         **{f"search-{name}": example(name) for name in EXAMPLES},
         "campaign": invented_campaign.campaign(),
         "burst": invented_bursts.invented_run(Path("invented")),
+        "burst-campaign": read_run(SCHEMA_1 / "burst-campaign" / "run.jsonl"),
         "recovery": recovering.invented_run(Path("invented")),
         "delay": read_run(SCHEMA_1 / "delay" / "run.jsonl"),
         "block-device": test_html_runs.EDGES["made"],

@@ -12,7 +12,7 @@ from brimful.records import iterate_records, read_run
 from support import brimful
 
 HERE = Path(__file__).parent
-SUBJECTS = ["search", "campaign", "delay", "device", "discards"]
+SUBJECTS = ["search", "campaign", "burst-campaign", "delay", "device", "discards"]
 
 
 def differences(then, now, place=""):

@@ -18,7 +18,7 @@ from brimful.machine.watch import Watch
 from brimful.measurers.base import Description, Measurer, checked_description
 from brimful.records import BurstPlan, Run, RunFile, Warning
 from brimful.runs import fingerprint, new_run_directory, open_record, run_identity, saved_run
-from brimful.throughput.found import THROUGHPUT, check_lossless, find_throughput, greatest_load
+from brimful.throughput.found import THROUGHPUT, check_lossless, find_throughput, given_throughput, greatest_load
 from brimful.throughput.manager import SearchRequest
 from brimful.throughput.run_loop import Progress
 
@@ -90,13 +90,10 @@ def run_burst(
         note(f"{saved.path}: this run is complete; its result is shown again")
         tests, result = claimed_tests(saved), claimed_result(saved)
         return BurstRun(saved.path, BurstOutcome(tests, result, saved.warnings, saved.ends[-1]))
-    policies = Policies.read(request.search.on_invalid, request.search.on_error)
-    if policies.on_invalid.count_as_loss or policies.on_error.count_as_loss:
-        message = "policy 'loss': a burst that was not sent says nothing of the device; use fail or retry:N"
-        raise UsageError(message)
+    policies = _policies(request.search)
     description = checked_description(measurer.describe(), where="what the measurer says of itself")
     if saved is None:
-        _check(request, description)
+        check_bursts(request, description)
         out = out if out is not None and (out / THROUGHPUT).exists() else new_run_directory(out)
         run, begun = _begin(request, measurer, description, out, search_progress, note)
     else:
@@ -122,12 +119,34 @@ def run_burst(
     return BurstRun(file.path, msgspec.structs.replace(outcome, warnings=[*begun, *outcome.warnings]))
 
 
-def _check(request: BurstRequest, description: Description) -> None:
+def check_bursts(request: BurstRequest, description: Description) -> None:
+    """Refuse what cannot be measured, as far as it is known without measuring anything.
+
+    Raises
+    ------
+    UsageError
+        Saying what is wrong.
+    """
+    _policies(request.search)
     if description.load_unit != "frames/s":
         message = f"--find burst: bursts are of frames, and loads of measurer {description.name!r} are in"
         raise UsageError(f"{message} {description.load_unit}")
     if request.throughput is None:
         check_lossless(request.search.goals)
+    else:
+        given_throughput(request.throughput, description)
+    if request.longest.isdecimal():
+        longest_burst(request.longest, load=1.0, step=request.step)
+    else:
+        units.parse_duration(request.longest)
+
+
+def _policies(search: SearchRequest) -> Policies:
+    policies = Policies.read(search.on_invalid, search.on_error)
+    if policies.on_invalid.count_as_loss or policies.on_error.count_as_loss:
+        message = "policy 'loss': a burst that was not sent says nothing of the device; use fail or retry:N"
+        raise UsageError(message)
+    return policies
 
 
 def _check_saved(file: RunFile, plan: BurstPlan) -> None:

@@ -1,4 +1,4 @@
-"""Which searches a campaign is made of, and in which order."""
+"""Which searches, or runs on bursts, a campaign is made of, and in which order."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import re
 
 import msgspec
 
+from brimful.burst.manager import BurstRequest
 from brimful.errors import UsageError
 from brimful.measurers.opening import is_disk
 from brimful.runs import fingerprint
 from brimful.throughput.manager import SearchRequest
 
-SUBJECT = "campaign"
+SUBJECT, BURST_SUBJECT = "campaign", "burst-campaign"
 SIZE, REPEAT = "{size}", "{repeat}"
 """What a measurer's text may have in it: replaced by the frame size and by the number of the repeat."""
 _DEAF = ("cmd", "replay")
@@ -53,6 +54,18 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
     repeats: int
     share_guesses: bool = True
     """Whether a search begins where those before it ended."""
+    bursts: BurstRequest | None = None
+    """What each asks of bursts; its search is replaced. Null: they are searches and nothing more."""
+
+    @property
+    def subject(self) -> str:
+        """Of its record."""
+        return SUBJECT if self.bursts is None else BURST_SUBJECT
+
+    @property
+    def plural(self) -> str:
+        """What its members are, for people."""
+        return "searches" if self.bursts is None else "runs"
 
     def members(self) -> list[Planned]:
         """Give all searches in their order: every measurer and size once, then all of them again.
@@ -81,20 +94,23 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
 
     def fingerprint(self) -> str:
         """Digest what makes two campaigns the same."""
+        bursts = {} if self.bursts is None else {"bursts": self.bursts.fingerprint()}
         return fingerprint(
-            subject=SUBJECT,
+            subject=self.subject,
             search=self.search.fingerprint(),
             measurers=self.measurers,
             frame_sizes=self.frame_sizes,
             repeats=self.repeats,
             share_guesses=self.share_guesses,
+            **bursts,
         )
 
     def _check(self) -> None:
         for what, given in (("measurer", self.measurers), ("frame size", [*map(str, self.frame_sizes)])):
             twice = next((entry for entry in given if given.count(entry) > 1), None)
             if twice is not None:
-                message = f"{what} {twice!r} is given twice; use --repeat to measure it again"
+                again = "--repeat" if self.bursts is None else "--tests"
+                message = f"{what} {twice!r} is given twice; use {again} to measure it again"
                 raise UsageError(message)
         number = len(self.measurers) * len(self.frame_sizes) * self.repeats
         if number > MAX_MEMBERS:

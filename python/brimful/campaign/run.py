@@ -1,4 +1,4 @@
-"""Carrying a campaign out: search after search, each ended one in the record before the next begins."""
+"""Carrying a campaign out: member after member, each ended one in the record before the next begins."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from pathlib import Path
 
 import msgspec
 
+from brimful.burst.loop import BurstProgress
+from brimful.burst.manager import BurstRequest, check_bursts, run_burst
 from brimful.campaign.guesses import first_guess
-from brimful.campaign.plan import SUBJECT, Campaign, Planned
+from brimful.campaign.plan import Campaign, Planned
 from brimful.campaign.steadiness import steadiness_warnings
 from brimful.errors import BrimfulError, RecordError, UsageError
-from brimful.measurers.base import Measurer
-from brimful.records import End, Member, Run, RunFile
+from brimful.measurers.base import Measurer, checked_description
+from brimful.records import End, Member, Run, RunFile, read_run
 from brimful.runs import RECORD_NAME, open_record, run_identity, saved_run
+from brimful.throughput.found import ThroughputNotFoundError
 from brimful.throughput.manager import SearchRequest, check_search, run_search
 from brimful.throughput.run_loop import Progress
 
@@ -32,7 +35,7 @@ class CampaignOutcome(msgspec.Struct, frozen=True):
 
 
 class _Interrupted(Exception):
-    """A search was interrupted, and the campaign with it."""
+    """A member was interrupted, and the campaign with it."""
 
 
 def run_campaign(
@@ -42,17 +45,18 @@ def run_campaign(
     out: Path | None = None,
     resume: bool = False,
     progress: Callable[[Run, Progress], None] = lambda run, progress: None,
+    burst_progress: Callable[[Run, BurstProgress], None] = lambda run, progress: None,
     note: Callable[[str], None] = lambda text: None,
 ) -> CampaignOutcome:
     """Run a campaign, or go on with one that was interrupted.
 
-    A search that fails is recorded as such, and the others go on; one that was interrupted or failed is tried again
+    A member that fails is recorded as such, and the others go on; one that was interrupted or failed is tried again
     when the campaign is resumed.
 
     Raises
     ------
     UsageError
-        When one of the searches cannot be carried out; nothing has been measured then.
+        When one of its members cannot be carried out; nothing has been measured then.
     RecordError
         When a record cannot be written.
     """
@@ -63,19 +67,20 @@ def run_campaign(
     if saved is not None and not left and saved.is_done():
         note(f"{saved.path}: this campaign is complete; its result is shown again")
         return CampaignOutcome(saved.path.parent, list(members.values()), saved.ends[-1])
-    _check(left, open_member, note)
+    _check(campaign, left, open_member, note)
     with open_record(out, saved, [_begin(campaign)]) as (writer, file):
         directory, members = file.path.parent, _succeeded(file)
         left = [each for each in planned if each.name not in members]
         if saved is not None:
-            note(f"{directory}: going on after {len(members)} of {len(planned)} searches")
+            note(f"{directory}: going on after {len(members)} of {len(planned)} {campaign.plural}")
         reason = "done"
         ended = list(members.values())
         try:
             for each in left:
-                note(f"search {len(ended) + 1} of {len(planned)}: {each.title}, repeat {each.repeat}")
+                note(_where(campaign, each, f"{len(ended) + 1} of {len(planned)}"))
                 show = partial(_show_all, progress, each, left[left.index(each) + 1 :], ended)
-                member = _Search(campaign, each, directory, ended).run(open_member, show, note)
+                turn = _Turn(campaign, each, directory, ended)
+                member = turn.run(open_member, progress if campaign.bursts else show, burst_progress, note)
                 writer.write(member)
                 ended.append(member)
         except (KeyboardInterrupt, _Interrupted):
@@ -86,6 +91,13 @@ def run_campaign(
                 writer.write(warning)
         writer.write(end)
     return CampaignOutcome(directory, ended, end)
+
+
+def _where(campaign: Campaign, planned: Planned, place: str) -> str:
+    """Say which member begins."""
+    if campaign.bursts is not None:
+        return f"run {place}: {planned.title}"
+    return f"search {place}: {planned.title}, repeat {planned.repeat}"
 
 
 def _show_all(
@@ -125,8 +137,8 @@ def _end(reason: str, ended: Sequence[Member]) -> End:
     )
 
 
-def _check(left: Sequence[Planned], open_member: OpenMember, note: Callable[[str], None]) -> None:
-    """Open everything once: what cannot be searched is refused now and not after hours.
+def _check(campaign: Campaign, left: Sequence[Planned], open_member: OpenMember, note: Callable[[str], None]) -> None:
+    """Open everything once: what cannot be measured is refused now and not after hours.
 
     What cannot be measured with for want of a program or a permission fails in its turn; where that is all there is,
     there is no campaign.
@@ -138,24 +150,33 @@ def _check(left: Sequence[Planned], open_member: OpenMember, note: Callable[[str
         try:
             measurer = open_member(each.request)
             try:
-                check_search(each.request, measurer)
+                _check_request(campaign.bursts, each.request, measurer)
             finally:
                 measurer.close()
         except UsageError as error:
             message = f"{each.title}: {error}"
             raise UsageError(message) from error
         except BrimfulError as error:
-            note(f"{each.title}: {error}; its searches are going to fail")
+            note(f"{each.title}: {error}; its {campaign.plural} are going to fail")
             failures.append(error)
     if failures and len(failures) == len(cells):
         raise failures[0]
+
+
+def _check_request(bursts: BurstRequest | None, request: SearchRequest, measurer: Measurer) -> None:
+    if bursts is not None:
+        asked = msgspec.structs.replace(bursts, search=request)
+        check_bursts(asked, checked_description(measurer.describe(), where="what the measurer says of itself"))
+        if bursts.throughput is not None:
+            return  # there is no search
+    check_search(request, measurer)
 
 
 def _begin(campaign: Campaign) -> Run:
     search = campaign.search
     return Run(
         **run_identity(),
-        subject=SUBJECT,
+        subject=campaign.subject,
         goals=search.goals,
         strategy=search.strategy,
         source={
@@ -175,8 +196,8 @@ def _begin(campaign: Campaign) -> Run:
     )
 
 
-class _Search(msgspec.Struct, frozen=True):
-    """One search of a campaign, knowing those that ended before it."""
+class _Turn(msgspec.Struct, frozen=True):
+    """One member of a campaign, knowing those that ended before it."""
 
     campaign: Campaign
     planned: Planned
@@ -187,38 +208,49 @@ class _Search(msgspec.Struct, frozen=True):
         self,
         open_member: OpenMember,
         progress: Callable[[Run, Progress], None],
+        burst_progress: Callable[[Run, BurstProgress], None],
         note: Callable[[str], None],
     ) -> Member:
-        """Search, or go on where it was interrupted.
+        """Measure, or go on where it was interrupted.
 
         Raises
         ------
         RecordError
             When its record cannot be written.
         """
-        out = self.directory / self.planned.name
         try:
             began_s = time.monotonic()
             measurer = open_member(self.planned.request)
             set_up_s = time.monotonic() - began_s
             try:
-                outcome = run_search(
-                    self._request(),
-                    measurer,
-                    out=out,
-                    resume=(out / RECORD_NAME).exists(),
-                    ceiling=self._ceiling(),
-                    set_up_s=set_up_s,
-                    progress=progress,
-                    note=note,
-                )
+                if self.campaign.bursts is not None:
+                    return self._send_bursts(self.campaign.bursts, measurer, progress, burst_progress, note)
+                return self._search(measurer, set_up_s, progress, note)
             finally:
                 measurer.close()
         except RecordError:
             raise
         except BrimfulError as error:
             note(f"failed: {error}")
-            return self._member(End(reason="measurement-failed", trials=0, search_s=0.0, text=str(error)))
+            return self._failed(str(error))
+
+    def _search(
+        self,
+        measurer: Measurer,
+        set_up_s: float,
+        progress: Callable[[Run, Progress], None],
+        note: Callable[[str], None],
+    ) -> Member:
+        outcome = run_search(
+            self._request(),
+            measurer,
+            out=self._out,
+            resume=(self._out / RECORD_NAME).exists(),
+            ceiling=self._ceiling(),
+            set_up_s=set_up_s,
+            progress=progress,
+            note=note,
+        )
         if outcome.result.end.reason == "interrupted":
             raise _Interrupted
         return msgspec.structs.replace(
@@ -227,6 +259,43 @@ class _Search(msgspec.Struct, frozen=True):
             goal_results=outcome.result.goal_results,
             warnings=outcome.warnings,
         )
+
+    def _send_bursts(
+        self,
+        bursts: BurstRequest,
+        measurer: Measurer,
+        search_progress: Callable[[Run, Progress], None],
+        progress: Callable[[Run, BurstProgress], None],
+        note: Callable[[str], None],
+    ) -> Member:
+        try:
+            done = run_burst(
+                msgspec.structs.replace(bursts, search=self.planned.request),
+                measurer,
+                out=self._out,
+                resume=(self._out / RECORD_NAME).exists(),
+                search_progress=search_progress,
+                progress=progress,
+                note=note,
+            )
+        except ThroughputNotFoundError as error:
+            end = error.outcome.result.end
+            if end.reason == "interrupted":
+                raise _Interrupted from error
+            return self._failed(f"no throughput was found: {end.text or end.reason}")
+        if done.outcome.end.reason == "interrupted":
+            raise _Interrupted
+        file = read_run(done.path)
+        return msgspec.structs.replace(
+            self._member(done.outcome.end), run=file.run, burst=done.outcome.result, warnings=file.warnings
+        )
+
+    @property
+    def _out(self) -> Path:
+        return self.directory / self.planned.name
+
+    def _failed(self, text: str) -> Member:
+        return self._member(End(reason="measurement-failed", trials=0, search_s=0.0, text=text))
 
     def _request(self) -> SearchRequest:
         guess = first_guess(self.planned, self.ended) if self.campaign.share_guesses else None

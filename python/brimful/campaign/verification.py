@@ -6,8 +6,9 @@ from pathlib import Path
 
 import msgspec
 
+from brimful.burst.verification import BurstVerification, claimed_result, verify_burst
 from brimful.errors import RecordError
-from brimful.records import Goal, Member, RunFile
+from brimful.records import Goal, Member, RunFile, read_run
 from brimful.throughput.verify import Finding, open_log, verify
 
 
@@ -33,6 +34,29 @@ def verify_campaign(file: RunFile, goals: list[Goal] | None = None) -> list[Memb
         Judge by these instead; the records then claim nothing.
     """
     return [_verify(file.path.parent, member, goals) for member in file.members if member.run is not None]
+
+
+def verify_bursts(file: RunFile) -> dict[str, BurstVerification]:
+    """Verify every run on bursts that ended, by the name of the member.
+
+    Parameters
+    ----------
+    file
+        The record of a campaign of bursts.
+    """
+    return {member.name: _verify_bursts(file.path.parent, member) for member in file.members if member.run is not None}
+
+
+def _verify_bursts(directory: Path, member: Member) -> BurstVerification:
+    try:
+        own = read_run(directory / member.path)
+        found = verify_burst(own)
+    except RecordError as error:
+        return BurstVerification(tests=[], result=None, trials=0, findings=[str(error)])
+    if (own.run, claimed_result(own)) == (member.run, member.burst):
+        return found
+    text = "the campaign does not say what the record of the run says"
+    return msgspec.structs.replace(found, findings=[*found.findings, text])
 
 
 def _verify(directory: Path, member: Member, goals: list[Goal] | None) -> MemberVerification:

@@ -22,25 +22,16 @@ from brimful.throughput.manager import SearchRequest
 
 def search(request: SearchRequest, open_for: Callable[[SearchRequest], Measurer], options: dict[str, Any]) -> int:
     """Find the longest burst and print it; gives the exit code."""
-    asked = BurstRequest(
-        search=request,
-        throughput=options["throughput"],
-        tests=options["tests"],
-        longest=options["longest"],
-        step=options["step"],
-        attempts=options["attempts"],
-        rest_s=options["rest"],
-    )
     measurer = open_for(request)
     try:
         with open_progress(quiet=options["quiet"], verbose=options["verbose"]) as progress:
             done = run_burst(
-                asked,
+                burst_request(request, options),
                 measurer,
                 out=options["out"],
                 resume=options["resume"],
                 search_progress=progress.update,
-                progress=lambda run, state: progress.line(_line(run, state)),
+                progress=lambda run, state: progress.line(progress_line(run, state)),
                 note=progress.note,
             )
     except ThroughputNotFoundError as error:
@@ -55,6 +46,19 @@ def search(request: SearchRequest, open_for: Callable[[SearchRequest], Measurer]
     return 1 if result is None or result.at_limit else unwritten
 
 
+def burst_request(request: SearchRequest, options: dict[str, Any]) -> BurstRequest:
+    """Give what the options ask of bursts, beside the search for the throughput."""
+    return BurstRequest(
+        search=request,
+        throughput=options["throughput"],
+        tests=options["tests"],
+        longest=options["longest"],
+        step=options["step"],
+        attempts=options["attempts"],
+        rest_s=options["rest"],
+    )
+
+
 def without_throughput(error: ThroughputNotFoundError) -> int:
     """Say that the search at the start found no throughput; gives the exit code."""
     end, path = error.outcome.result.end, error.outcome.path
@@ -65,7 +69,8 @@ def without_throughput(error: ThroughputNotFoundError) -> int:
     return 3
 
 
-def _line(run: Run, state: BurstProgress) -> str:
+def progress_line(run: Run, state: BurstProgress) -> str:
+    """Say where a run stands."""
     tests = "" if run.burst is None else f" of {run.burst.tests}"
     lossy = "?" if state.lossy is None else f"{state.lossy}"
     time = units.format_duration(round(state.elapsed_s, 3))

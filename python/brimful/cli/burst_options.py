@@ -78,12 +78,12 @@ _OPTIONS = (
 _OF_BURST = ("longest", "step", "attempts", "rest")
 _OF_RECOVERY = ("overload", "probe", "reset_command")
 _OF_BOTH = ("throughput", "tests")
-_OF_LOADS = ("budget", "warm_up", "assertions", "junit", "sizes", "repeats", "no_shared_guesses")
+_OF_LOADS = ("budget", "warm_up", "assertions", "junit", "repeats", "no_shared_guesses")
 """What only a search for loads has."""
 _FOREIGN = {
     "throughput": (*_OF_BURST, *_OF_RECOVERY, *_OF_BOTH),
     "burst": (*_OF_LOADS, *_OF_RECOVERY),
-    "recovery": (*_OF_LOADS, *_OF_BURST, "resume"),
+    "recovery": (*_OF_LOADS, *_OF_BURST, "sizes", "resume"),
 }
 """What is to be found: the options that it does not have."""
 

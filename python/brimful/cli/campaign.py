@@ -30,7 +30,7 @@ def search(
     """Carry a campaign out and print what it found; gives the exit code."""
     with open_progress(quiet=options["quiet"], verbose=options["verbose"]) as progress:
         outcome = run_campaign(
-            _campaign(request, options),
+            campaign_of(request, options),
             open_member,
             out=options["out"],
             resume=options["resume"],
@@ -68,7 +68,14 @@ def _suite(member: Member, checks: Sequence[Assertion]) -> junit.Suite:
     return junit.Suite(name=member.name, cases=cases, duration_s=member.end.search_s)
 
 
-def _campaign(request: SearchRequest, options: dict[str, Any]) -> Campaign:
+def campaign_of(request: SearchRequest, options: dict[str, Any]) -> Campaign:
+    """Give the campaign that the options describe.
+
+    Raises
+    ------
+    UsageError
+        When the sizes are none, or said twice.
+    """
     sizes: list[str | None] = [None]
     if options["sizes"] is not None:
         if click.get_current_context().get_parameter_source("frame_size") is ParameterSource.COMMANDLINE:

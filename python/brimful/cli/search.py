@@ -90,7 +90,8 @@ class _SearchCommand(BedCommand, GroupedCommand):
 @click.option(
     "--sizes",
     metavar="SIZE,...",
-    help="A campaign: a search for each frame size, like 64,512,1518,imix; of a disk for each IO size, like 4k,64k.",
+    help="A campaign: a search, or with --find burst a run on bursts, for each frame size, like 64,512,1518,imix; of a"
+    " disk a search for each IO size, like 4k,64k.",
 )
 @click.option(
     "--repeat",
@@ -182,6 +183,7 @@ def search(**options: Any) -> int:  # noqa: ANN401
 
     With --sizes, --repeat or several measurers it is a campaign: a search for every combination, one record and one
     report. A repeat begins when all searches of the one before have ended. All other options apply to each search.
+    With --find burst, --sizes makes a run on bursts for each frame size, and a table of all.
     """
     if options["html"]:
         check_page(options["html"], options["out"])
@@ -194,6 +196,10 @@ def search(**options: Any) -> int:  # noqa: ANN401
     def open_for(asked: SearchRequest) -> Measurer:
         return open_measurer(asked.measurer, timeout_s=timeout_s, tester_arguments=asked.traffic["arguments"], ip=ip)
 
+    if options["find"] == "burst" and options["sizes"] is not None:
+        from brimful.cli import burst_campaign
+
+        return burst_campaign.search(request, open_for, options)
     if options["find"] == "burst":
         from brimful.cli import burst
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from brimful import units
 from brimful.burst.verification import verify_burst
-from brimful.campaign.verification import verify_campaign
+from brimful.campaign.verification import verify_bursts, verify_campaign
 from brimful.delay.verification import verify_delay
 from brimful.records import Goal, RunFile
 from brimful.recovery.verification import verify_recovery
@@ -51,6 +51,19 @@ def of_burst(file: RunFile, goals: list[Goal] | None) -> Verified:
     found = verify_burst(file)
     trials, tests = words.count(found.trials, "burst"), words.count(len(found.tests), "test")
     return _recomputed(f"{trials}, {tests}: every length, average and buffer time recomputed", found, found.findings)
+
+
+def of_burst_campaign(file: RunFile, goals: list[Goal] | None) -> Verified:
+    """Recompute the tests of every run of a campaign of bursts; goals say nothing of them."""
+    found = verify_bursts(file)
+    trials = words.count(sum(run.trials for run in found.values()), "burst")
+    change = file.change()
+    findings = [f"{name}: {text}" for name, run in found.items() for text in run.findings]
+    return _recomputed(
+        f"{words.count(len(found), 'run')}, {trials}: every length, average and buffer time recomputed",
+        found,
+        [*findings, *([change] if change is not None else [])],
+    )
 
 
 def of_recovery(file: RunFile, goals: list[Goal] | None) -> Verified:

@@ -1,14 +1,15 @@
-"""Records of campaigns: the searches that ended."""
+"""Records of campaigns: the searches, or runs on bursts, that ended."""
 
 from __future__ import annotations
 
+from brimful.records.burst import Burst
 from brimful.records.record import Record
 from brimful.records.run import End, Run, Warning
 from brimful.records.throughput import GoalResult
 
 
 class Member(Record, frozen=True, omit_defaults=True, tag="member"):
-    """A search of a campaign that ended, with what its own record says of it, trials and bounds apart."""
+    """A search or a run on bursts that ended, with what its own record says of it, trials and bounds apart."""
 
     name: str
     """Its place in the campaign: number, measurer and frame size."""
@@ -24,6 +25,8 @@ class Member(Record, frozen=True, omit_defaults=True, tag="member"):
     run: Run | None = None
     """First line of its record; null when it never began."""
     goal_results: list[GoalResult] = []
+    burst: Burst | None = None
+    """Result of a run on bursts; null where it has none, or is a search."""
     warnings: list[Warning] = []
 
     @property

@@ -29,7 +29,7 @@ class Run(Record, frozen=True, omit_defaults=True, tag="run"):
     """``search``: a search for throughput. ``delay``: the processing delay of a device. ``burst``: the longest burst
     without loss. ``recovery``: how long frames are lost after an overload or a reset. ``block-device``: QoS parameters
     of a block device. ``switch-discards``: what uplinks of switches dropped, and whom it hurt. ``campaign``: many
-    searches."""
+    searches. ``burst-campaign``: runs on bursts, one for each frame size."""
     measurer: dict[str, Any] = {}
     goals: list[Goal] = []
     delay: DelayPlan | None = None

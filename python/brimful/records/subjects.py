@@ -118,6 +118,18 @@ SUBJECTS: tuple[Subject, ...] = (
         compare="brimful.report.burst.comparison:compare_runs",
     ),
     Subject(
+        name="burst-campaign",
+        plural="campaigns of bursts",
+        kinds=(Member,),
+        line="brimful.report.burst_campaign.text:line",
+        text="brimful.report.burst_campaign.text:render",
+        page="brimful.report.burst_campaign.html:render",
+        json="brimful.report.burst_campaign.export:to_json",
+        verify="brimful.cli.verdicts:of_burst_campaign",
+        explain="brimful.report.burst_campaign.text:explain",
+        compare="brimful.report.burst_campaign.comparison:compare_runs",
+    ),
+    Subject(
         name="recovery",
         plural="recoveries",
         kinds=(Recovery,),

@@ -81,7 +81,7 @@ def find_throughput(
         When the search ended before it had one.
     """
     if given is not None:
-        found = _given(given, description)
+        found = given_throughput(given, description)
         if search.max_load is None and description.can_calibrate and search.calibrate:
             ceiling = measurer.calibrate() if isinstance(measurer, Calibrating) else None
             return msgspec.structs.replace(found, ceiling=ceiling)
@@ -118,7 +118,14 @@ def greatest_load(search: SearchRequest, description: Description, ceiling: floa
     return most
 
 
-def _given(text: str, description: Description) -> FoundThroughput:
+def given_throughput(text: str, description: Description) -> FoundThroughput:
+    """Read a throughput that is a load, or what the run at a path found.
+
+    Raises
+    ------
+    UsageError
+        When it is neither.
+    """
     path = Path(text)
     if not path.exists():
         return FoundThroughput(parse_load("--throughput", text, description, description.max_load))

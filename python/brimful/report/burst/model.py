@@ -13,6 +13,9 @@ RECOMMENDED_TESTS = 50
 """RFC 2544 section 26.4."""
 
 
+RESULT_NAMES = ["average", "least", "most", "std. deviation", "implied buffer", "corrected buffer"]
+
+
 class View(msgspec.Struct, frozen=True, kw_only=True):
     """All that is shown about a run."""
 
@@ -57,8 +60,8 @@ def build(file: RunFile) -> View:
         title=f"Back-to-back frames: {measured.device_name(file.run)}",
         outcome=measured.outcome(file, "burst"),
         headline=headline(file),
-        result_names=["frame size", "average", "least", "most", "std. deviation", "implied buffer", "corrected buffer"],
-        results=[] if result is None else [_result_row(file, plan, result)],
+        result_names=["frame size", *RESULT_NAMES],
+        results=[] if result is None else [[_frame_size(file), *result_cells(plan, result)]],
         test_names=["test", "longest without loss", "shortest with loss", "bursts"],
         test_rows=[_test_row(file, test) for test in tests],
         notes=_notes(file, plan, result),
@@ -99,10 +102,10 @@ def frames(value: float) -> str:
     return words.group(int(value)) if value == int(value) else f"{value:.1f}"
 
 
-def _result_row(file: RunFile, plan: BurstPlan, result: Burst) -> list[str]:
+def result_cells(plan: BurstPlan, result: Burst) -> list[str]:
+    """Write a result as cells below `RESULT_NAMES`."""
     sign = "≥ " if result.at_limit else ""
     return [
-        facts.text(facts.lookup(file.run, facts.FRAME_SIZE_KEYS) or "unknown"),
         f"{sign}{frames(result.mean)}",
         words.group(result.least),
         words.group(result.most),
@@ -110,6 +113,10 @@ def _result_row(file: RunFile, plan: BurstPlan, result: Burst) -> list[str]:
         _buffer(result.implied_buffer_s, plan.load),
         "–" if result.corrected_buffer_s is None else _buffer(result.corrected_buffer_s, plan.load),
     ]
+
+
+def _frame_size(file: RunFile) -> str:
+    return facts.text(facts.lookup(file.run, facts.FRAME_SIZE_KEYS) or "unknown")
 
 
 def _buffer(seconds: float, load: float) -> str:
@@ -156,7 +163,7 @@ def _set_up(file: RunFile, plan: BurstPlan) -> list[tuple[str, str]]:
         ("Least step", words.count(plan.step, "frame")),
         ("Longest burst tried", f"{words.group(plan.longest)} frames, {format_duration(plan.longest / plan.load)}"),
         ("Between bursts", f"{format_duration(plan.rest_s)} at least"),
-        ("Frame size", facts.text(facts.lookup(run, facts.FRAME_SIZE_KEYS) or "unknown")),
+        ("Frame size", _frame_size(file)),
         ("Directions", facts.directions(run) or "unknown"),
         ("Started", run.started),
         ("Host", f"{run.host.get('cpu_model', '')}, kernel {run.host.get('kernel', '')}"),

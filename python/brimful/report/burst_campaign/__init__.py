@@ -1,0 +1,1 @@
+"""Reports on campaigns of runs on bursts."""

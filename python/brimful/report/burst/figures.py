@@ -47,5 +47,5 @@ def draw_bursts(view: View, size: Size = WIDE) -> str:
         axes.set_xlabel("burst")
         axes.set_ylabel("frames")
         axes.yaxis.set_major_formatter(lambda value, _: words.group(int(value)))
-        arrange(figure, axes, size, right_in=0.15, gap=0.1, left_types=7.5)
+        arrange(figure, axes, size, right_in=0.15, gap=0.1, left_types=8.4)
         return to_svg(figure, f"bursts-{size.name}")

@@ -5,13 +5,13 @@
 //! not shrink as bisection would have shrunk it (Dekker 1969, Brent 1973). Here a step costs about V, the time of one
 //! lower bound. So every goal is charged for all trials made for it, and credited with one V for each time that its
 //! interval has halved, in log(load), and with `CREDIT` more. Without credit the model does not choose: the load under
-//! way is measured to its verdict, then loads ever farther from the bound that moved last, but no farther than the
-//! middle. Once one holds, the model may choose again, as long as there is credit. The plain search begins sooner where
-//! attempts end in step, and with the lowest load then.
+//! way is measured to its verdict, then loads below the upper bound, in steps that double with each that fails, but no
+//! farther down than the middle. Once one holds, the model may choose again, as long as there is credit. The plain
+//! search begins sooner where attempts end in step, and with the lowest load then.
 //!
 //! The bound, in V, with n widths between the limits: what is charged while the model chooses is at most `CREDIT` +
 //! log2(n), and one attempt more. The lowest load is another one. The steps of the plain search never shrink, so they
-//! grow at most log2(n) / 2 times. Each other load of it halves the interval, which is credited. So it tries at most
+//! double at most log2(n) times. Each other load of it halves the interval, which is credited. So it tries at most
 //! 2 log2(n) loads. A load takes one V where one high-loss trial decides, and up to two where several do. A bound that
 //! is lost again, as may happen where several trials decide, is not accounted for. Nothing here asks how much was lost.
 
@@ -30,8 +30,6 @@ const FAILURE: f64 = 0.72;
 const STEP_FROM: f64 = 3.0;
 /// Widths to the first load of a plain search.
 const FIRST_STEP: f64 = 2.0;
-/// By how much each load makes the next step longer. Fitted on draws 1 to 600.
-const GROWTH: f64 = 4.0;
 
 /// What one goal has cost, and what it has got for it.
 #[derive(Clone, Debug)]
@@ -43,10 +41,8 @@ pub(super) struct Watch {
     /// Seconds of the attempts since one has held, each ended by a lower upper bound.
     failed: Vec<f64>,
     is_plain: bool,
-    /// Widths from the bound that moved last to the next load of the plain search.
+    /// Widths from the upper bound to the next load of the plain search.
     widths: f64,
-    /// Whether that was the lower one.
-    rises: bool,
     /// The load that the last trial for the goal was made at.
     at: Option<Load>,
 }
@@ -60,7 +56,6 @@ impl Default for Watch {
             failed: Vec::new(),
             is_plain: false,
             widths: FIRST_STEP,
-            rises: false,
             at: None,
         }
     }
@@ -77,17 +72,14 @@ impl Watch {
     pub(super) fn follow(&mut self, problem: &Problem, log: &TrialLog, target: &Target) {
         // That the lowest load holds is no progress.
         let holds = target.lower > self.lower && target.lower != Some(problem.min_load());
-        let failed = target.upper.filter(|_| !holds && target.upper != self.upper);
-        if self.is_plain && (holds || failed.is_some()) {
-            self.widths *= GROWTH;
-        }
         if holds {
             self.failed.clear();
             self.is_plain = false;
-            self.rises = true;
-        } else if let Some(upper) = failed {
+        } else if let Some(upper) = target.upper.filter(|_| target.upper != self.upper) {
             self.failed.push(log.trials_at(upper).iter().map(run_seconds).sum());
-            self.rises = false;
+            if self.is_plain {
+                self.widths *= 2.0;
+            }
         }
         (self.lower, self.upper) = (target.lower, target.upper);
         self.is_plain |= self.is_behind(problem, target) || self.is_in_step(target);
@@ -132,8 +124,8 @@ impl Watch {
         probe::shorter_first(problem, log, target, TrialInput { load, duration })
     }
 
-    /// So many widths from the bound that moved last, but no farther than the middle. Attempts that end in step may end
-    /// so at any load: the lowest shows whether there is an answer at all.
+    /// So many widths below the upper bound, but no farther than the middle. Attempts that end in step may end so at
+    /// any load: the lowest shows whether there is an answer at all.
     fn load(&self, problem: &Problem, target: &Target) -> Load {
         let Some(upper) = target.upper else {
             return problem.max_load();
@@ -143,20 +135,11 @@ impl Watch {
         }
         // A little less than the width, whatever the rounding.
         let width = problem.goals()[target.goal].target_width() * (1.0 - 1e-9);
-        let factor = (1.0 - width).powf(self.widths);
-        let below = upper.per_second() * factor;
-        let load = match target.lower.map(Load::per_second) {
-            None => below,
-            Some(lower) => {
-                let middle = (lower * upper.per_second()).sqrt();
-                if self.rises {
-                    middle.min(lower / factor)
-                } else {
-                    middle.max(below)
-                }
-            }
-        };
-        Load::new(load).map_or(problem.min_load(), |load| load.max(problem.min_load()))
+        let below = upper.per_second() * (1.0 - width).powf(self.widths);
+        let middle = target
+            .lower
+            .map_or(0.0, |lower| (lower.per_second() * upper.per_second()).sqrt());
+        Load::new(middle.max(below)).map_or(problem.min_load(), |load| load.max(problem.min_load()))
     }
 }
 
@@ -218,7 +201,7 @@ mod tests {
             attempts += 1;
         }
         assert!(attempts >= (CREDIT / (1.0 + FAILURE)) as usize, "{attempts}");
-        // Two widths below the upper bound, then eight.
+        // Two widths below the upper bound, then four.
         let load = |watch: &Watch, case: &Case| {
             let trial = watch.plain_trial(&case.problem, &case.log, &case.target);
             trial.load.per_second()
@@ -228,29 +211,9 @@ mod tests {
         assert!((first / upper - 0.990_025).abs() < 1e-6, "{first}");
         spend(&mut watch, &mut case, first, &[7]);
         let second = load(&watch, &case);
-        assert!((second / first - 0.995_f64.powi(8)).abs() < 1e-6, "{second}");
+        assert!((second / first - 0.995_f64.powi(4)).abs() < 1e-6, "{second}");
         spend(&mut watch, &mut case, second, &[0; 60]);
         assert!(!watch.is_plain);
-    }
-
-    #[test]
-    fn steps_go_on_from_the_bound_that_moved_last_and_no_farther_than_the_middle() {
-        let mut case = Case::new(Ratio::ZERO, 1.0);
-        case.add(&[(9e5, 7)]);
-        case.add(&[(4e5, 0); 60]);
-        let load = |rises: bool, widths: f64| {
-            let watch = Watch {
-                rises,
-                widths,
-                ..Watch::default()
-            };
-            watch.load(&case.problem, &case.target).per_second()
-        };
-        assert!((load(false, 2.0) / 9e5 - 0.995_f64.powi(2)).abs() < 1e-6);
-        assert!((load(true, 2.0) / 4e5 - 0.995_f64.powi(-2)).abs() < 1e-6);
-        for rises in [false, true] {
-            assert!((load(rises, 512.0) / 6e5 - 1.0).abs() < 1e-6);
-        }
     }
 
     #[test]

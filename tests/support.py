@@ -65,6 +65,27 @@ class Troubled:
         return getattr(self._inner, name)
 
 
+def interrupted_at(call, open_system):
+    """Members of a campaign, of which the ``call``th trial of all is interrupted."""
+    calls = 0
+
+    def open_member(request):
+        measurer = open_system(request)
+        inner = measurer.measure
+
+        def measure(load, duration_s, *, stop_above=None):
+            nonlocal calls
+            calls += 1
+            if calls == call:
+                raise KeyboardInterrupt
+            return inner(load, duration_s, stop_above=stop_above)
+
+        measurer.measure = measure
+        return measurer
+
+    return open_member
+
+
 def brimful(*arguments, cwd, check=None, environment=None, **options):
     """Run the command; ``check`` is the exit code that it must have, ``environment`` what is added to ours."""
     finished = subprocess.run(

@@ -53,6 +53,21 @@ class Policies(msgspec.Struct, frozen=True):
         """Read both, each ``fail``, ``retry:N`` or ``loss``."""
         return cls(FailurePolicy.parse(on_invalid), FailurePolicy.parse(on_error))
 
+    @classmethod
+    def without_loss(cls, on_invalid: str, on_error: str, *, reason: str) -> Policies:
+        """Read both where a trial that gave nothing cannot count as one that lost all, for this reason.
+
+        Raises
+        ------
+        UsageError
+            When one is ``loss``, or none of the policies.
+        """
+        policies = cls.read(on_invalid, on_error)
+        if policies.on_invalid.count_as_loss or policies.on_error.count_as_loss:
+            message = f"policy 'loss': {reason}; use fail or retry:N"
+            raise UsageError(message)
+        return policies
+
 
 class Made(msgspec.Struct, frozen=True):
     """What a trial came to."""

@@ -17,7 +17,7 @@ from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import RecordWriter, encode, read_run
 from brimful.report.burst_campaign import html, model, text
 from brimful.throughput.manager import SearchRequest
-from support import BRIMFUL, Troubled, brimful, goal
+from support import BRIMFUL, Troubled, brimful, goal, interrupted_at
 
 SYSTEM = "sim:buffer,capacity=1Mpps,frames={size},link=2Mpps"
 """A buffer of as many frames as a frame has bytes, so that every size finds something else."""
@@ -61,27 +61,6 @@ def table_of(printed):
     return [re.split(r"\s{2,}", line.strip())[:4] for line in lines[1:]]
 
 
-def interrupted_at(call):
-    """Systems of which the ``call``th trial of the whole campaign is interrupted."""
-    calls = 0
-
-    def open_member(request):
-        measurer = system(request)
-        inner = measurer.measure
-
-        def measure(load, duration_s, *, stop_above=None):
-            nonlocal calls
-            calls += 1
-            if calls == call:
-                raise KeyboardInterrupt
-            return inner(load, duration_s, stop_above=stop_above)
-
-        measurer.measure = measure
-        return measurer
-
-    return open_member
-
-
 def test_every_size_has_a_record_of_its_own_and_one_has_what_all_found(tmp_path):
     outcome = run(tmp_path / "c")
     file = read_run(tmp_path / "c")
@@ -101,7 +80,7 @@ def test_every_size_has_a_record_of_its_own_and_one_has_what_all_found(tmp_path)
 @pytest.mark.parametrize("call", [1, 5, 60, 75, 110])
 def test_an_interrupted_campaign_goes_on(tmp_path, campaign, call):
     whole = run(tmp_path / "whole", campaign=campaign)
-    first = run(tmp_path / "c", interrupted_at(call), campaign)
+    first = run(tmp_path / "c", interrupted_at(call, system), campaign)
     assert first.end.reason == "interrupted"
     assert found(first.members) == found(whole.members)[: len(first.members)]
     kept = [(tmp_path / "c" / member.path / "run.jsonl").read_bytes() for member in first.members]

@@ -13,7 +13,7 @@ from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import Member, RecordWriter, encode, read_run
 from brimful.report.campaign import model
 from brimful.throughput.manager import SearchRequest
-from support import Troubled, goal
+from support import Troubled, goal, interrupted_at
 
 GOALS = [goal(trial=0.1, duration_sum=0.5, width=0.05), goal("pdr", 0.005, trial=0.1, duration_sum=0.5, width=0.05)]
 SEARCH = SearchRequest(measurer="", goals=GOALS, strategy="straddle", traffic={"arguments": []})
@@ -114,32 +114,11 @@ def test_the_ceiling_is_measured_once_for_each_measurer_and_size(tmp_path):
     assert [member.run.max_load for member in members] == [2e6] * 4
 
 
-def interrupted_at(call):
-    """Searches of which the ``call``th trial of the whole campaign is interrupted."""
-    calls = 0
-
-    def open_member(request):
-        measurer = system(request)
-        inner = measurer.measure
-
-        def measure(load, duration_s, *, stop_above=None):
-            nonlocal calls
-            calls += 1
-            if calls == call:
-                raise KeyboardInterrupt
-            return inner(load, duration_s, stop_above=stop_above)
-
-        measurer.measure = measure
-        return measurer
-
-    return open_member
-
-
 @pytest.mark.parametrize("call", [1, 2, 11, 22, 34])
 def test_an_interrupted_campaign_goes_on(tmp_path, call):
     whole = run(tmp_path / "whole")
     assert sum(member.end.trials for member in whole.members) >= 34
-    first = run(tmp_path / "c", interrupted_at(call))
+    first = run(tmp_path / "c", interrupted_at(call, system))
     assert first.end.reason == "interrupted"
     assert read_run(tmp_path / "c").ends[-1].reason == "interrupted"
     assert found(first.members) == found(whole.members)[: len(first.members)]
@@ -165,7 +144,7 @@ def test_an_interruption_while_a_measurer_is_opened_is_one_too(tmp_path):
 
 
 def test_a_resumed_campaign_looks_again_at_what_another_process_did_meanwhile(tmp_path):
-    run(tmp_path / "c", interrupted_at(12))
+    run(tmp_path / "c", interrupted_at(12, system))
     opened = []
 
     def open_member(request):
@@ -241,7 +220,7 @@ def test_a_campaign_interrupted_after_its_last_search_is_completed(tmp_path):
 
 def test_a_campaign_is_found_again_among_the_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    first = run(None, interrupted_at(20))
+    first = run(None, interrupted_at(20, system))
     run(None, campaign=msgspec.structs.replace(CAMPAIGN, repeats=1))
     again = run(None, resume=True)
     assert again.directory == first.directory

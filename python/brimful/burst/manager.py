@@ -142,11 +142,9 @@ def check_bursts(request: BurstRequest, description: Description) -> None:
 
 
 def _policies(search: SearchRequest) -> Policies:
-    policies = Policies.read(search.on_invalid, search.on_error)
-    if policies.on_invalid.count_as_loss or policies.on_error.count_as_loss:
-        message = "policy 'loss': a burst that was not sent says nothing of the device; use fail or retry:N"
-        raise UsageError(message)
-    return policies
+    return Policies.without_loss(
+        search.on_invalid, search.on_error, reason="a burst that was not sent says nothing of the device"
+    )
 
 
 def _check_saved(file: RunFile, plan: BurstPlan) -> None:

@@ -121,11 +121,7 @@ def _check_saved(file: RunFile) -> None:
 
 
 def _policies(request: DelayRequest) -> Policies:
-    policies = Policies.read(request.on_invalid, request.on_error)
-    if policies.on_invalid.count_as_loss or policies.on_error.count_as_loss:
-        message = "policy 'loss': a trial without frames has no delay; use fail or retry:N"
-        raise UsageError(message)
-    return policies
+    return Policies.without_loss(request.on_invalid, request.on_error, reason="a trial without frames has no delay")
 
 
 def _begin(request: DelayRequest, measurers: Mapping[str, Measurer]) -> tuple[Run, list[Warning]]:

@@ -84,10 +84,9 @@ def run_recovery(
         When the search for the throughput was interrupted, out of time or failed.
     """
     search = request.search
-    policies = Policies.read(search.on_invalid, search.on_error)
-    if policies.on_invalid.count_as_loss or policies.on_error.count_as_loss:
-        message = "policy 'loss': a trial that was not made says nothing of recovery; use fail or retry:N"
-        raise UsageError(message)
+    policies = Policies.without_loss(
+        search.on_invalid, search.on_error, reason="a trial that was not made says nothing of recovery"
+    )
     description = checked_description(measurer.describe(), where="what the measurer says of itself")
     if request.reset_command is not None and description.virtual_time:
         message = "--reset-command: nothing can be reset in virtual time; measure a real device"

@@ -84,8 +84,9 @@ class Controller:
     def send(self, data):
         self.socket.sendall(data)
 
-    def message(self):
-        """Give type, transaction and body of the next message; echoes are answered."""
+    def message(self, patience_s=PATIENCE_S):
+        """Give type, transaction and body of the next message; echoes are answered, and do not count as one."""
+        until = time.monotonic() + patience_s
         while True:
             if len(self.waiting) >= 8:
                 _, kind, length, transaction = struct.unpack("!BBHI", self.waiting[:8])
@@ -95,15 +96,18 @@ class Controller:
                         return kind, transaction, body
                     self.send(header(self.version, ECHO_REPLY, body, transaction))
                     continue
-            self.socket.settimeout(PATIENCE_S)
+            left_s = until - time.monotonic()
+            if left_s <= 0:
+                raise TimeoutError("no message came")
+            self.socket.settimeout(left_s)
             received = self.socket.recv(1 << 20)
             if not received:
                 raise SystemExit("the switch has closed the connection")
             self.waiting += received
 
-    def wait(self, wanted):
+    def wait(self, wanted, patience_s=PATIENCE_S):
         while True:
-            kind, _, body = self.message()
+            kind, _, body = self.message(patience_s)
             if kind == ERROR:
                 raise SystemExit(f"the switch refuses: type and code {struct.unpack('!HH', body[:4])}")
             if kind == wanted:

@@ -13,7 +13,8 @@
 //! # Safety
 //!
 //! `unsafe` is in what compiled code and this crate's own code share by address: the context of a worker, structures
-//! that readers look into without locks (`tuple`, `prefix`, `overlay`), and helpers that code calls.
+//! that readers look into without locks (`tuple`, `prefix`, `overlay`), and helpers that code calls; and in hints about
+//! memory.
 //! Every block says what it relies on.
 #![allow(unsafe_code)]
 
@@ -24,6 +25,7 @@ mod context;
 mod engine;
 mod explain;
 mod functions;
+mod hints;
 mod journal;
 mod key;
 mod memory;
@@ -38,6 +40,6 @@ mod version;
 mod worker;
 
 pub use engine::Engine;
-pub use memory::{keep_freed_memory, prefetch};
+pub use hints::{keep_freed_memory, prefetch};
 pub use reclaim::Moment;
 pub use worker::Worker;

@@ -1,10 +1,10 @@
 //! The slots of a hash, by an address that compiled code knows.
 
-use std::ffi::c_long;
 use std::sync::atomic::AtomicU64;
-use std::time::Duration;
 
 use memmap2::MmapMut;
+
+use crate::hints::prefetch;
 
 /// Memory from here on is taken from the system and given back to it: it comes zeroed page by page as it is used, so
 /// that taking it does not hold up whoever does. Less is zeroed within a millisecond, while a fault for each page, time
@@ -39,33 +39,6 @@ unsafe impl bytemuck::Zeroable for Line {}
 unsafe impl Send for Memory {}
 // SAFETY: as above.
 unsafe impl Sync for Memory {}
-
-/// Has the processor fetch all of something that will be changed, so that whoever changes many things in turn waits less
-/// for memory, and for other processors that have it.
-#[inline]
-pub fn prefetch<T>(thing: &T) {
-    let first: *const u8 = std::ptr::from_ref(thing).cast();
-    for offset in (0..size_of::<T>()).step_by(size_of::<Line>()) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a hint that accesses nothing; what a processor does not know of it, it leaves out.
-        unsafe {
-            std::arch::asm!("prefetchw [{}]", in(reg) first.add(offset), options(nostack, preserves_flags, readonly));
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = (first, offset);
-    }
-}
-
-/// `mi_option_purge_delay`, in milliseconds; the crate leaves its number to its users.
-const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
-
-/// Sets for how long mimalloc keeps memory that was freed, where that is the allocator. Whoever takes as much again
-/// meanwhile need not wait for the system. To be called before other threads begin.
-pub fn keep_freed_memory(time: Duration) {
-    let milliseconds = time.as_millis().try_into().unwrap_or(c_long::MAX);
-    // SAFETY: stores a number among the options of the allocator, which no other thread changes.
-    unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, milliseconds) }
-}
 
 impl Memory {
     /// Empty slots of a number of words.
@@ -113,20 +86,5 @@ impl Memory {
 
     pub(crate) fn slots(&self) -> usize {
         self.index_mask as usize + 1
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_option_of_the_allocator_is_the_one_that_is_meant() {
-        // SAFETY: reads a number among the options of the allocator, which no other test changes.
-        let now = || unsafe { libmimalloc_sys::mi_option_get(PURGE_DELAY) };
-        // What this version begins with.
-        assert_eq!(now(), 1000);
-        keep_freed_memory(Duration::from_secs(7));
-        assert_eq!(now(), 7000);
     }
 }

@@ -13,8 +13,8 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd};
 use rustix::io::Errno;
 
 use super::buffers::Buffers;
+use super::busy_poll::BusyPoll;
 use super::connection::RequestHead;
-use super::haste::Haste;
 use super::session::{RoleKind, Session, Topic};
 use super::transport::Transport;
 
@@ -107,7 +107,7 @@ impl Peer {
     }
 
     /// Waits until something has come, there is room for what waits, or somebody wakes.
-    pub(super) fn wait(&self, has_more: bool, haste: &mut Haste) -> io::Result<Ready> {
+    pub(super) fn wait(&self, has_more: bool, busy_poll: &mut BusyPoll) -> io::Result<Ready> {
         let (reads, writes) = {
             let mut session = self.session();
             (session.follows(), session.wants_to_write())
@@ -117,7 +117,7 @@ impl Peer {
         flags.set(PollFlags::OUT, writes);
         let mut waited = [PollFd::new(&self.socket, flags), PollFd::new(&self.wake, PollFlags::IN)];
         let patience = if has_more && reads { Timespec::default() } else { LOOK };
-        match haste.poll(&mut waited, &patience) {
+        match busy_poll.poll(&mut waited, &patience) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }

@@ -9,11 +9,11 @@
 mod answer;
 mod buffers;
 mod bundles;
+mod busy_poll;
 mod connection;
 mod controllers;
 mod endpoint;
 mod events;
-mod haste;
 mod hub;
 mod monitors;
 mod multipart;

@@ -13,11 +13,11 @@ use brimful_openflow::wire::Version;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::answer::Answerer;
+use super::busy_poll::BusyPoll;
 use super::connection::State;
 use super::controllers::{Controllers, Peer};
 use super::endpoint::{Endpoint, Protocol};
 use super::events;
-use super::haste::Haste;
 use super::hub::Hub;
 use super::standalone::{self, Standalone};
 use super::tls::Credentials;
@@ -322,10 +322,10 @@ fn tell(heard: &Receiver<PacketInEvent>, hub: &Hub) {
 fn run(peer: &Arc<Peer>, hub: &Hub) -> io::Result<()> {
     let mut bytes = vec![0; READ_BYTES];
     let mut answerer = Answerer::new(peer, hub);
-    let (mut has_more, mut haste) = (false, Haste::default());
+    let (mut has_more, mut busy_poll) = (false, BusyPoll::default());
     peer.flush()?;
     while !hub.ends() {
-        let ready = peer.wait(has_more, &mut haste)?;
+        let ready = peer.wait(has_more, &mut busy_poll)?;
         let now = MonotonicTime::now().0;
         let (messages, is_new) = {
             let mut session = peer.session();
@@ -349,7 +349,7 @@ fn run(peer: &Arc<Peer>, hub: &Hub) -> io::Result<()> {
             .and_then(|()| answerer.look());
         peer.flush()?;
         if answerer.take_barrier() {
-            haste.begin();
+            busy_poll.begin();
         }
         if matches!(done, Err(Ended)) || peer.session().is_closing() {
             return Ok(());

@@ -16,14 +16,14 @@ const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
 /// What is known of how soon messages follow barriers.
 #[derive(Debug, Default)]
-pub(super) struct Haste {
+pub(super) struct BusyPoll {
     /// When a barrier was answered, until something is waited for.
     answered: Option<Instant>,
     /// Whether the message after the last one came soon.
     pays: bool,
 }
 
-impl Haste {
+impl BusyPoll {
     /// A barrier has just been answered.
     pub(super) fn begin(&mut self) {
         self.answered = Some(Instant::now());

@@ -1,9 +1,13 @@
 //! One hash of rules with the same masks, changed by one thread while others look keys up.
 //!
 //! A slot is `value, rank, key...`. The writer fills the key and the rank of a slot and then stores its value; from
-//! then on the key never changes. A removed slot keeps its key and has the value [`TOMBSTONE`]; it is used again only
-//! in a new [`Memory`], which replaces the old one whole. So a reader that has loaded a value finds the key it belongs
-//! to, without locks.
+//! then on the key never changes. A removed slot keeps its key and has the value [`TOMBSTONE`]. So a reader that has
+//! loaded a value finds the key it belongs to, without locks. Another key gets a slot of a new [`Memory`], which replaces
+//! the old one whole.
+//!
+//! The same key takes its slot again, as where a controller fills a table anew, if its rank is not higher than before. A
+//! reader may have loaded the value of the rule before and then load this rank. If the rule still wins, it did so with
+//! its own rank, too; if another one wins, it does so now. So either is right at some moment of the look-up.
 //!
 //! The new memory is filled bit by bit, by each insertion a few slots of the old one, so that none takes long. Until it
 //! is published, readers look into the old one, and the writer keeps both alike.
@@ -170,10 +174,9 @@ impl Tuple {
     pub(crate) fn insert(&self, key: &[u64], value: u64, rank: u64) -> Option<Box<Memory>> {
         let memory = self.memory();
         // Only the one writer changes these.
-        let used = self.used.load(Relaxed) + 1;
-        self.used.store(used, Relaxed);
         self.len.store(self.len() + 1, Relaxed);
-        self.put(memory, key, value, rank);
+        let used = self.used.load(Relaxed) + usize::from(self.put(memory, key, value, rank));
+        self.used.store(used, Relaxed);
         // Half of the slots stay empty, so that a look-up ends soon.
         let is_full = used * 2 > memory.slots();
         if !is_full && !self.is_growing.load(Relaxed) {
@@ -185,7 +188,8 @@ impl Tuple {
             // Each key that comes until all have been carried over takes a slot, too, even if it goes again meanwhile.
             let to_come = memory.slots() / CARRIED_AT_ONCE;
             *growth = Some(Growth {
-                memory: Memory::new(slots_for(self.len() + to_come), self.stride()),
+                // Fourfold, as tables are filled by many changes: rules are carried over a third as often as by twofold.
+                memory: Memory::new(slots_for(self.len() * 2 + to_come), self.stride()),
                 used: 0,
                 next: 0,
             });
@@ -193,8 +197,7 @@ impl Tuple {
         let growing = growth.as_mut()?;
         self.carry_over(memory, growing);
         if self.locate(&growing.memory, key).is_none() {
-            self.put(&growing.memory, key, value, rank);
-            growing.used += 1;
+            growing.used += usize::from(self.put(&growing.memory, key, value, rank));
         }
         if growing.next < memory.slots() {
             return None;
@@ -224,25 +227,34 @@ impl Tuple {
         }
         for (slot, key) in &kept {
             if self.locate(&growth.memory, key).is_none() {
-                self.put(&growth.memory, key, word(*slot, 0), word(*slot, 1));
-                growth.used += 1;
+                growth.used += usize::from(self.put(&growth.memory, key, word(*slot, 0), word(*slot, 1)));
             }
         }
         growth.next = last;
     }
 
-    fn put(&self, memory: &Memory, key: &[u64], value: u64, rank: u64) {
+    /// Gives a key that is not there a slot. Whether no rule was in that before.
+    fn put(&self, memory: &Memory, key: &[u64], value: u64, rank: u64) -> bool {
         let (stride, mask) = (self.stride(), memory.index_mask as usize);
         let mut slot = hash(key, self.factor) as usize & mask;
-        while memory.word(slot * stride).load(Relaxed) != EMPTY {
-            slot = (slot + 1) & mask;
-        }
+        let is_new = loop {
+            let word = |index: usize| memory.word(slot * stride + index).load(Relaxed);
+            let is_key = |(index, part): (usize, &u64)| word(SLOT_HEAD + index) == *part;
+            match word(0) {
+                EMPTY => break true,
+                TOMBSTONE if rank <= word(1) && key.iter().enumerate().all(is_key) => break false,
+                _ => slot = (slot + 1) & mask,
+            }
+        };
         let place = slot * stride;
-        for (index, word) in key.iter().enumerate() {
-            memory.word(place + SLOT_HEAD + index).store(*word, Relaxed);
+        if is_new {
+            for (index, part) in key.iter().enumerate() {
+                memory.word(place + SLOT_HEAD + index).store(*part, Relaxed);
+            }
         }
         memory.word(place + 1).store(rank, Relaxed);
         memory.word(place).store(value, Ordering::Release);
+        is_new
     }
 }
 
@@ -285,6 +297,21 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_comes_again_takes_its_slot_again() {
+        let tuple = Tuple::with_room(
+            vec![(MatchField::EthDst, 0xffff_ffff_ffff)],
+            0x9e37_79b9_7f4a_7c15,
+            1000,
+        );
+        for (value, rank, used) in [(2, 9, 1), (3, 9, 1), (4, 8, 1), (5, 10, 2), (6, 9, 2)] {
+            assert!(tuple.insert(&[1], value, rank).is_none());
+            assert_eq!(tuple.find(&[1]), Some((value, rank)));
+            assert!(tuple.remove(&[1]));
+            assert_eq!(tuple.used.load(Relaxed), used);
+        }
+    }
+
     proptest! {
         #[test]
         fn a_tuple_is_a_map(steps in prop::collection::vec((0..400_u64, 0..5_u8), 0..1500)) {
@@ -296,21 +323,21 @@ mod tests {
                 // Insertions are the most, so that it grows; the memory that follows takes several to be filled.
                 match (step.saturating_sub(2), model.contains_key(&key)) {
                     (0, false) => {
-                        kept.extend(tuple.insert(&[key], value, 7));
-                        model.insert(key, value);
+                        kept.extend(tuple.insert(&[key], value, value % 2));
+                        model.insert(key, (value, value % 2));
                     }
                     (1, _) => prop_assert_eq!(tuple.remove(&[key]), model.remove(&key).is_some()),
                     (_, true) => {
                         prop_assert!(tuple.replace(&[key], value));
-                        model.insert(key, value);
+                        model.entry(key).and_modify(|now| now.0 = value);
                     }
                     _ => {}
                 }
-                prop_assert_eq!(tuple.find(&[key]).map(|(value, _)| value), model.get(&key).copied());
+                prop_assert_eq!(tuple.find(&[key]), model.get(&key).copied());
                 prop_assert_eq!(tuple.len(), model.len());
             }
             for key in 0..400 {
-                prop_assert_eq!(tuple.find(&[key]).map(|(value, _)| value), model.get(&key).copied());
+                prop_assert_eq!(tuple.find(&[key]), model.get(&key).copied());
             }
         }
     }

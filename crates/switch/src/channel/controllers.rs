@@ -13,10 +13,10 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd};
 use rustix::io::Errno;
 
 use super::buffers::Buffers;
-use super::busy_poll::BusyPoll;
 use super::connection::RequestHead;
 use super::session::{RoleKind, Session, Topic};
 use super::transport::Transport;
+use super::waiting::Waiting;
 
 /// How often a thread that waits for a controller looks whether it is to end.
 const LOOK: Timespec = Timespec {
@@ -107,7 +107,7 @@ impl Peer {
     }
 
     /// Waits until something has come, there is room for what waits, or somebody wakes.
-    pub(super) fn wait(&self, has_more: bool, busy_poll: &mut BusyPoll) -> io::Result<Ready> {
+    pub(super) fn wait(&self, has_more: bool, waiting: &mut Waiting) -> io::Result<Ready> {
         let (reads, writes) = {
             let mut session = self.session();
             (session.follows(), session.wants_to_write())
@@ -117,7 +117,7 @@ impl Peer {
         flags.set(PollFlags::OUT, writes);
         let mut waited = [PollFd::new(&self.socket, flags), PollFd::new(&self.wake, PollFlags::IN)];
         let patience = if has_more && reads { Timespec::default() } else { LOOK };
-        match busy_poll.poll(&mut waited, &patience) {
+        match waiting.poll(&mut waited, &patience) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }

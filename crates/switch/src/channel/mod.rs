@@ -9,7 +9,6 @@
 mod answer;
 mod buffers;
 mod bundles;
-mod busy_poll;
 mod connection;
 mod controllers;
 mod endpoint;
@@ -27,6 +26,7 @@ mod table_config;
 mod table_features;
 mod tls;
 mod transport;
+mod waiting;
 
 pub use endpoint::{Endpoint, Protocol};
 pub use serve::{Channel, Peers, start};

@@ -13,7 +13,6 @@ use brimful_openflow::wire::Version;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::answer::Answerer;
-use super::busy_poll::BusyPoll;
 use super::connection::State;
 use super::controllers::{Controllers, Peer};
 use super::endpoint::{Endpoint, Protocol};
@@ -22,6 +21,7 @@ use super::hub::Hub;
 use super::standalone::{self, Standalone};
 use super::tls::Credentials;
 use super::transport::Transport;
+use super::waiting::Waiting;
 use crate::control::{Ended, Handle};
 use crate::events::PacketInEvent;
 
@@ -322,20 +322,25 @@ fn tell(heard: &Receiver<PacketInEvent>, hub: &Hub) {
 fn run(peer: &Arc<Peer>, hub: &Hub) -> io::Result<()> {
     let mut bytes = vec![0; READ_BYTES];
     let mut answerer = Answerer::new(peer, hub);
-    let (mut has_more, mut busy_poll) = (false, BusyPoll::default());
+    let (mut has_more, mut waiting) = (false, Waiting::default());
     peer.flush()?;
     while !hub.ends() {
-        let ready = peer.wait(has_more, &mut busy_poll)?;
+        let ready = peer.wait(has_more, &mut waiting)?;
         let now = MonotonicTime::now().0;
-        let (messages, is_new) = {
+        let (count, messages, is_new) = {
             let mut session = peer.session();
-            has_more = ready.reads && session.receive(&mut bytes, now)?;
+            let count = if ready.reads {
+                session.receive(&mut bytes, now)?
+            } else {
+                0
+            };
             let messages = session.connection.take_messages();
             session.connection.tick(now);
             let is_new = !session.was_established && session.version().is_some();
             session.was_established |= is_new;
-            (messages, is_new)
+            (count, messages, is_new)
         };
+        has_more = count == bytes.len();
         if has_more {
             peer.acknowledge_at_once();
         }
@@ -347,9 +352,12 @@ fn run(peer: &Arc<Peer>, hub: &Hub) -> io::Result<()> {
         let done = prepared
             .and_then(|()| answerer.answer_all(&messages))
             .and_then(|()| answerer.look());
+        if count > 0 {
+            waiting.has_read(now, count, peer.session().wants_to_write());
+        }
         peer.flush()?;
         if answerer.take_barrier() {
-            busy_poll.begin();
+            waiting.has_answered_barrier();
         }
         if matches!(done, Err(Ended)) || peer.session().is_closing() {
             return Ok(());

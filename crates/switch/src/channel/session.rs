@@ -104,11 +104,11 @@ impl Session {
         }
     }
 
-    /// Takes what has come, as much as there is room for; gives whether there may be more.
+    /// Takes what has come, as much as there is room for; gives how many bytes.
     ///
     /// # Errors
     /// When the connection has ended.
-    pub(super) fn receive(&mut self, bytes: &mut [u8], now: u64) -> io::Result<bool> {
+    pub(super) fn receive(&mut self, bytes: &mut [u8], now: u64) -> io::Result<usize> {
         let mut count = 0;
         while count < bytes.len() {
             match self.transport.read(&mut bytes[count..]) {
@@ -129,7 +129,7 @@ impl Session {
         if count > 0 {
             self.connection.receive(&bytes[..count], now);
         }
-        Ok(count == bytes.len())
+        Ok(count)
     }
 
     /// Writes what waits, as much as there is room for.

@@ -6,14 +6,17 @@
 //! lower bound. So every goal is charged for all trials made for it, and credited with one V for each time that its
 //! interval has halved, in log(load), and with `CREDIT` more. Without credit the model does not choose: the load under
 //! way is measured to its verdict, then loads below the upper bound, in steps that double with each that fails, but no
-//! farther down than the middle. Once one holds, the model may choose again, as long as there is credit. The plain
-//! search begins sooner where attempts end in step, and with the lowest load then.
+//! farther down than the middle. The lowest load where all trials were high-loss comes before such a step. Once one
+//! holds, the model may choose again, as long as there is credit. The plain search begins sooner where attempts end in
+//! step, and with the lowest load then.
 //!
 //! The bound, in V, with n widths between the limits: what is charged while the model chooses is at most `CREDIT` +
 //! log2(n), and one attempt more. The lowest load is another one. The steps of the plain search never shrink, so they
-//! double at most log2(n) times. Each other load of it halves the interval, which is credited. So it tries at most
-//! 2 log2(n) loads. A load takes one V where one high-loss trial decides, and up to two where several do. A bound that
-//! is lost again, as may happen where several trials decide, is not accounted for. Nothing here asks how much was lost.
+//! double at most log2(n) times; a load in place of a step gets on at least as far if it fails. Each other step halves
+//! the interval, which is credited. A load in place of a step may hold and halve nothing. With each such load twice as
+//! many are skipped, so that there are at most log2(m) of m. So the plain search tries at most 2 log2(n) + log2(m) loads.
+//! A load takes one V where one high-loss trial decides, and up to two where several do. A bound that is lost again, as
+//! may happen where several trials decide, is not accounted for. Nothing here asks how much was lost.
 
 use brimful_trial::{Load, TrialInput, TrialResult};
 
@@ -43,6 +46,8 @@ pub(super) struct Watch {
     is_plain: bool,
     /// Widths from the upper bound to the next load of the plain search.
     widths: f64,
+    /// Loads to skip of those where all trials were high-loss: twice as many with each that holds after all.
+    skips: usize,
     /// The load that the last trial for the goal was made at.
     at: Option<Load>,
 }
@@ -56,6 +61,7 @@ impl Default for Watch {
             failed: Vec::new(),
             is_plain: false,
             widths: FIRST_STEP,
+            skips: 0,
             at: None,
         }
     }
@@ -74,6 +80,7 @@ impl Watch {
         let holds = target.lower > self.lower && target.lower != Some(problem.min_load());
         if holds {
             self.failed.clear();
+            self.skips = if self.is_plain { 2 * self.skips + 1 } else { 0 };
             self.is_plain = false;
         } else if let Some(upper) = target.upper.filter(|_| target.upper != self.upper) {
             self.failed.push(log.trials_at(upper).iter().map(run_seconds).sum());
@@ -115,7 +122,7 @@ impl Watch {
             is_within && log.verdict(*load, target.goal) == Verdict::Undecided
         };
         let under_way = self.at.filter(is_under_way);
-        let load = under_way.unwrap_or_else(|| self.load(problem, target));
+        let load = under_way.unwrap_or_else(|| self.load(problem, log, target));
         let duration = if log.trials_at(load).is_empty() {
             target.exploring_duration()
         } else {
@@ -124,9 +131,21 @@ impl Watch {
         probe::shorter_first(problem, log, target, TrialInput { load, duration })
     }
 
+    /// The next step, or a lower load where all trials were high-loss: if that fails, so would the step.
+    fn load(&self, problem: &Problem, log: &TrialLog, target: &Target) -> Load {
+        let step = self.step(problem, target);
+        let goal = &problem.goals()[target.goal];
+        let fails = |load: &Load| {
+            let mut trials = log.trials_at(*load).iter();
+            Some(*load) > target.lower && trials.all(|trial| goal.is_high_loss(trial) == Some(true))
+        };
+        let mut failing = log.loads().take_while(|&load| load < step).filter(fails);
+        failing.nth(self.skips).unwrap_or(step)
+    }
+
     /// So many widths below the upper bound, but no farther than the middle. Attempts that end in step may end so at
     /// any load: the lowest shows whether there is an answer at all.
-    fn load(&self, problem: &Problem, target: &Target) -> Load {
+    fn step(&self, problem: &Problem, target: &Target) -> Load {
         let Some(upper) = target.upper else {
             return problem.max_load();
         };
@@ -228,5 +247,39 @@ mod tests {
         }
         let next = watch.plain_trial(&case.problem, &case.log, &case.target);
         assert_eq!(Some(next.load), watch.at);
+    }
+
+    #[test]
+    fn a_load_where_all_trials_were_high_loss_is_tried_before_those_above_it() {
+        let next = |trials: &[(f64, u64)]| {
+            let mut case = Case::new(half(), 1.0);
+            case.add(trials);
+            let trial = Watch::default().plain_trial(&case.problem, &case.log, &case.target);
+            trial.load.per_second()
+        };
+        let failing = [(8e5, 7), (6e5, 7), (4e5, 0), (4e5, 7), (3e5, 0)];
+        assert!((next(&failing) - 6e5).abs() < 1e-6);
+        assert!((next(&failing[2..]) - 1e6).abs() < 1e-6);
+    }
+
+    #[test]
+    fn failing_loads_are_skipped_where_those_below_held() {
+        let mut case = Case::new(half(), 1.0);
+        let mut watch = Watch {
+            is_plain: true,
+            spent_s: 1e6,
+            ..Watch::default()
+        };
+        case.add(&[(5e5, 7), (5.1e5, 7), (5.2e5, 7), (5.3e5, 7), (5.4e5, 7), (5.5e5, 7)]);
+        let mut tried = Vec::new();
+        for _ in 0..3 {
+            let next = watch
+                .plain_trial(&case.problem, &case.log, &case.target)
+                .load
+                .per_second();
+            tried.push((next / 1e4).round());
+            spend(&mut watch, &mut case, next, &[0; 62]);
+        }
+        assert_eq!(tried, [50.0, 52.0, 100.0]);
     }
 }

@@ -59,6 +59,8 @@ pub(super) struct Answerer<'h> {
     forwards: Vec<(usize, u8, Data)>,
     given: VecDeque<Given>,
     has_answered_barrier: bool,
+    /// Whether the last messages were changes of tables and bundles only, but for barriers and echoes.
+    pub(super) has_changed_only: bool,
 }
 
 impl<'h> Answerer<'h> {
@@ -72,6 +74,7 @@ impl<'h> Answerer<'h> {
             forwards: Vec::new(),
             given: VecDeque::new(),
             has_answered_barrier: false,
+            has_changed_only: true,
         }
     }
 
@@ -80,6 +83,7 @@ impl<'h> Answerer<'h> {
     /// # Errors
     /// When the switch has ended.
     pub(super) fn answer_all(&mut self, messages: &Messages) -> Result<(), Ended> {
+        self.has_changed_only = true;
         let mut place = 0;
         while let Some(bytes) = messages.at(place) {
             match Message::decode(bytes, messages.version) {
@@ -139,6 +143,7 @@ impl<'h> Answerer<'h> {
             Message::EchoRequest(data) => self.peer.send(head().transaction, &Message::EchoReply(data)),
             Message::EchoReply(_) | Message::Hello(_) | Message::Error(_) => {}
             other => {
+                self.has_changed_only = false;
                 self.settle(messages)?;
                 let head = head();
                 match self.answer(&head, other)? {

@@ -353,7 +353,8 @@ fn run(peer: &Arc<Peer>, hub: &Hub) -> io::Result<()> {
             .and_then(|()| answerer.answer_all(&messages))
             .and_then(|()| answerer.look());
         if count > 0 {
-            waiting.has_read(now, count, peer.session().wants_to_write());
+            let can_wait = answerer.has_changed_only && !peer.session().wants_to_write();
+            waiting.has_read(now, count, can_wait);
         }
         peer.flush()?;
         if answerer.take_barrier() {

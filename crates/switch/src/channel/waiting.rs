@@ -3,9 +3,9 @@
 //! A controller that waits for the answer to each of its barriers sends its next message microseconds after that. To put
 //! a thread to sleep and to wake it takes longer, on both sides. So the thread looks for that message before it sleeps.
 //!
-//! A controller that writes many messages one by one, and asks for nothing, takes longer to wake the thread for each of
-//! them than to write it. So the thread lets such messages gather for a moment, as network cards moderate their
-//! interrupts.
+//! A controller that writes many changes one by one takes longer to wake the thread for each of them than to write it. So
+//! the thread lets them gather for a moment, as network cards moderate their interrupts. Packets to be sent, and whatever
+//! has an answer, do not wait for that.
 
 use std::time::{Duration, Instant};
 
@@ -35,16 +35,16 @@ pub(super) struct Waiting {
     looking_pays: bool,
     /// When something was last read, in nanoseconds.
     read_at: u64,
-    /// Reads in a row that came soon, were short, and asked for nothing.
+    /// Reads in a row that came soon, were short, and can wait.
     trickling_reads: u32,
 }
 
 impl Waiting {
-    /// So many bytes were read at this time, in nanoseconds; whether they ask for something.
-    pub(super) fn has_read(&mut self, now: u64, bytes: usize, asks: bool) {
+    /// So many bytes were read at this time, in nanoseconds; whether more of that kind can wait.
+    pub(super) fn has_read(&mut self, now: u64, bytes: usize, can_wait: bool) {
         let is_soon = now.saturating_sub(self.read_at) < TRICKLES_WITHIN_NS;
         self.read_at = now;
-        let trickles = is_soon && bytes < TRICKLE_BYTES && !asks;
+        let trickles = is_soon && bytes < TRICKLE_BYTES && can_wait;
         self.trickling_reads = if trickles { self.trickling_reads + 1 } else { 0 };
     }
 
@@ -79,25 +79,25 @@ impl Waiting {
 mod tests {
     use super::*;
 
-    /// Whether messages gather after reads: how long after the one before, of how many bytes, and whether they ask.
+    /// Whether messages gather after reads: how long after the one before, of how many bytes, and whether they can wait.
     fn gathers(reads: &[(u64, usize, bool)]) -> bool {
         let (mut waiting, mut now) = (Waiting::default(), 1_000_000_000);
-        for &(later, bytes, asks) in reads {
+        for &(later, bytes, can_wait) in reads {
             now += later;
-            waiting.has_read(now, bytes, asks);
+            waiting.has_read(now, bytes, can_wait);
         }
         waiting.trickling_reads >= TRICKLING_READS
     }
 
     #[test]
-    fn messages_that_come_one_by_one_and_ask_for_nothing_gather() {
-        let one = (10_000, 120, false);
+    fn changes_that_come_one_by_one_gather() {
+        let one = (10_000, 120, true);
         assert!(gathers(&[one; 4]));
         assert!(!gathers(&[one; 3]));
         for other in [
-            (10_000, 120, true),
-            (10_000, TRICKLE_BYTES, false),
-            (TRICKLES_WITHIN_NS, 120, false),
+            (10_000, 120, false),
+            (10_000, TRICKLE_BYTES, true),
+            (TRICKLES_WITHIN_NS, 120, true),
         ] {
             assert!(!gathers(&[one, one, one, other]));
             assert!(!gathers(&[one, one, one, other, one, one]));

@@ -31,7 +31,6 @@ MECHANISMS: dict[str, list[tuple[str, str, str]]] = {
     "a drop of capacity is believed at once": [("locate", "DROP", NEVER)],
     "jitter gets more room where one trial ends an attempt": [("placement", "SPARE_ABOVE_STRICT", "0.45")],
     "the spare at a knee is chosen by cost": [("placement", "STRICT_SPARES", "44..=46")],
-    "a grid that has begun stays": [("placement", "BEGUN", "1_000_000")],
     "a second opinion without amounts": [
         ("second_opinion", "PRIOR_ODDS", NEVER),
         ("second_opinion", "PRIOR_ODDS_SHORT", NEVER),

@@ -161,8 +161,7 @@ impl Straddle {
     fn is_settled(&self, knee: f64, spare: f64) -> bool {
         let shift = self.grid.shift_from(&self.scale);
         let upper = knee + spare + shift;
-        let below = upper.round() - 1.0 - shift;
-        placement::is_settled(&self.seen, below, upper.round() - upper, self.strict)
+        placement::is_settled(&self.seen, upper.round() - shift, upper.round() - upper, self.strict)
     }
 
     /// The index of the first load at or above a position of the curve.

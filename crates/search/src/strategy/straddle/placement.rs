@@ -27,8 +27,6 @@ const NO_CHANCE: f64 = 1e-9;
 /// How far the grid may be from where a knee wants it, in steps, where several trials decide, and how far above it where
 /// the load above is an upper bound of all goals already.
 const ALIGNED: f64 = 0.15;
-/// Clean trials at the load below the knee from which on the grid stays: they would be lost.
-const BEGUN: usize = 2;
 /// What trials at one load may differ by, in steps.
 const SAME_LOAD: f64 = 1e-6;
 
@@ -111,21 +109,15 @@ impl Attempt {
     }
 }
 
-/// Whether the grid is to stay although it is `off` steps above where a knee wants it. `below` is the position of the
-/// load below the knee.
-pub(super) fn is_settled(seen: &[Observation], below: f64, off: f64, strict: Option<Strict>) -> bool {
+/// Whether the grid is to stay although it is `off` steps above where a knee wants it. `above` is the position of the
+/// load above the knee.
+pub(super) fn is_settled(seen: &[Observation], above: f64, off: f64, strict: Option<Strict>) -> bool {
     let Some(Strict { limit, .. }) = strict else {
         return off.abs() < ALIGNED;
     };
-    let at = |position: f64| {
-        let there = move |seen: &&Observation| (seen.position - position).abs() < SAME_LOAD;
-        seen.iter().filter(there)
-    };
-    let (clean, lossy): (Vec<&Observation>, Vec<&Observation>) = at(below).partition(|seen| seen.overload <= 0.0);
-    let has_begun = lossy.is_empty() && clean.len() >= BEGUN;
+    let is_upper_bound = |seen: &Observation| (seen.position - above).abs() < SAME_LOAD && seen.overload > limit;
     // The knee is told lower by the very trial that makes the upper bound.
-    let is_done_above = off < ALIGNED && at(below + 1.0).any(|seen| seen.overload > limit);
-    has_begun || is_done_above
+    off < ALIGNED && seen.iter().any(is_upper_bound)
 }
 
 #[cfg(test)]
@@ -223,28 +215,18 @@ mod tests {
     }
 
     #[test]
-    fn the_grid_stays_where_a_lower_bound_has_begun_and_moves_once_it_fails() {
-        let begun = trials(7.0, 0.0, 2);
-        assert!(is_settled(&begun, 7.0, 0.3, Some(strict(60.0))));
-        assert!(!is_settled(&begun, 6.0, 0.3, Some(strict(60.0))));
-        assert!(!is_settled(&begun, 7.0, 0.3, None));
-        let failed = [begun, trials(7.0, 0.1, 1)].concat();
-        assert!(!is_settled(&failed, 7.0, 0.3, Some(strict(60.0))));
-    }
-
-    #[test]
     fn the_grid_follows_the_knee_until_the_load_above_is_an_upper_bound_of_all_goals() {
         let above = |overload: f64| trials(8.0, overload, 1);
-        assert!(!is_settled(&above(LIMIT - 0.1), 7.0, 0.01, Some(strict(60.0))));
-        assert!(is_settled(&above(LIMIT + 0.1), 7.0, 0.01, Some(strict(60.0))));
-        assert!(is_settled(&above(LIMIT + 0.1), 7.0, -0.4, Some(strict(60.0))));
+        assert!(!is_settled(&above(LIMIT - 0.1), 8.0, 0.01, Some(strict(60.0))));
+        assert!(is_settled(&above(LIMIT + 0.1), 8.0, 0.01, Some(strict(60.0))));
+        assert!(is_settled(&above(LIMIT + 0.1), 8.0, -0.4, Some(strict(60.0))));
         assert!(!is_settled(
             &above(LIMIT + 0.1),
-            7.0,
+            8.0,
             ALIGNED + 0.01,
             Some(strict(60.0))
         ));
-        assert!(!is_settled(&above(LIMIT + 0.1), 6.5, 0.01, Some(strict(60.0))));
-        assert!(is_settled(&[], 7.0, ALIGNED - 0.01, None));
+        assert!(!is_settled(&above(LIMIT + 0.1), 7.5, 0.01, Some(strict(60.0))));
+        assert!(is_settled(&[], 8.0, ALIGNED - 0.01, None));
     }
 }

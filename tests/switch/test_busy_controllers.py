@@ -1,6 +1,7 @@
 """Frames pass and memory stays while controllers change tables and ask for statistics: the bench's soak, in short."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,8 @@ def test_nothing_is_lost_while_controllers_are_busy():
     if shutil.which("unshare") is None or subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode:
         pytest.skip("no right to make a network namespace")
     command = [sys.executable, ROOT / "bench" / "soak_channel.py", find_switch()]
-    short = os.environ | {"MINUTES": "0.2", "KPPS": "1"}
+    # The switch keeps freed memory for ten seconds, and the bench compares two halves.
+    short = os.environ | {"MINUTES": "0.5", "KPPS": "1"}
     done = subprocess.run(command, env=short, capture_output=True, text=True, timeout=LONGEST_S)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert ", 0 of 1" in done.stdout
+    assert re.search(r", 0 of \d{5} lost", done.stdout), done.stdout

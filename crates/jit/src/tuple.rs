@@ -6,8 +6,9 @@
 //! the old one whole.
 //!
 //! The same key takes its slot again, as where a controller fills a table anew, if its rank is not higher than before. A
-//! reader may have loaded the value of the rule before and then load this rank. If the rule still wins, it did so with
-//! its own rank, too; if another one wins, it does so now. So either is right at some moment of the look-up.
+//! reader may have loaded the value of the rule before and then load this rank. If that rule still wins, it did so with
+//! its own rank, too; if another one wins, it does so with the rule that has come again, too. So the reader meets the
+//! table before or after this change, whichever of the other changes it meets.
 //!
 //! The new memory is filled bit by bit, by each insertion a few slots of the old one, so that none takes long. Until it
 //! is published, readers look into the old one, and the writer keeps both alike.

@@ -13,10 +13,10 @@
 //! The bound, in V, with n widths between the limits: what is charged while the model chooses is at most `CREDIT` +
 //! log2(n), and one attempt more. The lowest load is another one. The steps of the plain search never shrink, so they
 //! double at most log2(n) times; a load in place of a step gets on at least as far if it fails. Each other step halves
-//! the interval, which is credited. A load in place of a step may hold and halve nothing. With each such load twice as
-//! many are skipped, so that there are at most log2(m) of m. So the plain search tries at most 2 log2(n) + log2(m) loads.
-//! A load takes one V where one high-loss trial decides, and up to two where several do. A bound that is lost again, as
-//! may happen where several trials decide, is not accounted for. Nothing here asks how much was lost.
+//! the interval, which is credited. A load in place of a step may hold and halve nothing. With each load that holds
+//! twice as many are skipped, so that there are at most log2(m) of m. So the plain search tries at most 2 log2(n) +
+//! log2(m) loads. A load takes one V where one high-loss trial decides, and up to two where several do. A bound that is
+//! lost again, as may happen where several trials decide, is not accounted for. Nothing here asks how much was lost.
 
 use brimful_trial::{Load, TrialInput, TrialResult};
 
@@ -46,7 +46,7 @@ pub(super) struct Watch {
     is_plain: bool,
     /// Widths from the upper bound to the next load of the plain search.
     widths: f64,
-    /// Loads to skip of those where all trials were high-loss: twice as many with each that holds after all.
+    /// Loads to skip of those where all trials were high-loss: twice as many with each load that holds.
     skips: usize,
     /// The load that the last trial for the goal was made at.
     at: Option<Load>,

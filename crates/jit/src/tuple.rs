@@ -2,13 +2,13 @@
 //!
 //! A slot is `value, rank, key...`. The writer fills the key and the rank of a slot and then stores its value; from
 //! then on the key never changes. A removed slot keeps its key and has the value [`TOMBSTONE`]. So a reader that has
-//! loaded a value finds the key it belongs to, without locks. Another key gets a slot of a new [`Memory`], which replaces
-//! the old one whole.
+//! loaded a value finds the key it belongs to, without locks. Another key gets a slot of a new [`Memory`], which
+//! replaces the old one whole.
 //!
-//! The same key takes its slot again, as where a controller fills a table anew, if its rank is not higher than before. A
-//! reader may have loaded the value of the rule before and then load this rank. If that rule still wins, it did so with
-//! its own rank, too; if another one wins, it does so with the rule that has come again, too. So the reader meets the
-//! table before or after this change, whichever of the other changes it meets.
+//! The same key takes its slot again, as where a controller fills a table anew, if its rank is not higher than before.
+//! A reader may have loaded the value of the rule before and then load this rank. If that rule still wins, it did so
+//! with its own rank, too; if another one wins, it does so with the rule that has come again, too. So the reader meets
+//! the table before or after this change, whichever of the other changes it meets.
 //!
 //! The new memory is filled bit by bit, by each insertion a few slots of the old one, so that none takes long. Until it
 //! is published, readers look into the old one, and the writer keeps both alike.
@@ -189,7 +189,7 @@ impl Tuple {
             // Each key that comes until all have been carried over takes a slot, too, even if it goes again meanwhile.
             let to_come = memory.slots() / CARRIED_AT_ONCE;
             *growth = Some(Growth {
-                // Fourfold, as tables are filled by many changes: rules are carried over a third as often as by twofold.
+                // Fourfold, as tables are filled by many changes: so rules are carried over less often.
                 memory: Memory::new(slots_for(self.len() * 2 + to_come), self.stride()),
                 used: 0,
                 next: 0,

@@ -2,12 +2,6 @@
 
 use brimful_trial::TrialOutput;
 
-/// Density of a stray loss, by logarithm of the overload.
-const STRAY_DENSITY: f64 = 0.03;
-/// Losses of so few units come in few amounts, which the logarithm spreads far apart: each has a larger share.
-const FEW_UNITS: u64 = 10;
-const FEW_STRAY_DENSITY: f64 = 0.2;
-
 /// A trial: where it was on the grid, and what it lost.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Observation {
@@ -23,20 +17,4 @@ pub(super) struct Observation {
     pub(super) is_repeated: bool,
     /// As measured.
     pub(super) output: TrialOutput,
-}
-
-impl Observation {
-    /// Density of this loss, by logarithm of the overload, if it is a stray one.
-    pub(super) fn stray_density(&self) -> f64 {
-        match self.output.counts.missing() {
-            _ if self.is_repeated => 1.0,
-            ..=FEW_UNITS => FEW_STRAY_DENSITY,
-            _ => STRAY_DENSITY,
-        }
-    }
-
-    /// Whether no more was lost than single units that go by chance.
-    pub(super) fn is_few(&self) -> bool {
-        self.output.counts.missing() <= FEW_UNITS
-    }
 }

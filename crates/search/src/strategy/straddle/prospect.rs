@@ -209,20 +209,19 @@ impl<'a> Outlooker<'a> {
             .iter()
             .find(|opinion| opinion.limit.total_cmp(&target.limit).is_eq());
         let opinion = same.expect("every limit of a goal has its own");
-        let strays = self.curve.stray(plan.limit);
-        let factors = strays.factors(plan.position);
+        let factors = self.curve.stray(plan.limit).factors(plan.position);
         let slow = target.delay_limit.map(|limit| self.delays_at(limit));
         let points = self.points.iter().zip(&opinion.strays).zip(&opinion.thresholds);
         let shared_weather = target.shared_weather;
-        let stray_weather = shared_weather + (1.0 - shared_weather) * strays.independent_share();
         points.enumerate().map(move |(index, ((point, stray), threshold))| {
             let (lossy, weather) = if opinion.prefers_threshold(index) {
                 (threshold.odds(plan.position), shared_weather)
             } else {
                 let is_independent = self.curve.is_independent(point, plan.limit);
                 let weather = if is_independent { 1.0 } else { shared_weather };
-                let stray = stray.rate * factors[stray.reach] * seconds;
-                with_stray((self.curve.odds(point, plan), weather), (stray, stray_weather))
+                let stray_weather = if stray.is_independent() { 1.0 } else { shared_weather };
+                let odds = (self.curve.odds(point, plan), weather);
+                with_stray(odds, (stray.rate(&factors) * seconds, stray_weather))
             };
             match slow {
                 None => (lossy, weather),

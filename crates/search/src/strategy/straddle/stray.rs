@@ -1,35 +1,58 @@
-//! Loss that has nothing to do with overload: dips, stalls, stray frames. How often it strikes, and how much less
-//! often at lower loads.
+//! Loss that has nothing to do with overload: dips, stalls, stray units. How often it strikes, and how much less often
+//! at lower loads. A dip may take any amount; units go one by one, by chance, so that their rate tells the amount.
 
 use super::draw::{draw_evenly, without_pattern};
 use super::observation::Observation;
 
-/// Events a second at the lowest load that lost something.
-const RATES: [f64; 9] = [0.0005, 0.004, 0.012, 0.025, 0.05, 0.1, 0.2, 0.45, 1.0];
-const RATE_PRIOR: [f64; 9] = [0.55, 0.17, 0.09, 0.05, 0.04, 0.03, 0.025, 0.025, 0.02];
-/// Share of the load below that one over which events thin out to none; the last is never. What thins out fast is
-/// more likely the curve's own business.
+/// Dips a second at the lowest load that had a stray loss.
+const DIP_RATES: [f64; 9] = [0.0005, 0.004, 0.012, 0.025, 0.05, 0.1, 0.2, 0.45, 1.0];
+const DIP_PRIOR: [f64; 9] = [0.55, 0.17, 0.09, 0.05, 0.04, 0.03, 0.025, 0.025, 0.02];
+/// Units a second at that load, in octaves: from one in a quarter of an hour. All are equally likely.
+const UNIT_OCTAVES: std::ops::Range<i32> = -10..15;
+/// What all units weigh beside dips.
+const UNIT_PRIOR: f64 = 0.05;
+/// Share of the load below that one over which events thin out to none; the last is never. What thins out fast is more
+/// likely the curve's own business.
 const REACHES: [f64; 10] = [0.008, 0.014, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15, 0.3, f64::INFINITY];
 const REACH_PRIOR: [f64; 10] = [0.05, 0.05, 0.08, 0.08, 0.12, 0.12, 0.1, 0.1, 0.1, 0.2];
-/// Only single units that get lost by chance thin out faster than over this reach.
-const SHORTEST_REACH_OF_DIPS: f64 = 0.014;
-/// Dips take more than single units; so much of one is expected before any event was seen.
-const DIPS_EXPECTED: f64 = 0.5;
+/// Units may also go in proportion to the load.
+const PROPORTIONAL_PRIOR: f64 = 0.2;
+/// Only units thin out over the shortest reach.
+const DIP_REACHES: std::ops::Range<usize> = 1..REACHES.len();
+/// Density of a dip, by logarithm of the overload.
+const DIP_DENSITY: f64 = 0.03;
+/// How far, as a share, the amount of units is from what their rate tells, chance aside: rates come in octaves.
+const RATE_SPREAD: f64 = 0.2;
+
+/// How the rate of stray losses depends on the load.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// Dips that thin out over this of the reaches.
+    Dips(usize),
+    /// Units that do.
+    Units(usize),
+    /// Units in proportion to the load.
+    Proportional,
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Hypothesis {
-    rate: f64,
-    /// 1 / steps.
-    inverse_reach: f64,
+    drawn: Drawn,
     weight: f64,
 }
 
 /// A hypothesis that stands for its share of the posterior.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Drawn {
-    pub(super) rate: f64,
-    /// Which of the reaches.
-    pub(super) reach: usize,
+    /// Dips or units a second at the anchor.
+    rate: f64,
+    kind: Kind,
+}
+
+/// What to multiply rates with at one load.
+pub(super) struct Factors {
+    by_reach: [f64; REACHES.len()],
+    proportional: f64,
 }
 
 /// A posterior over the rate of stray losses above a limit.
@@ -41,17 +64,22 @@ pub(super) struct Stray {
     log_step: f64,
     hypotheses: Vec<Hypothesis>,
     records: Vec<Record>,
-    /// How many events took few units, and how many took more.
-    few: f64,
-    many: f64,
 }
 
-/// A trial as far as it matters here: with the densities of its loss by overload and by a stray event.
+/// A trial as far as it matters here.
 #[derive(Clone, Copy, Debug)]
 struct Record {
     position: f64,
     duration: f64,
-    loss: Option<(f64, f64)>,
+    loss: Option<Loss>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Loss {
+    units: f64,
+    is_repeated: bool,
+    /// Density of the loss if it is due to overload.
+    by_overload: f64,
 }
 
 impl Stray {
@@ -60,10 +88,8 @@ impl Stray {
             limit,
             anchor,
             log_step,
-            hypotheses: hypotheses(log_step),
+            hypotheses: hypotheses(limit),
             records: Vec::new(),
-            few: 0.0,
-            many: DIPS_EXPECTED,
         }
     }
 
@@ -73,74 +99,54 @@ impl Stray {
 
     /// Chance of a stray loss in a trial.
     pub(super) fn share(&self, position: f64, duration: f64) -> f64 {
-        let distance = self.distance(position);
-        let each = self.hypotheses.iter().zip(self.weights());
-        each.map(|(each, weight)| weight * each.share(distance, duration)).sum()
+        let factors = self.factors(position);
+        let clean = |each: &Hypothesis| each.weight * (-each.drawn.rate(&factors) * duration).exp();
+        1.0 - self.hypotheses.iter().map(clean).sum::<f64>()
     }
 
-    /// Hypotheses drawn evenly: events a second at the anchor, and which reach.
+    /// What stray losses leave to overload of the loss of a trial, as a chance, and the density of the loss as a stray one
+    /// times the chance of that.
+    pub(super) fn explain(&self, seen: &Observation) -> (f64, f64) {
+        let factors = self.factors(seen.position);
+        let loss = Loss::new(seen, 0.0);
+        let (mut left, mut by_stray) = (0.0, 0.0);
+        for each in &self.hypotheses {
+            let events = each.drawn.rate(&factors) * seen.duration;
+            left += each.weight * loss.left_to_overload(each.drawn, events);
+            by_stray += each.weight * loss.density(each.drawn, events);
+        }
+        (left, by_stray)
+    }
+
+    /// Hypotheses drawn evenly.
     pub(super) fn draw(&self, count: usize) -> Vec<Drawn> {
-        let hypothesis = |index: usize| Drawn {
-            rate: self.hypotheses[index].rate,
-            reach: index % REACHES.len(),
-        };
-        let drawn = draw_evenly(self.weights(), without_pattern(count));
-        drawn.into_iter().map(hypothesis).collect()
+        let weights = self.hypotheses.iter().map(|each| each.weight);
+        let drawn = draw_evenly(weights, without_pattern(count));
+        drawn.into_iter().map(|index| self.hypotheses[index].drawn).collect()
     }
 
-    /// What to multiply drawn rates with at a position, by their reach.
-    pub(super) fn factors(&self, position: f64) -> [f64; REACHES.len()] {
-        let distance = self.distance(position) * self.log_step;
-        REACHES.map(|reach| (1.0 + distance / reach).max(0.0))
-    }
-
-    /// Share of the events that come independently of each other, as single units do that get lost by chance.
-    pub(super) fn independent_share(&self) -> f64 {
-        self.few / (self.few + self.many)
-    }
-
-    /// What the hypotheses weigh once it is known how many of the events are dips.
-    fn weights(&self) -> impl Iterator<Item = f64> {
-        let fastest = self.log_step / SHORTEST_REACH_OF_DIPS;
-        let short = self.independent_share();
-        let weight = move |each: &Hypothesis| {
-            let possible = if each.inverse_reach > fastest { short } else { 1.0 };
-            possible * each.weight
-        };
-        let total = self.hypotheses.iter().map(weight).sum::<f64>().max(f64::MIN_POSITIVE);
-        self.hypotheses.iter().map(move |each| weight(each) / total)
-    }
-
-    /// Steps above the anchor. Single units get lost ever more often above it too; dips need not.
-    fn distance(&self, position: f64) -> f64 {
-        let distance = position - self.anchor;
-        if distance > 0.0 {
-            self.independent_share() * distance
-        } else {
-            distance
+    pub(super) fn factors(&self, position: f64) -> Factors {
+        let distance = (position - self.anchor) * self.log_step;
+        Factors {
+            by_reach: REACHES.map(|reach| (1.0 + distance / reach).max(0.0)),
+            proportional: distance.exp(),
         }
     }
 
-    /// Learns from a trial whose loss, if any, overload explains with density `explained`, and a stray event with
-    /// density `density`.
-    pub(super) fn observe(&mut self, seen: &Observation, explained: f64, density: f64) {
+    /// Learns from a trial whose loss, if any, has this density if overload is the cause.
+    pub(super) fn observe(&mut self, seen: &Observation, by_overload: f64) {
         let is_loss = seen.overload > self.limit;
         let record = Record {
             position: seen.position,
             duration: seen.duration,
-            loss: is_loss.then_some((explained, density)),
+            loss: is_loss.then(|| Loss::new(seen, by_overload)),
         };
         self.records.push(record);
-        let stray = self.share(seen.position, seen.duration);
-        let (by_stray, by_overload) = (stray * density, (1.0 - stray) * explained);
-        if is_loss {
-            let kind = if seen.is_few() { &mut self.few } else { &mut self.many };
-            *kind += by_stray / (by_stray + by_overload).max(f64::MIN_POSITIVE);
-        }
-        let is_stray = is_loss && by_stray > by_overload;
+        let (left, by_stray) = self.explain(seen);
+        let is_stray = is_loss && by_stray > left * by_overload;
         if is_stray && seen.position < self.anchor {
             self.anchor = seen.position;
-            self.hypotheses = hypotheses(self.log_step);
+            self.hypotheses = hypotheses(self.limit);
             for index in 0..self.records.len() {
                 self.learn(self.records[index]);
             }
@@ -150,20 +156,16 @@ impl Stray {
     }
 
     fn learn(&mut self, record: Record) {
-        let distance = self.distance(record.position);
-        self.update(|each| {
-            let stray = each.share(distance, record.duration);
-            match record.loss {
-                Some((explained, density)) => stray * density + (1.0 - stray) * explained,
-                None => 1.0 - stray,
-            }
-        });
-    }
-
-    fn update(&mut self, likelihood: impl Fn(&Hypothesis) -> f64) {
+        let factors = self.factors(record.position);
         let mut total = 0.0;
         for each in &mut self.hypotheses {
-            each.weight *= likelihood(each);
+            let events = each.drawn.rate(&factors) * record.duration;
+            each.weight *= match record.loss {
+                Some(loss) => {
+                    loss.density(each.drawn, events) + loss.left_to_overload(each.drawn, events) * loss.by_overload
+                }
+                None => (-events).exp(),
+            };
             total += each.weight;
         }
         if total > 0.0 {
@@ -174,24 +176,90 @@ impl Stray {
     }
 }
 
-impl Hypothesis {
-    /// Chance of an event in a trial so many steps above the lowest load that had one.
-    fn share(&self, distance: f64, duration: f64) -> f64 {
-        let events = self.rate * (1.0 + distance * self.inverse_reach).max(0.0) * duration;
-        1.0 - (-events).exp()
+impl Drawn {
+    /// Events a second. Units get lost ever more often above the anchor too; dips need not.
+    pub(super) fn rate(self, factors: &Factors) -> f64 {
+        self.rate
+            * match self.kind {
+                Kind::Dips(reach) => factors.by_reach[reach].min(1.0),
+                Kind::Units(reach) => factors.by_reach[reach],
+                Kind::Proportional => factors.proportional,
+            }
+    }
+
+    /// Whether losses come independently of each other.
+    pub(super) fn is_independent(self) -> bool {
+        !matches!(self.kind, Kind::Dips(_))
     }
 }
 
-fn hypotheses(log_step: f64) -> Vec<Hypothesis> {
-    let mut hypotheses = Vec::with_capacity(RATES.len() * REACHES.len());
-    for (rate, share) in RATES.into_iter().zip(RATE_PRIOR) {
-        for (reach, part) in REACHES.into_iter().zip(REACH_PRIOR) {
-            hypotheses.push(Hypothesis {
-                rate,
-                inverse_reach: log_step / reach,
-                weight: share * part,
-            });
+impl Loss {
+    fn new(seen: &Observation, by_overload: f64) -> Self {
+        Self {
+            units: seen.output.counts.missing() as f64,
+            is_repeated: seen.is_repeated,
+            by_overload,
         }
+    }
+
+    /// Chance that overload may be the cause where so many events are expected: it was no dip, and no more units would
+    /// have gone anyway.
+    fn left_to_overload(self, drawn: Drawn, events: f64) -> f64 {
+        let excess = if drawn.is_independent() {
+            (events - self.units).max(0.0)
+        } else {
+            events
+        };
+        (-excess).exp()
+    }
+
+    /// Density, by logarithm of the overload, of this loss as a stray one.
+    fn density(self, drawn: Drawn, events: f64) -> f64 {
+        let chance = 1.0 - (-events).exp();
+        if self.is_repeated {
+            return chance;
+        }
+        if !drawn.is_independent() {
+            return chance * DIP_DENSITY;
+        }
+        // The mean of trials that lose something is `events / chance`.
+        let deviation = (1.0 / self.units.max(1.0) + RATE_SPREAD * RATE_SPREAD).sqrt();
+        let missed = (self.units.max(1.0) * chance / events.max(f64::MIN_POSITIVE)).ln() / deviation;
+        chance / (std::f64::consts::PI * deviation * (1.0 + missed * missed))
+    }
+}
+
+fn hypotheses(limit: f64) -> Vec<Hypothesis> {
+    let dips = DIP_RATES.into_iter().zip(DIP_PRIOR).flat_map(|(rate, share)| {
+        DIP_REACHES.map(move |reach| Hypothesis {
+            drawn: Drawn {
+                rate,
+                kind: Kind::Dips(reach),
+            },
+            weight: share * REACH_PRIOR[reach],
+        })
+    });
+    let reaches = REACH_PRIOR.into_iter().enumerate();
+    let kinds: Vec<(Kind, f64)> = reaches
+        .map(|(reach, part)| (Kind::Units(reach), part))
+        .chain([(Kind::Proportional, PROPORTIONAL_PRIOR)])
+        .collect();
+    let each = UNIT_PRIOR / UNIT_OCTAVES.len() as f64;
+    let units = UNIT_OCTAVES.flat_map(|octave| {
+        let hypothesis = move |&(kind, part): &(Kind, f64)| Hypothesis {
+            drawn: Drawn {
+                rate: f64::from(octave).exp2(),
+                kind,
+            },
+            weight: each * part,
+        };
+        kinds.iter().map(hypothesis).collect::<Vec<_>>()
+    });
+    // Units that go one by one are too few for a limit above 0.
+    let mut hypotheses: Vec<Hypothesis> = dips.chain(units.filter(|_| limit <= 0.0)).collect();
+    let total: f64 = hypotheses.iter().map(|each| each.weight).sum();
+    for each in &mut hypotheses {
+        each.weight /= total;
     }
     hypotheses
 }
@@ -222,44 +290,73 @@ mod tests {
         }
     }
 
-    /// What is believed after a loss at position 0 and five at 10, none of which overload explains.
-    fn after_losses(lost: u64) -> Stray {
+    /// What is believed after trials at these positions that lost so many units, none of which overload explains.
+    fn after(losses: &[(f64, u64)]) -> Stray {
         let mut stray = Stray::new(0.0, 0.0, LOG_STEP);
-        for position in [0.0, 10.0, 10.0, 10.0, 10.0, 10.0] {
-            let seen = seen(position, lost);
-            stray.observe(&seen, 1e-6, seen.stray_density());
+        for &(position, lost) in losses {
+            stray.observe(&seen(position, lost), 1e-6);
         }
         stray
     }
 
+    /// How much of the belief is on units.
+    fn on_units(stray: &Stray) -> f64 {
+        let units = stray.hypotheses.iter().filter(|each| each.drawn.is_independent());
+        units.map(|each| each.weight).sum()
+    }
+
+    const SINGLE: [(f64, u64); 6] = [(0.0, 1), (10.0, 1), (10.0, 2), (10.0, 1), (10.0, 0), (10.0, 1)];
+    const DIPS: [(f64, u64); 6] = [
+        (0.0, 20_000),
+        (10.0, 900),
+        (10.0, 0),
+        (10.0, 0),
+        (10.0, 30_000),
+        (10.0, 0),
+    ];
+
     #[test]
-    fn single_units_go_independently_of_each_other_and_dips_do_not() {
-        assert!(after_losses(1).independent_share() > 0.8);
-        assert!(after_losses(20_000).independent_share() < 0.01);
-        assert!(Stray::new(0.0, 0.0, LOG_STEP).independent_share() < 0.01);
+    fn amounts_tell_units_that_go_one_by_one_from_dips() {
+        assert!(on_units(&after(&SINGLE)) > 0.9);
+        assert!(on_units(&after(&DIPS)) < 0.01);
+        assert!(on_units(&after(&[])) < 0.1);
+        assert!(on_units(&Stray::new(0.005, 0.0, LOG_STEP)) <= 0.0);
     }
 
     #[test]
-    fn single_units_get_lost_ever_more_often_above_the_lowest_load_that_lost_one() {
+    fn units_get_lost_ever_more_often_above_the_lowest_load_that_lost_one() {
         let shares = |stray: &Stray| [-5.0, 0.0, 10.0, 20.0].map(|position| stray.share(position, 1.0));
-        let single = shares(&after_losses(1));
+        let single = shares(&after(&SINGLE));
         assert!(single.is_sorted_by(|a, b| a < b), "{single:?}");
-        let dips = shares(&after_losses(20_000));
+        let dips = shares(&after(&DIPS));
         assert!(dips[0] < dips[1], "{dips:?}");
-        assert!(dips[1..].iter().all(|share| (share - dips[1]).abs() < 1e-9), "{dips:?}");
+        assert!(dips[1..].iter().all(|share| (share - dips[1]).abs() < 1e-3), "{dips:?}");
     }
 
     #[test]
-    fn drawn_rates_and_factors_stand_for_the_whole_belief() {
-        let stray = after_losses(1);
+    fn amounts_lost_at_high_loads_tell_the_chance_of_loss_at_a_much_lower_one() {
+        let at = |share: f64| share.ln() / LOG_STEP;
+        let stray = after(&[(at(1.0), 40), (at(0.8), 30), (at(0.6), 25), (at(0.5), 20)]);
+        assert!(stray.share(at(0.4), 1.0) > 0.9);
+        let even = stray.share(at(0.02), 1.0);
+        assert!((0.1..0.7).contains(&even), "{even}");
+    }
+
+    #[test]
+    fn overload_explains_a_loss_that_is_larger_than_what_units_take() {
+        let mut stray = after(&SINGLE);
+        let before = on_units(&stray);
+        stray.observe(&seen(15.0, 50_000), 0.5);
+        assert!(on_units(&stray) > 0.8 * before);
+    }
+
+    #[test]
+    fn what_is_drawn_stands_for_the_whole_belief() {
+        let stray = after(&SINGLE);
         let drawn = stray.draw(512);
         for position in [-5.0, 0.0, 10.0] {
             let factors = stray.factors(position);
-            let clean = drawn
-                .iter()
-                .map(|each| (-each.rate * factors[each.reach]).exp())
-                .sum::<f64>()
-                / 512.0;
+            let clean = drawn.iter().map(|each| (-each.rate(&factors)).exp()).sum::<f64>() / 512.0;
             assert!((1.0 - clean - stray.share(position, 1.0)).abs() < 0.01, "{position}");
         }
     }

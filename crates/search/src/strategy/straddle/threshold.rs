@@ -1,7 +1,7 @@
 //! A belief about a load above which trials fail. It knows no amounts and no shape, so nothing in it can be wrong but
 //! that there is such a load; and that may move.
 
-use super::curve::{heavy_odds, offsets, tempered};
+use super::curve::{heavy_odds, offsets};
 use super::draw::{draw_evenly, without_pattern};
 
 /// How far from the threshold outcomes are mixed, in steps.
@@ -120,8 +120,8 @@ impl Threshold {
         for point in &mut self.points {
             let high = point.high;
             point.weight *= match outcome {
-                Outcome::High => tempered(high),
-                Outcome::Low => tempered(1.0 - high),
+                Outcome::High => high,
+                Outcome::Low => 1.0 - high,
                 Outcome::ShortLow => (1.0 - high).sqrt().sqrt(),
             };
             total += point.weight;

@@ -28,6 +28,7 @@ MECHANISMS: dict[str, list[tuple[str, str, str]]] = {
         ("locate", "REFINING_SHARE", "0.0"),
     ],
     "a knee is told again by trials near it": [("locate", "REFINING_SHARE", "0.0")],
+    "a drop of capacity is believed at once": [("locate", "DROP", NEVER)],
     "jitter gets more room where one trial ends an attempt": [("placement", "SPARE_ABOVE_STRICT", "0.45")],
     "the spare at a knee is chosen by cost": [("placement", "STRICT_SPARES", "44..=46")],
     "a second opinion without amounts": [

@@ -64,6 +64,8 @@ pub(crate) struct Straddle {
     /// Loads that lost something, with the largest overload.
     lossy: BTreeMap<Load, f64>,
     curve: Option<Curve>,
+    /// Trials from here on tell where the capacity is: it has dropped since those before.
+    since: usize,
     /// How many trials the curve was last drawn anew from.
     drawn_at: usize,
     overheads: Overheads,
@@ -91,6 +93,7 @@ impl Straddle {
             strict: None,
             lossy: BTreeMap::new(),
             curve: None,
+            since: 0,
             drawn_at: 0,
             overheads: Overheads::default(),
             remaining: None,
@@ -137,8 +140,11 @@ impl Straddle {
                 }
             },
         );
-        for seen in &self.seen {
+        for seen in &self.seen[self.since..] {
             curve.observe(seen);
+        }
+        if let Some(before) = self.curve.take().filter(|_| self.since > 0) {
+            curve.keep_what_does_not_move(before);
         }
         self.curve = Some(curve);
         self.drawn_at = self.seen.len();
@@ -188,6 +194,14 @@ impl Straddle {
         }
         let Some(curve) = &mut self.curve else { return };
         curve.observe(&seen);
+        if let Some(capacity) = locate::dropped(&self.seen[self.since..]) {
+            self.since = self.seen.len() - 2;
+            // Whatever the load lost before, this amount is news.
+            self.seen[self.since].is_repeated = false;
+            self.draw_curve(problem, capacity);
+            return;
+        }
+        let Some(curve) = &self.curve else { return };
         let is_due = self.seen.len() >= self.drawn_at + self.seen.len() / REDRAW_SHARE;
         if is_due && curve.is_off_centre() {
             let around = curve.median();

@@ -171,7 +171,7 @@ impl Curve {
             } else {
                 likelihood
             };
-            point.weight *= with_stray;
+            point.weight *= tempered(with_stray);
         }
         for stray in &mut self.strays {
             stray.observe(seen, explained);
@@ -321,22 +321,17 @@ impl Shape {
         }
         let missed = seen.overload - expected;
         let density = |deviation: f64| {
-            let tail = 1.0 + (missed / deviation).powi(2);
-            // A capacity that strays may do so in any direction, but not by any amount: that would be a dip.
-            let tail = match self.onset {
-                Onset::Jitter(_) => 0.5 * tail * tail,
-                Onset::Soft(_) => tail,
-            };
-            seen.overload / (std::f64::consts::PI * deviation * tail)
+            let ratio = missed / deviation;
+            seen.overload / (std::f64::consts::PI * deviation * (1.0 + ratio * ratio))
         };
         let exact = density(deviation + 0.02 * expected + 1e-9);
         let rough = if self.slope < 1.0 && (expected..distance).contains(&seen.overload) {
             // Farther up more and more queues are full: it may be anything up to the whole overload.
             1.0 / (1.0 / self.slope).ln()
         } else {
-            density(deviation + 0.15 * expected + 1e-9)
+            density(deviation + 0.3 * expected + 1e-9)
         };
-        (1.0 - clean) * (0.8 * exact + 0.2 * rough)
+        (1.0 - clean) * (0.6 * exact + 0.4 * rough)
     }
 }
 
@@ -354,6 +349,12 @@ pub(super) fn heavy_odds(deviations: f64) -> f64 {
     let square = (1.0 + deviations.abs()).powi(2);
     let odds = square * square;
     if deviations >= 0.0 { odds } else { 1.0 / odds }
+}
+
+/// The power 3/4: trials in a row share their weather, and count less than independent ones.
+fn tempered(likelihood: f64) -> f64 {
+    let root = likelihood.sqrt();
+    root * root.sqrt()
 }
 
 /// `ln(1 + e^u)` from a table.

@@ -16,7 +16,7 @@ const UNIT_PRIOR: f64 = 0.05;
 const REACHES: [f64; 10] = [0.008, 0.014, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15, 0.3, f64::INFINITY];
 const REACH_PRIOR: [f64; 10] = [0.05, 0.05, 0.08, 0.08, 0.12, 0.12, 0.1, 0.1, 0.1, 0.2];
 /// Units may also go in proportion to the load.
-const PROPORTIONAL_PRIOR: f64 = 0.2;
+const PROPORTIONAL_PRIOR: f64 = 0.15;
 /// Only units thin out over the shortest reach.
 const DIP_REACHES: std::ops::Range<usize> = 1..REACHES.len();
 /// Density of a dip, by logarithm of the overload.

@@ -2,7 +2,8 @@
 //! takes. Why that is bounded is argued in `guard.rs` of the strategy.
 //!
 //! The bars hold for the draws of this test, which are the same in each run. Of 3,000 other draws (proptest seeds 77,
-//! 4711 and 5), seven took more than 3 times: `WhenMoved` with the first goal set up to 3.92, and `Alternating` 3.86.
+//! 4711 and 5), six took more than 3 times: `WhenMoved` and `WhenLowered` with the first goal set up to 3.41, and
+//! `Alternating` 3.86.
 
 #![allow(clippy::unwrap_used)]
 
@@ -21,7 +22,7 @@ const MAX_LOAD: f64 = 14.88e6;
 /// How much longer than `bisect` a search may take.
 const BAR: f64 = 3.0;
 /// Goals of several trials change the load often, which this adversary alone punishes; bisection hardly ever does. Seen:
-/// 3.92 times.
+/// 3.83 times.
 const BAR_WHEN_MOVED: f64 = 4.0;
 
 /// When a load at or below the capacity loses.

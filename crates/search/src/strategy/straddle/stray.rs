@@ -1,5 +1,5 @@
 //! Loss that has nothing to do with overload: dips, stalls, stray units. How often it strikes, and how much less often
-//! at lower loads. A dip may take any amount; units go one by one, by chance, so that their rate tells the amount.
+//! at lower loads. A dip may take any amount. Units are lost one by one, by chance, so their rate tells the amount.
 
 use super::draw::{draw_evenly, without_pattern};
 use super::observation::Observation;
@@ -9,7 +9,7 @@ const DIP_RATES: [f64; 9] = [0.0005, 0.004, 0.012, 0.025, 0.05, 0.1, 0.2, 0.45, 
 const DIP_PRIOR: [f64; 9] = [0.55, 0.17, 0.09, 0.05, 0.04, 0.03, 0.025, 0.025, 0.02];
 /// Units a second at that load, in octaves: from one in a quarter of an hour. All are equally likely.
 const UNIT_OCTAVES: std::ops::Range<i32> = -10..15;
-/// What all units weigh beside dips.
+/// What all hypotheses of units weigh, where those of dips weigh 1.
 const UNIT_PRIOR: f64 = 0.05;
 /// Share of the load below that one over which events thin out to none; the last is never. What thins out fast is more
 /// likely the curve's own business.
@@ -71,15 +71,14 @@ pub(super) struct Stray {
 struct Record {
     position: f64,
     duration: f64,
-    loss: Option<Loss>,
+    /// What was lost, and its density if overload is the cause.
+    loss: Option<(Loss, f64)>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Loss {
     units: f64,
     is_repeated: bool,
-    /// Density of the loss if it is due to overload.
-    by_overload: f64,
 }
 
 impl Stray {
@@ -108,7 +107,7 @@ impl Stray {
     /// times the chance of that.
     pub(super) fn explain(&self, seen: &Observation) -> (f64, f64) {
         let factors = self.factors(seen.position);
-        let loss = Loss::new(seen, 0.0);
+        let loss = Loss::of(seen);
         let (mut left, mut by_stray) = (0.0, 0.0);
         for each in &self.hypotheses {
             let events = each.drawn.rate(&factors) * seen.duration;
@@ -135,15 +134,15 @@ impl Stray {
 
     /// Learns from a trial whose loss, if any, has this density if overload is the cause.
     pub(super) fn observe(&mut self, seen: &Observation, by_overload: f64) {
-        let is_loss = seen.overload > self.limit;
+        let loss = (seen.overload > self.limit).then(|| Loss::of(seen));
         let record = Record {
             position: seen.position,
             duration: seen.duration,
-            loss: is_loss.then(|| Loss::new(seen, by_overload)),
+            loss: loss.map(|loss| (loss, by_overload)),
         };
         self.records.push(record);
         let (left, by_stray) = self.explain(seen);
-        let is_stray = is_loss && by_stray > left * by_overload;
+        let is_stray = loss.is_some() && by_stray > left * by_overload;
         if is_stray && seen.position < self.anchor {
             self.anchor = seen.position;
             self.hypotheses = hypotheses(self.limit);
@@ -161,8 +160,8 @@ impl Stray {
         for each in &mut self.hypotheses {
             let events = each.drawn.rate(&factors) * record.duration;
             each.weight *= match record.loss {
-                Some(loss) => {
-                    loss.density(each.drawn, events) + loss.left_to_overload(each.drawn, events) * loss.by_overload
+                Some((loss, by_overload)) => {
+                    loss.density(each.drawn, events) + loss.left_to_overload(each.drawn, events) * by_overload
                 }
                 None => (-events).exp(),
             };
@@ -194,16 +193,15 @@ impl Drawn {
 }
 
 impl Loss {
-    fn new(seen: &Observation, by_overload: f64) -> Self {
+    fn of(seen: &Observation) -> Self {
         Self {
             units: seen.output.counts.missing() as f64,
             is_repeated: seen.is_repeated,
-            by_overload,
         }
     }
 
-    /// Chance that overload may be the cause where so many events are expected: it was no dip, and no more units would
-    /// have gone anyway.
+    /// Chance that overload may be the cause where so many events are expected: there was no dip, and units alone would
+    /// not have been more than this loss.
     fn left_to_overload(self, drawn: Drawn, events: f64) -> f64 {
         let excess = if drawn.is_independent() {
             (events - self.units).max(0.0)
@@ -255,7 +253,7 @@ fn hypotheses(limit: f64) -> Vec<Hypothesis> {
         };
         kinds.iter().map(hypothesis).collect::<Vec<_>>()
     });
-    // Units that go one by one are too few for a limit above 0.
+    // Single units are too few to exceed a limit above 0.
     let mut hypotheses: Vec<Hypothesis> = dips.chain(units.filter(|_| limit <= 0.0)).collect();
     let total: f64 = hypotheses.iter().map(|each| each.weight).sum();
     for each in &mut hypotheses {

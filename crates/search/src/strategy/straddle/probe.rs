@@ -9,10 +9,8 @@ use super::target::Target;
 use crate::grid::LoadGrid;
 use crate::{Problem, Sums, TrialLog, Verdict};
 
-/// Widths between a clean load and the next one with high loss that are too many to settle below, at a second trial and
-/// at any that lasts as long as many looks.
-const WIDE_GAP: f64 = 16.0;
-const WIDE_GAP_LONG: f64 = 4.0;
+/// Widths between a clean load and the next one with high loss that are too many to settle below by a long trial.
+const WIDE_GAP: f64 = 4.0;
 /// Loads tried in a row without a low-loss trial, before the lowest is tried. Fitted on draws 1 to 400 of the random
 /// family.
 const IN_VAIN: usize = 4;
@@ -36,31 +34,20 @@ pub(super) fn shorter_first(problem: &Problem, log: &TrialLog, target: &Target, 
     }
 }
 
-/// What to try before a load far below others that may do as well is measured to its verdict. Plans weigh whole
-/// attempts, and may settle far below loads that were never tried, or lost nothing. That matters where an attempt
-/// costs much more than a look: where trials are long, and where one high-loss trial ends an attempt.
-/// A load that lost something says itself how far away the answer is.
+/// What to try before a long trial far below others that may do as well. Plans weigh whole attempts, and may settle far
+/// below loads that were never tried, or lost nothing. A short look at the middle of the gap costs little beside a long
+/// trial.
 pub(super) fn probe(log: &TrialLog, target: &Target, grid: &LoadGrid, planned: TrialInput) -> Option<TrialInput> {
-    let is_long = target.short.is_some_and(|short| planned.duration > short);
-    let is_second = !log.trials_at(planned.load).is_empty();
-    let is_costly = is_long || target.is_strict && is_second;
-    if !is_costly {
-        return None;
-    }
+    let short = target.short.filter(|&short| planned.duration > short)?;
     let is_lossy = |load: Load| has_high(&log.sums(load, target.goal));
     let lossy = log.loads().find(|&load| load > planned.load && is_lossy(load))?;
-    let highest_below = log.loads().filter(|&load| load < lossy).last();
-    let highest_below = highest_below.map_or(planned.load, |load| load.max(planned.load));
-    let below = log.loads().take_while(|&load| load <= highest_below);
-    let mut trials = below.flat_map(|load| log.trials_at(load));
-    if trials.any(|trial| trial.output.counts.missing() > 0) {
-        return None;
-    }
-    let [low, high] = [highest_below, lossy].map(|load| grid.position(load.per_second()));
-    let is_wide = (high - low) / target.steps as f64 > if is_long { WIDE_GAP_LONG } else { WIDE_GAP };
+    let below = log.loads().filter(|&load| load < lossy).last();
+    let below = below.map_or(planned.load, |load| load.max(planned.load));
+    let [low, high] = [below, lossy].map(|load| grid.position(load.per_second()));
+    let is_wide = (high - low) / target.steps as f64 > WIDE_GAP;
     is_wide.then(|| TrialInput {
         load: grid.load(f64::midpoint(low, high).round() as i64),
-        duration: target.exploring_duration(),
+        duration: short,
     })
 }
 
@@ -108,30 +95,16 @@ mod tests {
     }
 
     #[test]
-    fn the_middle_of_a_wide_gap_is_tried_before_a_load_below_it_is_measured_out() {
-        let probed = |trials: &[(f64, u64)], exceed_ratio| {
-            let mut case = Case::new(exceed_ratio, 1.0);
-            case.add(trials);
-            instead(&case)
-        };
-        let far = [(4e5, 0), (9e5, 7)];
-        let middle = probed(&far, Ratio::ZERO).unwrap();
-        assert!((middle / 6e5 - 1.0).abs() < 0.005, "{middle}");
-        assert_eq!(probed(&far, half()), None);
-        assert_eq!(probed(&[(9e5, 7)], Ratio::ZERO), None);
-        assert_eq!(probed(&[(4e5, 0), (8.5e5, 0), (9e5, 7)], Ratio::ZERO), None);
-        assert_eq!(probed(&[(4e5, 0), (3.9e5, 0), (4.1e5, 7)], Ratio::ZERO), None);
-        assert_eq!(probed(&[(4e5, 0)], Ratio::ZERO), None);
-    }
-
-    #[test]
-    fn a_long_trial_waits_for_short_ones_in_a_narrower_gap_too() {
+    fn the_middle_of_a_wide_gap_is_tried_before_a_long_trial_below_it() {
         let mut case = Case::new(Ratio::ZERO, 60.0);
         case.add(&[(4.2e5, 7)]);
         let middle = instead(&case).unwrap();
         assert!((middle / 4.1e5 - 1.0).abs() < 0.005, "{middle}");
         case.add(&[(4.13e5, 0)]);
         assert_eq!(instead(&case), None);
+        let mut short = Case::new(Ratio::ZERO, 1.0);
+        short.add(&[(9e5, 7)]);
+        assert_eq!(instead(&short), None);
         let mut patient = Case::new(half(), 60.0);
         patient.add(&[(4.2e5, 7)]);
         assert_eq!(instead(&patient), Some(middle));

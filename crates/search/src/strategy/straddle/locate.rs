@@ -8,7 +8,7 @@ const LOCATING_TRIALS: usize = 20;
 /// Where trials near the knee are to tell it better, they do so as long as this share of the seconds that a lower bound
 /// takes, which may fail that late.
 const REFINING_SHARE: f64 = 0.75;
-/// The line through two losses needs them this far apart, in steps.
+/// Steps that tell two capacities or two loads apart.
 const FAR_STEPS: f64 = 2.0;
 /// More lost for each unit of load than this is more than overload explains.
 const STEEP: f64 = 1.1;
@@ -18,11 +18,6 @@ const CLEAN_ABOVE: usize = 2;
 pub(super) const SMALL_OVERLOAD: f64 = 1.5;
 /// Between loads this far apart, in steps, the middle is as good as what the curve says of the first few losses.
 const WIDE_GAP: f64 = 8.0;
-/// Steps that capacity has to drop by to be believed at once, and within which two trials have to agree on it.
-const DROP: f64 = 2.0;
-/// Steps of overload that do not contradict that the capacity was above.
-const SLIGHT: f64 = 0.1;
-
 /// Where loss begins on a system that forwards less the more it is overloaded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Knee {
@@ -121,22 +116,18 @@ pub(super) fn dropped(seen: &[Observation]) -> Option<f64> {
         return None;
     };
     let capacity = |seen: &Observation| seen.position - seen.overload;
-    let highest = capacity(before).max(capacity(last));
-    let lowest = capacity(before).min(capacity(last));
-    let is_drop = before.overload.min(last.overload) > DROP
-        && highest - lowest < DROP
-        && earlier
-            .iter()
-            .any(|seen| seen.overload < SLIGHT && seen.position >= before.position.min(last.position));
-    if !is_drop {
+    let (lowest, highest) = (
+        capacity(before).min(capacity(last)),
+        capacity(before).max(capacity(last)),
+    );
+    if before.overload.min(last.overload) <= FAR_STEPS || highest - lowest >= FAR_STEPS {
         return None;
     }
-    // Where a loss told as low a capacity before, and a load above that was clean afterwards, capacity strays.
-    let was_as_low = |seen: &Observation| seen.overload > DROP && capacity(seen) < highest + DROP;
-    let since_then = earlier.iter().skip_while(|seen| !was_as_low(seen));
-    let strays = since_then
-        .filter(|seen| seen.overload < SLIGHT)
-        .any(|seen| seen.position > highest + DROP);
+    let was_clean_above =
+        |seen: &Observation| seen.overload <= 0.0 && seen.position >= before.position.min(last.position);
+    let last_clean = earlier.iter().rposition(was_clean_above)?;
+    let was_as_low = |seen: &Observation| seen.overload > FAR_STEPS && capacity(seen) < highest + FAR_STEPS;
+    let strays = earlier[..last_clean].iter().any(was_as_low);
     (!strays).then_some(lowest)
 }
 

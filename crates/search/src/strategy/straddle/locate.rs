@@ -3,21 +3,15 @@
 
 use super::observation::Observation;
 
-/// A steep knee is looked for in so many trials at most.
-const LOCATING_TRIALS: usize = 20;
-/// Where trials near the knee are to tell it better, they do so as long as this share of the seconds that a lower bound
-/// takes, which may fail that late.
-const REFINING_SHARE: f64 = 0.75;
 /// Steps that tell two capacities or two loads apart.
 const FAR_STEPS: f64 = 2.0;
 /// More lost for each unit of load than this is more than overload explains.
 const STEEP: f64 = 1.1;
-/// So many more clean trials above a knee than losses that tell it contradict it: capacity grows.
-const CLEAN_ABOVE: usize = 2;
 /// Steps of overload from which capacity can be told to a step.
 pub(super) const SMALL_OVERLOAD: f64 = 1.5;
 /// Between loads this far apart, in steps, the middle is as good as what the curve says of the first few losses.
 const WIDE_GAP: f64 = 8.0;
+
 /// Where loss begins on a system that forwards less the more it is overloaded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Knee {
@@ -44,23 +38,12 @@ impl Knee {
 
 /// Where loss begins on a system that forwards less the more it is overloaded: the first loss tells too low a
 /// capacity of it. The losses in units a second of the lowest lossy load and of one farther up are on a line, whose
-/// root is near; trials there tell it again, and are averaged where one high-loss trial makes an upper bound and a lower
-/// one takes `strict_seconds`. `None` where the line is no steeper than overload explains, or contradicts clean trials
-/// or those near the knee.
-pub(super) fn steep_knee(seen: &[Observation], log_step: f64, strict_seconds: Option<f64>) -> Option<Knee> {
-    let is_late = match strict_seconds {
-        None => seen.len() > LOCATING_TRIALS,
-        Some(seconds) => took_longer(seen, REFINING_SHARE * seconds),
-    };
-    if is_late {
-        return None;
-    }
-    let lossy = seen.iter().filter(|seen| seen.overload > 0.0);
-    let clean = seen.iter().filter(|seen| seen.overload <= 0.0);
-    let highest_clean = clean.clone().map(|seen| seen.position).reduce(f64::max)?;
-    let near = lossy.clone().min_by(|a, b| a.position.total_cmp(&b.position))?;
-    let farther = lossy.clone().filter(|seen| seen.position > near.position + FAR_STEPS);
-    let far = farther.min_by(|a, b| a.position.total_cmp(&b.position))?;
+/// root is near. Trials there tell it again, and are averaged if it `is_refined`. `None` where the line is no steeper
+/// than overload explains, or contradicts clean trials or those near the knee.
+pub(super) fn steep_knee(seen: &[Observation], log_step: f64, is_refined: bool) -> Option<Knee> {
+    let highest_clean = highest_clean(seen)?;
+    let near = lowest_lossy_above(seen, f64::NEG_INFINITY)?;
+    let far = lowest_lossy_above(seen, near.position + FAR_STEPS)?;
     // Loads and losses as shares of the near load.
     let far_load = ((far.position - near.position) * log_step).exp();
     let lost = |seen: &Observation| 1.0 - (-seen.overload * log_step).exp();
@@ -69,44 +52,43 @@ pub(super) fn steep_knee(seen: &[Observation], log_step: f64, strict_seconds: Op
     if slope < STEEP || capacity <= 0.0 {
         return None;
     }
-    let close = lossy.filter(|seen| seen.overload < SMALL_OVERLOAD);
-    let mut steep: Vec<f64> = close.map(|seen| seen.position - seen.overload / slope).collect();
-    if steep.is_empty() {
+    let close = seen
+        .iter()
+        .filter(|seen| is_lossy(seen) && seen.overload < SMALL_OVERLOAD);
+    let mut told: Vec<f64> = close.map(|seen| seen.position - seen.overload / slope).collect();
+    if told.is_empty() {
         let position = near.position + capacity.ln() / log_step;
         return (position > highest_clean).then(|| Knee::new(&[position], slope));
     }
-    let knee = Knee::new(&steep, slope).position;
-    // Capacity was at least there.
-    let above = clean.map(|seen| seen.position).filter(|&position| position > knee);
-    let above: Vec<f64> = above.collect();
-    if above.len() > steep.len() + CLEAN_ABOVE {
-        return None;
-    }
-    steep.extend(above);
-    strict_seconds.map(|_| Knee::new(&steep, slope))
-}
-
-/// Whether trials took longer together. The first few decide it, however many there are.
-fn took_longer(seen: &[Observation], seconds: f64) -> bool {
-    let mut passed = 0.0;
-    seen.iter().any(|seen| {
-        passed += seen.duration;
-        passed > seconds
-    })
+    // Where a trial lost nothing, capacity was at least there; it grows where most did.
+    let knee = Knee::new(&told, slope).position;
+    let clean = seen.iter().filter(|seen| !is_lossy(seen) && seen.position > knee);
+    let losses = told.len();
+    told.extend(clean.map(|seen| seen.position));
+    (is_refined && told.len() <= 3 * losses).then(|| Knee::new(&told, slope))
 }
 
 /// The middle between the lowest lossy load and the highest clean one, as long as the loss tells a capacity that the
 /// clean one is above: it says nothing of where between them loss begins.
 pub(super) fn between(seen: &[Observation]) -> Option<f64> {
-    if seen.len() > LOCATING_TRIALS {
-        return None;
-    }
-    let lossy = seen.iter().filter(|seen| seen.overload > 0.0);
-    let clean = seen.iter().filter(|seen| seen.overload <= 0.0);
-    let above = lossy.min_by(|a, b| a.position.total_cmp(&b.position))?;
-    let highest = clean.map(|seen| seen.position).reduce(f64::max)?;
-    let gap = above.position - highest;
-    (gap > WIDE_GAP && above.overload >= gap).then_some(highest + gap / 2.0)
+    let highest_clean = highest_clean(seen)?;
+    let lossy = lowest_lossy_above(seen, f64::NEG_INFINITY)?;
+    let gap = lossy.position - highest_clean;
+    (gap > WIDE_GAP && lossy.overload >= gap).then_some(highest_clean + gap / 2.0)
+}
+
+fn is_lossy(seen: &Observation) -> bool {
+    seen.overload > 0.0
+}
+
+fn highest_clean(seen: &[Observation]) -> Option<f64> {
+    let clean = seen.iter().filter(|seen| !is_lossy(seen));
+    clean.map(|seen| seen.position).reduce(f64::max)
+}
+
+fn lowest_lossy_above(seen: &[Observation], position: f64) -> Option<&Observation> {
+    let lossy = seen.iter().filter(|seen| is_lossy(seen) && seen.position > position);
+    lossy.min_by(|a, b| a.position.total_cmp(&b.position))
 }
 
 /// The capacity that the last two trials agree on, if it is well below them, a load as high lost nothing before, and
@@ -123,8 +105,7 @@ pub(super) fn dropped(seen: &[Observation]) -> Option<f64> {
     if before.overload.min(last.overload) <= FAR_STEPS || highest - lowest >= FAR_STEPS {
         return None;
     }
-    let was_clean_above =
-        |seen: &Observation| seen.overload <= 0.0 && seen.position >= before.position.min(last.position);
+    let was_clean_above = |seen: &Observation| !is_lossy(seen) && seen.position >= before.position.min(last.position);
     let last_clean = earlier.iter().rposition(was_clean_above)?;
     let was_as_low = |seen: &Observation| seen.overload > FAR_STEPS && capacity(seen) < highest + FAR_STEPS;
     let strays = earlier[..last_clean].iter().any(was_as_low);
@@ -160,25 +141,13 @@ mod tests {
     #[test]
     fn a_steep_knee_is_found_from_two_losses_and_told_again_near_it() {
         let far_away = [seen(1.5, 1.5), seen(0.75, 1.5), seen(1.12, 1.5)];
-        let knee = steep_knee(&far_away, LOG_STEP, None).unwrap();
+        let knee = steep_knee(&far_away, LOG_STEP, false).unwrap();
         assert!(knee.position.abs() < 1e-6, "{knee:?}");
         let with_close = [&far_away[..], &[seen(1.002, 1.5)]].concat();
-        let knee = steep_knee(&with_close, LOG_STEP, Some(21.0)).unwrap();
+        let knee = steep_knee(&with_close, LOG_STEP, true).unwrap();
         assert!(knee.position.abs() < 0.01, "{knee:?}");
         assert!((knee.slope - 1.5).abs() < 0.01, "{knee:?}");
-        assert!(steep_knee(&with_close, LOG_STEP, None).is_none());
-    }
-
-    #[test]
-    fn a_steep_knee_is_told_again_for_longer_where_a_lower_bound_takes_longer() {
-        let near = [&[seen(1.5, 1.5), seen(0.75, 1.5)][..], &[seen(1.002, 1.5); 38]].concat();
-        assert!(steep_knee(&near, LOG_STEP, Some(60.0)).is_some());
-        assert!(steep_knee(&near, LOG_STEP, Some(21.0)).is_none());
-        let long: Vec<Observation> = near
-            .iter()
-            .map(|&seen| Observation { duration: 60.0, ..seen })
-            .collect();
-        assert!(steep_knee(&long, LOG_STEP, Some(60.0)).is_none());
+        assert!(steep_knee(&with_close, LOG_STEP, false).is_none());
     }
 
     #[test]
@@ -189,17 +158,17 @@ mod tests {
                 overload: 0.0,
                 ..seen(1.002, 1.5)
             };
-            steep_knee(&[&once[..], &vec![clean; count]].concat(), LOG_STEP, Some(21.0))
+            steep_knee(&[&once[..], &vec![clean; count]].concat(), LOG_STEP, true)
         };
-        let (once, moved) = (with_clean(0).unwrap(), with_clean(1 + CLEAN_ABOVE).unwrap());
+        let (once, moved) = (with_clean(0).unwrap(), with_clean(2).unwrap());
         assert!(moved.position > once.position, "{once:?} {moved:?}");
-        assert!(with_clean(2 + CLEAN_ABOVE).is_none());
+        assert!(with_clean(3).is_none());
     }
 
     #[test]
     fn loss_that_overload_explains_is_no_steep_knee() {
         let trials = [seen(1.5, 1.0), seen(0.75, 1.0), seen(1.12, 1.0)];
-        assert!(steep_knee(&trials, LOG_STEP, Some(21.0)).is_none());
+        assert!(steep_knee(&trials, LOG_STEP, true).is_none());
     }
 
     #[test]

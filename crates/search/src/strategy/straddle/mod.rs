@@ -61,6 +61,8 @@ pub(crate) struct Straddle {
     delay_limits: Vec<Nanoseconds>,
     seen: Vec<Observation>,
     strict: Option<Strict>,
+    /// Knees and gaps are looked for in the trials of so many seconds.
+    early_seconds: f64,
     /// Loads that lost something, with the largest overload.
     lossy: BTreeMap<Load, f64>,
     curve: Option<Curve>,
@@ -91,6 +93,7 @@ impl Straddle {
             delay_limits: delay_limits(problem),
             seen: Vec::new(),
             strict: None,
+            early_seconds: 0.0,
             lossy: BTreeMap::new(),
             curve: None,
             since: 0,
@@ -102,6 +105,8 @@ impl Straddle {
         straddle.aim(problem);
         straddle.limits = limits(&straddle.targets);
         straddle.strict = strict(&straddle.targets);
+        let lower_bounds = straddle.targets.iter().map(Target::lower_bound_s);
+        straddle.early_seconds = lower_bounds.fold(0.0, f64::max);
         if let Some(hint) = problem.hint() {
             straddle.draw_curve(problem, grid.position(hint.per_second()));
         }
@@ -212,12 +217,17 @@ impl Straddle {
     /// The knee of a steep system; refined only where one trial makes an upper bound, as trials above the knee are
     /// worth nothing otherwise once the grid moves.
     fn steep_knee(&self) -> Option<Knee> {
-        let strict_seconds = self.strict.map(|strict| strict.seconds);
-        locate::steep_knee(&self.seen, self.scale.log_step(), strict_seconds)
+        locate::steep_knee(self.early()?, self.scale.log_step(), self.strict.is_some())
     }
 
     fn between(&self) -> Option<f64> {
-        locate::between(&self.seen)
+        locate::between(self.early()?)
+    }
+
+    /// All trials, while they took no longer than the longest lower bound, which may fail that late.
+    fn early(&self) -> Option<&[Observation]> {
+        let seconds: f64 = self.seen.iter().map(|seen| seen.duration).sum();
+        (seconds <= self.early_seconds).then_some(&self.seen)
     }
 
     /// Where more is lost than any goal allows that one high-loss trial decides, once the first trials have shown a sharp

@@ -294,17 +294,15 @@ fn delay_limits(problem: &Problem) -> Vec<Nanoseconds> {
     limits
 }
 
-/// Of goals that one high-loss trial ends, the longest lower bound and trial and the highest limit.
+/// Of goals that one high-loss trial ends, the longest lower bound and the highest limit.
 fn strict(targets: &[Target]) -> Option<Strict> {
     let strict = targets.iter().filter(|target| target.is_strict);
     let each = strict.map(|target| Strict {
         seconds: target.pair_seconds,
-        trial_seconds: target.duration_s,
         limit: target.limit,
     });
     each.reduce(|a, b| Strict {
         seconds: a.seconds.max(b.seconds),
-        trial_seconds: a.trial_seconds.max(b.trial_seconds),
         limit: a.limit.max(b.limit),
     })
 }

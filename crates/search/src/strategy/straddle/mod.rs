@@ -162,13 +162,6 @@ impl Straddle {
         self.draw_curve(problem, capacity);
     }
 
-    /// Whether the grid is to stay where it is although the knee is told anew.
-    fn is_settled(&self, knee: f64, spare: f64) -> bool {
-        let shift = self.grid.shift_from(&self.scale);
-        let upper = knee + spare + shift;
-        placement::is_settled(&self.seen, upper.round() - shift, upper.round() - upper, self.strict)
-    }
-
     /// The index of the first load at or above a position of the curve.
     fn index_above(&self, position: f64) -> i64 {
         (position + self.grid.shift_from(&self.scale)).ceil() as i64
@@ -188,7 +181,7 @@ impl Straddle {
         }
         if let Some(knee) = self.steep_knee() {
             let spare = placement::spare_above_knee(&knee, self.scale.log_step(), self.strict);
-            if !self.is_settled(knee.position, spare) {
+            if !placement::is_settled(&self.seen, knee.position + spare, self.strict) {
                 self.align(problem, knee.position, spare);
                 return;
             }

@@ -11,11 +11,8 @@ const SPARE_ABOVE: f64 = 0.45;
 const SPARE_ABOVE_STRICT: f64 = 0.3;
 /// How far the capacity of a steep system usually strays from second to second, as a share of it.
 const USUAL_DEVIATION: f64 = 0.001;
-/// How far the grid may be from where a knee wants it, in steps, where several trials decide, and how far above it where
-/// the load above is an upper bound of all goals already.
+/// How far above the load that is wanted next to a knee one may be that is an upper bound already, in steps.
 const ALIGNED: f64 = 0.15;
-/// What trials at one load may differ by, in steps.
-const SAME_LOAD: f64 = 1e-6;
 
 /// The goals of which one high-loss trial makes an upper bound.
 #[derive(Clone, Copy, Debug)]
@@ -50,15 +47,12 @@ pub(super) fn spare_above_knee(knee: &Knee, log_step: f64, strict: Option<Strict
     (1.0 - worst).max(SPARE_ABOVE_STRICT)
 }
 
-/// Whether the grid is to stay although it is `off` steps above where a knee wants it. `above` is the position of the
-/// load above the knee.
-pub(super) fn is_settled(seen: &[Observation], above: f64, off: f64, strict: Option<Strict>) -> bool {
-    let Some(Strict { limit, .. }) = strict else {
-        return off.abs() < ALIGNED;
-    };
-    let is_upper_bound = |seen: &Observation| (seen.position - above).abs() < SAME_LOAD && seen.overload > limit;
-    // The knee is told lower by the very trial that makes the upper bound.
-    off < ALIGNED && seen.iter().any(is_upper_bound)
+/// Whether the grid is to stay although the knee is told anew: a load that is hardly above the one wanted next to it is
+/// an upper bound of all goals already. The trial that makes it one tells the knee lower.
+pub(super) fn is_settled(seen: &[Observation], wanted: f64, strict: Option<Strict>) -> bool {
+    let limit = strict.map_or(0.0, |strict| strict.limit);
+    seen.iter()
+        .any(|seen| seen.overload > limit && seen.position < wanted + ALIGNED)
 }
 
 #[cfg(test)]
@@ -132,16 +126,10 @@ mod tests {
     #[test]
     fn the_grid_follows_the_knee_until_the_load_above_is_an_upper_bound_of_all_goals() {
         let above = |overload: f64| trials(8.0, overload, 1);
-        assert!(!is_settled(&above(LIMIT - 0.1), 8.0, 0.01, Some(strict(60.0))));
-        assert!(is_settled(&above(LIMIT + 0.1), 8.0, 0.01, Some(strict(60.0))));
-        assert!(is_settled(&above(LIMIT + 0.1), 8.0, -0.4, Some(strict(60.0))));
-        assert!(!is_settled(
-            &above(LIMIT + 0.1),
-            8.0,
-            ALIGNED + 0.01,
-            Some(strict(60.0))
-        ));
-        assert!(!is_settled(&above(LIMIT + 0.1), 7.5, 0.01, Some(strict(60.0))));
-        assert!(is_settled(&[], 8.0, ALIGNED - 0.01, None));
+        let strict = Some(strict(60.0));
+        assert!(!is_settled(&above(LIMIT - 0.1), 8.0, strict));
+        assert!(is_settled(&above(LIMIT + 0.1), 8.0, strict));
+        assert!(is_settled(&above(LIMIT + 0.1), 8.4, strict));
+        assert!(!is_settled(&above(LIMIT + 0.1), 8.0 - ALIGNED - 0.01, strict));
     }
 }

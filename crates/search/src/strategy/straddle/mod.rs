@@ -20,8 +20,6 @@ mod target;
 mod threshold;
 mod verdict_odds;
 
-use std::collections::BTreeMap;
-
 use brimful_trial::{Load, Nanoseconds, TrialInput, TrialResult};
 
 use self::curve::{Curve, Limit};
@@ -63,8 +61,6 @@ pub(crate) struct Straddle {
     strict: Option<Strict>,
     /// Knees and gaps are looked for in the trials of so many seconds.
     early_seconds: f64,
-    /// Loads that lost something, with the largest overload.
-    lossy: BTreeMap<Load, f64>,
     curve: Option<Curve>,
     /// Trials from here on tell where the capacity is: it has dropped since those before.
     since: usize,
@@ -94,7 +90,6 @@ impl Straddle {
             seen: Vec::new(),
             strict: None,
             early_seconds: 0.0,
-            lossy: BTreeMap::new(),
             curve: None,
             since: 0,
             drawn_at: 0,
@@ -235,7 +230,7 @@ impl Straddle {
         Some(above.position - above.overload + strict.limit)
     }
 
-    fn observation(&mut self, result: &TrialResult) -> Observation {
+    fn observation(&self, result: &TrialResult) -> Observation {
         let counts = result.output.counts;
         let load = result.input.load.per_second();
         let intended = result.input.duration.as_seconds();
@@ -246,25 +241,22 @@ impl Straddle {
             (counts.loss_ratio().as_f64(), intended)
         };
         let overload = -(1.0 - ratio.min(NEARLY_ALL)).ln() / self.scale.log_step();
+        let position = self.scale.position(load);
         Observation {
-            position: self.scale.position(load),
+            position,
             units_per_step: load * self.scale.log_step() * duration,
             duration,
             overload,
-            is_repeated: self.is_repeated(result.input.load, overload),
+            is_repeated: self.is_repeated(position, overload),
             output: result.output,
         }
     }
 
     /// Whether an earlier trial at the load lost about as much or more.
-    fn is_repeated(&mut self, load: Load, overload: f64) -> bool {
-        if overload <= 0.0 {
-            return false;
-        }
-        let most = self.lossy.entry(load).or_insert(0.0);
-        let is_repeated = overload <= NEWS * *most;
-        *most = most.max(overload);
-        is_repeated
+    fn is_repeated(&self, position: f64, overload: f64) -> bool {
+        let is_there = |earlier: &Observation| earlier.position.total_cmp(&position).is_eq();
+        let mut earlier = self.seen.iter().filter(|earlier| is_there(earlier));
+        overload > 0.0 && earlier.any(|earlier| overload <= NEWS * earlier.overload)
     }
 
     /// Whether a trial was too slow for one of the goals.
@@ -276,7 +268,8 @@ impl Straddle {
 
     /// Whether no goal has seen an end yet: nothing was lost, and nothing was too slow.
     fn is_unbounded(&self) -> bool {
-        self.lossy.is_empty() && !self.seen.iter().any(|seen| self.is_slow(seen))
+        let mut seen = self.seen.iter();
+        seen.all(|seen| seen.overload <= 0.0 && !self.is_slow(seen))
     }
 }
 

@@ -7,8 +7,6 @@ use super::observation::Observation;
 const FAR_STEPS: f64 = 2.0;
 /// More lost for each unit of load than this is more than overload explains.
 const STEEP: f64 = 1.1;
-/// Steps of overload from which capacity can be told to a step.
-pub(super) const SMALL_OVERLOAD: f64 = 1.5;
 /// Between loads this far apart, in steps, the middle is as good as what the curve says of the first few losses.
 const WIDE_GAP: f64 = 8.0;
 
@@ -52,9 +50,7 @@ pub(super) fn steep_knee(seen: &[Observation], log_step: f64, is_refined: bool) 
     if slope < STEEP || capacity <= 0.0 {
         return None;
     }
-    let close = seen
-        .iter()
-        .filter(|seen| is_lossy(seen) && seen.overload < SMALL_OVERLOAD);
+    let close = seen.iter().filter(|seen| seen.is_lossy() && !seen.lost_much());
     let mut told: Vec<f64> = close.map(|seen| seen.position - seen.overload / slope).collect();
     if told.is_empty() {
         let position = near.position + capacity.ln() / log_step;
@@ -62,7 +58,7 @@ pub(super) fn steep_knee(seen: &[Observation], log_step: f64, is_refined: bool) 
     }
     // Where a trial lost nothing, capacity was at least there; it grows where most did.
     let knee = Knee::new(&told, slope).position;
-    let clean = seen.iter().filter(|seen| !is_lossy(seen) && seen.position > knee);
+    let clean = seen.iter().filter(|seen| !seen.is_lossy() && seen.position > knee);
     let losses = told.len();
     told.extend(clean.map(|seen| seen.position));
     (is_refined && told.len() <= 3 * losses).then(|| Knee::new(&told, slope))
@@ -77,17 +73,13 @@ pub(super) fn between(seen: &[Observation]) -> Option<f64> {
     (gap > WIDE_GAP && lossy.overload >= gap).then_some(highest_clean + gap / 2.0)
 }
 
-fn is_lossy(seen: &Observation) -> bool {
-    seen.overload > 0.0
-}
-
 fn highest_clean(seen: &[Observation]) -> Option<f64> {
-    let clean = seen.iter().filter(|seen| !is_lossy(seen));
+    let clean = seen.iter().filter(|seen| !seen.is_lossy());
     clean.map(|seen| seen.position).reduce(f64::max)
 }
 
 fn lowest_lossy_above(seen: &[Observation], position: f64) -> Option<&Observation> {
-    let lossy = seen.iter().filter(|seen| is_lossy(seen) && seen.position > position);
+    let lossy = seen.iter().filter(|seen| seen.is_lossy() && seen.position > position);
     lossy.min_by(|a, b| a.position.total_cmp(&b.position))
 }
 
@@ -97,17 +89,14 @@ pub(super) fn dropped(seen: &[Observation]) -> Option<f64> {
     let [earlier @ .., before, last] = seen else {
         return None;
     };
-    let capacity = |seen: &Observation| seen.position - seen.overload;
-    let (lowest, highest) = (
-        capacity(before).min(capacity(last)),
-        capacity(before).max(capacity(last)),
-    );
+    let lowest = before.capacity().min(last.capacity());
+    let highest = before.capacity().max(last.capacity());
     if before.overload.min(last.overload) <= FAR_STEPS || highest - lowest >= FAR_STEPS {
         return None;
     }
-    let was_clean_above = |seen: &Observation| !is_lossy(seen) && seen.position >= before.position.min(last.position);
+    let was_clean_above = |seen: &Observation| !seen.is_lossy() && seen.position >= before.position.min(last.position);
     let last_clean = earlier.iter().rposition(was_clean_above)?;
-    let was_as_low = |seen: &Observation| seen.overload > FAR_STEPS && capacity(seen) < highest + FAR_STEPS;
+    let was_as_low = |seen: &Observation| seen.overload > FAR_STEPS && seen.capacity() < highest + FAR_STEPS;
     let strays = earlier[..last_clean].iter().any(was_as_low);
     (!strays).then_some(lowest)
 }

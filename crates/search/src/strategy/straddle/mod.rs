@@ -24,7 +24,7 @@ use brimful_trial::{Load, Nanoseconds, TrialInput, TrialResult};
 
 use self::curve::{Curve, Limit};
 use self::guard::Watch;
-use self::locate::{Knee, SMALL_OVERLOAD};
+use self::locate::Knee;
 use self::observation::Observation;
 use self::overhead::Overheads;
 use self::placement::Strict;
@@ -163,11 +163,11 @@ impl Straddle {
     }
 
     fn follow(&mut self, problem: &Problem, seen: Observation) {
-        let is_first_loss = seen.overload > 0.0 && self.seen.iter().all(|earlier| earlier.overload <= 0.0);
+        let is_first_loss = seen.is_lossy() && !self.seen.iter().any(Observation::is_lossy);
         self.seen.push(seen);
         if is_first_loss {
             let spare = placement::spare_above_capacity(self.strict);
-            self.align(problem, seen.position - seen.overload, spare);
+            self.align(problem, seen.capacity(), spare);
             return;
         }
         if self.curve.is_none() && self.is_slow(&seen) {
@@ -224,10 +224,10 @@ impl Straddle {
         let [_, above, below] = self.seen.as_slice() else {
             return None;
         };
-        let is_sharp = above.overload > 0.0 && above.overload < SMALL_OVERLOAD && below.overload <= 0.0;
-        let is_below = below.position < above.position;
-        let strict = self.strict.filter(|_| is_sharp && is_below)?;
-        Some(above.position - above.overload + strict.limit)
+        let is_just_above = above.is_lossy() && !above.lost_much();
+        let is_just_below = !below.is_lossy() && below.position < above.position;
+        let strict = self.strict.filter(|_| is_just_above && is_just_below)?;
+        Some(above.capacity() + strict.limit)
     }
 
     fn observation(&self, result: &TrialResult) -> Observation {
@@ -269,7 +269,7 @@ impl Straddle {
     /// Whether no goal has seen an end yet: nothing was lost, and nothing was too slow.
     fn is_unbounded(&self) -> bool {
         let mut seen = self.seen.iter();
-        seen.all(|seen| seen.overload <= 0.0 && !self.is_slow(seen))
+        seen.all(|seen| !seen.is_lossy() && !self.is_slow(seen))
     }
 }
 
@@ -474,11 +474,8 @@ impl Straddle {
         let index = match (self.seen.as_slice(), hint) {
             ([], Some(hint)) => self.index_above(hint),
             ([_], Some(hint)) if self.is_unbounded() => self.index_above(hint + HINT_STEPS),
-            ([only], _) if only.overload > 0.0 => self.index_above(only.position - only.overload),
-            ([_, second], _) if second.overload > 0.0 && second.overload < SMALL_OVERLOAD => {
-                let capacity = self.index_above(second.position - second.overload) - 1;
-                capacity.min(self.index_above(second.position - 1.0))
-            }
+            ([only], _) if only.is_lossy() => self.index_above(only.capacity()),
+            ([_, second], _) if second.is_lossy() && !second.lost_much() => self.index_above(second.capacity()) - 1,
             _ if self.is_unbounded() => self.grid.top(),
             _ => {
                 let knee = self.steep_knee().map(|knee| knee.position);

@@ -18,3 +18,22 @@ pub(super) struct Observation {
     /// As measured.
     pub(super) output: TrialOutput,
 }
+
+/// Steps of overload from which capacity can be told to a step.
+const SMALL_OVERLOAD: f64 = 1.5;
+
+impl Observation {
+    pub(super) fn is_lossy(&self) -> bool {
+        self.overload > 0.0
+    }
+
+    /// So much that capacity cannot be told to a step.
+    pub(super) fn lost_much(&self) -> bool {
+        self.overload >= SMALL_OVERLOAD
+    }
+
+    /// Where the capacity is if all above it was lost.
+    pub(super) fn capacity(&self) -> f64 {
+        self.position - self.overload
+    }
+}

@@ -3,7 +3,6 @@
 
 use brimful_trial::{Load, Nanoseconds, TrialInput};
 
-use super::locate::SMALL_OVERLOAD;
 use super::observation::Observation;
 use super::target::Target;
 use crate::grid::LoadGrid;
@@ -57,7 +56,7 @@ pub(super) fn lowest(problem: &Problem, log: &TrialLog, target: &Target, seen: &
     let load = problem.min_load();
     let is_open = target.lower.is_none() && log.verdict(load, target.goal) == Verdict::Undecided;
     let in_vain = seen.iter().rev().take_while(|seen| target.is_high_loss(seen));
-    let little = in_vain.filter(|seen| seen.overload < SMALL_OVERLOAD);
+    let little = in_vain.filter(|seen| !seen.lost_much());
     let changes = little
         .clone()
         .zip(little.skip(1))

@@ -42,6 +42,8 @@ const MARGIN: f64 = 40.0;
 /// Belief that a hint is right, and how far off in steps it then is.
 const HINT_SHARE: f64 = 0.8;
 const HINT_STEPS: f64 = 3.0;
+/// Knees and gaps are looked for in as many seconds as this share of a lower bound takes, which may fail that late.
+const EARLY_SHARE: f64 = 0.75;
 /// A multiple of what was lost before at the same load that is no repetition: capacity has moved.
 const NEWS: f64 = 4.0;
 
@@ -101,7 +103,7 @@ impl Straddle {
         straddle.limits = limits(&straddle.targets);
         straddle.strict = strict(&straddle.targets);
         let lower_bounds = straddle.targets.iter().map(Target::lower_bound_s);
-        straddle.early_seconds = lower_bounds.fold(0.0, f64::max);
+        straddle.early_seconds = EARLY_SHARE * lower_bounds.fold(0.0, f64::max);
         if let Some(hint) = problem.hint() {
             straddle.draw_curve(problem, grid.position(hint.per_second()));
         }
@@ -212,7 +214,7 @@ impl Straddle {
         locate::between(self.early()?)
     }
 
-    /// All trials, while they took no longer than the longest lower bound, which may fail that late.
+    /// All trials, while there are few.
     fn early(&self) -> Option<&[Observation]> {
         let seconds: f64 = self.seen.iter().map(|seen| seen.duration).sum();
         (seconds <= self.early_seconds).then_some(&self.seen)

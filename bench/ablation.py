@@ -23,14 +23,9 @@ FAMILIES = {"kinds": KINDS, "strengths": STRENGTHS, "held-out": HELD_OUT, "drawn
 NEVER = "1e9"
 # name: (file, constant, value that switches it off)
 MECHANISMS: dict[str, list[tuple[str, str, str]]] = {
-    "a steep knee is located": [
-        ("locate", "LOCATING_TRIALS", "0"),
-        ("locate", "REFINING_SHARE", "0.0"),
-    ],
-    "a knee is told again by trials near it": [("locate", "REFINING_SHARE", "0.0")],
-    "a drop of capacity is believed at once": [("locate", "DROP", NEVER)],
+    "knees and gaps are looked for": [("mod", "EARLY_SHARE", "0.0")],
     "jitter gets more room where one trial ends an attempt": [("placement", "SPARE_ABOVE_STRICT", "0.45")],
-    "the spare at a knee is chosen by cost": [("placement", "STRICT_SPARES", "44..=46")],
+    "the spare at a knee depends on how far it strays": [("placement", "USUAL_DEVIATION", NEVER)],
     "a second opinion without amounts": [
         ("second_opinion", "PRIOR_ODDS", NEVER),
         ("second_opinion", "PRIOR_ODDS_SHORT", NEVER),
@@ -43,7 +38,7 @@ MECHANISMS: dict[str, list[tuple[str, str, str]]] = {
     "upper goals settle the lower bound first": [("plan", "LOWER_FIRST", "1.0")],
     "attempts that end in step": [("guard", "STEP_FROM", NEVER)],
     "the account": [("guard", "CREDIT", NEVER), ("guard", "STEP_FROM", NEVER)],
-    "the middle of a wide gap first": [("probe", "WIDE_GAP", NEVER), ("probe", "WIDE_GAP_LONG", NEVER)],
+    "the middle of a wide gap first": [("probe", "WIDE_GAP", NEVER)],
     "the lowest load where several lost a little": [("probe", "IN_VAIN", "1_000_000")],
     "short trials first": [("prospect", "SHORT_TRIALS", "0")],
     "medium trials before long ones": [("probe", "MEDIUM_SHARE", "1")],

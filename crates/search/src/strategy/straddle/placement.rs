@@ -35,13 +35,13 @@ pub(super) fn spare_above_knee(knee: &Knee, log_step: f64, strict: Option<Strict
         return SPARE_ABOVE;
     };
     let usual = USUAL_DEVIATION / log_step;
-    // With one more trial that strays as usual, so that two or three that agree by chance do not decide.
-    let variance = (knee.squares + usual * usual) / (knee.trials + 1.0);
-    if variance < (usual / 2.0).powi(2) {
+    // With one more trial that strays as usual: half or twice as much is not believed of a few that agree by chance.
+    let told = ((knee.squares + usual * usual) / (knee.trials + 1.0)).sqrt();
+    if told < usual / 2.0 {
         let enough = (strict.limit / knee.slope).min(1.0);
         return f64::midpoint(enough, 1.0);
     }
-    let deviation = usual.max(variance.sqrt());
+    let deviation = if told > 2.0 * usual { told } else { usual };
     // So far the worst of so many seconds strays, from a knee that is not known better than by these trials.
     let worst = (2.0 * strict.seconds.max(1.0).ln()).sqrt() * deviation * (1.0 + 1.0 / (knee.trials + 1.0)).sqrt();
     (1.0 - worst).max(SPARE_ABOVE_STRICT)

@@ -9,6 +9,8 @@ const FAR_STEPS: f64 = 2.0;
 const STEEP: f64 = 1.1;
 /// Between loads this far apart, in steps, the middle is as good as what the curve says of the first few losses.
 const WIDE_GAP: f64 = 8.0;
+/// Steps of overload that do not contradict that the capacity was above.
+const SLIGHT: f64 = 0.1;
 
 /// Where loss begins on a system that forwards less the more it is overloaded.
 #[derive(Clone, Copy, Debug)]
@@ -94,7 +96,8 @@ pub(super) fn dropped(seen: &[Observation]) -> Option<f64> {
     if before.overload.min(last.overload) <= FAR_STEPS || highest - lowest >= FAR_STEPS {
         return None;
     }
-    let was_clean_above = |seen: &Observation| !seen.is_lossy() && seen.position >= before.position.min(last.position);
+    let was_clean_above =
+        |seen: &Observation| seen.overload < SLIGHT && seen.position >= before.position.min(last.position);
     let last_clean = earlier.iter().rposition(was_clean_above)?;
     let was_as_low = |seen: &Observation| seen.overload > FAR_STEPS && seen.capacity() < highest + FAR_STEPS;
     let strays = earlier[..last_clean].iter().any(was_as_low);

@@ -43,7 +43,7 @@ pub(super) fn spare_above_knee(knee: &Knee, log_step: f64, strict: Option<Strict
     }
     let deviation = if told > 2.0 * usual { told } else { usual };
     // So far the worst of so many seconds strays, from a knee that is not known better than by these trials.
-    let worst = (2.0 * strict.seconds.max(1.0).ln()).sqrt() * deviation * (1.0 + 1.0 / (knee.trials + 1.0)).sqrt();
+    let worst = (2.0 * strict.seconds.max(1.0).ln()).sqrt() * deviation * (1.0 + 1.0 / knee.trials).sqrt();
     (1.0 - worst).max(SPARE_ABOVE_STRICT)
 }
 

@@ -3,7 +3,6 @@
 use brimful_trial::{Counts, Load, Nanoseconds, Ratio, TrialInput, TrialOutput, TrialResult};
 
 use super::observation::Observation;
-use super::overhead::Overhead;
 use super::target::Target;
 use crate::grid::LoadGrid;
 use crate::{Problem, SearchGoal, TrialLog};
@@ -46,7 +45,7 @@ impl Case {
         Self {
             log: TrialLog::new(problem.goals().to_vec()),
             seen: Vec::new(),
-            target: Target::new(&problem, &grid, 0, Overhead::default()),
+            target: Target::new(&problem, &grid, 0),
             problem,
             grid,
         }

@@ -9,7 +9,6 @@ mod draw;
 mod guard;
 mod locate;
 mod observation;
-mod overhead;
 mod placement;
 mod plan;
 mod probe;
@@ -18,7 +17,7 @@ mod second_opinion;
 mod stray;
 mod target;
 mod threshold;
-mod verdict_odds;
+mod verdict;
 
 use brimful_trial::{Load, Nanoseconds, TrialInput, TrialResult};
 
@@ -26,7 +25,6 @@ use self::curve::{Curve, Limit};
 use self::guard::Watch;
 use self::locate::Knee;
 use self::observation::Observation;
-use self::overhead::Overheads;
 use self::placement::Strict;
 use self::plan::Choice;
 use self::prospect::Outlooker;
@@ -68,7 +66,6 @@ pub(crate) struct Straddle {
     since: usize,
     /// How many trials the curve was last drawn anew from.
     drawn_at: usize,
-    overheads: Overheads,
     remaining: Option<f64>,
     /// The goal that the next trial is made for.
     served: usize,
@@ -85,7 +82,9 @@ impl Straddle {
         let mut straddle = Self {
             grid,
             scale: grid,
-            targets: Vec::new(),
+            targets: (0..problem.goals().len())
+                .map(|goal| Target::new(problem, &grid, goal))
+                .collect(),
             watches: vec![Watch::default(); problem.goals().len()],
             limits: Vec::new(),
             delay_limits: delay_limits(problem),
@@ -95,11 +94,9 @@ impl Straddle {
             curve: None,
             since: 0,
             drawn_at: 0,
-            overheads: Overheads::default(),
             remaining: None,
             served: 0,
         };
-        straddle.aim(problem);
         straddle.limits = limits(&straddle.targets);
         straddle.strict = strict(&straddle.targets);
         let lower_bounds = straddle.targets.iter().map(Target::lower_bound_s);
@@ -108,16 +105,6 @@ impl Straddle {
             straddle.draw_curve(problem, grid.position(hint.per_second()));
         }
         straddle
-    }
-
-    fn aim(&mut self, problem: &Problem) {
-        let expected: Vec<i64> = self.targets.iter().map(|target| target.expected).collect();
-        self.targets = (0..problem.goals().len())
-            .map(|goal| Target::new(problem, &self.grid, goal, self.overheads.get()))
-            .collect();
-        for (target, expected) in self.targets.iter_mut().zip(expected) {
-            target.expected = expected;
-        }
     }
 
     /// Draws the curve anew, in most detail around a position.
@@ -391,9 +378,6 @@ impl Strategy for Straddle {
     }
 
     fn observe(&mut self, problem: &Problem, _: &TrialLog, result: &TrialResult) {
-        if self.overheads.observe(result) {
-            self.aim(problem);
-        }
         self.watches[self.served].spend(result);
         let seen = self.observation(result);
         self.follow(problem, seen);

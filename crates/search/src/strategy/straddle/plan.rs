@@ -135,7 +135,7 @@ fn turn_of_attempt<'p>(
         let first = plan.policy.first();
         other.is_strict && first.is_some_and(|first| below.contains(&plan.prospects[first.candidate].index))
     });
-    let is_long = target.odds.fresh_low() > OTHER_WEATHER_TRIALS as f64;
+    let is_long = target.fresh.low > OTHER_WEATHER_TRIALS as f64;
     if is_moot_soon {
         // What is lost a little lower most likely ends both attempts: this one would have been for nothing.
         Turn::Waiting

@@ -8,7 +8,7 @@ use super::observation::Observation;
 use super::stray::Drawn;
 use super::target::Target;
 use super::threshold::At;
-use super::verdict_odds::{Needed, Outlook, bin_of_odds};
+use super::verdict::{Needed, Outlook};
 use crate::grid::LoadGrid;
 use crate::{Problem, TrialLog, Verdict};
 
@@ -128,8 +128,7 @@ impl<'a> Outlooker<'a> {
             return None;
         }
         let goal = &self.problem.goals()[target.goal];
-        let needed = Needed::new(goal, &self.log.sums(load, target.goal), target.effective);
-        let (outlooks, group) = target.odds.outlooks(needed)?;
+        let needed = Needed::new(goal, &self.log.sums(load, target.goal))?;
         let plan = self.trial_plan(target, load, target.duration_s);
         // A trial that is only too slow runs to its end.
         let stops = self.problem.has_early_termination() && target.delay_limit.is_none();
@@ -142,13 +141,14 @@ impl<'a> Outlooker<'a> {
         };
         let mut full = 0.0;
         for (odds, weather) in self.odds(target, &plan, target.duration_s) {
-            let Outlook { lower, trials } = outlooks[bin_of_odds(odds * weather)];
-            let mut failing = target.lossy_cost;
-            if stops {
-                failing = failing.min(STOPPED_SECONDS + target.duration_s / (2.0 + odds));
-            }
-            let cost = target.cost + (failing - target.cost) * odds / (1.0 + odds);
-            let seconds = trials * group * cost;
+            let Outlook { lower, trials } = needed.outlook(odds * weather);
+            let full_s = target.duration_s;
+            let failing_s = if stops {
+                full_s.min(STOPPED_SECONDS + full_s / (2.0 + odds))
+            } else {
+                full_s
+            };
+            let seconds = trials * (full_s + (failing_s - full_s) * odds / (1.0 + odds));
             full += seconds;
             prospect.lower.push(lower as f32);
             prospect.seconds.push(seconds as f32);
@@ -161,7 +161,7 @@ impl<'a> Outlooker<'a> {
 
     /// With an exceed ratio of 0 a short high-loss trial makes an upper bound, and saves a long one.
     fn consider_short(&self, target: &Target, prospect: &mut Prospect, full: f64) {
-        let (Some(short), Some(short_s), Some(cost)) = (target.short, target.short_s, target.short_cost()) else {
+        let (Some(short), Some(short_s)) = (target.short, target.short_s) else {
             return;
         };
         let tried = self.log.trials_at(prospect.load).iter();
@@ -174,7 +174,7 @@ impl<'a> Outlooker<'a> {
             .odds(target, &plan, short_s)
             .zip(&prospect.seconds)
             .map(|((odds, _), &full)| {
-                let seconds = cost + f64::from(full) / (1.0 + odds);
+                let seconds = short_s + f64::from(full) / (1.0 + odds);
                 with_short += seconds;
                 seconds as f32
             })
@@ -188,10 +188,9 @@ impl<'a> Outlooker<'a> {
     /// Chance that a load never measured becomes a lower bound.
     pub(super) fn fresh_lower(&self, target: &Target, index: i64) -> f64 {
         let plan = self.trial_plan(target, self.grid.load(index), target.duration_s);
-        let outlooks = target.odds.fresh();
         let odds = self.odds(target, &plan, target.duration_s);
         let sum: f64 = odds
-            .map(|(odds, weather)| outlooks[bin_of_odds(odds * weather)].lower)
+            .map(|(odds, weather)| target.fresh.outlook(odds * weather).lower)
             .sum();
         sum / self.points.len() as f64
     }

@@ -4,10 +4,9 @@ use brimful_trial::{Load, Nanoseconds, Ratio};
 
 use super::bracket::leftover;
 use super::observation::Observation;
-use super::overhead::Overhead;
-use super::verdict_odds::{Effective, VerdictOdds};
+use super::verdict::Needed;
 use crate::grid::LoadGrid;
-use crate::{Problem, TrialLog};
+use crate::{Problem, Sums, TrialLog};
 
 pub(super) struct Target {
     /// Index of the goal.
@@ -29,12 +28,8 @@ pub(super) struct Target {
     pub(super) is_above_others: bool,
     /// What to multiply the odds of one trial with when all those of a lower bound are to be low-loss.
     pub(super) shared_weather: f64,
-    /// What full-length trials weigh, and cost, in seconds.
-    pub(super) effective: Effective,
-    pub(super) cost: f64,
-    pub(super) lossy_cost: f64,
-    overhead: f64,
-    pub(super) odds: VerdictOdds,
+    /// Trials that a load never measured needs.
+    pub(super) fresh: Needed,
     /// Seconds for two fresh bounds.
     pub(super) pair_seconds: f64,
     /// Where the curve last put the answer.
@@ -54,13 +49,10 @@ const ON_GRID: f64 = 1e-6;
 const WEATHERS: f64 = 14.0;
 
 impl Target {
-    pub(super) fn new(problem: &Problem, grid: &LoadGrid, goal: usize, overhead: Overhead) -> Self {
+    pub(super) fn new(problem: &Problem, grid: &LoadGrid, goal: usize) -> Self {
         let attributes = &problem.goals()[goal];
         let duration_s = attributes.final_trial_duration.as_seconds();
-        let [low, high] =
-            [overhead.clean, overhead.lossy].map(|overhead| (duration_s + overhead).max(0.01 * duration_s));
-        let effective = Effective { low, high };
-        let odds = VerdictOdds::new(attributes, effective);
+        let fresh = Needed::new(attributes, &Sums::default()).expect("a load never measured may become a lower bound");
         let width = -(1.0 - attributes.target_width()).ln();
         let is_strict = attributes.exceed_ratio == Ratio::ZERO;
         let short = attributes.initial_trial_duration;
@@ -83,16 +75,12 @@ impl Target {
                     .iter()
                     .any(|other| other.loss_ratio < attributes.loss_ratio),
             shared_weather: if is_strict {
-                WEATHERS / (WEATHERS - 1.0 + odds.fresh_low())
+                WEATHERS / (WEATHERS - 1.0 + fresh.low)
             } else {
                 1.0
             },
-            effective,
-            cost: duration_s + overhead.clean.max(0.0),
-            lossy_cost: duration_s + overhead.lossy.max(0.0),
-            overhead: overhead.clean.max(0.0),
-            pair_seconds: bounds * odds.fresh_low() * low,
-            odds,
+            pair_seconds: bounds * fresh.low * duration_s,
+            fresh,
             expected: grid.top(),
             lower: None,
             upper: None,
@@ -153,11 +141,7 @@ impl Target {
 
     /// Seconds that make a lower bound of a fresh load.
     pub(super) fn lower_bound_s(&self) -> f64 {
-        self.odds.fresh_low() * self.effective.low
-    }
-
-    pub(super) fn short_cost(&self) -> Option<f64> {
-        self.short_s.map(|seconds| seconds + self.overhead)
+        self.fresh.low * self.duration_s
     }
 
     pub(super) fn exploring_duration(&self) -> Nanoseconds {

@@ -1,0 +1,107 @@
+//! From the odds that one trial is high-loss to the chance of a verdict and the trials that it takes.
+
+use crate::{SearchGoal, Sums};
+
+/// Keeps `10.5 / 1.5` at 7 trials.
+const ROUNDING: f64 = 1e-9;
+/// Beyond these odds nothing changes any more within a search.
+const LARGEST_ODDS: f64 = 1e5;
+/// Trials are counted in groups where more high-loss ones than this are needed.
+const MOST_GROUPS: f64 = 40.0;
+
+/// How many more full-length trials decide about a load: so many low-loss ones, or so many high-loss ones.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Needed {
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+/// What is to be expected of a load at certain odds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outlook {
+    /// Chance that it becomes a lower bound; otherwise it becomes an upper bound.
+    pub(super) lower: f64,
+    /// Trials until then.
+    pub(super) trials: f64,
+}
+
+impl Needed {
+    /// `None` where a lower bound is out of reach.
+    pub(super) fn new(goal: &SearchGoal, sums: &Sums) -> Option<Self> {
+        let trial_s = goal.final_trial_duration.as_seconds();
+        let exceed = goal.exceed_ratio.as_f64();
+        let whole = goal.duration_sum.as_seconds();
+        let coefficient = exceed / (1.0 - exceed);
+        let low = sums.full_low.as_seconds();
+        let excess = sums.short_high.as_seconds() - coefficient * sums.short_low.as_seconds();
+        let high = sums.full_high.as_seconds() + excess.max(0.0);
+        if high > 0.0 && exceed <= 0.0 {
+            return None;
+        }
+        let tolerated = if high > 0.0 { high / coefficient } else { 0.0 };
+        let low_wanted = ((1.0 - exceed) * whole).max(tolerated);
+        let high_wanted = (exceed * whole).max(coefficient * low);
+        Some(Self {
+            low: ((low_wanted - low) / trial_s - ROUNDING).ceil().max(1.0),
+            high: ((high_wanted - high) / trial_s + ROUNDING).floor().max(0.0) + 1.0,
+        })
+    }
+
+    /// Trials follow a negative binomial distribution: the last one of a lower bound is low-loss.
+    pub(super) fn outlook(self, odds: f64) -> Outlook {
+        let group = (self.high / MOST_GROUPS).max(1.0);
+        let (low_needed, high_needed) = ((self.low / group).ceil(), (self.high / group).ceil());
+        let odds = odds.clamp(1.0 / LARGEST_ODDS, LARGEST_ODDS);
+        let high_loss = odds / (1.0 + odds);
+        let mut chance = (1.0 + odds).powf(-low_needed);
+        let (mut lower, mut highs, mut high) = (0.0, 0.0, 0.0);
+        while high < high_needed {
+            lower += chance;
+            highs += high * chance;
+            chance *= high_loss * (low_needed + high) / (high + 1.0);
+            high += 1.0;
+        }
+        // Each trial is a high-loss one with the same chance, so that their mean numbers are in proportion.
+        let trials = (highs + high_needed * (1.0 - lower)) / high_loss;
+        Outlook {
+            lower,
+            trials: trials * group,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_high_loss_trial_ends_an_attempt_that_several_low_loss_ones_make() {
+        let outlook = Needed { low: 21.0, high: 1.0 }.outlook(1.0 / 9.0);
+        let clean = 0.9_f64.powi(21);
+        assert!((outlook.lower - clean).abs() < 1e-12);
+        assert!((outlook.trials - (1.0 - clean) / 0.1).abs() < 1e-9);
+    }
+
+    #[test]
+    fn even_odds_make_a_race_of_equals() {
+        let outlook = Needed { low: 2.0, high: 2.0 }.outlook(1.0);
+        assert!((outlook.lower - 0.5).abs() < 1e-12);
+        assert!((outlook.trials - 2.5).abs() < 1e-12);
+        let long = Needed {
+            low: 500.0,
+            high: 500.0,
+        }
+        .outlook(1.0);
+        assert!(
+            (long.lower - 0.5).abs() < 1e-9 && (900.0..1000.0).contains(&long.trials),
+            "{long:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_certain_takes_as_many_trials_as_are_needed() {
+        let needed = Needed { low: 11.0, high: 7.0 };
+        assert!((needed.outlook(0.0).trials - 11.0).abs() < 0.01);
+        assert!((needed.outlook(1e9).trials - 7.0).abs() < 0.01);
+    }
+}

@@ -167,7 +167,7 @@ impl Curve {
             let likelihood = self.shapes[point.shape].likelihood(seen, point.position);
             explained += point.weight * likelihood;
             let with_stray = if seen.overload > 0.0 {
-                left * likelihood + by_stray
+                left * likelihood + by_stray * self.shapes[point.shape].at_most(seen, point.position)
             } else {
                 likelihood
             };
@@ -294,6 +294,20 @@ impl Shape {
                 }
             }
         }
+    }
+
+    /// Chance that overload takes no more than what was lost.
+    fn at_most(&self, seen: &Observation, position: f64) -> f64 {
+        let distance = seen.position - position;
+        let excess = match self.onset {
+            Onset::Jitter(deviation) => (distance - seen.overload / self.slope) / deviation,
+            Onset::Soft(_) => {
+                let expected = self.overload(distance);
+                let deviation = expected / (1.0 + expected * seen.units_per_step).sqrt();
+                (expected - seen.overload) / (deviation + 0.3 * expected + 1e-9)
+            }
+        };
+        1.0 / (1.0 + heavy_odds(excess))
     }
 
     /// How likely this outcome was: a chance if clean, a density by logarithm of the overload if not.

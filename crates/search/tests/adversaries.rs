@@ -2,8 +2,7 @@
 //! takes. Why that is bounded is argued in `guard.rs` of the strategy.
 //!
 //! The bars hold for the draws of this test, which are the same in each run. Of 3,000 other draws (proptest seeds 77,
-//! 4711 and 5), six took more than 3 times: `WhenMoved` and `WhenLowered` with the first goal set up to 3.41, and
-//! `Alternating` 3.86.
+//! 4711 and 5), nine took more than 3 times: `WhenMoved` with the first goal set up to 4.10, and `Alternating` 3.96.
 
 #![allow(clippy::unwrap_used)]
 
@@ -22,7 +21,7 @@ const MAX_LOAD: f64 = 14.88e6;
 /// How much longer than `bisect` a search may take.
 const BAR: f64 = 3.0;
 /// Goals of several trials change the load often, which this adversary alone punishes; bisection hardly ever does. Seen:
-/// 3.83 times.
+/// 4.10 times, in other draws.
 const BAR_WHEN_MOVED: f64 = 4.0;
 
 /// When a load at or below the capacity loses.

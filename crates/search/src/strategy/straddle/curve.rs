@@ -303,8 +303,7 @@ impl Shape {
             Onset::Jitter(deviation) => (distance - seen.overload / self.slope) / deviation,
             Onset::Soft(_) => {
                 let expected = self.overload(distance);
-                let deviation = expected / (1.0 + expected * seen.units_per_step).sqrt();
-                (expected - seen.overload) / (deviation + 0.3 * expected + 1e-9)
+                (expected - seen.overload) / (deviation_by_chance(expected, seen) + ROUGH * expected + LEAST_DEVIATION)
             }
         };
         1.0 / (1.0 + heavy_odds(excess))
@@ -322,8 +321,7 @@ impl Shape {
             Onset::Soft(_) => {
                 let expected = self.overload(distance);
                 let lost = expected * seen.units_per_step;
-                // Few lost units say little about the mean.
-                (loss_odds(lost), expected, expected / (1.0 + lost).sqrt())
+                (loss_odds(lost), expected, deviation_by_chance(expected, seen))
             }
         };
         let clean = 1.0 / (1.0 + odds);
@@ -338,12 +336,12 @@ impl Shape {
             let ratio = missed / deviation;
             seen.overload / (std::f64::consts::PI * deviation * (1.0 + ratio * ratio))
         };
-        let exact = density(deviation + 0.02 * expected + 1e-9);
+        let exact = density(deviation + EXACT * expected + LEAST_DEVIATION);
         let rough = if self.slope < 1.0 && (expected..distance).contains(&seen.overload) {
             // Farther up more and more queues are full: it may be anything up to the whole overload.
             1.0 / (1.0 / self.slope).ln()
         } else {
-            density(deviation + 0.3 * expected + 1e-9)
+            density(deviation + ROUGH * expected + LEAST_DEVIATION)
         };
         (1.0 - clean) * (0.6 * exact + 0.4 * rough)
     }
@@ -352,6 +350,17 @@ impl Shape {
 /// How far the loss of a soft system strays around its mean where it matters: steps, and a share of it.
 const SOFT_DEVIATION: f64 = 0.1;
 const SOFT_SHARE: f64 = 0.1;
+
+/// What amounts differ by from what the curve says, as a share of it: mostly little, sometimes much.
+const EXACT: f64 = 0.02;
+const ROUGH: f64 = 0.3;
+/// Keeps densities finite, in steps.
+const LEAST_DEVIATION: f64 = 1e-9;
+
+/// How far the overload of a trial is from its mean by chance: few lost units say little about it.
+fn deviation_by_chance(expected: f64, seen: &Observation) -> f64 {
+    expected / (1.0 + expected * seen.units_per_step).sqrt()
+}
 
 /// The odds that something is lost when `mean` units are expected: between Poisson and geometric.
 fn loss_odds(mean: f64) -> f64 {
@@ -439,4 +448,28 @@ pub(super) fn offsets(span: f64, reach: i64, per_step: i64) -> impl Iterator<Ite
     let below: Vec<(f64, f64)> = outer.iter().rev().map(|&(offset, cell)| (-offset, cell)).collect();
     let middle = (-fine..=fine).map(move |index| (index as f64 / per_step as f64, 1.0 / per_step as f64));
     below.into_iter().chain(middle).chain(outer)
+}
+
+#[cfg(test)]
+mod tests {
+    use brimful_trial::Ratio;
+
+    use super::*;
+    use crate::strategy::straddle::case::Case;
+
+    #[test]
+    fn overload_takes_no_less_than_what_is_above_the_capacity() {
+        let mut case = Case::new(Ratio::ZERO, 1.0);
+        case.add(&[(5e5, 1), (5e5, 100_000)]);
+        let [little, much] = case.seen[..] else {
+            panic!("two trials")
+        };
+        // The capacity is about a tenth below the load, which a loss of a fifth allows and one of a unit does not.
+        let position = little.position - 20.0;
+        for shape in shapes(case.grid.log_step()).iter().filter(|shape| shape.slope >= 1.0) {
+            let is_wide = matches!(shape.onset, Onset::Jitter(deviation) if deviation >= FAR_STEPS);
+            assert!(is_wide || shape.at_most(&little, position) < 0.1, "{shape:?}");
+            assert!(shape.at_most(&much, position) > 0.5, "{shape:?}");
+        }
+    }
 }

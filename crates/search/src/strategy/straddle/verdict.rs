@@ -82,6 +82,41 @@ mod tests {
         assert!((outlook.trials - (1.0 - clean) / 0.1).abs() < 1e-9);
     }
 
+    /// The same by trying both outcomes of each trial.
+    fn one_by_one(low: u32, high: u32, high_loss: f64) -> (f64, f64) {
+        if low == 0 || high == 0 {
+            return (f64::from(u8::from(low == 0)), 0.0);
+        }
+        let (if_low, if_high) = (
+            one_by_one(low - 1, high, high_loss),
+            one_by_one(low, high - 1, high_loss),
+        );
+        let mean = |low: f64, high: f64| low + (high - low) * high_loss;
+        (mean(if_low.0, if_high.0), 1.0 + mean(if_low.1, if_high.1))
+    }
+
+    #[test]
+    fn the_sum_tells_what_trying_both_outcomes_of_each_trial_tells() {
+        for (low, high) in [(1, 1), (7, 1), (1, 7), (6, 6), (9, 4)] {
+            for high_loss in [0.001, 0.1, 0.5, 0.8, 0.999] {
+                let needed = Needed {
+                    low: f64::from(low),
+                    high: f64::from(high),
+                };
+                let found = needed.outlook(high_loss / (1.0 - high_loss));
+                let (lower, trials) = one_by_one(low, high, high_loss);
+                assert!(
+                    (found.lower - lower).abs() < 1e-9,
+                    "{needed:?} {high_loss}: {found:?}, {lower}"
+                );
+                assert!(
+                    (found.trials - trials).abs() < 1e-6,
+                    "{needed:?} {high_loss}: {found:?}, {trials}"
+                );
+            }
+        }
+    }
+
     #[test]
     fn even_odds_make_a_race_of_equals() {
         let outlook = Needed { low: 2.0, high: 2.0 }.outlook(1.0);

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use brimful_trial::Nanoseconds;
 
-use super::draw::{ascending, draw_evenly};
+use super::draw::{self, draw_evenly};
 use super::observation::Observation;
 use super::second_opinion::SecondOpinion;
 use super::stray::Stray;
@@ -37,6 +37,18 @@ pub(super) struct Limit {
     pub(super) full_s: f64,
     /// Whether shorter trials are made for it too.
     pub(super) has_short: bool,
+}
+
+/// What is expected of a trial at some distance from the position of a curve.
+struct Expectation {
+    /// Chance of any loss.
+    lossy: f64,
+    /// Steps.
+    overload: f64,
+    /// How far the overload strays, in steps.
+    deviation: f64,
+    /// Chance that overload takes no more than what was lost.
+    at_most: f64,
 }
 
 /// How loss sets in around the position.
@@ -96,21 +108,18 @@ impl Curve {
         prior: impl Fn(f64) -> f64,
     ) -> Self {
         let shapes = shapes(log_step);
-        let mut points = Vec::new();
-        for (position, cell) in
-            offsets(range.1 - range.0, FINE_REACH, PER_STEP).map(|(offset, cell)| (centre + offset, cell))
-        {
-            if position < range.0 || position > range.1 {
-                continue;
-            }
-            let density = prior(position) * cell;
-            for (index, shape) in shapes.iter().enumerate() {
-                points.push(Point {
-                    position,
-                    shape: index,
-                    weight: density * shape.prior,
-                });
-            }
+        let cells: Vec<(f64, f64)> = offsets(range.1 - range.0, FINE_REACH, PER_STEP)
+            .map(|(offset, cell)| (centre + offset, cell))
+            .filter(|(position, _)| (range.0..=range.1).contains(position))
+            .map(|(position, cell)| (position, prior(position) * cell))
+            .collect();
+        let mut points = Vec::with_capacity(shapes.len() * cells.len());
+        for (position, density) in cells {
+            points.extend(shapes.iter().enumerate().map(|(shape, Shape { prior, .. })| Point {
+                position,
+                shape,
+                weight: density * prior,
+            }));
         }
         let mut curve = Self {
             shapes,
@@ -161,17 +170,14 @@ impl Curve {
             );
             self.second_opinions[index].observe(seen, high);
         }
-        let (left, by_stray) = self.strays[0].explain(seen);
+        let stray = if seen.is_lossy() {
+            self.strays[0].explain(seen)
+        } else {
+            (1.0, 0.0)
+        };
         let mut explained = 0.0;
         for point in &mut self.points {
-            let likelihood = self.shapes[point.shape].likelihood(seen, point.position);
-            explained += point.weight * likelihood;
-            let with_stray = if seen.overload > 0.0 {
-                left * likelihood + by_stray * self.shapes[point.shape].at_most(seen, point.position)
-            } else {
-                likelihood
-            };
-            point.weight *= tempered(with_stray);
+            explained += self.shapes[point.shape].learn(point, seen, stray);
         }
         for stray in &mut self.strays {
             stray.observe(seen, explained);
@@ -199,7 +205,7 @@ impl Curve {
     /// The position that half of the posterior is below.
     pub(super) fn median(&self) -> f64 {
         let weights = self.points.iter().map(|point| point.weight);
-        let middle = draw_evenly(weights, ascending(1));
+        let middle = draw_evenly(weights, draw::ascending(1));
         middle.first().map_or(self.centre, |&index| self.points[index].position)
     }
 
@@ -296,54 +302,66 @@ impl Shape {
         }
     }
 
-    /// Chance that overload takes no more than what was lost.
-    fn at_most(&self, seen: &Observation, position: f64) -> f64 {
-        let distance = seen.position - position;
-        let excess = match self.onset {
-            Onset::Jitter(deviation) => (distance - seen.overload / self.slope) / deviation,
+    /// What a trial is expected to show if this is the shape.
+    fn expectation(&self, seen: &Observation, distance: f64) -> Expectation {
+        match self.onset {
+            Onset::Jitter(deviation) => Expectation {
+                lossy: heavy_chance(distance / deviation),
+                overload: self.slope * distance.max(0.0),
+                deviation,
+                at_most: 1.0 - heavy_chance((distance - seen.overload / self.slope) / deviation),
+            },
             Onset::Soft(_) => {
-                let expected = self.overload(distance);
-                (expected - seen.overload) / (deviation_by_chance(expected, seen) + ROUGH * expected + LEAST_DEVIATION)
+                let overload = self.overload(distance);
+                let odds = loss_odds(overload * seen.units_per_step);
+                let deviation = deviation_by_chance(overload, seen);
+                let rough = deviation + ROUGH * overload + LEAST_DEVIATION;
+                Expectation {
+                    lossy: odds / (1.0 + odds),
+                    overload,
+                    deviation,
+                    at_most: 1.0 - heavy_chance((overload - seen.overload) / rough),
+                }
             }
+        }
+    }
+
+    /// Weighs a point of this shape by what a trial showed, and gives how likely that was without stray losses. These
+    /// leave a chance to overload, and explain the loss with a density.
+    #[inline]
+    fn learn(&self, point: &mut Point, seen: &Observation, (left, by_stray): (f64, f64)) -> f64 {
+        let distance = seen.position - point.position;
+        let expected = self.expectation(seen, distance);
+        let likelihood = self.likelihood(seen, distance, &expected);
+        let explained = point.weight * likelihood;
+        let with_stray = if seen.is_lossy() {
+            left * likelihood + by_stray * expected.at_most
+        } else {
+            likelihood
         };
-        1.0 / (1.0 + heavy_odds(excess))
+        point.weight *= tempered(with_stray);
+        explained
     }
 
     /// How likely this outcome was: a chance if clean, a density by logarithm of the overload if not.
-    fn likelihood(&self, seen: &Observation, position: f64) -> f64 {
-        let distance = seen.position - position;
-        let (odds, expected, deviation) = match self.onset {
-            Onset::Jitter(deviation) => (
-                heavy_odds(distance / deviation),
-                self.slope * distance.max(0.0),
-                deviation,
-            ),
-            Onset::Soft(_) => {
-                let expected = self.overload(distance);
-                let lost = expected * seen.units_per_step;
-                (loss_odds(lost), expected, deviation_by_chance(expected, seen))
-            }
-        };
-        let clean = 1.0 / (1.0 + odds);
-        if seen.overload <= 0.0 {
-            return clean + FLUKE;
+    fn likelihood(&self, seen: &Observation, distance: f64, expected: &Expectation) -> f64 {
+        if !seen.is_lossy() {
+            return 1.0 - expected.lossy + FLUKE;
         }
         if seen.is_repeated {
-            return 1.0 - clean;
+            return expected.lossy;
         }
-        let missed = seen.overload - expected;
-        let density = |deviation: f64| {
-            let ratio = missed / deviation;
-            seen.overload / (std::f64::consts::PI * deviation * (1.0 + ratio * ratio))
-        };
-        let exact = density(deviation + EXACT * expected + LEAST_DEVIATION);
-        let rough = if self.slope < 1.0 && (expected..distance).contains(&seen.overload) {
+        let missed = seen.overload - expected.overload;
+        let density =
+            |deviation: f64| seen.overload * deviation / (std::f64::consts::PI * (deviation * deviation + missed * missed));
+        let exact = density(expected.deviation + EXACT * expected.overload + LEAST_DEVIATION);
+        let rough = if self.slope < 1.0 && (expected.overload..distance).contains(&seen.overload) {
             // Farther up more and more queues are full: it may be anything up to the whole overload.
             1.0 / (1.0 / self.slope).ln()
         } else {
-            density(deviation + ROUGH * expected + LEAST_DEVIATION)
+            density(expected.deviation + ROUGH * expected.overload + LEAST_DEVIATION)
         };
-        (1.0 - clean) * (0.6 * exact + 0.4 * rough)
+        expected.lossy * (0.6 * exact + 0.4 * rough)
     }
 }
 
@@ -372,6 +390,13 @@ pub(super) fn heavy_odds(deviations: f64) -> f64 {
     let square = (1.0 + deviations.abs()).powi(2);
     let odds = square * square;
     if deviations >= 0.0 { odds } else { 1.0 / odds }
+}
+
+/// The same as a chance.
+fn heavy_chance(deviations: f64) -> f64 {
+    let square = (1.0 + deviations.abs()).powi(2);
+    let odds = square * square;
+    (if deviations >= 0.0 { odds } else { 1.0 }) / (1.0 + odds)
 }
 
 /// The power 3/4: trials in a row share their weather, and count less than independent ones.
@@ -468,8 +493,9 @@ mod tests {
         let position = little.position - 20.0;
         for shape in shapes(case.grid.log_step()).iter().filter(|shape| shape.slope >= 1.0) {
             let is_wide = matches!(shape.onset, Onset::Jitter(deviation) if deviation >= FAR_STEPS);
-            assert!(is_wide || shape.at_most(&little, position) < 0.1, "{shape:?}");
-            assert!(shape.at_most(&much, position) > 0.5, "{shape:?}");
+            let at_most = |seen: &Observation| shape.expectation(seen, seen.position - position).at_most;
+            assert!(is_wide || at_most(&little) < 0.1, "{shape:?}");
+            assert!(at_most(&much) > 0.5, "{shape:?}");
         }
     }
 }

@@ -141,8 +141,10 @@ impl Stray {
             loss: loss.map(|loss| (loss, by_overload)),
         };
         self.records.push(record);
-        let (left, by_stray) = self.explain(seen);
-        let is_stray = loss.is_some() && by_stray > left * by_overload;
+        let is_stray = loss.is_some() && {
+            let (left, by_stray) = self.explain(seen);
+            by_stray > left * by_overload
+        };
         if is_stray && seen.position < self.anchor {
             self.anchor = seen.position;
             self.hypotheses = hypotheses(self.limit);

@@ -53,7 +53,7 @@ impl Needed {
         let (low_needed, high_needed) = ((self.low / group).ceil(), (self.high / group).ceil());
         let odds = odds.clamp(1.0 / LARGEST_ODDS, LARGEST_ODDS);
         let high_loss = odds / (1.0 + odds);
-        let mut chance = (1.0 + odds).powf(-low_needed);
+        let mut chance = (1.0 + odds).powi(-(low_needed as i32));
         let (mut lower, mut highs, mut high) = (0.0, 0.0, 0.0);
         while high < high_needed {
             lower += chance;

@@ -62,9 +62,13 @@ pub(crate) struct Straddle {
     /// Knees and gaps are looked for in the trials of so many seconds.
     early_seconds: f64,
     curve: Option<Curve>,
+    /// Where the curve is to be drawn anew around, before it is used.
+    around: Option<f64>,
     /// Trials from here on tell where the capacity is: it has dropped since those before.
     since: usize,
-    /// How many trials the curve was last drawn anew from.
+    /// How many trials the curve knows ...
+    learnt: usize,
+    /// ... and was last drawn anew from.
     drawn_at: usize,
     remaining: Option<f64>,
     /// The goal that the next trial is made for.
@@ -92,7 +96,9 @@ impl Straddle {
             strict: None,
             early_seconds: 0.0,
             curve: None,
+            around: None,
             since: 0,
+            learnt: 0,
             drawn_at: 0,
             remaining: None,
             served: 0,
@@ -101,9 +107,7 @@ impl Straddle {
         straddle.strict = strict(&straddle.targets);
         let lower_bounds = straddle.targets.iter().map(Target::lower_bound_s);
         straddle.early_seconds = EARLY_SHARE * lower_bounds.fold(0.0, f64::max);
-        if let Some(hint) = problem.hint() {
-            straddle.draw_curve(problem, grid.position(hint.per_second()));
-        }
+        straddle.around = problem.hint().map(|hint| grid.position(hint.per_second()));
         straddle
     }
 
@@ -132,18 +136,22 @@ impl Straddle {
         for seen in &self.seen[self.since..] {
             curve.observe(seen);
         }
-        if let Some(before) = self.curve.take().filter(|_| self.since > 0) {
+        if let Some(mut before) = self.curve.take().filter(|_| self.since > 0) {
+            for seen in &self.seen[self.learnt..] {
+                before.observe(seen);
+            }
             curve.keep_what_does_not_move(before);
         }
         self.curve = Some(curve);
+        self.learnt = self.seen.len();
         self.drawn_at = self.seen.len();
     }
 
     /// Lays the grid so that a capacity is so many steps below the next load, then draws the curve around it.
-    fn align(&mut self, problem: &Problem, capacity: f64, spare: f64) {
+    fn align(&mut self, capacity: f64, spare: f64) {
         let upper = capacity + spare;
         self.grid = self.scale.shifted(upper.ceil() - upper);
-        self.draw_curve(problem, capacity);
+        self.around = Some(capacity);
     }
 
     /// The index of the first load at or above a position of the curve.
@@ -156,34 +164,44 @@ impl Straddle {
         self.seen.push(seen);
         if is_first_loss {
             let spare = placement::spare_above_capacity(self.strict);
-            self.align(problem, seen.capacity(), spare);
+            self.align(seen.capacity(), spare);
             return;
         }
-        if self.curve.is_none() && self.is_slow(&seen) {
-            self.draw_curve(problem, seen.position);
+        let is_blank = self.curve.is_none() && self.around.is_none();
+        if is_blank && self.is_slow(&seen) {
+            self.around = Some(seen.position);
             return;
         }
         if let Some(knee) = self.steep_knee() {
             let spare = placement::spare_above_knee(&knee, self.scale.log_step(), self.strict);
             if !placement::is_settled(&self.seen, knee.position + spare, self.strict) {
-                self.align(problem, knee.position, spare);
+                self.align(knee.position, spare);
                 return;
             }
         }
         if let Some(between) = self.between() {
-            self.draw_curve(problem, between);
+            self.around = Some(between);
             return;
         }
-        let Some(curve) = &mut self.curve else { return };
-        curve.observe(&seen);
         if let Some(capacity) = locate::dropped(&self.seen[self.since..]) {
+            self.catch_up(problem);
             self.since = self.seen.len() - 2;
             // Whatever the load lost before, this amount is news.
             self.seen[self.since].is_repeated = false;
             self.draw_curve(problem, capacity);
-            return;
         }
-        let Some(curve) = &self.curve else { return };
+    }
+
+    /// Has the curve learn from all trials, if there is one or is to be one.
+    fn catch_up(&mut self, problem: &Problem) {
+        if let Some(around) = self.around.take() {
+            self.draw_curve(problem, around);
+        }
+        let Some(curve) = &mut self.curve else { return };
+        for seen in &self.seen[self.learnt..] {
+            curve.observe(seen);
+        }
+        self.learnt = self.seen.len();
         let is_due = self.seen.len() >= self.drawn_at + self.seen.len() / REDRAW_SHARE;
         if is_due && curve.is_off_centre() {
             let around = curve.median();
@@ -320,7 +338,7 @@ const NEARLY_ALL: f64 = 0.9999;
 
 /// What decides the next trial, first come first; the pages `straddle.md` and `straddle-guards.md` have a section on
 /// each.
-enum Phase<'c> {
+enum Phase {
     /// "The account": this goal has no credit left, and the model does not choose for it.
     Plain(usize),
     /// "Looks before costly attempts": max load is measured to its verdict for this goal.
@@ -330,7 +348,7 @@ enum Phase<'c> {
     /// "The first trials": nothing was lost or too slow at max load, which is measured to its verdict.
     Unbounded,
     /// "The next load": what the plan finds cheapest.
-    Planned(&'c Curve),
+    Planned,
 }
 
 /// A trial to make, the goal that it is charged to, and the seconds to the end of the search, where there is anything
@@ -390,7 +408,7 @@ impl Strategy for Straddle {
 
 impl Straddle {
     /// What is to be measured next for goals that have no answer yet; `None` where all have one.
-    fn select(&self, problem: &Problem, log: &TrialLog, open: &mut [Target]) -> Option<Selection> {
+    fn select(&mut self, problem: &Problem, log: &TrialLog, open: &mut [Target]) -> Option<Selection> {
         let first = open.first()?;
         Some(match self.phase(problem, log, open) {
             Phase::Plain(goal) => self.plain(problem, log, open, goal)?,
@@ -403,14 +421,14 @@ impl Straddle {
                 let longest = open.iter().map(|target| target.duration).max()?;
                 Selection::new(first, problem.max_load(), longest)
             }
-            Phase::Planned(curve) => match self.planned(problem, log, curve, open) {
+            Phase::Planned => match self.planned(problem, log, open) {
                 Some(selection) => selection,
                 None => self.plain(problem, log, open, open.first()?.goal)?,
             },
         })
     }
 
-    fn phase(&self, problem: &Problem, log: &TrialLog, open: &[Target]) -> Phase<'_> {
+    fn phase(&self, problem: &Problem, log: &TrialLog, open: &[Target]) -> Phase {
         let without_credit = open.iter().find(|target| self.watches[target.goal].is_plain());
         if let Some(target) = without_credit {
             return Phase::Plain(target.goal);
@@ -419,10 +437,10 @@ impl Straddle {
             return Phase::MaxLoad(target.goal);
         }
         let opening = self.opening(problem).filter(|&load| log.trials_at(load).is_empty());
-        match (opening, &self.curve) {
-            (Some(load), _) => Phase::Opening(load),
-            (None, Some(curve)) if !self.is_unbounded() => Phase::Planned(curve),
-            _ => Phase::Unbounded,
+        match opening {
+            Some(load) => Phase::Opening(load),
+            None if self.is_unbounded() => Phase::Unbounded,
+            None => Phase::Planned,
         }
     }
 
@@ -436,7 +454,9 @@ impl Straddle {
     }
 
     /// `None` where the plan has no load to choose from.
-    fn planned(&self, problem: &Problem, log: &TrialLog, curve: &Curve, open: &mut [Target]) -> Option<Selection> {
+    fn planned(&mut self, problem: &Problem, log: &TrialLog, open: &mut [Target]) -> Option<Selection> {
+        self.catch_up(problem);
+        let curve = self.curve.as_ref()?;
         let outlooker = Outlooker::new(problem, log, &self.grid, &self.scale, curve, &self.seen);
         let Choice { goal, input, remaining } = plan::choose(&outlooker, open, self.steep_knee().is_some())?;
         let target = open.iter().find(|target| target.goal == goal)?;

@@ -3,6 +3,7 @@
 //! Loads are positions on the grid of one goal width; loss is *overload*, the logarithm of what was not forwarded in
 //! the same steps. A sharp system has overload `x - m` above its position m; others are softer, steeper or jitter.
 
+use std::iter;
 use std::sync::LazyLock;
 
 use brimful_trial::Nanoseconds;
@@ -158,28 +159,31 @@ impl Curve {
             let is_slow = seen.output.delay_exceeds(*limit);
             threshold.observe(seen.position, if is_slow { Outcome::High } else { Outcome::Low });
         }
-        for index in 0..self.second_opinions.len() {
-            let limit = self.second_opinions[index].limit().overload;
-            let high = self.high(
-                &TrialPlan {
-                    position: seen.position,
-                    units_per_step: seen.units_per_step,
-                    limit,
-                },
-                seen.duration,
-            );
-            self.second_opinions[index].observe(seen, high);
-        }
-        let stray = if seen.is_lossy() {
+        let plan = |limit| TrialPlan {
+            position: seen.position,
+            units_per_step: seen.units_per_step,
+            limit,
+        };
+        let above_limits: Vec<f64> = self.strays[1..]
+            .iter()
+            .map(|stray| self.high(&plan(stray.limit())))
+            .collect();
+        let by_stray = if seen.is_lossy() {
             self.strays[0].explain(seen)
         } else {
             (1.0, 0.0)
         };
-        let mut explained = 0.0;
+        let (mut lossy, mut explained) = (0.0, 0.0);
         for point in &mut self.points {
-            explained += self.shapes[point.shape].learn(point, seen, stray);
+            let weight = point.weight;
+            let (chance, likelihood) = self.shapes[point.shape].learn(point, seen, by_stray);
+            lossy += weight * chance;
+            explained += weight * likelihood;
         }
-        for stray in &mut self.strays {
+        let highs = iter::once(lossy).chain(above_limits);
+        for ((stray, second), high) in self.strays.iter_mut().zip(&mut self.second_opinions).zip(highs) {
+            let clean = (1.0 - high) * (1.0 - stray.share(seen.position, seen.duration));
+            second.observe(seen, 1.0 - clean);
             stray.observe(seen, explained);
         }
         self.normalise();
@@ -221,23 +225,14 @@ impl Curve {
         &self.delays
     }
 
-    /// Chance of a high-loss trial.
-    fn high(&self, plan: &TrialPlan, duration: f64) -> f64 {
-        let stray = self.stray(plan.limit).share(plan.position, duration);
-        let clean: f64 = self
-            .points
-            .iter()
-            .filter(|point| point.weight > TELLING)
-            .map(|point| point.weight / (1.0 + self.odds(point, plan)))
-            .sum();
-        let told: f64 = self
-            .points
-            .iter()
-            .map(|point| point.weight)
-            .filter(|&weight| weight > TELLING)
-            .sum();
-        let clean = clean / told.max(f64::MIN_POSITIVE);
-        1.0 - clean * (1.0 - stray)
+    /// Chance of a high-loss trial, stray losses aside.
+    fn high(&self, plan: &TrialPlan) -> f64 {
+        let (mut low, mut told) = (0.0, f64::MIN_POSITIVE);
+        for point in self.points.iter().filter(|point| point.weight > TELLING) {
+            low += point.weight / (1.0 + self.odds(point, plan));
+            told += point.weight;
+        }
+        1.0 - low / told
     }
 
     pub(super) fn strays(&self) -> &[Stray] {
@@ -326,21 +321,20 @@ impl Shape {
         }
     }
 
-    /// Weighs a point of this shape by what a trial showed, and gives how likely that was without stray losses. These
-    /// leave a chance to overload, and explain the loss with a density.
+    /// Weighs a point of this shape by what a trial showed. Stray losses leave a chance to overload, and explain the loss
+    /// with a density. Gives the chance of any loss and how likely this one was, both without stray losses.
     #[inline]
-    fn learn(&self, point: &mut Point, seen: &Observation, (left, by_stray): (f64, f64)) -> f64 {
+    fn learn(&self, point: &mut Point, seen: &Observation, (left, by_stray): (f64, f64)) -> (f64, f64) {
         let distance = seen.position - point.position;
         let expected = self.expectation(seen, distance);
         let likelihood = self.likelihood(seen, distance, &expected);
-        let explained = point.weight * likelihood;
         let with_stray = if seen.is_lossy() {
             left * likelihood + by_stray * expected.at_most
         } else {
             likelihood
         };
         point.weight *= tempered(with_stray);
-        explained
+        (expected.lossy, likelihood)
     }
 
     /// How likely this outcome was: a chance if clean, a density by logarithm of the overload if not.

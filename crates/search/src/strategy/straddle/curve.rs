@@ -333,7 +333,7 @@ impl Shape {
         } else {
             likelihood
         };
-        point.weight *= tempered(with_stray);
+        point.weight *= with_stray;
         (expected.lossy, likelihood)
     }
 
@@ -391,12 +391,6 @@ fn heavy_chance(deviations: f64) -> f64 {
     let square = (1.0 + deviations.abs()).powi(2);
     let odds = square * square;
     (if deviations >= 0.0 { odds } else { 1.0 }) / (1.0 + odds)
-}
-
-/// The power 3/4: trials in a row share their weather, and count less than independent ones.
-fn tempered(likelihood: f64) -> f64 {
-    let root = likelihood.sqrt();
-    root * root.sqrt()
 }
 
 /// `ln(1 + e^u)` from a table.

@@ -346,8 +346,9 @@ impl Shape {
             return expected.lossy;
         }
         let missed = seen.overload - expected.overload;
-        let density =
-            |deviation: f64| seen.overload * deviation / (std::f64::consts::PI * (deviation * deviation + missed * missed));
+        let density = |deviation: f64| {
+            seen.overload * deviation / (std::f64::consts::PI * (deviation * deviation + missed * missed))
+        };
         let exact = density(expected.deviation + EXACT * expected.overload + LEAST_DEVIATION);
         let rough = if self.slope < 1.0 && (expected.overload..distance).contains(&seen.overload) {
             // Farther up more and more queues are full: it may be anything up to the whole overload.

@@ -31,6 +31,8 @@ const CREDIT: f64 = 10.0;
 const FAILURE: f64 = 0.72;
 /// The least length of attempts that end in step, in short trials: those that end sooner met a limit.
 const STEP_FROM: f64 = 3.0;
+/// Changes of the load, all with a loss, after which losses are taken to come with them. Fitted on 3,000 adversaries.
+const MOVES: usize = 6;
 /// Widths to the first load of a plain search.
 const FIRST_STEP: f64 = 2.0;
 
@@ -50,6 +52,8 @@ pub(super) struct Watch {
     skips: usize,
     /// The load that the last trial for the goal was made at.
     at: Option<Load>,
+    /// Changes of the load since which each trial was high-loss just if the load had changed.
+    moved_in_vain: usize,
 }
 
 impl Default for Watch {
@@ -63,15 +67,21 @@ impl Default for Watch {
             widths: FIRST_STEP,
             skips: 0,
             at: None,
+            moved_in_vain: 0,
         }
     }
 }
 
 impl Watch {
     /// Takes notice of a trial that was made for this goal.
-    pub(super) fn spend(&mut self, result: &TrialResult) {
+    pub(super) fn spend(&mut self, result: &TrialResult, has_moved: bool, is_high_loss: bool) {
         self.spent_s += run_seconds(result);
         self.at = Some(result.input.load);
+        self.moved_in_vain = match (has_moved, is_high_loss) {
+            (true, true) => self.moved_in_vain + 1,
+            (false, false) => self.moved_in_vain,
+            _ => 0,
+        };
     }
 
     /// Takes notice of the bounds as they are now.
@@ -89,7 +99,7 @@ impl Watch {
             }
         }
         (self.lower, self.upper) = (target.lower, target.upper);
-        self.is_plain |= self.is_behind(problem, target) || self.is_in_step(target);
+        self.is_plain |= self.is_behind(problem, target) || self.is_in_step(target) || self.loses_when_moved(target);
     }
 
     fn is_behind(&self, problem: &Problem, target: &Target) -> bool {
@@ -108,6 +118,11 @@ impl Watch {
         let (shortest, longest) = (a.min(b).min(c), a.max(b).max(c));
         let trial_s = target.exploring_duration().as_seconds();
         target.is_strict && shortest >= STEP_FROM * trial_s && longest <= shortest + trial_s
+    }
+
+    /// Whether losses come with changes of the load: to stay is the way to a verdict then.
+    fn loses_when_moved(&self, target: &Target) -> bool {
+        !target.is_strict && self.moved_in_vain >= MOVES
     }
 
     /// Whether the model is not to choose.

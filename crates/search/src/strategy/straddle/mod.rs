@@ -396,8 +396,11 @@ impl Strategy for Straddle {
     }
 
     fn observe(&mut self, problem: &Problem, _: &TrialLog, result: &TrialResult) {
-        self.watches[self.served].spend(result);
         let seen = self.observation(result);
+        let before = self.seen.last();
+        let has_moved = before.is_some_and(|before| before.position.total_cmp(&seen.position).is_ne());
+        let is_high_loss = self.targets[self.served].is_high_loss(&seen);
+        self.watches[self.served].spend(result, has_moved, is_high_loss);
         self.follow(problem, seen);
     }
 

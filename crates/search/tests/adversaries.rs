@@ -1,8 +1,10 @@
 //! Systems whose losses depend on the search itself: how many times what `bisect` takes on the same adversary `straddle`
 //! takes. Why that is bounded is argued in `guard.rs` of the strategy.
 //!
-//! The bars hold for the draws of this test, which are the same in each run. Of 3,000 other draws (proptest seeds 77,
-//! 4711 and 5), nine took more than 3 times: `WhenMoved` with the first goal set up to 4.10, and `Alternating` 3.96.
+//! The bar holds for the draws of this test, which are the same in each run. Of 9,000 other draws (proptest seeds 77,
+//! 4711, 5, 101, 202, 303, 404, 505, 606), three took more than 3 times: two `Alternating` 3.7 and 4.7, where `bisect`
+//! happens to measure in step, and an `EveryNthAtALoad(2)` 9.1, whose first trial of a minute at max load is clean and
+//! whose second one is not. `straddle` makes a short one first.
 
 #![allow(clippy::unwrap_used)]
 
@@ -20,9 +22,6 @@ const MIN_LOAD: f64 = 9001.0;
 const MAX_LOAD: f64 = 14.88e6;
 /// How much longer than `bisect` a search may take.
 const BAR: f64 = 3.0;
-/// Goals of several trials change the load often, which this adversary alone punishes; bisection hardly ever does. Seen:
-/// 4.10 times, in other draws.
-const BAR_WHEN_MOVED: f64 = 4.0;
 
 /// When a load at or below the capacity loses.
 #[derive(Clone, Copy, Debug)]
@@ -167,7 +166,6 @@ proptest! {
     ) {
         let adversary = Adversary { malice, capacity: capacity * MAX_LOAD, spared_below, taken, seed };
         let ratio = ratio_to_bisect(adversary, set);
-        let spares_bisect = set == 0 && matches!(malice, Malice::WhenMoved);
-        prop_assert!(ratio <= if spares_bisect { BAR_WHEN_MOVED } else { BAR }, "{ratio}");
+        prop_assert!(ratio <= BAR, "{ratio}");
     }
 }

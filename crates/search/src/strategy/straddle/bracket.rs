@@ -21,150 +21,108 @@ pub(super) struct Move {
     /// Expected seconds at this load.
     pub(super) seconds: f64,
     /// Expected seconds to the end, this load included.
-    pub(super) total: f64,
+    total: f64,
 }
 
-/// One step out of a bracket, before anything is known of other goals.
-#[derive(Clone, Copy, Debug)]
-struct Outcome {
-    lower: f32,
-    seconds: f32,
-}
-
-/// All brackets of one goal. Candidate 0 is what is known or assumed below all loads, the last is above all.
-pub(super) struct Brackets {
-    /// Grid index of each candidate, both ends included.
-    indices: Vec<i64>,
-    steps: i64,
-    pair_seconds: f64,
-    /// Whether the ends are measured bounds (or limits) rather than assumptions.
-    ends_known: (bool, bool),
-    /// By (lower, upper, middle).
-    options: Vec<Outcome>,
+/// All brackets of one goal. Load 0 is what is known or assumed below the candidates, and the last is above them.
+pub(super) struct Brackets<'a> {
+    pub(super) candidates: &'a [Prospect],
+    /// Seconds at each candidate that speak for going on there.
+    pub(super) begun: Vec<f64>,
+    /// Grid indices of the loads below and above all candidates.
+    pub(super) ends: (i64, i64),
+    /// Whether these are measured bounds (or limits) rather than assumptions.
+    pub(super) ends_known: (bool, bool),
+    pub(super) steps: i64,
+    pub(super) pair_seconds: f64,
 }
 
 /// What the program decided, by bracket.
 pub(super) struct Policy {
     moves: Vec<Option<Move>>,
     size: usize,
-    values: Vec<f64>,
 }
 
-impl Brackets {
-    pub(super) fn new(
-        prospects: &[Prospect],
-        weights: &[f32],
-        ends: (i64, i64),
-        ends_known: (bool, bool),
-        steps: i64,
-        pair_seconds: f64,
-    ) -> Self {
-        let mut indices = vec![ends.0];
-        indices.extend(prospects.iter().map(|prospect| prospect.index));
-        indices.push(ends.1);
-        let size = indices.len();
-        let mut brackets = Self {
-            indices,
-            steps,
-            pair_seconds,
-            ends_known,
-            options: vec![
-                Outcome {
-                    lower: 0.0,
-                    seconds: 0.0
-                };
-                size * size * size
-            ],
-        };
-        let mut below = vec![0.0; weights.len()];
-        let mut belief = vec![0.0; weights.len()];
-        for low in 0..size - 1 {
-            below.copy_from_slice(weights);
-            if low > 0 {
-                multiply(&mut below, &prospects[low - 1].lower, |chance| chance);
-            }
-            for high in low + 2..size {
-                if brackets.is_narrow(low, high) {
-                    continue;
-                }
-                belief.copy_from_slice(&below);
-                if high < size - 1 {
-                    multiply(&mut belief, &prospects[high - 1].lower, |chance| 1.0 - chance);
-                }
-                let total: f32 = belief.iter().sum::<f32>().max(1e-12);
-                for middle in low + 1..high {
-                    let prospect = &prospects[middle - 1];
-                    let at = brackets.at(low, high, middle);
-                    let (lower, seconds) = sums_of_products(&belief, &prospect.lower, &prospect.seconds);
-                    brackets.options[at] = Outcome {
-                        lower: lower / total,
-                        seconds: seconds / total,
-                    };
-                }
-            }
-        }
-        brackets
+impl Brackets<'_> {
+    fn size(&self) -> usize {
+        self.candidates.len() + 2
     }
 
-    fn at(&self, low: usize, high: usize, middle: usize) -> usize {
-        (low * self.indices.len() + high) * self.indices.len() + middle
+    fn gap(&self, low: usize, high: usize) -> i64 {
+        let low = low.checked_sub(1).map_or(self.ends.0, |low| self.candidates[low].index);
+        let high = self.candidates.get(high - 1).map_or(self.ends.1, |high| high.index);
+        high - low
     }
 
     fn is_narrow(&self, low: usize, high: usize) -> bool {
-        !self.is_assumed(low, high) && self.indices[high] - self.indices[low] <= self.steps
+        !self.is_assumed(low, high) && self.gap(low, high) <= self.steps
     }
 
     /// Whether an end of the bracket is no load that was measured or is a candidate.
     fn is_assumed(&self, low: usize, high: usize) -> bool {
-        low == 0 && !self.ends_known.0 || high == self.indices.len() - 1 && !self.ends_known.1
+        low == 0 && !self.ends_known.0 || high == self.size() - 1 && !self.ends_known.1
     }
 
     /// What is left to pay when no candidate lies within the bracket.
     fn leftover(&self, low: usize, high: usize) -> f64 {
-        let gap = self.indices[high] - self.indices[low];
-        leftover(
-            self.pair_seconds,
-            (!self.is_assumed(low, high)).then_some(gap),
-            self.steps,
-        )
+        let gap = (!self.is_assumed(low, high)).then(|| self.gap(low, high));
+        leftover(self.pair_seconds, gap, self.steps)
     }
 
-    /// Finds the cheapest way, given the seconds that other goals are expected to spend at the candidates.
-    pub(super) fn solve(&self, spent: &[f64]) -> Policy {
-        let size = self.indices.len();
-        let mut policy = Policy {
-            moves: vec![None; size * size],
-            size,
-            values: vec![0.0; size * size],
-        };
+    /// How likely each point is that the bracket comes about if it is true.
+    fn belief(&self, low: usize, high: usize) -> Vec<f32> {
+        let mut belief = vec![1.0; self.candidates[0].lower.len()];
+        if let Some(low) = low.checked_sub(1) {
+            belief.copy_from_slice(&self.candidates[low].lower);
+        }
+        if let Some(high) = self.candidates.get(high - 1) {
+            for (share, lower) in belief.iter_mut().zip(&high.lower) {
+                *share *= 1.0 - lower;
+            }
+        }
+        belief
+    }
+
+    /// Finds the cheapest way, the narrowest brackets first.
+    pub(super) fn solve(&self) -> Policy {
+        let size = self.size();
+        let mut moves: Vec<Option<Move>> = vec![None; size * size];
+        let mut values = vec![0.0; size * size];
         for distance in 1..size {
             for low in 0..size - distance {
                 let high = low + distance;
                 if self.is_narrow(low, high) {
                     continue;
                 }
-                let mut best: Option<Move> = None;
-                for middle in low + 1..high {
-                    let option = self.options[self.at(low, high, middle)];
-                    let lower = f64::from(option.lower);
-                    let seconds = (f64::from(option.seconds) - spent[middle - 1]).max(0.0);
-                    let total = seconds
-                        + lower * policy.values[middle * size + high]
-                        + (1.0 - lower) * policy.values[low * size + middle];
-                    if best.is_none_or(|best| total < best.total) {
-                        best = Some(Move {
-                            candidate: middle - 1,
-                            lower,
-                            seconds: f64::from(option.seconds),
-                            total,
-                        });
-                    }
-                }
-                policy.values[low * size + high] = best.map_or_else(|| self.leftover(low, high), |best| best.total);
-                policy.moves[low * size + high] = best;
+                let best = self.best(low, high, |low, high| values[low * size + high]);
+                values[low * size + high] = best.map_or_else(|| self.leftover(low, high), |best| best.total);
+                moves[low * size + high] = best;
             }
         }
-        policy
+        Policy { moves, size }
+    }
+
+    /// The cheapest candidate within a bracket, given what narrower ones cost.
+    fn best(&self, low: usize, high: usize, value: impl Fn(usize, usize) -> f64) -> Option<Move> {
+        if high - low < 2 {
+            return None;
+        }
+        let belief = self.belief(low, high);
+        let whole = belief.iter().sum::<f32>().max(1e-12);
+        let moves = (low + 1..high).map(|middle| {
+            let candidate = middle - 1;
+            let prospect = &self.candidates[candidate];
+            let (lower, seconds) = sums_of_products(&belief, &prospect.lower, &prospect.seconds);
+            let (lower, seconds) = (f64::from(lower / whole), f64::from(seconds / whole));
+            let rest = lower * value(middle, high) + (1.0 - lower) * value(low, middle);
+            Move {
+                candidate,
+                lower,
+                seconds,
+                total: (seconds - self.begun[candidate]).max(0.0) + rest,
+            }
+        });
+        moves.min_by(|a, b| a.total.total_cmp(&b.total))
     }
 }
 
@@ -202,11 +160,5 @@ impl Policy {
             }
         }
         spent
-    }
-}
-
-fn multiply(into: &mut [f32], by: &[f32], of: impl Fn(f32) -> f32) {
-    for (value, &factor) in into.iter_mut().zip(by) {
-        *value *= of(factor);
     }
 }

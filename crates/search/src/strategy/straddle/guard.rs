@@ -191,14 +191,15 @@ mod tests {
     use brimful_trial::Ratio;
 
     use super::*;
-    use crate::strategy::straddle::case::{Case, half};
+    use crate::strategy::straddle::case::{Case, half, load};
 
     /// Adds trials at a load, all made for the goal.
     fn spend(watch: &mut Watch, case: &mut Case, at: f64, lost: &[u64]) {
         for &lost in lost {
+            let has_moved = watch.at.is_some_and(|before| before != load(at));
             case.add(&[(at, lost)]);
-            let trials = case.log.trials_at(crate::strategy::straddle::case::load(at));
-            watch.spend(trials.last().unwrap());
+            let trials = case.log.trials_at(load(at));
+            watch.spend(trials.last().unwrap(), has_moved, lost > 0);
             watch.follow(&case.problem, &case.log, &case.target);
         }
     }
@@ -225,6 +226,23 @@ mod tests {
     }
 
     #[test]
+    fn losses_that_come_with_changes_of_the_load_make_the_plain_search_begin() {
+        let is_plain_after = |moves: usize, first: &[u64]| {
+            let mut case = Case::new(half(), 1.0);
+            let mut watch = Watch::default();
+            spend(&mut watch, &mut case, 9e5, &[7]);
+            for index in 0..moves {
+                spend(&mut watch, &mut case, 8e5 - 1e3 * (index % 2) as f64, first);
+            }
+            watch.is_plain()
+        };
+        assert!(is_plain_after(MOVES, &[7, 0]));
+        assert!(!is_plain_after(MOVES - 1, &[7, 0]));
+        assert!(!is_plain_after(MOVES, &[7, 7]));
+        assert!(!is_plain_after(MOVES, &[0, 7]));
+    }
+
+    #[test]
     fn the_plain_search_begins_without_credit_and_ends_when_a_load_holds() {
         let mut case = Case::new(Ratio::ZERO, 1.0);
         let mut watch = Watch::default();
@@ -236,15 +254,15 @@ mod tests {
         }
         assert!(attempts >= (CREDIT / (1.0 + FAILURE)) as usize, "{attempts}");
         // Two widths below the upper bound, then four.
-        let load = |watch: &Watch, case: &Case| {
+        let next = |watch: &Watch, case: &Case| {
             let trial = watch.plain_trial(&case.problem, &case.log, &case.target);
             trial.load.per_second()
         };
         let upper = case.target.upper.unwrap().per_second();
-        let first = load(&watch, &case);
+        let first = next(&watch, &case);
         assert!((first / upper - 0.990_025).abs() < 1e-6, "{first}");
         spend(&mut watch, &mut case, first, &[7]);
-        let second = load(&watch, &case);
+        let second = next(&watch, &case);
         assert!((second / first - 0.995_f64.powi(4)).abs() < 1e-6, "{second}");
         spend(&mut watch, &mut case, second, &[0; 60]);
         assert!(!watch.is_plain);

@@ -1,4 +1,4 @@
-//! Which trial is next: the cheapest way for every goal, with loads shared between goals where that helps.
+//! Which trial is next: the cheapest way for every goal, and then which goal goes first.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -16,8 +16,6 @@ const OFFSETS: [i64; 6] = [1, 2, 3, 6, 16, 50];
 
 /// Beyond a load with this chance of its verdict, others need not be considered.
 const CERTAIN: f32 = 0.75;
-/// How often every goal plans again with what the others plan.
-const SHARING_PASSES: usize = 2;
 /// With this chance of a lower bound a load is measured for one; below, a single trial mostly ends it.
 const ATTEMPT: f64 = 0.5;
 /// Loads that are no more widths apart mostly lose in the same weather.
@@ -49,26 +47,13 @@ enum Turn {
 /// One goal with its candidates and what to do about them.
 struct Plan {
     prospects: Vec<Prospect>,
-    brackets: Brackets,
     policy: Policy,
-    /// Expected seconds at each candidate.
-    spending: Vec<f64>,
-    /// Seconds that speak for going on where one has begun.
-    begun: Vec<f64>,
 }
 
 /// The next trial for these targets, or `None` where no candidate is left to try. While trials at a steep knee
 /// tell it better (`refines_knee`), urgency alone decides which goal that one high-loss trial ends goes first.
 pub(super) fn choose(outlooker: &Outlooker, targets: &mut [Target], refines_knee: bool) -> Option<Choice> {
-    let mut plans: Vec<Plan> = targets.iter_mut().map(|target| Plan::new(outlooker, target)).collect();
-    if plans.len() > 1 {
-        for _ in 0..SHARING_PASSES {
-            for index in 0..plans.len() {
-                let spent = spent_by_others(&plans, index);
-                plans[index].improve(&spent);
-            }
-        }
-    }
+    let plans: Vec<Plan> = targets.iter_mut().map(|target| Plan::new(outlooker, target)).collect();
     let remaining = remaining(&plans);
     let mut best: Option<(Turn, f64, Choice)> = None;
     for (plan, target) in plans.iter().zip(targets.iter()) {
@@ -97,7 +82,10 @@ pub(super) fn choose(outlooker: &Outlooker, targets: &mut [Target], refines_knee
 /// The seconds that all goals are expected to spend, each load once.
 fn remaining(plans: &[Plan]) -> f64 {
     let mut by_load: BTreeMap<Load, f64> = BTreeMap::new();
-    for (prospect, &seconds) in plans.iter().flat_map(|plan| plan.prospects.iter().zip(&plan.spending)) {
+    for (prospect, seconds) in plans
+        .iter()
+        .flat_map(|plan| plan.prospects.iter().zip(plan.policy.spending()))
+    {
         let most = by_load.entry(prospect.load).or_default();
         *most = most.max(seconds);
     }
@@ -147,22 +135,6 @@ fn turn_of_attempt<'p>(
     }
 }
 
-/// The seconds that the other goals are expected to spend at the candidates of one.
-fn spent_by_others(plans: &[Plan], index: usize) -> Vec<f64> {
-    let prospects = plans[index].prospects.iter();
-    prospects
-        .map(|prospect| {
-            let others = plans.iter().enumerate().filter(|&(other, _)| other != index);
-            others
-                .filter_map(|(_, plan)| {
-                    let same = plan.prospects.iter().position(|other| other.load == prospect.load)?;
-                    Some(plan.spending[same])
-                })
-                .fold(0.0, f64::max)
-        })
-        .collect()
-}
-
 impl Plan {
     fn new(outlooker: &Outlooker, target: &mut Target) -> Self {
         let top = outlooker.grid.top();
@@ -183,34 +155,23 @@ impl Plan {
             target.lower_index.is_some() || prospects.first().is_some_and(|first| first.index == 0),
             target.upper_index.is_some() || prospects.last().is_some_and(|last| last.index == top),
         );
-        let brackets = Brackets::new(
-            &prospects,
-            &outlooker.weights,
-            (lower, upper),
-            ends_known,
-            target.steps,
-            target.pair_seconds,
-        );
         let weight = if target.is_above_others { LOWER_FIRST } else { 1.0 };
-        let begun: Vec<f64> = prospects
+        let begun = prospects
             .iter()
             .map(|prospect| weight * outlooker.log.sums(prospect.load, target.goal).full_low.as_seconds())
             .collect();
-        let policy = brackets.solve(&begun);
-        let spending = policy.spending();
-        Self {
-            prospects,
-            brackets,
-            policy,
-            spending,
+        let brackets = Brackets {
+            candidates: &prospects,
             begun,
+            ends: (lower, upper),
+            ends_known,
+            steps: target.steps,
+            pair_seconds: target.pair_seconds,
+        };
+        Self {
+            policy: brackets.solve(),
+            prospects,
         }
-    }
-
-    fn improve(&mut self, spent: &[f64]) {
-        let spent: Vec<f64> = spent.iter().zip(&self.begun).map(|(a, b)| a + b).collect();
-        self.policy = self.brackets.solve(&spent);
-        self.spending = self.policy.spending();
     }
 }
 

@@ -54,7 +54,6 @@ pub(super) struct Outlooker<'a> {
     opinions: Vec<Opinion>,
     /// By delay limit, thresholds that go with the points.
     delays: Vec<(Nanoseconds, Vec<At>)>,
-    pub(super) weights: Vec<f32>,
 }
 
 /// What goes with the points of the curve for one limit.
@@ -94,7 +93,6 @@ impl<'a> Outlooker<'a> {
             scale,
             curve,
             seen,
-            weights: vec![1.0 / points.len() as f32; points.len()],
             opinions: curve
                 .strays()
                 .iter()

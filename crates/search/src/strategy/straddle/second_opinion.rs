@@ -30,10 +30,6 @@ impl SecondOpinion {
         }
     }
 
-    pub(super) fn limit(&self) -> Limit {
-        self.limit
-    }
-
     pub(super) fn threshold(&self) -> &Threshold {
         &self.threshold
     }

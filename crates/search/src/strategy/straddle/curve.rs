@@ -21,8 +21,6 @@ const PER_STEP: i64 = 4;
 const SPREAD: f64 = 1.16;
 /// Points below this share of the largest are dropped: they come back when the curve is drawn anew.
 const NEGLIGIBLE: f64 = 1e-5;
-/// Points that weigh less have no say in what is foretold.
-const TELLING: f64 = 5e-5;
 /// Chance that a trial is clean although the curve says otherwise.
 const FLUKE: f64 = 0.001;
 /// Delay grows with the inverse of the distance from the capacity, at which the curve is centred. So a delay threshold
@@ -227,12 +225,8 @@ impl Curve {
 
     /// Chance of a high-loss trial, stray losses aside.
     fn high(&self, plan: &TrialPlan) -> f64 {
-        let (mut low, mut told) = (0.0, f64::MIN_POSITIVE);
-        for point in self.points.iter().filter(|point| point.weight > TELLING) {
-            low += point.weight / (1.0 + self.odds(point, plan));
-            told += point.weight;
-        }
-        1.0 - low / told
+        let low = |point: &Point| point.weight / (1.0 + self.odds(point, plan));
+        1.0 - self.points.iter().map(low).sum::<f64>()
     }
 
     pub(super) fn strays(&self) -> &[Stray] {
@@ -365,7 +359,7 @@ const SOFT_DEVIATION: f64 = 0.1;
 const SOFT_SHARE: f64 = 0.1;
 
 /// What amounts differ by from what the curve says, as a share of it: mostly little, sometimes much.
-const EXACT: f64 = 0.02;
+const EXACT: f64 = 0.05;
 const ROUGH: f64 = 0.3;
 /// Keeps densities finite, in steps.
 const LEAST_DEVIATION: f64 = 1e-9;

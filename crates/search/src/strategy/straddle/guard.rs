@@ -31,8 +31,8 @@ const CREDIT: f64 = 10.0;
 const FAILURE: f64 = 0.72;
 /// The least length of attempts that end in step, in short trials: those that end sooner met a limit.
 const STEP_FROM: f64 = 3.0;
-/// Changes of the load, all with a loss, after which losses are taken to come with them. Fitted on 3,000 adversaries.
-const MOVES: usize = 6;
+/// Loads that were high-loss just in their first trial, after which losses are taken to come with changes of the load.
+const RECOVERED: usize = 3;
 /// Widths to the first load of a plain search.
 const FIRST_STEP: f64 = 2.0;
 
@@ -52,8 +52,10 @@ pub(super) struct Watch {
     skips: usize,
     /// The load that the last trial for the goal was made at.
     at: Option<Load>,
-    /// Changes of the load since which each trial was high-loss just if the load had changed.
-    moved_in_vain: usize,
+    /// Whether the last trial was at another load than the one before.
+    has_moved: bool,
+    /// Loads that were low-loss right after a high-loss trial, while each trial was high-loss just if the load had changed.
+    recovered: usize,
 }
 
 impl Default for Watch {
@@ -67,7 +69,8 @@ impl Default for Watch {
             widths: FIRST_STEP,
             skips: 0,
             at: None,
-            moved_in_vain: 0,
+            has_moved: false,
+            recovered: 0,
         }
     }
 }
@@ -77,11 +80,12 @@ impl Watch {
     pub(super) fn spend(&mut self, result: &TrialResult, has_moved: bool, is_high_loss: bool) {
         self.spent_s += run_seconds(result);
         self.at = Some(result.input.load);
-        self.moved_in_vain = match (has_moved, is_high_loss) {
-            (true, true) => self.moved_in_vain + 1,
-            (false, false) => self.moved_in_vain,
+        self.recovered = match (has_moved, is_high_loss) {
+            (true, true) => self.recovered,
+            (false, false) => self.recovered + usize::from(self.has_moved),
             _ => 0,
         };
+        self.has_moved = has_moved;
     }
 
     /// Takes notice of the bounds as they are now.
@@ -122,7 +126,7 @@ impl Watch {
 
     /// Whether losses come with changes of the load: to stay is the way to a verdict then.
     fn loses_when_moved(&self, target: &Target) -> bool {
-        !target.is_strict && self.moved_in_vain >= MOVES
+        !target.is_strict && self.recovered >= RECOVERED
     }
 
     /// Whether the model is not to choose.
@@ -227,19 +231,20 @@ mod tests {
 
     #[test]
     fn losses_that_come_with_changes_of_the_load_make_the_plain_search_begin() {
-        let is_plain_after = |moves: usize, first: &[u64]| {
+        let is_plain_after = |moves: usize, lost: &[u64]| {
             let mut case = Case::new(half(), 1.0);
             let mut watch = Watch::default();
             spend(&mut watch, &mut case, 9e5, &[7]);
             for index in 0..moves {
-                spend(&mut watch, &mut case, 8e5 - 1e3 * (index % 2) as f64, first);
+                spend(&mut watch, &mut case, 8e5 - 1e3 * (index % 2) as f64, lost);
             }
             watch.is_plain()
         };
-        assert!(is_plain_after(MOVES, &[7, 0]));
-        assert!(!is_plain_after(MOVES - 1, &[7, 0]));
-        assert!(!is_plain_after(MOVES, &[7, 7]));
-        assert!(!is_plain_after(MOVES, &[0, 7]));
+        assert!(is_plain_after(RECOVERED, &[7, 0, 0]));
+        assert!(!is_plain_after(RECOVERED - 1, &[7, 0, 0]));
+        assert!(!is_plain_after(9, &[7, 7, 0]));
+        assert!(!is_plain_after(9, &[0, 0, 7]));
+        assert!(!is_plain_after(9, &[7]));
     }
 
     #[test]

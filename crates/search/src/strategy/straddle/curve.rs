@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use brimful_trial::Nanoseconds;
 
-use super::draw::{self, draw_evenly};
+use super::draw::{ascending, draw_evenly};
 use super::observation::Observation;
 use super::second_opinion::SecondOpinion;
 use super::stray::Stray;
@@ -107,13 +107,13 @@ impl Curve {
         prior: impl Fn(f64) -> f64,
     ) -> Self {
         let shapes = shapes(log_step);
-        let cells: Vec<(f64, f64)> = offsets(range.1 - range.0, FINE_REACH, PER_STEP)
-            .map(|(offset, cell)| (centre + offset, cell))
-            .filter(|(position, _)| (range.0..=range.1).contains(position))
-            .map(|(position, cell)| (position, prior(position) * cell))
-            .collect();
-        let mut points = Vec::with_capacity(shapes.len() * cells.len());
-        for (position, density) in cells {
+        let mut points = Vec::new();
+        for (offset, cell) in offsets(range.1 - range.0, FINE_REACH, PER_STEP) {
+            let position = centre + offset;
+            if position < range.0 || position > range.1 {
+                continue;
+            }
+            let density = prior(position) * cell;
             points.extend(shapes.iter().enumerate().map(|(shape, Shape { prior, .. })| Point {
                 position,
                 shape,
@@ -207,7 +207,7 @@ impl Curve {
     /// The position that half of the posterior is below.
     pub(super) fn median(&self) -> f64 {
         let weights = self.points.iter().map(|point| point.weight);
-        let middle = draw_evenly(weights, draw::ascending(1));
+        let middle = draw_evenly(weights, ascending(1));
         middle.first().map_or(self.centre, |&index| self.points[index].position)
     }
 

@@ -6,7 +6,7 @@ use super::observation::Observation;
 use super::threshold::{Outcome, Threshold};
 
 /// Odds against the second opinion before anything is measured.
-const PRIOR_ODDS: f64 = 8.0;
+const PRIOR_ODDS: f64 = 4.0;
 /// The same where trials of different lengths are made, of which only the curve knows how they compare.
 const PRIOR_ODDS_SHORT: f64 = 50.0;
 /// What a single trial may say for or against it.

@@ -20,7 +20,7 @@ const PROPORTIONAL_PRIOR: f64 = 0.15;
 /// Only units thin out over the shortest reach.
 const DIP_REACHES: std::ops::Range<usize> = 1..REACHES.len();
 /// Density of a dip, by logarithm of the overload.
-const DIP_DENSITY: f64 = 0.03;
+const DIP_DENSITY: f64 = 0.05;
 /// How far, as a share, the amount of units is from what their rate tells, chance aside: rates come in octaves.
 const RATE_SPREAD: f64 = 0.2;
 

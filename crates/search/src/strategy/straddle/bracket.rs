@@ -24,17 +24,25 @@ pub(super) struct Move {
     total: f64,
 }
 
-/// All brackets of one goal. Load 0 is what is known or assumed below the candidates, and the last is above them.
-pub(super) struct Brackets<'a> {
-    pub(super) candidates: &'a [Prospect],
-    /// Seconds at each candidate that speak for going on there.
-    pub(super) begun: Vec<f64>,
-    /// Grid indices of the loads below and above all candidates.
-    pub(super) ends: (i64, i64),
-    /// Whether these are measured bounds (or limits) rather than assumptions.
-    pub(super) ends_known: (bool, bool),
-    pub(super) steps: i64,
-    pub(super) pair_seconds: f64,
+/// Where a goal's brackets end: at bounds or limits where those are known, else at loads that are assumed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ends {
+    /// Grid indices.
+    pub(super) low: i64,
+    pub(super) high: i64,
+    pub(super) is_low_known: bool,
+    pub(super) is_high_known: bool,
+}
+
+/// All brackets of one goal. Load 0 is the end below the candidates, and the last load the end above them.
+pub(super) struct Brackets {
+    pub(super) candidates: Vec<Prospect>,
+    ends: Ends,
+    steps: i64,
+    pair_seconds: f64,
+    /// What a load within a bracket is to be measured for alone: its chance to become a lower bound, and seconds. By
+    /// (low, high, middle).
+    options: Vec<(f32, f32)>,
 }
 
 /// What the program decided, by bracket.
@@ -43,33 +51,33 @@ pub(super) struct Policy {
     size: usize,
 }
 
-impl Brackets<'_> {
-    fn size(&self) -> usize {
-        self.candidates.len() + 2
+impl Brackets {
+    pub(super) fn new(candidates: Vec<Prospect>, ends: Ends, steps: i64, pair_seconds: f64) -> Self {
+        let size = candidates.len() + 2;
+        let mut brackets = Self {
+            candidates,
+            ends,
+            steps,
+            pair_seconds,
+            options: vec![(0.0, 0.0); size * size * size],
+        };
+        for (low, high) in (0..size).flat_map(|low| (low + 2..size).map(move |high| (low, high))) {
+            if brackets.is_narrow(low, high) {
+                continue;
+            }
+            let belief = brackets.belief(low, high);
+            let whole = belief.iter().sum::<f32>().max(1e-12);
+            for middle in low + 1..high {
+                let prospect = &brackets.candidates[middle - 1];
+                let (lower, seconds) = sums_of_products(&belief, &prospect.lower, &prospect.seconds);
+                let at = brackets.at(low, high, middle);
+                brackets.options[at] = (lower / whole, seconds / whole);
+            }
+        }
+        brackets
     }
 
-    fn gap(&self, low: usize, high: usize) -> i64 {
-        let low = low.checked_sub(1).map_or(self.ends.0, |low| self.candidates[low].index);
-        let high = self.candidates.get(high - 1).map_or(self.ends.1, |high| high.index);
-        high - low
-    }
-
-    fn is_narrow(&self, low: usize, high: usize) -> bool {
-        !self.is_assumed(low, high) && self.gap(low, high) <= self.steps
-    }
-
-    /// Whether an end of the bracket is no load that was measured or is a candidate.
-    fn is_assumed(&self, low: usize, high: usize) -> bool {
-        low == 0 && !self.ends_known.0 || high == self.size() - 1 && !self.ends_known.1
-    }
-
-    /// What is left to pay when no candidate lies within the bracket.
-    fn leftover(&self, low: usize, high: usize) -> f64 {
-        let gap = (!self.is_assumed(low, high)).then(|| self.gap(low, high));
-        leftover(self.pair_seconds, gap, self.steps)
-    }
-
-    /// How likely each point is that the bracket comes about if it is true.
+    /// How likely it is, for each point if it is true, that the bracket comes about.
     fn belief(&self, low: usize, high: usize) -> Vec<f32> {
         let mut belief = vec![1.0; self.candidates[0].lower.len()];
         if let Some(low) = low.checked_sub(1) {
@@ -83,8 +91,39 @@ impl Brackets<'_> {
         belief
     }
 
-    /// Finds the cheapest way, the narrowest brackets first.
-    pub(super) fn solve(&self) -> Policy {
+    fn size(&self) -> usize {
+        self.candidates.len() + 2
+    }
+
+    fn at(&self, low: usize, high: usize, middle: usize) -> usize {
+        (low * self.size() + high) * self.size() + middle
+    }
+
+    fn gap(&self, low: usize, high: usize) -> i64 {
+        let low = low
+            .checked_sub(1)
+            .map_or(self.ends.low, |low| self.candidates[low].index);
+        let high = self.candidates.get(high - 1).map_or(self.ends.high, |high| high.index);
+        high - low
+    }
+
+    fn is_narrow(&self, low: usize, high: usize) -> bool {
+        !self.is_assumed(low, high) && self.gap(low, high) <= self.steps
+    }
+
+    /// Whether an end of the bracket is no load that was measured or is a candidate.
+    fn is_assumed(&self, low: usize, high: usize) -> bool {
+        low == 0 && !self.ends.is_low_known || high == self.size() - 1 && !self.ends.is_high_known
+    }
+
+    /// What is left to pay when no candidate lies within the bracket.
+    fn leftover(&self, low: usize, high: usize) -> f64 {
+        let gap = (!self.is_assumed(low, high)).then(|| self.gap(low, high));
+        leftover(self.pair_seconds, gap, self.steps)
+    }
+
+    /// Finds the cheapest way, the narrowest brackets first, where so many seconds at each candidate cost nothing.
+    pub(super) fn solve(&self, spared: &[f64]) -> Policy {
         let size = self.size();
         let mut moves: Vec<Option<Move>> = vec![None; size * size];
         let mut values = vec![0.0; size * size];
@@ -94,35 +133,23 @@ impl Brackets<'_> {
                 if self.is_narrow(low, high) {
                     continue;
                 }
-                let best = self.best(low, high, |low, high| values[low * size + high]);
+                let within = (low + 1..high).map(|middle| {
+                    let (lower, seconds) = self.options[self.at(low, high, middle)];
+                    let (lower, seconds) = (f64::from(lower), f64::from(seconds));
+                    let rest = lower * values[middle * size + high] + (1.0 - lower) * values[low * size + middle];
+                    Move {
+                        candidate: middle - 1,
+                        lower,
+                        seconds,
+                        total: (seconds - spared[middle - 1]).max(0.0) + rest,
+                    }
+                });
+                let best = within.min_by(|a, b| a.total.total_cmp(&b.total));
                 values[low * size + high] = best.map_or_else(|| self.leftover(low, high), |best| best.total);
                 moves[low * size + high] = best;
             }
         }
         Policy { moves, size }
-    }
-
-    /// The cheapest candidate within a bracket, given what narrower ones cost.
-    fn best(&self, low: usize, high: usize, value: impl Fn(usize, usize) -> f64) -> Option<Move> {
-        if high - low < 2 {
-            return None;
-        }
-        let belief = self.belief(low, high);
-        let whole = belief.iter().sum::<f32>().max(1e-12);
-        let moves = (low + 1..high).map(|middle| {
-            let candidate = middle - 1;
-            let prospect = &self.candidates[candidate];
-            let (lower, seconds) = sums_of_products(&belief, &prospect.lower, &prospect.seconds);
-            let (lower, seconds) = (f64::from(lower / whole), f64::from(seconds / whole));
-            let rest = lower * value(middle, high) + (1.0 - lower) * value(low, middle);
-            Move {
-                candidate,
-                lower,
-                seconds,
-                total: (seconds - self.begun[candidate]).max(0.0) + rest,
-            }
-        });
-        moves.min_by(|a, b| a.total.total_cmp(&b.total))
     }
 }
 

@@ -77,9 +77,13 @@ impl Default for Watch {
 
 impl Watch {
     /// Takes notice of a trial that was made for this goal.
-    pub(super) fn spend(&mut self, result: &TrialResult, has_moved: bool, is_high_loss: bool) {
+    pub(super) fn spend(&mut self, result: &TrialResult) {
         self.spent_s += run_seconds(result);
         self.at = Some(result.input.load);
+    }
+
+    /// Takes notice of any trial: whether it was at another load than the one before, and what it was for this goal.
+    pub(super) fn notice(&mut self, has_moved: bool, is_high_loss: bool) {
         self.recovered = match (has_moved, is_high_loss) {
             (true, true) => self.recovered,
             (false, false) => self.recovered + usize::from(self.has_moved),
@@ -203,7 +207,8 @@ mod tests {
             let has_moved = watch.at.is_some_and(|before| before != load(at));
             case.add(&[(at, lost)]);
             let trials = case.log.trials_at(load(at));
-            watch.spend(trials.last().unwrap(), has_moved, lost > 0);
+            watch.notice(has_moved, lost > 0);
+            watch.spend(trials.last().unwrap());
             watch.follow(&case.problem, &case.log, &case.target);
         }
     }

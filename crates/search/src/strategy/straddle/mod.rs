@@ -399,8 +399,10 @@ impl Strategy for Straddle {
         let seen = self.observation(result);
         let before = self.seen.last();
         let has_moved = before.is_some_and(|before| before.position.total_cmp(&seen.position).is_ne());
-        let is_high_loss = self.targets[self.served].is_high_loss(&seen);
-        self.watches[self.served].spend(result, has_moved, is_high_loss);
+        for (watch, target) in self.watches.iter_mut().zip(&self.targets) {
+            watch.notice(has_moved, target.is_high_loss(&seen));
+        }
+        self.watches[self.served].spend(result);
         self.follow(problem, seen);
     }
 

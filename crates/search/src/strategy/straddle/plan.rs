@@ -1,11 +1,11 @@
-//! Which trial is next: the cheapest way for every goal, and then which goal goes first.
+//! Which trial is next: the cheapest way for every goal, with loads shared between goals where that helps.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use brimful_trial::{Load, Nanoseconds, TrialInput};
 
-use super::bracket::{Brackets, Move, Policy};
+use super::bracket::{Brackets, Ends, Move, Policy};
 use super::prospect::{Outlooker, Prospect};
 use super::target::Target;
 
@@ -16,6 +16,8 @@ const OFFSETS: [i64; 6] = [1, 2, 3, 6, 16, 50];
 
 /// Beyond a load with this chance of its verdict, others need not be considered.
 const CERTAIN: f32 = 0.75;
+/// How often every goal plans again with what the others plan.
+const SHARING_PASSES: usize = 2;
 /// With this chance of a lower bound a load is measured for one; below, a single trial mostly ends it.
 const ATTEMPT: f64 = 0.5;
 /// Loads that are no more widths apart mostly lose in the same weather.
@@ -46,19 +48,29 @@ enum Turn {
 
 /// One goal with its candidates and what to do about them.
 struct Plan {
-    prospects: Vec<Prospect>,
+    brackets: Brackets,
+    /// Seconds that speak for going on where one has begun.
+    begun: Vec<f64>,
     policy: Policy,
+    /// Expected seconds at each candidate.
+    spending: Vec<f64>,
 }
 
 /// The next trial for these targets, or `None` where no candidate is left to try. While trials at a steep knee
 /// tell it better (`refines_knee`), urgency alone decides which goal that one high-loss trial ends goes first.
 pub(super) fn choose(outlooker: &Outlooker, targets: &mut [Target], refines_knee: bool) -> Option<Choice> {
-    let plans: Vec<Plan> = targets.iter_mut().map(|target| Plan::new(outlooker, target)).collect();
+    let mut plans: Vec<Plan> = targets.iter_mut().map(|target| Plan::new(outlooker, target)).collect();
+    for _ in 0..SHARING_PASSES {
+        for index in 0..plans.len() {
+            let spent = spent_by_others(&plans, index);
+            plans[index].solve(&spent);
+        }
+    }
     let remaining = remaining(&plans);
     let mut best: Option<(Turn, f64, Choice)> = None;
     for (plan, target) in plans.iter().zip(targets.iter()) {
         let Some(first) = plan.policy.first() else { continue };
-        let prospect = &plan.prospects[first.candidate];
+        let prospect = &plan.candidates()[first.candidate];
         let turn = if target.is_above_others {
             turn_of_measurement(outlooker, prospect, target)
         } else if first.lower > ATTEMPT && !refines_knee {
@@ -82,9 +94,9 @@ pub(super) fn choose(outlooker: &Outlooker, targets: &mut [Target], refines_knee
 /// The seconds that all goals are expected to spend, each load once.
 fn remaining(plans: &[Plan]) -> f64 {
     let mut by_load: BTreeMap<Load, f64> = BTreeMap::new();
-    for (prospect, seconds) in plans
+    for (prospect, &seconds) in plans
         .iter()
-        .flat_map(|plan| plan.prospects.iter().zip(plan.policy.spending()))
+        .flat_map(|plan| plan.candidates().iter().zip(&plan.spending))
     {
         let most = by_load.entry(prospect.load).or_default();
         *most = most.max(seconds);
@@ -121,7 +133,7 @@ fn turn_of_attempt<'p>(
     let below = prospect.index - SAME_WEATHER_WIDTHS * target.steps..prospect.index;
     let is_moot_soon = others.any(|(plan, other)| {
         let first = plan.policy.first();
-        other.is_strict && first.is_some_and(|first| below.contains(&plan.prospects[first.candidate].index))
+        other.is_strict && first.is_some_and(|first| below.contains(&plan.candidates()[first.candidate].index))
     });
     let is_long = target.fresh.low > OTHER_WEATHER_TRIALS as f64;
     if is_moot_soon {
@@ -133,6 +145,17 @@ fn turn_of_attempt<'p>(
     } else {
         Turn::Usual
     }
+}
+
+/// The seconds that the other goals are expected to spend at the candidates of one.
+fn spent_by_others(plans: &[Plan], index: usize) -> Vec<f64> {
+    let others = || plans.iter().enumerate().filter(|&(other, _)| other != index);
+    let at = |plan: &Plan, load| {
+        let same = plan.candidates().iter().position(|other| other.load == load)?;
+        Some(plan.spending[same])
+    };
+    let most = |load| others().filter_map(|(_, plan)| at(plan, load)).fold(0.0, f64::max);
+    plans[index].candidates().iter().map(|own| most(own.load)).collect()
 }
 
 impl Plan {
@@ -151,27 +174,35 @@ impl Plan {
         };
         let prospects = candidates.around(middle, lower + target.steps, upper - target.steps);
         // Below min load and above max load nothing need be known.
-        let ends_known = (
-            target.lower_index.is_some() || prospects.first().is_some_and(|first| first.index == 0),
-            target.upper_index.is_some() || prospects.last().is_some_and(|last| last.index == top),
-        );
+        let ends = Ends {
+            low: lower,
+            high: upper,
+            is_low_known: target.lower_index.is_some() || prospects.first().is_some_and(|first| first.index == 0),
+            is_high_known: target.upper_index.is_some() || prospects.last().is_some_and(|last| last.index == top),
+        };
         let weight = if target.is_above_others { LOWER_FIRST } else { 1.0 };
-        let begun = prospects
+        let begun: Vec<f64> = prospects
             .iter()
             .map(|prospect| weight * outlooker.log.sums(prospect.load, target.goal).full_low.as_seconds())
             .collect();
-        let brackets = Brackets {
-            candidates: &prospects,
-            begun,
-            ends: (lower, upper),
-            ends_known,
-            steps: target.steps,
-            pair_seconds: target.pair_seconds,
-        };
+        let brackets = Brackets::new(prospects, ends, target.steps, target.pair_seconds);
+        let policy = brackets.solve(&begun);
         Self {
-            policy: brackets.solve(),
-            prospects,
+            spending: policy.spending(),
+            brackets,
+            begun,
+            policy,
         }
+    }
+
+    fn candidates(&self) -> &[Prospect] {
+        &self.brackets.candidates
+    }
+
+    fn solve(&mut self, spent: &[f64]) {
+        let spared: Vec<f64> = spent.iter().zip(&self.begun).map(|(a, b)| a + b).collect();
+        self.policy = self.brackets.solve(&spared);
+        self.spending = self.policy.spending();
     }
 }
 

@@ -8,7 +8,7 @@
 //! way is measured to its verdict, then loads below the upper bound, in steps that double with each that fails, but no
 //! farther down than the middle. The lowest load where all trials were high-loss comes before such a step. Once one
 //! holds, the model may choose again, as long as there is credit. The plain search begins sooner where attempts end in
-//! step, and with the lowest load then.
+//! step, and with the lowest load then, and where losses come with changes of the load.
 //!
 //! The bound, in V, with n widths between the limits: what is charged while the model chooses is at most `CREDIT` +
 //! log2(n), and one attempt more. The lowest load is another one. The steps of the plain search never shrink, so they

@@ -37,7 +37,12 @@ MECHANISMS: dict[str, list[tuple[str, str, str]]] = {
     "upper goals wait for other weather": [("plan", "OTHER_WEATHER_TRIALS", "0")],
     "upper goals settle the lower bound first": [("plan", "LOWER_FIRST", "1.0")],
     "attempts that end in step": [("guard", "STEP_FROM", NEVER)],
-    "the account": [("guard", "CREDIT", NEVER), ("guard", "STEP_FROM", NEVER)],
+    "losses that come with changes of the load": [("guard", "RECOVERED", "1_000_000")],
+    "the account": [
+        ("guard", "CREDIT", NEVER),
+        ("guard", "STEP_FROM", NEVER),
+        ("guard", "RECOVERED", "1_000_000"),
+    ],
     "the middle of a wide gap first": [("probe", "WIDE_GAP", NEVER)],
     "the lowest load where several lost a little": [("probe", "IN_VAIN", "1_000_000")],
     "short trials first": [("prospect", "SHORT_TRIALS", "0")],

@@ -62,7 +62,7 @@ pub(crate) struct Straddle {
     /// Knees and gaps are looked for in the trials of so many seconds.
     early_seconds: f64,
     curve: Option<Curve>,
-    /// Where the curve is to be drawn anew around, before it is used.
+    /// Where the curve is to be drawn anew before it is used: first trials may ask for that several times.
     around: Option<f64>,
     /// Trials from here on tell where the capacity is: it has dropped since those before.
     since: usize,
@@ -147,7 +147,7 @@ impl Straddle {
         self.drawn_at = self.seen.len();
     }
 
-    /// Lays the grid so that a capacity is so many steps below the next load, then draws the curve around it.
+    /// Lays the grid so that a capacity is so many steps below the next load. The curve is to be drawn around it.
     fn align(&mut self, capacity: f64, spare: f64) {
         let upper = capacity + spare;
         self.grid = self.scale.shifted(upper.ceil() - upper);
@@ -192,7 +192,7 @@ impl Straddle {
         }
     }
 
-    /// Has the curve learn from all trials, if there is one or is to be one.
+    /// Has the curve learn from all trials, if there is one or is to be drawn.
     fn catch_up(&mut self, problem: &Problem) {
         if let Some(around) = self.around.take() {
             self.draw_curve(problem, around);

@@ -38,8 +38,9 @@ MECHANISMS: dict[str, list[tuple[str, str, str]]] = {
     "upper goals settle the lower bound first": [("plan", "LOWER_FIRST", "1.0")],
     "attempts that end in step": [("guard", "STEP_FROM", NEVER)],
     "losses that come with changes of the load": [("guard", "RECOVERED", "1_000_000")],
+    # Not endless, as some searches would be then.
     "the account": [
-        ("guard", "CREDIT", NEVER),
+        ("guard", "CREDIT", "1000.0"),
         ("guard", "STEP_FROM", NEVER),
         ("guard", "RECOVERED", "1_000_000"),
     ],

@@ -97,6 +97,17 @@ pub(super) struct TrialPlan {
     pub(super) limit: f64,
 }
 
+impl TrialPlan {
+    /// Another trial like one that was made.
+    fn of(seen: &Observation, limit: f64) -> Self {
+        Self {
+            position: seen.position,
+            units_per_step: seen.units_per_step,
+            limit,
+        }
+    }
+}
+
 impl Curve {
     /// A curve of which nothing is known but `prior(m)`, around a centre.
     pub(super) fn new(
@@ -157,20 +168,11 @@ impl Curve {
             let is_slow = seen.output.delay_exceeds(*limit);
             threshold.observe(seen.position, if is_slow { Outcome::High } else { Outcome::Low });
         }
-        let plan = |limit| TrialPlan {
-            position: seen.position,
-            units_per_step: seen.units_per_step,
-            limit,
-        };
         let above_limits: Vec<f64> = self.strays[1..]
             .iter()
-            .map(|stray| self.high(&plan(stray.limit())))
+            .map(|stray| self.high(&TrialPlan::of(seen, stray.limit())))
             .collect();
-        let by_stray = if seen.is_lossy() {
-            self.strays[0].explain(seen)
-        } else {
-            (1.0, 0.0)
-        };
+        let by_stray = seen.is_lossy().then(|| self.strays[0].explain(seen));
         let (mut lossy, mut explained) = (0.0, 0.0);
         for point in &mut self.points {
             let weight = point.weight;
@@ -315,19 +317,17 @@ impl Shape {
         }
     }
 
-    /// Weighs a point of this shape by what a trial showed. Stray losses leave a chance to overload, and explain the loss
-    /// with a density. Gives the chance of any loss and how likely this one was, both without stray losses.
+    /// Weighs a point of this shape by what a trial showed. If it lost something, stray losses leave a chance to overload,
+    /// and explain the loss with a density. Gives the chance of any loss and how likely this outcome was, without them.
     #[inline]
-    fn learn(&self, point: &mut Point, seen: &Observation, (left, by_stray): (f64, f64)) -> (f64, f64) {
+    fn learn(&self, point: &mut Point, seen: &Observation, by_stray: Option<(f64, f64)>) -> (f64, f64) {
         let distance = seen.position - point.position;
         let expected = self.expectation(seen, distance);
         let likelihood = self.likelihood(seen, distance, &expected);
-        let with_stray = if seen.is_lossy() {
-            left * likelihood + by_stray * expected.at_most
-        } else {
-            likelihood
+        point.weight *= match by_stray {
+            Some((left, density)) => left * likelihood + density * expected.at_most,
+            None => likelihood,
         };
-        point.weight *= with_stray;
         (expected.lossy, likelihood)
     }
 
@@ -383,8 +383,7 @@ pub(super) fn heavy_odds(deviations: f64) -> f64 {
 
 /// The same as a chance.
 fn heavy_chance(deviations: f64) -> f64 {
-    let square = (1.0 + deviations.abs()).powi(2);
-    let odds = square * square;
+    let odds = (1.0 + deviations.abs()).powi(4);
     (if deviations >= 0.0 { odds } else { 1.0 }) / (1.0 + odds)
 }
 
@@ -464,6 +463,23 @@ mod tests {
 
     use super::*;
     use crate::strategy::straddle::case::Case;
+
+    #[test]
+    fn trials_are_learnt_from_by_the_chance_of_loss_that_is_planned_with() {
+        let mut case = Case::new(Ratio::ZERO, 1.0);
+        case.add(&[(5e5, 0)]);
+        let seen = case.seen[0];
+        for shape in shapes(case.grid.log_step()) {
+            for distance in [-50.0, -2.0, -0.1, 0.0, 0.1, 2.0, 50.0] {
+                let planned = shape.odds(&TrialPlan::of(&seen, 0.0), seen.position - distance);
+                let learnt = shape.expectation(&seen, distance).lossy;
+                assert!(
+                    (learnt - planned / (1.0 + planned)).abs() < 1e-9,
+                    "{shape:?} {distance}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn overload_takes_no_less_than_what_is_above_the_capacity() {

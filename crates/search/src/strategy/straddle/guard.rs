@@ -32,6 +32,7 @@ const FAILURE: f64 = 0.72;
 /// The least length of attempts that end in step, in short trials: those that end sooner met a limit.
 const STEP_FROM: f64 = 3.0;
 /// Loads that were high-loss just in their first trial, after which losses are taken to come with changes of the load.
+/// Two would often be chance.
 const RECOVERED: usize = 3;
 /// Widths to the first load of a plain search.
 const FIRST_STEP: f64 = 2.0;

@@ -136,10 +136,7 @@ impl Straddle {
         for seen in &self.seen[self.since..] {
             curve.observe(seen);
         }
-        if let Some(mut before) = self.curve.take().filter(|_| self.since > 0) {
-            for seen in &self.seen[self.learnt..] {
-                before.observe(seen);
-            }
+        if let Some(before) = self.curve.take().filter(|_| self.since > 0) {
             curve.keep_what_does_not_move(before);
         }
         self.curve = Some(curve);
@@ -194,14 +191,16 @@ impl Straddle {
 
     /// Has the curve learn from all trials, if there is one or is to be drawn.
     fn catch_up(&mut self, problem: &Problem) {
+        if let Some(curve) = &mut self.curve {
+            for seen in &self.seen[self.learnt..] {
+                curve.observe(seen);
+            }
+            self.learnt = self.seen.len();
+        }
         if let Some(around) = self.around.take() {
             self.draw_curve(problem, around);
         }
-        let Some(curve) = &mut self.curve else { return };
-        for seen in &self.seen[self.learnt..] {
-            curve.observe(seen);
-        }
-        self.learnt = self.seen.len();
+        let Some(curve) = &self.curve else { return };
         let is_due = self.seen.len() >= self.drawn_at + self.seen.len() / REDRAW_SHARE;
         if is_due && curve.is_off_centre() {
             let around = curve.median();
@@ -339,7 +338,7 @@ const NEARLY_ALL: f64 = 0.9999;
 /// What decides the next trial, first come first; the pages `straddle.md` and `straddle-guards.md` have a section on
 /// each.
 enum Phase {
-    /// "The account": this goal has no credit left, and the model does not choose for it.
+    /// "The account": this goal has no credit left, or its losses come in step. The model does not choose for it.
     Plain(usize),
     /// "Looks before costly attempts": max load is measured to its verdict for this goal.
     MaxLoad(usize),

@@ -70,7 +70,7 @@ pub(super) fn choose(outlooker: &Outlooker, targets: &mut [Target], refines_knee
     let mut best: Option<(Turn, f64, Choice)> = None;
     for (plan, target) in plans.iter().zip(targets.iter()) {
         let Some(first) = plan.policy.first() else { continue };
-        let prospect = &plan.candidates()[first.candidate];
+        let prospect = &plan.brackets.candidates[first.candidate];
         let turn = if target.is_above_others {
             turn_of_measurement(outlooker, prospect, target)
         } else if first.lower > ATTEMPT && !refines_knee {
@@ -96,7 +96,7 @@ fn remaining(plans: &[Plan]) -> f64 {
     let mut by_load: BTreeMap<Load, f64> = BTreeMap::new();
     for (prospect, &seconds) in plans
         .iter()
-        .flat_map(|plan| plan.candidates().iter().zip(&plan.spending))
+        .flat_map(|plan| plan.brackets.candidates.iter().zip(&plan.spending))
     {
         let most = by_load.entry(prospect.load).or_default();
         *most = most.max(seconds);
@@ -133,7 +133,7 @@ fn turn_of_attempt<'p>(
     let below = prospect.index - SAME_WEATHER_WIDTHS * target.steps..prospect.index;
     let is_moot_soon = others.any(|(plan, other)| {
         let first = plan.policy.first();
-        other.is_strict && first.is_some_and(|first| below.contains(&plan.candidates()[first.candidate].index))
+        other.is_strict && first.is_some_and(|first| below.contains(&plan.brackets.candidates[first.candidate].index))
     });
     let is_long = target.fresh.low > OTHER_WEATHER_TRIALS as f64;
     if is_moot_soon {
@@ -151,11 +151,16 @@ fn turn_of_attempt<'p>(
 fn spent_by_others(plans: &[Plan], index: usize) -> Vec<f64> {
     let others = || plans.iter().enumerate().filter(|&(other, _)| other != index);
     let at = |plan: &Plan, load| {
-        let same = plan.candidates().iter().position(|other| other.load == load)?;
+        let same = plan.brackets.candidates.iter().position(|other| other.load == load)?;
         Some(plan.spending[same])
     };
     let most = |load| others().filter_map(|(_, plan)| at(plan, load)).fold(0.0, f64::max);
-    plans[index].candidates().iter().map(|own| most(own.load)).collect()
+    plans[index]
+        .brackets
+        .candidates
+        .iter()
+        .map(|own| most(own.load))
+        .collect()
 }
 
 impl Plan {
@@ -193,10 +198,6 @@ impl Plan {
             begun,
             policy,
         }
-    }
-
-    fn candidates(&self) -> &[Prospect] {
-        &self.brackets.candidates
     }
 
     fn solve(&mut self, spent: &[f64]) {

@@ -40,7 +40,7 @@ MECHANISMS: dict[str, list[tuple[str, str, str]]] = {
     "losses that come with changes of the load": [("guard", "RECOVERED", "1_000_000")],
     # Not endless, as some searches would be then.
     "the account": [
-        ("guard", "CREDIT", "1000.0"),
+        ("guard", "CREDIT", "100.0"),
         ("guard", "STEP_FROM", NEVER),
         ("guard", "RECOVERED", "1_000_000"),
     ],

@@ -377,6 +377,31 @@ fn long_trials_on_what_always_does_the_same_are_few() {
     }
 }
 
+#[test]
+fn a_buffer_that_hides_overload_from_short_trials_costs_little() {
+    let problem = Problem::new(
+        vec![goal("ndr", 0.0, 0.0, 60.0, 60.0, 1.0, 0.005)],
+        load(9001.0),
+        load(14.88e6),
+    )
+    .unwrap();
+    for frames in [1_000, 10_000, 30_000, 100_000, 300_000, 1_000_000] {
+        let controller = simulated(&problem, &format!("buffer,capacity=1Mpps,frames={frames}"));
+        check(&problem, &controller);
+        let trials = controller
+            .log()
+            .loads()
+            .flat_map(|load| controller.log().trials_at(load));
+        let seconds: f64 = trials.map(|trial| trial.input.duration.as_seconds()).sum();
+        // A lower and an upper bound of a minute, a trial of an eighth that tells the buffer, one before each bound, and a
+        // dozen short ones.
+        assert!(
+            seconds <= 2.0 * 60.0 + 3.0 * 7.5 + 12.0,
+            "{frames} frames: {seconds} seconds"
+        );
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]

@@ -2,6 +2,7 @@
 
 use brimful_trial::{Counts, Load, Nanoseconds, Ratio, TrialInput, TrialOutput, TrialResult};
 
+use super::buffer::Buffer;
 use super::observation::Observation;
 use super::target::Target;
 use crate::grid::LoadGrid;
@@ -58,6 +59,15 @@ impl Case {
         }
     }
 
+    pub(super) fn no_buffer(&self) -> Buffer {
+        Buffer::none(self.target.duration_s, self.grid.log_step())
+    }
+
+    /// Adds a trial of another duration.
+    pub(super) fn add_long(&mut self, per_second: f64, lost: u64, duration_s: f64) {
+        self.add_one(per_second, lost, seconds(duration_s));
+    }
+
     fn add_one(&mut self, per_second: f64, lost: u64, duration: Nanoseconds) {
         let sent = (per_second * duration.as_seconds()) as u64;
         let input = TrialInput {
@@ -70,16 +80,10 @@ impl Case {
             delay_p99: None,
             stopped_early: false,
         };
-        self.log.add(TrialResult { input, output });
-        let log_step = self.grid.log_step();
-        self.seen.push(Observation {
-            position: self.grid.position(per_second),
-            units_per_step: sent as f64 * log_step,
-            duration: duration.as_seconds(),
-            overload: -(1.0 - lost as f64 / sent as f64).ln() / log_step,
-            is_repeated: false,
-            output,
-        });
+        let result = TrialResult { input, output };
+        self.log.add(result);
+        self.seen
+            .push(Observation::new(&result, &self.grid, &self.no_buffer(), &[]));
         self.target.refresh(&self.log, &self.grid);
     }
 }

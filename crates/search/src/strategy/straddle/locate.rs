@@ -116,6 +116,7 @@ mod tests {
     fn seen(load: f64, slope: f64) -> Observation {
         let lost = (slope * (load - 1.0) / load).max(0.0);
         Observation {
+            place: load.ln() / LOG_STEP,
             position: load.ln() / LOG_STEP,
             units_per_step: 1e4,
             duration: 1.0,

@@ -2,6 +2,7 @@
 //! likely to straddle the answer; one trial is made, then everything is planned anew.
 
 mod bracket;
+mod buffer;
 #[cfg(test)]
 mod case;
 mod curve;
@@ -21,6 +22,7 @@ mod verdict;
 
 use brimful_trial::{Load, Nanoseconds, TrialInput, TrialResult};
 
+use self::buffer::Buffer;
 use self::curve::{Curve, Limit};
 use self::guard::Watch;
 use self::locate::Knee;
@@ -42,8 +44,6 @@ const HINT_SHARE: f64 = 0.8;
 const HINT_STEPS: f64 = 3.0;
 /// Knees and gaps are looked for in as many seconds as this share of a lower bound takes, which may fail that late.
 const EARLY_SHARE: f64 = 0.75;
-/// A multiple of what was lost before at the same load that is no repetition: capacity has moved.
-const NEWS: f64 = 4.0;
 
 pub(crate) struct Straddle {
     /// The loads to choose from ...
@@ -58,6 +58,7 @@ pub(crate) struct Straddle {
     /// Delay limits of the goals, ascending.
     delay_limits: Vec<Nanoseconds>,
     seen: Vec<Observation>,
+    buffer: Buffer,
     strict: Option<Strict>,
     /// Knees and gaps are looked for in the trials of so many seconds.
     early_seconds: f64,
@@ -83,6 +84,8 @@ impl Straddle {
             .map(crate::SearchGoal::target_width)
             .fold(1.0, f64::min);
         let grid = LoadGrid::new(problem.min_load(), problem.max_load(), narrowest);
+        let longest = problem.goals().iter().map(|goal| goal.final_trial_duration).max();
+        let longest_s = longest.unwrap_or_default().as_seconds();
         let mut straddle = Self {
             grid,
             scale: grid,
@@ -93,6 +96,7 @@ impl Straddle {
             limits: Vec::new(),
             delay_limits: delay_limits(problem),
             seen: Vec::new(),
+            buffer: Buffer::none(longest_s, grid.log_step()),
             strict: None,
             early_seconds: 0.0,
             curve: None,
@@ -159,6 +163,11 @@ impl Straddle {
     fn follow(&mut self, problem: &Problem, seen: Observation) {
         let is_first_loss = seen.is_lossy() && !self.seen.iter().any(Observation::is_lossy);
         self.seen.push(seen);
+        let buffer = self.buffer.told(&self.seen);
+        if buffer != self.buffer {
+            self.assume(buffer);
+            return;
+        }
         if is_first_loss {
             let spare = placement::spare_above_capacity(self.strict);
             self.align(seen.capacity(), spare);
@@ -186,6 +195,20 @@ impl Straddle {
             // Whatever the load lost before, this amount is news.
             self.seen[self.since].is_repeated = false;
             self.draw_curve(problem, capacity);
+        }
+    }
+
+    /// Takes all trials for what they tell with this buffer.
+    fn assume(&mut self, buffer: Buffer) {
+        self.buffer = buffer;
+        for seen in &mut self.seen {
+            seen.position = seen.place - buffer.shift(seen.duration);
+        }
+        let last = self.seen[self.seen.len() - 1];
+        if last.is_lossy() {
+            self.align(last.capacity(), placement::spare_above_capacity(self.strict));
+        } else {
+            self.around = Some(last.position);
         }
     }
 
@@ -234,35 +257,6 @@ impl Straddle {
         let is_just_below = !below.is_lossy() && below.position < above.position;
         let strict = self.strict.filter(|_| is_just_above && is_just_below)?;
         Some(above.capacity() + strict.limit)
-    }
-
-    fn observation(&self, result: &TrialResult) -> Observation {
-        let counts = result.output.counts;
-        let load = result.input.load.per_second();
-        let intended = result.input.duration.as_seconds();
-        let (ratio, duration) = if result.output.stopped_early && counts.sent() > 0 {
-            let sent = counts.sent() as f64;
-            (counts.lost() as f64 / sent, (sent / load).min(intended))
-        } else {
-            (counts.loss_ratio().as_f64(), intended)
-        };
-        let overload = -(1.0 - ratio.min(NEARLY_ALL)).ln() / self.scale.log_step();
-        let position = self.scale.position(load);
-        Observation {
-            position,
-            units_per_step: load * self.scale.log_step() * duration,
-            duration,
-            overload,
-            is_repeated: self.is_repeated(position, overload),
-            output: result.output,
-        }
-    }
-
-    /// Whether an earlier trial at the load lost about as much or more.
-    fn is_repeated(&self, position: f64, overload: f64) -> bool {
-        let is_there = |earlier: &Observation| earlier.position.total_cmp(&position).is_eq();
-        let mut earlier = self.seen.iter().filter(|earlier| is_there(earlier));
-        overload > 0.0 && earlier.any(|earlier| overload <= NEWS * earlier.overload)
     }
 
     /// Whether a trial was too slow for one of the goals.
@@ -332,9 +326,6 @@ fn limits(targets: &[Target]) -> Vec<Limit> {
     limits
 }
 
-/// A loss ratio of 1 would be infinite overload.
-const NEARLY_ALL: f64 = 0.9999;
-
 /// What decides the next trial, first come first; the pages `straddle.md` and `straddle-guards.md` have a section on
 /// each.
 enum Phase {
@@ -395,9 +386,9 @@ impl Strategy for Straddle {
     }
 
     fn observe(&mut self, problem: &Problem, _: &TrialLog, result: &TrialResult) {
-        let seen = self.observation(result);
+        let seen = Observation::new(result, &self.scale, &self.buffer, &self.seen);
         let before = self.seen.last();
-        let has_moved = before.is_some_and(|before| before.position.total_cmp(&seen.position).is_ne());
+        let has_moved = before.is_some_and(|before| !before.is_at(seen.place));
         for (watch, target) in self.watches.iter_mut().zip(&self.targets) {
             watch.notice(has_moved, target.is_high_loss(&seen));
         }
@@ -461,11 +452,11 @@ impl Straddle {
     fn planned(&mut self, problem: &Problem, log: &TrialLog, open: &mut [Target]) -> Option<Selection> {
         self.catch_up(problem);
         let curve = self.curve.as_ref()?;
-        let outlooker = Outlooker::new(problem, log, &self.grid, &self.scale, curve, &self.seen);
+        let outlooker = Outlooker::new(problem, log, &self.grid, &self.scale, curve, &self.seen, &self.buffer);
         let Choice { goal, input, remaining } = plan::choose(&outlooker, open, self.steep_knee().is_some())?;
         let target = open.iter().find(|target| target.goal == goal)?;
         let input = probe::lowest(problem, log, target, &self.seen)
-            .or_else(|| probe::probe(log, target, &self.grid, input))
+            .or_else(|| probe::probe(log, target, &self.grid, &self.buffer, input))
             .unwrap_or(input);
         Some(Selection {
             goal,

@@ -88,6 +88,7 @@ mod tests {
             stopped_early: false,
         };
         let one = Observation {
+            place: position,
             position,
             units_per_step: 1e4,
             duration: 1.0,

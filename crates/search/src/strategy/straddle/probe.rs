@@ -3,6 +3,7 @@
 
 use brimful_trial::{Load, Nanoseconds, TrialInput};
 
+use super::buffer::Buffer;
 use super::observation::Observation;
 use super::target::Target;
 use crate::grid::LoadGrid;
@@ -36,13 +37,21 @@ pub(super) fn shorter_first(problem: &Problem, log: &TrialLog, target: &Target, 
 /// What to try before a long trial far below others that may do as well. Plans weigh whole attempts, and may settle far
 /// below loads that were never tried, or lost nothing. A short look at the middle of the gap costs little beside a long
 /// trial.
-pub(super) fn probe(log: &TrialLog, target: &Target, grid: &LoadGrid, planned: TrialInput) -> Option<TrialInput> {
+pub(super) fn probe(
+    log: &TrialLog,
+    target: &Target,
+    grid: &LoadGrid,
+    buffer: &Buffer,
+    planned: TrialInput,
+) -> Option<TrialInput> {
     let short = target.short.filter(|&short| planned.duration > short)?;
     let is_lossy = |load: Load| has_high(&log.sums(load, target.goal));
     let lossy = log.loads().find(|&load| load > planned.load && is_lossy(load))?;
+    let position = |load: Load| grid.position(load.per_second());
+    // Below this, the buffer takes what is too much for so short a time.
+    let blind = position(planned.load) + buffer.shift(short.as_seconds());
     let below = log.loads().filter(|&load| load < lossy).last();
-    let below = below.map_or(planned.load, |load| load.max(planned.load));
-    let [low, high] = [below, lossy].map(|load| grid.position(load.per_second()));
+    let (low, high) = (below.map_or(blind, position).max(blind), position(lossy));
     let is_wide = (high - low) / target.steps as f64 > WIDE_GAP;
     is_wide.then(|| TrialInput {
         load: grid.load(f64::midpoint(low, high).round() as i64),
@@ -57,10 +66,7 @@ pub(super) fn lowest(problem: &Problem, log: &TrialLog, target: &Target, seen: &
     let is_open = target.lower.is_none() && log.verdict(load, target.goal) == Verdict::Undecided;
     let in_vain = seen.iter().rev().take_while(|seen| target.is_high_loss(seen));
     let little = in_vain.filter(|seen| !seen.lost_much());
-    let changes = little
-        .clone()
-        .zip(little.skip(1))
-        .filter(|(a, b)| a.position.total_cmp(&b.position).is_ne());
+    let changes = little.clone().zip(little.skip(1)).filter(|(a, b)| !a.is_at(b.place));
     (is_open && changes.count() + 1 >= IN_VAIN).then(|| TrialInput {
         load,
         duration: if log.trials_at(load).is_empty() {
@@ -88,7 +94,7 @@ mod tests {
             load: load(4e5),
             duration: case.target.duration,
         };
-        let input = probe(&case.log, &case.target, &case.grid, planned)?;
+        let input = probe(&case.log, &case.target, &case.grid, &case.no_buffer(), planned)?;
         assert_eq!(input.duration, seconds(1.0));
         Some(input.load.per_second())
     }

@@ -2,6 +2,7 @@
 
 use brimful_trial::{Load, Nanoseconds};
 
+use super::buffer::Buffer;
 use super::curve::{Curve, Point, TrialPlan};
 use super::draw::{ascending, draw_evenly};
 use super::observation::Observation;
@@ -18,9 +19,6 @@ const STOPPED_SECONDS: f64 = 3.0;
 const SHORT_TRIALS: usize = 2;
 /// So many points stand for the posterior in planning; a multiple of the lanes of [`sums_of_products`].
 const REPRESENTATIVES: usize = 64;
-
-/// Positions closer than this are those of the same load.
-const SAME_LOAD: f64 = 1e-6;
 
 pub(super) struct Prospect {
     pub(super) index: i64,
@@ -48,6 +46,7 @@ pub(super) struct Outlooker<'a> {
     pub(super) scale: &'a LoadGrid,
     curve: &'a Curve,
     pub(super) seen: &'a [Observation],
+    buffer: &'a Buffer,
     /// Points of the posterior that stand for an equal share each ...
     points: Vec<Point>,
     /// ... and what goes with them, by limit.
@@ -82,6 +81,7 @@ impl<'a> Outlooker<'a> {
         scale: &'a LoadGrid,
         curve: &'a Curve,
         seen: &'a [Observation],
+        buffer: &'a Buffer,
     ) -> Self {
         let weights = curve.points().iter().map(|point| point.weight);
         let drawn = draw_evenly(weights, ascending(REPRESENTATIVES));
@@ -93,6 +93,7 @@ impl<'a> Outlooker<'a> {
             scale,
             curve,
             seen,
+            buffer,
             opinions: curve
                 .strays()
                 .iter()
@@ -115,8 +116,8 @@ impl<'a> Outlooker<'a> {
 
     /// How many trials ago there was one at a load; all where there was none.
     pub(super) fn trials_since(&self, load: Load) -> usize {
-        let position = self.scale.position(load.per_second());
-        let is_there = |seen: &Observation| (seen.position - position).abs() < SAME_LOAD;
+        let place = self.scale.position(load.per_second());
+        let is_there = |seen: &Observation| seen.is_at(place);
         self.seen.iter().rev().position(is_there).unwrap_or(self.seen.len())
     }
 
@@ -238,7 +239,7 @@ impl<'a> Outlooker<'a> {
 
     fn trial_plan(&self, target: &Target, load: Load, seconds: f64) -> TrialPlan {
         TrialPlan {
-            position: self.scale.position(load.per_second()),
+            position: self.scale.position(load.per_second()) - self.buffer.shift(seconds),
             units_per_step: load.per_second() * self.grid.log_step() * seconds,
             limit: target.limit,
         }

@@ -281,6 +281,7 @@ mod tests {
             stopped_early: false,
         };
         Observation {
+            place: position,
             position,
             units_per_step: 5e3,
             duration: 1.0,

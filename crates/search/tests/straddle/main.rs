@@ -378,6 +378,21 @@ fn long_trials_on_what_always_does_the_same_are_few() {
 }
 
 #[test]
+fn softness_is_told_whatever_it_is() {
+    let problem = ndr_and_pdr(0.0);
+    for softness in ["0.35%", "0.42%", "0.5%", "0.6%", "0.7%", "0.85%"] {
+        let searches = 30;
+        let trials: usize = (0..searches)
+            .map(|seed| {
+                let system = format!("soft-knee,softness={softness},capacity=5Mpps,seed={seed}");
+                simulated(&problem, &system).log().trial_count()
+            })
+            .sum();
+        assert!(trials < 70 * searches, "{softness}: {trials} trials");
+    }
+}
+
+#[test]
 fn a_buffer_that_hides_overload_from_short_trials_costs_little() {
     let problem = Problem::new(
         vec![goal("ndr", 0.0, 0.0, 60.0, 60.0, 1.0, 0.005)],

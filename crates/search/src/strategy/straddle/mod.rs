@@ -15,6 +15,7 @@ mod plan;
 mod probe;
 mod prospect;
 mod second_opinion;
+mod shape;
 mod stray;
 mod target;
 mod threshold;
@@ -128,6 +129,7 @@ impl Straddle {
             centre,
             range,
             (&self.limits, &self.delay_limits),
+            self.curve.as_ref().and_then(Curve::softness),
             |position| match hint {
                 None => even,
                 Some(hint) => {

@@ -3,9 +3,10 @@
 use brimful_trial::{Load, Nanoseconds};
 
 use super::buffer::Buffer;
-use super::curve::{Curve, Point, TrialPlan};
+use super::curve::{Curve, Point};
 use super::draw::{ascending, draw_evenly};
 use super::observation::Observation;
+use super::shape::TrialPlan;
 use super::stray::Drawn;
 use super::target::Target;
 use super::threshold::At;

@@ -1,8 +1,9 @@
 //! A belief about a load above which trials fail. It knows no amounts and no shape, so nothing in it can be wrong but
 //! that there is such a load; and that may move.
 
-use super::curve::{heavy_odds, offsets};
+use super::curve::offsets;
 use super::draw::{draw_evenly, without_pattern};
+use super::shape::heavy_odds;
 
 /// How far from the threshold outcomes are mixed, in steps.
 const DEVIATIONS: [f64; 3] = [0.3, 1.5, 6.0];

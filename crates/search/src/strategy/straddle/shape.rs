@@ -1,0 +1,332 @@
+//! What a loss curve may look like around its position: how loss sets in there, and how steeply it grows.
+
+use std::sync::LazyLock;
+
+use super::observation::Observation;
+
+/// Chance that a trial is clean although the curve says otherwise.
+const FLUKE: f64 = 0.001;
+/// Values of softness in an octave, where it is likely.
+const SOFT_PER_OCTAVE: i32 = 8;
+
+/// What is expected of a trial at some distance from the position of a curve.
+struct Expectation {
+    /// Chance of any loss.
+    lossy: f64,
+    /// Steps.
+    overload: f64,
+    /// How far the overload strays, in steps.
+    deviation: f64,
+    /// Chance that overload takes no more than what was lost.
+    at_most: f64,
+}
+
+/// How loss sets in around the position.
+#[derive(Clone, Copy, Debug)]
+enum Onset {
+    /// At once, but where changes from trial to trial by about so many steps.
+    Jitter(f64),
+    /// By a factor of e in so many steps.
+    Soft(f64),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    onset: Onset,
+    slope: f64,
+    prior: f64,
+    log_step: f64,
+}
+
+/// What the curve says of a trial before it is made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TrialPlan {
+    /// Where on the grid.
+    pub(super) position: f64,
+    /// Units lost by an overload of one step.
+    pub(super) units_per_step: f64,
+    /// The overload above which it is high-loss; 0 for a goal without loss.
+    pub(super) limit: f64,
+}
+
+impl TrialPlan {
+    /// Another trial like one that was made.
+    pub(super) fn of(seen: &Observation, limit: f64) -> Self {
+        Self {
+            position: seen.position,
+            units_per_step: seen.units_per_step,
+            limit,
+        }
+    }
+}
+
+impl Shape {
+    pub(super) fn prior(&self) -> f64 {
+        self.prior
+    }
+
+    /// Steps; `None` where loss sets in at once.
+    pub(super) fn softness(&self) -> Option<f64> {
+        match self.onset {
+            Onset::Jitter(_) => None,
+            Onset::Soft(softness) => Some(softness),
+        }
+    }
+
+    /// Single units lost at a soft onset are lost by chance, and a capacity that strays this far is another one for
+    /// each trial.
+    pub(super) fn is_independent(&self, limit: f64) -> bool {
+        match self.onset {
+            Onset::Jitter(deviation) => deviation >= FAR_STEPS,
+            Onset::Soft(_) => limit <= 0.0,
+        }
+    }
+
+    /// Steps of overload of a load `distance` above the position.
+    fn overload(&self, distance: f64) -> f64 {
+        match self.onset {
+            Onset::Jitter(_) => self.slope * distance.max(0.0),
+            Onset::Soft(softness) => {
+                // Loss falls off with the load itself below the position, not with its logarithm.
+                let linear = if distance < 0.0 {
+                    distance / (1.0 - 0.5 * self.log_step * distance)
+                } else {
+                    distance
+                };
+                self.slope * softness * softplus(linear / softness)
+            }
+        }
+    }
+
+    /// The odds that a trial is high-loss.
+    pub(super) fn odds(&self, plan: &TrialPlan, position: f64) -> f64 {
+        let distance = plan.position - position;
+        match self.onset {
+            Onset::Jitter(deviation) => heavy_odds((distance - plan.limit / self.slope) / deviation),
+            Onset::Soft(_) => {
+                let overload = self.overload(distance);
+                if plan.limit > 0.0 {
+                    heavy_odds((overload - plan.limit) / (SOFT_DEVIATION + SOFT_SHARE * plan.limit))
+                } else {
+                    loss_odds(overload * plan.units_per_step)
+                }
+            }
+        }
+    }
+
+    /// What a trial is expected to show if this is the shape.
+    fn expectation(&self, seen: &Observation, distance: f64) -> Expectation {
+        match self.onset {
+            Onset::Jitter(deviation) => Expectation {
+                lossy: heavy_chance(distance / deviation),
+                overload: self.slope * distance.max(0.0),
+                deviation,
+                at_most: 1.0 - heavy_chance((distance - seen.overload / self.slope) / deviation),
+            },
+            Onset::Soft(_) => {
+                let overload = self.overload(distance);
+                let odds = loss_odds(overload * seen.units_per_step);
+                let deviation = deviation_by_chance(overload, seen);
+                let rough = deviation + ROUGH * overload + LEAST_DEVIATION;
+                Expectation {
+                    lossy: odds / (1.0 + odds),
+                    overload,
+                    deviation,
+                    at_most: 1.0 - heavy_chance((overload - seen.overload) / rough),
+                }
+            }
+        }
+    }
+
+    /// What a trial tells of this shape at a position: the chance of any loss, how likely this outcome was, and how likely
+    /// with stray losses. If it lost something, those leave a chance to overload, and explain the loss with a density.
+    #[inline]
+    pub(super) fn learn(&self, position: f64, seen: &Observation, by_stray: Option<(f64, f64)>) -> (f64, f64, f64) {
+        let distance = seen.position - position;
+        let expected = self.expectation(seen, distance);
+        let likelihood = self.likelihood(seen, distance, &expected);
+        let with_stray = match by_stray {
+            Some((left, density)) => left * likelihood + density * expected.at_most,
+            None => likelihood,
+        };
+        (expected.lossy, likelihood, with_stray)
+    }
+
+    /// How likely this outcome was: a chance if clean, a density by logarithm of the overload if not.
+    fn likelihood(&self, seen: &Observation, distance: f64, expected: &Expectation) -> f64 {
+        if !seen.is_lossy() {
+            return 1.0 - expected.lossy + FLUKE;
+        }
+        if seen.is_repeated {
+            return expected.lossy;
+        }
+        let missed = seen.overload - expected.overload;
+        let density = |deviation: f64| {
+            seen.overload * deviation / (std::f64::consts::PI * (deviation * deviation + missed * missed))
+        };
+        let exact = density(expected.deviation + EXACT * expected.overload + LEAST_DEVIATION);
+        let rough = if self.slope < 1.0 && (expected.overload..distance).contains(&seen.overload) {
+            // Farther up more and more queues are full: it may be anything up to the whole overload.
+            1.0 / (1.0 / self.slope).ln()
+        } else {
+            density(expected.deviation + ROUGH * expected.overload + LEAST_DEVIATION)
+        };
+        expected.lossy * (0.6 * exact + 0.4 * rough)
+    }
+}
+
+/// How far the loss of a soft system strays around its mean where it matters: steps, and a share of it.
+const SOFT_DEVIATION: f64 = 0.1;
+const SOFT_SHARE: f64 = 0.1;
+
+/// What amounts differ by from what the curve says, as a share of it: mostly little, sometimes much.
+const EXACT: f64 = 0.05;
+const ROUGH: f64 = 0.3;
+/// Keeps densities finite, in steps.
+const LEAST_DEVIATION: f64 = 1e-9;
+
+/// How far the overload of a trial is from its mean by chance: few lost units say little about it.
+fn deviation_by_chance(expected: f64, seen: &Observation) -> f64 {
+    expected / (1.0 + expected * seen.units_per_step).sqrt()
+}
+
+/// The odds that something is lost when `mean` units are expected: between Poisson and geometric.
+fn loss_odds(mean: f64) -> f64 {
+    mean + 0.25 * mean * mean
+}
+
+/// Odds of being above something that lies `deviations` below, with tails between normal and Cauchy.
+pub(super) fn heavy_odds(deviations: f64) -> f64 {
+    let square = (1.0 + deviations.abs()).powi(2);
+    let odds = square * square;
+    if deviations >= 0.0 { odds } else { 1.0 / odds }
+}
+
+/// The same as a chance.
+fn heavy_chance(deviations: f64) -> f64 {
+    let odds = (1.0 + deviations.abs()).powi(4);
+    (if deviations >= 0.0 { odds } else { 1.0 }) / (1.0 + odds)
+}
+
+/// `ln(1 + e^u)` from a table.
+fn softplus(u: f64) -> f64 {
+    const PER_UNIT: f64 = 16.0;
+    const REACH: f64 = 32.0;
+    static TABLE: LazyLock<Vec<f64>> = LazyLock::new(|| {
+        (0..=(2.0 * REACH * PER_UNIT) as usize)
+            .map(|index| (index as f64 / PER_UNIT - REACH).exp().ln_1p())
+            .collect()
+    });
+    if u > REACH {
+        u
+    } else if u < -REACH {
+        0.0
+    } else {
+        TABLE[((u + REACH) * PER_UNIT + 0.5) as usize]
+    }
+}
+
+/// Capacities that stray by so many steps leave little to what trials share.
+const FAR_STEPS: f64 = 4.0;
+
+/// Softness in widths with its prior.
+const SOFTNESSES: [(f64, f64); 5] = [(0.5, 0.07), (1.0, 0.08), (2.0, 0.08), (4.0, 0.04), (8.0, 0.02)];
+
+/// The same where trials tell it: in eighths of an octave around that, and in octaves farther away.
+fn softnesses_around(told: f64) -> impl Iterator<Item = (f64, f64)> {
+    let is_near = |step: i32| step.abs() < SOFT_PER_OCTAVE;
+    let steps = -4 * SOFT_PER_OCTAVE..=4 * SOFT_PER_OCTAVE;
+    let steps = steps.filter(move |step| is_near(*step) || step % SOFT_PER_OCTAVE == 0);
+    let each = steps.map(move |step| {
+        let softness = told * (f64::from(step) / f64::from(SOFT_PER_OCTAVE)).exp2();
+        let octaves = if is_near(step) {
+            1.0 / f64::from(SOFT_PER_OCTAVE)
+        } else {
+            1.0
+        };
+        (softness, 0.08 * octaves / (1.0 + softness / 4.0))
+    });
+    each.filter(|(softness, _)| (0.35..12.0).contains(softness))
+}
+
+/// Half of the prior is on systems without any softness; a flat prior wanders down after softness on every sharp one.
+/// The scale of softness is fine around what trials have told.
+pub(super) fn shapes(log_step: f64, softness: Option<f64>) -> Vec<Shape> {
+    // Real jitter and softness are shares of the load, however narrow the goal.
+    let per_width = (0.005 / log_step).max(1.0);
+    let jitters = [
+        (Onset::Jitter(0.12), 0.6),
+        (Onset::Jitter(0.4 * per_width), 0.16),
+        (Onset::Jitter(1.5 * per_width), 0.06),
+        (Onset::Jitter(5.0 * per_width), 0.03),
+        (Onset::Jitter(16.0 * per_width), 0.02),
+    ];
+    let softnesses: Vec<(f64, f64)> = match softness {
+        None => SOFTNESSES.to_vec(),
+        Some(told) => softnesses_around(told / per_width).collect(),
+    };
+    let soft = softnesses
+        .into_iter()
+        .map(|(widths, prior)| (Onset::Soft(widths * per_width), prior));
+    let onsets: Vec<(Onset, f64)> = jitters.into_iter().chain(soft).collect();
+    let slopes = [(1.0, 0.6), (1.4, 0.25), (2.0, 0.15)];
+    // Where some of several queues or processors are full before the others, only their share is lost.
+    let gentle_slopes = [0.5, 0.25, 0.125, 0.0625].map(|slope| (slope, 0.02));
+    let is_sharp = |onset: Onset| matches!(onset, Onset::Jitter(deviation) if deviation < per_width);
+    let mut shapes = Vec::with_capacity(onsets.len() * (slopes.len() + gentle_slopes.len()));
+    for (onset, share) in onsets {
+        let gentle = gentle_slopes.into_iter().filter(|_| is_sharp(onset));
+        shapes.extend(slopes.into_iter().chain(gentle).map(|(slope, part)| Shape {
+            onset,
+            slope,
+            prior: share * part,
+            log_step,
+        }));
+    }
+    shapes
+}
+
+#[cfg(test)]
+mod tests {
+    use brimful_trial::Ratio;
+
+    use super::*;
+    use crate::strategy::straddle::case::Case;
+
+    #[test]
+    fn trials_are_learnt_from_by_the_chance_of_loss_that_is_planned_with() {
+        let mut case = Case::new(Ratio::ZERO, 1.0);
+        case.add(&[(5e5, 0)]);
+        let seen = case.seen[0];
+        for shape in shapes(case.grid.log_step(), None) {
+            for distance in [-50.0, -2.0, -0.1, 0.0, 0.1, 2.0, 50.0] {
+                let planned = shape.odds(&TrialPlan::of(&seen, 0.0), seen.position - distance);
+                let learnt = shape.expectation(&seen, distance).lossy;
+                assert!(
+                    (learnt - planned / (1.0 + planned)).abs() < 1e-9,
+                    "{shape:?} {distance}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn overload_takes_no_less_than_what_is_above_the_capacity() {
+        let mut case = Case::new(Ratio::ZERO, 1.0);
+        case.add(&[(5e5, 1), (5e5, 100_000)]);
+        let [little, much] = case.seen[..] else {
+            panic!("two trials")
+        };
+        // The capacity is about a tenth below the load, which a loss of a fifth allows and one of a unit does not.
+        let position = little.position - 20.0;
+        for shape in shapes(case.grid.log_step(), None)
+            .iter()
+            .filter(|shape| shape.slope >= 1.0)
+        {
+            let is_wide = matches!(shape.onset, Onset::Jitter(deviation) if deviation >= FAR_STEPS);
+            let at_most = |seen: &Observation| shape.expectation(seen, seen.position - position).at_most;
+            assert!(is_wide || at_most(&little) < 0.1, "{shape:?}");
+            assert!(at_most(&much) > 0.5, "{shape:?}");
+        }
+    }
+}

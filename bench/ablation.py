@@ -32,6 +32,8 @@ MECHANISMS: dict[str, list[tuple[str, str, str]]] = {
     ],
     "trials share their weather": [("target", "WEATHERS", NEVER)],
     "units that are lost one by one": [("stray", "UNIT_PRIOR", "0.0")],
+    "buffers are told": [("buffer", "APART", NEVER)],
+    "a finer scale of softness": [("curve", "LIKELY_SOFT", NEVER)],
     "goals share loads": [("plan", "SHARING_PASSES", "0")],
     "attempts take turns": [("plan", "ATTEMPT", "2.0")],
     "upper goals wait for other weather": [("plan", "OTHER_WEATHER_TRIALS", "0")],

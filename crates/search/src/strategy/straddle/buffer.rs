@@ -47,6 +47,8 @@ impl Buffer {
     fn explain(&self, seen: &[Observation]) -> Option<Self> {
         let lossy = || seen.iter().filter(|seen| seen.is_lossy());
         let shortest = lossy().map(|seen| seen.duration).reduce(f64::min)?;
+        let longer = || seen.iter().filter(|seen| seen.duration > shortest);
+        longer().next()?;
         let short: Vec<Observation> = seen.iter().filter(|seen| seen.duration <= shortest).copied().collect();
         let slope = locate::steep_knee(&short, self.log_step, true).map_or(1.0, |knee| knee.slope);
         let lost = |seen: &Observation| 1.0 - (-seen.overload * self.log_step).exp();
@@ -55,7 +57,6 @@ impl Buffer {
         let near = shown(near.min_by(|a, b| a.overload.total_cmp(&b.overload))?);
         // What a soft system or a stray event takes is little.
         let tells = |seen: &Observation| seen.is_lossy() && seen.place - shown(seen) >= (near - shown(seen)) / 2.0;
-        let longer = || seen.iter().filter(|seen| seen.duration > shortest);
         let seconds = longer()
             .filter(|seen| tells(seen) && near - shown(seen) > APART)
             .filter_map(|seen| {

@@ -136,10 +136,10 @@ impl Curve {
         let (mut lossy, mut explained) = (0.0, 0.0);
         for point in &mut self.points {
             let weight = point.weight;
-            let (chance, likelihood, with_stray) = self.shapes[point.shape].learn(point.position, seen, by_stray);
-            lossy += weight * chance;
-            explained += weight * likelihood;
-            point.weight *= with_stray;
+            let learnt = self.shapes[point.shape].learn(point.position, seen, by_stray);
+            lossy += weight * learnt.lossy;
+            explained += weight * learnt.likelihood;
+            point.weight *= learnt.with_stray;
         }
         let highs = iter::once(lossy).chain(above_limits);
         for ((stray, second), high) in self.strays.iter_mut().zip(&mut self.second_opinions).zip(highs) {

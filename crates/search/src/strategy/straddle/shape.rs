@@ -1,5 +1,6 @@
 //! What a loss curve may look like around its position: how loss sets in there, and how steeply it grows.
 
+use std::iter;
 use std::sync::LazyLock;
 
 use super::observation::Observation;
@@ -8,6 +9,9 @@ use super::observation::Observation;
 const FLUKE: f64 = 0.001;
 /// Values of softness in an octave, where it is likely.
 const SOFT_PER_OCTAVE: i32 = 8;
+/// An onset of less looks sharp, in steps; one of more is not told from stray losses, in widths.
+const LEAST_SOFTNESS: f64 = 0.35;
+const MOST_SOFTNESS: f64 = 12.0;
 
 /// What is expected of a trial at some distance from the position of a curve.
 struct Expectation {
@@ -19,6 +23,16 @@ struct Expectation {
     deviation: f64,
     /// Chance that overload takes no more than what was lost.
     at_most: f64,
+}
+
+/// What a trial tells of a shape.
+pub(super) struct Learnt {
+    /// Chance of any loss.
+    pub(super) lossy: f64,
+    /// How likely the outcome was by overload alone.
+    pub(super) likelihood: f64,
+    /// How likely it was with stray losses.
+    pub(super) with_stray: f64,
 }
 
 /// How loss sets in around the position.
@@ -138,10 +152,10 @@ impl Shape {
         }
     }
 
-    /// What a trial tells of this shape at a position: the chance of any loss, how likely this outcome was, and how likely
-    /// with stray losses. If it lost something, those leave a chance to overload, and explain the loss with a density.
+    /// Compares a trial with this shape at a position. If it lost something, stray losses leave a chance to overload, and
+    /// explain the loss with a density.
     #[inline]
-    pub(super) fn learn(&self, position: f64, seen: &Observation, by_stray: Option<(f64, f64)>) -> (f64, f64, f64) {
+    pub(super) fn learn(&self, position: f64, seen: &Observation, by_stray: Option<(f64, f64)>) -> Learnt {
         let distance = seen.position - position;
         let expected = self.expectation(seen, distance);
         let likelihood = self.likelihood(seen, distance, &expected);
@@ -149,7 +163,11 @@ impl Shape {
             Some((left, density)) => left * likelihood + density * expected.at_most,
             None => likelihood,
         };
-        (expected.lossy, likelihood, with_stray)
+        Learnt {
+            lossy: expected.lossy,
+            likelihood,
+            with_stray,
+        }
     }
 
     /// How likely this outcome was: a chance if clean, a density by logarithm of the overload if not.
@@ -229,24 +247,25 @@ fn softplus(u: f64) -> f64 {
 /// Capacities that stray by so many steps leave little to what trials share.
 const FAR_STEPS: f64 = 4.0;
 
-/// Softness in widths with its prior.
-const SOFTNESSES: [(f64, f64); 5] = [(0.5, 0.07), (1.0, 0.08), (2.0, 0.08), (4.0, 0.04), (8.0, 0.02)];
-
-/// The same where trials tell it: in eighths of an octave around that, and in octaves farther away.
-fn softnesses_around(told: f64) -> impl Iterator<Item = (f64, f64)> {
+/// Softness in steps with its prior: in octaves, or in eighths of one around what trials have told, and in octaves farther
+/// away.
+fn softnesses(told: Option<f64>, per_width: f64) -> Vec<(f64, f64)> {
+    let Some(told) = told else {
+        let wide = [(1.0, 0.08), (2.0, 0.08), (4.0, 0.04), (8.0, 0.02)];
+        let wide = wide.map(|(widths, prior)| (widths * per_width, prior));
+        return iter::once((0.5, 0.07)).chain(wide).collect();
+    };
+    let per_octave = f64::from(SOFT_PER_OCTAVE);
     let is_near = |step: i32| step.abs() < SOFT_PER_OCTAVE;
-    let steps = -4 * SOFT_PER_OCTAVE..=4 * SOFT_PER_OCTAVE;
-    let steps = steps.filter(move |step| is_near(*step) || step % SOFT_PER_OCTAVE == 0);
-    let each = steps.map(move |step| {
-        let softness = told * (f64::from(step) / f64::from(SOFT_PER_OCTAVE)).exp2();
-        let octaves = if is_near(step) {
-            1.0 / f64::from(SOFT_PER_OCTAVE)
-        } else {
-            1.0
-        };
-        (softness, 0.08 * octaves / (1.0 + softness / 4.0))
-    });
-    each.filter(|(softness, _)| (0.35..12.0).contains(softness))
+    (-4 * SOFT_PER_OCTAVE..=4 * SOFT_PER_OCTAVE)
+        .filter(|step| is_near(*step) || step % SOFT_PER_OCTAVE == 0)
+        .map(|step| {
+            let softness = told * (f64::from(step) / per_octave).exp2();
+            let octaves = if is_near(step) { 1.0 / per_octave } else { 1.0 };
+            (softness, 0.08 * octaves / (1.0 + softness / (4.0 * per_width)))
+        })
+        .filter(|&(softness, _)| softness >= LEAST_SOFTNESS && softness < MOST_SOFTNESS * per_width)
+        .collect()
 }
 
 /// Half of the prior is on systems without any softness; a flat prior wanders down after softness on every sharp one.
@@ -261,13 +280,9 @@ pub(super) fn shapes(log_step: f64, softness: Option<f64>) -> Vec<Shape> {
         (Onset::Jitter(5.0 * per_width), 0.03),
         (Onset::Jitter(16.0 * per_width), 0.02),
     ];
-    let softnesses: Vec<(f64, f64)> = match softness {
-        None => SOFTNESSES.to_vec(),
-        Some(told) => softnesses_around(told / per_width).collect(),
-    };
-    let soft = softnesses
+    let soft = softnesses(softness, per_width)
         .into_iter()
-        .map(|(widths, prior)| (Onset::Soft(widths * per_width), prior));
+        .map(|(steps, prior)| (Onset::Soft(steps), prior));
     let onsets: Vec<(Onset, f64)> = jitters.into_iter().chain(soft).collect();
     let slopes = [(1.0, 0.6), (1.4, 0.25), (2.0, 0.15)];
     // Where some of several queues or processors are full before the others, only their share is lost.
@@ -298,7 +313,8 @@ mod tests {
         let mut case = Case::new(Ratio::ZERO, 1.0);
         case.add(&[(5e5, 0)]);
         let seen = case.seen[0];
-        for shape in shapes(case.grid.log_step(), None) {
+        let log_step = case.grid.log_step();
+        for shape in [shapes(log_step, None), shapes(log_step, Some(1.3))].concat() {
             for distance in [-50.0, -2.0, -0.1, 0.0, 0.1, 2.0, 50.0] {
                 let planned = shape.odds(&TrialPlan::of(&seen, 0.0), seen.position - distance);
                 let learnt = shape.expectation(&seen, distance).lossy;
@@ -308,6 +324,31 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn the_scale_of_softness_is_fine_around_what_is_told() {
+        let total = |softnesses: &[(f64, f64)]| softnesses.iter().map(|(_, prior)| prior).sum::<f64>();
+        let coarse = softnesses(None, 1.0);
+        for told in [0.4, 1.3, 3.0, 9.0] {
+            let fine = softnesses(Some(told), 1.0);
+            let largest_gap = fine
+                .windows(2)
+                .filter(|pair| (0.7 * told..1.4 * told).contains(&pair[0].0));
+            let largest_gap = largest_gap.map(|pair| pair[1].0 / pair[0].0).fold(1.0, f64::max);
+            assert!((1.0..1.1).contains(&largest_gap), "{told}: {fine:?}");
+            assert!(
+                fine.iter().any(|(softness, _)| (softness / told - 1.0).abs() < 1e-9),
+                "{told}: {fine:?}"
+            );
+            assert!(
+                (0.5..1.5).contains(&(total(&fine) / total(&coarse))),
+                "{told}: {fine:?}"
+            );
+        }
+        // A narrow goal has many steps where a wide one has few.
+        assert!(softnesses(None, 5.0)[4].0 > 4.0 * coarse[4].0);
+        assert!((softnesses(None, 5.0)[0].0 - coarse[0].0).abs() < 1e-9);
     }
 
     #[test]

@@ -319,8 +319,8 @@ mod tests {
         // Overload: 89 % of max load is forwarded.
         assert!(!is_plain_after_losses(1, &[10_000, 1]));
         assert!(!is_plain_after_losses(1, &[90_000, 87_500]));
-        assert!(is_plain_after_losses(1, &[90_000, 87_500, 90_000]));
-        assert!(!is_plain_after_losses(1, &[90_000, 79_000, 90_000]));
+        assert!(is_plain_after_losses(1, &[90_000, 87_500, 88_000]));
+        assert!(!is_plain_after_losses(1, &[90_000, 79_000, 88_000]));
         // Two and three at a time.
         assert!(is_plain_after_losses(1, &[90_000, 178_000]));
         assert!(is_plain_after_losses(1, &[270_000, 89_000]));

@@ -171,8 +171,7 @@ impl Straddle {
             return;
         }
         if is_first_loss {
-            let spare = placement::spare_above_capacity(self.strict);
-            self.align(seen.capacity(), spare);
+            self.align(seen.capacity(), placement::SPARE_ABOVE);
             return;
         }
         let is_blank = self.curve.is_none() && self.around.is_none();
@@ -208,7 +207,7 @@ impl Straddle {
         }
         let last = self.seen[self.seen.len() - 1];
         if last.is_lossy() {
-            self.align(last.capacity(), placement::spare_above_capacity(self.strict));
+            self.align(last.capacity(), placement::SPARE_ABOVE);
         } else {
             self.around = Some(last.position);
         }

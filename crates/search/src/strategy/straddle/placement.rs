@@ -5,10 +5,7 @@ use super::observation::Observation;
 
 /// The part of a step between the capacity that the first loss shows and the next load above. The rest is below, and
 /// is to be the larger part, as lower bounds cost more than upper ones.
-const SPARE_ABOVE: f64 = 0.45;
-/// The same where one high-loss trial ends an attempt at a lower bound: a second of slightly less capacity is enough,
-/// while the load above at worst takes one more trial to lose something.
-const SPARE_ABOVE_STRICT: f64 = 0.3;
+pub(super) const SPARE_ABOVE: f64 = 0.45;
 /// How far the capacity of a steep system usually strays from second to second, as a share of it.
 const USUAL_DEVIATION: f64 = 0.001;
 /// How far above the load that is wanted next to a knee one may be that is an upper bound already, in steps.
@@ -21,11 +18,6 @@ pub(super) struct Strict {
     pub(super) seconds: f64,
     /// The highest loss ratio as overload in steps.
     pub(super) limit: f64,
-}
-
-/// Steps from the capacity that the first loss shows to the next load above.
-pub(super) fn spare_above_capacity(strict: Option<Strict>) -> f64 {
-    strict.map_or(SPARE_ABOVE, |_| SPARE_ABOVE_STRICT)
 }
 
 /// Steps from the knee of a steep system to the next load above. The larger they are, the sooner the load above loses
@@ -44,7 +36,7 @@ pub(super) fn spare_above_knee(knee: &Knee, log_step: f64, strict: Option<Strict
     let deviation = if told > 2.0 * usual { told } else { usual };
     // So far the worst of so many seconds strays, from a knee that is not known better than by these trials.
     let worst = (2.0 * strict.seconds.max(1.0).ln()).sqrt() * deviation * (1.0 + 1.0 / knee.trials).sqrt();
-    (1.0 - worst).max(SPARE_ABOVE_STRICT)
+    (1.0 - worst).max(SPARE_ABOVE)
 }
 
 /// Whether the grid is to stay although the knee is told anew: a load that is hardly above the one wanted next to it is

@@ -24,7 +24,6 @@ NEVER = "1e9"
 # name: (file, constant, value that switches it off)
 MECHANISMS: dict[str, list[tuple[str, str, str]]] = {
     "knees and gaps are looked for": [("mod", "EARLY_SHARE", "0.0")],
-    "jitter gets more room where one trial ends an attempt": [("placement", "SPARE_ABOVE_STRICT", "0.45")],
     "the spare at a knee depends on how far it strays": [("placement", "USUAL_DEVIATION", NEVER)],
     "a second opinion without amounts": [
         ("second_opinion", "PRIOR_ODDS", NEVER),
@@ -38,12 +37,15 @@ MECHANISMS: dict[str, list[tuple[str, str, str]]] = {
     "attempts take turns": [("plan", "ATTEMPT", "2.0")],
     "upper goals wait for other weather": [("plan", "OTHER_WEATHER_TRIALS", "0")],
     "upper goals settle the lower bound first": [("plan", "LOWER_FIRST", "1.0")],
-    "attempts that end in step": [("guard", "STEP_FROM", NEVER)],
+    "attempts that end after the same time": [("guard", "STEP_FROM", NEVER)],
+    "attempts that lose the same time": [("guard", "BY_CHANCE", "-1.0")],
+    "min load once steps are wide": [("guard", "WIDE_STEP", NEVER)],
     "losses that come with changes of the load": [("guard", "RECOVERED", "1_000_000")],
     # Not endless, as some searches would be then.
     "the account": [
         ("guard", "CREDIT", "100.0"),
         ("guard", "STEP_FROM", NEVER),
+        ("guard", "BY_CHANCE", "-1.0"),
         ("guard", "RECOVERED", "1_000_000"),
     ],
     "the middle of a wide gap first": [("probe", "WIDE_GAP", NEVER)],

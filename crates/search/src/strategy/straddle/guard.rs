@@ -33,7 +33,7 @@ const FAILURE: f64 = 0.72;
 /// The least length of attempts that end after the same time, in short trials: those that end sooner met a limit.
 const STEP_FROM: f64 = 3.0;
 /// The chance that losses agree which are then taken for the same event. Fitted on draws 1 to 800 of the random family.
-const BY_CHANCE: f64 = 0.004;
+const BY_CHANCE: f64 = 0.001;
 /// Loads that were high-loss just in their first trial, after which losses are taken to come with changes of the load.
 /// Two would often be chance.
 const RECOVERED: usize = 3;
@@ -155,7 +155,7 @@ impl Watch {
     fn ends_alike(&self, target: &Target) -> bool {
         let trial_s = target.exploring_duration().as_seconds();
         target.is_strict
-            && (ends_in_step(&self.failed, trial_s) || (2..=4).any(|count| loses_alike(&self.failed, count)))
+            && (ends_in_step(&self.failed, trial_s) || (2..=3).any(|count| loses_alike(&self.failed, count)))
     }
 
     /// Whether losses come with changes of the load: to stay is the way to a verdict then.

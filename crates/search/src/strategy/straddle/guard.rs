@@ -243,7 +243,7 @@ fn loses_alike(failed: &[Failed], count: usize) -> bool {
         (stalls - stalls.round()).abs().max(1.0 / failed.units)
     };
     let most = last.iter().map(off).fold(0.0, f64::max);
-    last.iter().all(|failed| !failed.is_first) && most.powi(count as i32 - 1) <= BY_CHANCE
+    last.iter().all(|failed| !failed.is_first) && most.powf(count as f64 - 1.0) <= BY_CHANCE
 }
 
 /// How long a trial took: one that was stopped early, less than it counts; one that hardly counts, as was asked.

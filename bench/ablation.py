@@ -38,14 +38,14 @@ MECHANISMS: dict[str, list[tuple[str, str, str]]] = {
     "upper goals wait for other weather": [("plan", "OTHER_WEATHER_TRIALS", "0")],
     "upper goals settle the lower bound first": [("plan", "LOWER_FIRST", "1.0")],
     "attempts that end after the same time": [("guard", "STEP_FROM", NEVER)],
-    "attempts that lose the same time": [("guard", "BY_CHANCE", "-1.0")],
+    "attempts that lose the same time": [("guard", "AGREEMENT", "-1.0")],
     "min load once steps are wide": [("guard", "WIDE_STEP", NEVER)],
     "losses that come with changes of the load": [("guard", "RECOVERED", "1_000_000")],
     # Not endless, as some searches would be then.
     "the account": [
         ("guard", "CREDIT", "100.0"),
         ("guard", "STEP_FROM", NEVER),
-        ("guard", "BY_CHANCE", "-1.0"),
+        ("guard", "AGREEMENT", "-1.0"),
         ("guard", "RECOVERED", "1_000_000"),
     ],
     "the middle of a wide gap first": [("probe", "WIDE_GAP", NEVER)],

@@ -330,7 +330,7 @@ fn limits(targets: &[Target]) -> Vec<Limit> {
 /// What decides the next trial, first come first; the pages `straddle.md` and `straddle-guards.md` have a section on
 /// each.
 enum Phase {
-    /// "The account": this goal has no credit left, or its losses come in step. The model does not choose for it.
+    /// "The account": this goal has no credit left, or its attempts end alike. The model does not choose for it.
     Plain(usize),
     /// "Looks before costly attempts": max load is measured to its verdict for this goal.
     MaxLoad(usize),

@@ -61,13 +61,13 @@ impl Evidence<'_> {
             End::Interrupted => return Outcome::Interrupted,
             End::LinkDown(port) => return self.link_down(port),
             End::WrongClock(flaw) => return self.invalid(flaw.to_string()),
-            End::Schedule | End::Loss => {}
+            End::Schedule | End::Loss | End::OffSchedule => {}
         }
         if let Some(reason) = spoiled {
             return self.invalid(reason);
         }
         for Lane { sending, .. } in self.lanes {
-            if let Err(spoiled) = sending.pacing.verdict(bounds, end == End::Loss) {
+            if let Err(spoiled) = sending.pacing.verdict(bounds, end != End::Schedule) {
                 return Outcome::Invalid {
                     reason: format!("{}: {spoiled}", self.names[sending.from]),
                     is_off_schedule: true,

@@ -32,6 +32,27 @@ pub struct PacingBounds {
     pub stall: Nanoseconds,
 }
 
+/// The [`PacingBounds`] of a trial of known length: what it may have at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct PacingLimits {
+    stall: Nanoseconds,
+    off_windows: u64,
+}
+
+impl PacingBounds {
+    pub(crate) fn limits(&self, duration: Nanoseconds) -> PacingLimits {
+        PacingLimits {
+            stall: self.stall,
+            off_windows: self.most_off(duration.0 / WINDOW.0),
+        }
+    }
+
+    /// How many windows may be off.
+    fn most_off(&self, windows: u64) -> u64 {
+        ((self.off_window_share * windows as f64) as u64).max(OFF_WINDOWS_ALLOWED)
+    }
+}
+
 impl Default for PacingBounds {
     fn default() -> Self {
         Self {
@@ -53,7 +74,7 @@ pub enum Spoiled {
         intended: u64,
     },
     /// The sender was away for too long.
-    #[error("the sender stalled for {stall_ms:.1} ms (bound {bound_ms:.1} ms)")]
+    #[error("the sender stalled for {stall_ms:.2} ms (bound {bound_ms:.2} ms)")]
     Stalled {
         /// The longest stall.
         stall_ms: f64,
@@ -156,6 +177,11 @@ impl PacingRecord {
         self.sent_in_window += count;
     }
 
+    /// Whether it is certain by now, with frames left to send, that the trial does not count.
+    pub(crate) fn is_spoiled(&self, limits: &PacingLimits) -> bool {
+        self.longest_stall > limits.stall || self.off_windows > limits.off_windows
+    }
+
     /// Whether the trial counts. A trial that was `cut_short` on purpose has unsent frames and is excused for them.
     ///
     /// # Errors
@@ -174,8 +200,7 @@ impl PacingRecord {
                 bound_ms: bounds.stall.as_seconds() * 1e3,
             });
         }
-        let allowed = (bounds.off_window_share * self.window as f64).max(OFF_WINDOWS_ALLOWED as f64);
-        if self.off_windows as f64 > allowed {
+        if self.off_windows > bounds.most_off(self.window) {
             return Err(Spoiled::OffWindows {
                 off: self.off_windows,
                 windows: self.window,
@@ -352,6 +377,24 @@ mod tests {
             pacing.verdict(&PacingBounds::default(), false),
             Err(Spoiled::OffWindows { .. })
         ));
+    }
+
+    #[test]
+    fn a_trial_is_spoiled_once_more_is_off_than_may_be_in_all_of_it() {
+        let bounds = PacingBounds::default();
+        // From the third turn on each makes two windows off: one has the frames of two, and one has none.
+        let spoiled_after = |turns: u64| {
+            let turns = (0..turns).map(|turn| (2 * turn + 1) * WINDOW.0);
+            let bounds = PacingBounds {
+                stall: Nanoseconds(u64::MAX),
+                ..bounds
+            };
+            record(200_000.0, 1.0, turns).is_spoiled(&bounds.limits(Nanoseconds(1_000_000_000)))
+        };
+        assert_eq!([6, 7].map(spoiled_after), [false, true]);
+        let limits = bounds.limits(Nanoseconds(1_000_000_000));
+        let stalled = |end: u64| record(200_000.0, 1.0, [0, end * US].into_iter()).is_spoiled(&limits);
+        assert_eq!([10_000, 10_010].map(stalled), [false, true]);
     }
 
     #[test]

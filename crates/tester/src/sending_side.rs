@@ -6,13 +6,13 @@ use brimful_trial::Nanoseconds;
 use crate::cost::Work;
 use crate::exchange::Exchange;
 use crate::lane::Lane;
-use crate::pacing::WINDOW;
+use crate::pacing::{PacingLimits, WINDOW};
 use crate::ramp_up::RampUp;
 use crate::sending_lane::{Identity, SendingLane};
 use crate::station::{RAMP_UP_STREAM, Station};
 use crate::test_frames::{Stamp, TIMESTAMP_MASK};
 use crate::turn::{End, Turn};
-use crate::{Clock, LoadShape, Schedule, Stream, TrialPlan};
+use crate::{Clock, LoadShape, PacingBounds, Schedule, Stream, TrialPlan};
 
 /// Frames that each port sends before a trial, so that losing one does no harm.
 const LEARNING_FRAMES: usize = 3;
@@ -39,6 +39,8 @@ pub(crate) struct SendingSide<'t, S> {
     ramp_up: Option<RampUp>,
     /// From when on what is not sent remains unsent.
     deadline: Nanoseconds,
+    /// Beyond these the sender has spoiled the trial.
+    limits: PacingLimits,
     /// How often it asks whether the links are up, and when next.
     link_check: Nanoseconds,
     next_link_check: Nanoseconds,
@@ -57,6 +59,8 @@ pub(crate) struct SendingPlan<'t> {
     pub(crate) ramp_up: Nanoseconds,
     /// How the frames of the trial are spread over time.
     pub(crate) shape: &'t LoadShape,
+    /// From where on the sender spoils the trial: what is left of it would only take time.
+    pub(crate) bounds: PacingBounds,
     /// How often to ask whether the links are up.
     pub(crate) link_check: Nanoseconds,
 }
@@ -79,6 +83,7 @@ impl<'t, S: Sender> SendingSide<'t, S> {
             work: Work::default(),
             ramp_up: None,
             deadline: Nanoseconds::ZERO,
+            limits: PacingLimits::default(),
             link_check: Nanoseconds::ZERO,
             next_link_check: Nanoseconds::ZERO,
             refused_before: [0; 2],
@@ -109,12 +114,14 @@ impl<'t, S: Sender> SendingSide<'t, S> {
             trial,
             ramp_up,
             shape,
+            bounds,
             link_check,
         } = *plan;
         let start = now + LEAD;
         if ramp_up > Nanoseconds::ZERO {
             self.ramp_up = Some(RampUp::new(start, ramp_up, trial.load));
         }
+        self.limits = bounds.limits(trial.duration);
         self.link_check = link_check;
         let overtime = Nanoseconds((trial.duration.0 / OVERTIME_SHARE).min(WINDOW.0));
         let schedule = Schedule::new(start + ramp_up, trial.load, trial.duration, shape);
@@ -133,6 +140,9 @@ impl<'t, S: Sender> SendingSide<'t, S> {
         }
         if self.lanes.iter().all(SendingLane::has_sent_all) || now > self.deadline {
             return Ok(Turn::Over(End::Schedule));
+        }
+        if self.lanes.iter().any(|lane| lane.pacing.is_spoiled(&self.limits)) {
+            return Ok(Turn::Over(End::OffSchedule));
         }
         if let Some(ramp_up) = self.ramp_up {
             if !ramp_up.is_over(now) {

@@ -115,6 +115,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
             trial: plan,
             ramp_up: self.ramp_up,
             shape: &shape,
+            bounds: timing.bounds,
             link_check: if before.iter().all(|counted| counted.interface.is_some()) {
                 LINK_CHECK
             } else {
@@ -145,7 +146,8 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         let (sending, receiving, stale) = (sending.lanes, receiving.lanes, receiving.stale);
         let mut lanes = Lane::join(sending, receiving);
         let during = self.settle(&mut lanes, &before)?;
-        if let (Some(port), End::Schedule | End::Loss) = (port_without_link(&mut self.senders)?, end) {
+        if let (Some(port), End::Schedule | End::Loss | End::OffSchedule) = (port_without_link(&mut self.senders)?, end)
+        {
             end = End::LinkDown(port);
         }
         let spoiled = self.flapped(&during).or_else(|| self.unseen(&during));

@@ -7,6 +7,8 @@ use crate::clock::ClockFlaw;
 pub(crate) enum End {
     Schedule,
     Loss,
+    /// The sender has spoiled the trial, whatever comes.
+    OffSchedule,
     LinkDown(usize),
     WrongClock(ClockFlaw),
     Interrupted,

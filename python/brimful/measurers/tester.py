@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import subprocess
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -73,8 +72,8 @@ def _frames(arguments: list[str], ip: int) -> _Frames:
 
 _OFFER_STEP, _OFFER_LOADS = 0.9, 40
 """From one load that may be offered to the next, and how many there are."""
-_OFFER_TRIALS, _OFFER_MOST, _OFFER_TRIAL_S = 5, 3, 0.5
-"""Short trials at a load, and how many of them have to be on schedule for it to be offered."""
+_OFFER_MOST, _OFFER_TRIAL_S = 3, 0.5
+"""A load may be offered once so many short trials at it are on schedule, before as many are not."""
 _OFFER_LOOK = 4
 """Loads that are looked at, downwards from one at which a trial was on schedule."""
 
@@ -94,9 +93,11 @@ def highest_offered(ceiling: float, is_on_schedule: Callable[[float], bool]) -> 
     loads = [ceiling * _OFFER_STEP**step for step in range(_OFFER_LOADS)]
 
     @functools.cache
-    def passed(step: int) -> int:
-        trials = (is_on_schedule(loads[step]) for _ in range(_OFFER_TRIALS))
-        return len(list(itertools.islice(filter(None, trials), _OFFER_MOST)))
+    def mostly_passes(step: int) -> bool:
+        counts = {True: 0, False: 0}
+        while max(counts.values()) < _OFFER_MOST:
+            counts[is_on_schedule(loads[step])] += 1
+        return counts[True] == _OFFER_MOST
 
     found = next((step for step, load in enumerate(loads) if is_on_schedule(load)), None)
     if found is None:
@@ -104,10 +105,10 @@ def highest_offered(ceiling: float, is_on_schedule: Callable[[float], bool]) -> 
             f"the tester cannot even send {loads[-1]:.0f} frames/s on schedule through the lab; is the machine busy?"
         )
         raise MeasureError(message)
-    while found > 0 and passed(found - 1) == _OFFER_MOST:
+    while found > 0 and mostly_passes(found - 1):
         found -= 1
     lower = range(found, min(found + _OFFER_LOOK, len(loads)))
-    return loads[next((step for step in lower if passed(step) == _OFFER_MOST), found)]
+    return loads[next((step for step in lower if mostly_passes(step)), found)]
 
 
 class LabMeasurer:

@@ -3,11 +3,11 @@
 A seed draws a system: which features it has and how strong they are, each on its own (see `drawn.rs` of the example
 `search_time`). All strategies meet the same system and weather. Ratios are by draw; the sum is over all draws. With
 several weathers, the time of a draw is the mean over searches of one system: what is left is less luck. How much luck
-there is in a single search, the last line tells: the same strategy on the same systems in other weather.
+there is in a single search, another line tells: the same strategy on the same systems in other weather.
 
-From four weathers on, the answers are compared as well, and how many searches have none. The bias of a strategy on a
-draw is how far the mean of its answers is from the median of the answers of all strategies, the spread is their
-standard deviation, both as shares of that median.
+From four weathers on, there are more lines. They tell what the ratios would be without luck of our own, compare the
+answers, and count the searches without one. The bias of a strategy on a draw is how far the mean of its answers is from
+the median of the answers of all strategies, the spread is their standard deviation, both as shares of that median.
 """
 
 from __future__ import annotations
@@ -88,6 +88,22 @@ def luck(options: argparse.Namespace, strategy: str, goals: str) -> None:
     print(f"{strategy} / itself in other weather: {describe(first + second, second + first)}", flush=True)
 
 
+def without_luck(options: argparse.Namespace, goals: str) -> None:
+    """What the ratios would be without luck of our own: the median of the times that the first of the others takes on a
+    draw, divided by the time of each single search of it, and of the best of all others.
+    """
+    others = options.others.split(",")
+    kinds = weathers(options, "drawn")
+    found = {
+        other: [[each["time"] for each in searches(options, other, kind, goals)] for kind in kinds] for other in others
+    }
+    medians = [statistics.median(draw) for draw in zip(*found[others[0]], strict=True)] * len(kinds)
+    single = {other: [time for draws in found[other] for time in draws] for other in others}
+    single["best"] = [min(draw) for draw in zip(*single.values(), strict=True)]
+    for name in (others[0], "best"):
+        print(f"median of {others[0]} / single search of {name}: {describe(medians, single[name])}", flush=True)
+
+
 def answers(options: argparse.Namespace, goals: str) -> None:
     """Bias and spread of the answers of each strategy, over draws of which all searches have an answer."""
     strategies = [options.strategy, *options.others.split(",")]
@@ -154,6 +170,7 @@ def main() -> None:
             compare(options, goals)
             luck(options, "classic", goals)
             if options.weathers >= MANY_WEATHERS:
+                without_luck(options, goals)
                 answers(options, goals)
 
 

@@ -444,7 +444,7 @@ impl Straddle {
         let target = open.iter().find(|target| target.goal == goal)?;
         Some(Selection {
             goal,
-            input: self.watches[goal].plain_trial(problem, log, target),
+            input: self.watches[goal].plain_trial(problem, log, &self.grid, target),
             remaining: Some(open.iter().map(Target::left_without_model).sum()),
         })
     }

@@ -128,7 +128,7 @@ impl<'a> Outlooker<'a> {
             return None;
         }
         let goal = &self.problem.goals()[target.goal];
-        let needed = Needed::new(goal, &self.log.sums(load, target.goal))?;
+        let race = Needed::new(goal, &self.log.sums(load, target.goal))?.race();
         let plan = self.trial_plan(target, load, target.duration_s);
         // A trial that is only too slow runs to its end.
         let stops = self.problem.has_early_termination() && target.delay_limit.is_none();
@@ -141,7 +141,7 @@ impl<'a> Outlooker<'a> {
         };
         let mut full = 0.0;
         for (odds, weather) in self.odds(target, &plan, target.duration_s) {
-            let Outlook { lower, trials } = needed.outlook(odds * weather);
+            let Outlook { lower, trials } = race.outlook(odds * weather);
             let full_s = target.duration_s;
             let failing_s = if stops {
                 full_s.min(STOPPED_SECONDS + full_s / (2.0 + odds))
@@ -188,10 +188,9 @@ impl<'a> Outlooker<'a> {
     /// Chance that a load never measured becomes a lower bound.
     pub(super) fn fresh_lower(&self, target: &Target, index: i64) -> f64 {
         let plan = self.trial_plan(target, self.grid.load(index), target.duration_s);
+        let race = target.fresh.race();
         let odds = self.odds(target, &plan, target.duration_s);
-        let sum: f64 = odds
-            .map(|(odds, weather)| target.fresh.outlook(odds * weather).lower)
-            .sum();
+        let sum: f64 = odds.map(|(odds, weather)| race.outlook(odds * weather).lower).sum();
         sum / self.points.len() as f64
     }
 

@@ -1,6 +1,5 @@
 //! What a loss curve may look like around its position: how loss sets in there, and how steeply it grows.
 
-use std::iter;
 use std::sync::LazyLock;
 
 use super::observation::Observation;
@@ -10,20 +9,8 @@ const FLUKE: f64 = 0.001;
 /// Values of softness in an octave, where it is likely.
 const SOFT_PER_OCTAVE: i32 = 8;
 /// An onset of less looks sharp, in steps; one of more is not told from stray losses, in widths.
-const LEAST_SOFTNESS: f64 = 0.35;
+const LEAST_SOFTNESS: f64 = 0.1;
 const MOST_SOFTNESS: f64 = 12.0;
-
-/// What is expected of a trial at some distance from the position of a curve.
-struct Expectation {
-    /// Chance of any loss.
-    lossy: f64,
-    /// Steps.
-    overload: f64,
-    /// How far the overload strays, in steps.
-    deviation: f64,
-    /// Chance that overload takes no more than what was lost.
-    at_most: f64,
-}
 
 /// What a trial tells of a shape.
 pub(super) struct Learnt {
@@ -128,26 +115,13 @@ impl Shape {
         }
     }
 
-    /// What a trial is expected to show if this is the shape.
-    fn expectation(&self, seen: &Observation, distance: f64) -> Expectation {
+    /// Chance that a trial loses anything, so far above the position and with this overload on average.
+    fn lossy(&self, units_per_step: f64, distance: f64, overload: f64) -> f64 {
         match self.onset {
-            Onset::Jitter(deviation) => Expectation {
-                lossy: heavy_chance(distance / deviation),
-                overload: self.slope * distance.max(0.0),
-                deviation,
-                at_most: 1.0 - heavy_chance((distance - seen.overload / self.slope) / deviation),
-            },
+            Onset::Jitter(deviation) => heavy_chance(distance / deviation),
             Onset::Soft(_) => {
-                let overload = self.overload(distance);
-                let odds = loss_odds(overload * seen.units_per_step);
-                let deviation = deviation_by_chance(overload, seen);
-                let rough = deviation + ROUGH * overload + LEAST_DEVIATION;
-                Expectation {
-                    lossy: odds / (1.0 + odds),
-                    overload,
-                    deviation,
-                    at_most: 1.0 - heavy_chance((overload - seen.overload) / rough),
-                }
+                let odds = loss_odds(overload * units_per_step);
+                odds / (1.0 + odds)
             }
         }
     }
@@ -157,39 +131,50 @@ impl Shape {
     #[inline]
     pub(super) fn learn(&self, position: f64, seen: &Observation, by_stray: Option<(f64, f64)>) -> Learnt {
         let distance = seen.position - position;
-        let expected = self.expectation(seen, distance);
-        let likelihood = self.likelihood(seen, distance, &expected);
-        let with_stray = match by_stray {
-            Some((left, density)) => left * likelihood + density * expected.at_most,
-            None => likelihood,
+        let overload = self.overload(distance);
+        let lossy = self.lossy(seen.units_per_step, distance, overload);
+        let Some((left, density)) = by_stray else {
+            let likelihood = 1.0 - lossy + FLUKE;
+            return Learnt {
+                lossy,
+                likelihood,
+                with_stray: likelihood,
+            };
         };
+        let rough = |deviation: f64| deviation + ROUGH * overload + LEAST_DEVIATION;
+        let (deviation, excess) = match self.onset {
+            Onset::Jitter(deviation) => (deviation, (distance - seen.overload / self.slope) / deviation),
+            Onset::Soft(_) => {
+                let deviation = deviation_by_chance(overload, seen);
+                (deviation, (overload - seen.overload) / rough(deviation))
+            }
+        };
+        let likelihood = lossy * self.density(seen, distance, overload, (deviation, rough(deviation)));
         Learnt {
-            lossy: expected.lossy,
+            lossy,
             likelihood,
-            with_stray,
+            // Overload takes no more than was lost.
+            with_stray: left * likelihood + density * (1.0 - heavy_chance(excess)),
         }
     }
 
-    /// How likely this outcome was: a chance if clean, a density by logarithm of the overload if not.
-    fn likelihood(&self, seen: &Observation, distance: f64, expected: &Expectation) -> f64 {
-        if !seen.is_lossy() {
-            return 1.0 - expected.lossy + FLUKE;
-        }
+    /// How likely it is to lose as much, by logarithm of the overload, if anything is lost. The overload strays by the
+    /// deviation, and sometimes by a rough one.
+    fn density(&self, seen: &Observation, distance: f64, overload: f64, (deviation, rough): (f64, f64)) -> f64 {
         if seen.is_repeated {
-            return expected.lossy;
+            return 1.0;
         }
-        let missed = seen.overload - expected.overload;
+        let missed = seen.overload - overload;
         let density = |deviation: f64| {
             seen.overload * deviation / (std::f64::consts::PI * (deviation * deviation + missed * missed))
         };
-        let exact = density(expected.deviation + EXACT * expected.overload + LEAST_DEVIATION);
-        let rough = if self.slope < 1.0 && (expected.overload..distance).contains(&seen.overload) {
+        let rough = if self.slope < 1.0 && (overload..distance).contains(&seen.overload) {
             // Farther up more and more queues are full: it may be anything up to the whole overload.
             1.0 / (1.0 / self.slope).ln()
         } else {
-            density(expected.deviation + ROUGH * expected.overload + LEAST_DEVIATION)
+            density(rough)
         };
-        expected.lossy * (0.6 * exact + 0.4 * rough)
+        0.6 * density(deviation + EXACT * overload + LEAST_DEVIATION) + 0.4 * rough
     }
 }
 
@@ -251,9 +236,10 @@ const FAR_STEPS: f64 = 4.0;
 /// away.
 fn softnesses(told: Option<f64>, per_width: f64) -> Vec<(f64, f64)> {
     let Some(told) = told else {
+        let narrow = [(0.25, 0.06), (0.5, 0.07)];
         let wide = [(1.0, 0.08), (2.0, 0.08), (4.0, 0.04), (8.0, 0.02)];
         let wide = wide.map(|(widths, prior)| (widths * per_width, prior));
-        return iter::once((0.5, 0.07)).chain(wide).collect();
+        return narrow.into_iter().chain(wide).collect();
     };
     let per_octave = f64::from(SOFT_PER_OCTAVE);
     let is_near = |step: i32| step.abs() < SOFT_PER_OCTAVE;
@@ -317,7 +303,7 @@ mod tests {
         for shape in [shapes(log_step, None), shapes(log_step, Some(1.3))].concat() {
             for distance in [-50.0, -2.0, -0.1, 0.0, 0.1, 2.0, 50.0] {
                 let planned = shape.odds(&TrialPlan::of(&seen, 0.0), seen.position - distance);
-                let learnt = shape.expectation(&seen, distance).lossy;
+                let learnt = shape.learn(seen.position - distance, &seen, None).lossy;
                 assert!(
                     (learnt - planned / (1.0 + planned)).abs() < 1e-9,
                     "{shape:?} {distance}"
@@ -365,7 +351,7 @@ mod tests {
             .filter(|shape| shape.slope >= 1.0)
         {
             let is_wide = matches!(shape.onset, Onset::Jitter(deviation) if deviation >= FAR_STEPS);
-            let at_most = |seen: &Observation| shape.expectation(seen, seen.position - position).at_most;
+            let at_most = |seen: &Observation| shape.learn(position, seen, Some((0.0, 1.0))).with_stray;
             assert!(is_wide || at_most(&little) < 0.1, "{shape:?}");
             assert!(at_most(&much) > 0.5, "{shape:?}");
         }

@@ -16,6 +16,17 @@ pub(super) struct Needed {
     pub(super) high: f64,
 }
 
+/// A race for either verdict, ready to be run at any odds.
+pub(super) struct Race {
+    /// Trials that are taken for one ...
+    group: f64,
+    /// ... and how many of these are needed.
+    low_needed: i32,
+    high_needed: f64,
+    /// By high-loss trials so far: how much likelier one more is, beside its own chance.
+    ratios: Vec<f64>,
+}
+
 /// What is to be expected of a load at certain odds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outlook {
@@ -47,25 +58,39 @@ impl Needed {
         })
     }
 
-    /// Trials follow a negative binomial distribution: the last one of a lower bound is low-loss.
-    pub(super) fn outlook(self, odds: f64) -> Outlook {
+    /// What the odds of one trial do to it.
+    pub(super) fn race(self) -> Race {
         let group = (self.high / MOST_GROUPS).max(1.0);
         let (low_needed, high_needed) = ((self.low / group).ceil(), (self.high / group).ceil());
+        let ratio = |high: u32| (low_needed + f64::from(high)) / (f64::from(high) + 1.0);
+        Race {
+            group,
+            low_needed: low_needed as i32,
+            high_needed,
+            ratios: (0..high_needed as u32).map(ratio).collect(),
+        }
+    }
+}
+
+impl Race {
+    /// Trials follow a negative binomial distribution: the last one of a lower bound is low-loss.
+    pub(super) fn outlook(&self, odds: f64) -> Outlook {
         let odds = odds.clamp(1.0 / LARGEST_ODDS, LARGEST_ODDS);
-        let high_loss = odds / (1.0 + odds);
-        let mut chance = (1.0 + odds).powi(-(low_needed as i32));
+        let low_loss = 1.0 / (1.0 + odds);
+        let high_loss = odds * low_loss;
+        let mut chance = low_loss.powi(self.low_needed);
         let (mut lower, mut highs, mut high) = (0.0, 0.0, 0.0);
-        while high < high_needed {
+        for ratio in &self.ratios {
             lower += chance;
             highs += high * chance;
-            chance *= high_loss * (low_needed + high) / (high + 1.0);
+            chance *= high_loss * ratio;
             high += 1.0;
         }
         // Each trial is a high-loss one with the same chance, so that their mean numbers are in proportion.
-        let trials = (highs + high_needed * (1.0 - lower)) / high_loss;
+        let trials = (highs + self.high_needed * (1.0 - lower)) / high_loss;
         Outlook {
             lower,
-            trials: trials * group,
+            trials: trials * self.group,
         }
     }
 }
@@ -76,7 +101,7 @@ mod tests {
 
     #[test]
     fn one_high_loss_trial_ends_an_attempt_that_several_low_loss_ones_make() {
-        let outlook = Needed { low: 21.0, high: 1.0 }.outlook(1.0 / 9.0);
+        let outlook = Needed { low: 21.0, high: 1.0 }.race().outlook(1.0 / 9.0);
         let clean = 0.9_f64.powi(21);
         assert!((outlook.lower - clean).abs() < 1e-12);
         assert!((outlook.trials - (1.0 - clean) / 0.1).abs() < 1e-9);
@@ -103,7 +128,7 @@ mod tests {
                     low: f64::from(low),
                     high: f64::from(high),
                 };
-                let found = needed.outlook(high_loss / (1.0 - high_loss));
+                let found = needed.race().outlook(high_loss / (1.0 - high_loss));
                 let (lower, trials) = one_by_one(low, high, high_loss);
                 assert!(
                     (found.lower - lower).abs() < 1e-9,
@@ -119,13 +144,14 @@ mod tests {
 
     #[test]
     fn even_odds_make_a_race_of_equals() {
-        let outlook = Needed { low: 2.0, high: 2.0 }.outlook(1.0);
+        let outlook = Needed { low: 2.0, high: 2.0 }.race().outlook(1.0);
         assert!((outlook.lower - 0.5).abs() < 1e-12);
         assert!((outlook.trials - 2.5).abs() < 1e-12);
         let long = Needed {
             low: 500.0,
             high: 500.0,
         }
+        .race()
         .outlook(1.0);
         assert!(
             (long.lower - 0.5).abs() < 1e-9 && (900.0..1000.0).contains(&long.trials),
@@ -136,7 +162,7 @@ mod tests {
     #[test]
     fn what_is_certain_takes_as_many_trials_as_are_needed() {
         let needed = Needed { low: 11.0, high: 7.0 };
-        assert!((needed.outlook(0.0).trials - 11.0).abs() < 0.01);
-        assert!((needed.outlook(1e9).trials - 7.0).abs() < 0.01);
+        assert!((needed.race().outlook(0.0).trials - 11.0).abs() < 0.01);
+        assert!((needed.race().outlook(1e9).trials - 7.0).abs() < 0.01);
     }
 }

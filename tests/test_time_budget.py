@@ -1,10 +1,10 @@
-"""The time budget: it begins with the command, so that setting up and measuring the tester's own ceiling count."""
+"""The time budget, which begins with the command, and the tester's own ceiling, which takes some of it."""
 
 import time
 
 import msgspec
 import pytest
-from brimful.errors import UsageError
+from brimful.errors import MeasureError, UsageError
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.throughput.manager import SearchRequest, run_search
 from support import NDR_AND_PDR
@@ -16,11 +16,12 @@ CALIBRATION_S = 20.0
 class Calibrated:
     """A simulated system with a tester whose ceiling is unknown, and a clock that is not called virtual."""
 
-    def __init__(self, max_load=None, hang_s=0.0):
+    def __init__(self, max_load=None, hang_s=0.0, error=None):
         self._inner = SimulatedMeasurer("soft-knee,seed=3")
         self._calibrated_s = 0.0
         self._max_load = max_load
         self._hang_s = hang_s
+        self._error = error
 
     def describe(self):
         return msgspec.structs.replace(
@@ -29,6 +30,8 @@ class Calibrated:
 
     def calibrate(self):
         time.sleep(self._hang_s)
+        if self._error is not None:
+            raise MeasureError(self._error)
         self._calibrated_s = CALIBRATION_S
         return CEILING
 
@@ -99,4 +102,22 @@ def test_a_budget_that_is_too_short_for_bounds_says_so_before_the_first_trial(tm
 def test_the_ceiling_leaves_the_time_that_bounds_take(tmp_path):
     with pytest.raises(UsageError, match=r"--budget 22 s is over .* and bounds are found, which take 22 s of trials"):
         searched(tmp_path, Calibrated(hang_s=60.0), 22.2, set_up_s=5.4)
+    assert list(tmp_path.iterdir()) == []
+
+
+BUSY = "the tester is late even where nothing is asked of it: is the machine busy?"
+
+
+@pytest.mark.parametrize(("measurer", "more"), [({}, {"max_load": "2Mpps"}), ({"max_load": 2e6}, {})])
+def test_a_search_that_can_do_without_the_ceiling_goes_on_where_it_cannot_be_measured(tmp_path, measurer, more):
+    outcome, notes = searched(tmp_path, Calibrated(**measurer, error=BUSY), None, **more)
+    assert f"{BUSY}; results near it cannot be told from the device's" in notes
+    assert outcome.run.measurer["ceiling"] is None
+    assert {result.reason for result in outcome.result.goal_results} == {"max-load-is-lower-bound"}
+
+
+@pytest.mark.parametrize("more", [{}, {"max_load": "50%"}])
+def test_a_search_that_needs_the_ceiling_ends_where_it_cannot_be_measured(tmp_path, more):
+    with pytest.raises(MeasureError, match="is the machine busy"):
+        searched(tmp_path, Calibrated(error=BUSY), None, **more)
     assert list(tmp_path.iterdir()) == []

@@ -17,10 +17,11 @@ from brimful.iocost import controller
 from brimful.iocost.controller import CostController
 from brimful.iocost.measure import plan, protection, solutions
 from brimful.iocost.measure.plan import Step
-from brimful.iocost.measure.protection import Groups
+from brimful.iocost.measure.protection import Groups, Protection
 from brimful.iocost.measure.run import METHOD, Wanted, measure
 from brimful.kernel import sysfs_lines
 from brimful.lab.disk import obstacle
+from brimful.measurers.base import InvalidTrialError
 from brimful.records import Done, End, Finding, RecordWriter, Run, Series, Solution, read_run
 from brimful.runs import run_identity
 from support import BRIMFUL
@@ -140,8 +141,8 @@ def test_what_was_not_measured_is_the_reason_for_no_solution(left_out, reason):
 
 
 def test_a_disk_that_protects_at_no_vrate_has_no_solution_for_it():
-    results = {**RESULTS, "vrate": {"p999": {"lower": None}, "p99": {"lower": 80.0, "upper": None}, "trials": []}}
-    found = solved(results)
+    vrate = {**RESULTS["vrate"], "p999": {"lower": None}, "p99": {"lower": 80.0, "upper": None}}
+    found = solved({**RESULTS, "vrate": vrate})
     assert "at every vrate" in found["isolation"].unsolved
     assert (found["bandwidth"].scale_factor, found["bandwidth"].interval) == (0.8, None)
 
@@ -153,6 +154,26 @@ def test_what_held_for_longer_is_the_solution():
     assert (found["bandwidth"].scale_factor, found["bandwidth"].interval) == (0.7, (0.7, 0.77))
     assert "in longer trials" in found["isolation"].unsolved
     assert solutions.found_vrate(results) == 70.0
+
+
+NOTHING = {"p999": {"lower": None, "upper": None}, "p99": {"lower": None, "upper": None}, "trials": []}
+
+
+@pytest.mark.parametrize(
+    ("results", "reason"),
+    [
+        ({"vrate": {**NOTHING, "load": 7000.0}, "confirmation": NOTHING}, "no trial at a vrate counts"),
+        ({"confirmation": NOTHING}, "could not be tried for longer"),
+    ],
+)
+def test_a_machine_that_spoils_every_trial_is_the_reason_for_no_solution(results, reason):
+    found = solved({**RESULTS, **results, "validation": {}})
+    assert all(reason in found[name].unsolved for name in ("isolation", "bandwidth"))
+
+
+def test_a_vrate_that_there_was_no_time_to_repeat_is_not_said_to_fail():
+    held = {"p999": {"lower": None, "upper": 63.0}, "p99": {"lower": 70.0, "upper": 77.0}, "trials": []}
+    assert "could not be tried for longer" in solved({**RESULTS, "confirmation": held})["isolation"].unsolved
 
 
 def test_remarks_say_what_was_found(snapshot):
@@ -281,18 +302,31 @@ def test_vrate_is_searched_and_validated_beside_a_hog(wanted, root, tmp_path):
     assert list(done) == [step.name for step in SHORT]
     # The throttle lends a tenth of a second's IOs, which is a third of such a short probe; without it there are more.
     assert 1000 < done["rrandiops"]["rate"] < 9000
-    assert done["vrate"]["trials"]
+    at_vrates = [trial for trial in run.trials if trial.step == "vrate"]
+    assert at_vrates
+    assert len(done["vrate"]["trials"]) == sum(trial.invalid is None for trial in at_vrates)
     assert {"p999", "p99", "trials"} == done["confirmation"].keys()
-    assert {name: len(trials) for name, trials in done["validation"].items()} in (
-        {},
-        {"off": 2, "pinned": 2, "dynamic": 2},
-    )
+    # What a busy machine spoils is left out.
+    assert all(len(trials) <= 2 for trials in done["validation"].values())
+    assert done["validation"].keys() in (set(), {"off", "pinned", "dynamic"})
     assert {trial.step for trial in run.trials} == {"late-reads", "vrate"}
     assert [trial.seq for trial in run.trials] == list(range(len(run.trials)))
     assert (run.is_done(), run.disorder()) == (True, None)
     assert control_files(root)[0].startswith(before[0]), "the other disk's settings are as they were"
     assert "enable=0 ctrl=auto" in control_files(root)[0]
     assert not list((root / "sys/fs/cgroup").glob("brimful-iocost-*"))
+
+
+def test_a_validation_that_the_machine_spoils_is_left_out(wanted, root, tmp_path, monkeypatch):
+    def spoiled(self, seconds, *, stop_above=None):
+        raise InvalidTrialError("the tester was late")
+
+    monkeypatch.setattr(Protection, "beside_hog", spoiled)
+    monkeypatch.setattr(solutions, "found_vrate", lambda results: 50.0)
+    run = perform(wanted, [*PROBES, Step("late-reads", "", 1.0), Step("validation", "", 1.0)], root, tmp_path / "run")
+    done = {record.name: record.result for record in run.others if isinstance(record, Done)}
+    assert done["validation"] == {"off": [], "pinned": [], "dynamic": []}
+    assert (run.is_done(), run.ends[-1].reason) == (True, "done")
 
 
 def test_settings_of_the_queue_are_set_back(wanted):

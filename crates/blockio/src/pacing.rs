@@ -4,6 +4,9 @@ use serde::Serialize;
 
 /// How much of the deadline a tester on shared processors may be late itself.
 const DEADLINE_SHARE: u64 = 10;
+/// A tester that cannot keep a load up is later with each IO, so that the median is near half of the bound when the
+/// trial is spoiled; one that is held up has a median of almost nothing. This part of the bound lies between.
+const BEHIND_PART: u64 = 4;
 /// What a tester with a processor of its own keeps to, measured at 10 to 100 thousand IOs a second.
 const OWN_P99: Nanoseconds = Nanoseconds(20_000);
 const OWN_P999: Nanoseconds = Nanoseconds(100_000);
@@ -118,6 +121,11 @@ impl Pacing {
             .any(|((thousandths, _), too_late)| too_late * 1000 > self.count * (1000 - thousandths))
     }
 
+    /// Whether the load is too much for the tester, as far as this trial went, and not other work on the machine.
+    pub(crate) fn falls_behind(&self) -> bool {
+        self.lateness.percentile(500).0 * BEHIND_PART > self.punctuality.p999.0
+    }
+
     /// By how much the tester was too late; nothing where it was not.
     pub(crate) fn flaw(&self) -> Option<String> {
         self.punctuality.bounds().into_iter().find_map(|(thousandths, bound)| {
@@ -185,6 +193,21 @@ mod tests {
             flaw.contains("began 0.1 % of the IOs") && flaw.contains("of its own"),
             "{flaw}"
         );
+    }
+
+    #[test]
+    fn a_tester_that_falls_behind_is_told_from_one_that_is_held_up() {
+        let falls_behind = |lateness_us: fn(u64) -> u64| {
+            let mut pacing = Pacing::new(1000, Punctuality::shared(Nanoseconds(1_000_000)));
+            for number in 0..100 {
+                let due = number * 10_000;
+                pacing.start(Nanoseconds(due), Nanoseconds(due + lateness_us(number) * 1000));
+            }
+            assert!(pacing.is_spoiled());
+            pacing.falls_behind()
+        };
+        assert!(falls_behind(|number| 2 * number));
+        assert!(!falls_behind(|number| if number < 70 { 0 } else { 400 }));
     }
 
     #[test]

@@ -85,7 +85,7 @@ class CommandMeasurer:
         return checked_description(description, where=where)
 
     def calibrate(self) -> float:
-        """Ask for the highest load that the program itself can send and receive, its ports joined back to back."""
+        """Ask for the highest load that the program itself can send and receive, with no device between."""
         reply = self._ask({"op": "calibrate"}, _CALIBRATION_TIMEOUT_S)
         ceiling = reply.get("ceiling")
         if not isinstance(ceiling, int | float) or not 0 < ceiling < 1e15:

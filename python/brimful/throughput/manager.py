@@ -12,7 +12,7 @@ import msgspec
 from brimful import units
 from brimful.alarm import alarm, undisturbed
 from brimful.attempts import ON_ERROR, ON_INVALID, FailurePolicy
-from brimful.errors import UsageError, shown
+from brimful.errors import MeasureError, UsageError, shown
 from brimful.machine.figures import explain_unrest
 from brimful.machine.watch import Watch
 from brimful.measurers.base import Calibrating, Description, Measurer, checked_description
@@ -28,6 +28,7 @@ NEAR_CEILING = 0.9
 """A result above this share of the tester's own ceiling may be the tester's, not the device's."""
 _CALIBRATION_SHARE = 0.25
 """Of a time budget, where the search can do without the tester's own ceiling."""
+_WITHOUT_CEILING = "results near it cannot be told from the device's"
 _NEAR_ENOUGH = 2.0
 """A ceiling is measured in a few short trials: a load up to so many times as high is worth a try."""
 _MIN_LOAD_SHARE = 1000
@@ -192,7 +193,7 @@ def _calibrate(
 ) -> float | None:
     if not description.can_calibrate or not request.calibrate or not isinstance(measurer, Calibrating):
         return None
-    note("measuring the tester's own ceiling, ports back to back")
+    note("measuring the tester's own ceiling, with no device between")
     limits_the_load = description.max_load is None and (request.max_load is None or str(request.max_load)[-1:] == "%")
     limit_s = None
     if request.budget_s is not None:
@@ -212,7 +213,12 @@ def _calibrate(
                 " or --max-load"
             )
             raise UsageError(message) from None
-        note("the budget is too short for the tester's own ceiling: results near it cannot be told from the device's")
+        note(f"the budget is too short for the tester's own ceiling: {_WITHOUT_CEILING}")
+        return None
+    except MeasureError as error:
+        if limits_the_load:
+            raise
+        note(f"{error}; {_WITHOUT_CEILING}")
         return None
     note(f"the tester alone reaches {units.format_load(ceiling, description.load_unit)}")
     return ceiling

@@ -35,7 +35,8 @@ def confirm(
     found
         Bounds of the search, by goal.
     try_at
-        Performs a trial at a vrate that may end once more than a share of its IOs is late; nothing when time is over.
+        Performs a trial at a vrate that may end once more than a share of its IOs is late; nothing where that
+        cannot be known: time is over, or the machine spoils every try.
     least_vrate
         Below it nothing is tried.
     """
@@ -74,7 +75,7 @@ class _Confirmation:
         return {"lower": None, "upper": upper}
 
     def _holds(self, vrate: float, share: float) -> bool | None:
-        """Whether at most a share is late at a vrate; nothing when time is over before that is known."""
+        """Whether at most a share is late at a vrate; nothing where that cannot be known."""
         while True:
             at_vrate = [trial for trial in self.trials if trial["set"] == vrate]
             late = sum(trial["late"] for trial in at_vrate)

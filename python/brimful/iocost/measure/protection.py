@@ -19,6 +19,7 @@ from brimful.iocost.measure.disk import Disk
 from brimful.measurers.base import Description, InvalidTrialError, TrialOutput
 from brimful.measurers.command import CommandMeasurer
 from brimful.measurers.disk import PROGRAM
+from brimful.records import Trial
 
 WEIGHTS = {"protected": 800, "hog": 100}
 """As in published comparisons of the controller."""
@@ -36,21 +37,6 @@ _PREFIX = "brimful-iocost-"
 _ENTER = 'echo $$ > "$0" && exec "$@"'
 _HOG_PATIENCE_S = 30.0
 _TRIES = 5
-
-
-class Beside(msgspec.Struct, frozen=True):
-    """What happened while both groups ran."""
-
-    output: TrialOutput
-    """Of the protected group."""
-    hog_rate: float
-    vrate: float | None
-    """At which the kernel was at the end, in per cent."""
-
-    @property
-    def late_share(self) -> float:
-        """Share of the protected IOs that was late."""
-        return self.output.lost / self.output.sent if self.output.sent else 1.0
 
 
 class Groups:
@@ -119,8 +105,10 @@ class Protection:
         self._load = load
         self._protected = CommandMeasurer(self._command("protected"), name=PROGRAM)
 
-    def beside_hog(self, seconds: float, *, stop_above: float | None = None) -> Beside:
+    def beside_hog(self, seconds: float, *, stop_above: float | None = None) -> TrialOutput:
         """Count what the protected group loses while the hog takes what it gets.
+
+        With the counts come ``hog_rate``, in IO/s, and the ``vrate`` at which the kernel was at the end, in per cent.
 
         Parameters
         ----------
@@ -140,14 +128,16 @@ class Protection:
             time.sleep(SETTLE_S)
             output = self._protected.measure(self._load, seconds, stop_above=stop_above)
             vrate = self._controller.vrate()
-        return Beside(output, rate(), vrate)
+        return msgspec.structs.replace(output, extra={**output.extra, "hog_rate": rate(), "vrate": vrate})
 
-    def facts_beside_hog(self, vrate: float, seconds: float, *, stop_above: float | None = None) -> dict[str, Any]:
-        """Do that at a vrate that has been set, again where the machine spoiled it, and give it for a record."""
-        for _ in range(_TRIES - 1):
+    def facts_beside_hog(
+        self, vrate: float, seconds: float, *, stop_above: float | None = None
+    ) -> dict[str, Any] | None:
+        """Do that at a vrate that has been set, and give it for a record; nothing where every try was spoiled."""
+        for _ in range(_TRIES):
             with contextlib.suppress(InvalidTrialError):
                 return facts(vrate, self.beside_hog(seconds, stop_above=stop_above))
-        return facts(vrate, self.beside_hog(seconds, stop_above=stop_above))
+        return None
 
     def alone(self, seconds: float) -> TrialOutput:
         """Count what the protected group loses without a hog."""
@@ -189,19 +179,15 @@ class VrateMeasurer:
         Performs the trials.
     set_vrate
         Pins the model at a vrate.
-    note
-        Is told of each trial: vrate, and what happened.
     """
 
     def __init__(
         self,
         protection: Protection,
         set_vrate: Callable[[float], None],
-        note: Callable[[float, Beside], None],
     ) -> None:
         self._protection = protection
         self._set_vrate = set_vrate
-        self._note = note
 
     def describe(self) -> Description:
         """Say what it is."""
@@ -217,10 +203,7 @@ class VrateMeasurer:
     def measure(self, load: float, duration_s: float, *, stop_above: float | None = None) -> TrialOutput:
         """Perform one trial at a vrate."""
         self._set_vrate(load)
-        found = self._protection.beside_hog(duration_s)
-        self._note(load, found)
-        extra: dict[str, Any] = {**found.output.extra, "hog_rate": found.hog_rate, "vrate": found.vrate}
-        return msgspec.structs.replace(found.output, extra=extra)
+        return self._protection.beside_hog(duration_s)
 
     def now(self) -> float:
         """Give the time of the wall clock."""
@@ -233,15 +216,15 @@ class VrateMeasurer:
         """Nothing to give back: `Protection` is somebody else's."""
 
 
-def facts(vrate: float, found: Beside) -> dict[str, Any]:
-    """Give what happened at a vrate for a record."""
+def facts(vrate: float, trial: TrialOutput | Trial) -> dict[str, Any]:
+    """Give what happened beside the hog at a vrate that was set, for a record."""
     return {
         "set": vrate,
-        "vrate": found.vrate,
-        "intended": found.output.intended,
-        "sent": found.output.sent,
-        "late": found.output.lost,
-        "hog_rate": found.hog_rate,
+        "vrate": trial.extra["vrate"],
+        "intended": trial.intended,
+        "sent": trial.sent,
+        "late": trial.lost,
+        "hog_rate": trial.extra["hog_rate"],
     }
 
 

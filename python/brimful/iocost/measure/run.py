@@ -296,13 +296,8 @@ class _Measurement:
         trial_s = max(step.seconds * _VRATE_TRIAL_SHARE, _LEAST_TRIAL_S)
         model = solutions.base_model(self._results())
         targets = self._targets()
-        seen: list[dict[str, Any]] = []
         with self._protection() as (tester, controller):
-            measurer = VrateMeasurer(
-                tester,
-                lambda vrate: controller.set(model, solutions.pinned(vrate, targets)),
-                lambda vrate, found: seen.append(protection.facts(vrate, found)),
-            )
+            measurer = VrateMeasurer(tester, lambda vrate: controller.set(model, solutions.pinned(vrate, targets)))
             search = Search(
                 step=step.name,
                 goals=searches.goals(["p999", "p99"], trial_s=trial_s, first_trial_s=trial_s, width=_WIDTH),
@@ -311,7 +306,8 @@ class _Measurement:
                 budget_s=step.seconds,
             )
             result = search.run(measurer, self._saved(step), began_s=self._begun(step, began_s), sink=self._keep)
-        return {**searches.summary(result), "load": solutions.protected_load(self._results()), "trials": seen}
+        trials = [protection.facts(trial.load, trial) for trial in result.trials if trial.invalid is None]
+        return {**searches.summary(result), "load": solutions.protected_load(self._results()), "trials": trials}
 
     def _confirm(self, step: Step) -> dict[str, Any]:
         results = self._results()
@@ -342,13 +338,17 @@ class _Measurement:
         model, targets = solutions.base_model(results), self._targets()
         found: dict[str, list[dict[str, Any]]] = {"off": [], "pinned": [], "dynamic": []}
         with self._protection() as (tester, controller):
+            settings = {
+                "off": (0.0, controller.turn_off),
+                "pinned": (vrate, lambda: controller.set(model, solutions.pinned(vrate, targets))),
+                "dynamic": (vrate, lambda: controller.set(model, solutions.dynamic(vrate, targets))),
+            }
             for _ in range(_VALIDATION_ROUNDS):
-                controller.turn_off()
-                found["off"].append(tester.facts_beside_hog(0.0, seconds))
-                controller.set(model, solutions.pinned(vrate, targets))
-                found["pinned"].append(tester.facts_beside_hog(vrate, seconds))
-                controller.set(model, solutions.dynamic(vrate, targets))
-                found["dynamic"].append(tester.facts_beside_hog(vrate, seconds))
+                for name, (at, apply) in settings.items():
+                    apply()
+                    facts = tester.facts_beside_hog(at, seconds)
+                    if facts is not None:
+                        found[name].append(facts)
         return found
 
     @contextlib.contextmanager

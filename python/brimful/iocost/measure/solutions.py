@@ -22,7 +22,9 @@ LEAST_SHARE = 50.0
 """Lowest vrate of the dynamic rule, in per cent of the found one."""
 NAIVE_LEAST = 75.0
 _NONE_PROTECTS = "too many protected IOs were late at every vrate that was tried"
+_NONE_TRIED = "no trial at a vrate counts: the tester was late in each; is the machine busy?"
 _DOES_NOT_HOLD = "the vrate found, and lower ones, let too many protected IOs be late in longer trials"
+_NOT_TRIED_LONGER = "the vrate found could not be tried for longer: time was over, or the machine is busy"
 _PAGE = 4096
 _RISING, _FIT = "non-decreasing", "exact"
 
@@ -159,8 +161,7 @@ def _at_vrate(
     bounds = (found or {}).get(goal, {})
     vrate = bounds.get("lower")
     if reason is None and vrate is None:
-        was_found = results.get(VRATE, {}).get(goal, {}).get("lower") is not None
-        reason = _DOES_NOT_HOLD if was_found else _NONE_PROTECTS
+        reason = _why_no_vrate(results, goal)
     if reason is not None or vrate is None:
         return Solution(name=name, target=target, unsolved=reason)
     scale = vrate / 100
@@ -174,6 +175,15 @@ def _at_vrate(
         qos=dynamic(100.0, targets),
         info=info,
     )
+
+
+def _why_no_vrate(results: Results, goal: str) -> str:
+    search = results[VRATE]
+    found = search.get(goal, {}).get("lower")
+    if found is None:
+        return _NONE_PROTECTS if search["trials"] else _NONE_TRIED
+    failed = results[CONFIRMATION].get(goal, {}).get("upper")
+    return _DOES_NOT_HOLD if failed is not None and failed <= found else _NOT_TRIED_LONGER
 
 
 def _qos(least: float, most: float, targets: Mapping[str, int], *, percentile: float) -> dict[str, float]:

@@ -13,10 +13,12 @@ devices:
 	@tools/setup run
 	@tools/devices
 
+# With a seed, properties are tested with the same cases every time; `cargo test` by itself draws new ones.
 test:
 	@tools/setup test
-	cargo test --workspace --locked --quiet
-	.venv/bin/pytest -q
+	PROPTEST_RNG_SEED=1 cargo test --workspace --locked --quiet
+	.venv/bin/pytest -q -n auto --maxprocesses 4 --dist worksteal -m "not real_time"
+	.venv/bin/pytest -q -m real_time
 
 lint:
 	@tools/setup test

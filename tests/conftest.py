@@ -17,6 +17,21 @@ settings.load_profile("default")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+TESTS = Path(__file__).parent
+REAL_TIME = (
+    *("lab", "testers", "switch", "disk", "iocost/test_measure.py", "test_how_to_commands.py"),
+    *("test_beds.py", "test_machine.py", "test_netdev.py", "test_wheel.py"),
+)
+"""Tests that measure machines, networks and disks, or take all processors: `make test` runs them alone."""
+
+
+def pytest_collection_modifyitems(items):
+    """Mark what another test beside it would disturb."""
+    for item in items:
+        if any(item.path.is_relative_to(TESTS / place) for place in REAL_TIME):
+            item.add_marker(pytest.mark.real_time)
+
+
 @pytest.fixture
 def python_interrupts():
     """Ctrl-C as Python has it: Spark, in other tests, takes it for itself."""

@@ -25,7 +25,7 @@ def test_the_highest_load_on_schedule_is_found_within_a_tenth(highest):
     found = highest_offered(1e6, is_on_schedule)
     assert 0.9 * highest < found <= highest
     above = sum(load > highest for load in set(asked))
-    assert len(asked) <= above + 1 + 5 + 3
+    assert len(asked) <= above + 1 + 3 + 3
 
 
 def test_a_spoiled_trial_costs_no_load():

@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-CASE = sys.argv[1]
+CASE = sys.argv[1] if __name__ == "__main__" else ""
 DESCRIPTIONS = {
     "factor-nan": '{"conversion_factor": NaN}',
     "factor-infinite": '{"conversion_factor": Infinity}',

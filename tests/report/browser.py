@@ -93,7 +93,7 @@ def show_all(pages: list[tuple[str, int]], scheme: str = "light") -> list[Seen]:
             ],
             capture_output=True,
             text=True,
-            timeout=90,
+            timeout=240,
         )
         match = re.search(r'data-seen="([^"]*)"', finished.stdout)
         assert match, finished.stderr[-2000:]

@@ -1,6 +1,6 @@
 """Every page that brimful writes: a report of each subject, each kind of comparison, the list of runs."""
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from brimful.records import read_run
@@ -35,27 +35,34 @@ def runs():
 
 
 @cache
-def pages():
-    """Every page, by name."""
-    made = {name: load(subject_of(file.run, name).page)(file) for name, file in runs().items()}
+def makers():
+    """What makes each page, by name."""
+    made = {name: partial(load(subject_of(file.run, name).page), file) for name, file in runs().items()}
     for name in ("search-regular", "campaign", "block-device", "discards"):
         file = runs()[name]
         compare = load(subject_of(file.run, name).compare)
         compared = compare([file], [file], tolerance=0.01)
         if compared.page is not None:
-            made[f"compare-{name}"] = compared.page()
-    made["runs"] = list_page(
-        [
-            {
-                "path": f"runs/{name}",
-                "started": file.run.started,
-                "subject": file.run.subject,
-                "what": str(file.run.measurer.get("spec", "")),
-                "result": load(subject_of(file.run, name).line)(file),
-                "problem": None,
-            }
-            for name, file in runs().items()
-        ],
-        ROOT,
-    )
-    return made
+            made[f"compare-{name}"] = compared.page
+    return {**made, "runs": list_of_runs}
+
+
+@cache
+def page(name):
+    """A page by its name: that of the largest run takes twenty seconds."""
+    return makers()[name]()
+
+
+def list_of_runs():
+    rows = [
+        {
+            "path": f"runs/{name}",
+            "started": file.run.started,
+            "subject": file.run.subject,
+            "what": str(file.run.measurer.get("spec", "")),
+            "result": load(subject_of(file.run, name).line)(file),
+            "problem": None,
+        }
+        for name, file in runs().items()
+    ]
+    return list_page(rows, ROOT)

@@ -2,7 +2,7 @@
 
 import pytest
 from browser import SCHEMES, needs_browser, show_all
-from gallery import pages, runs
+from report.gallery import makers, page, runs
 
 WIDTHS = (390, 768, 1280)
 
@@ -16,8 +16,8 @@ def test_every_subject_has_a_page():
 @needs_browser
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_no_page_overflows_or_complains(scheme):
-    shown = [(name, width) for name in pages() for width in WIDTHS]
-    seen = show_all([(pages()[name], width) for name, width in shown], scheme)
+    shown = [(name, width) for name in makers() for width in WIDTHS]
+    seen = show_all([(page(name), width) for name, width in shown], scheme)
     assert len(seen) == len(shown)
     for (name, width), found in zip(shown, seen, strict=True):
         assert found.scroll_width <= width, (name, width, found.widest)

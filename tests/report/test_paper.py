@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from brimful.report import paper
-from gallery import ROOT, pages
+from report.gallery import ROOT, makers, page
 
 PDFTOTEXT = shutil.which("pdftotext")
 needs_pdftotext = pytest.mark.skipif(
@@ -34,9 +34,9 @@ def words(content, directory):
 
 
 @needs_pdftotext
-@pytest.mark.parametrize("name", [name for name in pages() if name != "discards"])
+@pytest.mark.parametrize("name", [name for name in makers() if name != "discards"])
 def test_a_page_fits_its_sheets_and_fills_them(name, tmp_path):
-    sheets = words(paper.render(pages()[name]), tmp_path)
+    sheets = words(paper.render(page(name)), tmp_path)
     assert sheets
     for sheet in sheets:
         assert all(36 < left < right < 612 - 36 and 30 < top < bottom < 792 - 20 for left, top, right, bottom in sheet)
@@ -47,7 +47,7 @@ def test_a_page_fits_its_sheets_and_fills_them(name, tmp_path):
 @needs_pdftotext
 @pytest.mark.parametrize("name", SAID)
 def test_a_pdf_says_what_the_page_says(name, tmp_path):
-    (tmp_path / "r.pdf").write_bytes(paper.render(pages()[name]))
+    (tmp_path / "r.pdf").write_bytes(paper.render(page(name)))
     shown = subprocess.run([PDFTOTEXT, "-layout", tmp_path / "r.pdf", "-"], capture_output=True, text=True, check=True)
     text = re.sub(r"\s+", " ", shown.stdout)
     assert [said for said in SAID[name] if said not in text] == []
@@ -55,12 +55,14 @@ def test_a_pdf_says_what_the_page_says(name, tmp_path):
 
 def test_the_same_page_gives_the_same_bytes_in_any_process():
     code = (
-        "import sys; sys.path[:0] = sys.argv[1:]; from report.gallery import pages; "
-        "from brimful.report import paper; sys.stdout.buffer.write(paper.render(pages()['delay']))"
+        "import sys; from pathlib import Path; from brimful.records import read_run; "
+        "from brimful.records.subjects import load, subject_of; from brimful.report import paper; "
+        "file = read_run(Path(sys.argv[1])); "
+        "page = load(subject_of(file.run, 'delay').page)(file); sys.stdout.buffer.write(paper.render(page))"
     )
     outputs = {
         subprocess.run(
-            [sys.executable, "-c", code, ROOT / "tests"],
+            [sys.executable, "-c", code, ROOT / "tests" / "schema_1" / "delay" / "run.jsonl"],
             env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             check=True,

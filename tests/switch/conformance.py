@@ -94,6 +94,7 @@ class Controller:
     """A controller of one switch."""
 
     def __init__(self, connection):
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.connection = connection
         self.waiting = b""
         self.transaction = 100

@@ -1,9 +1,11 @@
 # The contributor's interface. `make run` and `make test` set up what is missing.
 .PHONY: run disk devices test lint bench fuzz docs wheel lock clean
 
+# The switch and the tester of disks are built after the first search, not before it.
 run:
-	@tools/setup run
+	@tools/setup first
 	@tools/main-job
+	@tools/setup run
 
 disk:
 	@tools/setup run

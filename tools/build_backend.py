@@ -1,10 +1,13 @@
 """Build backend of the wheel: builds the binaries, then lets maturin build the extension and pack everything.
 
-maturin packs either an extension or a binary; what lies in its data folder goes along with both.
+maturin packs either an extension or a binary; what lies in its data folder goes along with both. An editable install is
+built with the profile that `BRIMFUL_PROFILE` names (`release` by default; `make test` says `dev`, which its tests use
+too) and has the binaries that `BRIMFUL_BINARIES` lists (all by default).
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -16,25 +19,33 @@ from maturin import *  # noqa: F403 - the hooks that need no change
 _ROOT = Path(__file__).resolve().parent.parent
 _SCRIPTS = _ROOT / "build" / "wheel.data" / "scripts"
 _BINARIES = ("brimful-tester", "brimful-forwarder", "brimful-switchd", "brimful-disk")
+_FOLDERS = {"dev": "debug"}
+"""Where cargo puts what a profile built, if not in the folder of its name."""
 
 
-def _build_binaries() -> None:
-    packages = [word for name in _BINARIES for word in ("--bin", name)]
-    subprocess.run(["cargo", "build", "--release", "--locked", *packages], cwd=_ROOT, check=True)
-    _SCRIPTS.mkdir(parents=True, exist_ok=True)
-    for name in _BINARIES:
-        shutil.copy2(_ROOT / "target" / "release" / name, _SCRIPTS / name)
+def _build_binaries(profile: str, names: tuple[str, ...]) -> None:
+    packages = [word for name in names for word in ("--bin", name)]
+    if profile == "dev":
+        # With what the tests depend on, so that each crate is compiled once for both.
+        packages = ["--workspace", "--lib", "--bins", "--examples", "--tests"]
+    subprocess.run(["cargo", "build", "--profile", profile, "--locked", *packages], cwd=_ROOT, check=True)
+    shutil.rmtree(_SCRIPTS, ignore_errors=True)
+    _SCRIPTS.mkdir(parents=True)
+    for name in names:
+        shutil.copy2(_ROOT / "target" / _FOLDERS.get(profile, profile) / name, _SCRIPTS / name)
 
 
 def build_wheel(directory: str, settings: dict[str, Any] | None = None, metadata: str | None = None) -> str:
     """Build the wheel that `pip install .` installs."""
-    _build_binaries()
+    _build_binaries("release", _BINARIES)
     return maturin.build_wheel(directory, settings, metadata)
 
 
 def build_editable(directory: str, settings: dict[str, Any] | None = None, metadata: str | None = None) -> str:
     """Build the wheel that `pip install --editable .` installs."""
-    _build_binaries()
+    profile = os.environ.get("BRIMFUL_PROFILE", "release")
+    _build_binaries(profile, tuple(os.environ.get("BRIMFUL_BINARIES", "").split()) or _BINARIES)
+    os.environ["MATURIN_PEP517_ARGS"] = f"--profile {profile}"
     return maturin.build_editable(directory, settings, metadata)
 
 

@@ -1,5 +1,5 @@
 # The contributor's interface. `make run` and `make test` set up what is missing.
-.PHONY: run disk devices test lint bench fuzz docs wheel lock clean
+.PHONY: run disk devices test test-all lint bench fuzz docs wheel lock clean
 
 # The switch and the tester of disks are built after the first search, not before it.
 run:
@@ -15,12 +15,13 @@ devices:
 	@tools/setup run
 	@tools/devices
 
-# With a seed, properties are tested with the same cases every time; `cargo test` by itself draws new ones.
 test:
 	@tools/setup test
-	PROPTEST_RNG_SEED=1 cargo test --workspace --locked --quiet
-	.venv/bin/pytest -q -n auto --maxprocesses 4 --dist worksteal -m "not real_time"
-	.venv/bin/pytest -q -m real_time
+	@tools/test quick
+
+test-all:
+	@tools/setup test
+	@tools/test all
 
 lint:
 	@tools/setup test

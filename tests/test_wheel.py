@@ -9,13 +9,17 @@ import pytest
 from support import ROOT
 from test_documents import README, blocks
 
+# test_packaging.py looks at what is packed; test_documents.py runs the same Python.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     """Give the programs of an environment that has the wheel, its dependencies, and nothing else."""
     directory = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, ROOT / "tools" / "wheel.py", directory]
-    subprocess.run(build, check=True, capture_output=True, timeout=600)
+    # What is packed is looked at here, not how fast it is: the profile that the tests are compiled with.
+    subprocess.run(build, env={**os.environ, "BRIMFUL_PROFILE": "dev"}, check=True, capture_output=True, timeout=600)
     (wheel,) = directory.glob("*.whl")
     venv.create(directory / "empty", with_pip=True)
     pip = [directory / "empty" / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", wheel]

@@ -1,8 +1,8 @@
 """Build backend of the wheel: builds the binaries, then lets maturin build the extension and pack everything.
 
-maturin packs either an extension or a binary; what lies in its data folder goes along with both. An editable install is
-built with the profile that `BRIMFUL_PROFILE` names (`release` by default; `make test` says `dev`, which its tests use
-too) and has the binaries that `BRIMFUL_BINARIES` lists (all by default).
+maturin packs either an extension or a binary; what lies in its data folder goes along with both. `BRIMFUL_PROFILE` names
+the profile (`release` by default; `make test` says `dev`, which its tests are compiled with too), and
+`BRIMFUL_BINARIES` lists the binaries (all by default).
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ _FOLDERS = {"dev": "debug"}
 """Where cargo puts what a profile built, if not in the folder of its name."""
 
 
-def _build_binaries(profile: str, names: tuple[str, ...]) -> None:
+def _build_binaries() -> None:
+    profile = os.environ.get("BRIMFUL_PROFILE", "release")
+    names = tuple(os.environ.get("BRIMFUL_BINARIES", "").split()) or _BINARIES
     packages = [word for name in names for word in ("--bin", name)]
     if profile == "dev":
         # With what the tests depend on, so that each crate is compiled once for both.
@@ -33,19 +35,18 @@ def _build_binaries(profile: str, names: tuple[str, ...]) -> None:
     _SCRIPTS.mkdir(parents=True)
     for name in names:
         shutil.copy2(_ROOT / "target" / _FOLDERS.get(profile, profile) / name, _SCRIPTS / name)
+    os.environ["MATURIN_PEP517_ARGS"] = f"{os.environ.get('MATURIN_PEP517_ARGS', '')} --profile {profile}"
 
 
 def build_wheel(directory: str, settings: dict[str, Any] | None = None, metadata: str | None = None) -> str:
     """Build the wheel that `pip install .` installs."""
-    _build_binaries("release", _BINARIES)
+    _build_binaries()
     return maturin.build_wheel(directory, settings, metadata)
 
 
 def build_editable(directory: str, settings: dict[str, Any] | None = None, metadata: str | None = None) -> str:
     """Build the wheel that `pip install --editable .` installs."""
-    profile = os.environ.get("BRIMFUL_PROFILE", "release")
-    _build_binaries(profile, tuple(os.environ.get("BRIMFUL_BINARIES", "").split()) or _BINARIES)
-    os.environ["MATURIN_PEP517_ARGS"] = f"--profile {profile}"
+    _build_binaries()
     return maturin.build_editable(directory, settings, metadata)
 
 

@@ -7,6 +7,7 @@ import pytest
 from support import ROOT
 
 
+@pytest.mark.slow
 def test_a_disk_is_measured_where_the_kernel_has_io_cost():
     if shutil.which("qemu-system-x86_64") is None:
         pytest.skip("qemu-system-x86_64 is not installed; bench/disk_guest/run shows the whole")

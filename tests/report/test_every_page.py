@@ -4,6 +4,8 @@ import pytest
 from browser import SCHEMES, needs_browser, show_all
 from report.gallery import makers, page, runs
 
+pytestmark = pytest.mark.xdist_group("pages")
+
 WIDTHS = (390, 768, 1280)
 
 

@@ -45,6 +45,7 @@ def assert_all_pass(cases):
     assert result["counts"] == {name: [count, count] for name, (_, count) in result["counts"].items()}
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(LONGEST_S)
 def test_published_cases_pass():
     if not CASES.is_dir():

@@ -31,6 +31,9 @@ mod processor;
 mod promiscuity;
 mod random;
 mod ring;
+#[cfg(all(test, not(loom)))]
+#[path = "../../skip.rs"]
+mod skip;
 mod slice;
 mod sync;
 mod system;

@@ -195,6 +195,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::skip::skip;
     use crate::{PacketPort, PacketRing};
 
     const FRAME_LEN: usize = 60;
@@ -204,16 +205,17 @@ mod tests {
     const PATIENCE_MS: usize = 2000;
 
     /// Runs in a thread with a network namespace of its own; says why where there is none to be had.
-    #[expect(clippy::print_stderr, reason = "says why a test is skipped")]
     fn in_a_namespace(test: fn()) {
         thread::spawn(move || {
             // SAFETY: takes no pointers, and changes this thread only.
             if let Err(error) = check(unsafe { libc::unshare(libc::CLONE_NEWNET) }) {
-                eprintln!("skipped: this machine does not let us make a network namespace: {error}");
+                skip(&format!(
+                    "this machine does not let us make a network namespace: {error}"
+                ));
                 return;
             }
             if let Err(error) = attach("probe") {
-                eprintln!("skipped: this machine does not let us make a TAP: {error}");
+                skip(&format!("this machine does not let us make a TAP: {error}"));
                 return;
             }
             // Fails only where there is no IPv6 that could chatter.

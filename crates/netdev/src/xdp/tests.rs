@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::*;
+use crate::skip::skip;
 use crate::{BackEnd, PacketPort, PacketRing, wait_for_frames};
 
 /// The longest that goes without the socket.
@@ -26,12 +27,11 @@ fn over_joined_ports(test: impl FnOnce() + Send) {
 }
 
 /// The same with so many receive queues at each end.
-#[expect(clippy::print_stderr, reason = "says why a test is skipped")]
 fn over_joined_queues(queues: usize, test: impl FnOnce() + Send) {
     thread::scope(|scope| {
         let run = scope.spawn(|| match make_joined_ports(queues) {
             Ok(()) => test(),
-            Err(reason) => eprintln!("skipped: {reason}"),
+            Err(reason) => skip(&reason),
         });
         run.join().expect("the test passes");
     });

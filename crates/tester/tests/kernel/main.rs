@@ -1,6 +1,8 @@
 //! The program itself over real interfaces, in a network namespace of its own; skipped where that is not allowed.
 
 mod program;
+#[path = "../../../skip.rs"]
+mod skip;
 
 use std::io::BufRead;
 use std::process::{Command, Output, Stdio};
@@ -9,6 +11,7 @@ use program::*;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{CpuSet, sched_getaffinity};
 use serde_json::{Value, json};
+use skip::skip;
 
 fn on_both<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&["--port", "ta", "--port", "tb"], more].concat()
@@ -98,7 +101,6 @@ fn one_thread_and_two_lose_nothing_on_any_back_end() {
 }
 
 #[test]
-#[expect(clippy::print_stderr, reason = "says why a test is skipped")]
 fn the_group_of_its_session_goes_before_others_whoever_made_the_session() {
     let priority_of = |launcher: &'static [&'static str]| {
         let way = unshare()?;
@@ -109,7 +111,7 @@ fn the_group_of_its_session_goes_before_others_whoever_made_the_session() {
         std::fs::read_to_string(format!("/proc/{}/autogroup", program.child.id())).ok()
     };
     let Some(own) = priority_of(&[]).filter(|text| text.contains("nice -20")) else {
-        eprintln!("skipped: this machine does not let us make a namespace, group processes or raise a priority");
+        skip("this machine does not let us make a namespace, group processes or raise a priority");
         return;
     };
     let given = priority_of(&["setsid"]).expect("as before");
@@ -224,7 +226,6 @@ fn refusal_after(preparation: &str, more: &[&str]) -> Option<(Option<i32>, Strin
 }
 
 #[test]
-#[expect(clippy::print_stderr, reason = "says why a case is skipped")]
 fn interfaces_in_use_are_taken_by_force_only() {
     'cases: for (preparation, expected) in [
         ("ip addr add 192.0.2.1/24 dev tb", "`tb` carries the address 192.0.2.1"),
@@ -248,7 +249,7 @@ fn interfaces_in_use_are_taken_by_force_only() {
                 return;
             };
             if code == Some(NOT_PREPARED) {
-                eprintln!("skipped: this kernel cannot do `{preparation}`: {message}");
+                skip(&format!("this kernel cannot do `{preparation}`: {message}"));
                 continue 'cases;
             }
             assert_eq!(
@@ -387,7 +388,6 @@ const BRIDGED_TAPS: &str = "ip link add br0 type bridge && ip link set br0 up &&
     done";
 
 #[test]
-#[expect(clippy::print_stderr, reason = "says why a test is skipped")]
 fn taps_joined_by_a_bridge_carry_a_trial() {
     let script = format!("{BRIDGED_TAPS}; exec \"$@\"");
     let in_namespace = |more: &[&'static str]| {
@@ -401,7 +401,7 @@ fn taps_joined_by_a_bridge_carry_a_trial() {
             .is_ok_and(|status| status.success())
     });
     let (true, Some(mut command)) = (is_possible, in_namespace(&[])) else {
-        eprintln!("skipped: this machine does not let us make TAPs and a bridge in a network namespace");
+        skip("this machine does not let us make TAPs and a bridge in a network namespace");
         return;
     };
     command.extend([

@@ -5,6 +5,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::skip::skip;
+
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_brimful-tester");
 /// Two joined ports; the kernel's own neighbour discovery kept off them.
 pub(crate) const JOINED_PORTS: &str = "ip link add ta type veth peer name tb && \
@@ -35,10 +37,9 @@ pub(crate) struct Program {
 
 impl Program {
     /// Over two joined ports; `None`, said aloud, where no namespace can be had.
-    #[expect(clippy::print_stderr, reason = "says why a test is skipped")]
     pub(crate) fn start(arguments: &[&str]) -> Option<Self> {
         let Some(way) = unshare() else {
-            eprintln!("skipped: this machine does not let us make a network namespace with a veth pair");
+            skip("this machine does not let us make a network namespace with a veth pair");
             return None;
         };
         let script = format!("{JOINED_PORTS}; exec \"$@\"");

@@ -19,10 +19,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TESTS = Path(__file__).parent
 REAL_TIME = (
-    *("lab", "testers", "switch", "disk", "iocost/test_measure.py", "test_how_to_commands.py"),
-    *("test_beds.py", "test_machine.py", "test_netdev.py", "test_wheel.py"),
+    *("lab", "disk", "iocost/test_measure.py", "testers/test_examples.py", "testers/test_iperf3.py"),
+    *("switch/test_busy_controllers.py", "switch/test_conformance.py", "switch/test_queues.py"),
 )
-"""Tests that measure machines, networks and disks, or take all processors: `make test` runs them alone."""
+"""Tests that measure machines, networks and disks: `make test` runs them alone."""
 
 
 def pytest_collection_modifyitems(items):

@@ -21,6 +21,8 @@ import pytest
 from support import ROOT
 from test_documents import README, blocks
 
+pytestmark = pytest.mark.xdist_group("how-to")
+
 PAGES = [README, *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
 SET_UP = """
 set -e
@@ -81,6 +83,11 @@ ENDING = [command for command in HERE if re.match(FINITE, command)]
 BEGUN = [command for command in HERE if re.match(r"brimful (search|delay) ", command) and command not in ENDING]
 # What is there from the beginning is replaced last.
 BEGUN.sort(key=lambda command: "--out found" in command)
+FIRST_OF_ITS_KIND = {}
+"""The first of the commands that measure the same kind of thing; the others are slow, and it is their quick twin."""
+for command in BEGUN:
+    subject = re.sub(r"[^a-z].*", "", command.partition("-m ")[2])
+    FIRST_OF_ITS_KIND.setdefault((command.split()[1], subject, "--find" in command, "--sizes" in command), command)
 MEASURED = [c for c in HERE if c.startswith("brimful iocost measure ") and c not in ENDING]
 SERVERS = [command for command in HERE if re.search(r"^brimful-switchd |^iperf3 -s|snoop --controller", command)]
 ASKED_OF_A_SWITCH = [command for command in HERE if command.startswith("brimful switch ") and command not in SERVERS]
@@ -278,7 +285,10 @@ def test_a_command_comes_to_its_end(world, command):
 
 @needs_namespaces
 @pytest.mark.timeout(200)
-@pytest.mark.parametrize("command", BEGUN)
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(c, marks=[] if c in FIRST_OF_ITS_KIND.values() else [pytest.mark.slow]) for c in BEGUN],
+)
 def test_a_run_begins_and_can_be_interrupted(world, disks, command):
     skip_without(disks, command)
     if "--out found" in command:

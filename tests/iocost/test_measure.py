@@ -294,6 +294,8 @@ SHORT = [*PROBES, Step("late-reads", "", 2.5), Step("vrate", "", 12.0)]
 SHORT += [Step("confirmation", "", 6.0), Step("validation", "", 6.0)]
 
 
+# Its steps have tests of their own below and in test_confirmation.py.
+@pytest.mark.slow
 def test_vrate_is_searched_and_validated_beside_a_hog(wanted, root, tmp_path):
     """The controller is a file here and protects nobody: what is tested is that all is done, kept and set back."""
     before = control_files(root)

@@ -41,6 +41,12 @@ class Tables:
 
     def clear(self):
         self.controller.clear()
+        # Packet-ins of the part before may still be on their way. This one comes after them.
+        body, last = of.output(of.CONTROLLER), build(changed(LAYERS, 1, ttl=77))
+        self.controller.send(PACKET_OUT, struct.pack("!IIH6x", of.ANY, 1, len(body)) + body + last)
+        while not self.event(PACKET_IN).endswith(last):
+            pass
+        self.controller.passed_over.clear()
         for wire in self.bench.wires.values():
             wire.drain()
 

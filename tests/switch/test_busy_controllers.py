@@ -13,6 +13,8 @@ from support import ROOT
 LONGEST_S = 120
 
 
+# The soak of crates/switch is the quick one.
+@pytest.mark.slow
 @pytest.mark.timeout(LONGEST_S)
 def test_nothing_is_lost_while_controllers_are_busy():
     if shutil.which("unshare") is None or subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode:

@@ -45,6 +45,7 @@ def assert_all_pass(cases):
     assert result["counts"] == {name: [count, count] for name, (_, count) in result["counts"].items()}
 
 
+# The tables alone play them, and the loads below, in the tests of the crates.
 @pytest.mark.slow
 @pytest.mark.timeout(LONGEST_S)
 def test_published_cases_pass():
@@ -67,6 +68,7 @@ def test_cases_made_from_the_specification_pass(tmp_path):
     assert_all_pass(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(LONGEST_S)
 def test_loads_leave_at_the_rates_of_meters_and_groups(tmp_path):
     made = subprocess.run([sys.executable, HERE / "made_cases.py", "loads"], capture_output=True, check=True)

@@ -162,6 +162,10 @@ impl Sender for TapSender {
     fn link_is_up(&mut self) -> io::Result<bool> {
         self.tap.interface.is_up()
     }
+
+    fn is_replaced(&self) -> bool {
+        self.tap.interface.is_replaced()
+    }
 }
 
 impl Receiver for TapReceiver {

@@ -181,7 +181,7 @@ impl Merged {
             network: end - network,
             transport: end - at,
             payload: end - at - header_len,
-            size,
+            size: size.min(end - at - header_len),
             protocol,
             is_v6,
         })
@@ -216,7 +216,7 @@ impl Merged {
     #[must_use]
     pub fn within(mut self, frame_len: usize, longest: usize) -> Option<Self> {
         let room = longest.saturating_sub(self.headers_len(frame_len));
-        if self.size.min(self.payload) > room {
+        if self.size > room {
             if room == 0 || !self.is_tcp() {
                 return None;
             }

@@ -208,7 +208,7 @@ impl Interface {
         Ok(settings.bits_per_second())
     }
 
-    fn hardware_address(&self) -> io::Result<[u8; 6]> {
+    pub(crate) fn hardware_address(&self) -> io::Result<[u8; 6]> {
         let answer = self.ask(libc::SIOCGIFHWADDR, self.request())?;
         // SAFETY: the kernel has answered SIOCGIFHWADDR, which fills this member of the union.
         let bytes = unsafe { answer.ifr_ifru.ifru_hwaddr }.sa_data;

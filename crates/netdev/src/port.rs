@@ -68,6 +68,11 @@ pub trait Sender: Send {
         false
     }
 
+    /// The hardware address that the interface has now, where it has one.
+    fn hardware_address(&self) -> Option<[u8; 6]> {
+        None
+    }
+
     /// The longest frame that the interface takes now: without a tag, which may come on top. Nothing where there is no
     /// such limit.
     fn longest_untagged(&self) -> Option<usize> {
@@ -201,6 +206,10 @@ impl<S: Sender + ?Sized> Sender for Box<S> {
 
     fn is_replaced(&self) -> bool {
         (**self).is_replaced()
+    }
+
+    fn hardware_address(&self) -> Option<[u8; 6]> {
+        (**self).hardware_address()
     }
 
     fn longest_untagged(&self) -> Option<usize> {

@@ -166,6 +166,10 @@ impl Sender for TapSender {
     fn is_replaced(&self) -> bool {
         self.tap.interface.is_replaced()
     }
+
+    fn hardware_address(&self) -> Option<[u8; 6]> {
+        self.tap.interface.hardware_address().ok()
+    }
 }
 
 impl Receiver for TapReceiver {

@@ -2,19 +2,25 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use brimful_netdev::{MAX_BURST, MonotonicTime, Receiver, Sender};
+use brimful_frame::{EtherType, Merged};
+use brimful_netdev::{AnyPort, MAX_BURST, MergedFrame, MonotonicTime, Receiver, Segments, Sender};
 use brimful_openflow::port;
 use brimful_pipeline::{Floods, Normal};
+use rustix::io::Errno;
 
-use crate::counts::PortCounts;
+use crate::batch::Batch;
+use crate::counts::{PortCounts, Reason, Way};
 use crate::learned::{Learned, is_for_bridges};
 use crate::queues::{QueueSettings, Queues, Waiting};
 
-/// The smallest frame of Ethernet without its check sequence; shorter ones are padded with zeros.
-pub const SMALLEST_FRAME_LEN: usize = 60;
+const ETHERNET_ADDRESSES_LEN: usize = 12;
+/// Bytes of a VLAN tag, which an interface takes on top of its longest frame.
+pub(crate) const TAG_LEN: usize = 4;
+/// Between attempts to open an interface that has come back.
+const REOPEN_NS: u64 = 500_000_000;
 /// Attempts to hand a burst over to an interface that has no room, before its frames are dropped.
 const ATTEMPTS: usize = 3;
 
@@ -37,8 +43,6 @@ pub struct SwitchPort {
     pub number: u32,
     /// The name of its interface.
     pub name: String,
-    /// Its hardware address.
-    pub address: [u8; 6],
     /// What it has counted.
     pub counts: PortCounts,
     /// Nanoseconds of the switch's clock.
@@ -46,10 +50,35 @@ pub struct SwitchPort {
     /// The rates of its queues.
     pub queue_rates: Vec<QueueSettings>,
     longest: usize,
+    /// The longest frame that the interface takes without a tag.
+    longest_untagged: AtomicUsize,
+    /// Its hardware address, as an integer.
+    address: AtomicU64,
     config: AtomicU32,
     has_link: AtomicBool,
     /// One for each thread that sends, as far as the interface has several; one where there are queues.
     ways_out: Vec<Mutex<WayOut>>,
+    reopening: Option<Reopening>,
+}
+
+/// Opens the interface that has the name of a port's by now.
+pub type Open = Box<dyn Fn() -> Result<Vec<AnyPort>, String> + Send + Sync>;
+
+/// How a port follows the name of its interface.
+struct Reopening {
+    open: Open,
+    ports: usize,
+    state: Mutex<Reopened>,
+}
+
+#[derive(Default)]
+struct Reopened {
+    /// What is to be received from now on, for each input of the port that has not taken it yet.
+    receivers: BTreeMap<usize, Box<dyn Receiver>>,
+    /// Nanoseconds of the switch's clock: not to be tried before.
+    due: u64,
+    /// What it failed with, which is said once.
+    obstacle: String,
 }
 
 struct WayOut {
@@ -63,23 +92,10 @@ pub struct Input {
     pub port: Arc<SwitchPort>,
     /// Its receiving half, or one of its queues.
     pub receiver: Box<dyn Receiver>,
+    /// Its place among the inputs of its port.
+    place: usize,
     /// Losses of the receiver that the port has counted.
     lost: u64,
-}
-
-/// Frames that are to leave by a port together.
-#[derive(Debug, Default)]
-pub struct Batch {
-    bytes: Vec<u8>,
-    frames: Vec<Packed>,
-}
-
-/// Where a frame of a batch lies, and the queue that it is for.
-#[derive(Clone, Copy, Debug)]
-struct Packed {
-    start: usize,
-    end: usize,
-    queue: u32,
 }
 
 /// The ports of a switch, by number.
@@ -111,6 +127,12 @@ impl std::fmt::Debug for WayOut {
     }
 }
 
+impl std::fmt::Debug for Reopening {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Reopening").finish_non_exhaustive()
+    }
+}
+
 impl SwitchPort {
     /// A port with its sending half; frames wait in `queues` where there are any.
     pub fn new(number: u32, address: [u8; 6], sender: Box<dyn Sender>, queues: Option<Queues>) -> Self {
@@ -118,15 +140,28 @@ impl SwitchPort {
         Self {
             number,
             name: sender.name().to_owned(),
-            address,
             counts: PortCounts::default(),
             made_at: MonotonicTime::now().0,
             queue_rates: Vec::new(),
             longest,
+            longest_untagged: AtomicUsize::new(sender.longest_untagged().unwrap_or(usize::MAX)),
+            address: AtomicU64::new(address_number(address)),
             config: AtomicU32::new(0),
             has_link: AtomicBool::new(true),
             ways_out: vec![Mutex::new(WayOut { sender, queues })],
+            reopening: None,
         }
+    }
+
+    /// The same, following the name of its interface: `open` opens the one that has it by now, as so many ports.
+    #[must_use]
+    pub fn with_reopening(self, open: Open, ports: usize) -> Self {
+        let reopening = Some(Reopening {
+            open,
+            ports,
+            state: Mutex::default(),
+        });
+        Self { reopening, ..self }
     }
 
     /// The same, for frames up to a length: longer ones, such as those with headers pushed, are dropped and counted.
@@ -152,6 +187,12 @@ impl SwitchPort {
             self.ways_out.extend(ways);
         }
         self
+    }
+
+    /// Its hardware address.
+    pub fn address(&self) -> [u8; 6] {
+        let [_, _, address @ ..] = self.address.load(Relaxed).to_be_bytes();
+        address
     }
 
     /// Of [`port_config`].
@@ -181,8 +222,60 @@ impl SwitchPort {
 
     /// Asks the interface; tells whether the answer has changed.
     pub(crate) fn look_at_link(&self) -> bool {
-        let has_link = self.way_out(0).sender.link_is_up().unwrap_or(false);
-        self.has_link.swap(has_link, Relaxed) != has_link
+        let is_replaced = self.way_out(0).sender.is_replaced();
+        let is_another = is_replaced && self.reopen();
+        let has_link = (!is_replaced || is_another) && self.look_at_interface();
+        self.has_link.swap(has_link, Relaxed) != has_link || is_another
+    }
+
+    /// What of the interface may change; gives whether it has a link.
+    fn look_at_interface(&self) -> bool {
+        let mut way_out = self.way_out(0);
+        let longest = way_out.sender.longest_untagged().unwrap_or(usize::MAX);
+        self.longest_untagged.store(longest, Relaxed);
+        if let Some(address) = way_out.sender.hardware_address() {
+            self.address.store(address_number(address), Relaxed);
+        }
+        way_out.sender.link_is_up().unwrap_or(false)
+    }
+
+    /// Opens the interface that has taken the name of the one that is gone; gives whether that could be done.
+    fn reopen(&self) -> bool {
+        let Some(Reopening { open, ports, state }) = &self.reopening else {
+            return false;
+        };
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = MonotonicTime::now().0;
+        if now < state.due {
+            return false;
+        }
+        let opened = open().and_then(|opened| {
+            if opened.len() == *ports {
+                return Ok(opened);
+            }
+            let now = opened.len();
+            Err(format!(
+                "it had {ports} receive queues and has {now}: start the switch again"
+            ))
+        });
+        let ports = match opened {
+            Ok(ports) => ports,
+            Err(obstacle) => {
+                state.due = now + REOPEN_NS;
+                if state.obstacle != obstacle {
+                    eprintln!("brimful-switchd: {} has come back: {obstacle}", self.name);
+                    state.obstacle = obstacle;
+                }
+                return false;
+            }
+        };
+        let (senders, receivers): (Vec<_>, Vec<_>) = ports.into_iter().map(|port| (port.sender, port.receiver)).unzip();
+        for (thread, sender) in senders.into_iter().take(self.ways_out.len()).enumerate() {
+            self.way_out(thread).sender = sender;
+        }
+        state.receivers = receivers.into_iter().enumerate().collect();
+        state.obstacle.clear();
+        true
     }
 
     /// Sends frames, the first first, and empties the batch. What finds no room is dropped and counted.
@@ -193,7 +286,7 @@ impl SwitchPort {
     /// The same for a data-plane thread.
     pub(crate) fn send_from(&self, thread: usize, batch: &mut Batch, now: u64) {
         if self.config() & (port_config::DOWN | port_config::NO_FORWARD) != 0 {
-            self.counts.sent_dropped.add(batch.frames.len() as u64);
+            self.counts.drop(Way::Out, Reason::Configured, batch.len() as u64);
             return batch.clear();
         }
         let mut way_out = self.way_out(thread);
@@ -202,11 +295,76 @@ impl SwitchPort {
             None => self.hand_over(sender.as_mut(), batch),
             Some(queues) => {
                 let dropped = queues.enter(batch.iter());
-                self.counts.sent_dropped.add(dropped);
+                self.counts.drop(Way::Out, Reason::NoRoom, dropped);
                 self.serve(sender.as_mut(), queues, now);
             }
         }
         batch.clear();
+    }
+
+    /// Sends a merged frame behind a batch: whole where the interface takes it, else as its segments.
+    pub(crate) fn send_merged(
+        &self,
+        thread: usize,
+        batch: &mut Batch,
+        (frame, queue): (&[u8], u32),
+        merged: Merged,
+        now: u64,
+    ) {
+        let Some(merged) = merged.within(frame.len(), self.longest_like(frame)) else {
+            return self.counts.drop(Way::Out, Reason::TooLong, 1);
+        };
+        if !batch.is_empty() {
+            self.send_from(thread, batch, now);
+        }
+        let may_leave = self.config() & (port_config::DOWN | port_config::NO_FORWARD) == 0;
+        if may_leave && merged.is_plain(frame) {
+            let mut way_out = self.way_out(thread);
+            if way_out.queues.is_none() && way_out.sender.takes_merged() {
+                return self.hand_over_merged(way_out.sender.as_mut(), frame, merged);
+            }
+        }
+        for index in 0..merged.segments() {
+            batch.push_with(queue, |bytes| merged.cut(frame, index, bytes));
+            if batch.is_full() {
+                self.send_from(thread, batch, now);
+            }
+        }
+    }
+
+    fn hand_over_merged(&self, sender: &mut dyn Sender, frame: &[u8], merged: Merged) {
+        let sum = merged.partial_sum(frame);
+        let how = MergedFrame {
+            segments: match (merged.is_tcp(), merged.is_v6()) {
+                (true, false) => Segments::TcpV4,
+                (true, true) => Segments::TcpV6,
+                (false, _) => Segments::Udp,
+            },
+            size: merged.size() as u16,
+            headers_len: merged.headers_len(frame.len()) as u16,
+            checksum_start: sum.start as u16,
+            checksum_offset: sum.offset as u16,
+            partial_sum: sum.value,
+        };
+        for _ in 0..ATTEMPTS {
+            match sender.send_merged(frame, &how) {
+                Ok(true) => {
+                    self.counts.sent_frames.add(1);
+                    self.counts.sent_bytes.add(frame.len() as u64);
+                    return;
+                }
+                Ok(false) => {}
+                Err(error) => return self.counts.drop(Way::Out, reason_of(&error), 1),
+            }
+        }
+        self.counts.drop(Way::Out, Reason::NoRoom, 1);
+    }
+
+    /// The longest frame with the tag that this one has, or without.
+    fn longest_like(&self, frame: &[u8]) -> usize {
+        let tag = if is_tagged(frame) { TAG_LEN } else { 0 };
+        self.longest
+            .min(self.longest_untagged.load(Relaxed).saturating_add(tag))
     }
 
     /// Sends what waits in queues and may leave by now, and pushes out what the interface still holds.
@@ -250,15 +408,25 @@ impl SwitchPort {
     }
 
     fn hand_over(&self, sender: &mut dyn Sender, batch: &mut Batch) {
-        let too_long = batch.drop_longer_than(self.longest);
+        let shortest_limit = self.longest.min(self.longest_untagged.load(Relaxed));
+        let fits = |frame: &[u8]| frame.len() <= shortest_limit || frame.len() <= self.longest_like(frame);
+        self.counts
+            .drop(Way::Out, Reason::TooLong, batch.drop_unless(fits) as u64);
         let (mut first, mut attempts) = (0, 0);
         let (mut sent_frames, mut sent_bytes) = (0, 0);
         while first < batch.len() && attempts < ATTEMPTS {
             let count = (batch.len() - first).min(MAX_BURST);
             let sent = sender.send_burst(count, &mut |index, buffer| fill(buffer, batch.frame(first + index)));
-            let Ok(sent) = sent else {
-                self.counts.send_errors.add((batch.len() - first) as u64);
-                return;
+            let sent = match sent {
+                Ok(sent) => sent,
+                Err(error) => {
+                    let reason = reason_of(&error);
+                    // Others may still be taken, unless the interface is gone.
+                    let count = if reason == Reason::Down { batch.len() - first } else { 1 };
+                    self.counts.drop(Way::Out, reason, count as u64);
+                    first += count;
+                    continue;
+                }
             };
             sent_bytes += (first..first + sent)
                 .map(|index| batch.frame(index).len())
@@ -269,11 +437,31 @@ impl SwitchPort {
         }
         self.counts.sent_frames.add(sent_frames as u64);
         self.counts.sent_bytes.add(sent_bytes as u64);
-        let dropped = too_long + batch.len() - first;
-        if dropped > 0 {
-            self.counts.sent_dropped.add(dropped as u64);
-        }
+        self.counts.drop(Way::Out, Reason::NoRoom, (batch.len() - first) as u64);
     }
+}
+
+/// Whether a frame has a tag that interfaces know.
+pub(crate) fn is_tagged(frame: &[u8]) -> bool {
+    let ether_type = frame.get(ETHERNET_ADDRESSES_LEN..ETHERNET_ADDRESSES_LEN + 2);
+    ether_type.is_some_and(|bytes| bytes == EtherType::VLAN.0.to_be_bytes())
+}
+
+/// Why an interface has not taken a frame.
+fn reason_of(error: &io::Error) -> Reason {
+    match error.kind() {
+        io::ErrorKind::NetworkDown | io::ErrorKind::NotFound => Reason::Down,
+        _ => match Errno::from_io_error(error) {
+            // What the kernel says of interfaces that are gone: packet sockets and `AF_XDP`, and taps.
+            Some(Errno::NXIO | Errno::NODEV | Errno::BADFD) => Reason::Down,
+            Some(Errno::MSGSIZE) => Reason::TooLong,
+            _ => Reason::Refused,
+        },
+    }
+}
+
+fn address_number([a, b, c, d, e, f]: [u8; 6]) -> u64 {
+    u64::from_be_bytes([0, 0, a, b, c, d, e, f])
 }
 
 /// Writes a frame into a buffer; an empty one where it is too long for it.
@@ -283,52 +471,6 @@ fn fill(buffer: &mut [u8], frame: &[u8]) -> usize {
     };
     place.copy_from_slice(frame);
     frame.len()
-}
-
-impl Batch {
-    /// Adds a frame for a queue, padded with zeros to the smallest of Ethernet.
-    pub(crate) fn push(&mut self, frame: &[u8], queue: u32) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(frame);
-        let end = (start + frame.len()).max(start + SMALLEST_FRAME_LEN);
-        self.bytes.resize(end, 0);
-        self.frames.push(Packed { start, end, queue });
-    }
-
-    fn len(&self) -> usize {
-        self.frames.len()
-    }
-
-    fn frame(&self, index: usize) -> &[u8] {
-        let Packed { start, end, .. } = self.frames[index];
-        &self.bytes[start..end]
-    }
-
-    /// Takes frames out; gives how many.
-    fn drop_longer_than(&mut self, longest: usize) -> usize {
-        let before = self.frames.len();
-        self.frames.retain(|packed| packed.end - packed.start <= longest);
-        before - self.frames.len()
-    }
-
-    pub(crate) fn is_full(&self) -> bool {
-        self.frames.len() >= MAX_BURST
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.frames.is_empty()
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.bytes.clear();
-        self.frames.clear();
-    }
-
-    /// The frames and their queues.
-    fn iter(&self) -> impl Iterator<Item = (&[u8], u32)> {
-        let packed = self.frames.iter();
-        packed.map(|packed| (&self.bytes[packed.start..packed.end], packed.queue))
-    }
 }
 
 impl Ports {
@@ -457,7 +599,26 @@ impl Input {
         Self {
             port,
             receiver,
+            place: 0,
             lost: 0,
+        }
+    }
+
+    /// The same, in its place among the inputs of its port.
+    #[must_use]
+    pub fn in_place(self, place: usize) -> Self {
+        Self { place, ..self }
+    }
+
+    /// Receives from the interface that has taken the name of the one before, if there is such a one.
+    pub(crate) fn follow(&mut self) {
+        let Some(reopening) = &self.port.reopening else {
+            return;
+        };
+        let mut state = reopening.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(receiver) = state.receivers.remove(&self.place) {
+            self.receiver = receiver;
+            self.lost = 0;
         }
     }
 
@@ -465,7 +626,7 @@ impl Input {
     pub(crate) fn count_losses(&mut self) -> io::Result<()> {
         let dropped = self.receiver.statistics()?.receive_dropped;
         let more = dropped - std::mem::replace(&mut self.lost, dropped);
-        self.port.counts.received_dropped.add(more);
+        self.port.counts.drop(Way::In, Reason::NoRoom, more);
         Ok(())
     }
 }

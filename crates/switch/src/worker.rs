@@ -6,17 +6,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use brimful_frame::{Headers, Packet};
+use brimful_frame::{Headers, Merged, Packet, finish_checksum, finish_untold_checksum};
 pub(crate) use brimful_netdev::HEADROOM;
-use brimful_netdev::{MAX_BURST, MonotonicTime, times_displaced, use_short_slices, wait_for_frames};
+use brimful_netdev::{MAX_BURST, MonotonicTime, Offload, times_displaced, use_short_slices, wait_for_frames};
 use brimful_pipeline::{Outputs, PacketIn, Passage};
 
+use crate::batch::Batch;
+use crate::counts::{Reason, Way};
 use crate::events::PacketListeners;
 use crate::plane::Path;
-use crate::ports::{Batch, Input, PortView, Ports, SwitchPort, port_config};
+use crate::ports::{Input, PortView, Ports, SwitchPort, TAG_LEN, is_tagged, port_config};
 
 /// The longest frame that a thread takes.
 pub(crate) const MOST_FRAME_LEN: usize = 16 << 10;
+/// The longest frame that holds several: what an IP packet can be, with Ethernet and tags.
+const MOST_MERGED_LEN: usize = 66 << 10;
 /// For how long a thread looks for frames before it sleeps. It does not yield meanwhile: whoever else runs on its
 /// processor would then have a whole slice, which is milliseconds, while a sleeper is woken within microseconds.
 const LOOK_NS: u64 = 200_000;
@@ -56,6 +60,8 @@ struct Outbox<'w> {
     lanes: Vec<Lane>,
     packets: &'w PacketListeners,
     now: u64,
+    /// What the frame that is on its way through the tables holds, if that is several segments.
+    merged: Option<Merged>,
 }
 
 struct Lane {
@@ -66,7 +72,7 @@ struct Lane {
 impl Worker {
     /// Runs until the switch ends, then sends what has arrived by then.
     pub(crate) fn run(mut self) {
-        let mut buffer = vec![0; HEADROOM + MOST_FRAME_LEN];
+        let mut buffer = vec![0; HEADROOM + MOST_MERGED_LEN];
         let packets = self.packets.clone();
         let lanes = self.ports.all().map(|port| Lane {
             port: Arc::clone(port),
@@ -77,6 +83,7 @@ impl Worker {
             lanes: lanes.collect(),
             packets: &packets,
             now: 0,
+            merged: None,
         };
         let mut view = self.ports.view();
         let mut generation = self.ports.generation();
@@ -90,6 +97,7 @@ impl Worker {
             if current != generation {
                 generation = current;
                 view = self.ports.view();
+                self.inputs.iter_mut().for_each(Input::follow);
             }
             let received = self.round(&mut buffer, &view, &mut outbox);
             let now = outbox.now;
@@ -134,13 +142,26 @@ impl Worker {
         path.begin();
         for input in inputs {
             let takes = input.port.takes_frames();
-            let (in_port, mut bytes, mut dropped) = (input.port.number, 0, 0);
+            let (in_port, mut bytes) = (input.port.number, 0);
+            let counts = &input.port.counts;
+            let drop_it = |reason| counts.drop(Way::In, reason, 1);
             let burst = input.receiver.receive_burst(MAX_BURST, &mut |mut frame| {
                 let len = frame.len();
                 bytes += len as u64;
-                if !takes || len > MOST_FRAME_LEN {
-                    dropped += 1;
-                    return;
+                if !takes {
+                    return drop_it(Reason::Configured);
+                }
+                let merged = if frame.offload == Offload::Nothing {
+                    None
+                } else {
+                    let offload = frame.offload;
+                    match complete(&mut frame, offload) {
+                        Ok(merged) => merged,
+                        Err(reason) => return drop_it(reason),
+                    }
+                };
+                if len > MOST_FRAME_LEN && (merged.is_none() || len > MOST_MERGED_LEN) {
+                    return drop_it(Reason::TooLong);
                 }
                 let packet = if frame.headroom() >= HEADROOM {
                     let start = frame.headroom();
@@ -150,9 +171,9 @@ impl Worker {
                     Packet::new(buffer, HEADROOM, len)
                 };
                 if view.drops_fragments && Headers::parse(&packet).is_fragment {
-                    dropped += 1;
-                    return;
+                    return drop_it(Reason::Fragment);
                 }
+                outbox.merged = merged;
                 path.process(&mut Passage::new(packet, in_port), view, now, outbox);
             });
             // An interface that is gone is seen by its link.
@@ -161,9 +182,6 @@ impl Worker {
                 outbox.send_all();
                 input.port.counts.received_frames.add(count as u64);
                 input.port.counts.received_bytes.add(bytes);
-                if dropped > 0 {
-                    input.port.counts.received_dropped.add(dropped);
-                }
             }
             received += count;
         }
@@ -210,6 +228,33 @@ impl Worker {
     }
 }
 
+/// Does what a card would have done to a frame; one that holds several segments is left to the ports that it leaves by.
+fn complete(frame: &mut [u8], offload: Offload) -> Result<Option<Merged>, Reason> {
+    match offload {
+        Offload::Nothing => Ok(None),
+        Offload::Untold => {
+            finish_untold_checksum(frame);
+            Ok(None)
+        }
+        Offload::Checksum { start, offset } => {
+            if finish_checksum(frame, start, offset) {
+                Ok(None)
+            } else {
+                Err(Reason::Unfit)
+            }
+        }
+        Offload::Merged { size } => Merged::find(frame, size).map(Some).ok_or(Reason::Unfit),
+        Offload::MergedUntold { longest } => {
+            let merged = Merged::find(frame, usize::MAX).filter(Merged::is_tcp);
+            let tag = if is_tagged(frame) { TAG_LEN } else { 0 };
+            merged
+                .and_then(|merged| merged.within(frame.len(), longest + tag))
+                .map(Some)
+                .ok_or(Reason::Unfit)
+        }
+    }
+}
+
 impl Outbox<'_> {
     fn send_all(&mut self) {
         for Lane { port, batch } in &mut self.lanes {
@@ -234,10 +279,13 @@ impl Outbox<'_> {
 
 impl Outputs for Outbox<'_> {
     fn output(&mut self, frame: &[u8], port: u32, queue: u32) {
-        let (number, now) = (self.number, self.now);
+        let (number, now, merged) = (self.number, self.now, self.merged);
         let Some(Lane { port, batch }) = self.lane(port) else {
             return;
         };
+        if let Some(merged) = merged {
+            return port.send_merged(number, batch, (frame, queue), merged, now);
+        }
         batch.push(frame, queue);
         if batch.is_full() {
             port.send_from(number, batch, now);
@@ -249,6 +297,18 @@ impl Outputs for Outbox<'_> {
         if self.lane(packet.in_port).is_some_and(is_quiet) {
             return;
         }
-        self.packets.tell(&packet);
+        let Some(merged) = self.merged else {
+            return self.packets.tell(&packet);
+        };
+        // Controllers are to see what was sent on its way, not what a card would have made of it.
+        let mut segment = Vec::new();
+        for index in 0..merged.segments() {
+            segment.clear();
+            merged.cut(packet.frame, index, &mut segment);
+            self.packets.tell(&PacketIn {
+                frame: &segment,
+                ..packet
+            });
+        }
     }
 }

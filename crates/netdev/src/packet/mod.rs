@@ -247,6 +247,10 @@ impl Sender for PacketSender {
         self.interface.is_replaced()
     }
 
+    fn hardware_address(&self) -> Option<[u8; 6]> {
+        self.interface.hardware_address().ok()
+    }
+
     fn longest_untagged(&self) -> Option<usize> {
         self.interface.longest_untagged()
     }

@@ -11,6 +11,7 @@ mod bpf;
 mod forward;
 mod live;
 mod memory;
+mod parts;
 mod program;
 mod socket;
 #[cfg(all(test, not(loom)))]
@@ -21,15 +22,16 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use crate::interface::Interface;
-use crate::offload::{LONGEST_MERGED, MergedSocket};
+use crate::offload::MergedSocket;
 use crate::promiscuity::Promiscuity;
 use crate::ring::{Consumer, Producer};
 use crate::{
-    Arrived, Capabilities, HEADROOM, InterfaceCounters, MAX_BURST, MergedFrame, MonotonicTime, Offload, OpenError,
+    Arrived, Capabilities, HEADROOM, InterfaceCounters, MAX_BURST, MergedFrame, MonotonicTime, OpenError,
     PacketPortOptions, Port, ReceiveStatistics, Receiver, SendStatistics, Sender, Take,
 };
 use live::LiveFrames;
 use memory::{Frames, Ring};
+use parts::{Parts, Whole};
 use program::Program;
 use socket::{Sizes, XdpSocket};
 
@@ -41,18 +43,6 @@ const SEND_FRAMES: u32 = 2048;
 /// Before an arrived frame in its chunk: `XDP_PACKET_HEADROOM`.
 const XDP_HEADROOM: usize = 256;
 const CHUNK_LENS: [usize; 2] = [2048, 4096];
-/// Of `linux/if_xdp.h`: more of the frame follows in the next chunk.
-const XDP_PKT_CONTD: u32 = 1;
-const VLAN_TAG_LEN: usize = 4;
-
-/// In how many chunks a frame may lie.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Parts {
-    One,
-    /// Merged frames of hosts are longer than any chunk. Before a native program there are none: the kernel has the other
-    /// end of a veth pair cut them, and on other interfaces the program comes before anything merges.
-    Several,
-}
 
 /// A receive queue of a kernel interface.
 pub type XdpPort = Port<XdpSender, XdpReceiver>;
@@ -83,10 +73,7 @@ pub struct XdpReceiver {
     fill: Producer<Ring<u64>>,
     /// Losses are counted for all queues together: one of them tells of them.
     tells_losses: bool,
-    /// Frames longer than that, and a tag, are merged; nothing where frames come without offloads.
-    longest_untagged: Option<usize>,
-    /// Room in front, and the parts of a frame that have come so far.
-    parts: Vec<u8>,
+    whole: Whole,
     statistics: ReceiveStatistics,
     socket: Arc<XdpSocket>,
     shared: Arc<Shared>,
@@ -183,7 +170,7 @@ impl XdpPort {
             .collect();
         if options.takes_offloads {
             for port in &mut ports {
-                port.receiver.longest_untagged = shared.interface.longest_untagged();
+                port.receiver.whole.longest_untagged = shared.interface.longest_untagged();
                 let merged = MergedSocket::open(shared.interface.index());
                 port.sender.merged = Some(merged.map_err(system("open a packet socket"))?);
             }
@@ -289,8 +276,7 @@ impl Queue {
                 receive: self.receive,
                 fill: self.fill,
                 tells_losses: number == 0,
-                longest_untagged: None,
-                parts: vec![0; HEADROOM],
+                whole: Whole::default(),
                 statistics: ReceiveStatistics::default(),
                 socket: self.socket,
                 shared: Arc::clone(shared),
@@ -425,6 +411,10 @@ impl Sender for XdpSender {
         self.shared.interface.is_replaced()
     }
 
+    fn hardware_address(&self) -> Option<[u8; 6]> {
+        self.shared.interface.hardware_address().ok()
+    }
+
     fn longest_untagged(&self) -> Option<usize> {
         self.shared.interface.longest_untagged()
     }
@@ -443,37 +433,6 @@ impl Sender for XdpSender {
     }
 }
 
-impl XdpReceiver {
-    /// What is still to be done to a frame, as far as that can be known.
-    fn offload_of(longest_untagged: Option<usize>, frame: &[u8]) -> Offload {
-        let Some(longest) = longest_untagged else {
-            return Offload::Nothing;
-        };
-        let is_tagged = matches!(frame.get(12..14), Some([0x81, 0] | [0x88, 0xa8]));
-        if frame.len() > longest + if is_tagged { VLAN_TAG_LEN } else { 0 } {
-            Offload::MergedUntold { longest }
-        } else {
-            Offload::Untold
-        }
-    }
-
-    /// Takes in a chunk of a frame that lies in several, and hands the frame over with the last of them; gives how many
-    /// frames that were. One that nobody could have sent is dropped.
-    fn take_part(&mut self, part: libc::xdp_desc, take: Take<'_>) -> u32 {
-        let (chunk, at) = self.frames.frame_mut(part.addr, part.len);
-        if self.parts.len() + part.len as usize <= HEADROOM + LONGEST_MERGED {
-            self.parts.extend_from_slice(&chunk[at..]);
-        }
-        if part.options & XDP_PKT_CONTD != 0 {
-            return 0;
-        }
-        let offload = Self::offload_of(self.longest_untagged, &self.parts[HEADROOM..]);
-        take(Arrived::new(&mut self.parts, HEADROOM, None).with_offload(offload));
-        self.parts.truncate(HEADROOM);
-        1
-    }
-}
-
 impl Receiver for XdpReceiver {
     fn receive_burst(&mut self, limit: usize, take: Take<'_>) -> io::Result<usize> {
         let count = self.receive.ready(limit as u32);
@@ -482,13 +441,14 @@ impl Receiver for XdpReceiver {
             let frame = self.receive.get(ahead);
             // The fill ring is as large as the receive ring, so that there is always room for what came from there.
             self.fill.put(ahead, frame.addr);
-            if frame.options & XDP_PKT_CONTD != 0 || self.parts.len() > HEADROOM {
-                received += self.take_part(frame, take);
+            if self.whole.is_begun_by(frame) {
+                let (chunk, at) = self.frames.frame_mut(frame.addr, frame.len);
+                received += self.whole.take_part(&chunk[at..], frame, take);
                 continue;
             }
             let time = self.frames.take_stamp(frame.addr).map(MonotonicTime);
             let (chunk, at) = self.frames.frame_mut(frame.addr, frame.len);
-            let offload = Self::offload_of(self.longest_untagged, &chunk[at..]);
+            let offload = self.whole.offload_of(&chunk[at..]);
             take(Arrived::new(chunk, at, time).with_offload(offload));
             received += 1;
         }

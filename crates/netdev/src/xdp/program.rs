@@ -4,9 +4,9 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-use super::Parts;
 use super::bpf::{self, Attachment, instruction};
 use super::live::{LiveFrames, Slots};
+use super::parts::Parts;
 
 /// Of `linux/bpf.h`.
 const XDP_PASS: u32 = 2;

@@ -7,8 +7,8 @@ use std::ptr;
 use std::thread;
 use std::time::Duration;
 
-use super::Parts;
 use super::memory::{Frames, Ring};
+use super::parts::Parts;
 use crate::system::{check, get_option, set_option};
 
 /// `XDP_MAX_TX_SKB_BUDGET` of `linux/if_xdp.h`: frames sent for one kick, 32 where the kernel does not know it.

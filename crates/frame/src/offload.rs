@@ -99,12 +99,11 @@ impl Transport {
         let at = [Header::Tcp, Header::Udp, Header::Sctp]
             .into_iter()
             .find_map(|header| headers.offset(header))?;
-        let (network, len, is_v6) = match headers.offset(Header::Ipv4) {
-            Some(network) => (network, word(frame, network + 2), false),
-            None => {
-                let network = headers.offset(Header::Ipv6)?;
-                (network, header_len::IPV6 + word(frame, network + 4), true)
-            }
+        let (network, len, is_v6) = if let Some(network) = headers.offset(Header::Ipv4) {
+            (network, word(frame, network + 2), false)
+        } else {
+            let network = headers.offset(Header::Ipv6)?;
+            (network, header_len::IPV6 + word(frame, network + 4), true)
         };
         let end = network + len;
         (end <= frame.len()).then_some(Self {
@@ -270,8 +269,8 @@ impl Merged {
             let identification = word(segment, network + 4) + index;
             put_word(segment, network + 4, identification);
             put_word(segment, network + 10, 0);
-            let header_len = usize::from(segment[network] & 0xf) * 4;
-            let sum = Checksum::new().with_bytes(&segment[network..network + header_len]);
+            let behind = network + usize::from(segment[network] & 0xf) * 4;
+            let sum = Checksum::new().with_bytes(&segment[network..behind]);
             put_word(segment, network + 10, usize::from(sum.finish()));
         }
         if self.is_tcp() {

@@ -169,7 +169,7 @@ mod tests {
 
     fn header(flags: u8, kind: u8, words: [u16; 4]) -> Vec<u8> {
         let mut bytes = vec![flags, kind];
-        words.iter().for_each(|word| bytes.extend(word.to_ne_bytes()));
+        bytes.extend(words.iter().flat_map(|word| word.to_ne_bytes()));
         bytes
     }
 

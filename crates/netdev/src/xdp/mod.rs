@@ -113,7 +113,7 @@ impl XdpPort {
                 most: CHUNK_LENS[CHUNK_LENS.len() - 1] - XDP_HEADROOM,
             })?;
         let takes_parts = options.takes_offloads && attachment == Attachment::Generic;
-        let (parts, chunk_len) = if takes_parts {
+        let (chunks, chunk_len) = if takes_parts {
             (Parts::Several, CHUNK_LENS[CHUNK_LENS.len() - 1])
         } else {
             (Parts::One, chunk_len)
@@ -127,7 +127,7 @@ impl XdpPort {
         let is_veth = interface.driver().is_ok_and(|name| name == "veth");
         let queues: Vec<Queue> = (0..)
             .zip(sockets)
-            .map(|(queue, socket)| Queue::start(&interface, queue, socket, parts, chunk_len, receive_frames))
+            .map(|(queue, socket)| Queue::start(&interface, queue, socket, chunks, chunk_len, receive_frames))
             .collect::<Result<_, _>>()?;
         // Which queue of the peer a live frame comes to depends on the processor, and would not be that of its flow.
         let wants_live_frames = is_veth
@@ -138,7 +138,7 @@ impl XdpPort {
             interface.index(),
             queues.len() as u32,
             attachment,
-            parts,
+            chunks,
             wants_live_frames,
         )
         .map_err(|source| OpenError::attaching(name, attachment, source))?;

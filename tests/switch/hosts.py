@@ -31,25 +31,20 @@ in_port=4,dl_vlan=7,actions=pop_vlan,output:2
 
 
 def rewriting(table: str) -> str:
-    """Have frames of IPv4 and IPv6 leave with addresses that the hosts do not have, and arrive with those they have."""
+    """Have each host know the other by an address of its own making, as a translator of addresses does."""
     lines = []
     for line in table.split():
         match, _, actions = line.partition(",actions=")
-        port = int(match.split("in_port=")[1].split(",")[0])
-        for version, kind, prefix in ((4, "0x0800", "10.9.0."), (6, "0x86dd", "fd00::")):
-            ends = {1: ("src", 99), 2: ("src", 98)}
-            if table == PLAIN:
-                other = {1: 2, 2: 1}[port]
-                fields = [("src", 90 + port, port), ("dst", other, 90 + other)]
-            elif port in ends:
-                fields = [("src", 90 + port, port), ("dst", 3 - port, 93 - port)]
-            else:
-                fields = []
-            written = "".join(
-                f"set_field:{prefix}{value}->{f'ip_{side}' if version == 4 else f'ipv6_{side}'}," for side, value, _ in fields
-            )
-            lines.append(f"priority=2,{match},dl_type={kind},actions={written}{actions}")
+        port = int(match.removeprefix("in_port=").partition(",")[0])
         lines.append(f"priority=1,{match},actions={actions}")
+        if port > 2:
+            continue
+        other = 3 - port
+        for kind, fields, prefix in ((0x0800, "ip", "10.9.0."), (0x86DD, "ipv6", "fd00::")):
+            written = "".join(
+                f"set_field:{prefix}{value}->{fields}_{side}," for side, value in (("src", 90 + port), ("dst", other))
+            )
+            lines.append(f"priority=2,{match},dl_type={kind:#06x},actions={written}{actions}")
     return "\n".join(lines) + "\n"
 
 

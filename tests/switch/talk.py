@@ -18,6 +18,12 @@ ETH_ALL, PACKET_VNET_HDR, SOL_PACKET = 3, 15, 263
 BODY = bytes(range(256)) * (TCP_BYTES // 256)
 
 
+def say(line: str) -> None:
+    """Tell whoever has started this."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
 def crc32c(data: bytes) -> int:
     """Sum as RFC 9260 has it, bit by bit."""
     crc = 0xFFFFFFFF
@@ -52,7 +58,7 @@ def serve(what: str, family: int, version: int) -> None:
     if what == "sctp":
         with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_ALL)) as packets:
             packets.bind(("eth0", 0))
-            print("ready", flush=True)
+            say("ready")
             place = 14 + (20 if version == 4 else 40)
             while True:
                 frame = packets.recv(4096)
@@ -69,12 +75,12 @@ def serve(what: str, family: int, version: int) -> None:
         own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         own.bind(("", PORT))
         if what == "udp":
-            print("ready", flush=True)
+            say("ready")
             while True:
                 data, peer = own.recvfrom(65536)
                 own.sendto(hashlib.sha256(data).digest() + data, peer)
         own.listen()
-        print("ready", flush=True)
+        say("ready")
         while True:
             connection, _ = own.accept()
             with connection:
@@ -147,7 +153,7 @@ def main() -> None:
     if role == "serve":
         serve(what, family, version)
     else:
-        print(json.dumps(ask(what, family, version, address)))
+        say(json.dumps(ask(what, family, version, address)))
 
 
 main()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use brimful_frame::{Headers, Merged, Packet, finish_checksum, finish_untold_checksum};
+use brimful_frame::{Headers, Merged, Packet, Train, finish_checksum, finish_untold_checksum};
 pub(crate) use brimful_netdev::HEADROOM;
 use brimful_netdev::{MAX_BURST, MonotonicTime, Offload, times_displaced, use_short_slices, wait_for_frames};
 use brimful_pipeline::{Outputs, PacketIn, Passage};
@@ -67,6 +67,49 @@ struct Outbox<'w> {
 struct Lane {
     port: Arc<SwitchPort>,
     batch: Batch,
+    /// Segments that are being put together behind the batch, and the queue that they are for.
+    train: Option<(Train, u32)>,
+    /// Memory for the next train.
+    spare: Vec<u8>,
+}
+
+impl Lane {
+    fn push(&mut self, frame: &[u8], queue: u32, thread: usize, now: u64) {
+        self.end_train(thread, now);
+        self.batch.push(frame, queue);
+        if self.batch.is_full() {
+            self.port.send_from(thread, &mut self.batch, now);
+        }
+    }
+
+    /// Takes in a frame with several segments, or with one that others may follow.
+    fn push_merged(&mut self, frame: &[u8], queue: u32, merged: Merged, thread: usize, now: u64) {
+        let may_be_followed = merged.segments() == 1 && self.port.takes_merged();
+        if may_be_followed
+            && let Some((train, of)) = &mut self.train
+            && *of == queue
+            && train.take(frame, &merged)
+        {
+            return;
+        }
+        self.end_train(thread, now);
+        if may_be_followed {
+            let train = Train::new(std::mem::take(&mut self.spare), frame, merged);
+            self.train = Some((train, queue));
+        } else {
+            self.port
+                .send_merged(thread, &mut self.batch, (frame, queue), merged, now);
+        }
+    }
+
+    fn end_train(&mut self, thread: usize, now: u64) {
+        if let Some((train, queue)) = self.train.take() {
+            let (frame, merged) = train.finish();
+            self.port
+                .send_merged(thread, &mut self.batch, (&frame, queue), merged, now);
+            self.spare = frame;
+        }
+    }
 }
 
 impl Worker {
@@ -77,6 +120,8 @@ impl Worker {
         let lanes = self.ports.all().map(|port| Lane {
             port: Arc::clone(port),
             batch: Batch::default(),
+            train: None,
+            spare: Vec::new(),
         });
         let mut outbox = Outbox {
             number: self.number,
@@ -232,10 +277,7 @@ impl Worker {
 fn complete(frame: &mut [u8], offload: Offload) -> Result<Option<Merged>, Reason> {
     match offload {
         Offload::Nothing => Ok(None),
-        Offload::Untold => {
-            finish_untold_checksum(frame);
-            Ok(None)
-        }
+        Offload::Untold => Ok(finish_untold_checksum(frame)),
         Offload::Checksum { start, offset } => {
             if finish_checksum(frame, start, offset) {
                 Ok(None)
@@ -257,9 +299,10 @@ fn complete(frame: &mut [u8], offload: Offload) -> Result<Option<Merged>, Reason
 
 impl Outbox<'_> {
     fn send_all(&mut self) {
-        for Lane { port, batch } in &mut self.lanes {
-            if !batch.is_empty() {
-                port.send_from(self.number, batch, self.now);
+        for lane in &mut self.lanes {
+            lane.end_train(self.number, self.now);
+            if !lane.batch.is_empty() {
+                lane.port.send_from(self.number, &mut lane.batch, self.now);
             }
         }
     }
@@ -280,15 +323,12 @@ impl Outbox<'_> {
 impl Outputs for Outbox<'_> {
     fn output(&mut self, frame: &[u8], port: u32, queue: u32) {
         let (number, now, merged) = (self.number, self.now, self.merged);
-        let Some(Lane { port, batch }) = self.lane(port) else {
+        let Some(lane) = self.lane(port) else {
             return;
         };
-        if let Some(merged) = merged {
-            return port.send_merged(number, batch, (frame, queue), merged, now);
-        }
-        batch.push(frame, queue);
-        if batch.is_full() {
-            port.send_from(number, batch, now);
+        match merged {
+            Some(merged) => lane.push_merged(frame, queue, merged, number, now),
+            None => lane.push(frame, queue, number, now),
         }
     }
 

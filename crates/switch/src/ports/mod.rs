@@ -48,6 +48,8 @@ pub struct SwitchPort {
     longest: usize,
     /// The longest frame that the interface takes without a tag.
     longest_untagged: AtomicUsize,
+    /// Whether merged frames leave whole.
+    takes_merged: bool,
     /// Its hardware address, as an integer.
     address: AtomicU64,
     config: AtomicU32,
@@ -115,6 +117,7 @@ impl SwitchPort {
             queue_rates: Vec::new(),
             longest,
             longest_untagged: AtomicUsize::new(sender.longest_untagged().unwrap_or(usize::MAX)),
+            takes_merged: queues.is_none() && sender.takes_merged(),
             address: AtomicU64::new(address_number(address)),
             config: AtomicU32::new(0),
             has_link: AtomicBool::new(true),
@@ -176,6 +179,11 @@ impl SwitchPort {
     /// Whether frames can leave by it.
     pub fn is_live(&self) -> bool {
         self.has_link() && self.config() & port_config::DOWN == 0
+    }
+
+    /// Whether merged frames leave whole, so that it is worth putting segments together.
+    pub(crate) fn takes_merged(&self) -> bool {
+        self.takes_merged
     }
 
     /// Whether frames that arrive are taken.

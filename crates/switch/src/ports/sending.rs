@@ -55,15 +55,12 @@ impl SwitchPort {
         let Some(merged) = merged.within(frame.len(), self.longest_like(frame)) else {
             return self.counts.drop(Way::Out, Reason::TooLong, 1);
         };
-        if !batch.is_empty() {
-            self.send_from(thread, batch, now);
-        }
         let may_leave = self.config() & (port_config::DOWN | port_config::NO_FORWARD) == 0;
-        if may_leave && merged.is_plain(frame) {
-            let mut way_out = self.way_out(thread);
-            if way_out.queues.is_none() && way_out.sender.takes_merged() {
-                return self.hand_over_merged(way_out.sender.as_mut(), frame, merged);
+        if may_leave && self.takes_merged && merged.segments() > 1 && merged.is_plain(frame) {
+            if !batch.is_empty() {
+                self.send_from(thread, batch, now);
             }
+            return self.hand_over_merged(self.way_out(thread).sender.as_mut(), frame, merged);
         }
         for index in 0..merged.segments() {
             batch.push_with(queue, |bytes| merged.cut(frame, index, bytes));

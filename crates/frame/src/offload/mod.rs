@@ -3,19 +3,27 @@
 //! A host with default settings sends TCP and UDP with nothing but the sum of the pseudo header in the checksum field,
 //! and up to 64 KB of a stream behind one header. A switch in software is the card.
 
+#[cfg(test)]
+mod tests;
+mod train;
+
 use crate::headers::{Header, Headers};
 use crate::splice::crc32c;
 use crate::{Checksum, EtherType, IpProtocol, header_len};
 
+pub use train::Train;
+
 /// Where the checksum lies in its header.
-const TCP_CHECKSUM: usize = 16;
+pub(crate) const TCP_CHECKSUM: usize = 16;
 const UDP_CHECKSUM: usize = 6;
 const SCTP_CHECKSUM: usize = 8;
 const SCTP_CHECKSUM_LEN: usize = 4;
-const TCP_SEQUENCE: usize = 4;
-const TCP_FLAGS: usize = 13;
+pub(crate) const TCP_SEQUENCE: usize = 4;
+pub(crate) const TCP_FLAGS: usize = 13;
 /// Flags that only the last segment has, and only the first one.
 const FIN_AND_PUSH: u8 = 0x09;
+const ACKNOWLEDGEMENT: u8 = 0x10;
+pub(crate) const PUSH: u8 = 0x08;
 const CONGESTION_WINDOW_REDUCED: u8 = 0x80;
 
 /// Finishes a checksum over all that begins at `start`: the field `offset` bytes behind it holds the sum of the pseudo
@@ -38,10 +46,18 @@ pub fn finish_checksum(frame: &mut [u8], start: usize, offset: usize) -> bool {
 ///
 /// One that holds exactly the sum of the pseudo header is taken for unfinished. Where it was finished and has that value
 /// by chance, it stays as it is: what is stored is the same sum. A missing sum of SCTP is 0 likewise.
-pub fn finish_untold_checksum(frame: &mut [u8]) {
-    let Some(transport) = Transport::find(frame) else {
-        return;
-    };
+///
+/// A segment of TCP that others may follow is left unfinished and given back: see [`Merged::find_unfinished`].
+pub fn finish_untold_checksum(frame: &mut [u8]) -> Option<Merged> {
+    let transport = Transport::find(frame)?;
+    let segment = Merged::unfinished_at(frame, transport);
+    if segment.is_none() {
+        finish_untold_at(frame, transport);
+    }
+    segment
+}
+
+fn finish_untold_at(frame: &mut [u8], transport: Transport) {
     let Transport { at, end, protocol, .. } = transport;
     let offset = match protocol {
         IpProtocol::TCP => TCP_CHECKSUM,
@@ -127,7 +143,7 @@ impl Transport {
     }
 }
 
-fn word(bytes: &[u8], at: usize) -> usize {
+pub(crate) fn word(bytes: &[u8], at: usize) -> usize {
     usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]))
 }
 
@@ -141,12 +157,12 @@ fn word(bytes: &[u8], at: usize) -> usize {
 /// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Merged {
-    network: usize,
-    transport: usize,
-    payload: usize,
-    size: usize,
+    pub(crate) network: usize,
+    pub(crate) transport: usize,
+    pub(crate) payload: usize,
+    pub(crate) size: usize,
     protocol: IpProtocol,
-    is_v6: bool,
+    pub(crate) is_v6: bool,
 }
 
 /// How a card is told of the checksum of a merged frame.
@@ -163,13 +179,17 @@ pub struct PartialSum {
 impl Merged {
     /// A frame with segments that carry `size` bytes each, the last one perhaps less; `None` where it is no such frame.
     pub fn find(frame: &[u8], size: usize) -> Option<Self> {
+        Self::at(frame, Transport::find(frame)?, size)
+    }
+
+    fn at(frame: &[u8], transport: Transport, size: usize) -> Option<Self> {
         let Transport {
             network,
             at,
             end,
             protocol,
             is_v6,
-        } = Transport::find(frame)?;
+        } = transport;
         let header_len = match protocol {
             IpProtocol::TCP => (usize::from(frame[at + 12] >> 4) * 4).max(header_len::TCP),
             IpProtocol::UDP => header_len::UDP,
@@ -184,6 +204,20 @@ impl Merged {
             protocol,
             is_v6,
         })
+    }
+
+    /// A frame with one segment of TCP whose checksum nobody has finished, as hosts send that cannot merge: others may
+    /// follow that belong to it ([`crate::Train`]). Nothing but data and acknowledgements is taken for such.
+    pub fn find_unfinished(frame: &[u8]) -> Option<Self> {
+        Self::unfinished_at(frame, Transport::find(frame)?)
+    }
+
+    fn unfinished_at(frame: &[u8], transport: Transport) -> Option<Self> {
+        let Transport { at, end, protocol, .. } = transport;
+        let flags = frame.get(at + TCP_FLAGS).filter(|_| protocol == IpProtocol::TCP)?;
+        let sum = transport.pseudo_sum(frame, end - at);
+        let is_data = flags & !PUSH == ACKNOWLEDGEMENT && word(frame, at + TCP_CHECKSUM) == usize::from(sum);
+        is_data.then(|| Self::at(frame, transport, usize::MAX)).flatten()
     }
 
     /// How many segments there are.
@@ -308,271 +342,6 @@ impl Merged {
     }
 }
 
-fn put_word(bytes: &mut [u8], at: usize, value: usize) {
+pub(crate) fn put_word(bytes: &mut [u8], at: usize, value: usize) {
     bytes[at..at + 2].copy_from_slice(&(value as u16).to_be_bytes());
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    /// A frame as the definitions have it, its checksum summed in the plainest way.
-    #[derive(Clone, Debug)]
-    struct Made {
-        tags: usize,
-        is_v6: bool,
-        protocol: u8,
-        payload: Vec<u8>,
-        addresses: [u8; 32],
-        sequence: u32,
-        flags: u8,
-        identification: u16,
-    }
-
-    impl Made {
-        fn header(&self) -> Vec<u8> {
-            let len = (8 + self.payload.len()) as u16;
-            match self.protocol {
-                6 => [
-                    &[0, 80, 1, 2][..],
-                    &self.sequence.to_be_bytes(),
-                    &[9, 9, 9, 9, 0x80, self.flags, 4, 0, 0, 0, 0, 0],
-                    &[1, 1, 8, 10, 1, 2, 3, 4, 5, 6, 7, 8],
-                ]
-                .concat(),
-                17 => [&[0, 53, 3, 4][..], &len.to_be_bytes(), &[0, 0]].concat(),
-                _ => vec![0, 1, 0, 2, 1, 1, 1, 1, 0, 0, 0, 0],
-            }
-        }
-
-        fn network(&self) -> usize {
-            14 + 4 * self.tags
-        }
-
-        fn transport(&self) -> usize {
-            self.network() + if self.is_v6 { 40 } else { 20 }
-        }
-
-        fn field(&self) -> usize {
-            self.transport() + if self.protocol == 6 { 16 } else { 6 }
-        }
-
-        /// The sum of the pseudo header in 16-bit words.
-        fn pseudo(&self) -> u32 {
-            let addresses = if self.is_v6 {
-                &self.addresses[..]
-            } else {
-                &self.addresses[..8]
-            };
-            let len = self.header().len() + self.payload.len();
-            naive(addresses) + u32::from(self.protocol) + len as u32
-        }
-
-        /// With the checksum that is to be finished, or with the one that is.
-        fn frame(&self, is_finished: bool) -> Vec<u8> {
-            let mut bytes = vec![2; 12];
-            (0..self.tags).for_each(|_| bytes.extend([0x81, 0, 0, 7]));
-            let header = self.header();
-            let len = (header.len() + self.payload.len()) as u16;
-            if self.is_v6 {
-                bytes.extend([0x86, 0xdd, 0x60, 0, 0, 0]);
-                bytes.extend(len.to_be_bytes());
-                bytes.extend([self.protocol, 64]);
-                bytes.extend(self.addresses);
-            } else {
-                bytes.extend([8, 0, 0x45, 0]);
-                bytes.extend((len + 20).to_be_bytes());
-                bytes.extend(self.identification.to_be_bytes());
-                bytes.extend([0x40, 0, 64, self.protocol, 0, 0]);
-                bytes.extend(&self.addresses[..8]);
-                let at = self.network();
-                let sum = !folded(naive(&bytes[at..at + 20]));
-                bytes[at + 10..at + 12].copy_from_slice(&sum.to_be_bytes());
-            }
-            bytes.extend(header);
-            bytes.extend(&self.payload);
-            let at = self.transport();
-            if self.protocol == 132 {
-                let sum = if is_finished { crc32c(&bytes[at..]) } else { 0 };
-                bytes[at + 8..at + 12].copy_from_slice(&sum.to_le_bytes());
-                return bytes;
-            }
-            let mut sum = folded(self.pseudo());
-            if is_finished {
-                sum = !folded(self.pseudo() + naive(&bytes[at..]));
-                sum = if sum == 0 { 0xffff } else { sum };
-            }
-            bytes[self.field()..self.field() + 2].copy_from_slice(&sum.to_be_bytes());
-            bytes
-        }
-
-        fn offset(&self) -> usize {
-            match self.protocol {
-                6 => 16,
-                17 => 6,
-                _ => 8,
-            }
-        }
-    }
-
-    fn naive(bytes: &[u8]) -> u32 {
-        let word = |pair: &[u8]| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
-        u32::from(folded(
-            bytes
-                .chunks(2)
-                .map(word)
-                .fold(0, |sum, next| u32::from(folded(sum)) + next),
-        ))
-    }
-
-    fn folded(sum: u32) -> u16 {
-        let once = (sum & 0xffff) + (sum >> 16);
-        ((once & 0xffff) + (once >> 16)) as u16
-    }
-
-    fn any_frame(protocols: &'static [u8], payload: std::ops::Range<usize>) -> impl Strategy<Value = Made> {
-        (
-            (0..3_usize, any::<bool>(), proptest::sample::select(protocols)),
-            (proptest::collection::vec(any::<u8>(), payload), any::<[u8; 32]>()),
-            (any::<u32>(), any::<u8>(), any::<u16>()),
-        )
-            .prop_map(
-                |((tags, is_v6, protocol), (payload, addresses), (sequence, flags, identification))| Made {
-                    tags,
-                    is_v6,
-                    protocol,
-                    payload,
-                    addresses,
-                    sequence,
-                    flags,
-                    identification,
-                },
-            )
-    }
-
-    proptest! {
-        #[test]
-        fn finished_sums_are_those_of_the_definition(made in any_frame(&[6, 17, 132], 0..600), padding in 0..20_usize) {
-            let mut told = made.frame(false);
-            prop_assert!(finish_checksum(&mut told, made.transport(), made.offset()));
-            prop_assert_eq!(&told, &made.frame(true));
-            let mut untold = made.frame(false);
-            untold.extend(std::iter::repeat_n(0xa5, padding));
-            finish_untold_checksum(&mut untold);
-            prop_assert_eq!(&untold[..told.len()], &told[..]);
-        }
-
-        #[test]
-        fn a_finished_sum_stays(made in any_frame(&[6, 17, 132], 0..200)) {
-            let mut frame = made.frame(true);
-            finish_untold_checksum(&mut frame);
-            prop_assert_eq!(frame, made.frame(true));
-        }
-
-        #[test]
-        fn segments_are_what_the_sender_would_have_sent(made in any_frame(&[6, 17], 1..4000), size in 1..1500_usize) {
-            let frame = made.frame(false);
-            let merged = Merged::find(&frame, size).unwrap();
-            let parts: Vec<&[u8]> = made.payload.chunks(size).collect();
-            prop_assert_eq!(merged.segments(), parts.len());
-            for (index, part) in parts.iter().enumerate() {
-                let mut out = vec![9];
-                merged.cut(&frame, index, &mut out);
-                let mut flags = made.flags;
-                flags &= if index > 0 { 0x7f } else { 0xff };
-                flags &= if index + 1 < parts.len() { !0x09 } else { 0xff };
-                let expected = Made {
-                    payload: part.to_vec(),
-                    sequence: made.sequence.wrapping_add((index * size) as u32),
-                    identification: made.identification.wrapping_add(index as u16),
-                    flags,
-                    ..made.clone()
-                };
-                prop_assert_eq!(&out[1..], expected.frame(true), "segment {}", index);
-            }
-        }
-
-        #[test]
-        fn a_partial_sum_is_that_of_the_addresses_as_they_are(made in any_frame(&[6, 17], 1..300), pushed in 0..3_usize) {
-            let frame = made.frame(false);
-            let merged = Merged::find(&frame, 100).unwrap();
-            // Something has been pushed, and a checksum has been changed by the rules for finished ones.
-            let mut frame = [&vec![7; 4 * pushed][..], &frame].concat();
-            let field = made.field() + 4 * pushed;
-            frame[field] ^= 0x55;
-            let sum = merged.partial_sum(&frame);
-            prop_assert_eq!((sum.start, sum.offset), (made.transport() + 4 * pushed, made.offset()));
-            prop_assert_eq!(sum.value, folded(made.pseudo()));
-        }
-
-        #[test]
-        fn any_bytes_are_finished_or_left(mut bytes in proptest::collection::vec(any::<u8>(), 0..200), start in 0..220_usize) {
-            let len = bytes.len();
-            finish_untold_checksum(&mut bytes);
-            finish_checksum(&mut bytes, start, 8);
-            finish_checksum(&mut bytes, start, 16);
-            prop_assert_eq!(bytes.len(), len);
-            if let Some(merged) = Merged::find(&bytes, 20) {
-                (0..merged.segments()).for_each(|index| merged.cut(&bytes, index, &mut Vec::new()));
-            }
-        }
-    }
-
-    fn plain() -> Made {
-        Made {
-            tags: 0,
-            is_v6: false,
-            protocol: 6,
-            payload: vec![1; 3000],
-            addresses: [3; 32],
-            sequence: 1,
-            flags: 0x18,
-            identification: 1,
-        }
-    }
-
-    #[test]
-    fn segments_fit_the_port_that_they_leave_by() {
-        let frame = plain().frame(false);
-        let merged = Merged::find(&frame, 1448).unwrap();
-        assert_eq!(merged.headers_len(frame.len()), 66);
-        assert_eq!(merged.within(frame.len(), 1514), Some(merged));
-        assert_eq!(merged.within(frame.len(), 1066).unwrap().size(), 1000);
-        assert_eq!(merged.within(frame.len(), 66), None);
-        let datagrams = Made {
-            protocol: 17,
-            ..plain()
-        };
-        let frame = datagrams.frame(false);
-        let merged = Merged::find(&frame, 1448).unwrap();
-        assert_eq!(merged.within(frame.len(), 1066), None);
-    }
-
-    #[test]
-    fn cards_find_headers_behind_one_tag() {
-        for (tags, is_plain) in [(0, true), (1, true), (2, false)] {
-            let frame = Made { tags, ..plain() }.frame(false);
-            let merged = Merged::find(&frame, 1000).unwrap();
-            assert_eq!(merged.is_plain(&frame), is_plain, "{tags} tags");
-            let labelled = [&frame[..12], &[0x88, 0x47, 0, 0, 1, 0x40], &frame[14..]].concat();
-            assert!(!merged.is_plain(&labelled), "{tags} tags and a label");
-        }
-        let mut frame = plain().frame(false);
-        let merged = Merged::find(&frame, 1000).unwrap();
-        frame[23] = 17;
-        assert!(!merged.is_plain(&frame), "another protocol");
-    }
-
-    #[test]
-    fn fragments_and_cut_packets_are_left_alone() {
-        let frame = plain().frame(false);
-        let mut fragment = frame.clone();
-        fragment[20] |= 0x20;
-        let before = fragment.clone();
-        finish_untold_checksum(&mut fragment);
-        assert_eq!(fragment, before);
-        assert_eq!(Merged::find(&fragment, 1000), None);
-        assert_eq!(Merged::find(&frame[..2000], 1000), None);
-    }
 }

@@ -39,9 +39,8 @@ def tcp_rate(bed, version, seconds):
     """Bits a second of one connection."""
     near, far = bed.hosts
     address = {4: "10.9.0.2", 6: "fd00::2"}[version]
-    with subprocess.Popen(
-        far.command(["iperf3", "--server", "--one-off"]), stdout=subprocess.PIPE, text=True
-    ) as server:
+    listening = far.command(["iperf3", "--server", "--one-off"])
+    with subprocess.Popen(listening, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
         deadline = time.monotonic() + PATIENCE_S
         while ":1451 " not in far.run(["sh", "-c", "cat /proc/net/tcp6 /proc/net/tcp"]):
             if time.monotonic() > deadline:

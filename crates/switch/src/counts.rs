@@ -39,6 +39,8 @@ pub enum Reason {
     TooLong,
     /// The interface, or a queue before it, had no room.
     NoRoom,
+    /// The interface took it, and the other end of its veth pair threw it away.
+    NoRoomThere,
     /// The interface is down or gone.
     Down,
     /// The interface refused it otherwise.
@@ -51,10 +53,11 @@ pub enum Reason {
 
 impl Reason {
     /// All there are.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Configured,
         Self::TooLong,
         Self::NoRoom,
+        Self::NoRoomThere,
         Self::Down,
         Self::Refused,
         Self::Unfit,
@@ -67,6 +70,7 @@ impl Reason {
             Self::Configured => "configured",
             Self::TooLong => "too long",
             Self::NoRoom => "no room",
+            Self::NoRoomThere => "no room at the other end",
             Self::Down => "interface down",
             Self::Refused => "refused",
             Self::Unfit => "not to be segmented",

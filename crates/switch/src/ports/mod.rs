@@ -62,6 +62,8 @@ pub struct SwitchPort {
 struct WayOut {
     sender: Box<dyn Sender>,
     queues: Option<Queues>,
+    /// Frames that the other end had no room for, as far as the port has counted them.
+    refused: u64,
 }
 
 /// What is to be received of a port, by one thread.
@@ -121,7 +123,11 @@ impl SwitchPort {
             address: AtomicU64::new(address_number(address)),
             config: AtomicU32::new(0),
             has_link: AtomicBool::new(true),
-            ways_out: vec![Mutex::new(WayOut { sender, queues })],
+            ways_out: vec![Mutex::new(WayOut {
+                sender,
+                queues,
+                refused: 0,
+            })],
             reopening: None,
         }
     }
@@ -152,9 +158,13 @@ impl SwitchPort {
     #[must_use]
     pub fn with_more_senders(mut self, senders: impl IntoIterator<Item = Box<dyn Sender>>) -> Self {
         if !self.has_queues() {
-            let ways = senders
-                .into_iter()
-                .map(|sender| Mutex::new(WayOut { sender, queues: None }));
+            let ways = senders.into_iter().map(|sender| {
+                Mutex::new(WayOut {
+                    sender,
+                    queues: None,
+                    refused: 0,
+                })
+            });
             self.ways_out.extend(ways);
         }
         self

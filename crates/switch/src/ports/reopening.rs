@@ -8,7 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 use brimful_netdev::{AnyPort, MonotonicTime, Receiver, Sender};
 
-use super::{SwitchPort, address_number};
+use super::{SwitchPort, WayOut, address_number};
+use crate::counts::{Reason, Way};
 
 /// Between attempts to open an interface that has come back.
 const RETRY_NS: u64 = 500_000_000;
@@ -99,6 +100,9 @@ impl SwitchPort {
 
     /// What of the interface may change; gives whether it has a link.
     fn look_at_interface(&self) -> bool {
+        for thread in 0..self.ways_out.len() {
+            self.count_refused(&mut self.way_out(thread));
+        }
         let mut way_out = self.way_out(0);
         let longest = way_out.sender.longest_untagged().unwrap_or(usize::MAX);
         self.longest_untagged.store(longest, Relaxed);
@@ -106,6 +110,17 @@ impl SwitchPort {
             self.address.store(address_number(address), Relaxed);
         }
         way_out.sender.link_is_up().unwrap_or(false)
+    }
+
+    /// Frames that were handed over, and that the other end of a veth pair threw away.
+    fn count_refused(&self, way_out: &mut WayOut) {
+        // An interface that is gone has counted what it has.
+        let Ok(statistics) = way_out.sender.statistics() else {
+            return;
+        };
+        let refused = statistics.sent_into_full_queue;
+        let more = refused.saturating_sub(std::mem::replace(&mut way_out.refused, refused));
+        self.counts.drop(Way::Out, Reason::NoRoomThere, more);
     }
 
     /// Opens the interface that has taken the name of the one that is gone; gives whether that could be done.
@@ -116,8 +131,107 @@ impl SwitchPort {
         };
         // Where frames wait in queues, all leave by the first.
         for (thread, sender) in senders.into_iter().take(self.ways_out.len()).enumerate() {
-            self.way_out(thread).sender = sender;
+            let mut way_out = self.way_out(thread);
+            way_out.sender = sender;
+            way_out.refused = 0;
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
+
+    use brimful_netdev::{Capabilities, InterfaceCounters, SendStatistics, loopback};
+
+    use super::*;
+    use crate::ports::Input;
+
+    /// Of an interface whose name another one has taken.
+    struct Replaced;
+
+    impl Sender for Replaced {
+        fn name(&self) -> &'static str {
+            "replaced"
+        }
+
+        fn capabilities(&self) -> Capabilities {
+            Capabilities {
+                max_frame_len: 1518,
+                headroom: 0,
+                can_wait: false,
+                notes_arrival: false,
+            }
+        }
+
+        fn send_burst(&mut self, _: usize, _: &mut dyn FnMut(usize, &mut [u8]) -> usize) -> io::Result<usize> {
+            Err(io::ErrorKind::NetworkDown.into())
+        }
+
+        fn flush(&mut self) -> io::Result<usize> {
+            Ok(0)
+        }
+
+        fn statistics(&mut self) -> io::Result<SendStatistics> {
+            Ok(SendStatistics::default())
+        }
+
+        fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>> {
+            Ok(None)
+        }
+
+        fn link_is_up(&mut self) -> io::Result<bool> {
+            Ok(true)
+        }
+
+        fn is_replaced(&self) -> bool {
+            true
+        }
+    }
+
+    fn port(open: impl Fn() -> Result<Vec<AnyPort>, String> + Send + Sync + 'static) -> Arc<SwitchPort> {
+        let port = SwitchPort::new(1, [0; 6], Box::new(Replaced), None);
+        Arc::new(port.with_reopening(Box::new(open), 1))
+    }
+
+    fn fresh() -> AnyPort {
+        loopback("fresh", 64).into_any()
+    }
+
+    #[test]
+    fn both_halves_are_those_of_the_interface_that_has_the_name() {
+        let port = port(|| Ok(vec![fresh()]));
+        let mut input = Input::new(Arc::clone(&port), fresh().receiver);
+        assert!(port.look_at_link(), "whoever follows the port is told");
+        assert!(port.has_link());
+        input.follow();
+        let sent = port.way_out(0).sender.send_burst(1, &mut |_, _| 60);
+        assert_eq!(sent.unwrap(), 1);
+        let received = input.receiver.receive_burst(1, &mut |_| {});
+        assert_eq!(received.unwrap(), 1);
+    }
+
+    #[test]
+    fn one_that_cannot_be_opened_is_down() {
+        let tried = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&tried);
+        let port = port(move || {
+            count.fetch_add(1, Relaxed);
+            Err("it is busy".to_owned())
+        });
+        assert!(port.look_at_link());
+        assert!(!port.has_link());
+        assert!(!port.look_at_link(), "nothing has changed");
+        assert!(tried.load(Relaxed) > 0);
+    }
+
+    #[test]
+    fn one_with_another_number_of_queues_is_refused() {
+        let port = port(|| Ok(vec![fresh(), fresh()]));
+        port.look_at_link();
+        assert!(!port.has_link());
     }
 }

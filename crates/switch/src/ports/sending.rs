@@ -31,7 +31,7 @@ impl SwitchPort {
             return batch.clear();
         }
         let mut way_out = self.way_out(thread);
-        let WayOut { sender, queues } = &mut *way_out;
+        let WayOut { sender, queues, .. } = &mut *way_out;
         match queues {
             None => self.hand_over(sender.as_mut(), batch),
             Some(queues) => {
@@ -110,6 +110,7 @@ impl SwitchPort {
         if let WayOut {
             sender,
             queues: Some(queues),
+            ..
         } = &mut *self.way_out(0)
         {
             self.serve(sender.as_mut(), queues, now);

@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 
 TALK = str(Path(__file__).with_name("talk.py"))
 PYTHON = [sys.executable, "-I", "-S"]
+ETHTOOL = """
+import array, fcntl, socket, struct, sys
+value = array.array("I", [int(sys.argv[2]), int(sys.argv[3])])
+request = struct.pack("16sP16x", sys.argv[1].encode(), value.buffer_info()[0])
+with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as own:
+    fcntl.ioctl(own, 0x8946, request)
+"""
+SET_TSO, SET_GSO, SET_GRO = 0x1F, 0x24, 0x2C
 PLAIN = "in_port=1,actions=output:2\nin_port=2,actions=output:1\n"
 """Two hosts at ports 1 and 2."""
 TAGGED = """
@@ -89,6 +97,11 @@ class Bed:
     def ip(namespace: Namespace, *arguments: str) -> None:
         """Run ip in a namespace."""
         namespace.run(["ip", *arguments])
+
+    @staticmethod
+    def set_offload(namespace: Namespace, interface: str, command: int, value: int) -> None:
+        """Do what `ethtool -K` does, by a command of linux/ethtool.h."""
+        namespace.run([*PYTHON, "-c", ETHTOOL, interface, str(command), str(value)])
 
     def bridge(self) -> None:
         """Join the hosts by the kernel's bridge."""

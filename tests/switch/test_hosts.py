@@ -8,7 +8,7 @@ import pytest
 from brimful.lab.namespaces import permitted
 from brimful.lab.switch import find_switch
 from brimful.switch import ask
-from hosts import PLAIN, PYTHON, TAGGED, open_bed, rewriting, switch, wait_until
+from hosts import PLAIN, PYTHON, SET_GRO, SET_GSO, SET_TSO, TAGGED, open_bed, rewriting, switch, wait_until
 
 BACK_ENDS = ["packet", "packet-blocks", "xdp-native", "xdp-generic"]
 ADDRESSES = {4: ("10.9.0.", "10.9.0.1"), 6: ("fd00::", "fd00::1")}
@@ -91,6 +91,21 @@ def test_iperf3_passes(bed, tmp_path, back_end):
         assert own.port(1)["received_dropped_because"] == {}
     finally:
         manager.__exit__(None, None, None)
+
+
+@pytest.mark.parametrize("back_end", BACK_ENDS)
+def test_segments_that_our_own_end_has_merged_pass(bed, tmp_path, back_end):
+    """As on real cards, whose receiving side merges by default, whatever the sender does."""
+    for host in bed.hosts:
+        bed.set_offload(host, "eth0", SET_TSO, 0)
+        bed.set_offload(host, "eth0", SET_GSO, 0)
+    for near in ("s1", "s2"):
+        bed.set_offload(bed.middle, near, SET_GRO, 1)
+    with switch(bed, tmp_path, PLAIN, back_end) as own:
+        for version in (4, 6):
+            prefix, near = ADDRESSES[version]
+            assert bed.talk("tcp", str(version), f"{prefix}2", near) == {"tcp": True}
+        assert own.port(1)["received_dropped_because"] == {}
 
 
 def test_back_ends_meet(bed, tmp_path):

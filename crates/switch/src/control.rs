@@ -18,9 +18,10 @@ use brimful_pipeline::{
 };
 use thiserror::Error;
 
+use crate::batch::Batch;
 use crate::events::{PacketInEvent, PacketListeners};
 use crate::plane::{Plane, SharedPipeline};
-use crate::ports::{Batch, Input, Ports};
+use crate::ports::{Input, Ports};
 use crate::tables::{self, Placed, TableError, Tables};
 use crate::vacancy::Vacancies;
 use crate::watch::Watcher;

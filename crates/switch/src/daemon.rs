@@ -160,20 +160,25 @@ fn deal(inputs: Vec<Input>, threads: usize) -> Result<Vec<Vec<Input>>, String> {
 fn open_port(settings: &PortSettings, threads: usize) -> Result<(Arc<SwitchPort>, Vec<Input>), String> {
     let usual = PacketPortOptions {
         has_vlan_tag: true,
+        takes_offloads: true,
         ..PacketPortOptions::new(settings.max_frame_len + VLAN_TAG_LEN)
     };
-    let open = |back_end: BackEnd| {
-        let ring_bytes = match back_end {
-            BackEnd::Xdp(_) => XDP_RING_BYTES,
-            _ => usual.ring_bytes,
+    let (back_ends, interface) = (settings.back_ends()?, settings.interface.clone());
+    let open = move || {
+        let open = |back_end: BackEnd| {
+            let ring_bytes = match back_end {
+                BackEnd::Xdp(_) => XDP_RING_BYTES,
+                _ => usual.ring_bytes,
+            };
+            back_end.open_queues(&interface, PacketPortOptions { ring_bytes, ..usual }, threads)
         };
-        back_end.open_queues(&settings.interface, PacketPortOptions { ring_bytes, ..usual }, threads)
+        let opened = back_ends[1..]
+            .iter()
+            .fold(open(back_ends[0]), |opened, next| opened.or_else(|_| open(*next)));
+        opened.map_err(|error| error.to_string())
     };
-    let back_ends = settings.back_ends()?;
-    let opened = back_ends[1..]
-        .iter()
-        .fold(open(back_ends[0]), |opened, next| opened.or_else(|_| open(*next)));
-    let opened = opened.map_err(|error| error.to_string())?;
+    let opened = open()?;
+    let count = opened.len();
     let (mut senders, receivers): (Vec<_>, Vec<_>) =
         opened.into_iter().map(|port| (port.sender, port.receiver)).unzip();
     let first = senders.remove(0);
@@ -182,10 +187,12 @@ fn open_port(settings: &PortSettings, threads: usize) -> Result<(Arc<SwitchPort>
     let queues = (!queues.is_empty()).then(|| Queues::new(settings.speed_bps, &queues));
     let address = hardware_address(&settings.interface).unwrap_or_default();
     let port = SwitchPort::new(settings.number, address, first, queues).with_more_senders(senders);
-    let port = Arc::new(port.with_queue_rates(rates));
+    let port = port.with_queue_rates(rates).with_reopening(Box::new(open), count);
+    let port = Arc::new(port);
     let inputs = receivers
         .into_iter()
-        .map(|receiver| Input::new(Arc::clone(&port), receiver));
+        .enumerate()
+        .map(|(place, receiver)| Input::new(Arc::clone(&port), receiver).in_place(place));
     Ok((Arc::clone(&port), inputs.collect()))
 }
 

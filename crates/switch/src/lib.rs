@@ -3,6 +3,7 @@
 //! One control thread for each logical switch changes its tables ([`control`]); data-plane threads run frames through them
 //! by what [`plane`] gives them.
 
+mod batch;
 mod change;
 pub mod channel;
 pub mod compiled;

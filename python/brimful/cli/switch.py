@@ -132,6 +132,10 @@ def ofctl(context: click.Context, arguments: tuple[str, ...]) -> None:
     context.exit(run_ofctl(arguments))
 
 
+def _reasons(counts: dict[str, int]) -> str:
+    return f" ({', '.join(f'{count} {reason}' for reason, count in counts.items())})" if counts else ""
+
+
 def _status_text(one: dict[str, Any]) -> str:
     lines = [f"{one['switch']}: datapath {one['dpid']}, threads {one['threads']}"]
     lines[0] += f", groups {one['groups']}, meters {one['meters']}"
@@ -139,7 +143,9 @@ def _status_text(one: dict[str, Any]) -> str:
         link = "up" if port["has_link"] else "down"
         lines.append(
             f"  port {port['port']} ({port['interface']}, {link}): received {port['received_frames']}, "
-            f"dropped {port['received_dropped']}; sent {port['sent_frames']}, dropped {port['sent_dropped']}"
+            f"dropped {port['received_dropped']}{_reasons(port['received_dropped_because'])}; "
+            f"sent {port['sent_frames']}, dropped {port['sent_dropped'] + port['send_errors']}"
+            f"{_reasons(port['sent_dropped_because'])}"
         )
         lines += [
             f"    queue {queue['queue']}: sent {queue['frames']}, dropped {queue['dropped']}"

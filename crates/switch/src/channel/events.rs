@@ -15,8 +15,9 @@ use super::multipart::port_description;
 use super::reasons::{packet_in_reason, removal_reason};
 use super::session::Topic;
 use super::table_config::table_description;
+use crate::batch::SMALLEST_FRAME_LEN;
 use crate::events::{PacketInEvent, RemovedEvent};
-use crate::ports::{SMALLEST_FRAME_LEN, SwitchPort};
+use crate::ports::SwitchPort;
 use crate::vacancy::{Crossing, Vacancies};
 use crate::watch::{Authored, Watcher};
 

@@ -267,15 +267,14 @@ fn list(
         flags: 0,
         content: request,
     });
-    for message in switch.ask_in_parts(&request)? {
-        let found = match &message {
+    switch.ask_in_parts(&request, |message| {
+        let found = match message {
             Message::MultipartReply(part) => lines(&part.content),
             _ => None,
         };
-        let found = found.ok_or_else(|| unexpected(&message))?;
-        found.iter().try_for_each(|line| print(out, line))?;
-    }
-    Ok(())
+        let found = found.ok_or_else(|| unexpected(message))?;
+        found.iter().try_for_each(|line| print(out, line))
+    })
 }
 
 /// Prints messages as they come, until so many have come or the connection ends.

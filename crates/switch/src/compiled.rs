@@ -28,6 +28,9 @@ struct Groups {
     is_closed: AtomicBool,
 }
 
+/// While it is there, threads wait between bursts; also if what is done meanwhile panics, they go on then.
+struct Closed<'g>(&'g Groups);
+
 struct CompiledPath {
     worker: Worker,
     counters: Arc<CounterBlock>,
@@ -79,11 +82,12 @@ impl Plane for Compiled {
     }
 
     fn apply_together(&mut self, changes: &[Change]) {
-        self.groups.is_closed.store(true, Ordering::SeqCst);
-        // Whoever begins a burst after this sees that it has to wait.
+        let groups = Arc::clone(&self.groups);
+        let closed = Closed::new(&groups);
+        // A thread that begins a burst after this sees that it has to wait.
         self.settle();
         self.apply(changes);
-        self.groups.is_closed.store(false, Ordering::SeqCst);
+        drop(closed);
     }
 
     fn settle(&mut self) {
@@ -103,6 +107,14 @@ impl Plane for Compiled {
         self.engine.tend();
     }
 
+    fn compilations(&self) -> (u64, Duration) {
+        self.engine.compilations()
+    }
+
+    fn has_failed(&self) -> bool {
+        self.engine.has_failed()
+    }
+
     fn explain(&self, table: u8, with_code: bool) -> String {
         let form = format!("table {table}: {}", self.engine.explain(table));
         if !with_code {
@@ -113,6 +125,19 @@ impl Plane for Compiled {
             .disassemble(table)
             .unwrap_or_else(|error| format!("no code: {error}"));
         format!("{form}\n{code}")
+    }
+}
+
+impl<'g> Closed<'g> {
+    fn new(groups: &'g Groups) -> Self {
+        groups.is_closed.store(true, Ordering::SeqCst);
+        Self(groups)
+    }
+}
+
+impl Drop for Closed<'_> {
+    fn drop(&mut self) {
+        self.0.is_closed.store(false, Ordering::SeqCst);
     }
 }
 

@@ -17,6 +17,7 @@ use crate::ports::{Batch, Input, PortView, Ports, SwitchPort, port_config};
 
 /// The longest frame that a thread takes.
 pub(crate) const MOST_FRAME_LEN: usize = 16 << 10;
+pub(crate) const VLAN_TAG_LEN: usize = 4;
 /// For how long a thread looks for frames before it sleeps. It does not yield meanwhile: whoever else runs on its
 /// processor would then have a whole slice, which is milliseconds, while a sleeper is woken within microseconds.
 const LOOK_NS: u64 = 200_000;

@@ -58,6 +58,10 @@ impl Watcher for Controllers {
         self.tell(Topic::PortStatus, MODIFIED, &message);
     }
 
+    fn controllers(&self) -> usize {
+        self.established()
+    }
+
     fn table_crossed(&self, tables: &Pipeline, vacancies: &Vacancies, table: u8, crossing: Crossing) {
         let reason = match crossing {
             Crossing::Down => 3,

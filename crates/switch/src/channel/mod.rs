@@ -9,6 +9,7 @@
 mod answer;
 mod buffers;
 mod bundles;
+mod commit;
 mod connection;
 mod controllers;
 mod endpoint;

@@ -1,39 +1,71 @@
-//! Counters in the text format of Prometheus, for whoever asks over HTTP.
+//! Counters in the text format of Prometheus, over HTTP.
 
-use std::fmt::Write as _;
+mod process;
+mod text;
+
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use crate::control::Handles;
-use crate::status::Status;
 
-/// Who does not ask within this is not answered.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub use text::text;
+
+/// How long a scrape may take, from its first byte to the last one of the answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// After it could not be seen who asks.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Scrapes at once; further ones are hung up.
+const MOST_SCRAPES: usize = 16;
 const MOST_REQUEST_LEN: usize = 8 << 10;
 
-/// Answers at an address from a thread of its own, which lives as long as the process.
+/// Answers at an address from threads of its own, which live as long as the process: a scraper that is slow holds up no
+/// other.
 ///
 /// # Errors
 /// When the address cannot be used.
-pub fn serve(address: &str, handles: Arc<Handles>) -> io::Result<()> {
+pub fn serve(address: &str, handles: Arc<Handles>) -> io::Result<JoinHandle<()>> {
     let listener = TcpListener::bind(address)?;
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            // Who hangs up gets no answer.
-            let _ = answer(stream, &handles);
+    let thread = std::thread::Builder::new().name("metrics".to_owned());
+    thread.spawn(move || {
+        let scrapes = Arc::new(());
+        loop {
+            let Ok((stream, _)) = listener.accept() else {
+                // Without a descriptor or memory for it, it would fail again at once.
+                std::thread::sleep(PAUSE);
+                continue;
+            };
+            // Each has one.
+            if Arc::strong_count(&scrapes) > MOST_SCRAPES {
+                continue;
+            }
+            let (handles, scrapes) = (Arc::clone(&handles), Arc::clone(&scrapes));
+            let thread = std::thread::Builder::new().name("scrape".to_owned());
+            // Without memory for a thread, it is hung up.
+            let _ = thread.spawn(move || {
+                // A scraper that hangs up gets no answer.
+                let _ = answer(stream, &handles);
+                drop(scrapes);
+            });
         }
-    });
-    Ok(())
+    })
 }
 
 fn answer(mut stream: TcpStream, handles: &Handles) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    let end = Instant::now() + PATIENCE;
+    let left = || {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        Ok::<_, io::Error>(Some(left))
+    };
     let mut request = Vec::new();
     let mut part = [0; 1024];
     while !request.windows(4).any(|end| end == b"\r\n\r\n") && request.len() < MOST_REQUEST_LEN {
+        stream.set_read_timeout(left()?)?;
         match stream.read(&mut part)? {
             0 => break,
             count => request.extend_from_slice(&part[..count]),
@@ -45,95 +77,15 @@ fn answer(mut stream: TcpStream, handles: &Handles) -> io::Result<()> {
     } else {
         ("404 Not Found", String::new())
     };
-    write!(
-        stream,
+    let answer = format!(
         "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()
-    )
-}
-
-/// All counters of all switches.
-pub fn text(handles: &Handles) -> String {
-    let names: Vec<_> = handles.keys().collect();
-    let statuses: Vec<Status> = names
-        .iter()
-        .filter_map(|name| handles[*name].call(|switch| Status::of(switch)).ok())
-        .collect();
-    let mut text = String::new();
-    for (name, help, of) in PORT_METRICS {
-        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter");
-        for status in &statuses {
-            for port in &status.ports {
-                let (switch, number, interface) = (&status.switch, port.port, &port.interface);
-                let value = of(port);
-                let _ = writeln!(
-                    text,
-                    "{name}{{switch=\"{switch}\",port=\"{number}\",interface=\"{interface}\"}} {value}"
-                );
-            }
-        }
+    );
+    let mut rest = answer.as_bytes();
+    while !rest.is_empty() {
+        stream.set_write_timeout(left()?)?;
+        let written = stream.write(rest)?;
+        rest = &rest[written..];
     }
-    for (name, help, of) in TABLE_METRICS {
-        let kind = if name.ends_with("_total") { "counter" } else { "gauge" };
-        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
-        for status in &statuses {
-            for table in &status.tables {
-                let _ = writeln!(
-                    text,
-                    "{name}{{switch=\"{}\",table=\"{}\"}} {}",
-                    status.switch,
-                    table.table,
-                    of(table)
-                );
-            }
-        }
-    }
-    text
+    Ok(())
 }
-
-type Metric<T> = (&'static str, &'static str, fn(&T) -> u64);
-
-const PORT_METRICS: [Metric<crate::status::PortStatus>; 6] = [
-    (
-        "brimful_switch_port_received_frames_total",
-        "Frames that arrived.",
-        |port| port.received_frames,
-    ),
-    (
-        "brimful_switch_port_received_bytes_total",
-        "Bytes that arrived.",
-        |port| port.received_bytes,
-    ),
-    (
-        "brimful_switch_port_received_dropped_total",
-        "Frames that arrived and found no room.",
-        |port| port.received_dropped,
-    ),
-    ("brimful_switch_port_sent_frames_total", "Frames that left.", |port| {
-        port.sent_frames
-    }),
-    ("brimful_switch_port_sent_bytes_total", "Bytes that left.", |port| {
-        port.sent_bytes
-    }),
-    (
-        "brimful_switch_port_sent_dropped_total",
-        "Frames that were to leave and found no room.",
-        |port| port.sent_dropped,
-    ),
-];
-
-const TABLE_METRICS: [Metric<crate::status::TableStatus>; 3] = [
-    ("brimful_switch_table_entries", "Entries of a table.", |table| {
-        table.entries as u64
-    }),
-    (
-        "brimful_switch_table_lookups_total",
-        "Frames that came to a table.",
-        |table| table.lookups,
-    ),
-    (
-        "brimful_switch_table_matches_total",
-        "Frames that met an entry of a table.",
-        |table| table.matches,
-    ),
-];

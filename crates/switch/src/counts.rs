@@ -25,6 +25,8 @@ pub struct PortCounts {
     pub sent_bytes: Tally,
     pub sent_dropped: Tally,
     pub send_errors: Tally,
+    /// Frames that groups would have made too many copies of.
+    pub cut_short: Tally,
 }
 
 impl Tally {

@@ -289,11 +289,9 @@ fn load_all(settings: &Settings, handles: &Handles) -> Result<(), String> {
         for path in &switch.tables {
             let name = path.display().to_string();
             let text = read_text(path).map_err(|error| format!("{name}: {error}"))?;
-            all.changes.extend(
-                tables::read(&name, &text, 0)
-                    .map_err(|error| error.to_string())?
-                    .changes,
-            );
+            let read = tables::read(&name, &text, 0).map_err(|error| error.to_string())?;
+            read.notes_of(&name).for_each(say);
+            all.changes.extend(read.changes);
             files.push(name);
         }
         let handle = &handles[&switch.name];

@@ -193,9 +193,10 @@ pub fn answer(line: &str, handles: &Handles) -> Result<Value, String> {
         } => {
             let tables = tables::read(&file, &text, table).map_err(|error| error.to_string())?;
             let count = tables.changes.len();
+            let notes: Vec<_> = tables.notes_of(&file).collect();
             ask(handles, switch, move |switch| switch.load(&file, &tables, !add))?
                 .map_err(|error| error.to_string())?;
-            Ok(json!({ "changes": count }))
+            Ok(json!({ "changes": count, "notes": notes }))
         }
         Request::Dump { switch, tab, counters } => {
             Ok(json!({ "text": ask(handles, switch, move |switch| dump(switch, tab, counters))? }))

@@ -21,6 +21,7 @@ struct ControlOutbox {
     frames: Vec<(u32, u32, Vec<u8>)>,
     for_tables: Vec<Vec<u8>>,
     packet_ins: Vec<PacketInEvent>,
+    is_cut_short: bool,
 }
 
 impl Outputs for ControlOutbox {
@@ -34,6 +35,10 @@ impl Outputs for ControlOutbox {
 
     fn packet_in(&mut self, packet: PacketIn<'_>) {
         self.packet_ins.push(PacketInEvent::of(&packet));
+    }
+
+    fn cut_short(&mut self, _: u32) {
+        self.is_cut_short = true;
     }
 }
 
@@ -79,6 +84,9 @@ impl Switch {
             pipeline.process(&mut passage, &view, &mut outbox);
         }
         drop(pipeline);
+        if let (true, Some(port)) = (outbox.is_cut_short, self.ports.get(in_port)) {
+            port.counts.cut_short.add(1);
+        }
         for (number, queue, frame) in outbox.frames {
             if let Some(port) = self.ports.get(number) {
                 let mut batch = Batch::default();

@@ -34,6 +34,8 @@ pub struct PortStatus {
     pub sent_bytes: u64,
     pub sent_dropped: u64,
     pub send_errors: u64,
+    /// Frames that came in by it and that groups would have made too many copies of.
+    pub cut_short: u64,
     pub queues: Vec<QueueStatus>,
 }
 
@@ -104,6 +106,7 @@ impl PortStatus {
             sent_bytes: counts.sent_bytes.load(Relaxed),
             sent_dropped: counts.sent_dropped.load(Relaxed),
             send_errors: counts.send_errors.load(Relaxed),
+            cut_short: counts.cut_short.load(Relaxed),
             queues: queues.collect(),
         }
     }

@@ -252,4 +252,10 @@ impl Outputs for Outbox<'_> {
         }
         self.packets.tell(&packet);
     }
+
+    fn cut_short(&mut self, in_port: u32) {
+        if let Some(lane) = self.lane(in_port) {
+            lane.port.counts.cut_short.add(1);
+        }
+    }
 }

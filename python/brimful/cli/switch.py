@@ -44,6 +44,8 @@ def load(control: Path, switch: str | None, table: int, add: bool, file: Path) -
 
     text = file.read_text(errors="replace")
     answer = ask(control, "load", switch=switch, file=str(file), text=text, table=table, add=add)
+    for note in answer["notes"]:
+        click.echo(note, err=True)
     click.echo(f"{file}: {answer['changes']} changes", err=True)
 
 

@@ -196,7 +196,12 @@ impl Totals {
     }
 }
 
-const PORT_METRICS: [Metric<PortStatus>; 8] = [
+const PORT_METRICS: [Metric<PortStatus>; 9] = [
+    (
+        "brimful_switch_port_cut_short_total",
+        "Frames that arrived and that groups would have made too many copies of.",
+        |port| port.cut_short,
+    ),
     ("brimful_switch_port_up", "Whether a port has a link.", |port| {
         u64::from(port.has_link)
     }),

@@ -8,6 +8,8 @@ use super::OfctlError;
 use super::stream::{Place, Stream};
 
 const VERSION: Version = Version::V13;
+/// `OFPT_MULTIPART_REPLY`.
+const MULTIPART_REPLY: u8 = 19;
 /// How long a switch may take to answer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -68,22 +70,22 @@ impl Connection {
     /// Gives the answer to a request.
     pub(super) fn ask(&mut self, request: &Message) -> Result<Message, OfctlError> {
         let transaction = self.send(request)?;
-        self.answer_to(transaction).map(|(message, _)| message)
+        self.answer_to(transaction)
     }
 
     /// Takes the parts of the answer to a request as they come.
     pub(super) fn ask_in_parts(
         &mut self,
         request: &Message,
-        mut take: impl FnMut(&Message) -> Result<(), OfctlError>,
+        mut take: impl FnMut(&Received) -> Result<(), OfctlError>,
     ) -> Result<(), OfctlError> {
         let transaction = self.send(request)?;
         let mut bytes = 0;
         loop {
-            let (part, len) = self.answer_to(transaction)?;
+            let part = self.reply_to(transaction)?;
             take(&part)?;
-            bytes += len;
-            if !matches!(&part, Message::MultipartReply(part) if part.flags & MORE != 0) {
+            bytes += part.bytes.len();
+            if !part.has_more() {
                 return Ok(());
             }
             if bytes > MOST_ANSWER_BYTES {
@@ -134,8 +136,8 @@ impl Connection {
         }
     }
 
-    /// The answer to a request, and its bytes.
-    fn answer_to(&mut self, transaction: u32) -> Result<(Message, usize), OfctlError> {
+    /// The answer to a request, which may be one that cannot be read as a whole.
+    fn reply_to(&mut self, transaction: u32) -> Result<Received, OfctlError> {
         loop {
             let received = self.receive()?;
             if received.header.transaction != transaction {
@@ -143,13 +145,13 @@ impl Connection {
             }
             return match received.message {
                 Ok(Message::Error(error)) => Err(OfctlError::Failed(refusal(&error))),
-                Ok(message) => Ok((message, received.bytes.len())),
-                Err(error) => {
-                    let text = format!("what the switch answers cannot be read: {}", error.detail);
-                    Err(OfctlError::Failed(text))
-                }
+                _ => Ok(received),
             };
         }
+    }
+
+    fn answer_to(&mut self, transaction: u32) -> Result<Message, OfctlError> {
+        self.reply_to(transaction)?.message.map_err(|error| unreadable(&error))
     }
 
     fn receive(&mut self) -> Result<Received, OfctlError> {
@@ -226,6 +228,20 @@ pub(super) fn line(received: &Received) -> String {
             "xid={transaction:#x} type {} of version {}: {}",
             received.header.kind, received.header.version, error.detail
         ),
+    }
+}
+
+/// That an answer makes no sense.
+pub(super) fn unreadable(error: &ErrorMessage) -> OfctlError {
+    OfctlError::Failed(format!("what the switch answers cannot be read: {}", error.detail))
+}
+
+impl Received {
+    /// Whether it is a part of an answer that others follow, also where the rest of it cannot be read.
+    fn has_more(&self) -> bool {
+        let flags = self.bytes.get(HEADER_BYTES + 2..HEADER_BYTES + 4);
+        let flags = flags.map_or(0, |flags| u16::from_be_bytes([flags[0], flags[1]]));
+        self.header.kind == MULTIPART_REPLY && flags & MORE != 0
     }
 }
 

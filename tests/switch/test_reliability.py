@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from brimful.lab.switch import find_switch
@@ -18,7 +19,9 @@ from support import wire_lab
 PATIENCE_S = 20
 KIB_PER_MIB = 1024
 HELLO = struct.pack("!BBHI", 4, 0, 8, 1)
-ALL_FLOWS = struct.pack("!BBHIHH4x", 4, 18, 56, 2, 1, 0) + struct.pack("!B3xII4xQQHH4x", 255, 2**32 - 1, 2**32 - 1, 0, 0, 1, 4)
+ALL_FLOWS = struct.pack("!BBHIHH4x", 4, 18, 56, 2, 1, 0) + struct.pack(
+    "!B3xII4xQQHH4x", 255, 2**32 - 1, 2**32 - 1, 0, 0, 1, 4
+)
 # Runs in the namespace of the switch and speaks to it as many controllers: how many, and what each of them sends.
 CONNECT = """
 import socket, sys, time
@@ -59,13 +62,12 @@ class Switch:
         self.pid = int(found.stdout)
 
     def resident_mib(self):
-        with open(f"/proc/{self.pid}/status") as status:
-            kib = next(line.split()[1] for line in status if line.startswith("VmRSS:"))
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        kib = next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS:"))
         return int(kib) / KIB_PER_MIB
 
     def cpu_s(self):
-        with open(f"/proc/{self.pid}/stat") as stat:
-            fields = stat.read().rpartition(") ")[2].split()
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(") ")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
@@ -110,12 +112,14 @@ def test_a_full_disk_for_telemetry_and_a_log_that_cannot_be_written_end_nothing(
         resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
 
     telemetry = tmp_path / "telemetry"
-    with open("/dev/full", "w") as full:
-        with running(lab, tmp_path, f"--telemetry={telemetry}", stderr=full, preexec_fn=limit) as switch:
-            # Rows are written every 10 s.
-            time.sleep(11)
-            assert switch.process.poll() is None
-            assert ask(switch.control, "status")["switches"]
+    with (
+        Path("/dev/full").open("w") as full,
+        running(lab, tmp_path, f"--telemetry={telemetry}", stderr=full, preexec_fn=limit) as switch,
+    ):
+        # Rows are written every 10 s.
+        time.sleep(11)
+        assert switch.process.poll() is None
+        assert ask(switch.control, "status")["switches"]
     (rows,) = telemetry.glob("*.csv")
     assert rows.read_text() == "timestamp,device,port,direction,octets,packets,discards\n"
 
@@ -240,3 +244,30 @@ def test_a_full_table_of_descriptors_stops_no_thread_and_burns_no_processor(lab,
             time.sleep(2)
             assert switch.cpu_s() - begun < 1
         wait_for(lambda: switch.process.poll() is None and "switches" in ask(switch.control, "status"))
+
+
+def test_what_a_reload_cannot_change_is_said(lab, tmp_path):
+    settings, rules, control = tmp_path / "s.toml", tmp_path / "rules.flows", tmp_path / "s.sock"
+    port = "[[switch.port]]\nnumber = {0}\ninterface = 't{1}'\n"
+    text = f"control = '{control}'\n[[switch]]\nname = 'edge'\n" + port.format(1, "a")
+    settings.write_text(text)
+    rules.write_text("in_port=1,actions=drop\n")
+    log = tmp_path / "log"
+    with log.open("w") as errors:
+        command = lab.command([find_switch(), f"--config={settings}"])
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+    with process:
+        try:
+            assert process.stdout.readline() == "ready: edge\n"
+            found = subprocess.run(["pgrep", "-n", "-f", f"config={settings}"], capture_output=True, check=True)
+            settings.write_text(
+                text.replace("[[switch.port", f"tables = ['{rules}']\n[[switch.port") + port.format(2, "b")
+            )
+            os.kill(int(found.stdout), signal.SIGHUP)
+            wait_for(
+                lambda: "switch edge has other ports or queues: takes effect with the next start" in log.read_text()
+            )
+            wait_for(lambda: ask(control, "dump")["text"] == "in_port=1,actions=drop\n")
+        finally:
+            os.kill(int(found.stdout), signal.SIGTERM)
+        assert process.wait(timeout=PATIENCE_S) == 0

@@ -1,6 +1,7 @@
 //! A process of switches: opened from its settings, run until a signal ends it.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
@@ -35,11 +36,12 @@ pub struct Signals {
     pub reloads: Arc<AtomicBool>,
 }
 
-/// Runs switches until a signal ends them; `ready` is called once all of them run.
+/// Runs switches until a signal ends them; `ready` is called once all of them run. Where the settings are from a file, it
+/// is read again when tables are.
 ///
 /// # Errors
-/// When something cannot be opened or tables cannot be loaded, in one line.
-pub fn run(settings: &Settings, signals: &Signals, ready: impl FnOnce()) -> Result<(), String> {
+/// When something cannot be opened or tables cannot be loaded, or a part of it fails, in one line.
+pub fn run(mut settings: Settings, file: Option<&Path>, signals: &Signals, ready: impl FnOnce()) -> Result<(), String> {
     settings.check()?;
     // Before anything is opened: a bad certificate starts nothing.
     let peers = settings.switches.iter().map(SwitchSettings::peers);
@@ -52,7 +54,7 @@ pub fn run(settings: &Settings, signals: &Signals, ready: impl FnOnce()) -> Resu
     let handles: Handles = named
         .map(|(switch, running)| (switch.name.clone(), running.handle.clone()))
         .collect();
-    let keepers = restore(settings, &handles)?;
+    let keepers = restore(&settings, &handles)?;
     let handles = Arc::new(handles);
     let mut helpers = Vec::new();
     match links::watch(Arc::clone(&handles), Arc::clone(&signals.ends)) {
@@ -97,7 +99,7 @@ pub fn run(settings: &Settings, signals: &Signals, ready: impl FnOnce()) -> Resu
             _ => {}
         }
         if signals.reloads.swap(false, Relaxed)
-            && let Err(error) = load_all(settings, &handles)
+            && let Err(error) = reload(&mut settings, file, &handles)
         {
             say(format_args!("{error}; the tables stay as they were"));
         }
@@ -279,6 +281,20 @@ fn restore(settings: &Settings, handles: &Handles) -> Result<Vec<Keeper>, String
         keepers.push(Keeper::start(path.clone(), handle)?);
     }
     Ok(keepers)
+}
+
+/// Loads the tables of all switches anew, also others than before where the file of settings names others. What else is
+/// new there is for the next start, which is said.
+fn reload(settings: &mut Settings, file: Option<&Path>, handles: &Handles) -> Result<(), String> {
+    if let Some(path) = file {
+        let name = path.display();
+        let text = read_text(path).map_err(|error| format!("{name}: {error}"))?;
+        let new = Settings::read(&name.to_string(), &text)?;
+        for other in settings.take_tables_of(&new) {
+            say(format_args!("{name}: {other}: takes effect with the next start only"));
+        }
+    }
+    load_all(settings, handles)
 }
 
 /// Loads the tables of all switches, each in the place of what it had.

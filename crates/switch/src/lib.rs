@@ -24,6 +24,7 @@ mod packet_out;
 pub mod plane;
 pub mod ports;
 pub mod queues;
+mod reload;
 pub mod settings;
 mod state;
 pub mod status;

@@ -1,7 +1,7 @@
 //! `brimful-switchd`: OpenFlow switches on interfaces of this network namespace.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -169,18 +169,19 @@ fn main() -> ExitCode {
         }
         None => {}
     }
+    let file = command.run.config.clone();
     let settings = match command.run.settings() {
         Ok(settings) => settings,
         Err(message) => return fail(EXIT_USAGE, &message),
     };
     brimful_jit::keep_freed_memory(KEEPS_MEMORY);
-    match run(&settings) {
+    match run(settings, file.as_deref()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => fail(EXIT_FAILED, &message),
     }
 }
 
-fn run(settings: &Settings) -> Result<(), String> {
+fn run(settings: Settings, file: Option<&Path>) -> Result<(), String> {
     let signals = Signals::default();
     take_all_descriptors();
     for (signal, flag) in [
@@ -191,8 +192,8 @@ fn run(settings: &Settings) -> Result<(), String> {
         signal_hook::flag::register(signal, Arc::clone(flag)).map_err(|error| error.to_string())?;
     }
     end_in_time(&signals.ends)?;
-    daemon::run(settings, &signals, || {
-        let names: Vec<_> = settings.switches.iter().map(|switch| switch.name.as_str()).collect();
+    let names: Vec<_> = settings.switches.iter().map(|switch| switch.name.clone()).collect();
+    daemon::run(settings, file, &signals, || {
         // Nobody may be reading.
         let _ = writeln!(io::stdout(), "ready: {}", names.join(", "));
     })

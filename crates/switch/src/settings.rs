@@ -27,7 +27,7 @@ const WHOLE: u16 = 1000;
 const MOST_QUEUE: u32 = 0xffff_fffe;
 
 /// Everything.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// Where the local control socket is made; none by default.
@@ -42,7 +42,7 @@ pub struct Settings {
 }
 
 /// A logical switch.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchSettings {
     /// Its name.
@@ -95,7 +95,7 @@ pub enum FailMode {
 }
 
 /// A port.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct PortSettings {
     /// Its number, from 1.
@@ -118,7 +118,7 @@ pub struct PortSettings {
 }
 
 /// An output queue.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct QueueTable {
     /// Its number.

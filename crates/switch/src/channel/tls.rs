@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::files::read_text;
 
 /// The files that TLS needs, all in PEM.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct TlsFiles {
     /// The switch's key.

@@ -36,7 +36,7 @@ pub struct Switch {
     pub dpid: u64,
     /// Its ports.
     pub ports: Arc<Ports>,
-    /// Its tables, for reading; [`Self::flow_mod`] and its like change them.
+    /// Its tables, for reading; [`Self::change`] and its like change them.
     pub pipeline: SharedPipeline,
     /// Data-plane threads.
     pub threads: usize,

@@ -40,6 +40,6 @@ mod version;
 mod worker;
 
 pub use engine::Engine;
-pub use hints::{keep_freed_memory, prefetch};
+pub use hints::{give_back_memory, keep_freed_memory, prefetch};
 pub use reclaim::Moment;
 pub use worker::Worker;

@@ -104,6 +104,11 @@ impl Epochs {
         oldest.unwrap_or(IDLE)
     }
 
+    /// Everything that waits, whoever reads it: for an engine that ends.
+    pub(crate) fn end(&mut self) -> Vec<Box<dyn Any + Send>> {
+        self.waiting.drain(..).flat_map(|(_, garbage)| garbage.things).collect()
+    }
+
     /// A moment from which on every data-plane thread that passes it sees all that was changed before.
     pub(crate) fn mark(&self) -> Moment {
         let epoch = self.now.fetch_add(1, Ordering::SeqCst);
@@ -127,6 +132,8 @@ pub struct Moment {
 impl Moment {
     /// Whether every thread has begun a burst since, or reads nothing.
     pub fn has_passed(&self) -> bool {
+        // Pairs with that of `Reader::enter`, as in `Epochs::oldest`.
+        fence(Ordering::SeqCst);
         self.workers
             .iter()
             .all(|reader| reader.load(Ordering::SeqCst) > self.epoch)

@@ -27,6 +27,8 @@ pub struct PortCounts {
     pub send_errors: Tally,
     /// Of what was dropped both ways, how much for each reason.
     because: [[Tally; Reason::ALL.len()]; 2],
+    /// Frames that groups would have made too many copies of.
+    pub cut_short: Tally,
 }
 
 /// Why a frame was dropped.

@@ -38,6 +38,8 @@ pub struct PortStatus {
     pub send_errors: u64,
     pub received_dropped_because: BTreeMap<&'static str, u64>,
     pub sent_dropped_because: BTreeMap<&'static str, u64>,
+    /// Frames that came in by it and that groups would have made too many copies of.
+    pub cut_short: u64,
     pub queues: Vec<QueueStatus>,
 }
 
@@ -110,6 +112,7 @@ impl PortStatus {
             send_errors: counts.send_errors.load(Relaxed),
             received_dropped_because: named(counts.reasons(Way::In)),
             sent_dropped_because: named(counts.reasons(Way::Out)),
+            cut_short: counts.cut_short.load(Relaxed),
             queues: queues.collect(),
         }
     }

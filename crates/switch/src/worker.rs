@@ -351,4 +351,10 @@ impl Outputs for Outbox<'_> {
             });
         }
     }
+
+    fn cut_short(&mut self, in_port: u32) {
+        if let Some(lane) = self.lane(in_port) {
+            lane.port.counts.cut_short.add(1);
+        }
+    }
 }

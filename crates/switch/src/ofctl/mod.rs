@@ -1,6 +1,8 @@
 //! `brimful switch ofctl`: asks any switch of OpenFlow 1.3, changes its flows, and shows what it says.
 
 mod connection;
+mod extensions;
+mod nicira;
 mod relay;
 mod stream;
 mod text;
@@ -15,8 +17,9 @@ use brimful_openflow::{FlowMod, GROUP_ALL, TABLE_ALL, port};
 use clap::{Args, Subcommand};
 use thiserror::Error;
 
+use crate::notice::say;
 use crate::tables::{Change, TableError, ovs};
-use connection::Connection;
+use connection::{Connection, line, unreadable};
 use stream::Place;
 
 /// All meters.
@@ -144,7 +147,13 @@ pub fn run(asked: &Ofctl, out: &mut (dyn Write + Send)) -> Done {
             list(&mut switch, Request::Port(Selector { number }), text::port_counts, out)
         }
         Command::DumpGroups { counters } => {
-            list(&mut switch, Request::GroupDescription, text::group, out)?;
+            ask(
+                &mut switch,
+                Request::GroupDescription,
+                text::group,
+                extensions::groups,
+                out,
+            )?;
             let wanted = Request::Group(Selector { number: GROUP_ALL });
             if *counters {
                 list(&mut switch, wanted, text::group_counts, out)
@@ -174,6 +183,7 @@ impl Command {
     fn changes(&self) -> Result<Vec<Message>, OfctlError> {
         let read = |text: String| -> Result<Vec<Message>, OfctlError> {
             let tables = ovs::read("flow", &text)?;
+            tables.notes_of("flow").for_each(say);
             let values = tables.changes.into_iter().map(|change| change.value);
             Ok(values.map(message_of).collect())
         };
@@ -207,6 +217,7 @@ fn message_of(change: Change) -> Message {
 fn selection(line: Option<&str>) -> Result<FlowMod, OfctlError> {
     let line = line.unwrap_or_default();
     let tables = ovs::read("flow", &format!("delete {line}"))?;
+    tables.notes_of("flow").for_each(say);
     let change = tables.changes.into_iter().next().map(|change| change.value);
     let Some(Change::Flow(mut flow)) = change else {
         return Err(OfctlError::Usage(format!("{line:?} selects no flows")));
@@ -227,7 +238,7 @@ fn show(switch: &mut Connection, out: &mut dyn Write) -> Done {
                 print(out, &format!("datapath {:016x}: {features}", features.datapath))?;
             }
             Message::GetConfigReply(configuration) => print(out, &format!("{name}: {configuration}"))?,
-            other => return Err(unexpected(&other)),
+            other => return Err(unexpected(&other.to_string())),
         }
     }
     list(switch, Request::Description, text::description, out)?;
@@ -253,7 +264,7 @@ fn dump_flows(switch: &mut Connection, filter: Option<&str>, counters: bool, out
         ),
         _ => None,
     };
-    list(switch, request, lines, out)
+    ask(switch, request, lines, |bytes| extensions::flows(bytes, counters), out)
 }
 
 /// Asks for something and prints each part of the reply.
@@ -263,19 +274,30 @@ fn list(
     lines: impl Fn(&Reply) -> Option<Vec<String>>,
     out: &mut dyn Write,
 ) -> Done {
+    ask(switch, request, lines, |_| None, out)
+}
+
+/// The same, where a part may have what OpenFlow does not have: its bytes are read then.
+fn ask(
+    switch: &mut Connection,
+    request: Request,
+    lines: impl Fn(&Reply) -> Option<Vec<String>>,
+    extended: impl Fn(&[u8]) -> Option<Vec<String>>,
+    out: &mut dyn Write,
+) -> Done {
     let request = Message::MultipartRequest(Part {
         flags: 0,
         content: request,
     });
-    for message in switch.ask_in_parts(&request)? {
-        let found = match &message {
-            Message::MultipartReply(part) => lines(&part.content),
-            _ => None,
+    switch.ask_in_parts(&request, |received| {
+        let found = match &received.message {
+            Ok(Message::MultipartReply(part)) => lines(&part.content),
+            Ok(_) => None,
+            Err(error) => Some(extended(&received.bytes).ok_or_else(|| unreadable(error))?),
         };
-        let found = found.ok_or_else(|| unexpected(&message))?;
-        found.iter().try_for_each(|line| print(out, line))?;
-    }
-    Ok(())
+        let found = found.ok_or_else(|| unexpected(&line(received)))?;
+        found.iter().try_for_each(|line| print(out, line))
+    })
 }
 
 /// Prints messages as they come, until so many have come or the connection ends.
@@ -303,6 +325,6 @@ fn print(out: &mut dyn Write, line: &str) -> Done {
     written.map_err(|error| OfctlError::Failed(error.to_string()))
 }
 
-fn unexpected(message: &Message) -> OfctlError {
+fn unexpected(message: &str) -> OfctlError {
     OfctlError::Failed(format!("the switch answers with something else: {message}"))
 }

@@ -329,11 +329,18 @@ impl Floods for PortView {
     }
 
     fn normal(&self, frame: &[u8], in_port: u32, now: u64) -> Normal {
+        if in_port <= port::MAX && !is_for_bridges(frame) {
+            self.learned.learn(frame, in_port, now);
+        }
+        self.find(frame, in_port, now)
+    }
+}
+
+impl PortView {
+    /// Where a frame goes by what has been learnt, without learning of it.
+    pub(crate) fn find(&self, frame: &[u8], in_port: u32, now: u64) -> Normal {
         if is_for_bridges(frame) {
             return Normal::Nowhere;
-        }
-        if in_port <= port::MAX {
-            self.learned.learn(frame, in_port, now);
         }
         match self.learned.find(frame, now) {
             Some(port) if port == in_port => Normal::Nowhere,

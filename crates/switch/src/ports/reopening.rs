@@ -10,6 +10,7 @@ use brimful_netdev::{AnyPort, MonotonicTime, Receiver, Sender};
 
 use super::{SwitchPort, WayOut, address_number};
 use crate::counts::{Reason, Way};
+use crate::notice::say;
 
 /// Between attempts to open an interface that has come back.
 const RETRY_NS: u64 = 500_000_000;
@@ -80,7 +81,7 @@ impl Reopening {
             Err(obstacle) => {
                 state.due = now + RETRY_NS;
                 if state.obstacle != obstacle {
-                    eprintln!("brimful-switchd: port {name} has come back: {obstacle}");
+                    say(format_args!("port {name} has come back: {obstacle}"));
                     state.obstacle = obstacle;
                 }
                 None

@@ -14,8 +14,8 @@ use crate::tables::values::{number_as, port_number};
 /// `OFP_DEFAULT_PRIORITY` of OF 1.3.5 section A.3.4.1.
 pub(crate) const DEFAULT_PRIORITY: u16 = 0x8000;
 
-/// A flow: its match and what it is given, then its actions to the end of the line.
-pub(crate) fn flow(line: &str, command: FlowCommand) -> Result<FlowMod, Flaw<'_>> {
+/// A flow: its match and what it is given, then its actions to the end of the line. And notes about it.
+pub(crate) fn flow(line: &str, command: FlowCommand) -> Result<(FlowMod, Vec<String>), Flaw<'_>> {
     let mut flow = FlowMod::add(0, DEFAULT_PRIORITY, Match::default(), Vec::new());
     flow.command = command;
     let mut matching = Reading::default();
@@ -40,8 +40,9 @@ pub(crate) fn flow(line: &str, command: FlowCommand) -> Result<FlowMod, Flaw<'_>
             ));
         }
     }
-    flow.matching = matching.finish();
-    Ok(flow)
+    let (matching, notes) = matching.finish();
+    flow.matching = matching;
+    Ok((flow, notes))
 }
 
 /// A group: `group_id=1,type=select,bucket=weight:2,actions=output:1,bucket=output:2`.

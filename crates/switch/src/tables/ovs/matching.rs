@@ -15,6 +15,7 @@ pub(crate) const VLAN_PRESENT: u128 = 0x1000;
 pub(crate) struct Reading<'t> {
     fields: Vec<(FieldMatch, &'t str)>,
     later: Vec<(Dependent, Word<'t>)>,
+    notes: Vec<String>,
 }
 
 /// A name that depends on the protocols of the match.
@@ -153,7 +154,7 @@ impl<'t> Reading<'t> {
             .map_or((text, None), |(text, mask)| (text, Some(mask)));
         let value = value(field, text)?;
         let mask = mask_text.map(|text| mask(field, text)).transpose()?;
-        if mask == Some(0) && value == 0 {
+        if mask == Some(0) {
             return Ok(());
         }
         let is_exact = mask == Some(field.largest());
@@ -184,8 +185,15 @@ impl<'t> Reading<'t> {
     }
 
     fn put(&mut self, field: MatchField, value: u128, mask: Option<u128>, part: &'t str) -> Result<(), Flaw<'t>> {
-        let value = checked(field, value, part)?;
+        let given = checked(field, value, part)?;
+        // As Open vSwitch does: an address of a host stands for its network.
+        let value = given & mask.unwrap_or(u128::MAX);
         let said = FieldMatch { field, value, mask };
+        if given != value {
+            let taken = Match { fields: vec![said] };
+            self.notes
+                .push(format!("{part} has bits that its mask leaves out: taken as {taken}"));
+        }
         match self.fields.iter().find(|(known, _)| known.field == field) {
             Some((known, _)) if *known == said => {}
             Some(_) => {
@@ -231,11 +239,11 @@ impl<'t> Reading<'t> {
         Ok(())
     }
 
-    /// The match, its fields in the order of their numbers: prerequisites first.
-    pub(crate) fn finish(self) -> Match {
+    /// The match, its fields in the order of their numbers: prerequisites first. And what it does not say as it was given.
+    pub(crate) fn finish(self) -> (Match, Vec<String>) {
         let mut fields: Vec<FieldMatch> = self.fields.into_iter().map(|(said, _)| said).collect();
         fields.sort_by_key(|said| said.field);
-        Match { fields }
+        (Match { fields }, self.notes)
     }
 }
 

@@ -11,6 +11,7 @@ use brimful_openflow::{FlowCommand, ModCommand};
 use super::place::{Flaw, Place, Placed, TableError, Text};
 use super::{Change, Tables};
 
+pub(crate) use write::{action_text, instruction_text};
 pub use write::{write_flow, write_group, write_meter, write_tables};
 
 /// Reads the lines of a file; `file` is its name, for messages.
@@ -31,7 +32,9 @@ pub fn read(file: &str, text: &str) -> Result<Tables, TableError> {
             line: u32::try_from(number + 1).unwrap_or(u32::MAX),
             column: indent as u32 + 1,
         };
-        let value = change(line).map_err(|flaw| source.error(flaw))?;
+        let (value, notes) = change(line).map_err(|flaw| source.error(flaw))?;
+        let placed = |value| Placed { place, value };
+        tables.notes.extend(notes.into_iter().map(placed));
         tables.changes.push(Placed { place, value });
     }
     Ok(tables)
@@ -55,13 +58,13 @@ pub fn read_match(text: &str) -> Result<brimful_openflow::Match, TableError> {
             }
         }
         reading.settle()?;
-        Ok(reading.finish())
+        Ok(reading.finish().0)
     };
     read().map_err(|flaw| source.error(flaw))
 }
 
 /// A line may begin with what to do; what it is about is told by its first key.
-fn change(line: &str) -> Result<Change, Flaw<'_>> {
+fn change(line: &str) -> Result<(Change, Vec<String>), Flaw<'_>> {
     let (command, rest) = split_command(line);
     let to_mod = || match command {
         None | Some("add") => Ok(ModCommand::Add),
@@ -71,8 +74,8 @@ fn change(line: &str) -> Result<Change, Flaw<'_>> {
     };
     let first = words::Words::of(rest).next()?.map_or("", |word| word.key);
     Ok(match first {
-        "group_id" => Change::Group(lines::group(rest, to_mod()?)?),
-        "meter" => Change::Meter(lines::meter(rest, to_mod()?)?),
+        "group_id" => (Change::Group(lines::group(rest, to_mod()?)?), Vec::new()),
+        "meter" => (Change::Meter(lines::meter(rest, to_mod()?)?), Vec::new()),
         _ => {
             let command = match command {
                 None | Some("add") => FlowCommand::Add,
@@ -81,7 +84,8 @@ fn change(line: &str) -> Result<Change, Flaw<'_>> {
                 Some("delete") => FlowCommand::Delete,
                 Some(_) => FlowCommand::DeleteStrict,
             };
-            Change::Flow(Box::new(lines::flow(rest, command)?))
+            let (flow, notes) = lines::flow(rest, command)?;
+            (Change::Flow(Box::new(flow)), notes)
         }
     })
 }

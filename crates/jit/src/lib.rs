@@ -35,6 +35,7 @@ mod plan;
 mod prefix;
 mod reclaim;
 mod shape;
+mod sync;
 mod tuple;
 mod version;
 mod worker;

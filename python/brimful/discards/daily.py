@@ -13,7 +13,7 @@ from brimful.discards import findings
 from brimful.discards.capacities import Capacities
 from brimful.discards.change_points import change_points
 from brimful.discards.expressions import BIN_S, DISCARDS, OCTETS, UNICAST
-from brimful.discards.schema import Flag
+from brimful.discards.schema import WIDTHS, Flag
 from brimful.records import Finding, Record, Series
 
 BINS_A_DAY = 86400 // BIN_S
@@ -87,7 +87,7 @@ def exclusions(rows: Rows) -> Iterator[Record]:
         left_out = sum(int(row["samples"]) for row in of_site if not row["usable"])
         flagged = {
             flag.name.lower(): sum(int(row["samples"]) for row in of_site if int(row["flags"]) & flag)
-            for flag in Flag
+            for flag in ~WIDTHS
             if flag.name is not None
         }
         conflicts = flagged.pop("conflict")

@@ -30,8 +30,20 @@ _FLAGS = {
     "conflict": "with another value delivered, too",
     "mislabelled": "mislabelled, told apart",
     "ambiguous": "mislabelled, ambiguous",
+    "dip": "polls that read too little, bridged",
+    "wraps": "counters of 32 bits that may wrap twice, no value",
+    "sawtooth": "of counters that fall too often, no value",
+    "replaced": "first polls after another index, no value",
 }
 """Flag of rows: what the summary calls it, in the order in which it does."""
+_SAVE_WIDE = (
+    "Counters of 32 bits begin again more than once between two polls at this capacity: save ifHCOutOctets and "
+    "ifHCOutUcastPkts instead of ifOutOctets and ifOutUcastPkts, poll more often, or give a lower --capacity."
+)
+_NO_COUNTERS = (
+    "Columns that fall in more than a quarter of their rows are no counters, or those of two ports under one name: "
+    "ingest differences without --counters, and give each port a name of its own."
+)
 _SHOWN = 10
 
 
@@ -166,7 +178,7 @@ def _text(summary: IngestSummary) -> str:
         ("lines", summary.lines),
         ("lines, bad", summary.bad_lines),
         ("samples", summary.samples),
-        ("samples that the next file repeats", summary.repeated_samples),
+        ("samples that others repeat", summary.repeated_samples),
         ("rows, new", summary.rows_new),
         ("rows, already there", summary.rows_known),
         ("rows, conflicting", summary.rows_conflicting),
@@ -178,6 +190,12 @@ def _text(summary: IngestSummary) -> str:
         lines += ["", f"rows of the {summary.days} days of machines that these belong to:", *_aligned(found + gaps)]
         if not found and not gaps:
             lines[-1] += " nothing amiss"
+    if summary.left_out:
+        lines += ["", "samples left out:", *_aligned(sorted(summary.left_out.items()))]
+    if summary.flags.get("wraps"):
+        lines += ["", _SAVE_WIDE]
+    if summary.flags.get("sawtooth"):
+        lines += ["", _NO_COUNTERS]
     if summary.refused:
         most = sorted(summary.refused.items(), key=lambda item: (-item[1], item[0]))
         lines += ["", "bad lines:", *_aligned(most[:_SHOWN])]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,6 +34,8 @@ LATEST_S = int(datetime.datetime(2100, 1, 1, tzinfo=datetime.UTC).timestamp())
 _MACHINE = re.compile(r"mlab([1-4])[.-]([a-z]{3}[0-9]{2}t?)(?![a-z0-9])")
 _SWITCH = re.compile(r"s[0-9]+[.-]([a-z]{3}[0-9]{2}t?)(?![a-z0-9])")
 _NAME_LENGTH = 80
+UNIT_REASONS = [f"timestamps are in {unit}, not in seconds" for unit in ("nanoseconds", "microseconds", "milliseconds")]
+"""What is wrong with all times of a source, if it is with one."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,8 @@ class Decoded:
     lines: int = 0
     samples: int = 0
     """That were delivered."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Samples that say nothing, by reason; unlike lines that are refused, nothing is wrong with them."""
     repeated: int = 0
     """Samples of the first generation that the next file begins with."""
 
@@ -148,8 +153,8 @@ def sort_out(
 
 def wrong_clocks(timestamp: NDArray[Any], latest_s: float) -> Iterable[tuple[str, NDArray[np.bool_]]]:
     """Give what can be wrong with times in Unix seconds, and which have it."""
-    for unit, least in (("nanoseconds", 10**17), ("microseconds", 10**14), ("milliseconds", 10**11)):
-        yield f"timestamps are in {unit}, not in seconds", timestamp >= least
+    for reason, least in zip(UNIT_REASONS, (10**17, 10**14, 10**11), strict=True):
+        yield reason, timestamp >= least
     yield "a timestamp is in the future", timestamp > min(latest_s, LATEST_S)
     yield "a timestamp is before 2009", timestamp < EARLIEST_S
 

@@ -48,6 +48,8 @@ class IngestSummary(msgspec.Struct):
     lines: int = 0
     samples: int = 0
     repeated_samples: int = 0
+    left_out: dict[str, int] = msgspec.field(default_factory=dict)
+    """Samples that say nothing, by reason: they are no bad lines."""
     rows_new: int = 0
     rows_known: int = 0
     rows_conflicting: int = 0
@@ -287,6 +289,8 @@ class _Ingest:
         summary.lines += decoded.lines
         summary.samples += decoded.samples
         summary.repeated_samples += decoded.repeated
+        for reason, count in decoded.left_out.items():
+            summary.left_out[reason] = summary.left_out.get(reason, 0) + count
         summary.bytes += sum(len(piece.content) + 1 for piece in work.pieces)
         for refused in decoded.refused:
             reason = refused.reason

@@ -180,9 +180,7 @@ def _is_wide(chain):
         return True
     if any(one & Flag.NARROW for one in flags):
         return False
-    return any(one & Flag.WIDE for one in flags) or any(
-        poll.row["kind"] == DELTA and _has_twin(poll) for poll in chain
-    )
+    return any(one & Flag.WIDE for one in flags) or any(poll.row["kind"] == DELTA and _has_twin(poll) for poll in chain)
 
 
 def _has_twin(poll):
@@ -228,7 +226,9 @@ def _undo_dips(chains):
         for _, group in itertools.groupby(chain, key=lambda poll: poll.dip):
             run = list(group)
             first = run[0]
-            if first.dip and any(one.before[0] < first.end and first.before[0] < one.end for one in certain if one.before):
+            if first.dip and any(
+                one.before[0] < first.end and first.before[0] < one.end for one in certain if one.before
+            ):
                 undone = True
                 for poll in run:
                     poll.dip = False
@@ -253,9 +253,7 @@ def _told(poll, chain, ceiling):
             linked = one.row["kind"] == DELTA or (one.row["kind"] == ABSOLUTE and one.before is not None)
             return narrow and _has_twin(one) and linked and not one.rebooted and ceiling * one.span >= TWO32
 
-        resets = [
-            one for one in chain if not one.wrapped and (one.fell or one.rebooted) and not may_wrap_more(one)
-        ]
+        resets = [one for one in chain if not one.wrapped and (one.fell or one.rebooted) and not may_wrap_more(one)]
         bare = [one for one in chain if one.row["kind"] == ABSOLUTE]
         falls = [one for one in resets if one in bare]
         is_bare = poll.row["kind"] == ABSOLUTE

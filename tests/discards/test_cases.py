@@ -38,7 +38,7 @@ def test_two_ports_of_one_name(tmp_path):
 def test_a_sample_that_is_not_a_number(tmp_path):
     summary = ingested(tmp_path, "nan.json")
     assert total(tmp_path / "store", "discards.uplink.tx") == 2
-    assert (summary.left_out, summary.bad_lines) == ({"are NaN or stale: left out": 1}, 0)
+    assert (summary.left_out, summary.bad_lines) == ({"are NaN, null or stale": 1}, 0)
 
 
 def test_times_of_bigquery(tmp_path):

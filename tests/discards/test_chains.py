@@ -49,9 +49,7 @@ def by_collector(tmp_path, **counters):
     lines = []
     for name, found in counters.items():
         samples = [
-            (MIDNIGHT + 60 * place, (one - found[place - 1]) % TWO64, one)
-            for place, one in enumerate(found)
-            if place
+            (MIDNIGHT + 60 * place, (one - found[place - 1]) % TWO64, one) for place, one in enumerate(found) if place
         ]
         lines.append(line2(f"switch.{names[name]}.uplink.tx", samples))
     (tmp_path / "a-switch.jsonl").write_bytes(content(*lines))

@@ -59,8 +59,7 @@ def clean(rows, tail=None):
 
 
 STEPS = st.sampled_from(
-    ["count"] * 3
-    + ["zero", "miss", "reset", "restart", "wrap", "jump", "garbage", "late", "fixed", "dip", "dip"]
+    ["count"] * 3 + ["zero", "miss", "reset", "restart", "wrap", "jump", "garbage", "late", "fixed", "dip", "dip"]
 )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import msgspec
 
@@ -20,10 +20,11 @@ from brimful.discards.archives import Piece, Unread
 from brimful.discards.capacities import Capacities
 from brimful.discards.schema import Flag
 from brimful.discards.store import Partition, Store
-from brimful.discards.telemetry import disco, prometheus, tables
+from brimful.discards.telemetry import disco, prometheus, tables, warehouse
 from brimful.discards.telemetry.columns import Decoded
-from brimful.discards.telemetry.merging import Counts, Merged, merge_machine
+from brimful.discards.telemetry.merging import Counts, Merged, judge_machine, merge_machine
 from brimful.discards.telemetry.rows import Rows
+from brimful.discards.telemetry.tables import Reading
 from brimful.errors import UsageError
 
 BATCH_BYTES = 1 << 20
@@ -89,16 +90,6 @@ class Progress(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How to read sources."""
-
-    latest_s: float = math.inf
-    """No sample can be after this (Unix time)."""
-    counters: bool = False
-    """Generic tables hold counters, not what was counted since the row before."""
-
-
 def find_sources(paths: Iterable[Path]) -> list[Path]:
     """Give the files that are named, and those in the directories that are.
 
@@ -129,11 +120,13 @@ def find_sources(paths: Iterable[Path]) -> list[Path]:
     return found
 
 
-_ENDINGS = "switch.json, switch.jsonl (or with .gz), .tar, .tgz, .tar.gz, .csv, .csv.gz, .parquet or .json"
+_ENDINGS = (
+    "switch.json, switch.jsonl (or with .gz), .tar, .tgz, .tar.gz, .csv, .csv.gz, .parquet, .json, .jsonl or .ndjson"
+)
 
 
 def _is_source(name: str) -> bool:
-    return archives.holds_telemetry(name) or name.endswith((*tables.ENDINGS, *prometheus.ENDINGS))
+    return archives.holds_telemetry(name) or name.endswith((*tables.ENDINGS, *warehouse.ENDINGS))
 
 
 @dataclass
@@ -183,7 +176,61 @@ def ingest(
         When the store cannot be written. What is in stays; ingesting again goes on.
     """
     with store.writing():
+        _check(store, sources, reading)
         return _Ingest(store, ceilings, workers, progress, reading, max_bad).run(sources)
+
+
+def _check(store: Store, sources: list[Path], reading: Reading) -> None:
+    """Refuse, before anything is written, tables that the store has read otherwise, or that must be asked about."""
+    known = store.ingested()
+    for path in sources:
+        if not path.name.endswith(tables.ENDINGS):
+            continue
+        noted = known.get(_digest(path)) if known else None
+        if noted is not None:
+            _check_known(path, noted, reading)
+        elif reading.counters is None and (column := tables.counters_in(path, reading.zone)) is not None:
+            message = (
+                f"{path}: {column} rises row after row and does not fall, so these seem to be counters; say --counters, "
+                "or --differences if each number is what was counted since the row before"
+            )
+            raise UsageError(message)
+
+
+def _check_known(path: Path, noted: dict[str, Any], reading: Reading) -> None:
+    if not noted.get("rows"):
+        return
+    was = noted.get("options", {})
+    now = {"counters": reading.counters, "timezone": reading.zone}
+    told = {"counters": {True: "counters", False: "differences"}, "timezone": {None: "times in UTC"}}
+    for name, value in now.items():
+        # What is not said again is as it was.
+        if name in was and value is not None and value != was[name]:
+            old, new = (told[name].get(one, f"times in {one}") for one in (was[name], value))
+            message = f"{path}: is in the store already, read as {old}; to read it as {new}, ingest into a new store"
+            raise UsageError(message)
+
+
+def _digest(path: Path) -> str:
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+    return ""
+
+
+def judge_again(store: Store, ceilings: Capacities, workers: int) -> int:
+    """Clean all that is in a store by other capacities; give how many days of machines changed.
+
+    Raises
+    ------
+    BrimfulError
+        When the store cannot be written. Judging again goes on.
+    """
+    with store.writing(), ThreadPoolExecutor(workers) as pool:
+        machines: dict[tuple[str, str], list[Partition]] = {}
+        for partition in store.partitions("samples"):
+            machines.setdefault((partition.site, partition.name), []).append(partition)
+        judged = [pool.submit(judge_machine, store, sorted(days), ceilings) for days in machines.values()]
+        return sum(future.result() for future in judged)
 
 
 class _Ingest:
@@ -254,6 +301,7 @@ class _Ingest:
 
     def _read(self, path: Path) -> Iterator[Piece | Decoded | Unread | dict[str, object]]:
         """Give what is in a source, and last what to note of it."""
+        noted: dict[str, object] = {}
         try:
             with path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -266,22 +314,30 @@ class _Ingest:
                 if archives.holds_telemetry(path.name):
                     yield from archives.pieces(path, _Counted(file, self.progress))
                 else:
-                    yield from self._read_other(path)
+                    rows = 0
+                    for found in self._read_other(path):
+                        rows += sum(map(len, found.rows.values())) if isinstance(found, Decoded) else 0
+                        yield found
+                    if path.name.endswith(tables.ENDINGS):
+                        options = {"counters": bool(self.reading.counters), "timezone": self.reading.zone}
+                        noted = {"rows": rows, "options": options}
                     self.progress.advance(_size(path))
         except OSError as error:
             yield Unread(str(path), "", f"cannot be read: {error.strerror}")
             return
         self.summary.sources_new += 1
-        yield {"digest": digest, "name": str(path), "bytes": _size(path)}
+        yield {"digest": digest, "name": str(path), "bytes": _size(path), **noted}
 
     def _read_other(self, path: Path) -> Iterator[Decoded | Unread]:
         latest_s = self.reading.latest_s
         try:
             if path.name.endswith(tables.ENDINGS):
-                yield from tables.read_table(path, latest_s, counters=self.reading.counters)
+                yield from tables.read_table(path, self.reading)
+            elif (rows := warehouse.read_rows(path, latest_s)) is not None:
+                yield from rows
             else:
                 yield from prometheus.read_answer(path, latest_s)
-        except tables.UnreadableError as error:
+        except (tables.UnreadableError, archives.DamagedError) as error:
             yield Unread(str(path), "", str(error))
 
     def _take(self, work: _Work, decoded: Decoded) -> None:

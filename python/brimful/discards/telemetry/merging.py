@@ -72,6 +72,24 @@ def merge_machine(
     return merged
 
 
+def judge_machine(store: Store, partitions: list[Partition], capacities: Capacities) -> int:
+    """Clean the days of a machine, in order, by other capacities; give how many changed."""
+    merged = Merged()
+    changed = 0
+    tail: tuple[datetime.date, Tail] | None = None
+    for partition in partitions:
+        stored = store.read(partition, SAMPLES)
+        if stored is None:
+            continue
+        before = tail[1] if tail is not None and tail[0] + datetime.timedelta(days=1) == partition.day else NO_TAIL
+        ceilings = ceilings_per_s(capacities.at(partition.site, partition.day))
+        table = clean(_known_rows(stored), before, ceilings, partition.name)
+        tail = (partition.day, tail_of(table))
+        changed += not table.equals(stored.combine_chunks())
+        _write(store, partition, table, stored, merged)
+    return changed
+
+
 def _partition(site: str, machine: str, day: int) -> Partition:
     return Partition("samples", site, _EPOCH + datetime.timedelta(days=day), machine)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from brimful.discards.identity import PORT_LABELS, device_of, is_name
 from brimful.discards.schema import Flag
-from brimful.discards.telemetry.columns import UNIT_REASONS, Decoded, Refused, put, wrong_clocks
+from brimful.discards.telemetry.columns import MISSING, UNIT_REASONS, Decoded, Refused, put, wrong_clocks
 from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, UPTIME, Rows, empty_rows
 from brimful.discards.telemetry.tables import UnreadableError
 from brimful.discards.texts import as_utf8
@@ -31,7 +31,6 @@ _TYPES = {"Octets": "octets", "UcastPkts": "unicast", "MulticastPkts": "multicas
 _UPTIMES = ("sysUpTime", "hrSystemUptime")
 """In hundredths of a second."""
 _NO_COUNTER = "is no counter of an interface; save ifHCOutOctets and its like themselves, not their rate"
-MISSING = "are NaN or stale: left out"
 
 
 class _Series(msgspec.Struct):
@@ -163,7 +162,9 @@ def _identify(number: int, series: _Series) -> _Known | str:
     if metric is None:
         return "scope is neither uplink nor local"
     times = [at for at, _ in series.values]
-    return _Known(number, series, (device, port), metric, Flag.WIDE if match[1] else Flag.NARROW, min(times), max(times))
+    return _Known(
+        number, series, (device, port), metric, Flag.WIDE if match[1] else Flag.NARROW, min(times), max(times)
+    )
 
 
 def _twins(known: list[_Known]) -> list[tuple[_Known, str]]:
@@ -191,7 +192,9 @@ def _told(first: _Known, second: _Known) -> str:
     labels = first.series.metric.keys() | second.series.metric.keys()
     of_both = []
     for one in (first.series.metric, second.series.metric):
-        differing = sorted(label for label in labels if first.series.metric.get(label) != second.series.metric.get(label))
+        differing = sorted(
+            label for label in labels if first.series.metric.get(label) != second.series.metric.get(label)
+        )
         of_both.append("{" + ", ".join(f'{label}="{one.get(label, "")}"' for label in differing) + "}")
     return (
         f"is one of two series of {first.place[0]} {first.place[1]}, {of_both[0]} and {of_both[1]}: "

@@ -20,6 +20,7 @@ def all_questions(midnight, least, monitors):
     return {
         "daily_uplink_rate": lambda samples, tests, mode: _of(mode).daily_uplink_rate(samples),
         "daily_loss_ratio": lambda samples, tests, mode: _of(mode).daily_loss_ratio(samples),
+        "daily_other_counts": lambda samples, tests, mode: analysis.daily_other_counts(samples),
         "daily_download_rate": lambda samples, tests, mode: _of(mode).daily_download_rate(tests, **excluded),
         "daily_retransmission_ratio": lambda samples, tests, mode: _of(mode).daily_retransmission_ratio(
             tests, **excluded
@@ -40,6 +41,7 @@ def _of(mode):
 KEYS = {
     "daily_uplink_rate": ["site", "day"],
     "daily_loss_ratio": ["site", "day"],
+    "daily_other_counts": ["site", "day", "machine", "metric"],
     "daily_download_rate": ["site", "day"],
     "daily_retransmission_ratio": ["site", "day", "server_name", "retransmission_unit"],
     "clients_before_after": ["site", "period", "client", "machine"],

@@ -12,7 +12,8 @@ import pytest
 from brimful.discards import times
 from brimful.discards.capacities import Capacities
 from brimful.discards.identity import device_of
-from brimful.discards.telemetry.ingest import Reading, judge_again
+from brimful.discards.telemetry.ingest import judge_again
+from brimful.discards.telemetry.tables import Reading
 from brimful.errors import UsageError
 from invented_results import iperf3
 from telemetry import MIDNIGHT, put

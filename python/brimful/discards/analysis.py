@@ -18,7 +18,11 @@ from brimful.discards.expressions import (
     BIN_S,
     DISCARDS,
     FEWEST_TESTS,
+    FROM_MACHINES,
+    INBOUND,
     OCTETS,
+    PAUSES,
+    TO_MACHINES,
     UNICAST,
     Days,
     classified,
@@ -76,7 +80,9 @@ def daily_download_rate(tests: Table, *, excluded_clients: Sequence[str] | None 
 def daily_loss_ratio(samples: Table) -> Table:
     """Give the packets that the uplink discarded, of those it was given, for each site and day.
 
-    ``covered_s`` is the time of its bins; ``excluded_bins`` are those without a usable value of both counters.
+    ``discards`` are all that are known, whether packets are known or not; ``loss_ratio`` is over the bins of which both
+    are, and null where no packets were counted. ``bins``, ``covered_s`` (their time) and ``bins_with_discards`` are of
+    the discards; ``excluded_bins`` are those without a usable value of them.
     """
     bins = (
         _pieces(samples.filter(_.metric.isin([DISCARDS, UNICAST])))
@@ -87,17 +93,29 @@ def daily_loss_ratio(samples: Table) -> Table:
             covered_s=_.covered_s.min(),
             in_bin=_.in_bin.cast("int64").min() == 1,
         )
-        .mutate(day=_.start.date(), known=_.bin_discards.notnull() & _.bin_packets.notnull())
+        .mutate(day=_.start.date(), known=_.bin_discards.notnull(), paired=_.bin_discards + _.bin_packets)
     )
     sums = bins.group_by(["site", "day", "machine"]).agg(
-        discards=_.bin_discards.sum(where=_.known).coalesce(0.0),
-        packets=_.bin_packets.sum(where=_.known).coalesce(0.0),
+        discards=_.bin_discards.sum(),
+        packets=_.bin_packets.sum(where=_.known),
+        paired=_.bin_discards.sum(where=_.paired.notnull()),
         bins=(_.known & _.in_bin).sum(),
         bins_with_discards=(_.known & _.in_bin & (_.bin_discards > 0)).sum(),
         covered_s=_.covered_s.sum(where=_.known & _.in_bin).coalesce(0.0),
         excluded_bins=(~_.known).sum(),
     )
-    return _of_one_machine(sums.mutate(loss_ratio=_.discards / _.packets.nullif(0)), samples)
+    return _of_one_machine(without(sums.mutate(loss_ratio=_.paired / _.packets.nullif(0)), "paired"), samples)
+
+
+def daily_other_counts(samples: Table) -> Table:
+    """Give what else was counted of each site, day, machine and metric: discards on other ways, and pause frames.
+
+    ``samples_with`` of ``samples`` counted any.
+    """
+    chosen = samples.filter(_.metric.isin([INBOUND, TO_MACHINES, FROM_MACHINES, *PAUSES]), _.usable)
+    return chosen.group_by(["site", "day", "machine", "metric"]).agg(
+        counted=_.value.sum(), samples=_.count(), samples_with=(_.value > 0).sum()
+    )
 
 
 def daily_retransmission_ratio(tests: Table, *, excluded_clients: Sequence[str] | None = None) -> Table:
@@ -133,15 +151,15 @@ def clients_before_after(
     return spread_of_rates(chosen, keys).join(medians, keys)
 
 
-def test_overlap(tests: Table, samples: Table) -> Table:
-    """Give for each download what the uplink discarded while it ran.
+def test_overlap(tests: Table, samples: Table, *, direction: str = "download", metric: str = DISCARDS) -> Table:
+    """Give for each download what the uplink discarded while it ran; or for each test of another direction.
 
     A test overlaps an interval if it begins before the interval ends and ends after the interval begins. Of the
     machines of the site, that which knows most of the test counts. ``overlap`` is ``non-zero``, ``zero`` where all of
     the test is known, else ``unknown``; ``coverage`` is the share of its time that is known.
     """
-    downloads = tests.filter(_.direction == "download")
-    known = known_of_tests(downloads, samples.filter(_.metric == DISCARDS, _.usable))
+    downloads = tests.filter(_.direction == direction)
+    known = known_of_tests(downloads, samples.filter(_.metric == metric, _.usable))
     return classified(downloads, known, "unknown")
 
 
@@ -181,7 +199,9 @@ def dose_response(overlap: Table) -> Table:
     )
 
 
-def counted_downloads(tests: Table, excluded_clients: Sequence[str] | None = None) -> Table:
+def counted_downloads(
+    tests: Table, excluded_clients: Sequence[str] | None = None, *, direction: str = "download"
+) -> Table:
     """Give the downloads that measured something: a million bytes, 9 s to under 600 s, not of the monitoring.
 
     Sources that do not say bytes or clients are believed; where they do not say how long was sent, the test lasted from
@@ -190,7 +210,7 @@ def counted_downloads(tests: Table, excluded_clients: Sequence[str] | None = Non
     excluded = MONITORING_CLIENTS if excluded_clients is None else excluded_clients
     lasted_s = _.sending_s.coalesce(lasting_us(_.start, _.end) / 1e6)
     return tests.filter(
-        _.direction == "download",
+        _.direction == direction,
         _.client.isnull() | _.client.notin(list(excluded)),
         _.bytes.isnull() | large_enough(),
         long_enough(lasted_s),

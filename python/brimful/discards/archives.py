@@ -220,7 +220,7 @@ def _lines(place: Place, stream: Readable) -> Iterator[Piece | Unread]:
     try:
         while block := stream.read(BLOCK_BYTES):
             if not parts and line == 1 and encoding_of(block) == ("utf-8", 3):
-                block = block[3:]  # noqa: PLW2901
+                block = block[3:]
             parts.append(block)
             size += len(block)
             if size >= PIECE_BYTES and b"\n" in block:

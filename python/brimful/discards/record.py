@@ -14,7 +14,7 @@ from brimful.discards import analysis, comparisons, daily, report_2018
 from brimful.discards.capacities import Capacities
 from brimful.discards.daily import Rows
 from brimful.discards.engine import Engine, Follow, Question
-from brimful.discards.expressions import FEWEST_TESTS, Days
+from brimful.discards.expressions import FEWEST_TESTS, INBOUND, Days
 from brimful.discards.modes import Mode
 from brimful.records import Finding, Record, Series, Warning
 
@@ -143,6 +143,7 @@ def _telemetry(asked: _Asked, settings: Settings) -> Iterable[Record]:
     yield from daily.changes(losses)
     yield from daily.coverage(losses)
     yield from daily.exclusions(flags)
+    yield from daily.others(asked.per_site(lambda samples, _: analysis.daily_other_counts(samples)))
 
 
 def _speed_tests(asked: _Asked, settings: Settings) -> Iterable[Record]:
@@ -168,6 +169,13 @@ def _overlaps(asked: _Asked, settings: Settings) -> Iterable[Record]:
     yield from daily.overlaps(answers[0])
     for doses in answers[1:]:
         yield from comparisons.doses(doses)
+    if is_correct:
+
+        def uploads(samples: Table, tests: Table) -> Table:
+            counted = analysis.counted_downloads(tests, asked.excluded_clients, direction="upload")
+            return analysis.test_overlap(counted, samples, direction="upload", metric=INBOUND)
+
+        yield from daily.upload_overlaps(asked.per_site_about(uploads, [analysis.daily_test_counts])[0])
 
 
 def _before_after(asked: _Asked, settings: Settings) -> Iterable[Record]:
@@ -229,11 +237,11 @@ def _order(line: Record) -> int:
 
 def _warnings(found: Iterable[Record], settings: Settings) -> Iterable[Record]:
     """Say what the reader of the report might miss."""
-    sites = {name: set[str]() for name in ("uplink_rate", "loss_ratio", "tests")}
+    sites = {name: set[str]() for name in ("uplink_rate", "discards", "tests")}
     for line in found:
         if isinstance(line, Series) and (quantity := line.name.partition("/")[0]) in sites:
             sites[quantity].add(daily.site_of(line.name))
-    for site in sorted(sites["tests"] - sites["loss_ratio"]):
+    for site in sorted(sites["tests"] - sites["discards"]):
         yield Warning("no-telemetry", f"{site}: there are speed tests, but no samples of its uplink")
     if sites["tests"] and settings.before is None:
         yield Warning("no-windows", "nothing was compared before and after: give --before and --after")

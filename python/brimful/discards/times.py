@@ -95,7 +95,7 @@ def parse_local(text: str, zone: str | None) -> int | None:
         raise ValueError(message)
     year, month, day, hour, minute, second = (int(part or 0) for part in match.groups()[:6])
     microsecond = int((match[7] or "").ljust(6, "0")[:6])
-    local = datetime.datetime(year, month, day, hour, minute, second, microsecond)  # noqa: DTZ001
+    local = datetime.datetime(year, month, day, hour, minute, second, microsecond)
     offset = _offset(match[8])
     if offset is None and zone is not None:
         at = zoneinfo.ZoneInfo(zone)

@@ -61,7 +61,7 @@ _SHOWN = 10
 @click.option(
     "--counters/--differences",
     default=None,
-    help="Tables hold counters, or what was counted since the row before.  [default: differences, unless they only rise]",
+    help="Tables hold counters, or what was counted since the row before.  [default: differences]",
 )
 @click.option(
     "--timezone", metavar="ZONE", help="Zone of times that do not tell theirs: Europe/Berlin.  [default: UTC]"
@@ -95,6 +95,7 @@ def ingest(
     from brimful.discards.capacities import Capacities
     from brimful.discards.store import Store
     from brimful.discards.telemetry import ingest as ingesting
+    from brimful.discards.telemetry.tables import Reading
     from brimful.discards.times import check_zone
 
     _keep_memory()
@@ -117,7 +118,7 @@ def ingest(
             workers=workers or os.cpu_count() or 1,
             max_bad=allowed,
             progress=progress,
-            reading=ingesting.Reading(latest_s=time.time() + _DAY_S, counters=counters, zone=timezone),
+            reading=Reading(latest_s=time.time() + _DAY_S, counters=counters, zone=timezone),
         )
     click.echo(_json(summary) if as_json else _text(summary))
     return 1 if summary.too_many_bad else 0

@@ -122,8 +122,8 @@ def read_table(
 ) -> list[pa.Table]:
     """Give the tests in rows of a table, for each mapping; rows that cannot be read go to the tally.
 
-    ``numbers`` are those of the rows in their file, ``zone`` is that of times that do not tell theirs. A row is one result, however many tests it tells; it is bad when
-    one of them is.
+    ``numbers`` are those of the rows in their file, ``zone`` is that of times that do not tell theirs. A row is one
+    result, however many tests it tells; it is bad when one of them is.
     """
     tally.results += table.num_rows
     read = [_tests(_Columns(table, mapping, zone), server) for mapping in mappings]

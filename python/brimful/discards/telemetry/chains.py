@@ -330,7 +330,9 @@ def _can_wrap(chain: _Chain, ceilings: NDArray[np.float64]) -> Bools:
     if steady.any():
         differences = (counter - chain.implied).astype(np.float64)
         np.maximum.at(rates, metric[steady], differences[steady] / chain.span_s[steady])
-    return fits & ((step <= SMALL_WRAP_STEP) | (step <= LIKELY * rates[metric] * chain.span_s))
+    fits &= (step <= SMALL_WRAP_STEP) | (step <= LIKELY * rates[metric] * chain.span_s)
+    likely: Bools = fits
+    return likely
 
 
 def widths(rows: Rows, before: NDArray[np.uint64], known: Bools) -> tuple[Bools, Bools]:
@@ -371,7 +373,7 @@ def _values(
     chain: _Chain, dips: Bools, wrapped: Bools, rebooted: Bools, ceilings: NDArray[np.float64]
 ) -> tuple[Times, NDArray[np.float64], NDArray[np.int16]]:
     rows = chain.rows
-    metric, end, counter = rows["metric"], rows["end_us"], rows["counter"]
+    end, counter = rows["end_us"], rows["counter"]
     step = counter + np.uint64(WRAP) - chain.implied
     several = _may_wrap_more(chain, wrapped, ceilings) & ~dips & ~rebooted & ~chain.since
     several &= chain.known | ~chain.absolute
@@ -416,7 +418,8 @@ def _falls_too_often(chain: _Chain, reset: Bools) -> Bools:
         return np.zeros(len(metric), bool)
     falls = np.bincount(metric[reset & chain.absolute], minlength=len(METRICS))
     polls = np.bincount(metric[chain.absolute], minlength=len(METRICS))
-    return chain.absolute & ((falls >= FEWEST_FALLS) & (falls > MOST_FALLS * polls))[metric]
+    often: Bools = chain.absolute & ((falls >= FEWEST_FALLS) & (falls > MOST_FALLS * polls))[metric]
+    return often
 
 
 def _nominal_us(metric: NDArray[np.int16], end: Times, irregular: Bools) -> Times:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
-import math
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -24,7 +23,7 @@ from brimful.discards.telemetry import disco, prometheus, tables, warehouse
 from brimful.discards.telemetry.columns import Decoded
 from brimful.discards.telemetry.merging import Counts, Merged, judge_machine, merge_machine
 from brimful.discards.telemetry.rows import Rows
-from brimful.discards.telemetry.tables import Reading
+from brimful.discards.telemetry.tables import AS_IT_IS, Reading
 from brimful.errors import UsageError
 
 BATCH_BYTES = 1 << 20
@@ -149,7 +148,7 @@ def ingest(
     workers: int,
     max_bad: float,
     progress: Progress,
-    reading: Reading = Reading(),
+    reading: Reading = AS_IT_IS,
 ) -> IngestSummary:
     """Put sources into a store, those that are in it left out.
 
@@ -191,8 +190,8 @@ def _check(store: Store, sources: list[Path], reading: Reading) -> None:
             _check_known(path, noted, reading)
         elif reading.counters is None and (column := tables.counters_in(path, reading.zone)) is not None:
             message = (
-                f"{path}: {column} rises row after row and does not fall, so these seem to be counters; say --counters, "
-                "or --differences if each number is what was counted since the row before"
+                f"{path}: {column} rises row after row and does not fall, so these seem to be counters; say "
+                "--counters, or --differences if each number is what was counted since the row before"
             )
             raise UsageError(message)
 
@@ -202,7 +201,10 @@ def _check_known(path: Path, noted: dict[str, Any], reading: Reading) -> None:
         return
     was = noted.get("options", {})
     now = {"counters": reading.counters, "timezone": reading.zone}
-    told = {"counters": {True: "counters", False: "differences"}, "timezone": {None: "times in UTC"}}
+    told: dict[str, dict[object, str]] = {
+        "counters": {True: "counters", False: "differences"},
+        "timezone": {None: "times in UTC"},
+    }
     for name, value in now.items():
         # What is not said again is as it was.
         if name in was and value is not None and value != was[name]:

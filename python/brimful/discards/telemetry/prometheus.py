@@ -98,12 +98,11 @@ def read_answer(path: Path, latest_s: float) -> Iterator[Decoded]:
             refuse(number, series, found)
         else:
             known.append(found)
-    for one, problem in _twins(known):
-        refuse(one.number, one.series, problem)
+    for one, difference in _twins(known):
+        refuse(one.number, one.series, difference)
         known.remove(one)
     known, repeated = _widest(known)
     decoded.repeated += sum(len(one.series.values) for one in repeated)
-    following: dict[tuple[tuple[str, str], int], _Known] = {}
     following: set[tuple[tuple[str, str], int]] = set()
     for one in sorted(known, key=lambda one: one.first_s):
         part = Decoded()

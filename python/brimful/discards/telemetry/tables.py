@@ -72,6 +72,10 @@ class Reading:
     """Of times that do not tell theirs, like ``Europe/Berlin``; without it, UTC."""
 
 
+AS_IT_IS = Reading()
+"""Nothing was said."""
+
+
 def read_table(path: Path, reading: Reading) -> Iterator[Decoded]:
     """Read a table.
 

@@ -178,7 +178,8 @@ def test_another_way_to_read_a_known_source_is_refused(tmp_path):
 
 def test_another_capacity_judges_all_samples_again(tmp_path):
     (tmp_path / "a.csv").write_text(
-        f"timestamp,device,port,direction,octets\n{MIDNIGHT + 60},edge,1,tx,1000\n{MIDNIGHT + 120},edge,1,tx,3000000000\n"
+        "timestamp,device,port,direction,octets\n"
+        f"{MIDNIGHT + 60},edge,1,tx,1000\n{MIDNIGHT + 120},edge,1,tx,3000000000\n"
     )
     put(tmp_path / "store", tmp_path / "a.csv")
     assert [row["usable"] for row in rows_of(tmp_path / "store")] == [True, True]
@@ -358,7 +359,8 @@ def test_rows_in_json_of_other_tables(tmp_path):
     from brimful.discards.speed_tests.rows import parse_server
 
     (tmp_path / "columns.toml").write_text(
-        'protocol = {value = "own"}\ndirection = {value = "download"}\nstart = "when"\nduration = {value = 10, unit = "s"}\n'
+        'protocol = {value = "own"}\ndirection = {value = "download"}\n'
+        'start = "when"\nduration = {value = 10, unit = "s"}\n'
     )
     (tmp_path / "a.jsonl").write_text('{"when": "2019-10-27 01:30:00"}\n{"when": "2019-10-27 02:30:00"}\n')
     store, summary = loaded(

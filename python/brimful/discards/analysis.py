@@ -151,16 +151,25 @@ def clients_before_after(
     return spread_of_rates(chosen, keys).join(medians, keys)
 
 
-def test_overlap(tests: Table, samples: Table, *, direction: str = "download", metric: str = DISCARDS) -> Table:
-    """Give for each download what the uplink discarded while it ran; or for each test of another direction.
+def test_overlap(tests: Table, samples: Table) -> Table:
+    """Give for each download what the uplink discarded while it ran.
 
     A test overlaps an interval if it begins before the interval ends and ends after the interval begins. Of the
     machines of the site, that which knows most of the test counts. ``overlap`` is ``non-zero``, ``zero`` where all of
     the test is known, else ``unknown``; ``coverage`` is the share of its time that is known.
     """
-    downloads = tests.filter(_.direction == direction)
-    known = known_of_tests(downloads, samples.filter(_.metric == metric, _.usable))
-    return classified(downloads, known, "unknown")
+    return _overlap(tests, samples, "download", DISCARDS)
+
+
+def upload_overlap(tests: Table, samples: Table) -> Table:
+    """Give for each upload what the uplink discarded of what it received while it ran; otherwise as `test_overlap`."""
+    return _overlap(tests, samples, "upload", INBOUND)
+
+
+def _overlap(tests: Table, samples: Table, direction: str, metric: str) -> Table:
+    chosen = tests.filter(_.direction == direction)
+    known = known_of_tests(chosen, samples.filter(_.metric == metric, _.usable))
+    return classified(chosen, known, "unknown")
 
 
 def daily_test_counts(overlap: Table) -> Table:
@@ -176,9 +185,7 @@ def dose_response(overlap: Table) -> Table:
     of bit/s over the hours with tests of both classes, each weighted as its numbers of tests allow. Tests of which the
     overlap is unknown say nothing.
     """
-    told = overlap.filter(_.overlap != "unknown", _.rate_bps > 0, _.client.notnull()).mutate(
-        with_discards=_.overlap == "non-zero", log_rate=_.rate_bps.log10(), hour=_.start.hour()
-    )
+    told = _told(overlap)
     days = told.filter(_.with_discards).group_by("site").agg(first_day=_.day.min(), last_day=_.day.max())
     during = told.join(days, "site").filter(_.day.between(_.first_day, _.last_day))
     hours = during.group_by(["site", "client", "hour"]).agg(
@@ -196,6 +203,24 @@ def dose_response(overlap: Table) -> Table:
         mean_log10_bps_with=(_.weight * _.mean_with).sum() / _.weight.sum(),
         mean_log10_bps_without=(_.weight * _.mean_without).sum() / _.weight.sum(),
         discards_per_test_with=_.dropped.sum() / _.n_with.sum(),
+    )
+
+
+def tests_of_few(overlap: Table, fewer_than: int) -> Table:
+    """Give the tests of sites with so few clients that have tests of both classes, to compare each with itself.
+
+    All days count, unlike in `dose_response`: a site of one client may have tests without discards only before they
+    began.
+    """
+    told = _told(overlap)
+    clients = told.group_by(["site", "client"]).agg(hit=_.with_discards.sum(), free=(~_.with_discards).sum())
+    few = clients.filter(_.hit > 0, _.free > 0).group_by("site").agg(clients=_.count()).filter(_.clients < fewer_than)
+    return told.semi_join(few, "site").select("site", "client", "hour", "with_discards", "log_rate")
+
+
+def _told(overlap: Table) -> Table:
+    return overlap.filter(_.overlap != "unknown", _.rate_bps > 0, _.client.notnull()).mutate(
+        with_discards=_.overlap == "non-zero", log_rate=_.rate_bps.log10(), hour=_.start.hour()
     )
 
 

@@ -69,35 +69,34 @@ def losses(rows: Rows) -> Iterator[Record]:
 
 
 _OTHERS = {
-    INBOUND: ("inbound_discards", "packets", "discards-inbound", "received on the uplink, which hurts uploads"),
-    TO_MACHINES: ("machine_discards", "packets", "discards-machines", "on their way to machines of the site (fan-in)"),
-    FROM_MACHINES: ("machine_inbound_discards", "packets", "discards-from-machines", "received from machines"),
-    PAUSES[0]: ("pauses_received", "frames", "pauses-received", "received on the uplink"),
-    PAUSES[1]: ("pauses_sent", "frames", "pauses-sent", "sent on the uplink"),
-    PAUSES[2]: ("machine_pauses_received", "frames", "pauses-from-machines", "received from machines"),
-    PAUSES[3]: ("machine_pauses_sent", "frames", "pauses-to-machines", "sent to machines"),
+    INBOUND: ("inbound_discards", "discards-inbound", "packets that came in on the uplink were discarded"),
+    TO_MACHINES: ("machine_discards", "discards-machines", "packets to machines of the site were discarded (fan-in)"),
+    FROM_MACHINES: ("machine_inbound_discards", "discards-from-machines", "packets from machines were discarded"),
+    PAUSES[0]: ("pauses_received", "pauses-received", "pause frames were received on the uplink"),
+    PAUSES[1]: ("pauses_sent", "pauses-sent", "pause frames were sent on the uplink"),
+    PAUSES[2]: ("machine_pauses_received", "pauses-from-machines", "pause frames were received from machines"),
+    PAUSES[3]: ("machine_pauses_sent", "pauses-to-machines", "pause frames were sent to machines"),
 }
-"""Metric: its series, their unit, the code of what it says, and of what it is in words."""
+"""Metric: its series, the code of what it says, and what happened, in words."""
 
 
 def others(rows: Rows) -> Iterator[Record]:
     """Give discards on other ways than out of the uplink, and pause frames; say of each way how many there were."""
     for site, of_site in by_site(rows):
-        for metric, (quantity, unit, code, way) in _OTHERS.items():
+        for metric, (quantity, code, what) in _OTHERS.items():
             days = _of_ports([row for row in of_site if row["metric"] == metric], is_shared=".uplink." in metric)
             if not days:
                 continue
-            yield daily_series(quantity, site, days, "counted", unit=unit)
+            yield daily_series(quantity, site, days, "counted", unit="packets" if "discards" in metric else "frames")
             counted, samples, hit = (sum(row[name] for row in days) for name in ("counted", "samples", "samples_with"))
             hits = sum(row["counted"] > 0 for row in days)
             data = {"counted": counted, "samples": samples, "samples_with": hit, "days": len(days), "days_with": hits}
-            what = "discards of packets" if unit == "packets" else "pause frames"
-            text = f"{site}: no {what} {way}: none in {samples:,} samples."
+            text = f"{site}: no {what}: none in {samples:,} samples."
             if counted:
-                what = "packets were discarded" if unit == "packets" else "pause frames"
+                days_with = f"{hits:,} of {len(days):,} day{'' if len(days) == 1 else 's'}"
                 text = (
-                    f"{site}: {round(counted):,} {what} {way}, on {hits:,} of {len(days):,} "
-                    f"day{'' if len(days) == 1 else 's'}, in {findings.percent(hit / samples)} of the samples."
+                    f"{site}: {round(counted):,} {what}, on {days_with}, in "
+                    f"{findings.percent(hit / samples)} of the samples."
                 )
             yield Finding(code=code if counted else f"{code}-none", subject=site, text=text, data=data)
 

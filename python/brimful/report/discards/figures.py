@@ -192,8 +192,18 @@ def _loss_ratio(view: View) -> list[Page]:
 
 _OTHERS = {
     "8-inbound-discards": ("inbound_discards", "Inbound discards of the uplink", "packets", "received and discarded"),
-    "9-machine-discards": ("machine_discards", "Discards towards machines", "packets", "discarded on ports of machines"),
-    "10-pauses-received": ("pauses_received", "Pause frames received", "frames", "received on the uplink (802.3x, PFC)"),
+    "9-machine-discards": (
+        "machine_discards",
+        "Discards towards machines",
+        "packets",
+        "discarded on ports of machines",
+    ),
+    "10-pauses-received": (
+        "pauses_received",
+        "Pause frames received",
+        "frames",
+        "received on the uplink (802.3x, PFC)",
+    ),
     "11-pauses-sent": ("pauses_sent", "Pause frames sent", "frames", "sent on the uplink (802.3x, PFC)"),
 }
 

@@ -118,7 +118,9 @@ def _verdict(found: Sequence[Finding], what: str) -> str:
     else:
         text += "none found a change, which does not show that there was none"
     margin = number(found[0].data.get("margin"))
-    text += f"; {equivalent} showed that rates are the same within {numbers.percent(margin)}"
+    if equivalent:
+        text += f"; for {equivalent} the medians of clients differ by less than {numbers.percent(margin)}"
+        text += ", which does not say that discards did no harm"
     detectable = [each for finding in found if (each := number(finding.data.get("detectable_80"))) is not None]
     if detectable:
         least, most = numbers.percent(min(detectable)), numbers.percent(max(detectable))

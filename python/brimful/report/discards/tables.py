@@ -69,7 +69,9 @@ def _sites(view: View) -> Table:
                 ),
             ]
         )
-    columns = [True] * 10 + [any(row[place] != numbers.NOTHING for row in rows) for place in range(10, 10 + len(_OTHERS))]
+    columns = [True] * 10 + [
+        any(row[place] != numbers.NOTHING for row in rows) for place in range(10, 10 + len(_OTHERS))
+    ]
     rows = [[cell for cell, is_shown in zip(row, columns, strict=True) if is_shown] for row in rows]
     heads = [
         *("site", "days", "covered", "discards", "days with", "worst day", "begin", "stop", "bins with"),

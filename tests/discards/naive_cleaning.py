@@ -116,10 +116,15 @@ def _find_dips(chains, tail, ceilings):
             if level is not None and not chain[at].since:
                 while at + run < len(chain) and chain[at + run].counter < level:
                     run += 1
-            low = run <= 5 and all(_low(poll.counter, level) for poll in chain[at : at + run])
-            if run and low:
+            low = all(_low(poll.counter, level) for poll in chain[at : at + run])
+            if 0 < run <= 5:
                 after = chain[at + run] if at + run < len(chain) else None
-                if after is None or after.counter - level <= ceilings[metric] * (after.end - level_us) / 1e6:
+                per_us = ceilings[metric] / 1e6
+                if after is not None:
+                    last = chain[at + run - 1]
+                    low = low or after.counter - last.counter > per_us * (after.end - last.end)
+                    low = low and after.counter - level <= per_us * (after.end - level_us)
+                if low:
                     for poll in chain[at : at + run]:
                         poll.dip = True
                     at += run

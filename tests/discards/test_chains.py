@@ -94,6 +94,11 @@ def test_a_counter_that_goes_on_after_a_dip_was_not_set_back(tmp_path, source, r
     assert total(store, "discards.uplink.tx") == discards
 
 
+def test_what_cannot_have_been_climbed_was_a_dip(tmp_path):
+    store = by_prometheus(tmp_path, ifHCOutOctets=[10**15, 10**15 + 5, 3 * 10**11, 10**15 + 9, 10**15 + 10])
+    assert values(store, "octets.uplink.tx") == [None, 5, 4, None, 1]
+
+
 def test_a_dip_over_midnight_is_bridged_whatever_comes_first(tmp_path):
     late = 86_400 - 130
     found = [[MIDNIGHT + late + 60 * place, str(one)] for place, one in enumerate([529, 530, 0, 0, 531, 532])]

@@ -94,7 +94,7 @@ def deliveries(draw):
                 continue
             true = counter
             if step == "dip":
-                counter = draw(st.sampled_from([0, counter - counter // 3]))
+                counter = draw(st.sampled_from([0, counter - counter // 3, counter // 5]))
             delivered = (counter - seen) % TWO64
             if step == "garbage":
                 delivered = draw(st.sampled_from([0, 1, counter, 2**60, TWO64 - 1]))

@@ -2,8 +2,9 @@
 
 A poll that reads less than the one before has one of these reasons, looked for in this order:
 
-* a dip: the counter reads 0, or at least half of what it was, and within `MOST_DIPS` polls it goes on from where it
-  was. Those polls are left out, and the next one covers their time;
+* a dip: the counter reads 0, or at least half of what it was, or so little that the way back is more than the port can
+  carry, and within `MOST_DIPS` polls it goes on from where it was. Those polls are left out, and the next one covers
+  their time;
 * a reboot: the device says so (``sysUpTime``), or, where it does not say, another counter of the port falls, too;
 * a wrap at 2^32: of a counter that can have 32 bits, in a step that the port can carry and that is like its others;
 * a reset: nothing else is left. What was counted is unknown.
@@ -248,16 +249,19 @@ def _dips(rows: Rows, tail: Tail, ceilings: NDArray[np.float64], falls: Places) 
             level_us, level = int(tail.end_us[code]), int(tail.counter[code])
         else:
             level_us, level = int(end[place - 1]), int(counter[place - 1])
-        behind = place
+        behind, is_low = place, True
         while behind < len(rows) and metric[behind] == code and int(counter[behind]) < level:
-            if behind - place == MOST_DIPS or not _is_low(int(counter[behind]), level):
+            if behind - place == MOST_DIPS:
                 break
+            is_low &= _is_low(int(counter[behind]), level)
             behind += 1
         else:
-            goes_on = behind == len(rows) or metric[behind] != code
-            if not goes_on:
-                most = ceilings[code] * (int(end[behind]) - level_us) / 1e6
-                goes_on = int(counter[behind]) - level <= most
+            goes_on = is_low
+            if behind < len(rows) and metric[behind] == code:
+                per_us = ceilings[code] / 1e6
+                goes_on = int(counter[behind]) - level <= per_us * (int(end[behind]) - level_us)
+                climbed = int(counter[behind]) - int(counter[behind - 1]) if behind > place else 0
+                goes_on &= is_low or climbed > per_us * int(end[behind] - end[behind - 1])
             dips[place:behind] = goes_on
     return dips
 

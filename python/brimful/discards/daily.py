@@ -98,7 +98,8 @@ def others(rows: Rows) -> Iterator[Record]:
                     f"{site}: {round(counted):,} {what}, on {days_with}, in "
                     f"{findings.percent(hit / samples)} of the samples."
                 )
-            yield Finding(code=code if counted else f"{code}-none", subject=site, text=text, data=data)
+            if counted or metric == INBOUND:
+                yield Finding(code=code if counted else f"{code}-none", subject=site, text=text, data=data)
 
 
 def _of_ports(rows: Rows, *, is_shared: bool) -> Rows:

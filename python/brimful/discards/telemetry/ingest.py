@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -19,11 +19,12 @@ from brimful.discards.archives import Piece, Unread
 from brimful.discards.capacities import Capacities
 from brimful.discards.schema import Flag
 from brimful.discards.store import Partition, Store
-from brimful.discards.telemetry import disco, prometheus, tables, warehouse
+from brimful.discards.telemetry import agents, disco, prometheus, tables, warehouse
 from brimful.discards.telemetry.columns import Decoded
 from brimful.discards.telemetry.merging import Counts, Merged, judge_machine, merge_machine
 from brimful.discards.telemetry.rows import Rows
 from brimful.discards.telemetry.tables import AS_IT_IS, Reading
+from brimful.discards.times import DOUBTFUL
 from brimful.errors import UsageError
 
 BATCH_BYTES = 1 << 20
@@ -333,13 +334,18 @@ class _Ingest:
     def _read_other(self, path: Path) -> Iterator[Decoded | Unread]:
         latest_s = self.reading.latest_s
         try:
-            if path.name.endswith(tables.ENDINGS):
+            of_agent = None if path.suffix == ".parquet" else agents.read_agents(path, self.reading.zone)
+            if of_agent is not None:
+                series, doubtful = of_agent
+                yield Decoded(left_out=Counter({f"time {DOUBTFUL}, or none": doubtful} if doubtful else {}))
+                yield from prometheus.read_series(series, path, latest_s)
+            elif path.name.endswith(tables.ENDINGS):
                 yield from tables.read_table(path, self.reading)
             elif (rows := warehouse.read_rows(path, latest_s)) is not None:
                 yield from rows
             else:
                 yield from prometheus.read_answer(path, latest_s)
-        except (tables.UnreadableError, archives.DamagedError) as error:
+        except (tables.UnreadableError, archives.DamagedError, UnicodeDecodeError) as error:
             yield Unread(str(path), "", str(error))
 
     def _take(self, work: _Work, decoded: Decoded) -> None:

@@ -25,21 +25,23 @@ from brimful.discards.texts import as_utf8
 ENDINGS = (".json", ".json.gz")
 MAX_BYTES = 256 << 20
 """An answer is held in memory; Prometheus itself gives at most 11,000 samples of a series."""
-_COUNTER = re.compile(r"if(HC)?(In|Out)(Octets|UcastPkts|MulticastPkts|BroadcastPkts|Discards|Errors)")
-_PAUSES = re.compile(r"dot3(HC)?(In|Out)(Pause)Frames")
+COUNTER = re.compile(r"if(HC)?(In|Out)(Octets|UcastPkts|MulticastPkts|BroadcastPkts|Discards|Errors)")
+PAUSES = re.compile(r"dot3(HC)?(In|Out)(Pause)Frames")
 _TYPES = {"Octets": "octets", "UcastPkts": "unicast", "MulticastPkts": "multicast", "BroadcastPkts": "broadcast"}
 _UPTIMES = ("sysUpTime", "hrSystemUptime")
 """In hundredths of a second."""
-_NO_COUNTER = "is no counter of an interface; save ifHCOutOctets and its like themselves, not their rate"
+_NOCOUNTER = "is no counter of an interface; save ifHCOutOctets and its like themselves, not their rate"
 
 
-class _Series(msgspec.Struct):
+class Series(msgspec.Struct):
+    """What was sampled under one set of labels: times in Unix seconds, and values as text."""
+
     metric: dict[str, str]
     values: list[tuple[float, str]]
 
 
 class _Data(msgspec.Struct):
-    result: list[_Series]
+    result: list[Series]
     result_type: str = msgspec.field(name="resultType", default="matrix")
 
 
@@ -54,7 +56,7 @@ class _Known:
     """A series that can be read."""
 
     number: int
-    series: _Series
+    series: Series
     place: tuple[str, str]
     """Device and port."""
     metric: int
@@ -81,15 +83,20 @@ def read_answer(path: Path, latest_s: float) -> Iterator[Decoded]:
     if not answer.data.result:
         message = "has no series"
         raise UnreadableError(message)
-    decoded = Decoded(lines=len(answer.data.result), samples=sum(len(one.values) for one in answer.data.result))
+    yield from read_series(answer.data.result, path, latest_s)
 
-    def refuse(number: int, series: _Series, problem: str) -> None:
+
+def read_series(every: list[Series], path: Path, latest_s: float) -> Iterator[Decoded]:
+    """Read series of counters, whatever they were written by; each is a line."""
+    decoded = Decoded(lines=len(every), samples=sum(len(one.values) for one in every))
+
+    def refuse(number: int, series: Series, problem: str) -> None:
         text = msgspec.json.encode(series.metric).decode()[:1000]
         decoded.refused.append(Refused(str(path), "", number, problem, text))
 
     known: list[_Known] = []
-    ages: list[tuple[int, _Series]] = []
-    for number, series in enumerate(answer.data.result, 1):
+    ages: list[tuple[int, Series]] = []
+    for number, series in enumerate(every, 1):
         if series.metric.get("__name__") in _UPTIMES:
             ages.append((number, series))
             continue
@@ -143,12 +150,12 @@ def _decode(path: Path) -> _Answer:
         raise UnreadableError(message) from error
 
 
-def _identify(number: int, series: _Series) -> _Known | str:
+def _identify(number: int, series: Series) -> _Known | str:
     """Say of which port and metric a series is, or what is wrong with it."""
     name = series.metric.get("__name__", "")
-    match = _COUNTER.fullmatch(name) or _PAUSES.fullmatch(name)
+    match = COUNTER.fullmatch(name) or PAUSES.fullmatch(name)
     if match is None:
-        return _NO_COUNTER
+        return _NOCOUNTER
     device = device_of(series.metric.get("instance", ""))
     port = next((series.metric[label] for label in PORT_LABELS if series.metric.get(label)), "")
     if not (is_name(device) and is_name(port)):
@@ -236,7 +243,7 @@ def _rows(one: _Known, latest_s: float, decoded: Decoded, *, is_later: bool) -> 
     return rows, problem
 
 
-def _ages(series: _Series) -> Rows:
+def _ages(series: Series) -> Rows:
     """Make rows of how long a device was up."""
     times: NDArray[np.float64] = np.array([at for at, _ in series.values], np.float64)
     ages = np.array([_counter(text) for _, text in series.values], object)

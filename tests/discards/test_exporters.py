@@ -84,7 +84,9 @@ WRITTEN = {
     "BigQuery, CSV": ("a.csv", table("%Y-%m-%d %H:%M:%S UTC"), 7),
     "BigQuery, NUMERIC": (
         "a.parquet",
-        parquet(pa.array(NAIVE, pa.timestamp("us", "UTC")), pa.array(map(decimal.Decimal, COUNTED), pa.decimal128(38, 9))),
+        parquet(
+            pa.array(NAIVE, pa.timestamp("us", "UTC")), pa.array(map(decimal.Decimal, COUNTED), pa.decimal128(38, 9))
+        ),
         7,
     ),
     "Snowflake, CSV": ("a.csv", table("%Y-%m-%d %H:%M:%S.000 +0000"), 7),

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from brimful.discards.schema import WIDTHS, Flag
@@ -132,10 +131,15 @@ def as_numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
 
 def present(column: pa.ChunkedArray) -> NDArray[np.bool_]:
     """Tell where a column has a value."""
-    there: NDArray[np.bool_] = as_numbers(pc.is_valid(column).cast(pa.uint8())).view(np.bool_)
-    return there
+    array = column.combine_chunks()
+    bits = array.buffers()[0]
+    if not array.null_count or bits is None:
+        return np.ones(len(array), bool)
+    every = np.unpackbits(np.frombuffer(bits, np.uint8), count=array.offset + len(array), bitorder="little")
+    return every[array.offset :].view(np.bool_)
 
 
 def filled(column: pa.ChunkedArray) -> NDArray[Any]:
     """Give the numbers of a column, 0 where there are none."""
-    return as_numbers(pc.fill_null(column, pa.scalar(0, column.type)))
+    values = as_numbers(column)
+    return values if not column.null_count else np.where(present(column), values, values.dtype.type(0))

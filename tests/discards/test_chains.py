@@ -161,6 +161,23 @@ def test_a_step_across_the_wrap_must_be_like_the_others(tmp_path):
     assert values(store, "discards.uplink.tx") == [None, 100_000_000, 200_000_005, 99_999_995]
 
 
+@pytest.mark.parametrize(
+    ("name", "read", "expected"),
+    [
+        ("ifHCOutOctets", [5 * 10**9, 5 * 10**9 + 10, 0, 10], [None, 10, None, 10]),
+        ("ifHCOutOctets", [5 * 10**9, 5 * 10**9 + 60, None, None, 5 * 10**9 + 240], [None, 60, 180]),
+        ("ifHCOutOctets", [2**53 - 1000, 2**53 - 500, 100, 600], [None, 500, None, 500]),
+        ("ifHCOutOctets", [2**50, 2**50 + 1000, -5, 2**50 + 3000], [None, 1000, 2000]),
+        ("ifOutDiscards", [5, 6, TWO64 - 3000, TWO64 - 2048], [None, 1, None, 952]),
+        ("ifOutDiscards", [1000, 5] * 6, [None] * 12),
+    ],
+    ids=["down and up", "gap", "exporter wraps at 2^53", "signed field", "underflow", "two in one"],
+)
+def test_situations_of_others(tmp_path, name, read, expected):
+    ingest_answer(tmp_path, answer(series(name, polls(*read))))
+    assert [row["value"] if row["usable"] else None for row in rows_of(tmp_path / "store")] == expected
+
+
 def octets_that_wrap(count, step, every):
     return [step * place % TWO32 for place in range(count)]
 

@@ -58,7 +58,8 @@ ANNOTATED = (
     "#group,false,false,true,false,true,true\n#datatype,string,long,dateTime:RFC3339,double,string,string\n"
     "#default,_result,,,,,\n,result,table,_time,_value,_field,agent_host,ifName\n"
     + "".join(f",,0,2022-01-02T00:0{n}:00Z,{count},ifOutDiscards,edge-1,xe-0\n" for n, count in enumerate(COUNTED))
-    + "\n#datatype,string,long\n,result,table,_time,_value,_field,agent_host,ifName\n,,1,2022-01-02T00:00:00Z,5,ifSpeed,edge-1,xe-0\n"
+    + "\n#datatype,string,long\n,result,table,_time,_value,_field,agent_host,ifName\n"
+    ",,1,2022-01-02T00:00:00Z,5,ifSpeed,edge-1,xe-0\n"
 )
 WIDE = "time,agent_host,ifName,ifOutDiscards\n" + "".join(
     f"{(MIDNIGHT + 60 * n) * 10**9},edge-1,xe-0,{count}\n" for n, count in enumerate(COUNTED)

@@ -259,6 +259,16 @@ def test_two_series_of_one_port_are_refused_with_both_labels(tmp_path, labels, t
     assert told in reason
 
 
+def test_two_series_of_one_port_in_two_files_are_refused(tmp_path):
+    ingest_answer(tmp_path, answer(series("ifOutDiscards", polls(100, 101), ifIndex="1")), "1.json")
+    other = answer(series("ifOutDiscards", polls(5, 5), ifIndex="2"))
+    (reason,) = ingest_answer(tmp_path, other, "2.json").refused
+    assert '{ifIndex="1"} and {ifIndex="2"}' in reason
+    later = answer(series("ifOutDiscards", polls(500, 501, begin=MIDNIGHT + 900), ifIndex="2"))
+    assert ingest_answer(tmp_path, later, "3.json").refused == {}
+    assert values(tmp_path / "store", "discards.uplink.tx") == [None, 1, None, 1]
+
+
 def test_two_ports_of_one_name_in_a_table_are_refused(tmp_path):
     lines = [f"{MIDNIGHT + 60 * n},edge,1,tx,{one},{index}\n" for n, (one, index) in enumerate([(100, 1), (5, 2)] * 3)]
     (tmp_path / "a.csv").write_text("timestamp,device,port,direction,discards,ifIndex\n" + "".join(lines))
@@ -380,5 +390,5 @@ def test_a_summary_without_times_is_refused(tmp_path):
     store, found = loaded(tmp_path, tmp_path / "x-mlab1-fra01.json")
     assert found.bad_share == 1
     assert quarantined(store) == [
-        "does not tell when it ran, as the summary of ndt7-client: take the files of the server"
+        "does not say when it ran, as the summary of ndt7-client: take the files of the server"
     ]

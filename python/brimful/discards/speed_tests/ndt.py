@@ -88,7 +88,7 @@ def tests_of(result: Result, server: Server | None) -> list[SpeedTest]:
     if result.StartTime is None and any(
         transfer is not None and transfer.StartTime is None for transfer in (result.Download, result.Upload)
     ):
-        message = "does not tell when it ran, as the summary of ndt7-client: take the files of the server"
+        message = "does not say when it ran, as the summary of ndt7-client: take the files of the server"
         raise ResultError(message)
     found = [
         ("ndt5", "download", result.S2C),

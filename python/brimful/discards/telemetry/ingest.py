@@ -246,7 +246,9 @@ class _Ingest:
         self.reading = reading
         self.workers = workers
         self.pool = ThreadPoolExecutor(workers)
-        self.known = set(store.ingested())
+        ledger = store.ingested()
+        self.known = set(ledger)
+        self.seen = prometheus.Seen(one for line in ledger.values() for one in line.get("series", []))
         self.summary = IngestSummary(max_bad=max_bad)
         self.buffer: dict[tuple[str, str], dict[int, list[Rows]]] = {}
         self.buffered = 0
@@ -324,6 +326,8 @@ class _Ingest:
                     if path.name.endswith(tables.ENDINGS):
                         options = {"counters": bool(self.reading.counters), "timezone": self.reading.zone}
                         noted = {"rows": rows, "options": options}
+                    if self.seen.new:
+                        noted["series"], self.seen.new = self.seen.new, []
                     self.progress.advance(_size(path))
         except OSError as error:
             yield Unread(str(path), "", f"cannot be read: {error.strerror}")
@@ -338,13 +342,13 @@ class _Ingest:
             if of_agent is not None:
                 series, doubtful = of_agent
                 yield Decoded(left_out=Counter({f"time {DOUBTFUL}, or none": doubtful} if doubtful else {}))
-                yield from prometheus.read_series(series, path, latest_s)
+                yield from prometheus.read_series(series, path, latest_s, self.seen)
             elif path.name.endswith(tables.ENDINGS):
                 yield from tables.read_table(path, self.reading)
             elif (rows := warehouse.read_rows(path, latest_s)) is not None:
                 yield from rows
             else:
-                yield from prometheus.read_answer(path, latest_s)
+                yield from prometheus.read_answer(path, latest_s, self.seen)
         except (tables.UnreadableError, archives.DamagedError, UnicodeDecodeError) as error:
             yield Unread(str(path), "", str(error))
 

@@ -6,10 +6,11 @@ import gzip
 import math
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -65,7 +66,38 @@ class _Known:
     last_s: float
 
 
-def read_answer(path: Path, latest_s: float) -> Iterator[Decoded]:
+class Seen:
+    """Series that were read before, of the same run or noted in the ledger of the store."""
+
+    def __init__(self, noted: Iterable[list[Any]] = ()) -> None:
+        self.found: dict[tuple[str, str, int, int], list[tuple[dict[str, str], float, float]]] = {}
+        self.new: list[list[Any]] = []
+        """To be noted."""
+        for device, port, metric, width, labels, first_s, last_s in noted:
+            self.found.setdefault((device, port, metric, width), []).append((labels, first_s, last_s))
+
+    def add(self, one: _Known) -> None:
+        """Keep a series that was read."""
+        key = (*one.place, one.metric, int(one.width))
+        self.found.setdefault(key, []).append((one.series.metric, one.first_s, one.last_s))
+        self.new.append([*key, one.series.metric, one.first_s, one.last_s])
+
+    def follows(self, one: _Known) -> bool:
+        """Tell whether the port had other labels before: its counter may be another one."""
+        key = (*one.place, one.metric, int(one.width))
+        return any(
+            labels != one.series.metric and last_s < one.first_s for labels, _, last_s in self.found.get(key, [])
+        )
+
+    def twin(self, one: _Known) -> dict[str, str] | None:
+        """Give the labels of another series of the same port, metric and time."""
+        for labels, first_s, last_s in self.found.get((*one.place, one.metric, int(one.width)), []):
+            if labels != one.series.metric and first_s <= one.last_s and one.first_s <= last_s:
+                return labels
+        return None
+
+
+def read_answer(path: Path, latest_s: float, seen: Seen) -> Iterator[Decoded]:
     """Read an answer of ``/api/v1/query_range``; each series is a line.
 
     Raises
@@ -83,11 +115,11 @@ def read_answer(path: Path, latest_s: float) -> Iterator[Decoded]:
     if not answer.data.result:
         message = "has no series"
         raise UnreadableError(message)
-    yield from read_series(answer.data.result, path, latest_s)
+    yield from read_series(answer.data.result, path, latest_s, seen)
 
 
-def read_series(every: list[Series], path: Path, latest_s: float) -> Iterator[Decoded]:
-    """Read series of counters, whatever they were written by; each is a line."""
+def read_series(every: list[Series], path: Path, latest_s: float, seen: Seen) -> Iterator[Decoded]:
+    """Read series of counters, whatever they were written by, each as a line; add them to ``seen``."""
     decoded = Decoded(lines=len(every), samples=sum(len(one.values) for one in every))
 
     def refuse(number: int, series: Series, problem: str) -> None:
@@ -108,14 +140,17 @@ def read_series(every: list[Series], path: Path, latest_s: float) -> Iterator[De
     for one, difference in _twins(known):
         refuse(one.number, one.series, difference)
         known.remove(one)
+    for one in list(known):
+        other = seen.twin(one)
+        if other is not None:
+            refuse(one.number, one.series, _told(one.place, other, one.series.metric))
+            known.remove(one)
     known, repeated = _widest(known)
     decoded.repeated += sum(len(one.series.values) for one in repeated)
-    following: set[tuple[tuple[str, str], int]] = set()
     for one in sorted(known, key=lambda one: one.first_s):
         part = Decoded()
-        key = (one.place, one.metric)
-        rows, problem = _rows(one, latest_s, part, is_later=key in following)
-        following.add(key)
+        rows, problem = _rows(one, latest_s, part, is_later=seen.follows(one))
+        seen.add(one)
         if problem is not None:
             refuse(one.number, one.series, problem)
         put(part, rows, np.zeros(len(rows), np.int64), [one.place])
@@ -189,21 +224,19 @@ def _twins(known: list[_Known]) -> list[tuple[_Known, str]]:
                 if second.first_s > first.last_s:
                     break
                 for one in (first, second):
-                    found.setdefault(one.number, (one, _told(first, second)))
+                    found.setdefault(one.number, (one, _told(one.place, first.series.metric, second.series.metric)))
     return list(found.values())
 
 
-def _told(first: _Known, second: _Known) -> str:
-    """Say how two series of one port differ."""
-    labels = first.series.metric.keys() | second.series.metric.keys()
+def _told(place: tuple[str, str], first: dict[str, str], second: dict[str, str]) -> str:
+    """Say how the labels of two series of one port differ."""
+    labels = first.keys() | second.keys()
     of_both = []
-    for one in (first.series.metric, second.series.metric):
-        differing = sorted(
-            label for label in labels if first.series.metric.get(label) != second.series.metric.get(label)
-        )
+    for one in (first, second):
+        differing = sorted(label for label in labels if first.get(label) != second.get(label))
         of_both.append("{" + ", ".join(f'{label}="{one.get(label, "")}"' for label in differing) + "}")
     return (
-        f"is one of two series of {first.place[0]} {first.place[1]}, {of_both[0]} and {of_both[1]}: "
+        f"is one of two series of {place[0]} {place[1]}, {of_both[0]} and {of_both[1]}: "
         "save one of them, or give each port a name of its own"
     )[:400]
 

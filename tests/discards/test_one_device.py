@@ -1,12 +1,13 @@
 """The report on devices as people have them: some counters are not there, one probe is the only client."""
 
 import datetime
+import json
 import math
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from brimful.discards import record
+from brimful.discards import analysis, daily, record
 from brimful.discards.engine import connect_duckdb
 from brimful.discards.schema import TESTS
 from brimful.discards.store import Partition, Store
@@ -181,6 +182,19 @@ def test_the_permutation_test_keeps_its_level():
 def test_a_handful_of_tests_is_not_compared():
     tests = [{"client": "a", "hour": 1, "with_discards": n < 4, "log_rate": 8.0} for n in range(20)]
     assert compare_within(tests, seed=1).ratio is None
+
+
+def test_six_days_are_six_days(tmp_path):
+    polls = [[MIDNIGHT + 7 + 600 * number, str(number)] for number in range(6 * 144)]
+    labels = {"__name__": "ifOutDiscards", "instance": "edge-1", "ifName": "xe-0"}
+    content = {"status": "success", "data": {"resultType": "matrix", "result": [{"metric": labels, "values": polls}]}}
+    (tmp_path / "a.json").write_text(json.dumps(content))
+    put(tmp_path / "store", tmp_path / "a.json")
+    engine = connect_duckdb(Store.open(tmp_path / "store"), memory_limit="300MB", threads=1)
+    rows = engine.per_site(lambda samples, _: analysis.daily_loss_ratio(samples)).to_pylist()
+    (found,) = daily.coverage(rows)
+    assert (found.data["days"], found.data["days_with_telemetry"]) == (6, 6)
+    assert found.text.endswith("of 6 days.")
 
 
 def test_captions_do_not_speak_of_what_others_published(run):

@@ -7,6 +7,7 @@ import json
 import math
 import re
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -236,6 +237,18 @@ def test_a_table_that_cannot_be_read_at_all_is_quarantined_in_a_line(tmp_path):
     assert summary.bad.total() == 1500
     (reason,) = quarantined(store)
     assert reason.startswith("is no known table")
+
+
+def test_numbers_of_databases(tmp_path):
+    row = web100()
+    columns = {
+        name: pa.array([Decimal(value)], pa.decimal128(38, 9)) if isinstance(value, int) else pa.array([value])
+        for name, value in row.items()
+    }
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    store, summary = loaded(tmp_path, tmp_path / "a.parquet")
+    assert (summary.tests, quarantined(store)) == (1, [])
+    assert stored(store) == stored(load_rows(tmp_path, [row], store="plain")[0])
 
 
 def test_batches_are_numbered_on(tmp_path, monkeypatch):

@@ -125,7 +125,9 @@ def changes(rows: Rows) -> Iterator[Record]:
 
 def coverage(rows: Rows) -> Iterator[Record]:
     """Say how much of the time between its first and its last day the telemetry of a site covers."""
-    for site, of_site in by_site(rows):
+    for site, every in by_site(rows):
+        # The bin of a first poll may begin on the day before, of which nothing is known.
+        of_site = [row for row in every if row["bins"]] or every
         days = (max(row["day"] for row in of_site) - min(row["day"] for row in of_site)).days + 1
         bins, there = days * BINS_A_DAY, round(sum(row["covered_s"] for row in of_site) / BIN_S)
         share = _rounded(min(1.0, there / bins))
@@ -133,7 +135,7 @@ def coverage(rows: Rows) -> Iterator[Record]:
             "coverage": share,
             "bins": bins,
             "covered_bins": there,
-            "excluded_bins": sum(int(row["excluded_bins"]) for row in of_site),
+            "excluded_bins": sum(int(row["excluded_bins"]) for row in every),
             "days": days,
             "days_with_telemetry": len(of_site),
         }

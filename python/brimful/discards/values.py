@@ -37,6 +37,9 @@ def texts(column: pa.Array) -> Values:
     """Give words; what is empty is null."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
+    if pa.types.is_decimal(column.type) and not (whole := counts(column)).bad.any():
+        # A whole number of a NUMERIC is written without its zeros.
+        column = whole.values
     words = _valid(column) if is_text(column.type) else pc.cast(column, pa.string(), safe=False)
     trimmed = pc.utf8_trim_whitespace(words)
     return Values(_null_where(trimmed, pc.equal(trimmed, "")), np.zeros(len(column), dtype=bool))

@@ -46,6 +46,10 @@ def table(form, nothing="", **options):
     return out.getvalue()
 
 
+def exposed(labels, unit):
+    return [f"{labels} {count} {(MIDNIGHT + 60 * n) * unit}\n" for n, count in enumerate(COUNTED)]
+
+
 def parquet(times, discards):
     columns = {"timestamp": times, "device": ["edge-1"] * 4, "port": ["xe-0"] * 4, "direction": ["tx"] * 4}
     out = io.BytesIO()
@@ -75,6 +79,12 @@ WRITTEN = {
     "Prometheus, rate": ("a.json", json.dumps(answer(series("", POLLS))), "is no counter of an interface"),
     "Prometheus, instant": ("a.json", json.dumps(VECTOR), "save the answer of /api/v1/query_range"),
     "Prometheus, two replicas": ("a.json", json.dumps(answer(*TWICE)), '{replica=""} and {replica="b"}'),
+    "promtool, dump": (
+        "a.prom",
+        "".join(exposed('{__name__="ifOutDiscards", instance="e:1", ifName="a\\"b"}', 1000)),
+        7,
+    ),
+    "OpenMetrics": ("a.openmetrics", "".join(exposed('ifOutDiscards{instance="e",ifName="x"}', 1)) + "# EOF\n", 7),
     "Telegraf, JSON": ("a.json", lines(polls(10**9)), 7),
     "Telegraf, JSON batch": ("a.json", lines([{"metrics": polls()}]), 7),
     "InfluxDB, annotated CSV": ("a.csv", ANNOTATED, 7),

@@ -1,7 +1,8 @@
 """Counters of interfaces as agents and their databases write them, turned into series of Prometheus.
 
 Telegraf's JSON (a poll a line, or ``metrics`` in a list), InfluxDB's annotated CSV (``_time``, ``_field``, ``_value``),
-and tables with a column for each counter that is named as in IF-MIB.
+tables with a column for each counter that is named as in IF-MIB, and text of OpenMetrics with times, as ``promtool``
+dumps it.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ _UNITS = ((10**17, 1e9), (10**14, 1e6), (10**11, 1e3))
 """From this number on, a time is in this many parts of a second: agents write the unit that they were told to."""
 _COUNTERS = re.compile(f"{COUNTER.pattern}|{PAUSES.pattern}|sysUpTime")
 
+TEXT_ENDINGS = (".prom", ".openmetrics", ".prom.gz", ".openmetrics.gz")
+_LINE = re.compile(r"([A-Za-z_:][\w:]*)?\{(.*)\}\s+(\S+)(?:\s+(\S+))?(?:\s+#.*)?", re.ASCII)
+_LABEL = re.compile(r'(\w+)="((?:\\.|[^"\\])*)"')
+
 Points = dict[tuple[tuple[str, str], ...], list[tuple[float, str]]]
 
 
@@ -46,12 +51,13 @@ def read_agents(path: Path, zone: str | None) -> tuple[list[Series], int] | None
             # Lines do not end where they seem to.
             begin += lines.read()
         begin = as_utf8(begin)
-        if not _is_known(begin, is_table=".csv" in path.name):
+        if not path.name.endswith(TEXT_ENDINGS) and not _is_known(begin, is_table=".csv" in path.name):
             return None
         content = begin + lines.read()
     points: Points = {}
     doubtful = 0
-    for tags, name, at, value in _table(content) if ".csv" in path.name else _documents(content):
+    read = _exposed if path.name.endswith(TEXT_ENDINGS) else _table if ".csv" in path.name else _documents
+    for tags, name, at, value in read(content):
         seconds = _seconds(at, zone)
         if seconds is None:
             doubtful += 1
@@ -109,6 +115,14 @@ def _documents(content: bytes) -> Iterator[tuple[dict[str, str], str, str, str]]
             for name, value in (one.get("fields") or {}).items():
                 if _COUNTERS.fullmatch(name):
                     yield tags, name, str(one.get("timestamp", "")), str(value)
+
+
+def _exposed(content: bytes) -> Iterator[tuple[dict[str, str], str, str, str]]:
+    for line in content.decode(errors="replace").splitlines():
+        match = _LINE.fullmatch(line.strip())
+        if match is not None:
+            tags = dict(_LABEL.findall(match[2]))
+            yield tags, match[1] or tags.get("__name__", ""), match[4] or "", match[3]
 
 
 def _seconds(text: str, zone: str | None) -> float | None:

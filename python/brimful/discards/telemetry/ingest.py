@@ -121,12 +121,13 @@ def find_sources(paths: Iterable[Path]) -> list[Path]:
 
 
 _ENDINGS = (
-    "switch.json, switch.jsonl (or with .gz), .tar, .tgz, .tar.gz, .csv, .csv.gz, .parquet, .json, .jsonl or .ndjson"
+    "switch.json, switch.jsonl (or with .gz), .tar, .tgz, .tar.gz, .csv, .csv.gz, .parquet, .json, .jsonl, .ndjson, .prom "
+    "or .openmetrics"
 )
 
 
 def _is_source(name: str) -> bool:
-    return archives.holds_telemetry(name) or name.endswith((*tables.ENDINGS, *warehouse.ENDINGS))
+    return archives.holds_telemetry(name) or name.endswith((*tables.ENDINGS, *warehouse.ENDINGS, *agents.TEXT_ENDINGS))
 
 
 @dataclass

@@ -31,6 +31,8 @@ def all_questions(midnight, least, monitors):
         "test_overlap": overlap,
         "daily_test_counts": lambda *asked: analysis.daily_test_counts(overlap(*asked)),
         "dose_response": lambda *asked: analysis.dose_response(overlap(*asked)),
+        "tests_of_few": lambda *asked: analysis.tests_of_few(overlap(*asked), 99),
+        "upload_overlap": lambda samples, tests, mode: analysis.upload_overlap(tests, samples),
     }
 
 
@@ -48,6 +50,8 @@ KEYS = {
     "test_overlap": ["test_id"],
     "daily_test_counts": ["site", "day", "overlap"],
     "dose_response": ["site", "client"],
+    "tests_of_few": ["site", "client", "hour", "log_rate"],
+    "upload_overlap": ["test_id"],
 }
 """What tells the rows of an answer apart; in one mode only, some of them."""
 

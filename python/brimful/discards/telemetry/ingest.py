@@ -121,8 +121,8 @@ def find_sources(paths: Iterable[Path]) -> list[Path]:
 
 
 _ENDINGS = (
-    "switch.json, switch.jsonl (or with .gz), .tar, .tgz, .tar.gz, .csv, .csv.gz, .parquet, .json, .jsonl, .ndjson, .prom "
-    "or .openmetrics"
+    "switch.json, switch.jsonl (or with .gz), .tar, .tgz, .tar.gz, .csv, .csv.gz, .parquet, .json, .jsonl, .ndjson, "
+    ".prom or .openmetrics"
 )
 
 

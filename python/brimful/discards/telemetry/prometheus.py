@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import math
 import re
 import zlib
 from collections.abc import Iterable, Iterator
@@ -31,7 +30,9 @@ PAUSES = re.compile(r"dot3(HC)?(In|Out)(Pause)Frames")
 _TYPES = {"Octets": "octets", "UcastPkts": "unicast", "MulticastPkts": "multicast", "BroadcastPkts": "broadcast"}
 _UPTIMES = ("sysUpTime", "hrSystemUptime")
 """In hundredths of a second."""
-_NOCOUNTER = "is no counter of an interface; save ifHCOutOctets and its like themselves, not their rate"
+_DIGITS = 20
+"""So many may not fit into 64 bits."""
+_NO_COUNTER = "is no counter of an interface; save ifHCOutOctets and its like themselves, not their rate"
 
 
 class Series(msgspec.Struct):
@@ -190,7 +191,7 @@ def _identify(number: int, series: Series) -> _Known | str:
     name = series.metric.get("__name__", "")
     match = COUNTER.fullmatch(name) or PAUSES.fullmatch(name)
     if match is None:
-        return _NOCOUNTER
+        return _NO_COUNTER
     device = device_of(series.metric.get("instance", ""))
     port = next((series.metric[label] for label in PORT_LABELS if series.metric.get(label)), "")
     if not (is_name(device) and is_name(port)):
@@ -295,10 +296,12 @@ def _counter(text: str) -> int | None:
     >>> _counter("1.2345e+10"), _counter("7"), _counter("NaN"), _counter("x")
     (12345000000, 7, None, -1)
     """
+    if text.isdecimal() and text.isascii() and len(text) < _DIGITS:
+        return int(text)
     try:
         number = Decimal(text)
     except InvalidOperation:
         return -1
     if number.is_nan():
         return None
-    return int(number) if math.isfinite(number) and 0 <= number < 2**64 else -1
+    return int(number) if 0 <= number < 2**64 else -1

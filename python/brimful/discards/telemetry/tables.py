@@ -19,6 +19,7 @@ from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from brimful.discards.identity import MAX_NAME_LENGTH, device_of, is_name
 from brimful.discards.schema import Flag
 from brimful.discards.telemetry import warehouse
 from brimful.discards.telemetry.columns import NOT_TOLD, Columns, Decoded, Refused, put, sort_out, wrong_clocks
-from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, SINCE, UPTIME, empty_rows
+from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, SINCE, UPTIME, empty_rows, filled, present
 from brimful.discards.texts import as_utf8, encoding_of
 from brimful.discards.times import DOUBTFUL, Times, times
 
@@ -52,6 +53,8 @@ _NOTHING = {"", "nan", "null", "none", "\\n", "na", "n/a", "-"}
 FEWEST_RISES, MOST_FALLS = 20, 0.05
 """A column of so many rows that rise, and so few in comparison that fall, holds counters."""
 _FEWEST_ROWS = 100
+_LOOKED_AT = 20_000
+"""Rows, from the first on."""
 _BATCH_ROWS = 1 << 16
 _BATCH_BYTES = 4 << 20
 
@@ -114,7 +117,7 @@ def counters_in(path: Path, zone: str | None) -> str | None:
         for batch, _ in batches:
             if "hostname" in batch.column_names or warehouse.is_nested(batch.column_names):
                 return None
-            return _rising(batch, zone)
+            return _rising(batch.slice(0, _LOOKED_AT), zone)
     return None
 
 
@@ -377,10 +380,31 @@ def _float(text: str | None) -> float:
 
 def _counts(column: pa.ChunkedArray) -> tuple[NDArray[np.uint64], NDArray[np.bool_], NDArray[np.bool_]]:
     """Give counts, which rows have one, and which have something else."""
+    whole = _whole(column)
+    if whole is not None:
+        return filled(whole), present(whole), np.zeros(len(column), bool)
     parsed = [_count(cell) for cell in column.to_pylist()]
     number = np.array([0 if one is None or one < 0 else one for one in parsed], np.uint64)
     there = np.array([one is not None for one in parsed], bool)
     return number, there, np.array([one == -1 for one in parsed], bool)
+
+
+def _whole(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Read a column of plain whole numbers at once; nothing where there is anything else."""
+    if pa.types.is_string(column.type):
+        # Arrow reads hexadecimal numbers as well.
+        if pc.any(pc.match_substring(column, "x", ignore_case=True)).as_py():
+            return None
+        words = column.combine_chunks()
+        whole = pc.if_else(pc.equal(words, ""), pa.scalar(None, words.type), words)
+    elif pa.types.is_integer(column.type):
+        whole = column.combine_chunks()
+    else:
+        return None
+    try:
+        return pa.chunked_array([whole.cast(pa.uint64())], pa.uint64())
+    except pa.ArrowInvalid:
+        return None
 
 
 def _count(cell: object) -> int | None:

@@ -22,6 +22,7 @@ from brimful.discards.times import parse_time
 
 ENDINGS = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz")
 MAX_LINE_BYTES = 64 << 20
+_HEAD_BYTES = 1000
 _BATCH_LINES = 20_000
 _BIN_S = 10
 _ENDS_SINCE = "2020-09-08"
@@ -68,6 +69,9 @@ def _first_row(stream: Readable) -> Row | None:
         if not block:
             break
         begin += block
+        if b'"resultType"' in begin[:_HEAD_BYTES]:
+            # An answer of Prometheus is one long line: it is not read twice.
+            return None
     try:
         text = as_utf8(begin).lstrip()
         found = msgspec.json.decode(text if text.startswith(b"[") else text.partition(b"\n")[0])

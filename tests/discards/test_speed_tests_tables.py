@@ -310,6 +310,11 @@ def naive_count(text):
     return int(number) if number == int(number) and abs(number) < 2**53 else "bad"
 
 
+def test_what_is_not_a_number_is_nothing_beside_what_cannot_be_read():
+    read = values.numbers(pa.array(["NaN", "x", "1.5"]))
+    assert (read.values.to_pylist(), read.bad.tolist()) == ([None, None, 1.5], [False, True, False])
+
+
 @given(st.lists(TEXTS, max_size=20))
 def test_counts_agree_with_their_twin(words):
     read = values.counts(pa.array(words, pa.string()))

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 Mask = npt.NDArray[np.bool_]
 
 _WHOLE = r"^-?[0-9]{1,18}$"
-_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^(?i:nan)$"
 _LARGEST_EXACT = 2.0**53
 
 

@@ -119,7 +119,7 @@ def _verdict(found: Sequence[Finding], what: str) -> str:
         text += "none found a change, which does not show that there was none"
     margin = number(found[0].data.get("margin"))
     if equivalent:
-        text += f"; for {equivalent} the medians of clients differ by less than {numbers.percent(margin)}"
+        text += f"; {equivalent} showed that the typical rate changed by less than {numbers.percent(margin)}"
         text += ", which does not say that discards did no harm"
     detectable = [each for finding in found if (each := number(finding.data.get("detectable_80"))) is not None]
     if detectable:

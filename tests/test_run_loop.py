@@ -187,6 +187,50 @@ def test_nothing_sent_counts_as_loss_where_that_is_the_policy():
     assert result.trials[0].extra == {"port": "down"}
 
 
+class Generous(Troubled):
+    """Sends this share of what is asked for, and says of its trials what it is told to."""
+
+    def __init__(self, share, *, tells_intended=False, unit="frames/s", lasts=None):
+        super().__init__({})
+        self._share, self._tells_intended, self._unit, self._lasts = share, tells_intended, unit, lasts
+
+    def describe(self):
+        return Description(virtual_time=True, max_load=14.88e6, load_unit=self._unit)
+
+    def measure(self, load, duration_s, *, stop_above=None):
+        sent = round(self._share * load * duration_s)
+        lost = max(0, sent - round(1e6 * duration_s))
+        intended = sent if self._tells_intended else None
+        lasted_s = None if self._lasts is None else self._lasts * duration_s
+        return TrialOutput(sent=sent, lost=lost, intended=intended, effective_duration_s=lasted_s)
+
+
+@pytest.mark.parametrize("tells_intended", [False, True])
+def test_a_generator_that_sends_too_much_spoils_its_trials(tells_intended):
+    result, _ = run(Generous(1.2, tells_intended=tells_intended), on_invalid=FailurePolicy(1))
+    assert result.end.reason == "measurement-failed"
+    assert "were due: the tester sends too much" in result.end.text
+    # What it counted is in the record all the same.
+    assert all(trial.invalid and trial.sent > trial.load * trial.duration_s for trial in result.trials)
+
+
+@pytest.mark.parametrize(
+    "measurer",
+    [
+        Generous(1.009),
+        # It went on for a fifth longer, at the load that was asked for.
+        Generous(1.2, lasts=1.2),
+        # A load that is no rate of what is counted says nothing of a count: the intended one does.
+        Generous(8.0, tells_intended=True, unit="%"),
+        Generous(8.0, tells_intended=True, unit="Mbit/s"),
+    ],
+)
+def test_what_is_sent_is_compared_with_what_was_due(measurer):
+    result, _ = run(measurer)
+    assert result.end.reason == "done"
+    assert not any(trial.invalid for trial in result.trials)
+
+
 def test_the_budget_ends_the_search_in_time_with_honest_bounds():
     measurer = SimulatedMeasurer("soft-knee,seed=3,overhead=0.5s")
     result, _ = run(measurer, budget_s=30.0)

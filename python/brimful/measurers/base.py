@@ -215,6 +215,51 @@ def with_intended(
     return msgspec.structs.replace(output, intended=due, warnings=warnings)
 
 
+_SURPLUS = 0.01
+"""No tester that works sends so much more than it was asked to."""
+_NOT_COUNTED = ("bit/s", "bits/s", "b/s", "byte/s", "bytes/s", "B/s")
+"""Ends of units of loads that are rates, but not of what is counted."""
+
+
+def check_surplus(output: TrialOutput, load: float, duration_s: float, description: Description) -> None:
+    """Refuse a trial that sent more than was asked for: what it says is of a higher load.
+
+    A load that is no rate of what is counted (``%``, ``bit/s``) says nothing of a count: there the intended count does.
+
+    Parameters
+    ----------
+    output
+        What happened in the trial.
+    load, duration_s
+        What was asked for, in the description's unit and in seconds. A trial that says that it lasted longer
+        (`TrialOutput.effective_duration_s`) may have sent more in that time.
+    description
+        Of the measurer.
+
+    Raises
+    ------
+    InvalidTrialError
+        When a hundredth more was sent, and more than a unit for each interface.
+
+    Examples
+    --------
+    >>> check_surplus(TrialOutput(sent=1_010_000, lost=0), 1e6, 1.0, Description())
+    >>> check_surplus(TrialOutput(sent=1_200_000, lost=0), 1e6, 1.0, Description())
+    Traceback (most recent call last):
+    ...
+    brimful.measurers.base.InvalidTrialError: 1200000 units were sent where 1000000 were due: the tester sends too much
+    """
+    unit, factor = description.load_unit, description.conversion_factor
+    lasted_s = max(duration_s, output.effective_duration_s or 0.0)
+    dues = [] if output.intended is None else [float(output.intended)]
+    if output.intended is None or (unit.endswith("/s") and not unit.endswith(_NOT_COUNTED)):
+        dues.append(load * lasted_s * factor)
+    due = min(dues)
+    if output.sent > (1 + _SURPLUS) * due + max(1, math.ceil(factor)):
+        message = f"{output.sent} units were sent where {due:.0f} were due: the tester sends too much"
+        raise InvalidTrialError(message, output.extra)
+
+
 def _check_direction(direction: Mapping[str, Any], *, where: str) -> None:
     """Refuse a direction in which more was lost than was sent."""
     counts = {

@@ -32,6 +32,7 @@ from brimful.measurers.base import (
     Measurer,
     TrialFailedError,
     TrialOutput,
+    check_surplus,
     checked_output,
     with_intended,
 )
@@ -302,6 +303,7 @@ class SearchLoop:
             raise TrialFailedError(message)
         output = checked_output(msgspec.structs.asdict(answer), where=where)
         self._check_sent(output, load, duration_s)
+        self._check_surplus(output, load, duration_s)
         self._check_delay(output, load)
         return with_intended(output, load, duration_s, conversion_factor=self._description.conversion_factor)
 
@@ -312,6 +314,15 @@ class SearchLoop:
         if output.sent == 0 and due >= 1 and not counted_as_loss:
             message = f"nothing was sent although {due:.0f} units were due; see whether the generator works"
             raise InvalidTrialError(message, output.extra)
+
+    def _check_surplus(self, output: TrialOutput, load: float, duration_s: float) -> None:
+        """Refuse a trial of another load than this, and keep what it counted."""
+        try:
+            check_surplus(output, load, duration_s, self._description)
+        except InvalidTrialError as error:
+            due = output.sent if output.intended is None else output.intended
+            counts = {"intended": due, "sent": output.sent, "lost": output.lost}
+            raise InvalidTrialError(str(error), {**output.extra, **counts}) from None
 
     def _check_delay(self, output: TrialOutput, load: float) -> None:
         """Refuse a trial that says nothing of its delay where a goal limits it.

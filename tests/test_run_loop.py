@@ -7,7 +7,7 @@ import pytest
 from brimful.attempts import FailurePolicy
 from brimful.measurers.replay import ReplayMeasurer
 from brimful.measurers.simulated import SimulatedMeasurer
-from brimful.records import Bound, End, GoalResult, RecordWriter, Run, Trial
+from brimful.records import Bound, End, GoalResult, RecordWriter, Run, Trial, Warning
 from brimful.throughput.run_loop import Plan, SearchLoop
 from brimful.throughput.verify import TrialLog
 from support import (
@@ -229,6 +229,42 @@ def test_what_is_sent_is_compared_with_what_was_due(measurer):
     result, _ = run(measurer)
     assert result.end.reason == "done"
     assert not any(trial.invalid for trial in result.trials)
+
+
+class Slow(Troubled):
+    """Cannot send more than half of what the device forwards, or as much more as it is told."""
+
+    def __init__(self, *, tells_intended, most=5e5):
+        super().__init__({})
+        self._tells_intended, self._most = tells_intended, most
+
+    def describe(self):
+        return Description(virtual_time=True, max_load=14.88e6)
+
+    def measure(self, load, duration_s, *, stop_above=None):
+        due = round(load * duration_s)
+        sent = min(due, round(self._most * duration_s))
+        intended = due if self._tells_intended else None
+        return TrialOutput(sent=sent, lost=max(0, sent - round(1e6 * duration_s)), intended=intended)
+
+
+@pytest.mark.parametrize("tells_intended", [False, True])
+def test_bounds_that_rest_on_what_was_not_sent_are_named(tells_intended):
+    result, records = run(Slow(tells_intended=tells_intended))
+    assert result.regular
+    (warning,) = [record for record in records if isinstance(record, Warning)]
+    assert (warning.code, warning.text[:27]) == ("unsent", "2 of 2 upper bounds (ndr, p")
+    at_most = next(trial for trial in result.trials if trial.load == 14.88e6)
+    assert [note["code"] for note in at_most.warnings] == ["unsent"]
+    clean = next(trial for trial in result.trials if trial.load == result.goal_results[0].lower_bound)
+    assert clean.warnings == []
+
+
+def test_bounds_that_rest_on_loss_are_not_named_though_units_were_not_sent():
+    result, records = run(Slow(tells_intended=True, most=2e6))
+    assert result.goal_results[0].lower_bound == pytest.approx(1e6, rel=0.01)
+    assert any(trial.warnings for trial in result.trials)
+    assert not any(isinstance(record, Warning) for record in records)
 
 
 def test_the_budget_ends_the_search_in_time_with_honest_bounds():

@@ -97,8 +97,10 @@ def _table(found: Verification, unit: str) -> str:
         lines.append(f"{result.goal}: {_sentence(result.lower_bound, result.upper_bound, unit)}; {result.reason}")
     lines.append(f"{_trials_at_loads(found.trials, len(found.loads))}: every verdict recomputed")
     if found.unsent:
-        sent = f"{words.count(found.unsent, 'trial')} sent less than load x duration and told no intended count"
-        lines.append(f"{sent}: what was not sent counts as loss")
+        lines.append(f"{words.count(found.unsent, 'trial')} sent less than intended: what was not sent counts as loss")
+    if found.rest_on_unsent:
+        bounds = words.count(len(found.rest_on_unsent), "upper bound")
+        lines.append(f"{bounds} ({', '.join(found.rest_on_unsent)}): only because units were not sent, none for loss")
     lines.extend(f"does not hold: {finding.text}" for finding in found.findings)
     if found.unended:
         lines.append(f"{'does not hold: ' if found.lacks_end else ''}{found.unended}")

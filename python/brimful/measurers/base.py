@@ -163,7 +163,7 @@ class TrialFailedError(MeasureError):
 COUNTED_AS_LOSS = "counted-as-loss"
 """Code of the warning of a trial that gave nothing to count and is total loss by the user's policy."""
 UNSENT = "unsent"
-"""Code of the warning of a trial that sent less than was asked for, by a measurer that tells no intended count."""
+"""Code of the warning of a trial that sent less than was intended, and of a search that such trials decided."""
 _MOST_UNITS = 2.0**63
 _COUNTS = frozenset({"sent", "lost", "intended", "duplicated", "reordered", "late"})
 
@@ -195,22 +195,22 @@ def with_intended(
 ) -> TrialOutput:
     """Give a trial output with its intended count: where the measurer tells none, it is what the load asks for.
 
-    A unit less for each interface is rounding, and no loss.
+    A unit less for each interface is rounding, and no loss, unless the measurer intended it. What else was not sent
+    counts as loss, and a warning says so.
 
     >>> with_intended(TrialOutput(sent=9_000_000, lost=0), 14_880_000.0, 1.0).intended
     14880000
     >>> with_intended(TrialOutput(sent=999, lost=0), 999.9, 1.0).intended
     999
     """
-    if output.intended is not None:
-        return output
-    due = round(min(load * duration_s * conversion_factor, _MOST_UNITS))
+    due = round(min(load * duration_s * conversion_factor, _MOST_UNITS)) if output.intended is None else output.intended
     unsent = due - output.sent
-    if unsent <= max(1, math.ceil(conversion_factor)):
+    if output.intended is None and unsent <= max(1, math.ceil(conversion_factor)):
         return msgspec.structs.replace(output, intended=output.sent)
-    if output.stopped_early:
+    if output.stopped_early or unsent <= 0:
         return msgspec.structs.replace(output, intended=due)
-    text = f"{unsent} units of load x duration were not sent and count as loss; the measurer reports no intended count"
+    how = "load x duration" if output.intended is None else "the intended count"
+    text = f"{unsent} units of {how} were not sent and count as loss"
     warnings = [*output.warnings, {"code": UNSENT, "text": text}]
     return msgspec.structs.replace(output, intended=due, warnings=warnings)
 

@@ -41,6 +41,7 @@ from brimful.throughput.engine import feed, goal_results
 from brimful.throughput.goals import moves_of_bounds, problem_json
 from brimful.throughput.remaining import RemainingTime
 from brimful.throughput.result import SearchResult
+from brimful.throughput.unsent import unsent_warnings
 
 _LONGEST_BUDGET_S = 1e9
 _NO_TIME_S = 1e-9
@@ -374,6 +375,8 @@ class SearchLoop:
         results = goal_results(self._controller.results_json(), self._plan.goals)
         for result in results:
             self._sink(result)
+        for warning in unsent_warnings(self._plan.goals, self._trials, results):
+            self._sink(warning)
         end = End(
             reason=reason,
             trials=len(self._trials),

@@ -183,7 +183,8 @@ def _title(runs: Sequence[RunFile]) -> str:
 
 def _goal(goal: Goal, new: Sequence[RunFile], baseline: Sequence[RunFile], tolerance: float | None) -> GoalComparison:
     values, base_values = ([_value(file, goal) for file in side] for side in (new, baseline))
-    comparison = compare(_sample(values), _sample(base_values), tolerance=tolerance)
+    unit = facts.load_of_a_unit(goal, baseline[0].run.conversion_factor)
+    comparison = compare(_sample(values, unit), _sample(base_values, unit), tolerance=tolerance)
     return GoalComparison(
         goal=goal,
         new=values,
@@ -212,10 +213,11 @@ def _value(file: RunFile, goal: Goal) -> RunValue:
     )
 
 
-def _sample(values: Sequence[RunValue]) -> Sample:
+def _sample(values: Sequence[RunValue], unit: float) -> Sample:
     return Sample(
         tuple(value.least for value in values),
         tuple(math.inf if value.most is None else max(value.most, value.least) for value in values),
+        unit,
     )
 
 

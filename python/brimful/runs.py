@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from brimful.errors import RecordError, UsageError
+from brimful.errors import RecordError, UsageError, one_line
 from brimful.records import SCHEMA, Record, RecordWriter, Run, RunFile, collect, iterate_records, read_run
+from brimful.records.format import decode_line, encode
 from brimful.version import VERSION
 
 RECORD_NAME = "run.jsonl"
@@ -133,13 +134,38 @@ def open_record(
     ------
     RecordWriter, RunFile
         The record, and what is in it now: another process may have gone on with it since it was found.
+
+    Raises
+    ------
+    UsageError
+        When a record could not be read again: nothing has been measured then, and no directory made.
     """
+    if saved is None:
+        check_recordable(head)
     path = saved.path if saved is not None else new_run_directory(out) / RECORD_NAME
     with RecordWriter(path) as writer:
         if saved is None:
             for record in head:
                 writer.write(record)
         yield writer, read_run(path)
+
+
+def check_recordable(head: Sequence[Record]) -> None:
+    """Refuse records that cannot be written, or could not be read again: labels, options and facts of another type.
+
+    Raises
+    ------
+    UsageError
+        Naming the field.
+    """
+    for record in head:
+        try:
+            decode_line(encode(record), where="what is to be recorded of this run")
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            message = f"what is to be recorded of this run cannot be kept: {one_line(error)}"
+            raise UsageError(message) from error
+        except RecordError as error:
+            raise UsageError(str(error)) from error
 
 
 class NoRecord:
@@ -152,6 +178,7 @@ class NoRecord:
 @contextlib.contextmanager
 def no_record(head: Sequence[Record]) -> Iterator[tuple[NoRecord, RunFile]]:
     """Give what stands for a record of a new run that is not kept."""
+    check_recordable(head)
     yield NoRecord(), collect(Path(os.devnull), list(head))
 
 
@@ -176,7 +203,7 @@ def run_identity() -> dict[str, Any]:
         "run_id": f"{begun:%Y%m%dT%H%M%S%fZ}",
         "started": begun.isoformat(timespec="seconds"),
         "tool": {"name": "brimful", "version": VERSION},
-        "command": sys.argv,
+        "command": [os.fsencode(word).decode(errors="replace") for word in sys.argv],
         "host": host_facts(),
     }
 

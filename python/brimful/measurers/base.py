@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from numbers import Integral, Real
+from pathlib import PurePath
 from typing import Any, Protocol, runtime_checkable
 
 import msgspec
@@ -86,7 +87,42 @@ def checked_description(description: Description, *, where: str) -> Description:
         field: one_line(getattr(description, field), longest=_LONGEST_NAME)
         for field in ("name", "load_unit", "load_scope", "contract")
     }
-    return msgspec.structs.replace(description, **texts)
+    places = {field: kept(getattr(description, field), f"{where}: {field}") for field in ("traffic", "device")}
+    return msgspec.structs.replace(description, **texts, **places)
+
+
+def kept(value: Any, where: str) -> Any:  # noqa: ANN401 - whatever somebody answered
+    """Give a value as a record can hold it: numbers of any library as plain ones.
+
+    Raises
+    ------
+    TrialFailedError
+        When no record can: half of a surrogate pair, or an object of no JSON type.
+
+    Examples
+    --------
+    >>> kept({"queue": 7, "hosts": ("a", "b")}, "extra")
+    {'queue': 7, 'hosts': ('a', 'b')}
+    """
+    try:
+        try:
+            msgspec.json.encode(value)
+        except TypeError:
+            return msgspec.json.decode(msgspec.json.encode(value, enc_hook=_builtin))
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        message = f"{where}: cannot be kept in a record: {one_line(error)}"
+        raise TrialFailedError(message) from error
+    return value
+
+
+def _builtin(value: Any) -> Any:  # noqa: ANN401 - whatever somebody answered
+    """Give what stands for a value of a library in a record."""
+    if isinstance(value, PurePath):
+        return str(value)
+    if callable(plain := getattr(value, "tolist", None)):
+        return plain()
+    message = f"an object of type {type(value).__name__} is no JSON value"
+    raise TypeError(message)
 
 
 class Measurer(Protocol):
@@ -177,6 +213,9 @@ def checked_output(fields: Mapping[str, Any], *, where: str) -> TrialOutput:
         Naming the field that cannot be.
     """
     plain = {name: _plain(name, value, where=where) for name, value in fields.items()}
+    for name in ("directions", "warnings", "extra"):
+        if plain.get(name):
+            plain[name] = kept(plain[name], f"{where}: {name}")
     try:
         output = msgspec.convert(plain, TrialOutput)
     except msgspec.ValidationError as error:

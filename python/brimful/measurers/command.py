@@ -24,6 +24,7 @@ from brimful.measurers.base import (
     TrialOutput,
     checked_description,
     checked_output,
+    kept,
 )
 
 DEFAULT_TIMEOUT_S = 30.0
@@ -81,7 +82,7 @@ class CommandMeasurer:
             message = f"{self._name}: reply to describe: {error}"
             raise MeasureError(message) from error
         where = f"{self._name}: reply to describe"
-        _check_keepable(description, where=where)
+        kept(description, where)
         return checked_description(description, where=where)
 
     def calibrate(self) -> float:
@@ -111,7 +112,7 @@ class CommandMeasurer:
             message = f"{where}: {one_line(reply['error'])}"
             raise MeasureError(message)
         if "invalid" in reply:
-            _check_keepable(reply, where=where)
+            kept(reply, where)
             raise InvalidTrialError(one_line(reply["invalid"]), reply)
         output = trial_output(reply, where=where)
         if output.stopped_early and stop_above is None:
@@ -185,24 +186,7 @@ def trial_output(reply: dict[str, Any], *, where: str) -> TrialOutput:
     """
     known = {key: value for key, value in reply.items() if key in _KNOWN_FIELDS}
     extra = {key: value for key, value in reply.items() if key not in _KNOWN_FIELDS and key != "id"}
-    output = checked_output({**known, "extra": extra}, where=where)
-    _check_keepable(output, where=where)
-    return output
-
-
-def _check_keepable(value: object, *, where: str) -> None:
-    """Refuse what no record can hold: half of a surrogate pair.
-
-    Raises
-    ------
-    TrialFailedError
-        Saying what.
-    """
-    try:
-        msgspec.json.encode(value)
-    except UnicodeEncodeError as error:
-        message = f"{where}: cannot be kept in a record: {one_line(error)}"
-        raise TrialFailedError(message) from error
+    return checked_output({**known, "extra": extra}, where=where)
 
 
 class _Program:

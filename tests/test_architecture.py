@@ -145,7 +145,18 @@ INSIDE = {
         "format": {"record", "run", "subjects"},
         "digest": {"record", "run", "format"},
         "writing": {"record", "digest"},
-        "reading": {"record", "run", "throughput", "delay", "analysis", "campaign", "format", "digest"},
+        "reading": {
+            "record",
+            "run",
+            "throughput",
+            "delay",
+            "burst",
+            "recovery",
+            "analysis",
+            "campaign",
+            "format",
+            "digest",
+        },
     },
     "throughput": {
         "goals": set(),
@@ -163,7 +174,7 @@ INSIDE = {
         "explain": {"verify"},
         "unsent": {"verify"},
         "strategies": {"goals"},
-        "found": {"manager", "run_loop"},
+        "found": {"manager", "run_loop", "verify"},
     },
     "iocost": {"controller": set(), "measure": {"controller"}},
     "discards": {

@@ -29,13 +29,13 @@ def of_campaign(file: RunFile, goals: list[Goal] | None) -> Verified:
     for member in found:
         lines.append(f"{member.name}: {_trials_at_loads(member.trials, member.loads)}")
         lines.extend(f"  does not hold: {finding.text}" for finding in member.findings)
-    change = file.change()
-    if change is not None:
-        lines.append(f"does not hold: {change}")
+    faults = _faults_of_campaign(file)
+    lines.extend(f"does not hold: {text}" for text in faults)
     trials = sum(member.trials for member in found)
     searches = words.count(len(found), "search", "searches")
     lines.append(f"{searches}, {words.count(trials, 'trial')}: every verdict recomputed")
-    holds = change is None and not any(member.findings for member in found)
+    lines.extend(_notes_of_campaign(file))
+    holds = not faults and not any(member.findings for member in found)
     return Verified(holds=holds, text="\n".join(lines), facts=found)
 
 
@@ -43,38 +43,74 @@ def of_delay(file: RunFile, goals: list[Goal] | None) -> Verified:
     """Recompute the delays of a run; goals say nothing of them."""
     found = verify_delay(file)
     trials, delays = words.count(found.trials, "trial"), words.count(len(found.delays), "delay")
-    return _recomputed(f"{trials}, {delays}: every mean, interval and percentile recomputed", found, found.findings)
+    return _recomputed(
+        f"{trials}, {delays}: every mean, interval and percentile recomputed", found, found.findings, found.notes
+    )
 
 
 def of_burst(file: RunFile, goals: list[Goal] | None) -> Verified:
     """Recompute the tests of a run on back-to-back frames; goals say nothing of them."""
     found = verify_burst(file)
     trials, tests = words.count(found.trials, "burst"), words.count(len(found.tests), "test")
-    return _recomputed(f"{trials}, {tests}: every length, average and buffer time recomputed", found, found.findings)
+    return _recomputed(
+        f"{trials}, {tests}: every length, average and buffer time recomputed", found, found.findings, found.notes
+    )
 
 
 def of_burst_campaign(file: RunFile, goals: list[Goal] | None) -> Verified:
     """Recompute the tests of every run of a campaign of bursts; goals say nothing of them."""
     found = verify_bursts(file)
     trials = words.count(sum(run.trials for run in found.values()), "burst")
-    change = file.change()
     findings = [f"{name}: {text}" for name, run in found.items() for text in run.findings]
+    notes = [f"{name}: {text}" for name, run in found.items() for text in run.notes]
     return _recomputed(
         f"{words.count(len(found), 'run')}, {trials}: every length, average and buffer time recomputed",
         found,
-        [*findings, *([change] if change is not None else [])],
+        [*findings, *_faults_of_campaign(file)],
+        [*notes, *_notes_of_campaign(file)],
     )
+
+
+def _notes_of_campaign(file: RunFile) -> list[str]:
+    """Say what is to be known of the lines of a campaign itself."""
+    return [note for note in (file.unended(), file.unsigned()) if note]
+
+
+def _faults_of_campaign(file: RunFile) -> list[str]:
+    """Say what does not hold of the lines of a campaign itself."""
+    faults = [] if (change := file.change()) is None else [change]
+    members = sum(member.end.trials for member in file.members)
+    if file.is_ended() and file.ends[-1].trials != members:
+        faults.append(f"an end is recorded after {file.ends[-1].trials} trials, but its members have {members}")
+    planned = [file.run.source.get(name) for name in ("measurers", "frame_sizes")]
+    if not file.ends and all(isinstance(names, list) for names in planned):
+        cells = len(planned[0]) * max(1, len(planned[1]))
+        if len(file.members) == cells * int(file.run.source.get("repeats", 1)):
+            faults.append("all members are recorded, but no end: it was removed, or the run was killed as it ended")
+    return faults
 
 
 def of_recovery(file: RunFile, goals: list[Goal] | None) -> Verified:
     """Recompute the times of a run on recovery; goals say nothing of them."""
     found = verify_recovery(file)
     trials, rounds = words.count(found.trials, "trial"), words.count(len(found.recoveries), "round")
-    return _recomputed(f"{trials}, {rounds}: every time recomputed", found, found.findings)
+    return _recomputed(f"{trials}, {rounds}: every time recomputed", found, found.findings, found.notes)
 
 
-def _recomputed(what: str, found: object, findings: Sequence[str]) -> Verified:
-    lines = [what, *(f"does not hold: {text}" for text in findings)]
+def of_lines(file: RunFile, goals: list[Goal] | None) -> Verified:
+    """Check the digests of a record of which nothing can be recomputed; goals say nothing of it."""
+    faults = [text for text in (file.change(), file.disorder()) if text is not None]
+    lines = sum(1 for _ in file.lines())
+    signed = "the first and those up to the last end have digests" if file.ends else "only the first has a digest"
+    notes = [file.unsigned() or signed, *([file.unended()] if file.trials and not file.is_ended() else [])]
+    what = (
+        f"{words.count(lines, 'line')}: read, and nothing recomputed: results of this subject are made of other files"
+    )
+    return _recomputed(what, {"lines": lines, "findings": faults}, faults, notes)
+
+
+def _recomputed(what: str, found: object, findings: Sequence[str], notes: Sequence[str] = ()) -> Verified:
+    lines = [what, *(f"does not hold: {text}" for text in findings), *notes]
     return Verified(holds=not findings, text="\n".join(lines), facts=found)
 
 
@@ -102,6 +138,8 @@ def _table(found: Verification, unit: str) -> str:
         bounds = words.count(len(found.rest_on_unsent), "upper bound")
         lines.append(f"{bounds} ({', '.join(found.rest_on_unsent)}): only because units were not sent, none for loss")
     lines.extend(f"does not hold: {finding.text}" for finding in found.findings)
+    if found.unsigned:
+        lines.append(found.unsigned)
     if found.unended:
         lines.append(f"{'does not hold: ' if found.lacks_end else ''}{found.unended}")
     return "\n".join(lines)

@@ -10,15 +10,23 @@ import msgspec
 from brimful.errors import RecordError
 from brimful.files import read_file
 from brimful.records.analysis import Finding, Fit, Series, Solution
+from brimful.records.burst import Burst
 from brimful.records.campaign import Member
 from brimful.records.delay import Delay
 from brimful.records.digest import broken_digests
 from brimful.records.format import decode_lines
 from brimful.records.record import Record
+from brimful.records.recovery import Recovery
 from brimful.records.run import SCHEMA, End, Run, Trial, Warning
 from brimful.records.throughput import Bound, GoalResult
 
 _LISTED = (Run, Trial, Bound, GoalResult, Warning, End, Series, Fit, Solution, Finding, Member, Delay)
+
+
+_AT_AN_END = (GoalResult, Delay, Burst, Recovery)
+"""Kinds that are written at an end, and just before it."""
+_NOT_RESUMED = frozenset({"recovery"})
+"""Subjects of which a run that was killed is begun anew."""
 
 
 class RunFile(msgspec.Struct, frozen=True):
@@ -84,6 +92,21 @@ class RunFile(msgspec.Struct, frozen=True):
     def is_done(self) -> bool:
         """Whether the run came to its end, and was not interrupted, out of time or failed."""
         return bool(self.ends) and self.ends[-1].reason == "done"
+
+    def unended(self) -> str:
+        """Say what is to be known of a record that has no end after its last trial; empty: it has one."""
+        if self.is_ended():
+            return ""
+        if self.lacks_end:
+            return "results are recorded, but no end: it was removed, or the run was killed as it ended"
+        resumed = "" if self.run.subject in _NOT_RESUMED else "; --resume goes on with it"
+        return f"no end is recorded: the run goes on, or was killed{resumed}"
+
+    def unsigned(self) -> str:
+        """Say what nobody can tell of a record without digests; empty: it has them."""
+        if self.run.digest:
+            return ""
+        return "it has no digests (older records have none): a change that no result depends on cannot be noticed"
 
     def change(self) -> str | None:
         """Say which line is not as it was written, if one is not."""
@@ -191,7 +214,7 @@ def _trials_before_ends(records: list[Record]) -> Iterator[int]:
 
 def _lacks_end(records: list[Record]) -> bool:
     for record in reversed(records):
-        if isinstance(record, GoalResult | Delay):
+        if isinstance(record, _AT_AN_END):
             return True
         if isinstance(record, Trial | End):
             return False

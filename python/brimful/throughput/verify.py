@@ -73,6 +73,8 @@ class Verification(msgspec.Struct, frozen=True):
     """Goals whose upper bound rests on such units alone."""
     unended: str = ""
     """What is to be known of a record that has no end after its last trial."""
+    unsigned: str = ""
+    """What is to be known of a record without digests."""
     lacks_end: bool = False
     """Whether it has results all the same."""
 
@@ -231,7 +233,8 @@ def verify(opened: OpenLog) -> Verification:
         unsent=sum(unsent_units(trial) > 0 for trial in opened.trials),
         rest_on_unsent=rest_on_unsent(log.goals, opened.trials, results),
         findings=[] if file is None else _findings(file, log, results),
-        unended="" if file is None else _unended(file),
+        unended="" if file is None else file.unended(),
+        unsigned="" if file is None else file.unsigned(),
         lacks_end=file is not None and file.lacks_end,
     )
 
@@ -287,14 +290,6 @@ def _stopped(file: RunFile) -> str | None:
     if reason in _STOPPING_REASONS:
         return reason
     return _NO_PROGRESS if any(result.reason == _NO_PROGRESS for result in file.goal_results) else None
-
-
-def _unended(file: RunFile) -> str:
-    if file.is_ended():
-        return ""
-    if file.lacks_end:
-        return "results are recorded, but no end: it was removed, or the run was killed as it ended"
-    return "no end is recorded: the run goes on, or was killed; --resume goes on with it"
 
 
 def _findings(file: RunFile, log: TrialLog, results: list[GoalResult]) -> list[Finding]:

@@ -82,12 +82,18 @@ def _faults_of_campaign(file: RunFile) -> list[str]:
     members = sum(member.end.trials for member in file.members)
     if file.is_ended() and file.ends[-1].trials != members:
         faults.append(f"an end is recorded after {file.ends[-1].trials} trials, but its members have {members}")
-    planned = [file.run.source.get(name) for name in ("measurers", "frame_sizes")]
-    if not file.ends and all(isinstance(names, list) for names in planned):
-        cells = len(planned[0]) * max(1, len(planned[1]))
-        if len(file.members) == cells * int(file.run.source.get("repeats", 1)):
-            faults.append("all members are recorded, but no end: it was removed, or the run was killed as it ended")
+    if not file.ends and len(file.members) == _planned_members(file):
+        faults.append("all members are recorded, but no end: it was removed, or the run was killed as it ended")
     return faults
+
+
+def _planned_members(file: RunFile) -> int | None:
+    """Give how many members a campaign was to have; none where it does not say."""
+    source = file.run.source
+    measurers, sizes, repeats = source.get("measurers"), source.get("frame_sizes"), source.get("repeats")
+    if not isinstance(measurers, list) or not isinstance(sizes, list) or not isinstance(repeats, int):
+        return None
+    return len(measurers) * max(1, len(sizes)) * repeats
 
 
 def of_recovery(file: RunFile, goals: list[Goal] | None) -> Verified:

@@ -15,7 +15,9 @@ from typing import Any
 import msgspec
 
 from brimful.alarm import undisturbed
+from brimful.changes import Note, put_back
 from brimful.errors import MeasureError, UsageError
+from brimful.kernel import echo_line
 from brimful.lab.disk import DiskLab
 from brimful.measurers.command import CommandMeasurer
 from brimful.measurers.disk import PROGRAM, find_program, open_lab, prepare
@@ -131,26 +133,48 @@ class Disk:
         found = _run(self.command(*arguments, f"--slots={depth}", writes=_is_writing(pattern)), seconds)
         return float(found["rate"])
 
+    @property
+    def undo(self) -> list[str]:
+        """Shell commands that bring back the settings of its queue as they are now."""
+        return [echo_line(value, str(path)) for path, value in self._queue().items()]
+
     @contextlib.contextmanager
     def unmerged(self) -> Iterator[None]:
         """Have the kernel hand over every IO as it comes: neither merged nor sorted, so that each counts as one.
 
-        Where that cannot be set, it is not.
+        Where that cannot be set, it is not. What was set before is noted first, and put back however the block ends; a
+        process that is killed in it leaves that to the next one.
+
+        Raises
+        ------
+        MeasureError
+            When what is to be put back cannot be noted.
         """
+        put_back()
+        before = self._queue()
+        if not os.access(next(iter(before), Path(os.devnull)), os.W_OK) or not before:
+            yield
+            return
+        queue = next(iter(before)).parent
+        with Note(list(before.items())):
+            try:
+                for name, value in (("scheduler", "none"), ("nomerges", "2")):
+                    _try_to_write(queue / name, value)
+                yield
+            finally:
+                with undisturbed():
+                    for path, value in before.items():
+                        _try_to_write(path, value)
+
+    def _queue(self) -> dict[Path, str]:
+        """Give what is set of its queue, in the order in which to set it back."""
         queue = Path("/sys/class/block") / Path(self.path).resolve().name / "queue"
         before: dict[Path, str] = {}
         # Another scheduler brings a number of requests of its own, which is therefore set back behind it.
         for name in ("scheduler", "nr_requests", "nomerges"):
             with contextlib.suppress(OSError):
                 before[queue / name] = _chosen((queue / name).read_text())
-        try:
-            for name, value in (("scheduler", "none"), ("nomerges", "2")):
-                _try_to_write(queue / name, value)
-            yield
-        finally:
-            with undisturbed():
-                for path, value in before.items():
-                    _try_to_write(path, value)
+        return before
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[None]:

@@ -101,7 +101,9 @@ impl<C: Clock> Service<C> {
             ..
         } = request;
         let machine = Machine::watch();
-        self.trials += 1;
+        // The number of the request, not of the trials of this process: one that was started anew, or for the rest of a
+        // run, must not ask for the places that were asked for before, which a cache may hold.
+        self.trials = id.as_u64().unwrap_or(self.trials.wrapping_add(1));
         let mut plan = plan(&self.settings, input.load, input.duration, self.trials);
         plan.warm_up = self.settings.warm_up;
         plan.stop_above = stop_above_loss_ratio.and_then(|ratio| brimful_trial::Ratio::from_f64(ratio).ok());
@@ -344,7 +346,7 @@ fn plan(settings: &Settings, load: Load, duration: Nanoseconds, trial: u64) -> P
         area: settings.area,
         arrivals: &settings.arrivals,
         // Trials of a run differ, runs of a seed do not.
-        seed: settings.seed.wrapping_add(trial << 32),
+        seed: settings.seed.wrapping_add(trial.rotate_left(32)),
     }
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import json
+import math
 import os
 import selectors
 import shlex
@@ -34,6 +35,9 @@ _STDERR_LINES = 3
 _LONGEST_COMPLAINT = 4096
 """Bytes of a line on standard error that are kept, whatever a program writes."""
 _LONGEST_REPLY = 1 << 22
+_LONGEST_QUOTE = 200
+_REST_S = 0.05
+"""How long more is waited for of what is no reply: a banner comes in pieces."""
 _DEEPEST = 100
 """Levels of a reply: what reads a record takes more."""
 _KNOWN_FIELDS = frozenset(TrialOutput.__struct_fields__) - {"extra"}
@@ -125,7 +129,11 @@ class CommandMeasurer:
         return time.monotonic()
 
     def resume_at(self, elapsed_s: float) -> None:
-        """Nothing to do: the past is past."""
+        """Go on with numbers of requests that the run has not used, a thousand for each second that is past.
+
+        A disk tester draws its places from them: the same ones again would be answered by a cache.
+        """
+        self._next_id = max(self._next_id, 1 + math.ceil(1000 * elapsed_s))
 
     def close(self) -> None:
         """End the program: first by closing its input, then by force."""
@@ -144,9 +152,26 @@ class CommandMeasurer:
         try:
             return _object(line)
         except ValueError as error:
+            read = b"\n".join([line, *([self._process.unread()] if self._process is not None else [])])
             self.close()
-            message = f"{self._name}: reply to {request['op']} {error}: {line[:80]!r}"
+            message = f"{self._name}: reply to {request['op']} {error}: {_quoted(read)}"
             raise TrialFailedError(message) from error
+
+
+def _quoted(read: bytes) -> str:
+    """Show what was read instead of a reply: a banner often begins with an empty line.
+
+    >>> _quoted(b"\\n\\n  My tester 1.0\\nready\\n")
+    "an empty line, then 'My tester 1.0 / ready'; write replies to standard output, everything else to standard error"
+    >>> _quoted(b"")
+    'an empty line; write replies to standard output, everything else to standard error'
+    """
+    lines = [one_line(line) for line in read.decode(errors="replace").splitlines()]
+    text = " / ".join(filter(None, lines))
+    shown = f"{text[:_LONGEST_QUOTE]}..." if len(text) > _LONGEST_QUOTE else text
+    is_empty = not read.partition(b"\n")[0].strip()
+    what = ", then ".join([*(["an empty line"] if is_empty else []), *([repr(shown)] if shown else [])])
+    return f"{what}; write replies to standard output, everything else to standard error"
 
 
 def _object(line: bytes) -> dict[str, Any]:
@@ -239,6 +264,18 @@ class _Program:
         line, self._buffer = self._buffer.split(b"\n", 1)
         self._has_answered = True
         return line
+
+    def unread(self) -> bytes:
+        """Give what else it has written so far."""
+        descriptor = _pipe(self._process.stdout).fileno()
+        with selectors.DefaultSelector() as selector:
+            selector.register(descriptor, selectors.EVENT_READ)
+            while len(self._buffer) < _LONGEST_COMPLAINT and selector.select(_REST_S):
+                chunk = os.read(descriptor, _LONGEST_COMPLAINT)
+                if not chunk:
+                    break
+                self._buffer += chunk
+        return self._buffer
 
     def end(self) -> None:
         """Close its input, and be firm if that is not enough. The whole process group goes."""

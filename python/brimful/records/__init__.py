@@ -17,12 +17,13 @@ from brimful.records.format import check_trial, decode_line, encode, json_schema
 from brimful.records.reading import RunFile, collect, iterate_records, read_run
 from brimful.records.record import Record
 from brimful.records.recovery import Recovery, RecoveryPlan
-from brimful.records.run import SCHEMA, End, Machine, Run, Trial, Warning
+from brimful.records.run import SCHEMA, TESTER_CEILING, End, Machine, Run, Trial, Warning
 from brimful.records.throughput import Bound, Goal, GoalResult, Sums
 from brimful.records.writing import RecordWriter
 
 __all__ = [
     "SCHEMA",
+    "TESTER_CEILING",
     "Bound",
     "Burst",
     "BurstPlan",

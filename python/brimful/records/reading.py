@@ -17,7 +17,7 @@ from brimful.records.digest import broken_digests
 from brimful.records.format import decode_lines
 from brimful.records.record import Record
 from brimful.records.recovery import Recovery
-from brimful.records.run import SCHEMA, End, Run, Trial, Warning
+from brimful.records.run import SCHEMA, TESTER_CEILING, End, Run, Trial, Warning
 from brimful.records.throughput import Bound, GoalResult
 
 _LISTED = (Run, Trial, Bound, GoalResult, Warning, End, Series, Fit, Solution, Finding, Member, Delay)
@@ -84,6 +84,12 @@ class RunFile(msgspec.Struct, frozen=True):
     def counted(self) -> list[Trial]:
         """Give the trials that count: all but the invalid ones."""
         return [trial for trial in self.trials if trial.invalid is None]
+
+    @property
+    def max_load(self) -> float:
+        """The largest load of the search: that of the run, unless the tester could not offer it."""
+        ceilings = [each.load for each in self.warnings if each.code == TESTER_CEILING and each.load is not None]
+        return min([self.run.max_load, *ceilings])
 
     def is_ended(self) -> bool:
         """Whether the run ended after its last trial; otherwise it was killed, or goes on."""

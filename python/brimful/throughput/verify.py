@@ -186,7 +186,7 @@ def open_run(file: RunFile, goals: list[Goal] | None) -> OpenLog:
         message = f"{file.path}: the subject of this run is a {file.run.subject}: it has no trials to judge"
         raise UsageError(message)
     _check_run(file)
-    trials, limits = file.counted(), (file.run.min_load, file.run.max_load)
+    trials, limits = file.counted(), (file.run.min_load, file.max_load)
     _check_delays(file.path, goals or [], trials)
     return OpenLog(TrialLog(goals or file.run.goals, trials, limits), trials, None if goals else file)
 
@@ -344,7 +344,7 @@ def _bound_findings(file: RunFile, moves: list[Bound]) -> list[Finding]:
 def _results_at_the_end(file: RunFile) -> list[GoalResult]:
     """Give what the trials said when the run last ended: a run that went on since claims nothing new yet."""
     trials = [trial for trial in file.trials[: file.trials_before_ends[-1]] if trial.invalid is None]
-    log = TrialLog(file.run.goals, trials, (file.run.min_load, file.run.max_load))
+    log = TrialLog(file.run.goals, trials, (file.run.min_load, file.max_load))
     return log.results(_stopped(file))
 
 

@@ -74,6 +74,7 @@ class Disk:
         self._lab: DiskLab | None = None
         self._options = options
         self._pause = pause
+        self._started = 0
         self.path = name
         self.writes = destroy_data is not None
         self._destroy: list[str] = []
@@ -99,9 +100,15 @@ class Disk:
         return self._lab.describe() if self._lab is not None else {}
 
     def command(self, *arguments: str, writes: bool = False, pause: str | None = None) -> list[str]:
-        """Give the command line of the tester."""
+        """Give the command line of the tester, each time with a seed of its own.
+
+        With the same, a probe would ask for the places that the one before has left in a cache, and a hog for those of
+        the group beside it.
+        """
         pause = pause or self._pause
-        words = [find_program(), "--device", self.path, *self._options, *(self._destroy if writes else []), *arguments]
+        self._started += 1
+        words = [find_program(), "--device", self.path, *self._options, f"--seed={self._started}"]
+        words += [*(self._destroy if writes else []), *arguments]
         words += [f"--pause={pause}"] if pause else []
         return self._lab.command(words) if self._lab is not None else words
 

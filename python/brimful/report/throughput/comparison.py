@@ -22,8 +22,8 @@ from brimful.statistics.comparison import (
 )
 from brimful.units import format_ratio
 
-PLACES = {"ports"}
-"""Parts of a traffic profile that say where the tester stood, not what it sent: they may differ."""
+PLACES = {"ports", "seed"}
+"""Parts of the traffic that say where the tester stood, or what it drew, not what it sent: they may differ."""
 
 UNFINISHED = {"no-result", "interrupted", "measurement-failed"}
 """Reasons of results that say how far a search came, not what was measured."""

@@ -46,6 +46,9 @@ pub(crate) struct Options {
     /// Replay the output of `blkparse`, scaled to the load.
     #[arg(long, value_name = "FILE")]
     replay: Option<PathBuf>,
+    /// Of a trace of several devices: replay the IOs of this one, as 8:0.
+    #[arg(long, value_name = "MAJOR:MINOR")]
+    replay_device: Option<String>,
     /// How long an IO may take, from its intended start.
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = parse_time)]
     pub(crate) deadline: Nanoseconds,
@@ -169,6 +172,7 @@ impl Options {
         file.read_share = self.read_share.or(file.read_share);
         file.streams = self.streams.or(file.streams);
         file.replay = self.replay.clone().or(file.replay);
+        file.replay_device = self.replay_device.clone().or(file.replay_device);
         if let Some(arrivals) = self.arrivals {
             let name = if arrivals == ArrivalsChoice::Poisson {
                 "poisson"

@@ -366,10 +366,41 @@ def test_kinds_of_systems_are_checked_before_any_is_searched(tmp_path):
     assert not finished.stdout
 
 
+def test_the_kinds_that_are_asked_for_are_in_both_tables(tmp_path):
+    kind = "sharp,capacity=1Mpps,delay=10us"
+    options = ("--kind", kind, "--kind", "livelock", "--strategy", "straddle", "--seeds", "2")
+    first, second = brimful("compare-strategies", *options, cwd=tmp_path, check=0).stdout.split("\n\nSearch duration")
+    for name in (kind, "livelock"):
+        assert first.count(f" {name}: straddle  ") == 6
+        assert second.count(f" {name}  ") == 4
+    # Figures begin where their heads do, however long a name is.
+    for table, head in ((first, "NDR and PDR together"), (second, "duration ")):
+        lines = table.splitlines()
+        title = next(line for line in lines if head in line)
+        rows = lines[lines.index(title) + 1 :]
+        assert all(row[title.index(head) - 1] == " " != row[title.index(head)] for row in rows if row)
+
+
 def test_no_line_of_the_strategies_ends_in_blanks(tmp_path):
     options = ("--kind", "sharp", "--strategy", "bisect", "--seeds", "2")
     lines = brimful("compare-strategies", *options, cwd=tmp_path, check=0).stdout.splitlines()
     assert [line for line in lines if line != line.rstrip()] == []
+
+
+def test_a_search_that_found_nothing_says_why_and_no_more(tmp_path):
+    (tmp_path / "failing.py").write_text(
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        "    request = json.loads(line)\n"
+        "    reply = {'id': request.get('id'), 'error': 'the port is gone'}\n"
+        "    print(json.dumps({'max_load': 1e6} if request['op'] == 'describe' else reply), flush=True)\n"
+    )
+    finished = brimful("search", "-m", f"cmd:{BRIMFUL[0]} failing.py", "--out", "run", cwd=tmp_path, check=3)
+    assert "the port is gone" in finished.stdout
+    assert "IRREGULAR" not in finished.stdout
+    assert len(finished.stdout.splitlines()) < 10
+    # The report has everything all the same.
+    assert "IRREGULAR" in brimful("report", "run", cwd=tmp_path, check=0).stdout
 
 
 def test_help_imports_nothing_heavy(tmp_path):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import fcntl
 import hashlib
 import json
 import os
 import platform
 import secrets
+import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -23,6 +25,8 @@ RECORD_NAME = "run.jsonl"
 """The record file within a run directory."""
 HOME = Path("runs")
 """Where runs are kept that were given no directory."""
+_LONGEST_START = 1 << 20
+"""Bytes of a first line that are read to find when a run began."""
 LATEST = "latest"
 """Names the newest run in `HOME` wherever a command takes one."""
 
@@ -54,9 +58,41 @@ def new_run_directory(out: Path | None) -> Path:
 
 
 def run_directories(directory: Path) -> list[Path]:
-    """Give the runs in a directory, newest first: their names begin with the time, or their records tell it."""
+    """Give the runs in a directory, newest first: by when their records say that they began.
+
+    The time of a file is that of whoever copied it last. It stands in only where the record does not tell.
+    """
     found = [path.parent for path in directory.glob(f"*/{RECORD_NAME}")]
-    return sorted(found, key=lambda path: (path / RECORD_NAME).stat().st_mtime, reverse=True)
+    return sorted(found, key=_begun, reverse=True)
+
+
+def _begun(directory: Path) -> tuple[float, str]:
+    """Give when a run began, in seconds, and its id, which tells more of the time."""
+    record = directory / RECORD_NAME
+    try:
+        with record.open("rb") as file:
+            first = json.loads(file.readline(_LONGEST_START)) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else {}
+        started = datetime.datetime.fromisoformat(first["started"])
+        if started.tzinfo is not None:
+            return started.timestamp(), str(first.get("run_id", ""))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
+        pass
+    try:
+        return record.stat().st_mtime, ""
+    except OSError:
+        return 0.0, ""
+
+
+def is_being_written(record: Path) -> bool:
+    """Say whether a process writes a record: it holds the lock on it."""
+    try:
+        with record.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def named_run(path: Path) -> Path:
@@ -95,7 +131,7 @@ def find_run(out: Path | None, wanted: str) -> RunFile | None:
             message = f"--out {out}: the run there is of another search; give the options that it was started with"
             raise UsageError(message)
         return read_run(out) if found else None
-    for directory in sorted(HOME.glob("*/"), reverse=True):
+    for directory in run_directories(HOME):
         found = _begun_run(directory)
         if found is not None and found.fingerprint == wanted:
             return read_run(directory)

@@ -264,7 +264,7 @@ def _request(options: dict[str, Any]) -> SearchRequest:
     hint = None if options["hint"] is None else _hint(options["hint"])
     return SearchRequest(
         measurer=options["measurers"][0],
-        goals=named_goals(own_goals or preset.goals),
+        goals=named_goals(own_goals or preset.goals, of_disk=all(map(is_disk, options["measurers"]))),
         strategy=options["strategy"] or ("straddle" if own_goals else preset.strategy),
         preset=None if own_goals else preset_name,
         min_load=options["min_load"],

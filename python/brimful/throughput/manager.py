@@ -131,7 +131,7 @@ def run_search(
     run = saved.run if saved is not None else _begin(request, description, ceiling)
     # It refuses what cannot be searched for; made here, it does so before anything is written.
     loop = SearchLoop(
-        _plan(request, run, run.max_load if saved is None else saved.max_load),
+        _plan(request, run, None if saved is None else saved.max_load),
         measurer,
         sink=lambda record: writer.write(record),
         progress=lambda state: progress(run, state),
@@ -331,13 +331,14 @@ def parse_load(option: str, text: str | float, description: Description, max_loa
         raise UsageError(message) from error
 
 
-def _plan(request: SearchRequest, run: Run, max_load: float) -> Plan:
+def _plan(request: SearchRequest, run: Run, max_load: float | None = None) -> Plan:
+    most = run.max_load if max_load is None else max_load
     return Plan(
         goals=run.goals,
         min_load=run.min_load,
-        max_load=max_load,
+        max_load=most,
         strategy=run.strategy,
-        hint=None if run.hint is not None and run.hint > max_load < run.max_load else run.hint,
+        hint=None if run.hint is not None and run.hint > most < run.max_load else run.hint,
         budget_s=request.budget_s,
         early_termination=run.early_termination,
         warm_up_s=run.warm_up_s,

@@ -274,8 +274,8 @@ class SearchLoop:
         )
         unit = self._description.load_unit
         text = (
-            f"the tester could not offer {format_load(load, unit)} ({error}): max load is {format_load(lower, unit)}"
-            " from here on"
+            f"the tester could not offer {format_load(load, unit)} on schedule, see the reasons of invalid trials: max"
+            f" load is {format_load(lower, unit)} from here on"
         )
         with undisturbed():
             self._sink(Warning(code=TESTER_CEILING, text=text, load=lower))

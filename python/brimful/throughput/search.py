@@ -12,7 +12,7 @@ from brimful.attempts import ON_ERROR, ON_INVALID
 from brimful.errors import MeasureError, UsageError, shown
 from brimful.measurers.base import Description, Measurer
 from brimful.measurers.function import FunctionMeasurer, MeasureFunction
-from brimful.measurers.opening import open_measurer
+from brimful.measurers.opening import is_disk, open_measurer
 from brimful.throughput.goals import PRESETS, SearchGoal, named_goals, plain_number
 from brimful.throughput.manager import SearchRequest, run_search
 from brimful.throughput.result import SearchResult
@@ -163,7 +163,8 @@ def _request(goals: Sequence[SearchGoal] | None, preset: str | None, **rest: Any
     strategy = rest.pop("strategy")
     if strategy is None:
         strategy = "straddle" if name is None else PRESETS[name].strategy
-    wanted = named_goals(PRESETS[name].goals if name is not None else goals or [])
+    given = PRESETS[name].goals if name is not None else goals or []
+    wanted = named_goals(given, of_disk=is_disk(rest["measurer"]))
     if not wanted:
         message = "goals is []: there is no search goal to search for; give one or more, or a preset"
         raise UsageError(message)

@@ -190,7 +190,7 @@ def _goal(goal: Goal, new: Sequence[RunFile], baseline: Sequence[RunFile], toler
         new=values,
         baseline=base_values,
         comparison=comparison,
-        sentence=sentence(comparison, DEFAULT_TOLERANCE if tolerance is None else tolerance),
+        sentence=sentence(comparison, DEFAULT_TOLERANCE if tolerance is None else tolerance, baseline[0].run.load_unit),
     )
 
 
@@ -221,7 +221,7 @@ def _sample(values: Sequence[RunValue], unit: float) -> Sample:
     )
 
 
-def sentence(comparison: Comparison, tolerance: float) -> str:
+def sentence(comparison: Comparison, tolerance: float, unit: str = "frames/s") -> str:
     """Say the verdict on one goal.
 
     Parameters
@@ -230,6 +230,8 @@ def sentence(comparison: Comparison, tolerance: float) -> str:
         Statistics of the goal.
     tolerance
         Relative difference that does not matter.
+    unit
+        What the loads count.
     """
     where = _span(comparison)
     rest = _could_show(comparison) + _caveat(comparison)
@@ -237,7 +239,7 @@ def sentence(comparison: Comparison, tolerance: float) -> str:
         return f"The same. {where}, within the tolerance of {format_ratio(tolerance)}.{rest}"
     if comparison.verdict in {REGRESSION, IMPROVEMENT}:
         kind = "A regression" if comparison.verdict == REGRESSION else "An improvement"
-        return f"{kind}. {_change(comparison)}. {where}.{rest}"
+        return f"{kind}. {_change(comparison, words.verb(unit))}. {where}.{rest}"
     return f"Inconclusive. {where}.{rest}"
 
 
@@ -248,10 +250,10 @@ def _could_show(comparison: Comparison) -> str:
     return f" With runs like these only a loss of {loss} or more would be detected (80 % power)."
 
 
-def _change(comparison: Comparison) -> str:
+def _change(comparison: Comparison, does: str) -> str:
     if comparison.ratio is None:
-        return "It forwards less" if comparison.verdict == REGRESSION else "It forwards more"
-    return f"It forwards {words.share(abs(comparison.ratio - 1))} {'less' if comparison.ratio < 1 else 'more'}"
+        return f"It {does} {'less' if comparison.verdict == REGRESSION else 'more'}"
+    return f"It {does} {words.share(abs(comparison.ratio - 1))} {'less' if comparison.ratio < 1 else 'more'}"
 
 
 def _span(comparison: Comparison) -> str:

@@ -158,6 +158,17 @@ def test_the_next_command_puts_back_the_queue_of_a_disk(loop):
     assert queue_of(loop) == before
 
 
+def test_a_plan_for_a_disk_that_is_read_only_is_refused(loop):
+    command = [*BRIMFUL, "iocost", "measure", loop, "--dry-run", "--working-set", "512k"]
+    subprocess.run(["blockdev", "--setro", loop], check=True)
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    done = subprocess.run([*command, "--destroy-data", loop], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"{loop}: is read-only" in done.stderr
+    subprocess.run(["blockdev", "--setrw", loop], check=True)
+    assert subprocess.run([*command, "--destroy-data", loop], capture_output=True, check=False).returncode == 0
+
+
 def test_who_measures_next_takes_the_settings_of_before_for_its_own(loop):
     from brimful.iocost.measure.disk import Disk
 

@@ -177,6 +177,7 @@ impl<C: Clock> Service<C> {
             "seed": settings.seed,
             "mean_io_size": settings.workload.mean_size(),
             "deviations": self.deviations(),
+            "warnings": self.warnings(),
         });
         let insert = |traffic: &mut Value, key: &str, value: Value| traffic[key] = value;
         match &settings.workload {
@@ -203,6 +204,27 @@ impl<C: Clock> Service<C> {
         match traffic {
             Value::Object(fields) => fields,
             _ => Map::new(),
+        }
+    }
+
+    /// What makes a result another one than people expect: reads of what was never written do not touch the medium.
+    fn warnings(&self) -> Vec<String> {
+        if !self.settings.workload.reads() {
+            return Vec::new();
+        }
+        let area = self.settings.area;
+        let cure = "write the working set once (destroy-data= with --prepare), or use a file that was written";
+        match self.device.never_written(area) {
+            Some(0) => Vec::new(),
+            Some(bytes) => vec![format!(
+                "{bytes} of the {} bytes that are read were never written: reads of them do not touch the medium; {cure}",
+                area.len
+            )],
+            None => vec![format!(
+                "whether the {} bytes that are read were ever written is not known: reads of what was not, or was \
+                 discarded, do not touch the medium; {cure}",
+                area.len
+            )],
         }
     }
 

@@ -8,7 +8,9 @@ from brimful import units
 from brimful.burst.verification import verify_burst
 from brimful.campaign.verification import verify_bursts, verify_campaign
 from brimful.delay.verification import verify_delay
+from brimful.errors import UsageError
 from brimful.records import Goal, RunFile
+from brimful.records.subjects import subject_of
 from brimful.recovery.verification import verify_recovery
 from brimful.report import words
 from brimful.throughput.verify import Verification, open_run, verify
@@ -104,15 +106,21 @@ def of_recovery(file: RunFile, goals: list[Goal] | None) -> Verified:
 
 
 def of_lines(file: RunFile, goals: list[Goal] | None) -> Verified:
-    """Check the digests of a record of which nothing can be recomputed; goals say nothing of it."""
+    """Check the digests of a measurement whose results are no verdicts; goals say nothing of it.
+
+    Raises
+    ------
+    UsageError
+        When it is an analysis, made of other files: it has no trials, and a digest of its first line only.
+    """
+    if not file.trials:
+        plural = subject_of(file.run, where=str(file.path)).plural
+        message = f"{file.path}: the subject of this run is {plural}: it has no trials to judge"
+        raise UsageError(message)
     faults = [text for text in (file.change(), file.disorder()) if text is not None]
-    lines = sum(1 for _ in file.lines())
-    signed = "the first and those up to the last end have digests" if file.ends else "only the first has a digest"
-    notes = [file.unsigned() or signed, *([file.unended()] if file.trials and not file.is_ended() else [])]
-    what = (
-        f"{words.count(lines, 'line')}: read, and nothing recomputed: results of this subject are made of other files"
-    )
-    return _recomputed(what, {"lines": lines, "findings": faults}, faults, notes)
+    notes = [note for note in (file.unsigned(), file.unended()) if note]
+    what = f"{words.count(len(file.trials), 'trial')}: lines and digests checked; nothing is recomputed of this subject"
+    return _recomputed(what, {"trials": len(file.trials), "findings": faults}, faults, notes)
 
 
 def _recomputed(what: str, found: object, findings: Sequence[str], notes: Sequence[str] = ()) -> Verified:

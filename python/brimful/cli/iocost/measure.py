@@ -80,6 +80,7 @@ def measure(
     take_for_interrupt()
     disk = wanted.open_disk()
     try:
+        disk.check_writable()
         controller, reason = open_controller(disk, dry_run=dry_run)
         steps = plan.make_plan(
             writes=disk.writes,

@@ -95,6 +95,19 @@ class Disk:
         """Major and minor number of the whole disk; empty for what is no whole disk."""
         return self._sysfs("dev") if not self._sysfs("partition") else ""
 
+    def check_writable(self) -> None:
+        """Refuse a disk that is to be written and cannot be, before anything is planned.
+
+        Raises
+        ------
+        UsageError
+            When it is read-only.
+        """
+        is_locked = self._sysfs("ro") == "1" or (Path(self.path).exists() and not os.access(self.path, os.W_OK))
+        if self.writes and is_locked:
+            message = f"{self.path}: is read-only; leave --destroy-data out, or see `blockdev --getro`"
+            raise UsageError(message)
+
     def lab_facts(self) -> dict[str, str | int]:
         """Say what the lab's disk is made of; nothing for others."""
         return self._lab.describe() if self._lab is not None else {}

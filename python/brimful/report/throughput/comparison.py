@@ -22,8 +22,8 @@ from brimful.statistics.comparison import (
 )
 from brimful.units import format_ratio
 
-PLACES = {"ports", "seed"}
-"""Parts of the traffic that say where the tester stood, or what it drew, not what it sent: they may differ."""
+PLACES = {"ports", "seed", "warnings"}
+"""Parts of the traffic that say where the tester stood, what it drew or what to beware of, not what it sent."""
 
 UNFINISHED = {"no-result", "interrupted", "measurement-failed"}
 """Reasons of results that say how far a search came, not what was measured."""

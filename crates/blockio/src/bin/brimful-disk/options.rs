@@ -276,7 +276,10 @@ mod tests {
             let error = Options::try_parse_from(words).unwrap_err().to_string();
             assert!(error.contains("`5` has no unit; write 5ms, 5us or 5s"), "{error}");
         }
-        assert_eq!(options(&["--deadline", "5ms", "--warm-up", "0"]).warm_up, Nanoseconds::ZERO);
+        assert_eq!(
+            options(&["--deadline", "5ms", "--warm-up", "0"]).warm_up,
+            Nanoseconds::ZERO
+        );
     }
 
     #[test]

@@ -151,12 +151,20 @@ def saved_run(out: Path | None, wanted: str, *, resume: bool, what: str, note: C
         Is run, such as "search".
     note
         Is told that there is none.
+
+    Raises
+    ------
+    RecordError
+        When it was changed after it was written.
     """
     if not resume:
         return None
     saved = find_run(out, wanted)
     if saved is None:
         note(f"nothing to resume: no run of this {what} yet, so this is its first")
+    elif (change := saved.change()) is not None:
+        message = f"{saved.path}: {change}; a {what} cannot go on from it, begin another"
+        raise RecordError(message)
     return saved
 
 

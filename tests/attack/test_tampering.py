@@ -134,3 +134,45 @@ def test_a_record_without_digests_says_what_cannot_be_noticed(tmp_path):
     code, text, _ = outcome("verify", ROOT / "tests" / "schema_1" / "delay")
     assert code == 0
     assert "it has no digests" in text
+
+
+def changed(whole, tmp_path, name):
+    """A copy of a run with one digit changed that nothing is computed of."""
+    shutil.copytree(whole / name, tmp_path / name)
+    record = tmp_path / name / "run.jsonl"
+    content = record.read_bytes()
+    (place,) = [found.end() for found in re.finditer(rb'"started":"2', content)][:1]
+    record.write_bytes(content[:place] + b"1" + content[place + 1 :])
+    return tmp_path / name
+
+
+SEARCH = ("search", "-m", "sim:sharp,capacity=1Mpps,link=2Mpps", "--preset", "rfc2544", "--quiet")
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("search", ("compare", "{}", "--against", "{}")),
+        ("search", (*SEARCH, "--hint", "{}")),
+        ("search", (*SEARCH, "--find", "burst", "--throughput", "{}", "--tests", "2")),
+        ("search", (*SEARCH, "--find", "recovery", "--throughput", "{}", "--tests", "2")),
+        ("search", ("search", "-m", "replay:{}", "--quiet")),
+        ("search", ("search", *RUNS["search"], "--quiet", "--resume", "--out", "{}")),
+        ("campaign", ("search", *RUNS["campaign"], "--quiet", "--resume", "--out", "{}")),
+        ("device", ("iocost", "tune", "{}/run.jsonl")),
+        ("device", ("iocost", "export", "{}/run.jsonl")),
+    ],
+)
+def test_nothing_is_built_on_a_record_that_was_changed(tmp_path, whole, monkeypatch, name, command):
+    monkeypatch.chdir(tmp_path)
+    run = changed(whole, tmp_path, name)
+    code, _, error = outcome(*(str(word).replace("{}", str(run)) for word in command))
+    assert code in (2, 3), error
+    assert "line 1 was changed after it was written" in error
+
+
+def test_a_report_of_a_changed_record_says_so(tmp_path, whole):
+    code, text, error = outcome("report", changed(whole, tmp_path, "search"))
+    assert (code, text != "") == (0, True)
+    assert "warning" in error
+    assert "line 1 was changed" in error

@@ -171,6 +171,21 @@ def read_run(path: Path) -> RunFile:
     return collect(path, list(_decoded(path, content)), broken=list(broken_digests(content)))
 
 
+def read_unchanged(path: Path) -> RunFile:
+    """Read a whole file that something is to be built on: the lines that were written, and no others.
+
+    Raises
+    ------
+    RecordError
+        As `read_run`, and when its digests show that a line was changed, added or removed.
+    """
+    file = read_run(path)
+    if (change := file.change()) is not None:
+        message = f"{file.path}: {change}; nothing is built on it, see `brimful verify`"
+        raise RecordError(message)
+    return file
+
+
 def collect(path: Path, records: list[Record], *, broken: Sequence[int] = ()) -> RunFile:
     """Sort the records of a run; ``path`` is named in errors, ``broken`` are lines whose digest does not hold.
 

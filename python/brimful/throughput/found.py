@@ -9,7 +9,7 @@ import msgspec
 
 from brimful.errors import RecordError, UsageError
 from brimful.measurers.base import Calibrating, Description, Measurer
-from brimful.records import Goal, Run, RunFile, Warning, read_run
+from brimful.records import Goal, Run, RunFile, Warning, read_unchanged
 from brimful.runs import RECORD_NAME
 from brimful.throughput.manager import SearchOutcome, SearchRequest, parse_load, run_search
 from brimful.throughput.run_loop import Progress
@@ -130,7 +130,7 @@ def given_throughput(text: str, description: Description) -> FoundThroughput:
     path = Path(text)
     if not path.exists():
         return FoundThroughput(parse_load("--throughput", text, description, description.max_load))
-    file = read_run(path)
+    file = read_unchanged(path)
     losses = {goal.name: goal.loss_ratio for goal in file.run.goals}
     results = [result for result in file.goal_results if losses.get(result.goal) == 0]
     known = next((result for result in results if result.conditional_throughput), None)

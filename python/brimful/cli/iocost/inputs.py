@@ -184,12 +184,12 @@ class Batch:
         """Give the records of every result of every file; a file of records is taken as it is."""
         from brimful.iocost import analysis, record
         from brimful.iocost.read import read_results
-        from brimful.records import read_run
+        from brimful.records import read_unchanged
 
         for file in self._with_progress():
             try:
                 if file.suffix == ".jsonl":
-                    yield _device_run(read_run(file))
+                    yield _device_run(read_unchanged(file))
                     continue
                 for result in read_results(file):
                     yield record.to_run(

@@ -126,7 +126,10 @@ _CHECK_UNITS = 100
 
 _LOWER = 0.75
 """Of a load that the tester cannot offer: the next that is tried."""
-_TOO_SLOW = re.compile(r"\blate\b|too slow|not be sent|not sent|stretched|stalled|rate was off|keep up|behind")
+_TOO_SLOW = re.compile(
+    r"\b(tester|generator|sender|frames|packets|units|IOs)\b"
+    r".*(\blate\b|too slow|not be sent|not sent|stalled|behind|keep up)|stretched|rate was off"
+)
 """What testers say of themselves where a smaller load would help."""
 
 

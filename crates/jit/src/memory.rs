@@ -1,12 +1,12 @@
 //! The slots of a hash, by an address that compiled code knows.
 
-#[cfg(not(all(loom, test)))]
+#[cfg(not(all(feature = "loom", test)))]
 use memmap2::MmapMut;
 
 use crate::hints::prefetch;
 use crate::sync::AtomicU64;
 
-#[cfg(not(all(loom, test)))]
+#[cfg(not(all(feature = "loom", test)))]
 /// Memory from here on is taken from the system and given back to it: it comes zeroed page by page as it is used, so
 /// that taking it does not hold up whoever does. Less is zeroed within a millisecond, while a fault for each page, time
 /// and again, takes longer.
@@ -25,22 +25,22 @@ pub(crate) struct Memory {
 }
 
 /// Loom's atomics are more than their bits, so that none are made of zeros.
-#[cfg(all(loom, test))]
+#[cfg(all(feature = "loom", test))]
 type Owned = Box<[AtomicU64]>;
 
-#[cfg(not(all(loom, test)))]
+#[cfg(not(all(feature = "loom", test)))]
 #[allow(dead_code, reason = "what is read of it is read by its address")]
 enum Owned {
     Lines(Box<[Line]>),
     Mapped(MmapMut),
 }
 
-#[cfg(not(all(loom, test)))]
+#[cfg(not(all(feature = "loom", test)))]
 #[repr(C, align(64))]
 struct Line([AtomicU64; 8]);
 
 // SAFETY: zeros are zeros in atomics.
-#[cfg(not(all(loom, test)))]
+#[cfg(not(all(feature = "loom", test)))]
 unsafe impl bytemuck::Zeroable for Line {}
 
 // SAFETY: `slots` points into what is owned, which lives as long and is read and written as atomics only.
@@ -79,13 +79,13 @@ impl Memory {
     }
 }
 
-#[cfg(all(loom, test))]
+#[cfg(all(feature = "loom", test))]
 fn zeroed(words: usize) -> (*const AtomicU64, Owned) {
     let owned: Owned = (0..words).map(|_| AtomicU64::new(0)).collect();
     (owned.as_ptr(), owned)
 }
 
-#[cfg(not(all(loom, test)))]
+#[cfg(not(all(feature = "loom", test)))]
 fn zeroed(words: usize) -> (*const AtomicU64, Owned) {
     let bytes = words * size_of::<AtomicU64>();
     let mapped = if bytes < SMALLEST_MAPPED_BYTES {

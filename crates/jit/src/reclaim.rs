@@ -171,8 +171,8 @@ impl Drop for Reader {
     }
 }
 
-/// Every order in which two readers can meet what is replaced; `tools/test all` runs it under `--cfg loom`.
-#[cfg(all(loom, test))]
+/// Every order in which two readers can meet what is replaced; `tools/test all` runs it with the feature `loom`.
+#[cfg(all(feature = "loom", test))]
 mod models {
     use loom::thread;
 

@@ -1,7 +1,7 @@
-//! What threads share in tuples and epochs, by its real name or, in tests under `--cfg loom`, as loom's stand-in that
+//! What threads share in tuples and epochs, by its real name or, in tests with the feature `loom`, as loom's stand-in that
 //! tries every order.
 
-#[cfg(all(loom, test))]
+#[cfg(all(feature = "loom", test))]
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, fence};
-#[cfg(not(all(loom, test)))]
+#[cfg(not(all(feature = "loom", test)))]
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, fence};

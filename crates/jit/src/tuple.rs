@@ -275,7 +275,7 @@ fn slots_for(rules: usize) -> usize {
     ((rules + 1) * 3).next_power_of_two().max(SMALLEST)
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(feature = "loom")))]
 mod tests {
     use std::collections::HashMap;
 
@@ -345,12 +345,12 @@ mod tests {
     }
 }
 
-/// Orders in which readers can meet what the writer does; `tools/test all` runs them under `--cfg loom`.
+/// Orders in which readers can meet what the writer does; `tools/test all` runs them with the feature `loom`.
 ///
 /// The writer is the thread of the model itself. Loom tries its steps first, and then lets the readers come in before
 /// each store. The other way round it would miss orders, as a writer that loads a word before it stores it hides from
 /// loom that somebody else has loaded it, too.
-#[cfg(all(loom, test))]
+#[cfg(all(feature = "loom", test))]
 mod models {
     use std::sync::Arc;
 

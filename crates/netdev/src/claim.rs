@@ -81,7 +81,7 @@ fn check_unused(interface: &Interface) -> Result<(), OpenError> {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
+#[cfg(not(feature = "loom"))]
 mod tests {
     use super::*;
 

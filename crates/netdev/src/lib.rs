@@ -32,7 +32,7 @@ mod processor;
 mod promiscuity;
 mod random;
 mod ring;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(feature = "loom")))]
 #[path = "../../skip.rs"]
 mod skip;
 mod slice;

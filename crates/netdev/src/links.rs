@@ -240,7 +240,7 @@ fn read_u32(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
+#[cfg(not(feature = "loom"))]
 mod tests {
     use super::*;
     use proptest::prelude::*;

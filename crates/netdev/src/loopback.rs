@@ -11,7 +11,7 @@ pub fn loopback(name: &str, capacity: u32) -> MemoryPort {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
+#[cfg(not(feature = "loom"))]
 mod tests {
     use super::*;
     use crate::{Receiver, Sender};

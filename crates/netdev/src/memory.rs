@@ -252,7 +252,7 @@ mod tests {
         frames
     }
 
-    #[cfg(not(loom))]
+    #[cfg(not(feature = "loom"))]
     #[test]
     fn frames_cross_both_ways_in_order() {
         let [mut a, mut b] = memory_wire(["a", "b"], 10);
@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(receive(&mut a, 5), [b"back"]);
     }
 
-    #[cfg(not(loom))]
+    #[cfg(not(feature = "loom"))]
     #[test]
     fn a_full_end_drops_and_counts() {
         let [mut a, mut b] = memory_wire(["a", "b"], 2);
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!((statistics.received, statistics.receive_dropped), (2, 1));
     }
 
-    #[cfg(not(loom))]
+    #[cfg(not(feature = "loom"))]
     #[test]
     fn an_unplugged_end_refuses() {
         let [mut a, _b] = memory_wire(["a", "b"], 2);
@@ -283,7 +283,7 @@ mod tests {
         assert!(send(&mut a, &[b"1"]).is_err());
     }
 
-    #[cfg(not(loom))]
+    #[cfg(not(feature = "loom"))]
     #[test]
     fn a_length_beyond_the_slot_is_cut() {
         let [mut a, mut b] = memory_wire(["a", "b"], 2);
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(receive(&mut b, 5)[0].len(), MemoryPort::MAX_FRAME_LEN);
     }
 
-    #[cfg(not(loom))]
+    #[cfg(not(feature = "loom"))]
     #[test]
     fn the_halves_of_an_end_may_be_in_two_threads() {
         let [mut a, mut b] = memory_wire(["a", "b"], 64);
@@ -304,7 +304,7 @@ mod tests {
     }
 
     /// What arrives on another thread is what was sent, in order and whole; the rest is counted as dropped.
-    #[cfg(not(loom))]
+    #[cfg(not(feature = "loom"))]
     #[test]
     fn two_threads_hold_the_two_ends() {
         const FRAMES: u64 = 200_000;
@@ -351,7 +351,7 @@ mod tests {
     }
 
     /// Every order in which two threads can use the port; loom fails where both could touch a slot at once.
-    #[cfg(loom)]
+    #[cfg(feature = "loom")]
     #[test]
     fn frames_cross_threads_whole_and_in_order() {
         const FRAMES: [&[u8]; 3] = [b"first", b"second", b"third"];

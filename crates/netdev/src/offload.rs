@@ -163,7 +163,7 @@ impl MergedSocket {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
+#[cfg(not(feature = "loom"))]
 mod tests {
     use super::*;
 

@@ -72,7 +72,7 @@ pub fn try_back_ends(name: &str, care: Care) -> Findings {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
+#[cfg(not(feature = "loom"))]
 mod tests {
     use super::*;
 

@@ -49,7 +49,7 @@ impl Position for AtomicU32 {
     }
 }
 
-#[cfg(all(loom, test))]
+#[cfg(all(feature = "loom", test))]
 impl Position for loom::sync::atomic::AtomicU32 {
     fn acquire(&self) -> u32 {
         self.load(Ordering::Acquire)
@@ -234,7 +234,7 @@ mod tests {
         ends
     }
 
-    #[cfg(not(loom))]
+    #[cfg(not(feature = "loom"))]
     mod model {
         use std::cell::Cell;
         use std::collections::VecDeque;
@@ -277,8 +277,8 @@ mod tests {
         }
     }
 
-    /// Every order in which two threads can touch the ring, by `RUSTFLAGS="--cfg loom" cargo test -p brimful-netdev`.
-    #[cfg(loom)]
+    /// Every order in which two threads can touch the ring, with the feature `loom`.
+    #[cfg(feature = "loom")]
     #[test]
     fn entries_cross_threads_whole_and_in_order() {
         loom::model(|| {

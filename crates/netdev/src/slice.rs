@@ -58,7 +58,7 @@ pub fn times_displaced() -> io::Result<u64> {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
+#[cfg(not(feature = "loom"))]
 mod tests {
     use std::time::Instant;
 

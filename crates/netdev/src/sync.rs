@@ -1,17 +1,17 @@
-//! What the two ends of a ring share, by its real name or, in tests under `--cfg loom`, as loom's stand-in that tries
+//! What the two ends of a ring share, by its real name or, in tests with the feature `loom`, as loom's stand-in that tries
 //! every order.
 
-#[cfg(all(loom, test))]
+#[cfg(all(feature = "loom", test))]
 pub(crate) use loom::cell::UnsafeCell;
-#[cfg(all(loom, test))]
+#[cfg(all(feature = "loom", test))]
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
-#[cfg(not(all(loom, test)))]
+#[cfg(not(all(feature = "loom", test)))]
 pub(crate) use real::UnsafeCell;
-#[cfg(not(all(loom, test)))]
+#[cfg(not(all(feature = "loom", test)))]
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
-#[cfg(not(all(loom, test)))]
+#[cfg(not(all(feature = "loom", test)))]
 mod real {
     /// A cell with the interface of loom's.
     #[derive(Debug)]

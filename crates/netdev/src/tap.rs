@@ -197,7 +197,7 @@ impl Receiver for TapReceiver {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
+#[cfg(not(feature = "loom"))]
 mod tests {
     use std::thread;
     use std::time::Duration;

@@ -50,7 +50,7 @@ fn wait(wanted: &mut [libc::pollfd], at_most: Duration) -> io::Result<bool> {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
+#[cfg(not(feature = "loom"))]
 mod tests {
     use std::io::Write;
     use std::os::fd::AsFd;

@@ -1,13 +1,13 @@
 //! What the two sides of a trial tell each other while frames are sent, each perhaps in a thread of its own.
 
-#[cfg(all(loom, test))]
+#[cfg(all(feature = "loom", test))]
 use loom::sync::{
     Mutex,
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 use std::mem;
 use std::sync::PoisonError;
-#[cfg(not(all(loom, test)))]
+#[cfg(not(all(feature = "loom", test)))]
 use std::sync::{
     Mutex,
     atomic::{AtomicBool, AtomicU64, Ordering},
@@ -102,8 +102,8 @@ impl Exchange {
     }
 }
 
-/// Every order in which two threads can touch it, by `RUSTFLAGS="--cfg loom" cargo test -p brimful-tester --lib exchange`.
-#[cfg(all(loom, test))]
+/// Every order in which two threads can touch it, with the feature `loom`.
+#[cfg(all(feature = "loom", test))]
 mod tests {
     use super::*;
     use loom::sync::Arc;

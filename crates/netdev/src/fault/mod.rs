@@ -291,7 +291,7 @@ impl<R: fmt::Debug> fmt::Debug for FaultyReceiver<R> {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
+#[cfg(not(feature = "loom"))]
 mod tests {
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

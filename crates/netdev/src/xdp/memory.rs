@@ -176,7 +176,7 @@ impl<T: Copy> Entries for Ring<T> {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
+#[cfg(not(feature = "loom"))]
 mod tests {
     use super::*;
 

@@ -14,7 +14,7 @@ mod memory;
 mod parts;
 mod program;
 mod socket;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(feature = "loom")))]
 mod tests;
 
 use std::io;

@@ -70,7 +70,7 @@ impl Whole {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
+#[cfg(not(feature = "loom"))]
 mod tests {
     use super::*;
 

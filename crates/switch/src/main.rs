@@ -11,7 +11,7 @@ use brimful_pipeline::Limits;
 use brimful_switch::channel::TlsFiles;
 use brimful_switch::daemon::{self, Signals};
 use brimful_switch::events::DEFAULT_PACKET_IN_RATE;
-use brimful_switch::ofctl::{self, Ofctl, OfctlError};
+use brimful_switch::ofctl::{self, Ofctl, OfctlError, Outcome};
 use brimful_switch::settings::{FailMode, PortSettings, Settings, SwitchSettings, default_versions};
 use brimful_switch::tables::genflow::Specification;
 use brimful_switch::tables::{ovs, tab};
@@ -25,6 +25,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// For how long the memory of entries that are gone is kept: a controller that begins anew deletes all and adds them again.
 const KEEPS_MEMORY: Duration = Duration::from_secs(10);
 
+/// What was compared differs.
+const EXIT_DIFFERS: u8 = 1;
 /// The arguments make no sense.
 const EXIT_USAGE: u8 = 2;
 /// The arguments make sense, but the switch cannot run.
@@ -155,7 +157,8 @@ fn main() -> ExitCode {
         }
         Some(Other::Ofctl(asked)) => {
             return match ofctl::run(&asked, &mut io::stdout()) {
-                Ok(()) => ExitCode::SUCCESS,
+                Ok(Outcome::Done) => ExitCode::SUCCESS,
+                Ok(Outcome::Differs) => ExitCode::from(EXIT_DIFFERS),
                 Err(OfctlError::Usage(message)) => fail(EXIT_USAGE, &message),
                 Err(OfctlError::Failed(message)) => fail(EXIT_FAILED, &message),
             };

@@ -1,8 +1,10 @@
 //! The syntax of `ovs-ofctl`: a flow, a group or a meter a line.
 
 mod actions;
+mod known;
 mod lines;
 mod matching;
+mod packet_out;
 mod words;
 mod write;
 
@@ -11,6 +13,9 @@ use brimful_openflow::{FlowCommand, ModCommand};
 use super::place::{Flaw, Place, Placed, TableError, Text};
 use super::{Change, Tables};
 
+pub(crate) use lines::METER_ALL;
+pub use known::{Known, PortNames};
+pub use packet_out::read_packet_out;
 pub use write::{write_flow, write_group, write_meter, write_tables};
 
 /// Reads the lines of a file; `file` is its name, for messages.
@@ -18,6 +23,14 @@ pub use write::{write_flow, write_group, write_meter, write_tables};
 /// # Errors
 /// At the first line that cannot be read.
 pub fn read(file: &str, text: &str) -> Result<Tables, TableError> {
+    read_for(file, text, &Known::default())
+}
+
+/// The same with what is known of the switch that they are for.
+///
+/// # Errors
+/// At the first line that cannot be read.
+pub fn read_for(file: &str, text: &str, known: &Known<'_>) -> Result<Tables, TableError> {
     let source = Text { file, text };
     let mut tables = Tables::default();
     for (number, raw) in text.lines().enumerate() {
@@ -31,7 +44,7 @@ pub fn read(file: &str, text: &str) -> Result<Tables, TableError> {
             line: u32::try_from(number + 1).unwrap_or(u32::MAX),
             column: indent as u32 + 1,
         };
-        let value = change(line).map_err(|flaw| source.error(flaw))?;
+        let value = change(line, known).map_err(|flaw| source.error(flaw))?;
         tables.changes.push(Placed { place, value });
     }
     Ok(tables)
@@ -61,8 +74,9 @@ pub fn read_match(text: &str) -> Result<brimful_openflow::Match, TableError> {
 }
 
 /// A line may begin with what to do; what it is about is told by its first key.
-fn change(line: &str) -> Result<Change, Flaw<'_>> {
-    let (command, rest) = split_command(line);
+fn change<'t>(line: &'t str, known: &Known<'t>) -> Result<Change, Flaw<'t>> {
+    let (command, rest) = split_command(without_kind(line));
+    let command = command.or(known.command);
     let to_mod = || match command {
         None | Some("add") => Ok(ModCommand::Add),
         Some("modify") => Ok(ModCommand::Modify),
@@ -71,7 +85,7 @@ fn change(line: &str) -> Result<Change, Flaw<'_>> {
     };
     let first = words::Words::of(rest).next()?.map_or("", |word| word.key);
     Ok(match first {
-        "group_id" => Change::Group(lines::group(rest, to_mod()?)?),
+        "group_id" => Change::Group(lines::group(rest, to_mod()?, known)?),
         "meter" => Change::Meter(lines::meter(rest, to_mod()?)?),
         _ => {
             let command = match command {
@@ -81,9 +95,18 @@ fn change(line: &str) -> Result<Change, Flaw<'_>> {
                 Some("delete") => FlowCommand::Delete,
                 Some(_) => FlowCommand::DeleteStrict,
             };
-            Change::Flow(Box::new(lines::flow(rest, command)?))
+            Change::Flow(Box::new(lines::flow(rest, command, known)?))
         }
     })
+}
+
+/// Files of bundles say first what a line is about, as in `flow add ...`.
+fn without_kind(line: &str) -> &str {
+    let rest = line.split_once(|letter: char| letter.is_ascii_whitespace());
+    match rest {
+        Some(("flow" | "group" | "meter", rest)) => rest.trim_start(),
+        _ => line,
+    }
 }
 
 fn split_command(line: &str) -> (Option<&str>, &str) {

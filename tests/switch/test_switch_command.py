@@ -80,7 +80,12 @@ def test_a_trace_names_the_entries_that_a_frame_meets(loaded):
     lines = run("trace", "--control", loaded, "in_port=1,tcp,nw_dst=10.1.2.3").output.splitlines()
     assert lines[0].startswith("table 0: priority=10,in_port=1,")
     assert lines[1] == "table 1: table=1,actions=group:7"
-    assert lines[2].startswith("out of port 2, queue 0: 020000000009")
+    assert lines[2] == "out of port 2, queue 0: 128 bytes"
+    assert lines[3] == "  eth_dst=02:00:00:00:00:09 (was 00:00:00:00:00:00)"
+    assert {"  eth_src=00:00:00:00:00:00", "  nw_dst=10.1.2.3", "  nw_ttl=64"} <= set(lines)
+    assert sum("(was" in line for line in lines) == 1
+    digits = run("trace", "--control", loaded, "--hex", "in_port=1,tcp,nw_dst=10.1.2.3").output.splitlines()[-1]
+    assert digits.startswith("  020000000009000000000000")
     assert run("trace", "--control", loaded, "in_port=2").output.splitlines() == [
         "table 0: no entry: dropped",
         "nothing leaves",

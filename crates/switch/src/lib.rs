@@ -20,6 +20,7 @@ pub mod plane;
 pub mod ports;
 pub mod queues;
 pub mod settings;
+mod shown;
 mod state;
 pub mod status;
 pub mod tables;

@@ -56,6 +56,9 @@ pub enum Request {
         matching: String,
         /// The frame itself, as hexadecimal digits.
         frame: Option<String>,
+        /// Whether the bytes that leave are wanted too.
+        #[serde(default)]
+        hex: bool,
     },
     /// Tells how a table is run.
     Explain {
@@ -135,9 +138,10 @@ pub fn answer(line: &str, handles: &Handles) -> Result<Value, String> {
             switch,
             matching,
             frame,
+            hex,
         } => {
             let traced = ask(handles, switch, move |switch| {
-                trace::trace(switch, &matching, frame.as_deref())
+                trace::trace(switch, &matching, frame.as_deref(), hex)
             })?;
             Ok(json!({ "text": traced? }))
         }

@@ -58,7 +58,7 @@ enum Other {
         #[arg(long, default_value = "tab")]
         syntax: Syntax,
     },
-    /// Query any OpenFlow 1.3 switch, and change its flows.
+    /// Query any switch of OpenFlow 1.3 or 1.4, and change its flows, groups, meters and ports.
     Ofctl(Ofctl),
 }
 

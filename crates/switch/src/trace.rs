@@ -11,17 +11,19 @@ use brimful_pipeline::{
 use crate::control::Switch;
 use crate::dump::flow_of;
 use crate::ports::PortView;
+use crate::shown;
 use crate::tables::ovs;
 use crate::worker::{HEADROOM, MOST_FRAME_LEN};
 
 /// A frame of this length holds any headers that a match can name.
 const PROBE_LEN: usize = 128;
 
-/// Sends a frame through a switch's tables without counting it or sending it on, and tells in words what happens.
+/// Sends a frame through a switch's tables without counting it or sending it on, and tells in words what happens; with
+/// `hex` the bytes that leave, too.
 ///
 /// # Errors
 /// When the match or the frame cannot be read.
-pub fn trace(switch: &Switch, matching: &str, frame: Option<&str>) -> Result<String, String> {
+pub fn trace(switch: &Switch, matching: &str, frame: Option<&str>, hex: bool) -> Result<String, String> {
     let matching = ovs::read_match(matching).map_err(|error| error.to_string())?;
     let of = |field| value_of(&matching, field);
     let bytes = match frame {
@@ -43,7 +45,11 @@ pub fn trace(switch: &Switch, matching: &str, frame: Option<&str>) -> Result<Str
         shared: pipeline.shared(),
         ports: &view,
     };
-    let mut seen = Seen::default();
+    let mut seen = Seen {
+        before: bytes,
+        hex,
+        text: String::new(),
+    };
     let steps = pipeline.trace(&mut passage, &environment, &mut seen);
     let mut text = String::new();
     for step in steps {
@@ -54,7 +60,11 @@ pub fn trace(switch: &Switch, matching: &str, frame: Option<&str>) -> Result<Str
         // Writing to a string cannot fail.
         let _ = writeln!(text, "table {}: {met}", step.table);
     }
-    text += if seen.0.is_empty() { "nothing leaves\n" } else { &seen.0 };
+    text += if seen.text.is_empty() {
+        "nothing leaves\n"
+    } else {
+        &seen.text
+    };
     Ok(text)
 }
 
@@ -64,8 +74,12 @@ struct Dry<'s> {
     ports: &'s PortView,
 }
 
-#[derive(Default)]
-struct Seen(String);
+struct Seen {
+    /// The frame as it came in.
+    before: Vec<u8>,
+    hex: bool,
+    text: String,
+}
 
 impl Environment for Dry<'_> {
     fn group(&self, group: u32) -> Option<&GroupEntry> {
@@ -99,16 +113,25 @@ impl Environment for Dry<'_> {
 
 impl Outputs for Seen {
     fn output(&mut self, frame: &[u8], port: u32, queue: u32) {
-        let _ = writeln!(self.0, "out of port {port}, queue {queue}: {}", to_hex(frame));
+        self.show(&format!("out of port {port}, queue {queue}"), frame);
     }
 
     fn packet_in(&mut self, packet: PacketIn<'_>) {
-        let _ = writeln!(
-            self.0,
-            "to the controller ({:?}): {}",
-            packet.reason,
-            to_hex(packet.frame)
-        );
+        self.show(&format!("to the controller ({:?})", packet.reason), packet.frame);
+    }
+}
+
+impl Seen {
+    fn show(&mut self, way: &str, frame: &[u8]) {
+        let _ = write!(self.text, "{way}: {} bytes", frame.len());
+        if frame.len() != self.before.len() {
+            let _ = write!(self.text, " (was {})", self.before.len());
+        }
+        self.text.push('\n');
+        self.text += &shown::fields(&self.before, frame);
+        if self.hex {
+            let _ = writeln!(self.text, "  {}", to_hex(frame));
+        }
     }
 }
 

@@ -6,8 +6,9 @@ use super::connection::Connection;
 use super::lines::Planned;
 use super::{Done, OfctlError};
 
-/// Changes between two barriers: so many errors fit into what both sides keep, and neither waits for the other.
-const BATCH: usize = 1024;
+/// Bytes of changes between two barriers: what the kernel keeps for a connection. A switch that cannot send its errors
+/// stops reading, and both sides would wait for each other.
+const BATCH_BYTES: usize = 32 << 10;
 const BUNDLE: u32 = 1;
 /// All or none, and in their order.
 const ATOMIC_AND_ORDERED: u16 = 3;
@@ -58,17 +59,19 @@ fn send(
     form: impl Fn(&Planned, u32) -> Message,
 ) -> Result<Vec<u32>, OfctlError> {
     let mut transactions = Vec::with_capacity(changes.len());
-    for batch in changes.chunks(BATCH) {
-        let first = switch.next_transaction();
-        for planned in batch {
-            let message = form(planned, switch.next_transaction());
-            transactions.push(switch.send(&message)?);
+    let mut first = switch.next_transaction();
+    for (index, planned) in changes.iter().enumerate() {
+        let message = form(planned, switch.next_transaction());
+        transactions.push(switch.queue(&message));
+        if switch.queued_bytes() < BATCH_BYTES && index + 1 < changes.len() {
+            continue;
         }
         switch.send(&Message::BarrierRequest)?;
         if let Some((refused, error)) = switch.settle(first)? {
-            let index = refused.saturating_sub(first) as usize;
-            return Err(told(batch.get(index).map_or("", |planned| &planned.origin), &error));
+            let index = transactions.iter().position(|transaction| *transaction == refused);
+            return Err(told(index.map_or("", |index| &changes[index].origin), &error));
         }
+        first = switch.next_transaction();
     }
     Ok(transactions)
 }

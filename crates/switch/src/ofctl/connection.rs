@@ -16,6 +16,8 @@ pub(super) struct Connection {
     stream: Box<dyn Stream>,
     version: Version,
     transaction: u32,
+    /// What is to be sent together.
+    queued: Vec<u8>,
 }
 
 /// A message that came in whole.
@@ -33,6 +35,7 @@ impl Connection {
             stream,
             version: versions.iter().copied().max().unwrap_or(VERSION),
             transaction: 0,
+            queued: Vec::new(),
         };
         connection
             .stream
@@ -57,10 +60,22 @@ impl Connection {
     }
 
     pub(super) fn send(&mut self, message: &Message) -> Result<u32, OfctlError> {
-        self.transaction += 1;
-        let bytes = message.encode(self.transaction, self.version);
+        let transaction = self.queue(message);
+        let bytes = std::mem::take(&mut self.queued);
         self.stream.write_all(&bytes).map_err(|error| ended(&error))?;
-        Ok(self.transaction)
+        Ok(transaction)
+    }
+
+    /// Sends a message together with the next one that is sent.
+    pub(super) fn queue(&mut self, message: &Message) -> u32 {
+        self.transaction += 1;
+        self.queued.extend(message.encode(self.transaction, self.version));
+        self.transaction
+    }
+
+    /// Bytes that wait for the next message.
+    pub(super) fn queued_bytes(&self) -> usize {
+        self.queued.len()
     }
 
     /// Gives the answer to a request.

@@ -60,13 +60,16 @@ pub(super) fn lines(here: &Flows, there: &Flows) -> Vec<String> {
 
 /// What makes flows of others: what is too much goes first.
 pub(super) fn changes(from: &Flows, to: &Flows) -> Vec<Planned> {
-    let gone = from.iter().filter(|(key, _)| !to.contains_key(key)).map(|(_, flow)| FlowMod {
-        command: FlowCommand::DeleteStrict,
-        flags: 0,
-        cookie: 0,
-        instructions: Vec::new(),
-        ..flow.clone()
-    });
+    let gone = from
+        .iter()
+        .filter(|(key, _)| !to.contains_key(key))
+        .map(|(_, flow)| FlowMod {
+            command: FlowCommand::DeleteStrict,
+            flags: 0,
+            cookie: 0,
+            instructions: Vec::new(),
+            ..flow.clone()
+        });
     let new = to.iter().filter_map(|(key, flow)| {
         let known = from.get(key);
         let others = known.map(|known| FlowMod {

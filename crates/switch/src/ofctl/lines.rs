@@ -189,7 +189,9 @@ impl Lines {
             command: self.command,
         };
         let changes = ovs::read_for(&self.file, &self.text, &known)?.changes;
-        let stranger = changes.iter().find(|change| self.kind != Kind::Any && Kind::of(&change.value) != self.kind);
+        let stranger = changes
+            .iter()
+            .find(|change| self.kind != Kind::Any && Kind::of(&change.value) != self.kind);
         if let Some(Placed { place, .. }) = stranger {
             let (file, wanted) = (&self.file, self.kind.name());
             let text = format!("{file}:{}:{}: this is no {wanted}", place.line, place.column);

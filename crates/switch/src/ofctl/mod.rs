@@ -1,4 +1,4 @@
-//! `brimful switch ofctl`: asks any switch of OpenFlow 1.3, changes its flows, and shows what it says.
+//! `brimful switch ofctl`: asks any switch of OpenFlow 1.3 or 1.4, changes what it does, and shows what it says.
 
 mod changes;
 mod commands;
@@ -106,7 +106,11 @@ pub fn run(asked: &Ofctl, out: &mut (dyn Write + Send)) -> Result<Outcome, Ofctl
         };
         let lines = difference::lines(&here, &there);
         lines.iter().try_for_each(|line| print(out, line))?;
-        return Ok(if lines.is_empty() { Outcome::Done } else { Outcome::Differs });
+        return Ok(if lines.is_empty() {
+            Outcome::Done
+        } else {
+            Outcome::Differs
+        });
     }
     let changes = match (&asked.command, &lines) {
         (Command::ReplaceFlows { .. }, Some(lines)) => {
@@ -167,7 +171,12 @@ impl Command {
             Self::QueueStats { port, queue } => {
                 let port = number_or_any(switch, port.as_deref())?;
                 let queue = queue.unwrap_or(QUEUE_ALL);
-                list(switch, Request::Queue(QueueSelector { port, queue }), text::queue_counts, out)
+                list(
+                    switch,
+                    Request::Queue(QueueSelector { port, queue }),
+                    text::queue_counts,
+                    out,
+                )
             }
             Self::DumpGroups { counters } => {
                 list(switch, Request::GroupDescription, text::group, out)?;

@@ -59,7 +59,9 @@ pub(super) fn bits(changes: &[String]) -> Result<(u32, u32), OfctlError> {
         let found = CHANGES.iter().find(|(name, ..)| name == wanted);
         let (_, bit, sets) = found.ok_or_else(|| {
             let names = CHANGES.map(|(name, ..)| name).join(", ");
-            OfctlError::Usage(format!("mod-port: {wanted} is no change of a port in OpenFlow 1.3: use {names}"))
+            OfctlError::Usage(format!(
+                "mod-port: {wanted} is no change of a port in OpenFlow 1.3: use {names}"
+            ))
         })?;
         mask |= bit;
         config = if *sets { config | bit } else { config & !bit };

@@ -67,7 +67,13 @@ pub(super) fn queue_counts(reply: &Reply) -> Lines {
         Reply::Queue(queues) => {
             let line = |QueueStatistics(queue): &QueueStatistics| {
                 // What a queue does not count is all ones.
-                let count = |value: u64| if value == u64::MAX { "?".to_owned() } else { value.to_string() };
+                let count = |value: u64| {
+                    if value == u64::MAX {
+                        "?".to_owned()
+                    } else {
+                        value.to_string()
+                    }
+                };
                 format!(
                     "port {} queue {}: n_packets={},n_bytes={},n_errors={}",
                     queue.port,

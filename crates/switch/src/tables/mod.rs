@@ -6,7 +6,7 @@ mod place;
 pub mod tab;
 #[cfg(test)]
 mod testing;
-mod values;
+pub(crate) mod values;
 
 use brimful_openflow::{FlowMod, GroupMod, MeterMod};
 

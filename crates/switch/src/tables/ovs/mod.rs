@@ -13,9 +13,10 @@ use brimful_openflow::{FlowCommand, ModCommand};
 use super::place::{Flaw, Place, Placed, TableError, Text};
 use super::{Change, Tables};
 
-pub(crate) use lines::METER_ALL;
 pub use known::{Known, PortNames};
+pub(crate) use lines::METER_ALL;
 pub use packet_out::read_packet_out;
+pub(crate) use write::match_name;
 pub use write::{write_flow, write_group, write_meter, write_tables};
 
 /// Reads the lines of a file; `file` is its name, for messages.

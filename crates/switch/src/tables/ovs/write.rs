@@ -175,7 +175,7 @@ fn write_match(line: &mut Line, matching: &Match) {
 }
 
 /// The names that Open vSwitch knows, too.
-fn match_name(field: MatchField) -> &'static str {
+pub(crate) fn match_name(field: MatchField) -> &'static str {
     use MatchField as M;
     match field {
         M::Ipv4Src => "nw_src",

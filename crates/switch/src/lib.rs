@@ -5,6 +5,7 @@
 
 mod change;
 pub mod channel;
+mod check;
 pub mod compiled;
 pub mod control;
 pub mod counts;
@@ -23,9 +24,12 @@ pub mod settings;
 mod shown;
 mod state;
 pub mod status;
+pub mod supervisor;
 pub mod tables;
 pub mod telemetry;
 pub mod trace;
 mod vacancy;
 pub mod watch;
 mod worker;
+
+pub use check::check;

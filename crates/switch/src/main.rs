@@ -1,11 +1,11 @@
 //! `brimful-switchd`: OpenFlow switches on interfaces of this network namespace.
 
-use std::fs;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{env, fs};
 
 use brimful_pipeline::Limits;
 use brimful_switch::channel::TlsFiles;
@@ -13,6 +13,7 @@ use brimful_switch::daemon::{self, Signals};
 use brimful_switch::events::DEFAULT_PACKET_IN_RATE;
 use brimful_switch::ofctl::{self, Ofctl, OfctlError, Outcome};
 use brimful_switch::settings::{FailMode, PortSettings, Settings, SwitchSettings, default_versions};
+use brimful_switch::supervisor;
 use brimful_switch::tables::genflow::Specification;
 use brimful_switch::tables::{ovs, tab};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -57,6 +58,11 @@ enum Other {
         /// The syntax to write.
         #[arg(long, default_value = "tab")]
         syntax: Syntax,
+    },
+    /// Check a file of settings, with the tables, keys and certificates that it names, without starting anything.
+    Check {
+        /// The file that `--config` is to read.
+        file: PathBuf,
     },
     /// Query any switch of OpenFlow 1.3 or 1.4, and change its flows, groups, meters and ports.
     Ofctl(Ofctl),
@@ -155,6 +161,16 @@ fn main() -> ExitCode {
                 Err(message) => fail(EXIT_USAGE, &message),
             };
         }
+        Some(Other::Check { file }) => {
+            return match check(&file) {
+                Ok(summary) => {
+                    // Nobody may be reading.
+                    let _ = writeln!(io::stdout(), "{summary}");
+                    ExitCode::SUCCESS
+                }
+                Err(message) => fail(EXIT_USAGE, &message),
+            };
+        }
         Some(Other::Ofctl(asked)) => {
             return match ofctl::run(&asked, &mut io::stdout()) {
                 Ok(Outcome::Done) => ExitCode::SUCCESS,
@@ -189,15 +205,31 @@ fn run(settings: &Settings) -> Result<(), String> {
         let names: Vec<_> = settings.switches.iter().map(|switch| switch.name.as_str()).collect();
         // Nobody may be reading.
         let _ = writeln!(io::stdout(), "ready: {}", names.join(", "));
-    })
+        tell_supervisor(supervisor::READY);
+    })?;
+    tell_supervisor(supervisor::STOPPING);
+    Ok(())
+}
+
+/// Tells the supervisor that has started the process, if one wants to be told.
+fn tell_supervisor(state: &str) {
+    let Some(socket) = env::var_os("NOTIFY_SOCKET") else {
+        return;
+    };
+    if let Err(error) = supervisor::tell(&socket, state) {
+        let name = socket.display();
+        // Nobody may be reading.
+        let _ = writeln!(
+            io::stderr(),
+            "brimful-switchd: the supervisor at {name} is not told {state}: {error}"
+        );
+    }
 }
 
 impl Run {
     fn settings(self) -> Result<Settings, String> {
         if let Some(path) = self.config {
-            let name = path.display().to_string();
-            let text = fs::read_to_string(&path).map_err(|error| format!("{name}: {error}"))?;
-            return Settings::read(&name, &text);
+            return read_settings(&path);
         }
         let port = |text: &String| {
             let parts = text
@@ -252,7 +284,21 @@ impl Run {
     }
 }
 
-fn generate(path: &std::path::Path, name: Option<&str>, seed: u64, syntax: Syntax) -> Result<(), String> {
+fn read_settings(path: &Path) -> Result<Settings, String> {
+    let name = path.display().to_string();
+    let text = fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
+    Settings::read(&name, &text)
+}
+
+/// What a file of settings would start, in a line.
+fn check(path: &Path) -> Result<String, String> {
+    let settings = read_settings(path)?;
+    brimful_switch::check(&settings)?;
+    let names: Vec<_> = settings.switches.iter().map(|switch| switch.name.as_str()).collect();
+    Ok(format!("{}: no error: {}", path.display(), names.join(", ")))
+}
+
+fn generate(path: &Path, name: Option<&str>, seed: u64, syntax: Syntax) -> Result<(), String> {
     let file = path.display().to_string();
     let text = fs::read_to_string(path).map_err(|error| format!("{file}: {error}"))?;
     let tables = Specification::read(&file, &text).map_err(|error| error.to_string())?;

@@ -13,8 +13,8 @@ pub(crate) fn fields(before: &[u8], after: &[u8]) -> String {
     let (headers_before, headers_after) = (Headers::parse(before), Headers::parse(after));
     let mut text = String::new();
     for row in FIELDS.iter().filter(|row| is_shown(row.field)) {
-        let old = row.field.read(before, &headers_before);
-        let new = row.field.read(after, &headers_after);
+        let old = read(row.field, before, &headers_before);
+        let new = read(row.field, after, &headers_after);
         // Writing to a string cannot fail.
         let _ = match (old, new) {
             (None, None) => Ok(()),
@@ -25,6 +25,12 @@ pub(crate) fn fields(before: &[u8], after: &[u8]) -> String {
         };
     }
     text
+}
+
+fn read(field: Field, frame: &[u8], headers: &Headers) -> Option<u128> {
+    let value = field.read(frame, headers);
+    // A match sees a tag's absence as a value of the tag.
+    value.filter(|value| field != Field::VlanVid || *value != 0)
 }
 
 /// What tables match or change.

@@ -4,6 +4,7 @@ mod changes;
 mod commands;
 mod connection;
 mod difference;
+mod length;
 mod lines;
 mod ports;
 mod relay;
@@ -122,6 +123,7 @@ pub fn run(asked: &Ofctl, out: &mut (dyn Write + Send)) -> Result<Outcome, Ofctl
         (_, Some(lines)) => lines.read(names)?,
         (command, None) => return command.ask(&mut switch, names, out).map(|()| Outcome::Done),
     };
+    length::check(&changes)?;
     if asked.wants_bundle() {
         changes::make_together(&mut switch, &changes)?;
     } else {

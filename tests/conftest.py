@@ -13,8 +13,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 settings.register_profile("default", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("default")
 
-# A shell has what it starts in the background ignore interrupts, and programs under test would inherit that.
+# A shell has what it starts in the background ignore interrupts, and nohup hang-ups; programs under test inherit that.
+# What is handled here has its usual meaning there.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 
 TESTS = Path(__file__).parent

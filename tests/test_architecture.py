@@ -166,8 +166,8 @@ INSIDE = {
     },
     "iocost": {"controller": set(), "measure": {"controller"}},
     "discards": {
-        "telemetry": {"archives", "capacities", "schema", "store"},
-        "speed_tests": {"archives", "schema", "store"},
+        "telemetry": {"archives", "capacities", "identity", "schema", "store", "texts", "times"},
+        "speed_tests": {"archives", "schema", "store", "texts", "times", "values"},
         "synthetic": {"schema", "store"},
     },
 }

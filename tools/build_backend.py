@@ -1,6 +1,6 @@
 """Build backend of the wheel: builds the binaries, then lets maturin build the extension and pack everything.
 
-maturin packs either an extension or a binary; what lies in its data folder goes along with both. `BRIMFUL_PROFILE` names
+maturin packs either an extension or a binary; what lies in its data folder goes along with both. `BRIMFUL_PROFILE` is
 the profile (`release` by default; `make test` says `dev`, which its tests are compiled with too), and
 `BRIMFUL_BINARIES` lists the binaries (all by default).
 """

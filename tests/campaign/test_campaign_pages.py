@@ -4,7 +4,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from report.browser import needs_browser, show
+from report.browser import ShownTogether, needs_browser
 from test_campaign_report import PAGES
 
 VOID = {"meta", "link", "br", "path", "use", "rect"}
@@ -39,11 +39,13 @@ def test_a_page_is_well_formed_and_refers_to_nothing_outside_of_it(name):
     assert len(anchors) == len(set(anchors))
 
 
+SHOWN = ShownTogether(PAGES.__getitem__, [(name, width) for name in ("whole", "one-size") for width in (1280, 390)])
+
+
 @needs_browser
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("name", ["whole", "one-size"])
+@pytest.mark.parametrize(("name", "width"), SHOWN.wanted)
 def test_a_page_fits_and_is_quiet(name, width):
-    seen = show(PAGES[name], width)
+    seen = SHOWN[name, width]
     assert seen.scroll_width <= width, seen.widest
     assert not seen.widest
     assert not seen.console

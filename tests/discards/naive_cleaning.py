@@ -38,18 +38,30 @@ def _plausible(row, ceiling_per_s):
 
 
 def cleaned(rows, tail, ceilings):
-    """Give what a store has of merged rows; ``tail`` is {metric: (end, counter)} of the day before."""
-    before = dict(tail)
-    nominal = _nominal(rows)
+    """Give what a store has of merged rows; ``tail`` is {metric: (end, counter)} of the day before.
+
+    Where that day ended in a dip, (end, counter, end before the dip, counter before the dip).
+    """
+    polls = [_Poll(row) for row in rows if row["kind"] != FIXED]
+    chains = {}
+    for poll in polls:
+        chains.setdefault(poll.row["metric"], []).append(poll)
+    _find_dips(chains, tail, ceilings)
+    uptimes = [(row["end_us"], row["value"]) for row in rows if METRICS[row["metric"]] == "switch.uptime"]
+    while True:
+        for metric, chain in chains.items():
+            _link(chain, tail.get(metric), _usual(chain))
+        _judge(polls, chains, _starts_of_device(uptimes), ceilings)
+        if not _undo_dips(chains):
+            break
+    found = {id(poll.row): poll for poll in polls}
     out = []
     for row in rows:
         metric, end = row["metric"], row["end_us"]
-        ceiling = ceilings[metric]
         flags, start, value, counter, reported = row["flags"], row["start_us"], row["value"], None, None
         if row["kind"] != FIXED:
-            start, value, found = _counted(row, before.get(metric), nominal[metric, row["kind"]], ceiling)
-            flags |= found
-            before[metric] = (end, row["counter"])
+            start, value, more = _told(found[id(row)], chains[metric], ceilings[metric])
+            flags |= more
             if row["kind"] != SINCE:
                 counter = row["counter"]
             if row["kind"] == ABSOLUTE:
@@ -59,7 +71,7 @@ def cleaned(rows, tail, ceilings):
             ):
                 reported = row["delivered"]
         span = (end - start) / 1e6
-        over = value is not None and value > ceiling * span
+        over = value is not None and value > ceilings[metric] * span
         out.append(
             {
                 "metric": METRICS[metric],
@@ -76,51 +88,195 @@ def cleaned(rows, tail, ceilings):
     return _unique_starts(out)
 
 
-def _nominal(rows):
-    nominal = {}
-    for metric in {row["metric"] for row in rows}:
-        ends = sorted(row["end_us"] for row in rows if row["metric"] == metric and row["kind"] in {ABSOLUTE, SINCE})
-        gaps = sorted(b - a for a, b in itertools.pairwise(ends))
-        usual = gaps[(len(gaps) - 1) // 2] if gaps else BIN
-        nominal |= {(metric, DELTA): BIN, (metric, ABSOLUTE): usual, (metric, SINCE): usual}
-    return nominal
+class _Poll:
+    def __init__(self, row):
+        self.row = row
+        self.end, self.counter = row["end_us"], row["counter"]
+        self.since = row["kind"] == SINCE
+        self.dip = False
 
 
-def _counted(row, before, nominal, ceiling):
+def _usual(chain):
+    ends = sorted(poll.end for poll in chain if poll.row["kind"] in {ABSOLUTE, SINCE})
+    gaps = sorted(b - a for a, b in itertools.pairwise(ends))
+    return gaps[(len(gaps) - 1) // 2] if gaps else BIN
+
+
+def _low(counter, level):
+    return counter == 0 or counter >= level / 2
+
+
+def _find_dips(chains, tail, ceilings):
+    for metric, chain in chains.items():
+        last = tail.get(metric)
+        level_us, level = (None, None) if last is None else last[-2:]
+        at = 0
+        while at < len(chain):
+            run = 0
+            if level is not None and not chain[at].since:
+                while at + run < len(chain) and chain[at + run].counter < level:
+                    run += 1
+            low = all(_low(poll.counter, level) for poll in chain[at : at + run])
+            if 0 < run <= 5:
+                after = chain[at + run] if at + run < len(chain) else None
+                per_us = ceilings[metric] / 1e6
+                if after is not None:
+                    last = chain[at + run - 1]
+                    low = low or after.counter - last.counter > per_us * (after.end - last.end)
+                    low = low and after.counter - level <= per_us * (after.end - level_us)
+                if low:
+                    for poll in chain[at : at + run]:
+                        poll.dip = True
+                    at += run
+                    if after is None:
+                        break
+            level_us, level = chain[at].end, chain[at].counter
+            at += 1
+
+
+def _link(chain, last, usual):
+    """Find the poll before each that counts."""
+    before = just_before = None if last is None else last[:2]
+    held = last[2:] if last is not None and len(last) == 4 else None
+    if held and (chain[0].dip or chain[0].counter >= held[1]):
+        before = held
+    for poll in chain:
+        row = poll.row
+        poll.before = before
+        nominal = usual if row["kind"] in {ABSOLUTE, SINCE} else BIN
+        poll.nominal = nominal
+        poll.implied = None if before is None else before[1]
+        poll.across = False
+        if row["kind"] == DELTA:
+            poll.implied = (poll.counter - row["delivered"]) % TWO64
+            if before is not None and before[1] != just_before[1] == poll.implied:
+                poll.implied = before[1]
+                poll.across = True
+        poll.anchored = before is not None and before[1] == poll.implied
+        poll.start = poll.end - nominal if before is None else max(before[0], poll.end - nominal)
+        if poll.anchored:
+            poll.start = before[0]
+        if poll.dip:
+            poll.start = poll.end - 1
+        poll.span = (poll.end - poll.start) / 1e6
+        poll.backwards = not poll.since and poll.implied is not None and poll.implied > poll.counter
+        poll.fell = not poll.dip and (
+            poll.backwards or (not poll.since and before is not None and poll.counter < before[1])
+        )
+        just_before = (poll.end, poll.counter)
+        if not poll.dip:
+            before = just_before
+
+
+def _starts_of_device(uptimes):
+    """Give (when it said so, since when it was up)."""
+    said, added, last = [], 0, None
+    for end, seconds in uptimes:
+        if last is not None and seconds < last[1] <= TWO32 / 100:
+            added += last[1] + (end - last[0]) / 1e6 >= TWO32 / 100 - 1
+        said.append((end, end - round(seconds * 1e6) - added * round(TWO32 * 1e4)))
+        last = (end, seconds)
+    return said
+
+
+def _is_wide(chain):
+    flags = [poll.row["flags"] for poll in chain]
+    if any(poll.counter >= TWO32 or (poll.before is not None and poll.before[1] >= TWO32) for poll in chain):
+        return True
+    if any(one & Flag.NARROW for one in flags):
+        return False
+    return any(one & Flag.WIDE for one in flags) or any(poll.row["kind"] == DELTA and _has_twin(poll) for poll in chain)
+
+
+def _has_twin(poll):
+    return METRICS[poll.row["metric"]].split(".")[1] in {"octets", "unicast", "multicast", "broadcast"}
+
+
+def _judge(polls, chains, said, ceilings):
+    for poll in polls:
+        chain = chains[poll.row["metric"]]
+        booted = not poll.since and poll.before is not None and any(poll.start < up < poll.end for _, up in said)
+        after = next((up for at, up in said if at >= poll.end), None)
+        alone = after is not None and after <= poll.start
+        poll.rebooted = booted or (
+            poll.fell
+            and not alone
+            and any(
+                other.fell and other is not poll and other.start < poll.end and poll.start < other.end
+                for other in polls
+            )
+        )
+        steady = [
+            float((one.counter - one.implied) % TWO64) / one.span
+            for one in chain
+            if not (one.dip or one.fell or one.since or one.before is None)
+        ]
+        poll.wrapped = False
+        if poll.fell and poll.backwards and not poll.rebooted and not _is_wide(chain) and poll.implied < TWO32:
+            step = poll.counter + TWO32 - poll.implied
+            most = ceilings[poll.row["metric"]] * poll.span
+            usual = step <= 2**24 or step <= 16 * max(steady, default=0) * poll.span
+            poll.wrapped = step <= min(most, 2**31) and usual
+
+
+def _undo_dips(chains):
+    certain = [
+        poll
+        for chain in chains.values()
+        for poll in chain
+        if not poll.dip and (poll.rebooted or (poll.fell and not poll.wrapped))
+    ]
+    undone = False
+    for chain in chains.values():
+        for _, group in itertools.groupby(chain, key=lambda poll: poll.dip):
+            run = list(group)
+            first = run[0]
+            if first.dip and any(
+                one.before[0] < first.end and first.before[0] < one.end for one in certain if one.before
+            ):
+                undone = True
+                for poll in run:
+                    poll.dip = False
+    return undone
+
+
+def _told(poll, chain, ceiling):
     """Give start, value and flags of a poll."""
-    end, counter = row["end_us"], row["counter"]
-    if row["kind"] == DELTA:
-        implied = (counter - row["delivered"]) % TWO64
-        anchored = before is not None and before[1] == implied
-    else:
-        implied = before[1] if before is not None else None
-        anchored = before is not None
-    start = end - nominal if before is None else max(before[0], end - nominal)
-    flags = Flag(0)
-    if anchored:
-        start = before[0]
-        if end - start > 1.5 * nominal:
-            flags |= Flag.MISSED_POLL
-    else:
+    if poll.dip:
+        return poll.start, None, Flag.DIP
+    flags = Flag.DIP if poll.across else Flag(0)
+    if not poll.anchored:
         flags |= Flag.UNANCHORED
-    if row["kind"] == SINCE:
-        value = row["delivered"]
-    elif row["kind"] == ABSOLUTE and before is None:
-        return start, None, flags
-    elif implied > counter:
-        step = counter + TWO32 - implied
-        if implied < TWO32 and step <= min(ceiling * (end - start) / 1e6, 2**31):
-            value = step
-            flags |= Flag.WRAPPED
-        else:
-            return start, None, flags | Flag.RESET
-    elif before is not None and counter < before[1]:
-        return start, None, flags | Flag.RESET
+    elif poll.end - poll.start > 1.5 * poll.nominal:
+        flags |= Flag.MISSED_POLL
+    if poll.since:
+        value = poll.row["delivered"]
     else:
-        value = counter - implied
+        narrow = any(one.row["flags"] & Flag.NARROW or one.wrapped for one in chain) and not _is_wide(chain)
+
+        def may_wrap_more(one):
+            linked = one.row["kind"] == DELTA or (one.row["kind"] == ABSOLUTE and one.before is not None)
+            return narrow and _has_twin(one) and linked and not one.rebooted and ceiling * one.span >= TWO32
+
+        resets = [one for one in chain if not one.wrapped and (one.fell or one.rebooted) and not may_wrap_more(one)]
+        bare = [one for one in chain if one.row["kind"] == ABSOLUTE]
+        falls = [one for one in resets if one in bare]
+        is_bare = poll.row["kind"] == ABSOLUTE
+        if poll in resets:
+            return poll.start, None, flags | Flag.RESET
+        unknown = Flag(0)
+        if may_wrap_more(poll):
+            unknown |= Flag.WRAPS
+        elif poll.wrapped:
+            flags |= Flag.WRAPPED
+        if is_bare and len(falls) >= 5 and len(falls) > len(bare) / 4:
+            unknown |= Flag.SAWTOOTH
+        if unknown or (is_bare and poll.before is None):
+            return poll.start, None, flags | unknown
+        value = poll.counter + TWO32 - poll.implied if poll.wrapped else poll.counter - poll.implied
     if value > TWO53:
-        return start, None, flags | Flag.CEILING
-    return start, value, flags
+        return poll.start, None, flags | Flag.CEILING
+    return poll.start, value, flags
 
 
 def _unique_starts(rows):

@@ -20,6 +20,7 @@ def all_questions(midnight, least, monitors):
     return {
         "daily_uplink_rate": lambda samples, tests, mode: _of(mode).daily_uplink_rate(samples),
         "daily_loss_ratio": lambda samples, tests, mode: _of(mode).daily_loss_ratio(samples),
+        "daily_other_counts": lambda samples, tests, mode: analysis.daily_other_counts(samples),
         "daily_download_rate": lambda samples, tests, mode: _of(mode).daily_download_rate(tests, **excluded),
         "daily_retransmission_ratio": lambda samples, tests, mode: _of(mode).daily_retransmission_ratio(
             tests, **excluded
@@ -30,6 +31,8 @@ def all_questions(midnight, least, monitors):
         "test_overlap": overlap,
         "daily_test_counts": lambda *asked: analysis.daily_test_counts(overlap(*asked)),
         "dose_response": lambda *asked: analysis.dose_response(overlap(*asked)),
+        "tests_of_few": lambda *asked: analysis.tests_of_few(overlap(*asked), 99),
+        "upload_overlap": lambda samples, tests, mode: analysis.upload_overlap(tests, samples),
     }
 
 
@@ -40,12 +43,15 @@ def _of(mode):
 KEYS = {
     "daily_uplink_rate": ["site", "day"],
     "daily_loss_ratio": ["site", "day"],
+    "daily_other_counts": ["site", "day", "machine", "metric"],
     "daily_download_rate": ["site", "day"],
     "daily_retransmission_ratio": ["site", "day", "server_name", "retransmission_unit"],
     "clients_before_after": ["site", "period", "client", "machine"],
     "test_overlap": ["test_id"],
     "daily_test_counts": ["site", "day", "overlap"],
     "dose_response": ["site", "client"],
+    "tests_of_few": ["site", "client", "hour", "log_rate"],
+    "upload_overlap": ["test_id"],
 }
 """What tells the rows of an answer apart; in one mode only, some of them."""
 

@@ -5,8 +5,8 @@ import naive_cleaning as naive
 import numpy as np
 import pytest
 from brimful.discards.schema import SAMPLES, Flag
-from brimful.discards.telemetry import cleaning
-from brimful.discards.telemetry.rows import ABSOLUTE, BIN_US, CODES, DELTA, FIXED, ROW, SINCE, from_table
+from brimful.discards.telemetry import chains, cleaning
+from brimful.discards.telemetry.rows import ABSOLUTE, BIN_US, CODES, DELTA, FIXED, ROW, SINCE, UPTIME, from_table
 from hypothesis import given
 
 NOON_US = 1_641_038_400_000_000
@@ -39,9 +39,11 @@ def as_rows(rows):
 
 
 def as_tail(tail):
-    made = cleaning.Tail(cleaning.NO_TAIL.end_us.copy(), cleaning.NO_TAIL.counter.copy())
-    for metric, (end_us, counter) in tail.items():
+    made = chains.Tail.empty()
+    for metric, (end_us, counter, *held) in tail.items():
         made.end_us[metric], made.counter[metric] = end_us, counter
+        if held:
+            made.level_us[metric], made.level[metric] = held
     return made
 
 
@@ -57,7 +59,7 @@ def clean(rows, tail=None):
 
 
 STEPS = st.sampled_from(
-    ["count", "count", "count", "zero", "miss", "reset", "restart", "wrap", "jump", "garbage", "late", "fixed"]
+    ["count"] * 3 + ["zero", "miss", "reset", "restart", "wrap", "jump", "garbage", "late", "fixed", "dip", "dip"]
 )
 
 
@@ -69,8 +71,12 @@ def deliveries(draw):
         kind = draw(st.sampled_from([DELTA, DELTA, ABSOLUTE, SINCE]))
         counter = draw(st.sampled_from([0, 5, 10**6, 2**32 - 40, 2**53 + 1, TWO64 - 30]))
         seen, at = counter, 0.0
+        width = draw(st.sampled_from([0, 0, Flag.WIDE, Flag.NARROW])) if kind == ABSOLUTE else 0
         if draw(st.booleans()):
             tail[metric] = (NOON_US - BIN_US * draw(st.integers(0, 3)), counter + draw(st.sampled_from([0, 0, 7])))
+            if tail[metric][1] and draw(st.integers(0, 3)) == 0:
+                end_us, level = tail[metric]
+                tail[metric] = (end_us, level // 2 + 1 if level > 5 else 0, end_us - BIN_US, level)
         for step in draw(st.lists(STEPS, max_size=12)):
             at += 10.0
             size = draw(st.sampled_from([1, 30, 1500, 10**9, 2 * 10**10]))
@@ -86,6 +92,9 @@ def deliveries(draw):
                 seen = (counter - draw(st.integers(0, 5))) % TWO64
             if step == "miss":
                 continue
+            true = counter
+            if step == "dip":
+                counter = draw(st.sampled_from([0, counter - counter // 3, counter // 5]))
             delivered = (counter - seen) % TWO64
             if step == "garbage":
                 delivered = draw(st.sampled_from([0, 1, counter, 2**60, TWO64 - 1]))
@@ -94,7 +103,7 @@ def deliveries(draw):
             elif kind == DELTA:
                 rows.append(row(metric, at, delivered=delivered, counter=counter))
             elif kind == ABSOLUTE:
-                rows.append(row(metric, at, counter=counter, kind=ABSOLUTE))
+                rows.append(row(metric, at, counter=counter, kind=ABSOLUTE, flags=int(width)))
             else:
                 rows.append(row(metric, at, delivered=delivered, kind=SINCE))
             if draw(st.integers(0, 5)) == 0:
@@ -102,7 +111,10 @@ def deliveries(draw):
                 again["delivered" if again["kind"] == DELTA else "value"] = draw(st.sampled_from([0, 4, 2**40]))
                 if again["kind"] in {DELTA, FIXED}:
                     rows.append(again)
-            seen = counter
+            seen, counter = counter, true
+        if draw(st.booleans()):
+            ages = draw(st.lists(st.sampled_from([3.0, 12.0, 1000.0, 2**32 / 100 - 5]), max_size=4))
+            rows += [row(UPTIME, 15.0 * n, value=age, kind=FIXED) for n, age in enumerate(ages)]
     repeated = draw(st.lists(st.sampled_from(rows), max_size=3)) if rows else []
     return draw(st.permutations(rows + repeated)), tail
 

@@ -128,11 +128,18 @@ def test_a_bad_line_is_refused_and_the_others_are_taken(bad, reason):
     assert decoded.lines == 3
 
 
-@pytest.mark.parametrize("value", ["-1.0", "NaN", "1e999", '"1"', "null"])
+@pytest.mark.parametrize("value", ["-1.0", "1e999", '"1"', "null"])
 def test_a_value_of_the_first_generation_must_be_a_count(value):
     line = line1(UNICAST, [(MIDNIGHT, 1.25), (MIDNIGHT + 10, 2.0)]).replace("1.25", value)
     decoded = decode1(line, line1(UNICAST, [(MIDNIGHT, 1.0), (MIDNIGHT + 10, 2.0)]))
     assert [line for line, _ in reasons(decoded)] == [1]
+    assert sum(map(len, decoded.rows.values())) == 1
+
+
+def test_a_value_that_is_not_a_number_says_nothing():
+    line = line1(UNICAST, [(MIDNIGHT, 1.25), (MIDNIGHT + 10, 2.0), (MIDNIGHT + 20, 3.0)]).replace("1.25", "NaN")
+    decoded = decode1(line)
+    assert (decoded.refused, dict(decoded.left_out)) == ([], {"are NaN, null or stale": 1})
     assert sum(map(len, decoded.rows.values())) == 1
 
 

@@ -29,7 +29,7 @@ QUESTIONS = questions.all_questions(written.FIRST_DAY + questions.DAY, 3, ["198.
 def engines(tmp_path_factory):
     pytest.importorskip("pyspark", reason="PySpark is not installed")
     path = tmp_path_factory.mktemp("million") / "store"
-    store = written.write_store(path, sites=("dfw01", "lga02"), machines=2, days=10, tests=1000)
+    store = written.write_store(path, sites=("dfw01", "lga02"), machines=2, days=10, tests=1000, inbound=True)
     spark = engine.connect_spark(store, master="local[2]", driver_memory="2g")
     spark.session.conf.set("spark.sql.shuffle.partitions", "2")
     yield spark, engine.connect_duckdb(store)

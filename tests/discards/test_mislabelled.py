@@ -3,7 +3,7 @@
 import hypothesis.strategies as st
 import numpy as np
 from brimful.discards.schema import Flag
-from brimful.discards.telemetry import cleaning, mislabelled
+from brimful.discards.telemetry import chains, cleaning, mislabelled
 from brimful.discards.telemetry.rows import (
     BIN_US,
     DELTA,
@@ -124,7 +124,7 @@ def test_telling_apart_equals_its_naive_twin(found):
 @given(polls())
 def test_what_is_stored_is_told_apart_again(found):
     rows = mislabelled.tell_apart(cleaning.merge(rows_of(found), CEILINGS)[0])
-    table = cleaning.clean(rows, cleaning.NO_TAIL, CEILINGS, "mlab1")
+    table = cleaning.clean(rows, chains.NO_TAIL, CEILINGS, "mlab1")
     again = mislabelled.tell_apart(cleaning.merge(from_table(table), CEILINGS)[0])
     assert np.array_equal(again, rows)
 
@@ -153,7 +153,7 @@ def test_data_and_acknowledgements_are_told_apart_over_quiet_polls():
 def test_what_packets_do_not_tell_has_no_value():
     rows = rows_of(traffic([(100, 100)] * 20, (500, 500)))
     rows = mislabelled.tell_apart(cleaning.merge(rows, CEILINGS)[0])
-    table = cleaning.clean(rows, cleaning.NO_TAIL, CEILINGS, "mlab1").to_pylist()
+    table = cleaning.clean(rows, chains.NO_TAIL, CEILINGS, "mlab1").to_pylist()
     octets = [row for row in table if ".octets." in row["metric"]]
     assert len(octets) == 40
     assert {row["value"] for row in octets} == {None}

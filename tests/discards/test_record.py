@@ -162,18 +162,18 @@ def test_telemetry_is_what_plain_loops_find(world, run, site):
     _, samples, _ = world
     for number, (day, of_day, known) in enumerate(naive_daily(samples, site)):
         at = daily.unix_day(day)
-        discards, packets = (sum(values[name] for values in known) for name in ("discards", "unicast"))
-        hits = sum(values["discards"] > 0 for values in known)
+        paired, packets = (sum(values[name] for values in known) for name in ("discards", "unicast"))
+        counted = [values["discards"] for values in of_day if "discards" in values]
         rate = statistics.median(values["octets"] * 0.8 for values in of_day)
         for name, wanted in (
             ("uplink_rate", rate),
-            ("loss_ratio", discards / packets),
-            ("discards", discards),
-            ("bins_with_discards", hits / len(known)),
+            ("loss_ratio", paired / packets),
+            ("discards", sum(counted)),
+            ("bins_with_discards", sum(one > 0 for one in counted) / len(counted)),
         ):
             x, y = points(run, f"{name}/{site}")[number]
             assert (x, y) == (at, pytest.approx(wanted, rel=1e-5))
-    assert findings(run, "coverage")[site].data["covered_bins"] == len(DAYS) * (BINS - 4)
+    assert findings(run, "coverage")[site].data["covered_bins"] == len(DAYS) * (BINS - 3)
 
 
 def naive_class(samples, test):

@@ -14,7 +14,7 @@ from brimful.report.discards import comparison, export, html, text
 from hypothesis import given
 from hypothesis import strategies as st
 from invented_records import HOSTILE, SITES, Finding, Warning, days_of, made, made_run, record, series, unix
-from report.browser import needs_browser, show
+from report.browser import ShownTogether, needs_browser
 from support import brimful
 
 SHORT = days_of(datetime.date(2018, 2, 1), datetime.date(2018, 3, 31))
@@ -100,10 +100,13 @@ def test_a_page_refers_to_nothing_outside_of_it(name):
     assert set(referred) <= set(anchors)
 
 
+SHOWN = ShownTogether(page_of, [("two", 1280), ("odd", 390), ("hostile", 390), ("empty", 390)])
+
+
 @needs_browser
-@pytest.mark.parametrize(("name", "width"), [("two", 1280), ("odd", 390), ("hostile", 390), ("empty", 390)])
+@pytest.mark.parametrize(("name", "width"), SHOWN.wanted)
 def test_a_page_fits_and_is_quiet(name, width):
-    seen = show(page_of(name), width)
+    seen = SHOWN[name, width]
     assert seen.scroll_width <= width, seen.widest
     assert not seen.widest
     assert not seen.console
@@ -111,6 +114,8 @@ def test_a_page_fits_and_is_quiet(name, width):
     assert len(seen.shown_figures) == page_of(name).count("<figure")
 
 
+# tests/report/test_every_page.py shows the same page.
+@pytest.mark.slow
 def test_the_page_of_the_whole_published_platform_stays_small():
     file = made()
     assert sum(len(one.points) for one in file.series) > 150_000

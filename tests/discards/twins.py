@@ -101,8 +101,8 @@ def daily_uplink_rate(samples, mode):
 def daily_loss_ratio(samples, mode):
     days = defaultdict(
         lambda: {
-            "discards": 0.0,
-            "packets": 0.0,
+            "discards": 0.0 if mode is Mode.REPORT else None,
+            "packets": 0.0 if mode is Mode.REPORT else None,
             "bins": 0,
             "bins_with_discards": 0,
             "covered_s": 0.0,
@@ -130,24 +130,41 @@ def daily_loss_ratio(samples, mode):
                     one[name] = one.get(name, 0.0) + piece["value"]
         for (site, machine, start), one in bins.items():
             day = days[site, start.date(), machine]
-            if "discards" not in one or "packets" not in one:
+            if "discards" not in one:
                 day["excluded_bins"] += 1
                 continue
-            day["discards"] += one["discards"]
-            day["packets"] += one["packets"]
+            day["discards"] = (day["discards"] or 0.0) + one["discards"]
+            if "packets" in one:
+                day["packets"] = (day["packets"] or 0.0) + one["packets"]
+                day["paired"] = day.get("paired", 0.0) + one["discards"]
             day["bins"] += not one["whole"]
             day["covered_s"] += 0 if one["whole"] else one["covered_s"]
             day["bins_with_discards"] += not one["whole"] and one["discards"] > 0
     found = {}
     for (site, date, machine), day in days.items():
         seen = day.pop("seen", None)
-        ratio = day["discards"] / day["packets"] if day["packets"] else None
+        ratio = day.pop("paired", day["discards"]) / day["packets"] if day["packets"] else None
+        day.pop("paired", None)
         if mode is Mode.REPORT and not (
             seen == {"discards", "packets"} and day["discards"] < day["packets"] and ratio < 0.01
         ):
             continue
         found[site, date, machine] = {"site": site, "day": date, "machine": machine, "loss_ratio": ratio} | day
     return list(found.values()) if mode is Mode.REPORT else of_one_machine(found, samples)
+
+
+def daily_other_counts(samples, mode):
+    found = {}
+    for row in samples:
+        kind, scope, way = row["metric"].split(".")[1:]
+        if row["usable"] and (kind == "pause" or (kind == "discards" and (scope, way) != ("uplink", "tx"))):
+            key = {name: row[name] for name in ("site", "day", "machine", "metric")}
+            start = key | {"counted": 0.0, "samples": 0, "samples_with": 0}
+            one = found.setdefault(tuple(key.values()), start)
+            one["counted"] += row["value"]
+            one["samples"] += 1
+            one["samples_with"] += row["value"] > 0
+    return list(found.values())
 
 
 def valid_downloads(tests, excluded, mode):

@@ -11,32 +11,35 @@ FIRST_DAY = datetime.date(2018, 2, 1)
 METRICS = [analysis.DISCARDS, analysis.OCTETS, analysis.UNICAST]
 
 
-def write_store(path, *, sites=("dfw01",), machines=1, days=2, tests=200, bins=8640, seed=1):
-    """Give a store with ``bins`` bins a day of three metrics, and ``tests`` downloads a day, of each site."""
+def write_store(path, *, sites=("dfw01",), machines=1, days=2, tests=200, bins=8640, seed=1, inbound=False):
+    """Give a store with ``bins`` bins a day of three metrics (four with ``inbound``), and ``tests`` downloads a day, of
+    each site.
+    """
     store = Store.create(path)
     random = np.random.default_rng(seed)
     for site in sites:
         for day in (FIRST_DAY + datetime.timedelta(days=number) for number in range(days)):
             for number in range(1, machines + 1):
-                rows = _samples(random, day, f"mlab{number}", bins)
+                rows = _samples(random, day, f"mlab{number}", bins, inbound)
                 store.write(Partition("samples", site, day, f"mlab{number}"), rows)
             store.write(Partition("tests", site, day, "tests"), _tests(random, site, day, machines, tests))
     return store
 
 
-def _samples(random, day, machine, bins):
+def _samples(random, day, machine, bins, inbound):
     polled = random.random(bins) > 0.005
     starts = (np.datetime64(day, "us") + np.arange(bins) * np.timedelta64(10, "s"))[polled]
     missed = np.where(random.random(len(starts)) < 1e-3, random.integers(2, 40, len(starts)), 1)
     packets = random.lognormal(11, 1.2, len(starts)).round()
     discards = np.where(random.random(len(starts)) < 0.05, (packets * 2e-3).round(), 0)
-    values = np.concatenate([discards, packets * 1340.5, packets])
+    metrics = [*METRICS, analysis.INBOUND] if inbound else METRICS
+    values = np.concatenate([discards, packets * 1340.5, packets, discards[::-1]][: len(metrics)])
     rows = len(values)
-    spans = np.tile(missed * 10.0, 3)
-    starts = np.tile(starts, 3)
+    spans = np.tile(missed * 10.0, len(metrics))
+    starts = np.tile(starts, len(metrics))
     columns = {
         "machine": [machine] * rows,
-        "metric": np.repeat(METRICS, rows // 3),
+        "metric": np.repeat(metrics, rows // len(metrics)),
         "bin_start": starts,
         "bin_end": starts + (spans * 1e6).astype("timedelta64[us]"),
         "span_s": spans,

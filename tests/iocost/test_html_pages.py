@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 from brimful.report.iocost import figures, html
-from report.browser import needs_browser, show
+from report.browser import ShownTogether, needs_browser
 from test_html_runs import EDGES, made_run, made_solution
 
 PAGES = {name: html.render(file) for name, file in EDGES.items()}
@@ -118,11 +118,16 @@ def test_a_page_refers_to_nothing_outside_of_it(name):
     assert len(anchors) == len(set(anchors))
 
 
+SHOWN = ShownTogether(
+    PAGES.__getitem__,
+    [(name, width) for name in ("made", "no-series", "one-point", "hostile") for width in (1280, 390)],
+)
+
+
 @needs_browser
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("name", ["made", "no-series", "one-point", "hostile"])
+@pytest.mark.parametrize(("name", "width"), SHOWN.wanted)
 def test_a_page_fits_and_is_quiet(name, width):
-    seen = show(PAGES[name], width)
+    seen = SHOWN[name, width]
     assert seen.scroll_width <= width, seen.widest
     assert not seen.widest
     assert not seen.console

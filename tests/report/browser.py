@@ -6,7 +6,9 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -73,6 +75,22 @@ SCHEMES = {"dark": 0, "light": 1}
 def show(page: str, width: int) -> Seen:
     """Show a page in a frame so wide (a window cannot be narrower than 500 pixels) and say what came of it."""
     return show_all([(page, width)])[0]
+
+
+class ShownTogether:
+    """Pages by name and width, shown with one start of the browser once the first is asked for."""
+
+    def __init__(self, page_of: Callable[[str], str], wanted: list[tuple[str, int]]) -> None:
+        self.wanted = wanted
+        self._page_of = page_of
+
+    @cached_property
+    def _seen(self) -> dict[tuple[str, int], Seen]:
+        pages = [(self._page_of(name), width) for name, width in self.wanted]
+        return dict(zip(self.wanted, show_all(pages), strict=True))
+
+    def __getitem__(self, wanted: tuple[str, int]) -> Seen:
+        return self._seen[wanted]
 
 
 def show_all(pages: list[tuple[str, int]], scheme: str = "light") -> list[Seen]:

@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 from brimful.report.throughput import comparison, comparison_html, html, model
-from browser import needs_browser, show
+from browser import ShownTogether, needs_browser, show
 from cases import EXAMPLES, example
 
 PAGES = [*EXAMPLES, "comparison"]
@@ -37,11 +37,13 @@ def test_every_anchor_is_there(name):
     assert len(anchors) == len(set(anchors))
 
 
+SHOWN = ShownTogether(page_of, [(name, width) for name in PAGES for width in (1280, 390)])
+
+
 @needs_browser
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(("name", "width"), SHOWN.wanted)
 def test_a_page_fits_and_is_quiet(name, width):
-    seen = show(page_of(name), width)
+    seen = SHOWN[name, width]
     assert seen.scroll_width <= width, seen.widest
     assert not seen.widest
     assert not seen.console

@@ -19,17 +19,26 @@ impl Checksum {
     /// With bytes that start on an even offset; an odd last byte is padded with zero.
     #[must_use]
     pub fn with_bytes(self, bytes: &[u8]) -> Self {
-        let mut quads = bytes.chunks_exact(4);
-        // A 32-bit word counts the same as its two halves: 2^16 is 1 modulo 2^16 - 1.
-        let mut sum: u64 = quads
-            .by_ref()
-            .map(|quad| u64::from(u32::from_be_bytes([quad[0], quad[1], quad[2], quad[3]])))
-            .sum();
-        let mut last = [0; 4];
-        let rest = quads.remainder();
-        last[..rest.len()].copy_from_slice(rest);
-        sum += u64::from(u32::from_be_bytes(last));
-        Self(self.0 + fold_once(sum))
+        // A 32-bit word counts the same as its two halves: 2^16 is 1 modulo 2^16 - 1. In which order the two bytes of all
+        // words are summed does not matter either, as long as those of the sum are put right (RFC 1071 section 2).
+        let mut lanes = [0_u64; 2];
+        let mut blocks = bytes.chunks_exact(16);
+        for block in &mut blocks {
+            for (lane, eight) in lanes.iter_mut().zip(block.chunks_exact(8)) {
+                let word = u64::from_ne_bytes([
+                    eight[0], eight[1], eight[2], eight[3], eight[4], eight[5], eight[6], eight[7],
+                ]);
+                *lane += (word & 0xffff_ffff) + (word >> 32);
+            }
+        }
+        let mut sum = fold_once(lanes[0]) + fold_once(lanes[1]);
+        for pair in blocks.remainder().chunks(2) {
+            sum += u64::from(u16::from_ne_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]));
+        }
+        while sum > 0xffff {
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        Self(self.0 + u64::from(u16::from_be(sum as u16)))
     }
 
     /// With everything that another sum has.

@@ -17,6 +17,7 @@ pub mod header_len;
 mod headers;
 mod ipv4;
 mod ipv6;
+mod offload;
 mod packet;
 mod reshape;
 mod splice;
@@ -30,6 +31,7 @@ pub use field::{Covering, FIELDS, Field, FieldInfo, VLAN_PRESENT, read_bits, wri
 pub use headers::{Header, Headers, extension};
 pub use ipv4::{IpProtocol, Ipv4View};
 pub use ipv6::Ipv6View;
+pub use offload::{Merged, PartialSum, Train, finish_checksum, finish_untold_checksum};
 pub use packet::Packet;
 pub use reshape::{InvalidTtl, NoRoom};
 pub use splice::{Write, crc32c};

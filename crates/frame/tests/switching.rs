@@ -266,3 +266,30 @@ proptest! {
         prop_assert_eq!(&packet[..], &summed_anew(&packet, plan.without_udp_sum)[..]);
     }
 }
+
+/// Another protocol leaves what IP carries as it is: only the header's checksum follows.
+#[test]
+fn another_protocol_changes_the_header_of_ip_only() {
+    let tcp = [
+        0x30, 0x39, 0, 80, 0, 0, 0, 1, 0, 0, 0, 0, 0x50, 2, 1, 0, 0xab, 0xcd, 0, 0,
+    ];
+    let v4 = [
+        &[2; 12][..],
+        &[
+            8, 0, 0x45, 0, 0, 40, 0, 0, 0, 0, 64, 6, 0x66, 0xcc, 10, 0, 0, 1, 10, 0, 0, 2,
+        ],
+        &tcp,
+    ]
+    .concat();
+    let v6 = [&[2; 12][..], &[0x86, 0xdd, 0x60, 0, 0, 0, 0, 20, 6, 64], &[1; 32], &tcp].concat();
+    for (frame, changes) in [(v4, vec![23, 24, 25]), (v6, vec![20])] {
+        let mut changed = frame.clone();
+        assert_eq!(
+            Field::IpProto.write(&mut changed, &Headers::parse(&frame), 17),
+            Write::Written
+        );
+        let places: Vec<usize> = (0..frame.len()).filter(|&at| frame[at] != changed[at]).collect();
+        assert!(places.iter().all(|place| changes.contains(place)), "{places:?}");
+        assert!(places.contains(&changes[0]));
+    }
+}

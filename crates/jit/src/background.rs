@@ -117,6 +117,11 @@ impl Background {
         }
     }
 
+    /// Whether the thread is gone: it has panicked.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
     /// Waits until the thread has done all that it was asked for.
     pub(crate) fn end(&mut self) {
         self.orders = None;
@@ -205,7 +210,9 @@ impl Builder {
             self.reader.enter();
             for counter in first..task.end.min(first + READ_AT_ONCE) {
                 let rule = self.functions.rules[counter as usize].load(Ordering::Acquire);
-                // SAFETY: a rule is kept until no reader is left that had entered before it was replaced or taken out.
+                // SAFETY: a rule that was taken out stays in its place until it is dropped, so that an observer may find it
+                // however late it entered. Only this thread drops rules while it runs: none goes between here and the end
+                // of the loop.
                 let Some(rule) = (unsafe { rule.as_ref() }) else {
                     continue;
                 };

@@ -35,7 +35,7 @@ pub(crate) struct Context {
     /// The worker's other half, while a frame is on its way.
     pub(crate) passenger: *mut (),
     /// Does what compiled code does not; gives the verdict. The second argument is the rule's value.
-    pub(crate) interpret: unsafe fn(*mut Context, u64) -> u64,
+    pub(crate) interpret: unsafe extern "C" fn(*mut Context, u64) -> u64,
 }
 
 /// A rule as compiled code reads it.
@@ -53,21 +53,30 @@ pub(crate) struct CodeRule {
 
 impl Context {
     /// The frame.
-    pub(crate) fn frame(&self) -> &[u8] {
-        // SAFETY: a context names the frame of the burst, which nobody else touches meanwhile.
+    ///
+    /// # Safety
+    /// A frame is on its way: `data` and `len` are those of its bytes, which nobody else has meanwhile.
+    pub(crate) unsafe fn frame(&self) -> &[u8] {
+        // SAFETY: the caller's.
         unsafe { std::slice::from_raw_parts(self.data, self.len as usize) }
     }
 
     /// The frame, to be changed.
-    pub(crate) fn frame_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above.
+    ///
+    /// # Safety
+    /// As for [`Self::frame`].
+    pub(crate) unsafe fn frame_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the caller's.
         unsafe { std::slice::from_raw_parts_mut(self.data, self.len as usize) }
     }
 
     /// The rule with a counter.
-    pub(crate) fn rule(&self, counter: u32) -> Option<&CodeRule> {
-        // SAFETY: counters are below the length of the array; a rule is kept until no worker is in the burst in which it
-        // was replaced.
+    ///
+    /// # Safety
+    /// `rules` is the array of the worker's tables, the counter is that of a rule, and the worker is in a burst: a rule is
+    /// kept until no worker is in the one in which it was replaced.
+    pub(crate) unsafe fn rule(&self, counter: u32) -> Option<&CodeRule> {
+        // SAFETY: the caller's.
         unsafe { (*self.rules.add(counter as usize)).load(Ordering::Acquire).as_ref() }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use brimful_pipeline::{Change, CounterBlock, CounterId, FlowEntry, MOST_COUNTERS, Pipeline};
@@ -11,7 +11,7 @@ use crate::background::{Background, Offer, Task};
 use crate::compile::{Code, Compiler, Source};
 use crate::context::{CodeRule, INTERPRETED, MOST_SHAPES, RuleValue};
 use crate::explain;
-use crate::functions::{Functions, OldRule, Uncompiled};
+use crate::functions::{Functions, OldRule, Remains, Uncompiled};
 use crate::hints::prefetch;
 use crate::journal::{NotedRule, Since, make_up_for, next_random};
 use crate::reclaim::{Epochs, Garbage, Moment};
@@ -50,6 +50,7 @@ pub struct Engine {
     /// No rule has ever had a counter from here on.
     end: u32,
     random: u64,
+    compilations: (u64, Duration),
 }
 
 /// A table that is being laid out.
@@ -82,11 +83,10 @@ impl Engine {
             .clone()
             .map(|number| Table::new(pipeline.table_counters(number)))
             .collect();
-        let functions = Arc::new(Functions {
-            tables: tables.iter().map(|_| AtomicUsize::new(0)).collect(),
-            uncompiled: tables.iter().map(Table::uncompiled).collect(),
-            rules: bytemuck::allocation::zeroed_slice_box(MOST_COUNTERS),
-        });
+        let functions = Arc::new(Functions::new(
+            tables.iter().map(Table::uncompiled).collect(),
+            bytemuck::allocation::zeroed_slice_box(MOST_COUNTERS),
+        ));
         let mut epochs = Epochs::default();
         let mut random = seed | 1;
         let (reader, factors) = (epochs.observer(), next_random(&mut random));
@@ -104,6 +104,7 @@ impl Engine {
             next_layout: Instant::now(),
             end: 0,
             random,
+            compilations: (0, Duration::ZERO),
         };
         let entries = numbers.flat_map(|table| pipeline.entries(table));
         let changes: Vec<Change> = entries.map(|entry| Change::Installed(Arc::clone(entry))).collect();
@@ -152,12 +153,22 @@ impl Engine {
         self.epochs.mark()
     }
 
+    /// How often tables were compiled, and how long that took.
+    pub fn compilations(&self) -> (u64, Duration) {
+        self.compilations
+    }
+
+    /// Whether the thread that compiles has ended, so that tables would never get code again.
+    pub fn has_failed(&self) -> bool {
+        self.background.has_ended()
+    }
+
     /// Waits until code has been compiled for all that has been applied.
     pub fn settle(&mut self) {
         loop {
             self.next_layout = Instant::now();
             self.tend();
-            if self.layout.is_none() {
+            if self.layout.is_none() || self.has_failed() {
                 return;
             }
             std::thread::sleep(PATIENCE);
@@ -208,7 +219,8 @@ impl Engine {
         self.end = self.end.max(counter + 1);
         if table.current.has(counter) {
             table.current.replace(counter, value, &mut self.garbage);
-            self.garbage.keep(OldRule::new(&self.functions, old));
+            // SAFETY: it was the rule of an entry of this table, which only this thread takes, and it has just been replaced.
+            self.garbage.keep(unsafe { OldRule::new(&self.functions.rules, old) });
         } else {
             let rule = NewRule {
                 counter,
@@ -245,7 +257,8 @@ impl Engine {
         let rule = self.functions.rules[counter as usize].load(Ordering::Acquire);
         // SAFETY: it is the rule of an entry that has not been taken out, which only this thread drops.
         unsafe { &*rule }.is_gone.store(true, Ordering::Release);
-        self.garbage.keep(OldRule::new(&self.functions, rule));
+        // SAFETY: as above; its entry has just been taken out.
+        self.garbage.keep(unsafe { OldRule::new(&self.functions.rules, rule) });
         self.tell(entry.table, || Since::Removed(counter));
     }
 
@@ -277,6 +290,8 @@ impl Engine {
         else {
             return;
         };
+        self.compilations.0 += 1;
+        self.compilations.1 += offer.took;
         self.next_layout = Instant::now() + (offer.took * PAUSE_FACTOR).min(LONGEST_PAUSE);
         let index = usize::from(number);
         // Where there is no memory for code, the table stays as it is.
@@ -291,7 +306,8 @@ impl Engine {
                     &mut self.garbage,
                 );
             }
-            self.functions.tables[index].store(code.function as usize, Ordering::Release);
+            let function = code.function as *mut ();
+            self.functions.tables[index].store(function, Ordering::Release);
             let table = &mut self.tables[index];
             let version = std::mem::replace(&mut table.current, offer.version);
             self.garbage.keep_large((version, table.code.replace(code)));
@@ -336,14 +352,13 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         self.background.end();
-        for place in &self.functions.rules[..self.end as usize] {
-            let rule = place.load(Ordering::Acquire);
-            // SAFETY: a rule that was dropped is not in its place any more, and nobody else drops any now.
-            let is_there = unsafe { rule.as_ref() }.is_some_and(|rule| !rule.is_gone.load(Ordering::Acquire));
-            if is_there {
-                self.garbage.keep(OldRule::new(&self.functions, rule));
-            }
+        self.epochs.retire(&mut self.garbage);
+        let mut things = self.epochs.end();
+        for table in self.tables.drain(..) {
+            things.push(Box::new((table.current, table.code)));
         }
+        // Workers may live longer than this: the last of them drops it.
+        self.functions.keep(Remains { things, end: self.end });
     }
 }
 

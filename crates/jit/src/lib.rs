@@ -35,11 +35,12 @@ mod plan;
 mod prefix;
 mod reclaim;
 mod shape;
+mod sync;
 mod tuple;
 mod version;
 mod worker;
 
 pub use engine::Engine;
-pub use hints::{keep_freed_memory, prefetch};
+pub use hints::{give_back_memory, keep_freed_memory, prefetch};
 pub use reclaim::Moment;
 pub use worker::Worker;

@@ -1,11 +1,12 @@
 //! The slots of a hash, by an address that compiled code knows.
 
-use std::sync::atomic::AtomicU64;
-
+#[cfg(not(all(loom, test)))]
 use memmap2::MmapMut;
 
 use crate::hints::prefetch;
+use crate::sync::AtomicU64;
 
+#[cfg(not(all(loom, test)))]
 /// Memory from here on is taken from the system and given back to it: it comes zeroed page by page as it is used, so
 /// that taking it does not hold up whoever does. Less is zeroed within a millisecond, while a fault for each page, time
 /// and again, takes longer.
@@ -23,16 +24,23 @@ pub(crate) struct Memory {
     _owned: Owned,
 }
 
+/// Loom's atomics are more than their bits, so that none are made of zeros.
+#[cfg(all(loom, test))]
+type Owned = Box<[AtomicU64]>;
+
+#[cfg(not(all(loom, test)))]
 #[allow(dead_code, reason = "what is read of it is read by its address")]
 enum Owned {
     Lines(Box<[Line]>),
     Mapped(MmapMut),
 }
 
+#[cfg(not(all(loom, test)))]
 #[repr(C, align(64))]
 struct Line([AtomicU64; 8]);
 
 // SAFETY: zeros are zeros in atomics.
+#[cfg(not(all(loom, test)))]
 unsafe impl bytemuck::Zeroable for Line {}
 
 // SAFETY: `slots` points into what is owned, which lives as long and is read and written as atomics only.
@@ -45,25 +53,7 @@ impl Memory {
     #[allow(clippy::unnecessary_box_returns, reason = "readers know it by its address")]
     pub(crate) fn new(slots: usize, stride: usize) -> Box<Self> {
         let words = slots * stride;
-        let bytes = words * size_of::<AtomicU64>();
-        let mapped = if bytes < SMALLEST_MAPPED_BYTES {
-            None
-        } else {
-            // Where the system has no more to give, the allocator says so in its own way.
-            let map = MmapMut::map_anon(bytes).ok();
-            #[cfg(target_os = "linux")]
-            if let Some(map) = &map {
-                // Slots are read in no order: large pages save misses. Where there are none, small ones do.
-                let _ = map.advise(memmap2::Advice::HugePage);
-            }
-            map
-        };
-        let (first, owned) = if let Some(mut map) = mapped {
-            (map.as_mut_ptr().cast_const().cast(), Owned::Mapped(map))
-        } else {
-            let mut lines: Box<[Line]> = bytemuck::allocation::zeroed_slice_box(words.div_ceil(8));
-            (lines.as_mut_ptr().cast_const().cast(), Owned::Lines(lines))
-        };
+        let (first, owned) = zeroed(words);
         Box::new(Self {
             index_mask: slots as u64 - 1,
             slots: first,
@@ -86,5 +76,34 @@ impl Memory {
 
     pub(crate) fn slots(&self) -> usize {
         self.index_mask as usize + 1
+    }
+}
+
+#[cfg(all(loom, test))]
+fn zeroed(words: usize) -> (*const AtomicU64, Owned) {
+    let owned: Owned = (0..words).map(|_| AtomicU64::new(0)).collect();
+    (owned.as_ptr(), owned)
+}
+
+#[cfg(not(all(loom, test)))]
+fn zeroed(words: usize) -> (*const AtomicU64, Owned) {
+    let bytes = words * size_of::<AtomicU64>();
+    let mapped = if bytes < SMALLEST_MAPPED_BYTES {
+        None
+    } else {
+        // Where the system has no more to give, the allocator says so in its own way.
+        let map = MmapMut::map_anon(bytes).ok();
+        #[cfg(target_os = "linux")]
+        if let Some(map) = &map {
+            // Slots are read in no order: large pages save misses. Where there are none, small ones do.
+            let _ = map.advise(memmap2::Advice::HugePage);
+        }
+        map
+    };
+    if let Some(mut map) = mapped {
+        (map.as_mut_ptr().cast_const().cast(), Owned::Mapped(map))
+    } else {
+        let mut lines: Box<[Line]> = bytemuck::allocation::zeroed_slice_box(words.div_ceil(8));
+        (lines.as_mut_ptr().cast_const().cast(), Owned::Lines(lines))
     }
 }

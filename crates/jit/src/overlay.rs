@@ -19,17 +19,23 @@ pub(crate) struct Overlay {
 
 impl Overlay {
     /// The better of a rule and those here.
-    pub(crate) fn better(&self, context: &Context, value: u64) -> u64 {
+    ///
+    /// # Safety
+    /// The context is that of a worker with a frame on its way, within a burst.
+    pub(crate) unsafe fn better(&self, context: &Context, value: u64) -> u64 {
+        // SAFETY: the caller's.
+        let frame = unsafe { context.frame() };
         let subject = Subject {
-            frame: context.frame(),
-            headers: Headers::parse(context.frame()),
+            frame,
+            headers: Headers::parse(frame),
             in_port: context.in_port as u32,
             in_phy_port: context.in_phy_port as u32,
             metadata: context.metadata,
             tunnel_id: context.tunnel_id,
         };
         let rank = if value > TOMBSTONE {
-            context.rule(RuleValue::counter_of(value)).map_or(0, |rule| rule.rank)
+            // SAFETY: the caller's; the value is that of a rule.
+            unsafe { context.rule(RuleValue::counter_of(value)) }.map_or(0, |rule| rule.rank)
         } else {
             0
         };

@@ -75,7 +75,8 @@ impl Prefixes {
         } else if let Some(old) = old.filter(|_| !self.changed.contains(&half)) {
             let value = value.unwrap_or_else(|| self.around(prefix));
             let entry = self.root.0[usize::from(half)].load(Ordering::Relaxed);
-            if let Some(block) = block_of(entry) {
+            // SAFETY: it is in the root, from which only this thread takes blocks.
+            if let Some(block) = unsafe { block_of(entry) } {
                 block.exchange(old, value);
             }
         } else {
@@ -90,7 +91,8 @@ impl Prefixes {
     /// Whether one more prefix takes long, as there are many about it.
     pub(crate) fn is_crowded(&self, prefix: Prefix) -> bool {
         let entry = self.root.0[(prefix.0 >> 16) as usize].load(Ordering::Relaxed);
-        let many = block_of(entry).and_then(|block| block.many.as_ref());
+        // SAFETY: it is in the root, from which only this thread takes blocks.
+        let many = unsafe { block_of(entry) }.and_then(|block| block.many.as_ref());
         prefix.1 > 16 && many.is_some_and(|many| many.bounds.len() > MOST_INTERVALS)
     }
 
@@ -99,7 +101,8 @@ impl Prefixes {
         for half in std::mem::take(&mut self.changed) {
             let entry = self.entry(half);
             let old = self.root.0[usize::from(half)].swap(entry, Ordering::AcqRel);
-            if let Some(block) = take_block(old) {
+            // SAFETY: it was in the root until now.
+            if let Some(block) = unsafe { take_block(old) } {
                 garbage.keep(block);
             }
         }
@@ -120,7 +123,8 @@ impl Prefixes {
             }
             self.covers[half] = len;
             let entry = &self.root.0[half];
-            match block_of(entry.load(Ordering::Relaxed)) {
+            // SAFETY: it is in the root, from which only this thread takes blocks.
+            match unsafe { block_of(entry.load(Ordering::Relaxed)) } {
                 Some(block) => block.cover.store(value, Ordering::Release),
                 None => entry.store(value, Ordering::Release),
             }
@@ -161,14 +165,16 @@ impl Root {
     /// The value of the longest prefix of an address; 0 where there is none.
     pub(crate) fn find(&self, address: u32) -> u64 {
         let entry = self.0[(address >> 16) as usize].load(Ordering::Acquire);
-        block_of(entry).map_or(entry, |block| block.find(address as u16))
+        // SAFETY: a block that was replaced is kept until no reader is left that may have seen it in the root.
+        unsafe { block_of(entry) }.map_or(entry, |block| block.find(address as u16))
     }
 }
 
 impl Drop for Root {
     fn drop(&mut self) {
         for entry in &self.0 {
-            drop(take_block(entry.load(Ordering::Relaxed)));
+            // SAFETY: nobody has the root any more, and each block is in one place.
+            drop(unsafe { take_block(entry.load(Ordering::Relaxed)) });
         }
     }
 }
@@ -257,15 +263,21 @@ fn mask(len: u8) -> u32 {
     u32::MAX.checked_shl(32 - u32::from(len)).unwrap_or(0)
 }
 
-fn block_of<'b>(entry: u64) -> Option<&'b Block> {
-    // SAFETY: a marked entry is the address that `Box::into_raw` gave; a block that was replaced is kept until no reader
-    // is left, and no caller keeps what it is given.
+/// The block that an entry of a root names.
+///
+/// # Safety
+/// The entry comes from a root, and its block is not dropped while the caller has it.
+unsafe fn block_of<'b>(entry: u64) -> Option<&'b Block> {
+    // SAFETY: a marked entry is the address that `Box::into_raw` gave; the rest is the caller's.
     (entry & IS_BLOCK != 0).then(|| unsafe { &*((entry & !IS_BLOCK) as *const Block) })
 }
 
-fn take_block(entry: u64) -> Option<Box<Block>> {
-    // SAFETY: a marked entry is the address that `Box::into_raw` gave, and it has just been replaced or is being
-    // dropped: it is taken once.
+/// The block that an entry of a root named.
+///
+/// # Safety
+/// The entry was taken out of a root, or the root is being dropped; its block is taken once.
+unsafe fn take_block(entry: u64) -> Option<Box<Block>> {
+    // SAFETY: a marked entry is the address that `Box::into_raw` gave; the rest is the caller's.
     (entry & IS_BLOCK != 0).then(|| unsafe { Box::from_raw((entry & !IS_BLOCK) as *mut Block) })
 }
 

@@ -271,7 +271,8 @@ impl Version {
                 tuples: self.overlay.clone(),
             });
             let old = self.cell.swap(Box::into_raw(overlay), Ordering::AcqRel);
-            if let Some(old) = take(old) {
+            // SAFETY: it was in the cell until now, and only this thread puts any there.
+            if let Some(old) = unsafe { take(old) } {
                 garbage.keep(old);
             }
         }
@@ -324,7 +325,10 @@ impl Base {
 
 impl Drop for Version {
     fn drop(&mut self) {
-        drop(take(self.cell.load(Ordering::Relaxed)));
+        // What stands in for a table without code knows the cell, too.
+        let overlay = self.cell.swap(ptr::null_mut(), Ordering::AcqRel);
+        // SAFETY: it was in the cell until now; a version is dropped when no reader is left.
+        drop(unsafe { take(overlay) });
     }
 }
 
@@ -405,7 +409,9 @@ fn put(tuple: &Tuple, key: &[u64], rule: &NewRule<'_>, room: Room, garbage: &mut
     }
 }
 
-fn take(overlay: *mut Overlay) -> Option<Box<Overlay>> {
-    // SAFETY: it came from `Box::into_raw`, and was taken out of the cell.
+/// # Safety
+/// It came from `Box::into_raw` unless it is null, and was taken out of its cell by the caller.
+unsafe fn take(overlay: *mut Overlay) -> Option<Box<Overlay>> {
+    // SAFETY: the caller's.
     (!overlay.is_null()).then(|| unsafe { Box::from_raw(overlay) })
 }

@@ -17,6 +17,8 @@ pub struct Worker {
     functions: Arc<Functions>,
     counters: Arc<CounterBlock>,
     context: Box<Context>,
+    /// Whether a burst has begun: without one, nothing that is read would be kept.
+    is_in_burst: bool,
 }
 
 // SAFETY: the pointers in the context are set anew for each frame, by the thread that has the worker.
@@ -51,6 +53,7 @@ impl Worker {
             functions,
             counters,
             context: Box::new(context),
+            is_in_burst: false,
         }
     }
 
@@ -58,18 +61,24 @@ impl Worker {
     #[inline]
     pub fn begin(&mut self) {
         self.reader.enter();
+        self.is_in_burst = true;
     }
 
     /// Says that there are no frames for now, so that nobody waits for this thread.
     pub fn rest(&mut self) {
+        self.is_in_burst = false;
         self.reader.leave();
     }
 
-    /// Sends a frame through the tables, within a burst. Frames shorter than an Ethernet header are dropped.
+    /// Sends a frame through the tables, within a burst: one begins where none has. Frames shorter than an Ethernet
+    /// header are dropped.
     #[inline]
     pub fn process(&mut self, passage: &mut Passage<'_>, environment: &dyn Environment, outputs: &mut dyn Outputs) {
         if (passage.packet.len() as u64) < SMALLEST_FRAME {
             return;
+        }
+        if !self.is_in_burst {
+            self.begin();
         }
         let context = &mut *self.context;
         context.data = passage.packet.as_mut_ptr();
@@ -88,12 +97,13 @@ impl Worker {
         let mut table = 0_usize;
         let verdict = loop {
             let function = self.functions.tables[table].load(Ordering::Acquire);
-            let verdict = if function == 0 {
-                run_uncompiled(&self.functions.uncompiled[table], context, &self.counters)
+            let verdict = if function.is_null() {
+                // SAFETY: the context is whole, its frame is on its way, and a burst has begun.
+                unsafe { run_uncompiled(&self.functions.uncompiled[table], context, &self.counters) }
             } else {
                 // SAFETY: the address is that of a table's function, whose code is kept until no worker is in the burst
-                // in which it was replaced; the context is whole and lives for the call.
-                unsafe { std::mem::transmute::<usize, TableFunction>(function)(context) }
+                // in which it was replaced, or until the last worker is gone; the context is whole and lives for the call.
+                unsafe { std::mem::transmute::<*mut (), TableFunction>(function)(context) }
             };
             if verdict::kind(verdict) != verdict::GOTO {
                 break verdict;
@@ -120,31 +130,40 @@ impl Worker {
 }
 
 /// What the code of a table that has none yet would do.
+///
+/// # Safety
+/// As for compiled code: the context is that of a worker with a frame on its way, within a burst.
 #[cold]
-fn run_uncompiled(table: &Uncompiled, context: &mut Context, counters: &CounterBlock) -> u64 {
+unsafe fn run_uncompiled(table: &Uncompiled, context: &mut Context, counters: &CounterBlock) -> u64 {
     counters.count(table.lookups, context.len);
     let overlay = table.overlay.load(Ordering::Acquire);
     // SAFETY: an overlay that was replaced is kept until no worker is in the burst that read it.
     let Some(overlay) = (unsafe { overlay.as_ref() }) else {
         return verdict::MISS;
     };
-    let value = overlay.better(context, EMPTY);
+    // SAFETY: the caller's.
+    let value = unsafe { overlay.better(context, EMPTY) };
     if value <= TOMBSTONE {
         return verdict::MISS;
     }
     counters.count(table.matches, context.len);
     counters.count(CounterId(RuleValue::counter_of(value)), context.len);
-    // SAFETY: `process` has set the passenger.
+    // SAFETY: the caller's: `process` has set the passenger.
     unsafe { interpret(context, value) }
 }
 
-/// Does the instructions of the rule with a value as the interpreter does.
-unsafe fn interpret(context: *mut Context, value: u64) -> u64 {
+/// Does the instructions of the rule with a value as the interpreter does. A panic ends the process here: there is no way
+/// through the frames of compiled code.
+///
+/// # Safety
+/// As for compiled code, which calls it.
+unsafe extern "C" fn interpret(context: *mut Context, value: u64) -> u64 {
     // SAFETY: compiled code passes on the context that `process` called it with, which set the passenger.
     let context = unsafe { &mut *context };
     // SAFETY: as above; nobody else has the passenger while the code runs.
     let passenger = unsafe { &mut *context.passenger.cast::<Passenger<'_, '_>>() };
-    let Some(rule) = context.rule(RuleValue::counter_of(value)) else {
+    // SAFETY: as above; the value is that of a rule.
+    let Some(rule) = (unsafe { context.rule(RuleValue::counter_of(value)) }) else {
         return verdict::MISS;
     };
     let passage = &mut *passenger.passage;

@@ -3,6 +3,7 @@
 #[allow(unreachable_pub, dead_code, reason = "a module of several tests")]
 mod common;
 
+use brimful_jit::Engine;
 use common::{Both, Random, STYLES, Style, TABLES, aimed_frame, flow_mod, frame};
 
 /// How many (table, frame) pairs are compared: a million, ten in continuous integration, or what `BRIMFUL_PAIRS` says.
@@ -51,6 +52,31 @@ fn run(seed: u64, rules: u64, frames: u64) -> (u64, u64) {
     }
     both.compare_counters();
     (pairs, met)
+}
+
+/// The last burst of a thread may begin after the switch has ended.
+#[test]
+fn a_worker_may_outlive_its_engine() {
+    for (seed, style) in (1..).zip(STYLES) {
+        let mut random = Random::new(seed);
+        let mut both = Both::new(seed);
+        for number in 0..200 {
+            let change = flow_mod(&mut random, 0, style);
+            if let Ok(changes) = both.pipeline.flow_mod_without_prerequisites(&change, 0) {
+                both.apply(&changes);
+            }
+            if number == 150 {
+                both.engine.settle();
+            }
+        }
+        let other = Engine::new(&both.pipeline, seed).unwrap();
+        drop(std::mem::replace(&mut both.engine, other));
+        let met = (0..200).filter(|_| {
+            let (bytes, in_port) = aimed_frame(&mut random, &both.pipeline);
+            both.send(&bytes, in_port)
+        });
+        assert!(met.count() > 0, "{style:?}");
+    }
 }
 
 #[test]

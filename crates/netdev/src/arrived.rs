@@ -1,6 +1,6 @@
 use std::ops::{Deref, DerefMut};
 
-use crate::MonotonicTime;
+use crate::{MonotonicTime, Offload};
 
 /// A frame that has arrived, where the back end has it: it may be changed there, and sent on from there, until it is
 /// dropped. Headers can be put in front of it in the room that the back end has left ([`crate::Capabilities::headroom`]).
@@ -17,6 +17,8 @@ pub struct Arrived<'b> {
     headroom: usize,
     /// When it arrived, where the kernel has noted it.
     pub time: Option<MonotonicTime>,
+    /// What is still to be done to it.
+    pub offload: Offload,
 }
 
 impl<'b> Arrived<'b> {
@@ -27,7 +29,19 @@ impl<'b> Arrived<'b> {
     #[inline]
     pub fn new(buffer: &'b mut [u8], headroom: usize, time: Option<MonotonicTime>) -> Self {
         assert!(headroom <= buffer.len(), "the frame lies in the buffer");
-        Self { buffer, headroom, time }
+        Self {
+            buffer,
+            headroom,
+            time,
+            offload: Offload::Nothing,
+        }
+    }
+
+    /// The same, with something still to be done to it.
+    #[inline]
+    #[must_use]
+    pub fn with_offload(self, offload: Offload) -> Self {
+        Self { offload, ..self }
     }
 
     /// Bytes in front of the frame that may be used.

@@ -105,6 +105,21 @@ impl Interface {
         Ok(usize::try_from(mtu).unwrap_or(0))
     }
 
+    /// Whether another interface has its name by now.
+    pub(crate) fn is_replaced(&self) -> bool {
+        let Ok(answer) = self.ask(libc::SIOCGIFINDEX, self.request()) else {
+            return false;
+        };
+        // SAFETY: the kernel has answered SIOCGIFINDEX, which fills this member of the union.
+        let index = unsafe { answer.ifr_ifru.ifru_ifindex };
+        index != self.index
+    }
+
+    /// The longest frame without a tag.
+    pub(crate) fn longest_untagged(&self) -> Option<usize> {
+        self.mtu().ok().map(|mtu| mtu + ETHERNET_HEADER_LEN)
+    }
+
     /// Whether it is in operation and has a carrier. Cheap, takes no lock, and may lag behind by a second.
     pub(crate) fn is_up(&self) -> io::Result<bool> {
         self.has_flags(libc::IFF_UP | libc::IFF_RUNNING)
@@ -193,7 +208,7 @@ impl Interface {
         Ok(settings.bits_per_second())
     }
 
-    fn hardware_address(&self) -> io::Result<[u8; 6]> {
+    pub(crate) fn hardware_address(&self) -> io::Result<[u8; 6]> {
         let answer = self.ask(libc::SIOCGIFHWADDR, self.request())?;
         // SAFETY: the kernel has answered SIOCGIFHWADDR, which fills this member of the union.
         let bytes = unsafe { answer.ifr_ifru.ifru_hwaddr }.sa_data;

@@ -22,6 +22,7 @@ mod links;
 mod loopback;
 mod mapping;
 mod memory;
+mod offload;
 mod open;
 mod packet;
 mod pcap;
@@ -49,6 +50,7 @@ pub use fault::{FaultPlan, Faults, FaultyPort, FaultyReceiver, FaultySender, Inj
 pub use interface::{hardware_address, link_speed};
 pub use loopback::loopback;
 pub use memory::{MemoryPort, MemoryReceiver, MemorySender, memory_wire};
+pub use offload::{MergedFrame, Offload, Segments};
 pub use open::BackEnd;
 pub use packet::{PacketPort, PacketPortOptions, PacketReceiver, PacketRing, PacketSender};
 pub use pcap::{Capture, CaptureError, CaptureFlaw, CaptureWriter, PcapPort, PcapReceiver, PcapSender, Replay};

@@ -1,7 +1,7 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use crate::Arrived;
+use crate::{Arrived, MergedFrame};
 
 /// Bytes that back ends leave in front of a frame that arrives, those that can.
 pub const HEADROOM: usize = 128;
@@ -61,6 +61,36 @@ pub trait Sender: Send {
     /// # Errors
     /// When the interface is gone.
     fn link_is_up(&mut self) -> io::Result<bool>;
+
+    /// Whether another interface has taken the name of the one that was opened, which is gone: this port stays without
+    /// frames, and is to be opened again.
+    fn is_replaced(&self) -> bool {
+        false
+    }
+
+    /// The hardware address that the interface has now, where it has one.
+    fn hardware_address(&self) -> Option<[u8; 6]> {
+        None
+    }
+
+    /// The longest frame that the interface takes now: without a tag, which may come on top. Nothing where there is no
+    /// such limit.
+    fn longest_untagged(&self) -> Option<usize> {
+        None
+    }
+
+    /// Whether it sends merged frames.
+    fn takes_merged(&self) -> bool {
+        false
+    }
+
+    /// Sends a merged frame behind all frames that were taken before. False where there is no room for it.
+    ///
+    /// # Errors
+    /// When the interface refuses it, is gone or down, or the port sends no merged frames.
+    fn send_merged(&mut self, _frame: &[u8], _how: &MergedFrame) -> io::Result<bool> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 /// What a port can do, the same as long as it is open.
@@ -172,6 +202,26 @@ impl<S: Sender + ?Sized> Sender for Box<S> {
 
     fn link_is_up(&mut self) -> io::Result<bool> {
         (**self).link_is_up()
+    }
+
+    fn is_replaced(&self) -> bool {
+        (**self).is_replaced()
+    }
+
+    fn hardware_address(&self) -> Option<[u8; 6]> {
+        (**self).hardware_address()
+    }
+
+    fn longest_untagged(&self) -> Option<usize> {
+        (**self).longest_untagged()
+    }
+
+    fn takes_merged(&self) -> bool {
+        (**self).takes_merged()
+    }
+
+    fn send_merged(&mut self, frame: &[u8], how: &MergedFrame) -> io::Result<bool> {
+        (**self).send_merged(frame, how)
     }
 }
 

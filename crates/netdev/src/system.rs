@@ -22,6 +22,35 @@ pub(crate) fn open_socket(domain: libc::c_int, kind: libc::c_int, protocol: libc
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
+/// Bytes of sent frames that may wait in a driver: enough for the longest hardware queue, so that the socket's own
+/// limit (about 270 small frames by default) never refuses.
+const SEND_BUFFER_BYTES: libc::c_int = 16 << 20;
+
+/// Lets as much of what a socket sends wait as drivers do.
+pub(crate) fn enlarge_send_buffer(socket: &impl AsRawFd) -> io::Result<()> {
+    // The forced form needs CAP_NET_ADMIN; without it the system's limit holds.
+    set_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SEND_BUFFER_BYTES)
+        .or_else(|_| set_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &SEND_BUFFER_BYTES))
+}
+
+/// Binds a packet socket to an interface; it receives frames of the protocol, none if that is 0.
+pub(crate) fn bind_packet_socket(socket: &impl AsRawFd, interface: i32, protocol: libc::c_int) -> io::Result<()> {
+    // SAFETY: all members of sockaddr_ll are plain data for which zero bytes are a value.
+    let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as libc::c_ushort;
+    address.sll_protocol = (protocol as u16).to_be();
+    address.sll_ifindex = interface;
+    // SAFETY: `address` lives for the call, and the length is its size.
+    check(unsafe {
+        libc::bind(
+            socket.as_raw_fd(),
+            (&raw const address).cast(),
+            mem::size_of_val(&address) as libc::socklen_t,
+        )
+    })?;
+    Ok(())
+}
+
 /// Sets a socket option whose kernel type is `T`.
 pub(crate) fn set_option<T>(
     socket: &impl AsRawFd,

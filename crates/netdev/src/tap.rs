@@ -162,6 +162,14 @@ impl Sender for TapSender {
     fn link_is_up(&mut self) -> io::Result<bool> {
         self.tap.interface.is_up()
     }
+
+    fn is_replaced(&self) -> bool {
+        self.tap.interface.is_replaced()
+    }
+
+    fn hardware_address(&self) -> Option<[u8; 6]> {
+        self.tap.interface.hardware_address().ok()
+    }
 }
 
 impl Receiver for TapReceiver {

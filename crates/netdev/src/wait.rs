@@ -4,10 +4,12 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
-use crate::system::check;
+use crate::system::{check, get_option};
 
 /// Sleeps until a frame has arrived at one of the ports with these descriptors ([`crate::Receiver::descriptor`]), or for
 /// a time, which is rounded up to milliseconds. Gives whether a frame has arrived.
+///
+/// An interface that goes down, or away, wakes the sleeper once and is no reason to stay awake.
 ///
 /// # Errors
 /// When there are more descriptors than the operating system waits for at once.
@@ -20,6 +22,22 @@ pub fn wait_for_frames(descriptors: &[BorrowedFd<'_>], at_most: Duration) -> io:
             revents: 0,
         })
         .collect();
+    let ready = wait(&mut wanted, at_most)?;
+    let is_about_frames = |entry: &libc::pollfd| entry.revents & libc::POLLIN != 0;
+    if !ready || wanted.iter().any(is_about_frames) {
+        return Ok(ready);
+    }
+    // Errors only. They stay until somebody reads them; a TAP that was deleted has one for ever.
+    for (entry, descriptor) in wanted.iter_mut().zip(descriptors) {
+        if entry.revents != 0 && get_option(descriptor, libc::SOL_SOCKET, libc::SO_ERROR, 0_i32).unwrap_or(0) == 0 {
+            // The kernel passes over negative ones.
+            entry.fd = -1;
+        }
+    }
+    wait(&mut wanted, at_most)
+}
+
+fn wait(wanted: &mut [libc::pollfd], at_most: Duration) -> io::Result<bool> {
     let timeout = at_most.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as libc::c_int;
     // SAFETY: the entries live for the call, and their number is given.
     let ready = check(unsafe { libc::poll(wanted.as_mut_ptr(), wanted.len() as libc::nfds_t, timeout) });
@@ -49,5 +67,17 @@ mod tests {
         far.write_all(b"frame").unwrap();
         assert!(wait_for_frames(&descriptors, Duration::from_mins(1)).unwrap());
         assert!(!wait_for_frames(&[], Duration::from_nanos(1)).unwrap());
+    }
+
+    #[test]
+    fn an_error_that_stays_keeps_nobody_awake() {
+        // A pipe without readers has an error for ever, and is no socket.
+        let (reader, writer) = io::pipe().unwrap();
+        drop(reader);
+        let (near, mut far) = UnixStream::pair().unwrap();
+        let descriptors = [writer.as_fd(), near.as_fd()];
+        assert!(!wait_for_frames(&descriptors, Duration::from_millis(1)).unwrap());
+        far.write_all(b"frame").unwrap();
+        assert!(wait_for_frames(&descriptors, Duration::from_mins(1)).unwrap());
     }
 }

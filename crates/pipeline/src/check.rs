@@ -34,7 +34,8 @@ pub(crate) fn check_match(matching: &Match, strict: bool) -> Checked {
                 );
             }
             Some(mask) if field.value & !mask != 0 => {
-                let text = format!("{name}={:#x} has bits that its mask {mask:#x} leaves out", field.value);
+                let said = Match { fields: vec![*field] };
+                let text = format!("{said} has bits that its mask leaves out");
                 return Err(ErrorCode::MATCH_WILDCARDS.because(text));
             }
             None if name == MatchField::VlanVid && field.value != 0 && field.value & VLAN_PRESENT == 0 => {

@@ -5,13 +5,14 @@ use brimful_openflow::{Bucket, GROUP_ANY, port};
 
 use crate::{Environment, GroupEntry};
 
-/// Groups within groups at most: loops are refused when they are made.
-const MOST_CHAINED: usize = 32;
+/// Groups that are looked at for whether a bucket is alive, at most: they may watch one another, also in circles.
+const MOST_WATCHED: u32 = 1024;
+const MOST_DEPTH: u32 = 64;
 
 impl GroupEntry {
     /// The bucket for a flow of a select group, by weight: the same for all of its frames.
     pub fn selected(&self, hash: u64, environment: &dyn Environment) -> Option<usize> {
-        let is_live = |bucket: &Bucket| bucket.weight > 0 && is_live(bucket, environment, 0);
+        let is_live = |bucket: &Bucket| bucket.weight > 0 && is_live(bucket, environment);
         let total: u64 = self
             .buckets
             .iter()
@@ -32,15 +33,20 @@ impl GroupEntry {
 
     /// The first bucket that is alive.
     pub fn first_live(&self, environment: &dyn Environment) -> Option<usize> {
-        self.buckets.iter().position(|bucket| is_live(bucket, environment, 0))
+        self.buckets.iter().position(|bucket| is_live(bucket, environment))
     }
 }
 
 /// Whether what a bucket watches is alive; one that watches nothing is.
-fn is_live(bucket: &Bucket, environment: &dyn Environment, depth: usize) -> bool {
-    if depth > MOST_CHAINED {
+fn is_live(bucket: &Bucket, environment: &dyn Environment) -> bool {
+    is_live_within(bucket, environment, 0, &mut 0)
+}
+
+fn is_live_within(bucket: &Bucket, environment: &dyn Environment, depth: u32, watched: &mut u32) -> bool {
+    if depth > MOST_DEPTH || *watched > MOST_WATCHED {
         return false;
     }
+    *watched += 1;
     let watches_port = bucket.watch_port != port::ANY;
     let watches_group = bucket.watch_group != GROUP_ANY;
     let port_lives = watches_port && environment.is_live(bucket.watch_port);
@@ -49,14 +55,15 @@ fn is_live(bucket: &Bucket, environment: &dyn Environment, depth: usize) -> bool
             group
                 .buckets
                 .iter()
-                .any(|bucket| is_live(bucket, environment, depth + 1))
+                .any(|bucket| is_live_within(bucket, environment, depth + 1, watched))
         });
     port_lives || group_lives || !(watches_port || watches_group)
 }
 
 /// A number that all frames of a flow share, whatever tells flows apart: addresses of Ethernet, of IP or ARP, and ports.
+/// Of a fragment the ports do not count: only the first one has them, and all of a packet go the same way.
 pub fn flow_hash(frame: &[u8], headers: &Headers) -> u64 {
-    const FIELDS: [Field; 16] = [
+    const FIELDS: [Field; 10] = [
         Field::EthDst,
         Field::EthSrc,
         Field::VlanVid,
@@ -67,6 +74,8 @@ pub fn flow_hash(frame: &[u8], headers: &Headers) -> u64 {
         Field::Ipv6Dst,
         Field::ArpSpa,
         Field::ArpTpa,
+    ];
+    const PORTS: [Field; 6] = [
         Field::TcpSrc,
         Field::TcpDst,
         Field::UdpSrc,
@@ -74,7 +83,9 @@ pub fn flow_hash(frame: &[u8], headers: &Headers) -> u64 {
         Field::SctpSrc,
         Field::SctpDst,
     ];
-    let values = FIELDS.iter().filter_map(|field| field.read(frame, headers));
+    let ports: &[Field] = if headers.is_fragment { &[] } else { &PORTS };
+    let values = FIELDS.iter().chain(ports);
+    let values = values.filter_map(|field| field.read(frame, headers));
     let hash = values.fold(0x243f_6a88_85a3_08d3, |hash, value| {
         mix(mix(hash ^ value as u64) ^ (value >> 64) as u64)
     });

@@ -10,6 +10,7 @@ mod check;
 mod checkpoint;
 mod choice;
 mod counters;
+mod describe;
 mod entry;
 mod execute;
 mod expire;

@@ -10,7 +10,7 @@ use brimful_openflow::{
 
 use crate::check::check_buckets;
 use crate::group::chained;
-use crate::{Change, CounterId, FlowEntry, GroupEntry, MeterEntry, Pipeline, Removal, Shared};
+use crate::{Change, CounterId, FlowEntry, GroupEntry, MeterEntry, Pipeline, Removal, Shared, describe};
 
 /// The largest number of a group.
 const MOST_GROUP: u32 = 0xffff_ff00;
@@ -27,6 +27,7 @@ impl Pipeline {
     /// # Errors
     /// With the error for the controller; nothing has changed then.
     pub fn group_mod(&mut self, change: &GroupMod, now: u64) -> Changes {
+        describe::check_group(change)?;
         let old = self.shared.groups.get(&change.group).cloned();
         match (change.command, old) {
             (ModCommand::Delete, _) => self.delete_groups(change.group),
@@ -64,6 +65,7 @@ impl Pipeline {
     /// # Errors
     /// With the error for the controller; nothing has changed then.
     pub fn meter_mod(&mut self, change: &MeterMod, now: u64) -> Changes {
+        describe::check_meter(change)?;
         let old = self.shared.meters.get(&change.meter).cloned();
         match (change.command, old) {
             (ModCommand::Delete, _) => Ok(self.delete_meters(change.meter)),

@@ -24,6 +24,8 @@ pub struct Passage<'b> {
     pub place: (u8, u64),
     /// Whether the entry at work is the table-miss entry.
     pub is_miss: bool,
+    /// Copies of it that groups have made.
+    pub(crate) copies: u16,
 }
 
 impl<'b> Passage<'b> {
@@ -40,6 +42,7 @@ impl<'b> Passage<'b> {
             action_set: ActionSet::default(),
             place: (0, u64::MAX),
             is_miss: false,
+            copies: 0,
         }
     }
 
@@ -210,4 +213,6 @@ pub trait Outputs {
     fn output(&mut self, frame: &[u8], port: u32, queue: u32);
     /// To the controller.
     fn packet_in(&mut self, packet: PacketIn<'_>);
+    /// What groups would still have made of the frame is dropped: it is more than one frame may cause. Said once a frame.
+    fn cut_short(&mut self, in_port: u32);
 }

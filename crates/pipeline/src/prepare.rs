@@ -6,7 +6,7 @@ use hashbrown::DefaultHashBuilder;
 
 use crate::check::{check_instructions, check_match};
 use crate::entry::{GivenMatch, InstructionOrder};
-use crate::{CounterId, Demands, FlowEntry, Instructions, demands_of};
+use crate::{CounterId, Demands, FlowEntry, Instructions, demands_of, describe};
 
 /// All of [`brimful_openflow::flow_flag`].
 const KNOWN_FLAGS: u16 = 0x1f;
@@ -76,7 +76,9 @@ impl Preparer {
             (Instructions::default(), InstructionOrder::default())
         } else {
             let (given, tables) = (change.instructions, self.tables);
-            check_instructions(given, &change.matching, change.table, tables, strict)?
+            let checked = check_instructions(given, &change.matching, change.table, tables, strict)?;
+            describe::check_flow(&checked.0)?;
+            checked
         };
         let demands = demands_of(&change.matching);
         let entry = FlowEntry {

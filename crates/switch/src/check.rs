@@ -1,11 +1,11 @@
 //! Whether switches could be started with certain settings: what they name is read as a start reads it, and nothing is opened.
 
-use std::fs;
 use std::path::Path;
 
 use brimful_pipeline::{Limits, Pipeline};
 
 use crate::control::apply_all;
+use crate::files::read_text;
 use crate::settings::{Settings, SwitchSettings};
 use crate::state;
 use crate::tables::{self, Tables};
@@ -28,7 +28,7 @@ pub fn check(settings: &Settings) -> Result<(), String> {
         let mut pipeline = empty(switch)?;
         for path in &switch.tables {
             let name = path.display().to_string();
-            let text = fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
+            let text = read_text(path).map_err(|error| format!("{name}: {error}"))?;
             let tables = tables::read(&name, &text, 0).map_err(|error| error.to_string())?;
             try_out(&mut pipeline, path, &tables)?;
         }
@@ -57,6 +57,8 @@ fn try_out(pipeline: &mut Pipeline, path: &Path, tables: &Tables) -> Result<(), 
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

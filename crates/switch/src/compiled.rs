@@ -18,6 +18,8 @@ pub struct Compiled {
     pipeline: SharedPipeline,
     engine: Engine,
     groups: Arc<Groups>,
+    /// Threads may still be running frames with groups and meters as they were.
+    has_new_groups: bool,
 }
 
 /// Groups and meters as they are now; threads look again when the generation has changed.
@@ -27,6 +29,9 @@ struct Groups {
     /// While threads have to wait between bursts.
     is_closed: AtomicBool,
 }
+
+/// While it is there, threads wait between bursts; also if what is done meanwhile panics, they go on then.
+struct Closed<'g>(&'g Groups);
 
 struct CompiledPath {
     worker: Worker,
@@ -52,6 +57,7 @@ impl Compiled {
                 generation: AtomicU64::new(0),
                 is_closed: AtomicBool::new(false),
             }),
+            has_new_groups: false,
         })
     }
 }
@@ -69,24 +75,32 @@ impl Plane for Compiled {
     }
 
     fn apply(&mut self, changes: &[Change]) {
-        // In their order: a group is there before entries that use it, and goes after them.
+        // In their order: a group is there before entries that use it, and goes after them. Threads see entries at once, but
+        // groups with their next burst: before entries that may use new groups, they have begun one.
         for part in changes.split_inclusive(|change| matches!(change, Change::Shared(_))) {
+            let adds = |change: &Change| matches!(change, Change::Installed(_) | Change::Replaced { .. });
+            if self.has_new_groups && part.iter().any(adds) {
+                self.settle();
+            }
             self.engine.apply(part);
             if let Some(Change::Shared(shared)) = part.last() {
                 self.groups.replace(shared);
+                self.has_new_groups = true;
             }
         }
     }
 
     fn apply_together(&mut self, changes: &[Change]) {
-        self.groups.is_closed.store(true, Ordering::SeqCst);
-        // Whoever begins a burst after this sees that it has to wait.
+        let groups = Arc::clone(&self.groups);
+        let closed = Closed::new(&groups);
+        // A thread that begins a burst after this sees that it has to wait.
         self.settle();
         self.apply(changes);
-        self.groups.is_closed.store(false, Ordering::SeqCst);
+        drop(closed);
     }
 
     fn settle(&mut self) {
+        self.has_new_groups = false;
         let moment = self.engine.mark();
         let begun = Instant::now();
         while !moment.has_passed() {
@@ -103,6 +117,14 @@ impl Plane for Compiled {
         self.engine.tend();
     }
 
+    fn compilations(&self) -> (u64, Duration) {
+        self.engine.compilations()
+    }
+
+    fn has_failed(&self) -> bool {
+        self.engine.has_failed()
+    }
+
     fn explain(&self, table: u8, with_code: bool) -> String {
         let form = format!("table {table}: {}", self.engine.explain(table));
         if !with_code {
@@ -113,6 +135,19 @@ impl Plane for Compiled {
             .disassemble(table)
             .unwrap_or_else(|error| format!("no code: {error}"));
         format!("{form}\n{code}")
+    }
+}
+
+impl<'g> Closed<'g> {
+    fn new(groups: &'g Groups) -> Self {
+        groups.is_closed.store(true, Ordering::SeqCst);
+        Self(groups)
+    }
+}
+
+impl Drop for Closed<'_> {
+    fn drop(&mut self) {
+        self.0.is_closed.store(false, Ordering::SeqCst);
     }
 }
 
@@ -155,5 +190,76 @@ impl Path for CompiledPath {
             floods: ports,
         };
         self.worker.process(passage, &view, outputs);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use brimful_frame::Packet;
+    use brimful_pipeline::{Limits, PacketIn, Pipeline};
+
+    use super::*;
+    use crate::tables;
+
+    #[derive(Default)]
+    struct Sent(u32);
+
+    impl Outputs for Sent {
+        fn output(&mut self, _: &[u8], _: u32, _: u32) {
+            self.0 += 1;
+        }
+
+        fn packet_in(&mut self, _: PacketIn<'_>) {}
+
+        fn cut_short(&mut self, _: u32) {}
+    }
+
+    /// How often a frame leaves.
+    fn sent(path: &mut dyn Path) -> u32 {
+        let (mut frame, mut sent) = ([0; 60], Sent::default());
+        let mut passage = Passage::new(Packet::new(&mut frame, 0, 60), 1);
+        path.process(&mut passage, &PortView::default(), 0, &mut sent);
+        sent.0
+    }
+
+    /// The changes that lines make.
+    fn changed(pipeline: &SharedPipeline, lines: &str) -> Vec<Change> {
+        let tables = tables::read("rules.flows", lines, 0).unwrap();
+        let mut pipeline = pipeline.write();
+        let changed = tables.changes.iter().map(|change| match &change.value {
+            tables::Change::Flow(flow) => pipeline.flow_mod(flow, 0),
+            tables::Change::Group(group) => pipeline.group_mod(group, 0),
+            tables::Change::Meter(meter) => pipeline.meter_mod(meter, 0),
+        });
+        changed.flat_map(Result::unwrap).collect()
+    }
+
+    /// A burst that has begun before a group came does not meet the entry that came with it.
+    #[test]
+    fn no_frame_meets_a_new_entry_with_the_groups_from_before() {
+        let pipeline = SharedPipeline::new(Pipeline::new(Limits::default()));
+        let mut plane = Compiled::new(pipeline.clone(), 7).unwrap();
+        let mut path = plane.path();
+        plane.apply(&changed(&pipeline, "priority=1,actions=output:2"));
+        path.begin();
+        let changes = changed(
+            &pipeline,
+            "group_id=7,type=indirect,bucket=actions=output:2\npriority=2,actions=group:7",
+        );
+        let mut has_lost = false;
+        std::thread::scope(|scope| {
+            let applied = scope.spawn(|| plane.apply(&changes));
+            let begun = Instant::now();
+            while begun.elapsed() < Duration::from_millis(50) {
+                has_lost |= sent(&mut *path) != 1;
+            }
+            while !applied.is_finished() {
+                path.begin();
+                has_lost |= sent(&mut *path) != 1;
+            }
+        });
+        assert!(!has_lost);
+        path.begin();
+        assert_eq!(sent(&mut *path), 1);
     }
 }

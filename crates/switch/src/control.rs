@@ -6,33 +6,27 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, O
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use brimful_frame::Packet;
 use brimful_netdev::{MonotonicTime, use_short_slices};
-use brimful_openflow::{Action, ErrorCode, GROUP_ALL, GroupType, ModCommand, port};
-use brimful_openflow::{ErrorMessage, GroupMod, MeterMod};
-use brimful_pipeline::{
-    Change, CounterBlock, CounterId, Outputs, PacketIn, Passage, Pipeline, View, check_packet_out, delete_everything,
-    run_actions,
-};
+use brimful_openflow::{GROUP_ALL, GroupMod, GroupType, MeterMod, ModCommand};
+use brimful_pipeline::{Change, CounterBlock, CounterId, Pipeline, delete_everything};
 use thiserror::Error;
 
 use crate::events::{PacketInEvent, PacketListeners};
 use crate::plane::{Plane, SharedPipeline};
-use crate::ports::{Batch, Input, Ports};
+use crate::ports::{Input, Ports};
 use crate::tables::{self, Placed, TableError, Tables};
 use crate::vacancy::Vacancies;
 use crate::watch::Watcher;
-use crate::worker::{HEADROOM, SLICE, Worker};
+use crate::worker::{SLICE, Worker};
 
 /// How often entries expire and links are looked at.
 const TICK: Duration = Duration::from_millis(100);
+/// How long threads may take to end before they are left. Those of the data plane send for some time what has arrived.
+const LONGEST_END: Duration = Duration::from_secs(1);
 /// `OFPM_ALL` of OF 1.3.5 section 7.3.4.5.
 const METER_ALL: u32 = 0xffff_ffff;
-
-/// Bytes that every frame begins with: two addresses and an `EtherType`.
-const ETHERNET_LEN: usize = 14;
 
 /// A logical switch, on its control thread.
 pub struct Switch {
@@ -42,7 +36,7 @@ pub struct Switch {
     pub dpid: u64,
     /// Its ports.
     pub ports: Arc<Ports>,
-    /// Its tables, for reading; [`Self::flow_mod`] and its like change them.
+    /// Its tables, for reading; [`Self::change`] and its like change them.
     pub pipeline: SharedPipeline,
     /// Data-plane threads.
     pub threads: usize,
@@ -57,29 +51,7 @@ pub struct Switch {
     /// Another number after every change of the tables.
     pub(crate) revision: Arc<AtomicU64>,
     /// The cells of frames that controllers send.
-    counters: Option<Arc<CounterBlock>>,
-}
-
-/// What becomes of a frame that a controller has sent.
-#[derive(Default)]
-struct ControlOutbox {
-    frames: Vec<(u32, u32, Vec<u8>)>,
-    for_tables: Vec<Vec<u8>>,
-    packet_ins: Vec<PacketInEvent>,
-}
-
-impl Outputs for ControlOutbox {
-    fn output(&mut self, frame: &[u8], port: u32, queue: u32) {
-        if port == port::TABLE {
-            self.for_tables.push(frame.to_vec());
-        } else {
-            self.frames.push((port, queue, frame.to_vec()));
-        }
-    }
-
-    fn packet_in(&mut self, packet: PacketIn<'_>) {
-        self.packet_ins.push(PacketInEvent::of(&packet));
-    }
+    pub(crate) counters: Option<Arc<CounterBlock>>,
 }
 
 /// The switch has ended.
@@ -107,7 +79,7 @@ struct Seat {
 /// Switches that can be asked, by name.
 pub type Handles = BTreeMap<String, Handle>;
 
-/// A switch that runs: its control thread and its data-plane threads.
+/// A switch that runs: its control thread and its data-plane threads. It ends when this is dropped.
 pub struct Running {
     /// To ask it.
     pub handle: Handle,
@@ -211,6 +183,9 @@ impl Switch {
     }
 
     /// Starts its threads; frames of `inputs` go to as many data-plane threads as there are lists.
+    ///
+    /// # Panics
+    /// When the system has no memory for a thread.
     pub fn start(mut self, inputs: Vec<Vec<Input>>) -> Running {
         let (ends, stops) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         self.threads = inputs.len();
@@ -226,7 +201,9 @@ impl Switch {
                 ends: Arc::clone(&ends),
                 tends: index == 0 && has_queues,
             };
-            workers.push(std::thread::spawn(move || worker.run()));
+            let thread = std::thread::Builder::new().name(format!("frames-{index}"));
+            let thread = thread.spawn(move || worker.run());
+            workers.push(thread.expect("a thread can be started"));
         }
         let (requests, asked) = channel();
         let seat = Arc::new(Seat {
@@ -235,7 +212,9 @@ impl Switch {
         });
         let control = {
             let (seat, stops) = (Arc::clone(&seat), Arc::clone(&stops));
-            std::thread::spawn(move || run(&seat, &asked, &stops))
+            let thread = std::thread::Builder::new().name("control".to_owned());
+            let thread = thread.spawn(move || run(&seat, &asked, &stops));
+            thread.expect("a thread can be started")
         };
         Running {
             handle: Handle { requests, seat },
@@ -250,61 +229,6 @@ impl Switch {
     pub(crate) fn attach(&mut self, listener: SyncSender<PacketInEvent>, watcher: Arc<dyn Watcher>) {
         self.packets.add(listener);
         self.watcher = Some(watcher);
-    }
-
-    /// Sends a frame on its way by a list of actions, as a controller asks. An output to the tables goes through them.
-    ///
-    /// # Errors
-    /// With the error for the controller.
-    pub fn packet_out(&mut self, in_port: u32, actions: &[Action], frame: &[u8]) -> Result<(), ErrorMessage> {
-        // OF 1.3.5 section 7.3.7: without actions the packet is dropped, so that one that is not there does no harm.
-        if frame.is_empty() && actions.is_empty() {
-            return Ok(());
-        }
-        if frame.len() < ETHERNET_LEN {
-            let text = format!("a packet of {} bytes has no Ethernet header", frame.len());
-            return Err(ErrorCode::BAD_PACKET.because(text));
-        }
-        if in_port != port::CONTROLLER && self.ports.get(in_port).is_none() {
-            return Err(ErrorCode::BAD_PORT.because(format!("there is no port {in_port}")));
-        }
-        check_packet_out(actions, self.pipeline.read().shared())?;
-        let counters = self
-            .counters
-            .get_or_insert_with(|| self.pipeline.write().counters.block());
-        let counters = Arc::clone(counters);
-        let (now, ports, pipeline) = (MonotonicTime::now().0, self.ports.view(), self.pipeline.read());
-        let view = View {
-            shared: pipeline.shared(),
-            live_ports: &ports.live,
-            now,
-            counters: &counters,
-            floods: &*ports,
-        };
-        let mut outbox = ControlOutbox::default();
-        let mut buffer = vec![0; HEADROOM + frame.len()];
-        buffer[HEADROOM..].copy_from_slice(frame);
-        let mut passage = Passage::new(Packet::new(&mut buffer, HEADROOM, frame.len()), in_port);
-        run_actions(actions, &mut passage, &view, &mut outbox);
-        for frame in std::mem::take(&mut outbox.for_tables) {
-            let mut buffer = vec![0; HEADROOM + frame.len()];
-            buffer[HEADROOM..].copy_from_slice(&frame);
-            let mut passage = Passage::new(Packet::new(&mut buffer, HEADROOM, frame.len()), in_port);
-            pipeline.process(&mut passage, &view, &mut outbox);
-        }
-        drop(pipeline);
-        for (number, queue, frame) in outbox.frames {
-            if let Some(port) = self.ports.get(number) {
-                let mut batch = Batch::default();
-                batch.push(&frame, queue);
-                port.send(&mut batch, now);
-                port.tend(now);
-            }
-        }
-        for packet in outbox.packet_ins {
-            self.packets.publish(packet);
-        }
-        Ok(())
     }
 
     /// Gives bits to a port's configuration, and tells listeners.
@@ -353,8 +277,16 @@ impl Switch {
     }
 
     /// How a table is run.
-    pub fn explain(&self, table: u8, with_code: bool) -> String {
-        self.plane.explain(table, with_code)
+    ///
+    /// # Errors
+    /// When there is no such table.
+    pub fn explain(&self, table: u8, with_code: bool) -> Result<String, String> {
+        let tables = self.pipeline.read().limits().tables;
+        if table < tables {
+            Ok(self.plane.explain(table, with_code))
+        } else {
+            Err(format!("there is no table {table}: use 0 to {}", tables - 1))
+        }
     }
 
     fn expire(&mut self, first: CounterId, now: u64) -> Option<CounterId> {
@@ -397,6 +329,9 @@ fn run(seat: &Seat, asked: &Receiver<Request>, stops: &AtomicBool) {
             expiring = Some(CounterId(0));
             switch.plane.tend();
             switch.look_at_links();
+            if switch.plane.has_failed() {
+                break;
+            }
         }
     }
     if let Ok(mut guard) = seat.switch.lock() {
@@ -445,16 +380,43 @@ pub(crate) fn apply_all(
 }
 
 impl Running {
-    /// Ends it: data-plane threads first, which send what has arrived.
-    pub fn stop(mut self) {
-        self.ends.store(true, Relaxed);
-        for worker in self.workers.drain(..) {
-            // A thread that has panicked has said so.
-            let _ = worker.join();
+    /// What does not run any more although it should: a thread that has panicked, or one whose part has.
+    pub fn failure(&self) -> Option<&'static str> {
+        if self.control.as_ref().is_none_or(JoinHandle::is_finished) {
+            return Some("its control thread has ended");
         }
-        self.stops.store(true, Relaxed);
-        if let Some(control) = self.control.take() {
-            let _ = control.join();
-        }
+        let has_ended = self.workers.iter().any(JoinHandle::is_finished);
+        has_ended.then_some("a data-plane thread has ended")
     }
+
+    /// Ends it: data-plane threads first, which send what has arrived. Gives whether all threads have ended in time.
+    pub fn stop(mut self) -> bool {
+        self.end()
+    }
+
+    fn end(&mut self) -> bool {
+        self.ends.store(true, Relaxed);
+        let have_workers_ended = join_in_time(self.workers.drain(..));
+        self.stops.store(true, Relaxed);
+        join_in_time(self.control.take()) && have_workers_ended
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Whether all threads end in time; others are left: they keep what they use.
+fn join_in_time(threads: impl IntoIterator<Item = JoinHandle<()>>) -> bool {
+    let begun = Instant::now();
+    let mut have_ended = true;
+    for thread in threads {
+        while !thread.is_finished() && begun.elapsed() < LONGEST_END {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        have_ended &= thread.is_finished();
+    }
+    have_ended
 }

@@ -1,7 +1,7 @@
 //! A process of switches: opened from its settings, run until a signal ends it.
 
-use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
@@ -13,7 +13,10 @@ use brimful_pipeline::{Limits, Pipeline};
 use crate::channel::{self, Channel};
 use crate::compiled::Compiled;
 use crate::control::{Handles, Running, Switch};
+use crate::files::read_text;
+use crate::notice::say;
 use crate::plane::{Interpreter, Plane, SharedPipeline};
+use crate::ports::TAG_LEN;
 use crate::ports::{Input, Ports, SwitchPort};
 use crate::queues::Queues;
 use crate::settings::{PortSettings, Settings, SwitchSettings};
@@ -33,11 +36,12 @@ pub struct Signals {
     pub reloads: Arc<AtomicBool>,
 }
 
-/// Runs switches until a signal ends them; `ready` is called once all of them run.
+/// Runs switches until a signal ends them; `ready` is called once all of them run. Where the settings are from a file, it
+/// is read again when tables are.
 ///
 /// # Errors
-/// When something cannot be opened or tables cannot be loaded, in one line.
-pub fn run(settings: &Settings, signals: &Signals, ready: impl FnOnce()) -> Result<(), String> {
+/// When something cannot be opened or tables cannot be loaded, or a part of it fails, in one line.
+pub fn run(mut settings: Settings, file: Option<&Path>, signals: &Signals, ready: impl FnOnce()) -> Result<(), String> {
     settings.check()?;
     // Before anything is opened: a bad certificate starts nothing.
     let peers = settings.switches.iter().map(SwitchSettings::peers);
@@ -50,17 +54,24 @@ pub fn run(settings: &Settings, signals: &Signals, ready: impl FnOnce()) -> Resu
     let handles: Handles = named
         .map(|(switch, running)| (switch.name.clone(), running.handle.clone()))
         .collect();
-    let keepers = restore(settings, &handles)?;
+    let keepers = restore(&settings, &handles)?;
     let handles = Arc::new(handles);
-    let links = links::watch(Arc::clone(&handles), Arc::clone(&signals.ends));
-    if let Err(error) = &links {
-        eprintln!("brimful-switchd: links are looked at ten times a second only: {error}");
+    let mut helpers = Vec::new();
+    match links::watch(Arc::clone(&handles), Arc::clone(&signals.ends)) {
+        Ok(links) => helpers.push(links),
+        Err(error) => say(format_args!("links are looked at ten times a second only: {error}")),
     }
-    if let Some(path) = &settings.control {
-        local::serve(path, Arc::clone(&handles)).map_err(|error| format!("{}: {error}", path.display()))?;
-    }
+    let control = match &settings.control {
+        Some(path) => {
+            let socket = local::Socket::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
+            helpers.push(socket.serve(Arc::clone(&handles)).map_err(|error| error.to_string())?);
+            Some(socket)
+        }
+        None => None,
+    };
     if let Some(address) = &settings.metrics {
-        metrics::serve(address, Arc::clone(&handles)).map_err(|error| format!("{address}: {error}"))?;
+        let served = metrics::serve(address, Arc::clone(&handles));
+        helpers.push(served.map_err(|error| format!("{address}: {error}"))?);
     }
     let telemetry = settings
         .telemetry
@@ -73,30 +84,74 @@ pub fn run(settings: &Settings, signals: &Signals, ready: impl FnOnce()) -> Resu
     for (peers, running) in peers.into_iter().zip(&running) {
         channels.push(channel::start(peers, &running.handle)?);
     }
+    let parts = Parts {
+        running,
+        channels,
+        keepers,
+        helpers,
+    };
     ready();
     while !signals.ends.load(Relaxed) {
         std::thread::sleep(PATIENCE);
+        match parts.check() {
+            // Some end by the same signal.
+            Err(failure) if !signals.ends.load(Relaxed) => return Err(failure),
+            _ => {}
+        }
         if signals.reloads.swap(false, Relaxed)
-            && let Err(error) = load_all(settings, &handles)
+            && let Err(error) = reload(&mut settings, file, &handles)
         {
-            eprintln!("brimful-switchd: {error}; the tables stay as they were");
+            say(format_args!("{error}; the tables stay as they were"));
         }
         if let Some(telemetry) = &mut telemetry {
-            telemetry
-                .write_when_due(&handles)
-                .map_err(|error| format!("telemetry: {error}"))?;
+            telemetry.write_when_due(&handles);
         }
     }
-    channels.into_iter().for_each(Channel::stop);
-    keepers.into_iter().for_each(Keeper::stop);
-    // It ends by the same signal.
-    let _ = links.map(JoinHandle::join);
-    running.into_iter().for_each(Running::stop);
-    if let Some(path) = &settings.control {
-        // It may have been removed by somebody else.
-        let _ = fs::remove_file(path);
-    }
+    parts.stop()?;
+    drop(control);
     Ok(())
+}
+
+/// What runs in threads of its own.
+struct Parts {
+    running: Vec<Running>,
+    channels: Vec<Channel>,
+    keepers: Vec<Keeper>,
+    /// Threads that serve all switches, as long as the process lives.
+    helpers: Vec<JoinHandle<()>>,
+}
+
+impl Parts {
+    /// Whether all of them still run. A process that has lost one would look well and not be: it is better started again.
+    fn check(&self) -> Result<(), String> {
+        let of_switch = self.running.iter().find_map(Running::failure);
+        let of_channel = self.channels.iter().any(Channel::has_failed);
+        let of_keeper = self.keepers.iter().any(Keeper::has_failed);
+        let of_helper = self.helpers.iter().any(JoinHandle::is_finished);
+        let failed = of_switch
+            .or(of_channel.then_some("a thread for controllers has ended"))
+            .or(of_keeper.then_some("the thread that keeps tables in a file has ended"))
+            .or(of_helper.then_some("a thread for links, metrics or local requests has ended"));
+        failed.map_or(Ok(()), |what| {
+            Err(format!(
+                "{what}, as said above: the process ends, so that it can be started again"
+            ))
+        })
+    }
+
+    fn stop(self) -> Result<(), String> {
+        self.channels.into_iter().for_each(Channel::stop);
+        self.keepers.into_iter().for_each(Keeper::stop);
+        let mut have_ended = true;
+        for running in self.running {
+            have_ended &= running.stop();
+        }
+        if have_ended {
+            Ok(())
+        } else {
+            Err("a thread of the switch did not end in time: it was left".to_owned())
+        }
+    }
 }
 
 /// Starts a switch on its interfaces, with empty tables.
@@ -135,7 +190,9 @@ fn plane(name: &str, pipeline: &SharedPipeline) -> Box<dyn Plane> {
     match Compiled::new(pipeline.clone(), seed) {
         Ok(compiled) => Box::new(compiled),
         Err(error) => {
-            eprintln!("brimful-switchd: {name}: its tables are interpreted, as no code can be made: {error}");
+            say(format_args!(
+                "{name}: its tables are interpreted, as no code can be made: {error}"
+            ));
             Box::new(Interpreter::new(pipeline.clone()))
         }
     }
@@ -160,20 +217,25 @@ fn deal(inputs: Vec<Input>, threads: usize) -> Result<Vec<Vec<Input>>, String> {
 fn open_port(settings: &PortSettings, threads: usize) -> Result<(Arc<SwitchPort>, Vec<Input>), String> {
     let usual = PacketPortOptions {
         has_vlan_tag: true,
-        ..PacketPortOptions::new(settings.max_frame_len + VLAN_TAG_LEN)
+        takes_offloads: true,
+        ..PacketPortOptions::new(settings.max_frame_len + TAG_LEN)
     };
-    let open = |back_end: BackEnd| {
-        let ring_bytes = match back_end {
-            BackEnd::Xdp(_) => XDP_RING_BYTES,
-            _ => usual.ring_bytes,
+    let (back_ends, interface) = (settings.back_ends()?, settings.interface.clone());
+    let open = move || {
+        let open = |back_end: BackEnd| {
+            let ring_bytes = match back_end {
+                BackEnd::Xdp(_) => XDP_RING_BYTES,
+                _ => usual.ring_bytes,
+            };
+            back_end.open_queues(&interface, PacketPortOptions { ring_bytes, ..usual }, threads)
         };
-        back_end.open_queues(&settings.interface, PacketPortOptions { ring_bytes, ..usual }, threads)
+        let opened = back_ends[1..]
+            .iter()
+            .fold(open(back_ends[0]), |opened, next| opened.or_else(|_| open(*next)));
+        opened.map_err(|error| error.to_string())
     };
-    let back_ends = settings.back_ends()?;
-    let opened = back_ends[1..]
-        .iter()
-        .fold(open(back_ends[0]), |opened, next| opened.or_else(|_| open(*next)));
-    let opened = opened.map_err(|error| error.to_string())?;
+    let opened = open()?;
+    let count = opened.len();
     let (mut senders, receivers): (Vec<_>, Vec<_>) =
         opened.into_iter().map(|port| (port.sender, port.receiver)).unzip();
     let first = senders.remove(0);
@@ -182,14 +244,15 @@ fn open_port(settings: &PortSettings, threads: usize) -> Result<(Arc<SwitchPort>
     let queues = (!queues.is_empty()).then(|| Queues::new(settings.speed_bps, &queues));
     let address = hardware_address(&settings.interface).unwrap_or_default();
     let port = SwitchPort::new(settings.number, address, first, queues).with_more_senders(senders);
-    let port = Arc::new(port.with_queue_rates(rates));
+    let port = port.with_queue_rates(rates).with_reopening(Box::new(open), count);
+    let port = Arc::new(port);
     let inputs = receivers
         .into_iter()
-        .map(|receiver| Input::new(Arc::clone(&port), receiver));
+        .enumerate()
+        .map(|(place, receiver)| Input::new(Arc::clone(&port), receiver).in_place(place));
     Ok((Arc::clone(&port), inputs.collect()))
 }
 
-const VLAN_TAG_LEN: usize = 4;
 /// The kernel puts frames into one chunk after the other: the more there are, the more often is each out of all caches
 /// when its turn comes. On veth, 4096 chunks let a processor pass a half more frames than 16384.
 const XDP_RING_BYTES: usize = 8 << 20;
@@ -202,7 +265,7 @@ fn restore(settings: &Settings, handles: &Handles) -> Result<Vec<Keeper>, String
         let handle = &handles[&switch.name];
         let Some(path) = &switch.state else {
             if switch.tables.is_empty() && !switch.controllers.is_empty() {
-                eprintln!("brimful-switchd: {}: its tables are empty", switch.name);
+                say(format_args!("{}: its tables are empty", switch.name));
             }
             continue;
         };
@@ -215,16 +278,30 @@ fn restore(settings: &Settings, handles: &Handles) -> Result<Vec<Keeper>, String
                 loaded
                     .map_err(|ended| ended.to_string())?
                     .map_err(|error| error.to_string())?;
-                eprintln!(
-                    "brimful-switchd: {}: {count} entries, groups and meters are back from {name}",
+                say(format_args!(
+                    "{}: {count} entries, groups and meters are back from {name}",
                     switch.name
-                );
+                ));
             }
-            None => eprintln!("brimful-switchd: {}: {name} is not there yet", switch.name),
+            None => say(format_args!("{}: {name} is not there yet", switch.name)),
         }
         keepers.push(Keeper::start(path.clone(), handle)?);
     }
     Ok(keepers)
+}
+
+/// Loads the tables of all switches anew, also others than before where the file of settings names others. What else is
+/// new there is for the next start, which is said.
+fn reload(settings: &mut Settings, file: Option<&Path>, handles: &Handles) -> Result<(), String> {
+    if let Some(path) = file {
+        let name = path.display();
+        let text = read_text(path).map_err(|error| format!("{name}: {error}"))?;
+        let new = Settings::read(&name.to_string(), &text)?;
+        for other in settings.take_tables_of(&new) {
+            say(format_args!("{name}: {other}: takes effect with the next start only"));
+        }
+    }
+    load_all(settings, handles)
 }
 
 /// Loads the tables of all switches, each in the place of what it had.
@@ -234,12 +311,10 @@ fn load_all(settings: &Settings, handles: &Handles) -> Result<(), String> {
         let mut files = Vec::new();
         for path in &switch.tables {
             let name = path.display().to_string();
-            let text = fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
-            all.changes.extend(
-                tables::read(&name, &text, 0)
-                    .map_err(|error| error.to_string())?
-                    .changes,
-            );
+            let text = read_text(path).map_err(|error| format!("{name}: {error}"))?;
+            let read = tables::read(&name, &text, 0).map_err(|error| error.to_string())?;
+            read.notes_of(&name).for_each(say);
+            all.changes.extend(read.changes);
             files.push(name);
         }
         let handle = &handles[&switch.name];

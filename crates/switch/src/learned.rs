@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use brimful_frame::{Field, Headers};
+use brimful_frame::{Field, Headers, VLAN_PRESENT};
 
 /// Addresses that are kept at most.
 const MOST: usize = 1 << 16;
@@ -73,7 +73,12 @@ fn is_for_several(address: [u8; 6]) -> bool {
 /// Who a frame is for, and who it is from.
 fn stations(frame: &[u8]) -> Option<(Station, Station)> {
     let addresses: [u8; ADDRESSES_LEN] = *frame.first_chunk()?;
-    let vlan = Field::VlanVid.read(frame, &Headers::parse(frame))? as u16;
+    // IEEE 802.1Q section 9.6: a tag with VLAN 0 tells a priority only; such a frame is of the port's own VLAN, as one
+    // without a tag is.
+    let vlan = match Field::VlanVid.read(frame, &Headers::parse(frame))? {
+        VLAN_PRESENT => 0,
+        vlan => vlan as u16,
+    };
     let address = |at: usize| std::array::from_fn(|index| addresses[at + index]);
     Some(((vlan, address(0)), (vlan, address(6))))
 }
@@ -101,6 +106,7 @@ mod tests {
         learned.learn(&frame(9, 1, None), 5, 0);
         assert_eq!(learned.find(&frame(1, 9, None), 1), Some(5));
         assert_eq!(learned.find(&frame(1, 9, Some(7)), 1), None);
+        assert_eq!(learned.find(&frame(1, 9, Some(0)), 1), Some(5));
         learned.learn(&frame(9, 1, Some(7)), 6, 1);
         assert_eq!(learned.find(&frame(1, 9, Some(7)), 1), Some(6));
         learned.learn(&frame(9, 1, None), 7, 2);

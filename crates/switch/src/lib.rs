@@ -2,7 +2,10 @@
 //!
 //! One control thread for each logical switch changes its tables ([`control`]); data-plane threads run frames through them
 //! by what [`plane`] gives them.
+// A log that cannot be written must not end the switch: see `notice`.
+#![warn(clippy::print_stderr)]
 
+mod batch;
 mod change;
 pub mod channel;
 mod check;
@@ -12,14 +15,18 @@ pub mod counts;
 pub mod daemon;
 pub mod dump;
 pub mod events;
+pub mod files;
 mod learned;
 mod links;
 pub mod local;
 pub mod metrics;
+mod notice;
 pub mod ofctl;
+mod packet_out;
 pub mod plane;
 pub mod ports;
 pub mod queues;
+mod reload;
 pub mod settings;
 mod shown;
 mod state;

@@ -1,22 +1,26 @@
 //! `brimful-switchd`: OpenFlow switches on interfaces of this network namespace.
 
+use std::env;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{self, ExitCode};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
 use std::time::Duration;
-use std::{env, fs};
 
 use brimful_pipeline::Limits;
 use brimful_switch::channel::TlsFiles;
 use brimful_switch::daemon::{self, Signals};
 use brimful_switch::events::DEFAULT_PACKET_IN_RATE;
+use brimful_switch::files::read_text;
 use brimful_switch::ofctl::{self, Ofctl, OfctlError, Outcome};
 use brimful_switch::settings::{FailMode, PortSettings, Settings, SwitchSettings, default_versions};
 use brimful_switch::supervisor;
 use brimful_switch::tables::genflow::Specification;
 use brimful_switch::tables::{ovs, tab};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 /// Entries are many small pieces of memory, taken by one thread and given back by another.
@@ -25,6 +29,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// For how long the memory of entries that are gone is kept: a controller that begins anew deletes all and adds them again.
 const KEEPS_MEMORY: Duration = Duration::from_secs(10);
+
+/// How long everything may take to end after a signal, and how often is looked whether one has come.
+const LONGEST_END: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(100);
 
 /// What was compared differs.
 const EXIT_DIFFERS: u8 = 1;
@@ -82,8 +90,8 @@ enum Fail {
 
 #[derive(Args)]
 struct Run {
-    /// A TOML file with all settings.
-    #[arg(long, conflicts_with_all = ["port", "tables", "controller"])]
+    /// A TOML file with all settings: no other option goes with it.
+    #[arg(long, exclusive = true)]
     config: Option<PathBuf>,
     /// A port, as NUMBER=INTERFACE; may be repeated.
     #[arg(long)]
@@ -181,19 +189,21 @@ fn main() -> ExitCode {
         }
         None => {}
     }
+    let file = command.run.config.clone();
     let settings = match command.run.settings() {
         Ok(settings) => settings,
         Err(message) => return fail(EXIT_USAGE, &message),
     };
     brimful_jit::keep_freed_memory(KEEPS_MEMORY);
-    match run(&settings) {
+    match run(settings, file.as_deref()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => fail(EXIT_FAILED, &message),
     }
 }
 
-fn run(settings: &Settings) -> Result<(), String> {
+fn run(settings: Settings, file: Option<&Path>) -> Result<(), String> {
     let signals = Signals::default();
+    take_all_descriptors();
     for (signal, flag) in [
         (SIGTERM, &signals.ends),
         (SIGINT, &signals.ends),
@@ -201,8 +211,9 @@ fn run(settings: &Settings) -> Result<(), String> {
     ] {
         signal_hook::flag::register(signal, Arc::clone(flag)).map_err(|error| error.to_string())?;
     }
-    daemon::run(settings, &signals, || {
-        let names: Vec<_> = settings.switches.iter().map(|switch| switch.name.as_str()).collect();
+    end_in_time(&signals.ends)?;
+    let names: Vec<_> = settings.switches.iter().map(|switch| switch.name.clone()).collect();
+    daemon::run(settings, file, &signals, || {
         // Nobody may be reading.
         let _ = writeln!(io::stdout(), "ready: {}", names.join(", "));
         tell_supervisor(supervisor::READY);
@@ -224,6 +235,35 @@ fn tell_supervisor(state: &str) {
             "brimful-switchd: the supervisor at {name} is not told {state}: {error}"
         );
     }
+}
+
+/// A connection of a controller takes four descriptors, while sessions begin with 1,024 at most.
+fn take_all_descriptors() {
+    let limit = getrlimit(Resource::Nofile);
+    let all = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    // With fewer, fewer controllers can be there at once.
+    let _ = setrlimit(Resource::Nofile, all);
+}
+
+/// Ends the process some time after a signal has asked for it: a thread that is stuck must not keep it.
+fn end_in_time(ends: &Arc<AtomicBool>) -> Result<(), String> {
+    let ends = Arc::clone(ends);
+    let thread = thread::Builder::new().name("end".to_owned());
+    let watched = thread.spawn(move || {
+        while !ends.load(Relaxed) {
+            thread::sleep(LOOK);
+        }
+        thread::sleep(LONGEST_END);
+        fail(
+            EXIT_FAILED,
+            "a part of the switch did not end in time: the process was ended",
+        );
+        process::exit(EXIT_FAILED.into());
+    });
+    watched.map(|_| ()).map_err(|error| error.to_string())
 }
 
 impl Run {
@@ -286,7 +326,7 @@ impl Run {
 
 fn read_settings(path: &Path) -> Result<Settings, String> {
     let name = path.display().to_string();
-    let text = fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
+    let text = read_text(path).map_err(|error| format!("{name}: {error}"))?;
     Settings::read(&name, &text)
 }
 
@@ -300,7 +340,7 @@ fn check(path: &Path) -> Result<String, String> {
 
 fn generate(path: &Path, name: Option<&str>, seed: u64, syntax: Syntax) -> Result<(), String> {
     let file = path.display().to_string();
-    let text = fs::read_to_string(path).map_err(|error| format!("{file}: {error}"))?;
+    let text = read_text(path).map_err(|error| format!("{file}: {error}"))?;
     let tables = Specification::read(&file, &text).map_err(|error| error.to_string())?;
     let table = tables.iter().find(|table| name.is_none_or(|name| table.name == name));
     let table = table.ok_or_else(|| format!("{file}: there is no table {}", name.unwrap_or("in it")))?;
@@ -318,4 +358,29 @@ fn fail(code: u8, message: &str) -> ExitCode {
     // Nobody is left to tell when this fails too.
     let _ = writeln!(io::stderr(), "brimful-switchd: {message}");
     ExitCode::from(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn no_option_is_ignored_beside_a_file_of_settings() {
+        for option in Command::command().get_arguments() {
+            let Some(name) = option
+                .get_long()
+                .filter(|name| !["config", "help", "version"].contains(name))
+            else {
+                continue;
+            };
+            let values = option.get_possible_values();
+            let value = values.first().map_or("1", |value| value.get_name());
+            let given =
+                ["brimful-switchd", "--config=switch.toml", &format!("--{name}={value}")].map(ToOwned::to_owned);
+            let error = Command::try_parse_from(given).err().expect(name);
+            assert_eq!(error.kind(), clap::error::ErrorKind::ArgumentConflict, "{name}");
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! The one seam between the switch and what runs frames through its tables.
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
 
 use brimful_pipeline::{Change, CounterBlock, Outputs, Passage, Pipeline, View};
 
@@ -28,6 +29,16 @@ pub trait Plane: Send {
 
     /// Does what can wait until the control thread has nothing else to do.
     fn tend(&mut self) {}
+
+    /// How often tables were compiled, and how long that took.
+    fn compilations(&self) -> (u64, Duration) {
+        (0, Duration::ZERO)
+    }
+
+    /// Whether a part of it has ended, so that it does not follow changes as it should any more.
+    fn has_failed(&self) -> bool {
+        false
+    }
 
     /// How a table is run, for people; its machine code too, if asked for and there is any.
     fn explain(&self, table: u8, with_code: bool) -> String;

@@ -1,19 +1,34 @@
 //! What a switch is to be, from one TOML file or from the command line.
 
 use std::collections::HashSet;
+use std::fmt::Display;
 use std::path::PathBuf;
 
 use brimful_netdev::{Attachment, BackEnd, PacketRing};
 use brimful_openflow::wire::Version;
-use brimful_pipeline::Limits;
+use brimful_pipeline::{Limits, MOST_COUNTERS};
 use serde::Deserialize;
 
+use crate::batch::SMALLEST_FRAME_LEN;
 use crate::channel::{Credentials, Endpoint, Peers, Protocol, TlsFiles};
 use crate::events::DEFAULT_PACKET_IN_RATE;
+use crate::ports::TAG_LEN;
 use crate::queues::{NO_RATE, QueueSettings};
+use crate::worker;
+
+/// Data-plane threads at most; there are no interfaces with more receive queues.
+const MOST_THREADS: usize = 256;
+/// The longest frame without a tag that threads take.
+const MOST_FRAME_LEN: usize = worker::MOST_FRAME_LEN - TAG_LEN;
+/// The fastest port: rates of queues are calculated in 64 bits.
+const MOST_SPEED_BPS: u64 = 10_000_000_000_000;
+/// All of a port's speed, in thousandths.
+const WHOLE: u16 = 1000;
+/// The largest number of a queue: the next one stands for all (`OFPQ_ALL`).
+const MOST_QUEUE: u32 = 0xffff_fffe;
 
 /// Everything.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// Where the local control socket is made; none by default.
@@ -28,7 +43,7 @@ pub struct Settings {
 }
 
 /// A logical switch.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchSettings {
     /// Its name.
@@ -81,7 +96,7 @@ pub enum FailMode {
 }
 
 /// A port.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct PortSettings {
     /// Its number, from 1.
@@ -104,7 +119,7 @@ pub struct PortSettings {
 }
 
 /// An output queue.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct QueueTable {
     /// Its number.
@@ -189,9 +204,8 @@ impl Settings {
 impl SwitchSettings {
     fn check(&self) -> Result<(), String> {
         self.datapath()?;
-        if self.threads == 0 {
-            return Err(format!("{} has no data-plane thread: use 1 or more", self.name));
-        }
+        in_range(&format!("{}: threads", self.name), self.threads, 1, MOST_THREADS)?;
+        in_range(&format!("{}: entries", self.name), self.entries, 1, MOST_COUNTERS)?;
         if self.fail_mode == FailMode::Standalone && self.state.is_some() {
             return Err(format!(
                 "{}: tables cannot be kept in a file and be put aside without a controller: leave out state or fail_mode",
@@ -206,8 +220,7 @@ impl SwitchSettings {
                     self.name, port.number
                 ));
             }
-            port.back_ends()?;
-            port.queues()?;
+            port.check()?;
         }
         self.versions()?;
         self.endpoints().map(|_| ())
@@ -268,7 +281,28 @@ impl SwitchSettings {
     }
 }
 
+/// Whether a setting can be.
+fn in_range<T: Copy + Display + PartialOrd>(what: &str, value: T, least: T, most: T) -> Result<(), String> {
+    if least <= value && value <= most {
+        return Ok(());
+    }
+    Err(format!("{what} is {value}: use {least} to {most}"))
+}
+
 impl PortSettings {
+    fn check(&self) -> Result<(), String> {
+        let what = |name: &str| format!("port {}: {name}", self.number);
+        in_range(
+            &what("max_frame_len"),
+            self.max_frame_len,
+            SMALLEST_FRAME_LEN,
+            MOST_FRAME_LEN,
+        )?;
+        in_range(&what("speed_bps"), self.speed_bps, 1, MOST_SPEED_BPS)?;
+        self.back_ends()?;
+        self.queues().map(|_| ())
+    }
+
     /// A port with all else by default.
     pub fn plain(number: u32, interface: String, back_end: String, max_frame_len: usize) -> Self {
         Self {
@@ -304,7 +338,24 @@ impl PortSettings {
     /// When their rates cannot be.
     pub fn queues(&self) -> Result<Vec<QueueSettings>, String> {
         let mut seen = HashSet::new();
+        let least: u32 = self
+            .queues
+            .iter()
+            .filter_map(|table| table.min_rate)
+            .map(u32::from)
+            .sum();
+        if least > u32::from(WHOLE) {
+            return Err(format!(
+                "port {}: the least rates of its queues are {least} thousandths of its speed: use {WHOLE} at most",
+                self.number
+            ));
+        }
         let of = |table: &QueueTable| {
+            for (name, rate) in [("min_rate", table.min_rate), ("max_rate", table.max_rate)] {
+                let what = format!("port {}: {name} of queue {}", self.number, table.id);
+                in_range(&what, rate.unwrap_or(WHOLE), 0, WHOLE)?;
+            }
+            in_range(&format!("port {}: a queue", self.number), table.id, 0, MOST_QUEUE)?;
             let settings = QueueSettings {
                 queue: table.id,
                 min_rate: table.min_rate.unwrap_or(NO_RATE),
@@ -349,7 +400,58 @@ mod tests {
         for (from, to, expected) in [
             ("number = 2", "number = 1", "port 1 is there twice"),
             ("'pb'", "'pa'", "interface pa is a port twice"),
-            ("threads = 2", "threads = 0", "use 1 or more"),
+            ("threads = 2", "threads = 0", "edge: threads is 0: use 1 to 256"),
+            (
+                "threads = 2",
+                "threads = 100000",
+                "edge: threads is 100000: use 1 to 256",
+            ),
+            ("threads = 2", "entries = 0", "edge: entries is 0: use 1 to "),
+            (
+                "threads = 2",
+                "entries = 1000000000000",
+                "edge: entries is 1000000000000: use 1 to ",
+            ),
+            (
+                "number = 2",
+                "number = 2\nmax_frame_len = 0",
+                "port 2: max_frame_len is 0: use 60 to 16380",
+            ),
+            (
+                "number = 2",
+                "number = 2\nmax_frame_len = 100000",
+                "port 2: max_frame_len is 100000: use 60 to 16380",
+            ),
+            (
+                "speed_bps = 1000000",
+                "speed_bps = 0",
+                "port 2: speed_bps is 0: use 1 to ",
+            ),
+            (
+                "speed_bps = 1000000",
+                "speed_bps = 9000000000000000000",
+                "port 2: speed_bps is 9000000000000000000: use 1 to ",
+            ),
+            (
+                "max_rate = 250",
+                "max_rate = 1001",
+                "port 2: max_rate of queue 1 is 1001: use 0 to 1000",
+            ),
+            (
+                "max_rate = 250",
+                "min_rate = 2000",
+                "the least rates of its queues are 2000 thousandths of its speed: use 1000 at most",
+            ),
+            (
+                "max_rate = 250",
+                "min_rate = 600\n[[switch.port.queue]]\nid = 2\nmin_rate = 600",
+                "the least rates of its queues are 1200 thousandths",
+            ),
+            (
+                "id = 1",
+                "id = 4294967295",
+                "port 2: a queue is 4294967295: use 0 to 4294967294",
+            ),
             (
                 "threads = 2",
                 "threads = 2\nstate = 'x'\nfail_mode = 'standalone'",

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 use crate::control::Handle;
 use crate::dump::Snapshot;
+use crate::files::read_text;
+use crate::notice::say;
 use crate::plane::SharedPipeline;
 use crate::tables::{self, Tables};
 
@@ -29,7 +31,7 @@ const END: &str = "# end: ";
 /// When it is not whole, or says what cannot be, in one line.
 pub(crate) fn read(path: &Path) -> Result<Option<Tables>, String> {
     let name = path.display();
-    let text = match fs::read_to_string(path) {
+    let text = match read_text(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(format!("{name}: {error}")),
@@ -72,7 +74,7 @@ impl Keeper {
                     let done = write_when_changed(&path, &pipeline, &revision, &mut written);
                     next = begun + SHORTEST_PAUSE.max(begun.elapsed() * PAUSE_FACTOR);
                     if let (Err(error), false) = (&done, has_failed) {
-                        eprintln!("brimful-switchd: {}: {error}", path.display());
+                        say(format_args!("{}: {error}", path.display()));
                     }
                     has_failed = done.is_err();
                 }
@@ -83,6 +85,11 @@ impl Keeper {
             }
         });
         Ok(Self { ends, thread })
+    }
+
+    /// Whether its thread has ended although it should not: it has panicked.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.thread.is_finished()
     }
 
     /// Writes what has changed, and ends.

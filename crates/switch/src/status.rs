@@ -1,10 +1,12 @@
 //! What a switch is and has counted, as data.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 
 use serde::Serialize;
 
 use crate::control::Switch;
+use crate::counts::{Reason, Way};
 
 /// A switch.
 #[derive(Debug, Serialize)]
@@ -34,6 +36,10 @@ pub struct PortStatus {
     pub sent_bytes: u64,
     pub sent_dropped: u64,
     pub send_errors: u64,
+    pub received_dropped_because: BTreeMap<&'static str, u64>,
+    pub sent_dropped_because: BTreeMap<&'static str, u64>,
+    /// Frames that came in by it and that groups would have made too many copies of.
+    pub cut_short: u64,
     pub queues: Vec<QueueStatus>,
 }
 
@@ -104,7 +110,14 @@ impl PortStatus {
             sent_bytes: counts.sent_bytes.load(Relaxed),
             sent_dropped: counts.sent_dropped.load(Relaxed),
             send_errors: counts.send_errors.load(Relaxed),
+            received_dropped_because: named(counts.reasons(Way::In)),
+            sent_dropped_because: named(counts.reasons(Way::Out)),
+            cut_short: counts.cut_short.load(Relaxed),
             queues: queues.collect(),
         }
     }
+}
+
+fn named(reasons: impl Iterator<Item = (Reason, u64)>) -> BTreeMap<&'static str, u64> {
+    reasons.map(|(reason, count)| (reason.name(), count)).collect()
 }

@@ -1,23 +1,35 @@
 //! Counters of ports as a table that `brimful discards ingest` reads: a row for each port and direction, every 10 s.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::control::Handles;
+use crate::notice::say;
 use crate::ports::SwitchPort;
 
 /// Seconds between rows: the bins of switch telemetry.
 const INTERVAL_S: u64 = 10;
+/// Bytes of rows that wait for a disk with room, at most: hours of a few ports.
+const MOST_WAITING: usize = 4 << 20;
 const HEADER: &str = "timestamp,device,port,direction,octets,packets,discards";
 
 /// A file that grows.
 #[derive(Debug)]
 pub struct Telemetry {
     file: File,
+    path: PathBuf,
+    /// Bytes of whole rows: what a failed attempt has left behind them is cut off.
+    whole: u64,
+    /// Rows that have not been written yet.
+    waiting: String,
+    /// Rows were given up since the file was last written.
+    has_lost: bool,
+    has_failed: bool,
     due_s: u64,
     before: HashMap<(String, u32, &'static str), Row>,
 }
@@ -42,23 +54,26 @@ impl Telemetry {
         fs::create_dir_all(directory)?;
         let now_s = unix_time_s();
         let path = directory.join(format!("switchd-{now_s}-{}.csv", std::process::id()));
-        let mut file = OpenOptions::new().create_new(true).append(true).open(path)?;
+        let mut file = OpenOptions::new().create_new(true).append(true).open(&path)?;
         writeln!(file, "{HEADER}")?;
         Ok(Self {
+            whole: file.metadata()?.len(),
             file,
+            path,
+            waiting: String::new(),
+            has_lost: false,
+            has_failed: false,
             due_s: now_s / INTERVAL_S * INTERVAL_S + INTERVAL_S,
             before: HashMap::new(),
         })
     }
 
-    /// Writes rows, if it is time for them.
-    ///
-    /// # Errors
-    /// When they cannot be written.
-    pub fn write_when_due(&mut self, handles: &Handles) -> io::Result<()> {
+    /// Writes rows, if it is time for them. Where they cannot be written, which is said once, they wait: a full disk is no
+    /// reason to stop forwarding.
+    pub fn write_when_due(&mut self, handles: &Handles) {
         let now_s = unix_time_s();
         if now_s < self.due_s {
-            return Ok(());
+            return;
         }
         self.due_s = now_s / INTERVAL_S * INTERVAL_S + INTERVAL_S;
         let end_s = self.due_s - INTERVAL_S;
@@ -80,14 +95,40 @@ impl Telemetry {
                         packets,
                         discards,
                     } = now.since(before);
-                    writeln!(
-                        self.file,
+                    let _ = writeln!(
+                        self.waiting,
                         "{end_s},{name},{port},{direction},{octets},{packets},{discards}"
-                    )?;
+                    );
                 }
             }
         }
-        self.file.flush()
+        let done = self.write();
+        match (&done, self.has_failed) {
+            (Err(error), false) => say(format_args!("telemetry: {}: {error}: tried again", self.path.display())),
+            (Ok(()), true) => say(format_args!("telemetry: {}: written again", self.path.display())),
+            _ => {}
+        }
+        self.has_failed = done.is_err();
+    }
+
+    /// Writes what waits: all of it or, where that fails, nothing.
+    fn write(&mut self) -> io::Result<()> {
+        let done = self.file.write_all(self.waiting.as_bytes());
+        if done.is_err() {
+            if self.waiting.len() > MOST_WAITING {
+                self.waiting.clear();
+                self.has_lost = true;
+            }
+            // The next attempt begins with a whole line.
+            self.file.set_len(self.whole)?;
+            return done;
+        }
+        self.whole += self.waiting.len() as u64;
+        self.waiting.clear();
+        if std::mem::take(&mut self.has_lost) {
+            say(format_args!("telemetry: {}: rows are missing", self.path.display()));
+        }
+        Ok(())
     }
 }
 
@@ -120,4 +161,38 @@ fn unix_time_s() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_wait_for_a_disk_with_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut telemetry = Telemetry::open(folder.path()).unwrap();
+        let path = telemetry.path.clone();
+        let good = std::mem::replace(&mut telemetry.file, File::open("/dev/null").unwrap());
+        telemetry.waiting = "first\n".to_owned();
+        // It is open for reading only: to write fails as on a full disk.
+        assert!(telemetry.write().is_err());
+        telemetry.waiting += "second\n";
+        telemetry.file = good;
+        // Part of a row that an attempt has left.
+        telemetry.file.write_all(b"fir").unwrap();
+        telemetry.file.set_len(telemetry.whole).unwrap();
+        telemetry.write().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), format!("{HEADER}\nfirst\nsecond\n"));
+        assert!(telemetry.waiting.is_empty());
+    }
+
+    #[test]
+    fn rows_that_wait_are_bounded() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut telemetry = Telemetry::open(folder.path()).unwrap();
+        telemetry.file = File::open("/dev/null").unwrap();
+        telemetry.waiting = "x".repeat(MOST_WAITING + 1);
+        assert!(telemetry.write().is_err());
+        assert_eq!((telemetry.waiting.len(), telemetry.has_lost), (0, true));
+    }
 }

@@ -1,8 +1,11 @@
 //! What becomes of one frame: which entries it meets, and what leaves the switch.
 
+use std::collections::HashMap;
 use std::fmt::Write;
+use std::sync::Arc;
 
 use brimful_frame::{Headers, Packet};
+use brimful_netdev::MonotonicTime;
 use brimful_openflow::{FieldMatch, Match, MatchField, Source};
 use brimful_pipeline::{
     CounterId, Environment, Floods, GroupEntry, MeterEntry, Normal, Outputs, PacketIn, Passage, Shared,
@@ -41,14 +44,13 @@ pub fn trace(switch: &Switch, matching: &str, frame: Option<&str>, hex: bool) ->
     passage.tunnel_id = of(MatchField::TunnelId).map_or(0, |value| value as u64);
     let pipeline = switch.pipeline.read();
     let view = switch.ports.view();
-    let environment = Dry {
-        shared: pipeline.shared(),
-        ports: &view,
-    };
+    let environment = Dry::new(pipeline.shared(), &view);
     let mut seen = Seen {
         before: bytes,
         hex,
         text: String::new(),
+        count: 0,
+        is_cut_short: false,
     };
     let steps = pipeline.trace(&mut passage, &environment, &mut seen);
     let mut text = String::new();
@@ -60,18 +62,30 @@ pub fn trace(switch: &Switch, matching: &str, frame: Option<&str>, hex: bool) ->
         // Writing to a string cannot fail.
         let _ = writeln!(text, "table {}: {met}", step.table);
     }
-    text += if seen.text.is_empty() {
+    text += if seen.count == 0 {
         "nothing leaves\n"
     } else {
         &seen.text
     };
+    if seen.count > MOST_SEEN {
+        let _ = writeln!(text, "and {} times more", seen.count - MOST_SEEN);
+    }
+    if seen.is_cut_short {
+        text += "the rest of what groups make of it is dropped: there would be too many copies\n";
+    }
     Ok(text)
 }
+
+/// Outputs that are told one by one: groups may make thousands of copies.
+const MOST_SEEN: usize = 256;
 
 /// The switch without its counters.
 struct Dry<'s> {
     shared: &'s Shared,
     ports: &'s PortView,
+    /// Its meters, which let everything through: to ask one takes of what it lets through.
+    meters: HashMap<u32, MeterEntry>,
+    now: u64,
 }
 
 struct Seen {
@@ -79,6 +93,26 @@ struct Seen {
     before: Vec<u8>,
     hex: bool,
     text: String,
+    count: usize,
+    is_cut_short: bool,
+}
+
+impl<'s> Dry<'s> {
+    fn new(shared: &'s Shared, ports: &'s PortView) -> Self {
+        let open = |meter: &Arc<MeterEntry>| {
+            let counters = (meter.counter, Vec::new());
+            (
+                meter.meter,
+                MeterEntry::new(meter.meter, meter.flags, Vec::new(), 0, counters),
+            )
+        };
+        Self {
+            shared,
+            ports,
+            meters: shared.meters.values().map(open).collect(),
+            now: MonotonicTime::now().0,
+        }
+    }
 }
 
 impl Environment for Dry<'_> {
@@ -86,9 +120,8 @@ impl Environment for Dry<'_> {
         self.shared.groups.get(&group).map(AsRef::as_ref)
     }
 
-    // Asking a meter takes of what it lets through.
-    fn meter(&self, _: u32) -> Option<&MeterEntry> {
-        None
+    fn meter(&self, meter: u32) -> Option<&MeterEntry> {
+        self.meters.get(&meter)
     }
 
     fn is_live(&self, port: u32) -> bool {
@@ -100,12 +133,12 @@ impl Environment for Dry<'_> {
     }
 
     // What is only tried teaches nothing.
-    fn normal(&self, _: &[u8], _: u32) -> Normal {
-        Normal::Flood
+    fn normal(&self, frame: &[u8], in_port: u32) -> Normal {
+        self.ports.find(frame, in_port, self.now)
     }
 
     fn now(&self) -> u64 {
-        0
+        self.now
     }
 
     fn count(&self, _: CounterId, _: u64) {}
@@ -119,10 +152,18 @@ impl Outputs for Seen {
     fn packet_in(&mut self, packet: PacketIn<'_>) {
         self.show(&format!("to the controller ({:?})", packet.reason), packet.frame);
     }
+
+    fn cut_short(&mut self, _: u32) {
+        self.is_cut_short = true;
+    }
 }
 
 impl Seen {
     fn show(&mut self, way: &str, frame: &[u8]) {
+        self.count += 1;
+        if self.count > MOST_SEEN {
+            return;
+        }
         let _ = write!(self.text, "{way}: {} bytes", frame.len());
         if frame.len() != self.before.len() {
             let _ = write!(self.text, " (was {})", self.before.len());

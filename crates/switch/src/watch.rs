@@ -44,6 +44,8 @@ pub(crate) trait Watcher: Send + Sync {
     fn removed(&self, events: &[RemovedEvent]);
     /// Something about a port has changed.
     fn port_changed(&self, port: &Arc<SwitchPort>);
+    /// How many controllers are there.
+    fn controllers(&self) -> usize;
     /// A table has become full or empty enough.
     fn table_crossed(&self, tables: &Pipeline, vacancies: &Vacancies, table: u8, crossing: Crossing);
 }

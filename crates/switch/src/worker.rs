@@ -6,17 +6,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use brimful_frame::{Headers, Packet};
+use brimful_frame::{Headers, Merged, Packet, Train, finish_checksum, finish_untold_checksum};
 pub(crate) use brimful_netdev::HEADROOM;
-use brimful_netdev::{MAX_BURST, MonotonicTime, times_displaced, use_short_slices, wait_for_frames};
+use brimful_netdev::{MAX_BURST, MonotonicTime, Offload, times_displaced, use_short_slices, wait_for_frames};
 use brimful_pipeline::{Outputs, PacketIn, Passage};
 
+use crate::batch::Batch;
+use crate::counts::{Reason, Way};
 use crate::events::PacketListeners;
 use crate::plane::Path;
-use crate::ports::{Batch, Input, PortView, Ports, SwitchPort, port_config};
+use crate::ports::{Input, PortView, Ports, SwitchPort, TAG_LEN, is_tagged, port_config};
 
 /// The longest frame that a thread takes.
 pub(crate) const MOST_FRAME_LEN: usize = 16 << 10;
+/// The longest frame that holds several: what an IP packet can be, with Ethernet and tags.
+const MOST_MERGED_LEN: usize = 66 << 10;
 /// For how long a thread looks for frames before it sleeps. It does not yield meanwhile: whoever else runs on its
 /// processor would then have a whole slice, which is milliseconds, while a sleeper is woken within microseconds.
 const LOOK_NS: u64 = 200_000;
@@ -56,27 +60,75 @@ struct Outbox<'w> {
     lanes: Vec<Lane>,
     packets: &'w PacketListeners,
     now: u64,
+    /// What the frame that is on its way through the tables holds, if that is several segments.
+    merged: Option<Merged>,
 }
 
 struct Lane {
     port: Arc<SwitchPort>,
     batch: Batch,
+    /// Segments that are being put together behind the batch, and the queue that they are for.
+    train: Option<(Train, u32)>,
+    /// Memory for the next train.
+    spare: Vec<u8>,
+}
+
+impl Lane {
+    fn push(&mut self, frame: &[u8], queue: u32, thread: usize, now: u64) {
+        self.end_train(thread, now);
+        self.batch.push(frame, queue);
+        if self.batch.is_full() {
+            self.port.send_from(thread, &mut self.batch, now);
+        }
+    }
+
+    /// Takes in a frame with several segments, or with one that others may follow.
+    fn push_merged(&mut self, frame: &[u8], queue: u32, merged: Merged, thread: usize, now: u64) {
+        let may_be_followed = merged.segments() == 1 && self.port.takes_merged();
+        if may_be_followed
+            && let Some((train, of)) = &mut self.train
+            && *of == queue
+            && train.take(frame, &merged)
+        {
+            return;
+        }
+        self.end_train(thread, now);
+        if may_be_followed {
+            let train = Train::new(std::mem::take(&mut self.spare), frame, merged);
+            self.train = Some((train, queue));
+        } else {
+            self.port
+                .send_merged(thread, &mut self.batch, (frame, queue), merged, now);
+        }
+    }
+
+    fn end_train(&mut self, thread: usize, now: u64) {
+        if let Some((train, queue)) = self.train.take() {
+            let (frame, merged) = train.finish();
+            self.port
+                .send_merged(thread, &mut self.batch, (&frame, queue), merged, now);
+            self.spare = frame;
+        }
+    }
 }
 
 impl Worker {
     /// Runs until the switch ends, then sends what has arrived by then.
     pub(crate) fn run(mut self) {
-        let mut buffer = vec![0; HEADROOM + MOST_FRAME_LEN];
+        let mut buffer = vec![0; HEADROOM + MOST_MERGED_LEN];
         let packets = self.packets.clone();
         let lanes = self.ports.all().map(|port| Lane {
             port: Arc::clone(port),
             batch: Batch::default(),
+            train: None,
+            spare: Vec::new(),
         });
         let mut outbox = Outbox {
             number: self.number,
             lanes: lanes.collect(),
             packets: &packets,
             now: 0,
+            merged: None,
         };
         let mut view = self.ports.view();
         let mut generation = self.ports.generation();
@@ -90,6 +142,7 @@ impl Worker {
             if current != generation {
                 generation = current;
                 view = self.ports.view();
+                self.inputs.iter_mut().for_each(Input::follow);
             }
             let received = self.round(&mut buffer, &view, &mut outbox);
             let now = outbox.now;
@@ -134,13 +187,26 @@ impl Worker {
         path.begin();
         for input in inputs {
             let takes = input.port.takes_frames();
-            let (in_port, mut bytes, mut dropped) = (input.port.number, 0, 0);
+            let (in_port, mut bytes) = (input.port.number, 0);
+            let counts = &input.port.counts;
+            let drop_it = |reason| counts.drop(Way::In, reason, 1);
             let burst = input.receiver.receive_burst(MAX_BURST, &mut |mut frame| {
                 let len = frame.len();
                 bytes += len as u64;
-                if !takes || len > MOST_FRAME_LEN {
-                    dropped += 1;
-                    return;
+                if !takes {
+                    return drop_it(Reason::Configured);
+                }
+                let merged = if frame.offload == Offload::Nothing {
+                    None
+                } else {
+                    let offload = frame.offload;
+                    match complete(&mut frame, offload) {
+                        Ok(merged) => merged,
+                        Err(reason) => return drop_it(reason),
+                    }
+                };
+                if len > MOST_FRAME_LEN && (merged.is_none() || len > MOST_MERGED_LEN) {
+                    return drop_it(Reason::TooLong);
                 }
                 let packet = if frame.headroom() >= HEADROOM {
                     let start = frame.headroom();
@@ -150,9 +216,9 @@ impl Worker {
                     Packet::new(buffer, HEADROOM, len)
                 };
                 if view.drops_fragments && Headers::parse(&packet).is_fragment {
-                    dropped += 1;
-                    return;
+                    return drop_it(Reason::Fragment);
                 }
+                outbox.merged = merged;
                 path.process(&mut Passage::new(packet, in_port), view, now, outbox);
             });
             // An interface that is gone is seen by its link.
@@ -161,9 +227,6 @@ impl Worker {
                 outbox.send_all();
                 input.port.counts.received_frames.add(count as u64);
                 input.port.counts.received_bytes.add(bytes);
-                if dropped > 0 {
-                    input.port.counts.received_dropped.add(dropped);
-                }
             }
             received += count;
         }
@@ -210,11 +273,36 @@ impl Worker {
     }
 }
 
+/// Does what a card would have done to a frame; one that holds several segments is left to the ports that it leaves by.
+fn complete(frame: &mut [u8], offload: Offload) -> Result<Option<Merged>, Reason> {
+    match offload {
+        Offload::Nothing => Ok(None),
+        Offload::Untold => Ok(finish_untold_checksum(frame)),
+        Offload::Checksum { start, offset } => {
+            if finish_checksum(frame, start, offset) {
+                Ok(None)
+            } else {
+                Err(Reason::Unfit)
+            }
+        }
+        Offload::Merged { size } => Merged::find(frame, size).map(Some).ok_or(Reason::Unfit),
+        Offload::MergedUntold { longest } => {
+            let merged = Merged::find(frame, usize::MAX).filter(Merged::is_tcp);
+            let tag = if is_tagged(frame) { TAG_LEN } else { 0 };
+            merged
+                .and_then(|merged| merged.within(frame.len(), longest + tag))
+                .map(Some)
+                .ok_or(Reason::Unfit)
+        }
+    }
+}
+
 impl Outbox<'_> {
     fn send_all(&mut self) {
-        for Lane { port, batch } in &mut self.lanes {
-            if !batch.is_empty() {
-                port.send_from(self.number, batch, self.now);
+        for lane in &mut self.lanes {
+            lane.end_train(self.number, self.now);
+            if !lane.batch.is_empty() {
+                lane.port.send_from(self.number, &mut lane.batch, self.now);
             }
         }
     }
@@ -234,13 +322,13 @@ impl Outbox<'_> {
 
 impl Outputs for Outbox<'_> {
     fn output(&mut self, frame: &[u8], port: u32, queue: u32) {
-        let (number, now) = (self.number, self.now);
-        let Some(Lane { port, batch }) = self.lane(port) else {
+        let (number, now, merged) = (self.number, self.now, self.merged);
+        let Some(lane) = self.lane(port) else {
             return;
         };
-        batch.push(frame, queue);
-        if batch.is_full() {
-            port.send_from(number, batch, now);
+        match merged {
+            Some(merged) => lane.push_merged(frame, queue, merged, number, now),
+            None => lane.push(frame, queue, number, now),
         }
     }
 
@@ -249,6 +337,24 @@ impl Outputs for Outbox<'_> {
         if self.lane(packet.in_port).is_some_and(is_quiet) {
             return;
         }
-        self.packets.tell(&packet);
+        let Some(merged) = self.merged else {
+            return self.packets.tell(&packet);
+        };
+        // Controllers are to see what was sent on its way, not what a card would have made of it.
+        let mut segment = Vec::new();
+        for index in 0..merged.segments() {
+            segment.clear();
+            merged.cut(packet.frame, index, &mut segment);
+            self.packets.tell(&PacketIn {
+                frame: &segment,
+                ..packet
+            });
+        }
+    }
+
+    fn cut_short(&mut self, in_port: u32) {
+        if let Some(lane) = self.lane(in_port) {
+            lane.port.counts.cut_short.add(1);
+        }
     }
 }

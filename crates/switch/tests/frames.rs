@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 use brimful_netdev::{MemoryPort, Receiver, Sender, memory_wire};
 use brimful_pipeline::{Limits, Pipeline};
+use brimful_switch::compiled::Compiled;
 use brimful_switch::control::{Running, Switch};
-use brimful_switch::plane::{Interpreter, SharedPipeline};
+use brimful_switch::plane::{Interpreter, Plane, SharedPipeline};
 use brimful_switch::ports::{Input, Ports, SwitchPort, port_config};
 use brimful_switch::tables;
 
@@ -20,6 +21,19 @@ const ROOM: u32 = 1 << 14;
 
 /// A switch with two ports, one thread for each where there are two, and the other ends of its wires.
 fn start(rules: &str, threads: usize) -> (Running, [MemoryPort; 2]) {
+    start_on(rules, threads, |pipeline| Box::new(Interpreter::new(pipeline)))
+}
+
+/// The same with machine code.
+fn start_compiled(rules: &str) -> (Running, [MemoryPort; 2]) {
+    start_on(rules, 1, |pipeline| Box::new(Compiled::new(pipeline, 7).unwrap()))
+}
+
+fn start_on(
+    rules: &str,
+    threads: usize,
+    plane: impl FnOnce(SharedPipeline) -> Box<dyn Plane>,
+) -> (Running, [MemoryPort; 2]) {
     let mut inputs: Vec<Vec<Input>> = (0..threads).map(|_| Vec::new()).collect();
     let mut ports = Vec::new();
     let far = [1, 2].map(|number| {
@@ -35,7 +49,7 @@ fn start(rules: &str, threads: usize) -> (Running, [MemoryPort; 2]) {
         ..Limits::default()
     };
     let pipeline = SharedPipeline::new(Pipeline::new(limits));
-    let plane = Box::new(Interpreter::new(pipeline.clone()));
+    let plane = plane(pipeline.clone());
     let running = Switch::new("test".to_owned(), 1, Ports::new(ports), pipeline, plane).start(inputs);
     load(&running, rules).unwrap();
     (running, far)
@@ -232,4 +246,30 @@ fn frames_of_a_queue_keep_their_order_beside_those_of_another() {
     assert!(of_b.iter().map(|frame| number_of(frame)).eq(FRAMES..2 * FRAMES));
     assert_eq!(two.counts.sent_frames.load(Relaxed), u64::from(2 * FRAMES));
     running.stop();
+}
+
+/// A frame that groups would copy without end holds up nothing: neither what comes behind it, nor the end.
+#[test]
+fn chained_groups_hold_up_nothing() {
+    for start in [|rules: &str| start(rules, 1), start_compiled as fn(&str) -> _] {
+        let chain = (1..=40).map(|number| {
+            let next = if number == 1 {
+                "output:2".to_owned()
+            } else {
+                format!("group:{}", number - 1)
+            };
+            format!("group_id={number},type=all,bucket=actions={next},bucket=actions={next}\n")
+        });
+        let rules = chain.collect::<String>() + "in_port=1,actions=group:40\nin_port=2,actions=output:1\n";
+        let (running, [mut one, mut two]) = start(&rules);
+        send(&mut one, 0..4);
+        wait_for_frames(&running, 4);
+        let cut_short = running
+            .handle
+            .call(|switch| switch.ports.get(1).unwrap().counts.cut_short.load(Relaxed));
+        assert_eq!(cut_short, Ok(4));
+        send(&mut two, 0..1);
+        assert_eq!(receive(&mut one, 1).len(), 1);
+        assert!(running.stop());
+    }
 }

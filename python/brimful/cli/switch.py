@@ -16,6 +16,8 @@ _SOCKET = click.option(
     metavar="SOCKET",
     help="Control socket of the running brimful-switchd.",
 )
+# A bit of a port's configuration (OpenFlow 1.3.5, section 7.2.1): a controller has taken it out of operation.
+_PORT_DOWN = 1
 _NAME = click.option("--switch", metavar="NAME", help="Which logical switch, if there are several.")
 
 
@@ -44,6 +46,8 @@ def load(control: Path, switch: str | None, table: int, add: bool, file: Path) -
 
     text = file.read_text(errors="replace")
     answer = ask(control, "load", switch=switch, file=str(file), text=text, table=table, add=add)
+    for note in answer["notes"]:
+        click.echo(note, err=True)
     click.echo(f"{file}: {answer['changes']} changes", err=True)
 
 
@@ -71,7 +75,7 @@ def trace(control: Path, switch: str | None, capture: Path | None, frame: int, a
 
     What leaves is shown field by field, with the value that a field had before if it has changed.
 
-    The frame is not sent, and nothing counts it. Meters are left out.
+    The frame is not sent, and nothing counts it. Meters let it through.
     """
     from brimful.switch import ask, read_frame
 
@@ -137,14 +141,21 @@ def ofctl(context: click.Context, arguments: tuple[str, ...]) -> None:
     context.exit(run_ofctl(arguments))
 
 
+def _reasons(counts: dict[str, int]) -> str:
+    return f" ({', '.join(f'{count} {reason}' for reason, count in counts.items())})" if counts else ""
+
+
 def _status_text(one: dict[str, Any]) -> str:
     lines = [f"{one['switch']}: datapath {one['dpid']}, threads {one['threads']}"]
     lines[0] += f", groups {one['groups']}, meters {one['meters']}"
     for port in one["ports"]:
-        link = "up" if port["has_link"] else "down"
+        link = "set down" if port["config"] & _PORT_DOWN else "up" if port["has_link"] else "down"
         lines.append(
             f"  port {port['port']} ({port['interface']}, {link}): received {port['received_frames']}, "
-            f"dropped {port['received_dropped']}; sent {port['sent_frames']}, dropped {port['sent_dropped']}"
+            f"dropped {port['received_dropped']}{_reasons(port['received_dropped_because'])}; "
+            f"sent {port['sent_frames']}, dropped {port['sent_dropped'] + port['send_errors']}"
+            f"{_reasons(port['sent_dropped_because'])}"
+            + (f"; copies of {port['cut_short']} cut short" if port["cut_short"] else "")
         )
         lines += [
             f"    queue {queue['queue']}: sent {queue['frames']}, dropped {queue['dropped']}"

@@ -18,7 +18,11 @@ from brimful.discards.expressions import (
     BIN_S,
     DISCARDS,
     FEWEST_TESTS,
+    FROM_MACHINES,
+    INBOUND,
     OCTETS,
+    PAUSES,
+    TO_MACHINES,
     UNICAST,
     Days,
     classified,
@@ -76,7 +80,9 @@ def daily_download_rate(tests: Table, *, excluded_clients: Sequence[str] | None 
 def daily_loss_ratio(samples: Table) -> Table:
     """Give the packets that the uplink discarded, of those it was given, for each site and day.
 
-    ``covered_s`` is the time of its bins; ``excluded_bins`` are those without a usable value of both counters.
+    ``discards`` are all that are known, whether packets are known or not; ``loss_ratio`` is over the bins of which both
+    are, and null where no packets were counted. ``bins``, ``covered_s`` (their time) and ``bins_with_discards`` are of
+    the discards; ``excluded_bins`` are those without a usable value of them.
     """
     bins = (
         _pieces(samples.filter(_.metric.isin([DISCARDS, UNICAST])))
@@ -87,17 +93,29 @@ def daily_loss_ratio(samples: Table) -> Table:
             covered_s=_.covered_s.min(),
             in_bin=_.in_bin.cast("int64").min() == 1,
         )
-        .mutate(day=_.start.date(), known=_.bin_discards.notnull() & _.bin_packets.notnull())
+        .mutate(day=_.start.date(), known=_.bin_discards.notnull(), paired=_.bin_discards + _.bin_packets)
     )
     sums = bins.group_by(["site", "day", "machine"]).agg(
-        discards=_.bin_discards.sum(where=_.known).coalesce(0.0),
-        packets=_.bin_packets.sum(where=_.known).coalesce(0.0),
+        discards=_.bin_discards.sum(),
+        packets=_.bin_packets.sum(where=_.known),
+        paired=_.bin_discards.sum(where=_.paired.notnull()),
         bins=(_.known & _.in_bin).sum(),
         bins_with_discards=(_.known & _.in_bin & (_.bin_discards > 0)).sum(),
         covered_s=_.covered_s.sum(where=_.known & _.in_bin).coalesce(0.0),
         excluded_bins=(~_.known).sum(),
     )
-    return _of_one_machine(sums.mutate(loss_ratio=_.discards / _.packets.nullif(0)), samples)
+    return _of_one_machine(without(sums.mutate(loss_ratio=_.paired / _.packets.nullif(0)), "paired"), samples)
+
+
+def daily_other_counts(samples: Table) -> Table:
+    """Give what else was counted of each site, day, machine and metric: discards on other ways, and pause frames.
+
+    ``samples_with`` of ``samples`` counted any.
+    """
+    chosen = samples.filter(_.metric.isin([INBOUND, TO_MACHINES, FROM_MACHINES, *PAUSES]), _.usable)
+    return chosen.group_by(["site", "day", "machine", "metric"]).agg(
+        counted=_.value.sum(), samples=_.count(), samples_with=(_.value > 0).sum()
+    )
 
 
 def daily_retransmission_ratio(tests: Table, *, excluded_clients: Sequence[str] | None = None) -> Table:
@@ -140,9 +158,18 @@ def test_overlap(tests: Table, samples: Table) -> Table:
     machines of the site, that which knows most of the test counts. ``overlap`` is ``non-zero``, ``zero`` where all of
     the test is known, else ``unknown``; ``coverage`` is the share of its time that is known.
     """
-    downloads = tests.filter(_.direction == "download")
-    known = known_of_tests(downloads, samples.filter(_.metric == DISCARDS, _.usable))
-    return classified(downloads, known, "unknown")
+    return _overlap(tests, samples, "download", DISCARDS)
+
+
+def upload_overlap(tests: Table, samples: Table) -> Table:
+    """Give for each upload what the uplink discarded of what it received while it ran; otherwise as `test_overlap`."""
+    return _overlap(tests, samples, "upload", INBOUND)
+
+
+def _overlap(tests: Table, samples: Table, direction: str, metric: str) -> Table:
+    chosen = tests.filter(_.direction == direction)
+    known = known_of_tests(chosen, samples.filter(_.metric == metric, _.usable))
+    return classified(chosen, known, "unknown")
 
 
 def daily_test_counts(overlap: Table) -> Table:
@@ -158,9 +185,7 @@ def dose_response(overlap: Table) -> Table:
     of bit/s over the hours with tests of both classes, each weighted as its numbers of tests allow. Tests of which the
     overlap is unknown say nothing.
     """
-    told = overlap.filter(_.overlap != "unknown", _.rate_bps > 0, _.client.notnull()).mutate(
-        with_discards=_.overlap == "non-zero", log_rate=_.rate_bps.log10(), hour=_.start.hour()
-    )
+    told = _told(overlap)
     days = told.filter(_.with_discards).group_by("site").agg(first_day=_.day.min(), last_day=_.day.max())
     during = told.join(days, "site").filter(_.day.between(_.first_day, _.last_day))
     hours = during.group_by(["site", "client", "hour"]).agg(
@@ -181,7 +206,27 @@ def dose_response(overlap: Table) -> Table:
     )
 
 
-def counted_downloads(tests: Table, excluded_clients: Sequence[str] | None = None) -> Table:
+def tests_of_few(overlap: Table, fewer_than: int) -> Table:
+    """Give the tests of sites with so few clients that have tests of both classes, to compare each with itself.
+
+    All days count, unlike in `dose_response`: a site of one client may have tests without discards only before they
+    began.
+    """
+    told = _told(overlap)
+    clients = told.group_by(["site", "client"]).agg(hit=_.with_discards.sum(), free=(~_.with_discards).sum())
+    few = clients.filter(_.hit > 0, _.free > 0).group_by("site").agg(clients=_.count()).filter(_.clients < fewer_than)
+    return told.semi_join(few, "site").select("site", "client", "hour", "with_discards", "log_rate")
+
+
+def _told(overlap: Table) -> Table:
+    return overlap.filter(_.overlap != "unknown", _.rate_bps > 0, _.client.notnull()).mutate(
+        with_discards=_.overlap == "non-zero", log_rate=_.rate_bps.log10(), hour=_.start.hour()
+    )
+
+
+def counted_downloads(
+    tests: Table, excluded_clients: Sequence[str] | None = None, *, direction: str = "download"
+) -> Table:
     """Give the downloads that measured something: a million bytes, 9 s to under 600 s, not of the monitoring.
 
     Sources that do not say bytes or clients are believed; where they do not say how long was sent, the test lasted from
@@ -190,7 +235,7 @@ def counted_downloads(tests: Table, excluded_clients: Sequence[str] | None = Non
     excluded = MONITORING_CLIENTS if excluded_clients is None else excluded_clients
     lasted_s = _.sending_s.coalesce(lasting_us(_.start, _.end) / 1e6)
     return tests.filter(
-        _.direction == "download",
+        _.direction == direction,
         _.client.isnull() | _.client.notin(list(excluded)),
         _.bytes.isnull() | large_enough(),
         long_enough(lasted_s),

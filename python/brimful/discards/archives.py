@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, NoReturn, Protocol, TypeVar
 
 from isal import isal_zlib
+
+from brimful.discards.texts import encoding_of
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer as Buffer
 
 GZIP = b"\x1f\x8b"
 """What compressed data begin with."""
@@ -57,8 +63,8 @@ class Readable(Protocol):
         ...
 
 
-class _DamagedError(Exception):
-    """A stream is not what it should be; ``stream`` tells whose fault that is."""
+class DamagedError(Exception):
+    """A stream is not what it should be from somewhere on; ``stream`` tells whose fault that is."""
 
     def __init__(self, stream: object, reason: str) -> None:
         super().__init__(reason)
@@ -129,7 +135,7 @@ class _Walk(Generic[_Found]):
                 yield from self.read(place, content)
             else:
                 yield from self.archive(place, content)
-        except _DamagedError as error:
+        except DamagedError as error:
             if id(error.stream) not in own:
                 raise
             yield place.unread(str(error))
@@ -161,10 +167,10 @@ def _members(stream: Readable) -> Iterator[tuple[str, _Member]]:
         try:
             info = tarfile.TarInfo.frombuf(header, "utf-8", "replace")
         except tarfile.HeaderError as error:
-            raise _DamagedError(stream, f"is no archive, or damaged: {error}") from error
+            raise DamagedError(stream, f"is no archive, or damaged: {error}") from error
         if info.type in {tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME}:
             if info.size > _MAX_HEADER_BYTES:
-                raise _DamagedError(stream, "is damaged: an extended header is too long")
+                raise DamagedError(stream, "is damaged: an extended header is too long")
             text = _exactly(stream, -(-info.size // _TAR_BLOCK) * _TAR_BLOCK)[: info.size]
             if info.type == tarfile.XHDTYPE:
                 keys = _extended(stream, text)
@@ -188,7 +194,7 @@ def _extended(stream: Readable, text: bytes) -> dict[str, str]:
     while text.strip(b"\0"):
         length, _, _ = text.partition(b" ")
         if not length.isdigit() or not len(length) + 1 < int(length) <= len(text):
-            raise _DamagedError(stream, "is damaged: an extended header cannot be read")
+            raise DamagedError(stream, "is damaged: an extended header cannot be read")
         key, _, value = text[len(length) + 1 : int(length)].removesuffix(b"\n").partition(b"=")
         keys[key.decode(errors="replace")] = value.decode(errors="replace")
         text = text[int(length) :]
@@ -200,7 +206,7 @@ def _exactly(stream: Readable, size: int) -> bytes:
     while size:
         part = stream.read(size)
         if not part:
-            raise _DamagedError(stream, "is cut off")
+            raise DamagedError(stream, "is cut off")
         parts.append(part)
         size -= len(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)
@@ -213,6 +219,8 @@ def _lines(place: Place, stream: Readable) -> Iterator[Piece | Unread]:
     line = 1
     try:
         while block := stream.read(BLOCK_BYTES):
+            if not parts and line == 1 and encoding_of(block) == ("utf-8", 3):
+                block = block[3:]
             parts.append(block)
             size += len(block)
             if size >= PIECE_BYTES and b"\n" in block:
@@ -224,7 +232,7 @@ def _lines(place: Place, stream: Readable) -> Iterator[Piece | Unread]:
             elif size > MAX_LINE_BYTES:
                 yield place.unread(f"line {line} is longer than {MAX_LINE_BYTES >> 20} MiB")
                 return
-    except _DamagedError:
+    except DamagedError:
         # What came before the damage is as good as ever; the line in which it is, is not.
         whole, end, _ = b"".join(parts).rpartition(b"\n")
         if end:
@@ -239,6 +247,55 @@ def _lines(place: Place, stream: Readable) -> Iterator[Piece | Unread]:
 
 def _piece(place: Place, first_line: int, content: bytes) -> Piece:
     return Piece(place.source, place.member, place.name.removesuffix(".gz"), first_line, content)
+
+
+def uncompressed(stream: Readable) -> Readable:
+    """Give what is in a file, compressed or not, whatever its name."""
+    start = _Peeked(stream)
+    return _Gunzip(start) if start.head(2) == GZIP else start
+
+
+class WholeLines(io.RawIOBase):
+    """A stream of text as a file that ends with the last whole line before damage; ``damage`` says what that is."""
+
+    def __init__(self, stream: Readable) -> None:
+        super().__init__()
+        self.damage: DamagedError | None = None
+        self._stream = stream
+        self._ready = memoryview(b"")
+        self._rest = b""
+        """Of a line whose end has not come yet."""
+        self._ended = False
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def readinto(self, buffer: Buffer) -> int:
+        """Read some bytes; none at the end or at the damage."""
+        into = memoryview(buffer).cast("B")
+        while not self._ready and not self._ended:
+            self._fetch(len(into))
+        block = self._ready[: len(into)]
+        into[: len(block)] = block
+        self._ready = self._ready[len(block) :]
+        return len(block)
+
+    def _fetch(self, size: int) -> None:
+        try:
+            block = self._stream.read(max(size, 1 << 16))
+        except DamagedError as error:
+            self.damage, self._ended = error, True
+            return
+        if not block:
+            self._ready, self._ended = memoryview(self._rest), True
+            return
+        whole, end, rest = block.rpartition(b"\n")
+        if end:
+            self._ready = memoryview(self._rest + whole + end)
+            self._rest = rest
+        else:
+            self._rest += block
 
 
 class _Peeked:
@@ -303,7 +360,7 @@ class _Gunzip:
                 self._damaged("the compressed data are cut off")
 
     def _damaged(self, reason: str) -> NoReturn:
-        raise _DamagedError(self, reason)
+        raise DamagedError(self, reason)
 
 
 class _Member:
@@ -319,7 +376,7 @@ class _Member:
             return b""
         block = self.stream.read(min(size, self.left))
         if not block:
-            raise _DamagedError(self.stream, "is cut off")
+            raise DamagedError(self.stream, "is cut off")
         self.left -= len(block)
         return block
 

@@ -13,7 +13,8 @@ from brimful.discards.density import Density, common_densities, density
 from brimful.discards.modes import Mode
 from brimful.discards.rank_intervals import Values
 from brimful.discards.statistics import compare_paired, compare_samples, dose_classes, dose_response
-from brimful.records import Record, Series
+from brimful.discards.within import compare_within
+from brimful.records import Finding, Record, Series
 
 STATISTICS = {"download_max": "max_bps", "download_mean": "mean_bps", "download_median": "median_bps"}
 """Quantity: the column that it is of each client."""
@@ -61,7 +62,7 @@ def before_after(rows: Rows, *, mode: Mode, seed: int) -> Iterator[Record]:
         )
 
 
-def doses(rows: Rows) -> Iterator[Record]:
+def doses(rows: Rows) -> Iterator[Finding]:
     """Compare the tests of each client with discards and without.
 
     Parameters
@@ -78,6 +79,22 @@ def doses(rows: Rows) -> Iterator[Record]:
         whole = dose_response(rates[0], rates[1], tests[0], tests[1])
         found[site] = [whole, *dose_classes(rates[0], rates[1], tests[0], tests[1], per_test)]
     yield from findings.of_dose_responses(found)
+
+
+def within_clients(rows: Rows, *, seed: int) -> Iterator[Finding]:
+    """Compare tests with discards and without of sites with few clients.
+
+    Parameters
+    ----------
+    rows
+        From `brimful.discards.analysis.tests_of_few`.
+    seed
+        Of permutations and bootstrap.
+    """
+    for site, of_site in by_site(rows):
+        found = compare_within(of_site, seed=seed)
+        if found.ratio is not None:
+            yield findings.of_within(site, found)
 
 
 def _of_clients(rows: Rows, column: str) -> tuple[Values, Values]:

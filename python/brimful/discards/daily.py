@@ -12,8 +12,17 @@ from ibis.expr.types import Table
 from brimful.discards import findings
 from brimful.discards.capacities import Capacities
 from brimful.discards.change_points import change_points
-from brimful.discards.expressions import BIN_S, DISCARDS, OCTETS, UNICAST
-from brimful.discards.schema import Flag
+from brimful.discards.expressions import (
+    BIN_S,
+    DISCARDS,
+    FROM_MACHINES,
+    INBOUND,
+    OCTETS,
+    PAUSES,
+    TO_MACHINES,
+    UNICAST,
+)
+from brimful.discards.schema import WIDTHS
 from brimful.records import Finding, Record, Series
 
 BINS_A_DAY = 86400 // BIN_S
@@ -52,6 +61,58 @@ def losses(rows: Rows) -> Iterator[Record]:
         yield daily_series("loss_ratio", site, of_site, "loss_ratio")
         yield daily_series("discards", site, of_site, "discards", unit="packets")
         yield daily_series("bins_with_discards", site, shares, "share")
+        if any(row["discards"] is not None for row in of_site) and all(row["loss_ratio"] is None for row in of_site):
+            seen = any(row["packets"] is not None for row in of_site)
+            why = "the counter of packets never moved" if seen else "no packets were counted"
+            text = f"{site}: what share of its packets was discarded is not known, {why}: save ifHCOutUcastPkts."
+            yield Finding(code="ratio-unknown", subject=site, text=text, data={"packets_seen": seen})
+
+
+_OTHERS = {
+    INBOUND: ("inbound_discards", "discards-inbound", "packets that came in on the uplink were discarded"),
+    TO_MACHINES: ("machine_discards", "discards-machines", "packets to machines of the site were discarded (fan-in)"),
+    FROM_MACHINES: ("machine_inbound_discards", "discards-from-machines", "packets from machines were discarded"),
+    PAUSES[0]: ("pauses_received", "pauses-received", "pause frames were received on the uplink"),
+    PAUSES[1]: ("pauses_sent", "pauses-sent", "pause frames were sent on the uplink"),
+    PAUSES[2]: ("machine_pauses_received", "pauses-from-machines", "pause frames were received from machines"),
+    PAUSES[3]: ("machine_pauses_sent", "pauses-to-machines", "pause frames were sent to machines"),
+}
+"""Metric: its series, the code of what it says, and what happened, in words."""
+
+
+def others(rows: Rows) -> Iterator[Record]:
+    """Give discards on other ways than out of the uplink, and pause frames; say of each way how many there were."""
+    for site, of_site in by_site(rows):
+        for metric, (quantity, code, what) in _OTHERS.items():
+            days = _of_ports([row for row in of_site if row["metric"] == metric], is_shared=".uplink." in metric)
+            if not days:
+                continue
+            yield daily_series(quantity, site, days, "counted", unit="packets" if "discards" in metric else "frames")
+            counted, samples, hit = (sum(row[name] for row in days) for name in ("counted", "samples", "samples_with"))
+            hits = sum(row["counted"] > 0 for row in days)
+            data = {"counted": counted, "samples": samples, "samples_with": hit, "days": len(days), "days_with": hits}
+            text = f"{site}: no {what}: none in {samples:,} samples."
+            if counted:
+                days_with = f"{hits:,} of {len(days):,} day{'' if len(days) == 1 else 's'}"
+                text = (
+                    f"{site}: {round(counted):,} {what}, on {days_with}, in "
+                    f"{findings.percent(hit / samples)} of the samples."
+                )
+            if counted or metric == INBOUND:
+                yield Finding(code=code if counted else f"{code}-none", subject=site, text=text, data=data)
+
+
+def _of_ports(rows: Rows, *, is_shared: bool) -> Rows:
+    """Add up the ports of a day; of a port that all machines poll, that which was polled most counts."""
+    found: defaultdict[datetime.date, Rows] = defaultdict(list)
+    for row in rows:
+        found[row["day"]].append(row)
+    days = []
+    for day, of_day in sorted(found.items()):
+        chosen = [min(of_day, key=lambda row: (-row["samples"], row["machine"]))] if is_shared else of_day
+        sums = {name: sum(row[name] for row in chosen) for name in ("counted", "samples", "samples_with")}
+        days.append({"day": day, **sums})
+    return days
 
 
 def changes(rows: Rows) -> Iterator[Record]:
@@ -64,7 +125,9 @@ def changes(rows: Rows) -> Iterator[Record]:
 
 def coverage(rows: Rows) -> Iterator[Record]:
     """Say how much of the time between its first and its last day the telemetry of a site covers."""
-    for site, of_site in by_site(rows):
+    for site, every in by_site(rows):
+        # The bin of a first poll may begin on the day before, of which nothing is known.
+        of_site = [row for row in every if row["bins"]] or every
         days = (max(row["day"] for row in of_site) - min(row["day"] for row in of_site)).days + 1
         bins, there = days * BINS_A_DAY, round(sum(row["covered_s"] for row in of_site) / BIN_S)
         share = _rounded(min(1.0, there / bins))
@@ -72,7 +135,7 @@ def coverage(rows: Rows) -> Iterator[Record]:
             "coverage": share,
             "bins": bins,
             "covered_bins": there,
-            "excluded_bins": sum(int(row["excluded_bins"]) for row in of_site),
+            "excluded_bins": sum(int(row["excluded_bins"]) for row in every),
             "days": days,
             "days_with_telemetry": len(of_site),
         }
@@ -87,7 +150,7 @@ def exclusions(rows: Rows) -> Iterator[Record]:
         left_out = sum(int(row["samples"]) for row in of_site if not row["usable"])
         flagged = {
             flag.name.lower(): sum(int(row["samples"]) for row in of_site if int(row["flags"]) & flag)
-            for flag in Flag
+            for flag in ~WIDTHS
             if flag.name is not None
         }
         conflicts = flagged.pop("conflict")
@@ -113,6 +176,21 @@ def retransmission_ratio(rows: Rows) -> Iterator[Record]:
     for site, of_site in by_site(rows):
         yield daily_series("retransmission_ratio", site, of_site, "worst_ratio")
         yield daily_series("retransmission_ratio_total", site, of_site, "total_ratio")
+
+
+def upload_overlaps(rows: Rows) -> Iterator[Record]:
+    """Say how many uploads ran while the uplink discarded what it received; nothing where that is not known of any."""
+    for site, of_site in by_site(rows):
+        sums = {name: sum(int(row["tests"]) for row in of_site if row["overlap"] == name) for name in CLASSES}
+        known = sums["non-zero"] + sums["zero"]
+        if known:
+            share = _rounded(sums["non-zero"] / known)
+            text = (
+                f"{site}: inbound discards overlapped {sums['non-zero']:,} of {known:,} uploads "
+                f"({findings.percent(share)})."
+            )
+            data = {"tests": sum(sums.values()), "with_discards": sums["non-zero"], "share": share}
+            yield Finding(code="affected-uploads", subject=site, text=text, data=data)
 
 
 def overlaps(rows: Rows) -> Iterator[Record]:

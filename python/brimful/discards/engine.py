@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -228,8 +229,16 @@ def connect_duckdb(
     return DuckDB(store, memory_limit, threads, spill or store.path / ".spill")
 
 
-def connect_spark(store: Store, *, master: str = "local[*]", driver_memory: str = "4g") -> Spark:
+def connect_spark(store: Store, *, master: str | None = None, driver_memory: str = "4g") -> Spark:
     """Compute on Spark.
+
+    Parameters
+    ----------
+    master
+        Where: ``spark://host:7077``, ``yarn``. Without it, the session that there is or that ``spark-submit`` asks for
+        is used, else this machine.
+    driver_memory
+        Of a session that is made here.
 
     Raises
     ------
@@ -241,8 +250,10 @@ def connect_spark(store: Store, *, master: str = "local[*]", driver_memory: str 
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise absent("Spark", "spark") from error
-    builder = SparkSession.builder.master(master).appName("brimful")
-    builder = builder.config("spark.driver.memory", driver_memory)
+    builder = SparkSession.builder.appName("brimful")
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ or SparkSession.getActiveSession() is not None
+    if master is not None or not submitted:
+        builder = builder.master(master or "local[*]").config("spark.driver.memory", driver_memory)
     builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
     try:
         return Spark(store, builder.getOrCreate())

@@ -12,6 +12,12 @@ from ibis.expr.types import Table, Value
 OCTETS = "switch.octets.uplink.tx"
 UNICAST = "switch.unicast.uplink.tx"
 DISCARDS = "switch.discards.uplink.tx"
+INBOUND = "switch.discards.uplink.rx"
+"""What the uplink discarded of what it received: this hurts uploads, and downloads of other sites never."""
+TO_MACHINES = "switch.discards.local.tx"
+"""What the ports of machines discarded of what they were to send: several senders for one port (fan-in)."""
+FROM_MACHINES = "switch.discards.local.rx"
+PAUSES = tuple(f"switch.pause.{scope}.{way}" for scope in ("uplink", "local") for way in ("rx", "tx"))
 
 BIN_S = 10
 FEWEST_TESTS = 11

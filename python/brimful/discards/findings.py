@@ -15,6 +15,7 @@ from typing import TypeVar
 from brimful.discards.change_points import ChangePoint
 from brimful.discards.rank_intervals import Interval
 from brimful.discards.statistics import Comparison, DoseResponse, PairedComparison, holm
+from brimful.discards.within import WithinClients
 from brimful.records import Finding
 
 QUANTITIES = {
@@ -182,6 +183,20 @@ def of_dose_responses(responses: Mapping[str, Sequence[DoseResponse]]) -> list[F
         text = f"{site}: {_of_dose_response(*found)}"
         findings.append(Finding(code="dose-response", subject=site, text=text, data=data))
     return findings
+
+
+def of_within(site: str, found: WithinClients) -> Finding:
+    """Say how tests with discards fared against those of the same client and hour, where clients are few."""
+    assert found.ratio is not None
+    assert found.interval is not None
+    clients = _counted(found.clients, "client")
+    text = (
+        f"{site}: tests with discards have {with_interval(found.ratio, found.interval)} times the rate of tests "
+        f"without, compared within {clients}, hour of the day by hour of the day ({found.tests_with:,} tests with and "
+        f"{found.tests_without:,} without in {_counted(found.hours, 'hour')}; {_p(found.p_value)}, permutation within "
+        f"hours). This speaks of {'this client' if found.clients == 1 else 'these clients'} only. {NO_CAUSE}"
+    )
+    return Finding(code="within-clients", subject=site, text=text, data=asdict(found))
 
 
 def _of_dose_response(whole: DoseResponse, *classes: DoseResponse) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,9 +17,12 @@ from brimful.discards.daily import Rows
 from brimful.discards.engine import Engine, Follow, Question
 from brimful.discards.expressions import FEWEST_TESTS, Days
 from brimful.discards.modes import Mode
+from brimful.discards.statistics import LEAST_CLIENTS
 from brimful.records import Finding, Record, Series, Warning
 
 SUBJECT = "switch-discards"
+WINDOW = datetime.timedelta(days=15)
+"""Length of the windows that are offered, as in the report of 2018."""
 
 Progress = Callable[[str], None]
 
@@ -143,6 +147,7 @@ def _telemetry(asked: _Asked, settings: Settings) -> Iterable[Record]:
     yield from daily.changes(losses)
     yield from daily.coverage(losses)
     yield from daily.exclusions(flags)
+    yield from daily.others(asked.per_site(lambda samples, _: analysis.daily_other_counts(samples)))
 
 
 def _speed_tests(asked: _Asked, settings: Settings) -> Iterable[Record]:
@@ -157,7 +162,7 @@ def _overlaps(asked: _Asked, settings: Settings) -> Iterable[Record]:
     is_correct = settings.mode is Mode.CORRECT
     questions: list[Follow] = [analysis.daily_test_counts]
     if is_correct:
-        questions.append(analysis.dose_response)
+        questions += [analysis.dose_response, lambda found: analysis.tests_of_few(found, LEAST_CLIENTS)]
 
     def overlap(samples: Table, tests: Table) -> Table:
         if is_correct:
@@ -166,8 +171,18 @@ def _overlaps(asked: _Asked, settings: Settings) -> Iterable[Record]:
 
     answers = asked.per_site_about(overlap, questions)
     yield from daily.overlaps(answers[0])
-    for doses in answers[1:]:
-        yield from comparisons.doses(doses)
+    if is_correct:
+        within = list(comparisons.within_clients(answers[2], seed=settings.seed))
+        told = {line.subject for line in within}
+        # One comparison a site: of few clients it is the one within them.
+        yield from (line for line in comparisons.doses(answers[1]) if line.subject not in told)
+        yield from within
+
+        def uploads(samples: Table, tests: Table) -> Table:
+            counted = analysis.counted_downloads(tests, asked.excluded_clients, direction="upload")
+            return analysis.upload_overlap(counted, samples)
+
+        yield from daily.upload_overlaps(asked.per_site_about(uploads, [analysis.daily_test_counts])[0])
 
 
 def _before_after(asked: _Asked, settings: Settings) -> Iterable[Record]:
@@ -223,19 +238,41 @@ def _total(found: Iterable[Record], code: str, key: str) -> int:
     return sum(line.data[key] for line in found if isinstance(line, Finding) and line.code == code)
 
 
+def _offered(found: Iterable[Record]) -> str:
+    """Give the options that compare before and after the clearest change, or say which options there are."""
+    found = list(found)
+    changes = [
+        line
+        for line in found
+        if isinstance(line, Finding) and line.code in ("discards-begin", "discards-stop") and "day" in line.data
+    ]
+    days = [
+        daily.day_of(x) for line in found if isinstance(line, Series) and line.x_name == "day" for x, _ in line.points
+    ]
+    if not changes or not days:
+        return "--before and --after"
+    clearest = max(changes, key=lambda line: float(line.data["evidence"]))
+    change = datetime.date.fromisoformat(clearest.data["day"])
+    first = max(min(days), change - WINDOW)
+    last = min(max(days), change + WINDOW - datetime.timedelta(days=1))
+    if first >= change:
+        return "--before and --after"
+    return f"--before {first}..{change - datetime.timedelta(days=1)} --after {change}..{last}"
+
+
 def _order(line: Record) -> int:
     return 0 if isinstance(line, Series) else 1
 
 
 def _warnings(found: Iterable[Record], settings: Settings) -> Iterable[Record]:
     """Say what the reader of the report might miss."""
-    sites = {name: set[str]() for name in ("uplink_rate", "loss_ratio", "tests")}
+    sites = {name: set[str]() for name in ("uplink_rate", "discards", "tests")}
     for line in found:
         if isinstance(line, Series) and (quantity := line.name.partition("/")[0]) in sites:
             sites[quantity].add(daily.site_of(line.name))
-    for site in sorted(sites["tests"] - sites["loss_ratio"]):
+    for site in sorted(sites["tests"] - sites["discards"]):
         yield Warning("no-telemetry", f"{site}: there are speed tests, but no samples of its uplink")
     if sites["tests"] and settings.before is None:
-        yield Warning("no-windows", "nothing was compared before and after: give --before and --after")
+        yield Warning("no-windows", f"nothing was compared before and after: give {_offered(found)}")
     for site in sorted(set(settings.sites) - set().union(*sites.values())):
         yield Warning("no-site", f"{site}: was asked for, but the store has nothing of it")

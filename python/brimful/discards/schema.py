@@ -30,6 +30,23 @@ class Flag(enum.IntFlag):
     """The metric was delivered under the name of the other direction and cannot be told apart: there is no value."""
     UNANCHORED = 128
     """The poll before is not known, so the value may cover more than its bin."""
+    WIDE = 256
+    """Nothing is the matter: the source says that the counter has 64 bits."""
+    NARROW = 512
+    """Nothing is the matter: the source says that the counter has 32 bits."""
+    DIP = 1024
+    """The counter read less than before and then went on from where it was: the poll is left out, or it has a value
+    and its collector subtracted one that is left out."""
+    WRAPS = 2048
+    """A counter of 32 bits may have begun again more than once: there is no value."""
+    SAWTOOTH = 4096
+    """The counter falls so often that it counts nothing, or that its polls are of two counters: there is no value."""
+    REPLACED = 8192
+    """The counter is another one from this poll on, because the port got another index: there is no value."""
+
+
+WIDTHS = Flag.WIDE | Flag.NARROW
+"""Flags that say what a counter is, not that anything is wrong with a sample."""
 
 
 SAMPLES = pa.schema(

@@ -156,6 +156,14 @@ class Store:
         """Give the sites that a table has rows of, sorted."""
         return sorted(unquote(path.name.removeprefix("site=")) for path in (self.path / table).glob("site=*"))
 
+    def partitions(self, table: str) -> list[Partition]:
+        """Give the partitions of a table that there are, sorted."""
+        found = []
+        for path in (self.path / table).glob("site=*/day=*/*.parquet"):
+            site, day = (part.partition("=")[2] for part in path.parts[-3:-1])
+            found.append(Partition(table, unquote(site), datetime.date.fromisoformat(day), unquote(path.stem)))
+        return sorted(found)
+
     def ingested(self) -> dict[str, dict[str, Any]]:
         """Give what is known of each source that is in, by the digest of its content."""
         return {line["digest"]: line for line in self._lines("ingested.jsonl")}

@@ -12,7 +12,8 @@ use crate::prefix::Root;
 pub(crate) unsafe extern "C" fn parse(context: *mut Context) -> u64 {
     // SAFETY: compiled code passes on the context that it was called with, which lives for the call.
     let context = unsafe { &mut *context };
-    context.headers = Headers::parse(context.frame());
+    // SAFETY: the code runs while a frame is on its way.
+    context.headers = Headers::parse(unsafe { context.frame() });
     0
 }
 
@@ -34,7 +35,8 @@ pub(crate) unsafe extern "C" fn find_overlay(context: *mut Context, overlay: *co
     // SAFETY: an overlay that was replaced is kept until no worker is in the burst that read it; the context lives for
     // the call.
     let (context, overlay) = unsafe { (&*context, &*overlay) };
-    overlay.better(context, value)
+    // SAFETY: the code runs while a frame is on its way, within a burst.
+    unsafe { overlay.better(context, value) }
 }
 
 /// Writes a field wherever it lies.
@@ -43,7 +45,8 @@ pub(crate) unsafe extern "C" fn set_field(context: *mut Context, field: u64, val
     let context = unsafe { &mut *context };
     let field = MatchField::from_number(field as u8).map(|field| field.info().source);
     if let Some(Source::Frame(place)) = field {
-        let frame = context.frame_mut();
+        // SAFETY: the code runs while a frame is on its way.
+        let frame = unsafe { context.frame_mut() };
         let headers = Headers::parse(frame);
         place.write(frame, &headers, value.into());
     }

@@ -66,6 +66,7 @@ impl Random {
 pub struct Seen {
     pub outputs: Vec<(u32, u32, Vec<u8>)>,
     pub packet_ins: Vec<String>,
+    pub cut_short: u32,
 }
 
 impl Outputs for Seen {
@@ -75,6 +76,10 @@ impl Outputs for Seen {
 
     fn packet_in(&mut self, packet: PacketIn<'_>) {
         self.packet_ins.push(format!("{packet:?}"));
+    }
+
+    fn cut_short(&mut self, _: u32) {
+        self.cut_short += 1;
     }
 }
 

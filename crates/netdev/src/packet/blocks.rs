@@ -3,11 +3,13 @@ use std::mem::{self, offset_of};
 use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::PacketPortOptions;
 use super::socket::PacketSocket;
 use super::tag::{self, Tag};
 use crate::mapping::Mapping;
+use crate::offload::HEADER_LEN;
 use crate::system::set_option;
-use crate::{Arrived, Take};
+use crate::{Arrived, Offload, Take};
 
 /// Blocks are handed over whole: small ones come soon at low rates, large ones cost less at high rates.
 const BLOCK_LEN: usize = 256 << 10;
@@ -29,6 +31,10 @@ pub(super) struct ReceiveBlocks {
     current: usize,
     /// Within the current block, once it is ours.
     position: Option<Position>,
+    /// Whether a header in front of each frame tells of offloads.
+    takes_offloads: bool,
+    /// Frames that could not be handed out.
+    unfit: u64,
 }
 
 /// Where reading of a block has got to.
@@ -39,9 +45,9 @@ struct Position {
 }
 
 impl ReceiveBlocks {
-    /// Maps blocks of about `bytes`; the socket must not be bound yet.
-    pub(super) fn new(socket: &PacketSocket, bytes: usize) -> io::Result<Self> {
-        let blocks = (bytes / BLOCK_LEN).max(2);
+    /// Maps blocks; the socket must not be bound yet.
+    pub(super) fn new(socket: &PacketSocket, options: PacketPortOptions) -> io::Result<Self> {
+        let blocks = (options.ring_bytes / BLOCK_LEN).max(2);
         let area_len = blocks * BLOCK_LEN;
         let request = libc::tpacket_req3 {
             tp_block_size: BLOCK_LEN as libc::c_uint,
@@ -61,6 +67,8 @@ impl ReceiveBlocks {
             blocks,
             current: 0,
             position: None,
+            takes_offloads: options.takes_offloads,
+            unfit: 0,
         })
     }
 
@@ -75,14 +83,18 @@ impl ReceiveBlocks {
                 self.give_back_block();
                 continue;
             }
-            let next = self.take_frame(position.frame_at, take);
-            received += 1;
+            let next = self.take_frame(position.frame_at, &mut received, take);
             self.position = Some(Position {
                 frame_at: next,
                 frames_left: position.frames_left - 1,
             });
         }
         received
+    }
+
+    /// Frames since the last call that could not be handed out.
+    pub(super) fn take_unfit(&mut self) -> u64 {
+        mem::take(&mut self.unfit)
     }
 
     /// Where the first frame of the current block is, if the kernel has handed it over.
@@ -105,12 +117,14 @@ impl ReceiveBlocks {
         self.current = (self.current + 1) % self.blocks;
     }
 
-    /// Hands the frame described at `at` to `take` and gives where the next one is described.
-    fn take_frame(&mut self, at: usize, take: Take<'_>) -> usize {
+    /// Hands the frame described at `at` to `take`, counts it, and gives where the next one is described.
+    fn take_frame(&mut self, at: usize, received: &mut usize, take: Take<'_>) -> usize {
+        let takes_offloads = self.takes_offloads;
         let block = self.block();
         let field = |offset| u32_at(block, at + offset);
         let next = at + field(offset_of!(libc::tpacket3_hdr, tp_next_offset)) as usize;
         let captured = field(offset_of!(libc::tpacket3_hdr, tp_snaplen)) as usize;
+        let len = field(offset_of!(libc::tpacket3_hdr, tp_len)) as usize;
         let status = field(offset_of!(libc::tpacket3_hdr, tp_status));
         let variant = offset_of!(libc::tpacket3_hdr, hv1);
         let tag = Tag::beside_frame(
@@ -123,8 +137,21 @@ impl ReceiveBlocks {
         );
         let start = at + usize::from(u16_at(block, at + offset_of!(libc::tpacket3_hdr, tp_mac)));
         let end = (start + captured).min(BLOCK_LEN);
-        let start = tag.map_or(start, |tag| tag.put_back(block, start, end));
-        take(Arrived::new(&mut block[at..end], start - at, None));
+        let offload = if !takes_offloads {
+            Some(Offload::Nothing)
+        } else if captured < len {
+            None
+        } else {
+            Offload::read(&block[start - HEADER_LEN..start])
+        };
+        let Some(offload) = offload else {
+            self.unfit += 1;
+            return next;
+        };
+        let new_start = tag.map_or(start, |tag| tag.put_back(block, start, end));
+        let frame = Arrived::new(&mut block[at..end], new_start - at, None);
+        take(frame.with_offload(offload.behind(start - new_start)));
+        *received += 1;
         next
     }
 

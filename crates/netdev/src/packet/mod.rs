@@ -14,9 +14,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use crate::interface::Interface;
+use crate::offload::MergedSocket;
 use crate::{
-    Capabilities, HEADROOM, InterfaceCounters, MAX_BURST, OpenError, Port, ReceiveStatistics, Receiver, SendStatistics,
-    Sender, Take,
+    Capabilities, HEADROOM, InterfaceCounters, MAX_BURST, MergedFrame, OpenError, Port, ReceiveStatistics, Receiver,
+    SendStatistics, Sender, Take,
 };
 use blocks::ReceiveBlocks;
 use ring::ReceiveRing;
@@ -37,6 +38,9 @@ pub struct PacketPortOptions {
     pub has_vlan_tag: bool,
     /// Memory for arrived frames.
     pub ring_bytes: usize,
+    /// Whether frames of hosts arrive as these hand them over, with [`crate::Offload`]; else whoever receives makes its
+    /// own frames, and knows.
+    pub takes_offloads: bool,
 }
 
 impl PacketPortOptions {
@@ -46,6 +50,7 @@ impl PacketPortOptions {
             max_frame_len,
             has_vlan_tag: false,
             ring_bytes: DEFAULT_RING_BYTES,
+            takes_offloads: false,
         }
     }
 
@@ -73,6 +78,8 @@ pub type PacketPort = Port<PacketSender, PacketReceiver>;
 pub struct PacketSender {
     interface: Interface,
     socket: Arc<PacketSocket>,
+    /// Where frames arrive as hosts hand them over, what sends those that are merged.
+    merged: Option<MergedSocket>,
     burst: Burst,
     /// Whether a frame that the driver refuses was thrown away by the other end of a veth pair, whose queue belongs
     /// to whoever receives, and not by a transmit queue of our own.
@@ -125,7 +132,7 @@ impl PacketPort {
         let ports: Vec<Self> = (0..count)
             .map(|_| Self::closed(name, options, ring))
             .collect::<Result<_, _>>()?;
-        let sockets = ports.iter().map(|port| &*port.sender.socket);
+        let sockets = ports.iter().map(|port| &*port.receiver.socket);
         socket::share_queues(sockets).map_err(|source| OpenError::system(name, "share its queues", source))?;
         ports.iter().try_for_each(Self::let_frames_in)?;
         Ok(ports)
@@ -133,7 +140,7 @@ impl PacketPort {
 
     fn let_frames_in(&self) -> Result<(), OpenError> {
         let failed = |source| OpenError::system(self.sender.name(), "let frames in", source);
-        self.sender.socket.let_frames_in().map_err(failed)
+        self.receiver.socket.let_frames_in().map_err(failed)
     }
 
     /// Nothing is received yet.
@@ -149,19 +156,30 @@ impl PacketPort {
             can_wait: true,
             notes_arrival: false,
         };
+        if options.takes_offloads {
+            socket.tell_of_offloads().map_err(system("have it tell of offloads"))?;
+        }
         let arrived = match ring {
-            PacketRing::Slots => {
-                ReceiveRing::new(&socket, options.max_frame_len, options.ring_bytes).map(Arrived::Slots)
-            }
-            PacketRing::Blocks => ReceiveBlocks::new(&socket, options.ring_bytes).map(Arrived::Blocks),
+            PacketRing::Slots => ReceiveRing::new(&socket, options).map(Arrived::Slots),
+            PacketRing::Blocks => ReceiveBlocks::new(&socket, options).map(Arrived::Blocks),
         }
         .map_err(system("set up the receive ring"))?;
         socket.start(interface.index()).map_err(system("bind to it"))?;
         let socket = Arc::new(socket);
+        let (sending, merged) = if options.takes_offloads {
+            // A socket that tells of offloads wants to be told as well, of every frame: plain ones have their own.
+            let sending = PacketSocket::new().map_err(system("open a packet socket"))?;
+            sending.start_sending(interface.index()).map_err(system("bind to it"))?;
+            let merged = MergedSocket::open(interface.index()).map_err(system("open a packet socket"))?;
+            (Arc::new(sending), Some(merged))
+        } else {
+            (Arc::clone(&socket), None)
+        };
         Ok(Self {
             sender: PacketSender {
                 interface,
-                socket: Arc::clone(&socket),
+                socket: sending,
+                merged,
                 burst: Burst::new(options.max_frame_len),
                 refusal_is_at_the_peer,
                 capabilities,
@@ -198,6 +216,8 @@ impl Sender for PacketSender {
                         taken += 1;
                     }
                     Some(libc::EAGAIN | libc::EINTR | libc::ENOBUFS) => break,
+                    // Told by the next call, to which the frame comes first.
+                    _ if taken > 0 => break,
                     _ => return Err(error),
                 },
             }
@@ -222,12 +242,35 @@ impl Sender for PacketSender {
     fn link_is_up(&mut self) -> io::Result<bool> {
         self.interface.is_up()
     }
+
+    fn is_replaced(&self) -> bool {
+        self.interface.is_replaced()
+    }
+
+    fn hardware_address(&self) -> Option<[u8; 6]> {
+        self.interface.hardware_address().ok()
+    }
+
+    fn longest_untagged(&self) -> Option<usize> {
+        self.interface.longest_untagged()
+    }
+
+    fn takes_merged(&self) -> bool {
+        self.merged.is_some()
+    }
+
+    fn send_merged(&mut self, frame: &[u8], how: &MergedFrame) -> io::Result<bool> {
+        let socket = self.merged.as_ref().ok_or(io::ErrorKind::Unsupported)?;
+        let is_sent = socket.send(frame, how)?;
+        self.statistics.sent += u64::from(is_sent);
+        Ok(is_sent)
+    }
 }
 
 impl Receiver for PacketReceiver {
     fn receive_burst(&mut self, limit: usize, take: Take<'_>) -> io::Result<usize> {
         let received = match &mut self.arrived {
-            Arrived::Slots(ring) => ring.receive(limit, take),
+            Arrived::Slots(ring) => ring.receive(&self.socket, limit, take),
             Arrived::Blocks(blocks) => blocks.receive(limit, take),
         };
         self.statistics.received += received as u64;
@@ -239,7 +282,11 @@ impl Receiver for PacketReceiver {
     }
 
     fn statistics(&mut self) -> io::Result<ReceiveStatistics> {
-        self.statistics.receive_dropped += u64::from(self.socket.take_drops()?);
+        let unfit = match &mut self.arrived {
+            Arrived::Slots(ring) => ring.take_unfit(),
+            Arrived::Blocks(blocks) => blocks.take_unfit(),
+        };
+        self.statistics.receive_dropped += u64::from(self.socket.take_drops()?) + unfit;
         Ok(self.statistics)
     }
 }

@@ -4,11 +4,10 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use crate::MAX_BURST;
 use crate::promiscuity::take_all_addresses;
-use crate::system::{check, get_option, set_option};
+use crate::system::{bind_packet_socket, check, enlarge_send_buffer, get_option, set_option};
 
-/// Bytes of sent frames that may wait in a driver: enough for the longest hardware queue, so that the socket's own
-/// limit (about 270 small frames by default) never refuses.
-const SEND_BUFFER_BYTES: libc::c_int = 16 << 20;
+/// Frames longer than a slot that may wait in a socket, by the memory that the kernel counts for them.
+const WAITING_BYTES: libc::c_int = 32 << 20;
 /// `PACKET_IGNORE_OUTGOING` of `linux/if_packet.h`.
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 
@@ -53,12 +52,47 @@ impl PacketSocket {
         set_option(self, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &filter)?;
         set_option(self, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1_i32)?;
         set_option(self, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1_i32)?;
-        // The forced form needs CAP_NET_ADMIN; without it the system's limit holds.
-        if set_option(self, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SEND_BUFFER_BYTES).is_err() {
-            set_option(self, libc::SOL_SOCKET, libc::SO_SNDBUF, &SEND_BUFFER_BYTES)?;
-        }
-        self.bind(index)?;
+        enlarge_send_buffer(self)?;
+        bind_packet_socket(self, index, libc::ETH_P_ALL)?;
         take_all_addresses(self, index)
+    }
+
+    /// Binds to an interface past the queueing discipline, to send only.
+    pub(super) fn start_sending(&self, index: i32) -> io::Result<()> {
+        set_option(self, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1_i32)?;
+        enlarge_send_buffer(self)?;
+        bind_packet_socket(self, index, 0)
+    }
+
+    /// Has every frame that arrives come with what is still to be done to it; frames that are longer than a slot wait in
+    /// the socket, up to a limit. Before there is a ring.
+    pub(super) fn tell_of_offloads(&self) -> io::Result<()> {
+        set_option(self, libc::SOL_PACKET, libc::PACKET_VNET_HDR, &1_i32)?;
+        set_option(self, libc::SOL_PACKET, libc::PACKET_COPY_THRESH, &1_i32)?;
+        // The forced form needs CAP_NET_ADMIN; without it the system's limit holds.
+        set_option(self, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &WAITING_BYTES)
+            .or_else(|_| set_option(self, libc::SOL_SOCKET, libc::SO_RCVBUF, &WAITING_BYTES))
+    }
+
+    /// Takes the frame that has waited longest, with its header, and gives how long both are; nothing where none waits.
+    pub(super) fn receive(&self, buffer: &mut [u8]) -> Option<usize> {
+        loop {
+            // SAFETY: the buffer lives for the call, and its length is given.
+            let received = unsafe {
+                libc::recv(
+                    self.as_raw_fd(),
+                    buffer.as_mut_ptr().cast(),
+                    buffer.len(),
+                    libc::MSG_DONTWAIT | libc::MSG_TRUNC,
+                )
+            };
+            match usize::try_from(received) {
+                Ok(len) => return Some(len),
+                // An interface that went down is told of once, by whatever call comes next.
+                Err(_) if io::Error::last_os_error().raw_os_error() == Some(libc::ENETDOWN) => {}
+                Err(_) => return None,
+            }
+        }
     }
 
     /// Receives from now on.
@@ -74,23 +108,6 @@ impl PacketSocket {
         };
         let statistics = get_option(self, libc::SOL_PACKET, libc::PACKET_STATISTICS, none)?;
         Ok(statistics.tp_drops)
-    }
-
-    fn bind(&self, index: i32) -> io::Result<()> {
-        // SAFETY: all members of sockaddr_ll are plain data for which zero bytes are a value.
-        let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };
-        address.sll_family = libc::AF_PACKET as libc::c_ushort;
-        address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
-        address.sll_ifindex = index;
-        // SAFETY: `address` lives for the call, and the length is its size.
-        check(unsafe {
-            libc::bind(
-                self.as_raw_fd(),
-                (&raw const address).cast(),
-                mem::size_of_val(&address) as libc::socklen_t,
-            )
-        })?;
-        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! 802.1Q tags that the kernel has taken out of frames.
 
-const TAG_LEN: usize = 4;
+pub(super) const TAG_LEN: usize = 4;
 const MAC_ADDRESSES_LEN: usize = 12;
 const ETHER_TYPE_VLAN: u16 = 0x8100;
 /// Kept free before each frame (`PACKET_RESERVE`), so that there is room for the tag, and beside what the kernel's own

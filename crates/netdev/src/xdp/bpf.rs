@@ -18,6 +18,8 @@ const BPF_F_MMAPABLE: u32 = 1 << 10;
 const BPF_PROG_TYPE_XDP: u32 = 6;
 const BPF_XDP: u32 = 37;
 const BPF_F_TEST_XDP_LIVE_FRAMES: u32 = 1 << 1;
+/// Of a program that does not mind whether a frame lies in one piece.
+const BPF_F_XDP_HAS_FRAGS: u32 = 1 << 5;
 const XDP_FLAGS_SKB_MODE: u32 = 1 << 1;
 const XDP_FLAGS_DRV_MODE: u32 = 1 << 2;
 const LICENSE: &[u8] = b"Apache-2.0\0";
@@ -140,6 +142,15 @@ pub(super) fn set_entry(map: &OwnedFd, key: u32, descriptor: &impl AsRawFd) -> i
 
 /// Gives a program to the kernel, which checks it.
 pub(super) fn load(instructions: &[u64]) -> io::Result<OwnedFd> {
+    load_with(instructions, 0)
+}
+
+/// The same for one that also meets frames in several parts.
+pub(super) fn load_for_parts(instructions: &[u64]) -> io::Result<OwnedFd> {
+    load_with(instructions, BPF_F_XDP_HAS_FRAGS)
+}
+
+fn load_with(instructions: &[u64], flags: u32) -> io::Result<OwnedFd> {
     let program = ProgramLoad {
         program_type: BPF_PROG_TYPE_XDP,
         instruction_count: instructions.len() as u32,
@@ -148,7 +159,7 @@ pub(super) fn load(instructions: &[u64]) -> io::Result<OwnedFd> {
         log: [0; 2],
         log_buffer: 0,
         kernel_version: 0,
-        flags: 0,
+        flags,
     };
     Ok(new_descriptor(bpf(BPF_PROG_LOAD, &program)?))
 }

@@ -11,6 +11,7 @@ mod bpf;
 mod forward;
 mod live;
 mod memory;
+mod parts;
 mod program;
 mod socket;
 #[cfg(all(test, not(loom)))]
@@ -21,14 +22,16 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use crate::interface::Interface;
+use crate::offload::MergedSocket;
 use crate::promiscuity::Promiscuity;
 use crate::ring::{Consumer, Producer};
 use crate::{
-    Arrived, Capabilities, HEADROOM, InterfaceCounters, MAX_BURST, MonotonicTime, OpenError, PacketPortOptions, Port,
-    ReceiveStatistics, Receiver, SendStatistics, Sender, Take,
+    Arrived, Capabilities, HEADROOM, InterfaceCounters, MAX_BURST, MergedFrame, MonotonicTime, OpenError,
+    PacketPortOptions, Port, ReceiveStatistics, Receiver, SendStatistics, Sender, Take,
 };
 use live::LiveFrames;
 use memory::{Frames, Ring};
+use parts::{Parts, Whole};
 use program::Program;
 use socket::{Sizes, XdpSocket};
 
@@ -55,6 +58,8 @@ pub struct XdpSender {
     budget: u32,
     /// Where it can be done, how bursts are sent.
     live: Option<LiveFrames>,
+    /// Where frames arrive as hosts hand them over, what sends those that are merged: `AF_XDP` cannot.
+    merged: Option<MergedSocket>,
     statistics: SendStatistics,
     socket: Arc<XdpSocket>,
     shared: Arc<Shared>,
@@ -68,6 +73,7 @@ pub struct XdpReceiver {
     fill: Producer<Ring<u64>>,
     /// Losses are counted for all queues together: one of them tells of them.
     tells_losses: bool,
+    whole: Whole,
     statistics: ReceiveStatistics,
     socket: Arc<XdpSocket>,
     shared: Arc<Shared>,
@@ -106,6 +112,12 @@ impl XdpPort {
                 name: name.to_owned(),
                 most: CHUNK_LENS[CHUNK_LENS.len() - 1] - XDP_HEADROOM,
             })?;
+        let takes_parts = options.takes_offloads && attachment == Attachment::Generic;
+        let (chunks, chunk_len) = if takes_parts {
+            (Parts::Several, CHUNK_LENS[CHUNK_LENS.len() - 1])
+        } else {
+            (Parts::One, chunk_len)
+        };
         let receive_frames = 1 << (options.ring_bytes / chunk_len).max(1).ilog2();
         let sockets = (0..interface.receive_queues()).map(|_| XdpSocket::new());
         let sockets: Vec<XdpSocket> = sockets
@@ -115,16 +127,21 @@ impl XdpPort {
         let is_veth = interface.driver().is_ok_and(|name| name == "veth");
         let queues: Vec<Queue> = (0..)
             .zip(sockets)
-            .map(|(queue, socket)| Queue::start(&interface, queue, socket, chunk_len, receive_frames))
+            .map(|(queue, socket)| Queue::start(&interface, queue, socket, chunks, chunk_len, receive_frames))
             .collect::<Result<_, _>>()?;
         // Which queue of the peer a live frame comes to depends on the processor, and would not be that of its flow.
         let wants_live_frames = is_veth
             && queues.len() == 1
             && attachment == Attachment::Native
             && options.max_frame_len <= live::MAX_FRAME_LEN;
-        let (program, mut live) =
-            Program::attach(interface.index(), queues.len() as u32, attachment, wants_live_frames)
-                .map_err(|source| OpenError::attaching(name, attachment, source))?;
+        let (program, mut live) = Program::attach(
+            interface.index(),
+            queues.len() as u32,
+            attachment,
+            chunks,
+            wants_live_frames,
+        )
+        .map_err(|source| OpenError::attaching(name, attachment, source))?;
         for (number, queue) in (0..).zip(&queues) {
             program
                 .redirect_to(number, &*queue.socket)
@@ -148,9 +165,17 @@ impl XdpPort {
             _promiscuity: promiscuity,
         });
         let ports = queues.into_iter().enumerate();
-        Ok(ports
+        let mut ports: Vec<Self> = ports
             .map(|(number, queue)| queue.into_port(number, &shared, live.take()))
-            .collect())
+            .collect();
+        if options.takes_offloads {
+            for port in &mut ports {
+                port.receiver.whole.longest_untagged = shared.interface.longest_untagged();
+                let merged = MergedSocket::open(shared.interface.index());
+                port.sender.merged = Some(merged.map_err(system("open a packet socket"))?);
+            }
+        }
+        Ok(ports)
     }
 }
 
@@ -196,6 +221,7 @@ impl Queue {
         interface: &Interface,
         number: u32,
         socket: XdpSocket,
+        parts: Parts,
         chunk_len: usize,
         receive_frames: u32,
     ) -> Result<Self, OpenError> {
@@ -209,7 +235,7 @@ impl Queue {
         let rings = socket
             .make_rings(&frames, sizes)
             .map_err(system("set up the XDP rings"))?;
-        let started = socket.start(interface.index(), number, MAX_BURST as u32);
+        let started = socket.start(interface.index(), number, parts, MAX_BURST as u32);
         let budget = started.map_err(|source| match source.raw_os_error() {
             Some(libc::EBUSY) => OpenError::XdpInUse(name.to_owned()),
             _ => OpenError::system(name, "bind an XDP socket to it", source),
@@ -240,6 +266,7 @@ impl Queue {
                 free: self.frames_to_send.addresses().collect(),
                 budget: self.budget,
                 live,
+                merged: None,
                 statistics: SendStatistics::default(),
                 socket: Arc::clone(&self.socket),
                 shared: Arc::clone(shared),
@@ -249,6 +276,7 @@ impl Queue {
                 receive: self.receive,
                 fill: self.fill,
                 tells_losses: number == 0,
+                whole: Whole::default(),
                 statistics: ReceiveStatistics::default(),
                 socket: self.socket,
                 shared: Arc::clone(shared),
@@ -378,26 +406,59 @@ impl Sender for XdpSender {
     fn link_is_up(&mut self) -> io::Result<bool> {
         self.shared.interface.is_up()
     }
+
+    fn is_replaced(&self) -> bool {
+        self.shared.interface.is_replaced()
+    }
+
+    fn hardware_address(&self) -> Option<[u8; 6]> {
+        self.shared.interface.hardware_address().ok()
+    }
+
+    fn longest_untagged(&self) -> Option<usize> {
+        self.shared.interface.longest_untagged()
+    }
+
+    fn takes_merged(&self) -> bool {
+        self.merged.is_some()
+    }
+
+    fn send_merged(&mut self, frame: &[u8], how: &MergedFrame) -> io::Result<bool> {
+        // What is on the ring leaves first.
+        self.kick()?;
+        let socket = self.merged.as_ref().ok_or(io::ErrorKind::Unsupported)?;
+        let is_sent = socket.send(frame, how)?;
+        self.statistics.sent += u64::from(is_sent);
+        Ok(is_sent)
+    }
 }
 
 impl Receiver for XdpReceiver {
     fn receive_burst(&mut self, limit: usize, take: Take<'_>) -> io::Result<usize> {
         let count = self.receive.ready(limit as u32);
+        let mut received = 0;
         for ahead in 0..count {
             let frame = self.receive.get(ahead);
-            let time = self.frames.take_stamp(frame.addr).map(MonotonicTime);
-            let (chunk, at) = self.frames.frame_mut(frame.addr, frame.len);
-            take(Arrived::new(chunk, at, time));
             // The fill ring is as large as the receive ring, so that there is always room for what came from there.
             self.fill.put(ahead, frame.addr);
+            if self.whole.is_begun_by(frame) {
+                let (chunk, at) = self.frames.frame_mut(frame.addr, frame.len);
+                received += self.whole.take_part(&chunk[at..], frame, take);
+                continue;
+            }
+            let time = self.frames.take_stamp(frame.addr).map(MonotonicTime);
+            let (chunk, at) = self.frames.frame_mut(frame.addr, frame.len);
+            let offload = self.whole.offload_of(&chunk[at..]);
+            take(Arrived::new(chunk, at, time).with_offload(offload));
+            received += 1;
         }
         self.receive.release(count);
         self.fill.publish(count);
         if self.fill.memory().needs_wakeup() {
             self.socket.wake_receiving();
         }
-        self.statistics.received += u64::from(count);
-        Ok(count as usize)
+        self.statistics.received += u64::from(received);
+        Ok(received as usize)
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {

@@ -6,6 +6,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use super::bpf::{self, Attachment, instruction};
 use super::live::{LiveFrames, Slots};
+use super::parts::Parts;
 
 /// Of `linux/bpf.h`.
 const XDP_PASS: u32 = 2;
@@ -36,6 +37,7 @@ impl Program {
         interface: i32,
         queues: u32,
         attachment: Attachment,
+        parts: Parts,
         wants_live_frames: bool,
     ) -> io::Result<(Self, Option<LiveFrames>)> {
         let sockets = bpf::create_socket_map(queues)?;
@@ -47,7 +49,7 @@ impl Program {
         });
         let (program, live) = match sending {
             Some((slots, program)) => (program.try_clone()?, Some(LiveFrames::new(slots, program))),
-            None => (bpf::load(&arriving)?, None),
+            None => (parts.load(&arriving)?, None),
         };
         let link = bpf::attach(&program, interface, attachment)?;
         Ok((Self { _link: link, sockets }, live))
@@ -56,6 +58,15 @@ impl Program {
     /// Sends the frames of a queue to this socket from now on.
     pub(super) fn redirect_to(&self, queue: u32, socket: &impl AsRawFd) -> io::Result<()> {
         bpf::set_entry(&self.sockets, queue, socket)
+    }
+}
+
+impl Parts {
+    fn load(self, instructions: &[u64]) -> io::Result<OwnedFd> {
+        match self {
+            Self::One => bpf::load(instructions),
+            Self::Several => bpf::load_for_parts(instructions),
+        }
     }
 }
 

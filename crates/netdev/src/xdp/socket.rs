@@ -8,10 +8,13 @@ use std::thread;
 use std::time::Duration;
 
 use super::memory::{Frames, Ring};
+use super::parts::Parts;
 use crate::system::{check, get_option, set_option};
 
 /// `XDP_MAX_TX_SKB_BUDGET` of `linux/if_xdp.h`: frames sent for one kick, 32 where the kernel does not know it.
 const XDP_MAX_TX_SKB_BUDGET: libc::c_int = 9;
+/// Of `linux/if_xdp.h`: frames come in several chunks where one does not hold them.
+const XDP_USE_SG: u16 = 1 << 4;
 /// A socket that was just closed gives its queue back late.
 const BIND_ATTEMPTS: u32 = 50;
 const BIND_PAUSE: Duration = Duration::from_millis(10);
@@ -69,10 +72,14 @@ impl XdpSocket {
     }
 
     /// Binds to a queue of an interface and gives how many frames a kick sends at most.
-    pub(super) fn start(&self, interface: i32, queue: u32, budget: u32) -> io::Result<u32> {
+    pub(super) fn start(&self, interface: i32, queue: u32, parts: Parts, budget: u32) -> io::Result<u32> {
+        let parts = match parts {
+            Parts::One => 0,
+            Parts::Several => XDP_USE_SG,
+        };
         let address = libc::sockaddr_xdp {
             sxdp_family: libc::AF_XDP as u16,
-            sxdp_flags: libc::XDP_COPY | libc::XDP_USE_NEED_WAKEUP,
+            sxdp_flags: libc::XDP_COPY | libc::XDP_USE_NEED_WAKEUP | parts,
             sxdp_ifindex: interface as u32,
             sxdp_queue_id: queue,
             sxdp_shared_umem_fd: 0,

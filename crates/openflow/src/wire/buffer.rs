@@ -155,6 +155,8 @@ pub struct Writer {
     pub bytes: Vec<u8>,
     /// The version of the message.
     pub version: Version,
+    /// A structure in it is longer than its length can say.
+    is_too_long: bool,
 }
 
 impl Writer {
@@ -163,7 +165,13 @@ impl Writer {
         Self {
             bytes: Vec::new(),
             version,
+            is_too_long: false,
         }
+    }
+
+    /// Whether a structure in it is longer than its length can say.
+    pub fn is_too_long(&self) -> bool {
+        self.is_too_long
     }
 
     /// Zeroes.
@@ -176,12 +184,12 @@ impl Writer {
         self.pad(padding(self.bytes.len() - start));
     }
 
-    /// Puts the length of what begins at a place into 16 bits.
-    ///
-    /// # Panics
-    /// When it is longer than 65,535 bytes: whoever fills a message keeps it below.
+    /// Puts the length of what begins at a place into 16 bits; see [`Self::is_too_long`].
     pub fn set_length(&mut self, start: usize, at: usize) {
-        let length = u16::try_from(self.bytes.len() - start).expect("structures are shorter than 64 KiB");
+        let length = u16::try_from(self.bytes.len() - start).unwrap_or_else(|_| {
+            self.is_too_long = true;
+            u16::MAX
+        });
         self.bytes[at..at + 2].copy_from_slice(&length.to_be_bytes());
     }
 }

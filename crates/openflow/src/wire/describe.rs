@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::buffer::padding;
-use super::{Reader, Writer};
+use super::{Reader, Version, Writer};
 use crate::ErrorMessage;
 
 /// What stands on the wire.
@@ -20,6 +20,14 @@ pub trait Wire: Sized {
     /// # Errors
     /// When the formatter has one.
     fn text(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result;
+}
+
+/// Bytes that something takes in a message; nothing where a structure in it is longer than 65,535 bytes, which no message
+/// can have.
+pub fn encoded_len(value: &impl Wire, version: Version) -> Option<usize> {
+    let mut writer = Writer::new(version);
+    value.encode(&mut writer);
+    (!writer.is_too_long()).then_some(writer.bytes.len())
 }
 
 macro_rules! numbers {

@@ -165,6 +165,7 @@ impl Message {
         transaction.encode(&mut writer);
         self.encode_body(&mut writer);
         writer.set_length(0, 2);
+        assert!(!writer.is_too_long(), "messages are shorter than 64 KiB");
         writer.bytes
     }
 }

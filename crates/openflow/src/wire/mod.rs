@@ -18,7 +18,7 @@ mod statistics;
 pub use action::{ACTION_NUMBERS, EXPERIMENTER};
 pub use buffer::{Reader, Version, Writer};
 pub use control::*;
-pub use describe::{Data, EthernetAddress, Name, Wire, WithLength};
+pub use describe::{Data, EthernetAddress, Name, Wire, WithLength, encoded_len};
 pub use message::{HEADER_BYTES, Header, Message};
 pub use mods::Importance;
 pub use multipart::{Content, FlowEvent, MORE, Part, Reply, Request};

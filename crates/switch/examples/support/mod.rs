@@ -34,6 +34,8 @@ impl Outputs for Sink {
     }
 
     fn packet_in(&mut self, _: PacketIn<'_>) {}
+
+    fn cut_short(&mut self, _: u32) {}
 }
 
 /// Tables, their code, and one worker.

@@ -6,13 +6,11 @@ use std::sync::{Arc, PoisonError};
 
 use brimful_netdev::MonotonicTime;
 use brimful_openflow::wire::{
-    BundleControl, Configuration, Data, Features, FlowMonitor, Message, PacketOut, Part, Request, RequestForward,
-    Version,
+    Configuration, Data, Features, FlowMonitor, Message, PacketOut, Part, Request, RequestForward, Version,
 };
 use brimful_openflow::{Action, ErrorCode, ErrorMessage, FlowCommand, FlowMod, MAX_LEN_NO_BUFFER, NO_BUFFER, port};
 
 use super::buffers::BUFFERS;
-use super::bundles::{Bundle, kind};
 use super::connection::{Messages, RequestHead};
 use super::controllers::Peer;
 use super::hub::Hub;
@@ -39,7 +37,7 @@ const MOST_PENDING: usize = 16;
 const FEW: usize = 4;
 
 /// An answer: messages, or the error for the request.
-type Answer = Result<Vec<Message>, ErrorMessage>;
+pub(super) type Answer = Result<Vec<Message>, ErrorMessage>;
 
 /// Changes that the control thread has been given.
 struct Given {
@@ -51,14 +49,16 @@ struct Given {
 /// Answers the messages of one connection, one after the other. Changes of tables that come in a row are given to the
 /// control thread together, and the next messages are read meanwhile; everything else waits for them.
 pub(super) struct Answerer<'h> {
-    peer: &'h Arc<Peer>,
-    hub: &'h Hub,
+    pub(super) peer: &'h Arc<Peer>,
+    pub(super) hub: &'h Hub,
     changes: Vec<TableChange>,
     /// The places of the messages of those changes.
     places: Vec<usize>,
     forwards: Vec<(usize, u8, Data)>,
     given: VecDeque<Given>,
     has_answered_barrier: bool,
+    /// Whether anything has been sent since it was last seen that the controller takes it.
+    has_sent: bool,
     /// Whether the last messages were changes of tables and bundles only, but for barriers and echoes.
     pub(super) has_changed_only: bool,
 }
@@ -74,39 +74,67 @@ impl<'h> Answerer<'h> {
             forwards: Vec::new(),
             given: VecDeque::new(),
             has_answered_barrier: false,
+            has_sent: false,
             has_changed_only: true,
         }
     }
 
-    /// Answers messages that came together.
+    /// Answers messages that came together, from a place on, as long as the controller takes the answers: a short request
+    /// may have a long one. Gives the place of the first message that is left, if one is.
     ///
     /// # Errors
     /// When the switch has ended.
-    pub(super) fn answer_all(&mut self, messages: &Messages) -> Result<(), Ended> {
+    pub(super) fn answer_all(&mut self, messages: &Messages, mut place: usize) -> Result<Option<usize>, Ended> {
         self.has_changed_only = true;
-        let mut place = 0;
         while let Some(bytes) = messages.at(place) {
+            if !self.follows() {
+                self.give(messages)?;
+                return Ok(Some(place));
+            }
             match Message::decode(bytes, messages.version) {
                 Ok(message) => self.answer_one(messages, place, bytes, message)?,
-                Err(error) => self.peer.refuse(&RequestHead::of(bytes), &error),
+                Err(error) => self.refuse(&RequestHead::of(bytes), &error),
             }
             place += bytes.len();
         }
-        self.give(messages)
+        self.give(messages)?;
+        Ok(None)
+    }
+
+    /// Whether the controller takes what is sent to it.
+    fn follows(&mut self) -> bool {
+        if !std::mem::take(&mut self.has_sent) {
+            return true;
+        }
+        let mut session = self.peer.session();
+        // The end of the connection is seen elsewhere.
+        let follows = session.follows() || session.flush().is_ok() && session.follows();
+        self.has_sent = !follows;
+        follows
+    }
+
+    fn send(&mut self, transaction: u32, message: &Message) {
+        self.peer.send(transaction, message);
+        self.has_sent = true;
+    }
+
+    fn refuse(&mut self, request: &RequestHead, error: &ErrorMessage) {
+        self.peer.refuse(request, error);
+        self.has_sent = true;
     }
 
     fn answer_one(&mut self, messages: &Messages, place: usize, bytes: &[u8], message: Message) -> Result<(), Ended> {
         let head = || RequestHead::of(bytes);
         if changes_state(&message) && self.peer.is_slave() {
             let error = ErrorCode::IS_SLAVE.because("a slave may not change anything");
-            self.peer.refuse(&head(), &error);
+            self.refuse(&head(), &error);
             return Ok(());
         }
         match message {
             Message::FlowMod(change) if change.buffer == NO_BUFFER || deletes(&change) => {
                 match self.hub.preparer.prepare(change) {
                     Ok(change) => self.gather(place, TableChange::Prepared(change)),
-                    Err(error) => self.peer.refuse(&head(), &error),
+                    Err(error) => self.refuse(&head(), &error),
                 }
             }
             Message::GroupMod(change) => {
@@ -129,7 +157,7 @@ impl<'h> Answerer<'h> {
                     self.settle(messages)?;
                     let is_of_bundle = error.kind == ErrorCode::BUNDLE_BAD_ID.0;
                     let about = if is_of_bundle { head } else { head.about(&add.message.0) };
-                    self.peer.refuse(&about, &error);
+                    self.refuse(&about, &error);
                 }
             }
             // What has been given is done before it, so that one answer tells of both.
@@ -137,18 +165,18 @@ impl<'h> Answerer<'h> {
                 self.give(messages)?;
                 self.hub.handle.call(Switch::settle)?;
                 self.settle(messages)?;
-                self.peer.send(head().transaction, &Message::BarrierReply);
+                self.send(head().transaction, &Message::BarrierReply);
                 self.has_answered_barrier = true;
             }
-            Message::EchoRequest(data) => self.peer.send(head().transaction, &Message::EchoReply(data)),
+            Message::EchoRequest(data) => self.send(head().transaction, &Message::EchoReply(data)),
             Message::EchoReply(_) | Message::Hello(_) | Message::Error(_) => {}
             other => {
                 self.has_changed_only = false;
                 self.settle(messages)?;
                 let head = head();
                 match self.answer(&head, other)? {
-                    Ok(replies) => replies.iter().for_each(|reply| self.peer.send(head.transaction, reply)),
-                    Err(error) => self.peer.refuse(&head, &error),
+                    Ok(replies) => replies.iter().for_each(|reply| self.send(head.transaction, reply)),
+                    Err(error) => self.refuse(&head, &error),
                 }
             }
         }
@@ -246,7 +274,7 @@ impl<'h> Answerer<'h> {
         Ok(())
     }
 
-    fn finish(&self, errors: &[(usize, RequestHead, ErrorMessage)], forwards: Vec<(usize, u8, Data)>) {
+    fn finish(&mut self, errors: &[(usize, RequestHead, ErrorMessage)], forwards: Vec<(usize, u8, Data)>) {
         for (index, reason, request) in forwards {
             if !errors.iter().any(|(other, ..)| *other == index) {
                 self.hub
@@ -255,7 +283,7 @@ impl<'h> Answerer<'h> {
             }
         }
         for (_, head, error) in errors {
-            self.peer.refuse(head, error);
+            self.refuse(head, error);
         }
     }
 
@@ -400,59 +428,6 @@ impl<'h> Answerer<'h> {
             };
             Ok(monitors::messages(done?, 0))
         })
-    }
-
-    fn bundle(&self, control: &BundleControl) -> Result<Answer, Ended> {
-        let mut session = self.peer.main().session();
-        let bundles = &mut session.bundles;
-        let done = match control.kind {
-            kind::OPEN => bundles.open(control),
-            kind::CLOSE => bundles.close(control),
-            kind::DISCARD => bundles.take(control.bundle).map(|_| ()),
-            kind::COMMIT => match bundles.commit(control) {
-                Ok(bundle) => {
-                    drop(session);
-                    self.commit(bundle)?
-                }
-                Err(error) => Err(error),
-            },
-            other => Err(ErrorCode::BUNDLE_TYPE.because(format!("there is no bundle control {other}"))),
-        };
-        let reply = BundleControl {
-            kind: control.kind + 1,
-            properties: Data::default(),
-            ..control.clone()
-        };
-        Ok(done.map(|()| vec![Message::BundleControl(reply)]))
-    }
-
-    fn commit(&self, bundle: Bundle) -> Result<Result<(), ErrorMessage>, Ended> {
-        let connection = self.peer.main().number;
-        let done = self.hub.handle.call(move |switch| {
-            let is_atomic = bundle.is_atomic();
-            let Bundle {
-                changes, heads, ports, ..
-            } = bundle;
-            for (head, change) in &ports {
-                check_port(switch, change).map_err(|error| (*head, error))?;
-            }
-            let author = |index: usize| Author {
-                connection,
-                transaction: heads.get(index).transaction,
-            };
-            switch
-                .change_together(changes, is_atomic, author)
-                .map_err(|(index, error)| (heads.get(index), error))?;
-            for (_, change) in &ports {
-                change_port(switch, change);
-            }
-            switch.settle();
-            Ok(())
-        })?;
-        Ok(done.map_err(|(head, error)| {
-            self.peer.refuse(&head, &error);
-            ErrorCode::BUNDLE_MESSAGE_FAILED.because(error.detail)
-        }))
     }
 }
 

@@ -115,6 +115,9 @@ pub(super) struct Connection {
     versions: Arc<[Version]>,
     received: Vec<u8>,
     outgoing: Outgoing,
+    /// When the bytes that were taken last came.
+    received_at: u64,
+    /// When the last whole message came: parts of one are no sign of life, however long they go on.
     heard_at: u64,
     asked_at: Option<u64>,
     next_transaction: u32,
@@ -132,6 +135,7 @@ impl Connection {
             versions: Arc::clone(versions),
             received: Vec::new(),
             outgoing,
+            received_at: now,
             heard_at: now,
             asked_at: None,
             next_transaction: 1,
@@ -140,9 +144,17 @@ impl Connection {
 
     /// Takes bytes of the socket.
     pub(super) fn receive(&mut self, bytes: &[u8], now: u64) {
+        self.received_at = now;
+        if self.received.is_empty() {
+            self.received = room_for(bytes);
+        }
+        self.received.extend_from_slice(bytes);
+    }
+
+    /// The controller has shown at a moment that it is there.
+    pub(super) fn hear(&mut self, now: u64) {
         self.heard_at = now;
         self.asked_at = None;
-        self.received.extend_from_slice(bytes);
     }
 
     /// The messages that are whole by now, to be answered.
@@ -173,7 +185,17 @@ impl Connection {
                 end += length;
             }
         }
-        self.received = received.split_off(end);
+        if end == 0 {
+            // Part of one message.
+            self.received = std::mem::take(&mut received);
+        } else {
+            self.hear(self.received_at);
+            if end < received.len() {
+                self.received = room_for(&received[end..]);
+                self.received.extend_from_slice(&received[end..]);
+                received.truncate(end);
+            }
+        }
         Messages {
             bytes: Arc::new(received),
             version,
@@ -264,6 +286,13 @@ impl Connection {
         self.outgoing.extend(&message.encode(header.transaction, Version::V13));
         self.close(detail);
     }
+}
+
+/// Room for bytes, and for all of the message that they begin with: pieces of growing size would each take memory of
+/// their own.
+fn room_for(bytes: &[u8]) -> Vec<u8> {
+    let first = Header::parse(bytes).map_or(0, |header| usize::from(header.length));
+    Vec::with_capacity(bytes.len().max(first))
 }
 
 #[cfg(test)]
@@ -391,6 +420,26 @@ mod tests {
             [Message::Error(ErrorBody { kind: 1, code: 6, .. })]
         ));
         assert!(matches!(connection.state(), State::Closing(_)));
+    }
+
+    #[test]
+    fn parts_of_messages_keep_no_connection() {
+        let greeting = hello(&[Version::V13]);
+        let mut connection = new(&Version::ALL);
+        for (byte, second) in greeting.iter().zip([0, 4, 8]) {
+            connection.receive(&[*byte], second * SECOND);
+            connection.take_messages();
+            connection.tick(second * SECOND);
+        }
+        assert_eq!(connection.state(), &State::Closing("no hello came".to_owned()));
+        let mut connection = established();
+        let request = Message::BarrierRequest.encode(5, Version::V13);
+        for (byte, second) in request.iter().zip([0, 4, 8, 12, 16]) {
+            connection.receive(&[*byte], second * SECOND);
+            connection.take_messages();
+            connection.tick(second * SECOND);
+        }
+        assert_eq!(connection.state(), &State::Closing("no echo came".to_owned()));
     }
 
     #[test]

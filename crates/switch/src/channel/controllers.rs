@@ -106,17 +106,20 @@ impl Peer {
         let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
     }
 
-    /// Waits until something has come, there is room for what waits, or somebody wakes.
-    pub(super) fn wait(&self, has_more: bool, waiting: &mut Waiting) -> io::Result<Ready> {
-        let (reads, writes) = {
+    /// Waits until something has come, there is room for what waits, or somebody wakes. While messages are left to be
+    /// answered, no others are read.
+    pub(super) fn wait(&self, has_more: bool, has_left: bool, waiting: &mut Waiting) -> io::Result<Ready> {
+        let (follows, writes) = {
             let mut session = self.session();
             (session.follows(), session.wants_to_write())
         };
+        let reads = follows && !has_left;
         let mut flags = PollFlags::empty();
         flags.set(PollFlags::IN, reads);
         flags.set(PollFlags::OUT, writes);
         let mut waited = [PollFd::new(&self.socket, flags), PollFd::new(&self.wake, PollFlags::IN)];
-        let patience = if has_more && reads { Timespec::default() } else { LOOK };
+        let goes_on = follows && (has_more || has_left);
+        let patience = if goes_on { Timespec::default() } else { LOOK };
         match waiting.poll(&mut waited, &patience) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
@@ -128,7 +131,7 @@ impl Peer {
             let _ = rustix::io::read(&self.wake, &mut count);
         }
         Ok(Ready {
-            reads: seen.intersects(PollFlags::IN | ended) || has_more && reads,
+            reads: !has_left && seen.intersects(PollFlags::IN | ended) || has_more && reads,
         })
     }
 
@@ -221,9 +224,11 @@ impl Controllers {
         }
     }
 
-    /// Whether a controller is there that speaks our language.
-    pub(super) fn is_any_established(&self) -> bool {
-        self.peers().iter().any(|peer| peer.session().version().is_some())
+    /// Controllers that have agreed on a version; connections beside their main ones are not counted.
+    pub(super) fn established(&self) -> usize {
+        let peers = self.peers();
+        let main = peers.iter().filter(|peer| peer.auxiliary == 0);
+        main.filter(|peer| peer.session().version().is_some()).count()
     }
 
     /// Sends a message to all that want to be told of its topic.

@@ -5,7 +5,9 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
 use brimful_netdev::MonotonicTime;
-use brimful_openflow::wire::{Age, Data, FlowRemoved, Message, PacketIn, PortStatus, TableStatus, Version, WithLength};
+use brimful_openflow::wire::{
+    Age, Data, FlowRemoved, HEADER_BYTES, Message, PacketIn, PortStatus, TableStatus, Version, WithLength, encoded_len,
+};
 use brimful_openflow::{FieldMatch, MAX_LEN_NO_BUFFER, Match, MatchField, NO_BUFFER};
 use brimful_pipeline::{Change, Pipeline, Reason};
 
@@ -15,8 +17,9 @@ use super::multipart::port_description;
 use super::reasons::{packet_in_reason, removal_reason};
 use super::session::Topic;
 use super::table_config::table_description;
+use crate::batch::SMALLEST_FRAME_LEN;
 use crate::events::{PacketInEvent, RemovedEvent};
-use crate::ports::{SMALLEST_FRAME_LEN, SwitchPort};
+use crate::ports::SwitchPort;
 use crate::vacancy::{Crossing, Vacancies};
 use crate::watch::{Authored, Watcher};
 
@@ -56,6 +59,10 @@ impl Watcher for Controllers {
             port: port_description(port),
         });
         self.tell(Topic::PortStatus, MODIFIED, &message);
+    }
+
+    fn controllers(&self) -> usize {
+        self.established()
     }
 
     fn table_crossed(&self, tables: &Pipeline, vacancies: &Vacancies, table: u8, crossing: Crossing) {
@@ -128,15 +135,20 @@ fn packet_in(packet: &PacketInEvent, reason: u8, buffer: u32, len: usize) -> Pac
     if packet.tunnel_id != 0 {
         fields.push(exact(MatchField::TunnelId, packet.tunnel_id.into()));
     }
-    PacketIn {
+    let mut message = PacketIn {
         buffer,
-        total_len: packet.frame.len() as u16,
+        total_len: packet.frame.len().try_into().unwrap_or(u16::MAX),
         reason,
         table: packet.table,
         cookie: packet.cookie,
         matching: Match { fields },
-        data: Data(packet.frame[..len].to_vec()),
-    }
+        data: Data::default(),
+    };
+    // What a message has no room for is missing: its length is told.
+    let head = HEADER_BYTES + encoded_len(&message, Version::V14).unwrap_or_default();
+    let len = len.min(usize::from(u16::MAX) - head);
+    message.data = Data(packet.frame[..len].to_vec());
+    message
 }
 
 fn flow_removed(removed: &RemovedEvent, version: Version) -> FlowRemoved {

@@ -2,13 +2,14 @@
 //!
 //! Each connection has a thread that reads and answers, in the order of the messages; it never waits to write: what a
 //! controller does not take stays with its connection, within bounds. One more thread sends packets to controllers; what
-//! else happens, the control thread tells them. A [`connection`] is a state machine of bytes and messages without a
+//! else happens, the control thread tells them. A `connection` is a state machine of bytes and messages without a
 //! socket. Changes of tables that come together are done together, and a barrier is answered when every data-plane
 //! thread runs them.
 
 mod answer;
 mod buffers;
 mod bundles;
+mod commit;
 mod connection;
 mod controllers;
 mod endpoint;

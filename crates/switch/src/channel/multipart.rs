@@ -252,7 +252,7 @@ pub(super) fn port_description(port: &Arc<SwitchPort>) -> Port {
     };
     Port {
         number: port.number,
-        address: EthernetAddress(port.address),
+        address: EthernetAddress(port.address()),
         name: Name::new(&port.name),
         config: port.config(),
         state,

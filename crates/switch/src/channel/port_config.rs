@@ -12,7 +12,7 @@ pub(super) fn check_port(switch: &Switch, change: &PortMod) -> Result<(), ErrorM
     let Some(port) = switch.ports.get(change.number) else {
         return Err(ErrorCode::PORT_UNKNOWN.because(format!("there is no port {}", change.number)));
     };
-    if port.address != change.address.0 {
+    if port.address() != change.address.0 {
         return Err(ErrorCode::PORT_ADDRESS.because(format!("port {} has another address", change.number)));
     }
     if change.mask & !known != 0 {

@@ -13,7 +13,7 @@ use brimful_openflow::wire::Version;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::answer::Answerer;
-use super::connection::State;
+use super::connection::{Messages, State};
 use super::controllers::{Controllers, Peer};
 use super::endpoint::{Endpoint, Protocol};
 use super::events;
@@ -21,9 +21,10 @@ use super::hub::Hub;
 use super::standalone::{self, Standalone};
 use super::tls::Credentials;
 use super::transport::Transport;
-use super::waiting::Waiting;
+use super::waiting::{Idle, Waiting};
 use crate::control::{Ended, Handle};
 use crate::events::PacketInEvent;
+use crate::notice::say;
 
 /// Between attempts to connect: twice as long each time, up to the second one.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -109,7 +110,7 @@ pub fn start(peers: Peers, handle: &Handle) -> Result<Channel, String> {
         };
         addresses.extend(listener.as_ref().and_then(|listener| listener.local_addr().ok()));
         threads.push(std::thread::spawn(move || match listener {
-            Some(listener) => accept(&listener, endpoint.protocol(), &hub),
+            Some(listener) => accept(&listener, &endpoint, &hub),
             None => connect(&endpoint, &hub),
         }));
     }
@@ -135,6 +136,11 @@ impl Channel {
         &self.addresses
     }
 
+    /// Whether a thread of it has ended although it should not: it has panicked.
+    pub fn has_failed(&self) -> bool {
+        self.threads.iter().any(JoinHandle::is_finished)
+    }
+
     /// Closes all connections.
     pub fn stop(self) {
         self.hub.ends.store(true, Relaxed);
@@ -154,8 +160,15 @@ fn listen(endpoint: &Endpoint) -> Result<TcpListener, String> {
     Ok(listener)
 }
 
-fn accept(listener: &TcpListener, protocol: Protocol, hub: &Arc<Hub>) {
-    let mut served = Vec::new();
+/// Whether there is nobody, or nobody any more.
+fn passes_at_once(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
+    matches!(error.kind(), WouldBlock | ConnectionAborted | Interrupted)
+}
+
+fn accept(listener: &TcpListener, endpoint: &Endpoint, hub: &Arc<Hub>) {
+    let (mut served, mut said) = (Vec::new(), String::new());
+    let protocol = endpoint.protocol();
     while !hub.ends() {
         let patience = Timespec {
             tv_sec: 0,
@@ -163,14 +176,22 @@ fn accept(listener: &TcpListener, protocol: Protocol, hub: &Arc<Hub>) {
         };
         let _ = poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&patience));
         served.retain(|thread: &JoinHandle<_>| !thread.is_finished());
-        let Ok((socket, _)) = listener.accept() else {
-            continue;
+        let socket = match listener.accept() {
+            Ok((socket, _)) => socket,
+            Err(error) if passes_at_once(&error) => continue,
+            Err(error) => {
+                // Without a descriptor or memory for it, it would fail again at once.
+                tell_once(&mut said, format!("{endpoint}: no controller can connect now: {error}"));
+                sleep(LOOK, || hub.ends());
+                continue;
+            }
         };
         if served.len() >= MOST_CONNECTIONS {
             continue;
         }
         let hub = Arc::clone(hub);
-        let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
+        let builder = std::thread::Builder::new().name("controller".to_owned());
+        let builder = builder.stack_size(STACK_BYTES);
         let thread = builder.spawn(move || {
             // The end of a connection that a controller began has no one to be told to.
             let _ = hub
@@ -193,7 +214,7 @@ fn connect(endpoint: &Endpoint, hub: &Arc<Hub>) {
             Err(error) => error,
             Ok((socket, transport)) => {
                 if endpoint.protocol() == Protocol::Tcp {
-                    say(&mut said, format!("{endpoint}: connected"));
+                    tell_once(&mut said, format!("{endpoint}: connected"));
                 }
                 let ended = serve_with_others(endpoint, &socket, transport, hub);
                 if let Ok(was_established) = &ended
@@ -208,7 +229,7 @@ fn connect(endpoint: &Endpoint, hub: &Arc<Hub>) {
             }
         };
         if !hub.ends() {
-            say(&mut said, news);
+            tell_once(&mut said, news);
         }
         sleep(pause, || hub.ends());
         pause = (pause * 2).min(LONGEST_PAUSE);
@@ -271,9 +292,9 @@ fn serve_with_others(
 }
 
 /// Says what is new of a controller, once.
-fn say(said: &mut String, news: String) {
+fn tell_once(said: &mut String, news: String) {
     if *said != news {
-        eprintln!("brimful-switchd: {news}");
+        say(&news);
         *said = news;
     }
 }
@@ -292,11 +313,24 @@ fn serve(
     converse(&peer, hub)
 }
 
+/// A connection that its thread serves: it is closed also where that panics.
+struct Connected<'c> {
+    peer: &'c Arc<Peer>,
+    hub: &'c Hub,
+}
+
+impl Drop for Connected<'_> {
+    fn drop(&mut self) {
+        self.hub.controllers.disconnect(self.peer);
+    }
+}
+
 fn converse(peer: &Arc<Peer>, hub: &Hub) -> Result<bool, String> {
+    let connected = Connected { peer, hub };
     let ended = run(peer, hub);
     // What is left to say, as far as there is room.
     let _ = peer.flush();
-    hub.controllers.disconnect(peer);
+    drop(connected);
     let session = peer.session();
     match (ended, session.connection.state()) {
         (Err(error), _) if error.kind() == io::ErrorKind::InvalidData => Err(error.to_string()),
@@ -319,13 +353,20 @@ fn tell(heard: &Receiver<PacketInEvent>, hub: &Hub) {
 }
 
 /// Reads and answers until the connection ends.
+#[allow(
+    clippy::large_stack_arrays,
+    reason = "the allocator keeps half a megabyte for the first piece of this size"
+)]
 fn run(peer: &Arc<Peer>, hub: &Hub) -> io::Result<()> {
-    let mut bytes = vec![0; READ_BYTES];
+    let mut bytes = [0; READ_BYTES];
     let mut answerer = Answerer::new(peer, hub);
     let (mut has_more, mut waiting) = (false, Waiting::default());
+    let mut idle = Idle::default();
+    // Messages that wait until the controller takes the answers to those before them.
+    let mut left: Option<(Messages, usize)> = None;
     peer.flush()?;
     while !hub.ends() {
-        let ready = peer.wait(has_more, &mut waiting)?;
+        let ready = peer.wait(has_more, left.is_some(), &mut waiting)?;
         let now = MonotonicTime::now().0;
         let (count, messages, is_new) = {
             let mut session = peer.session();
@@ -334,7 +375,7 @@ fn run(peer: &Arc<Peer>, hub: &Hub) -> io::Result<()> {
             } else {
                 0
             };
-            let messages = session.connection.take_messages();
+            let messages = left.take().unwrap_or_else(|| (session.connection.take_messages(), 0));
             session.connection.tick(now);
             let is_new = !session.was_established && session.version().is_some();
             session.was_established |= is_new;
@@ -350,8 +391,12 @@ fn run(peer: &Arc<Peer>, hub: &Hub) -> io::Result<()> {
             Ok(())
         };
         let done = prepared
-            .and_then(|()| answerer.answer_all(&messages))
-            .and_then(|()| answerer.look());
+            .and_then(|()| answerer.answer_all(&messages.0, messages.1))
+            .and_then(|place| answerer.look().map(|()| place));
+        if let Ok(Some(place)) = done {
+            left = Some((messages.0, place));
+        }
+        idle.has_read(now, count);
         if count > 0 {
             let can_wait = answerer.has_changed_only && !peer.session().wants_to_write();
             waiting.has_read(now, count, can_wait);

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
+use brimful_netdev::MonotonicTime;
 use brimful_openflow::wire::{
     AsyncConfiguration, Configuration, EventMask, FlowEvent, MORE, Message, Part, Request, Version,
 };
@@ -137,7 +138,13 @@ impl Session {
     /// # Errors
     /// When the connection has ended.
     pub(super) fn flush(&mut self) -> io::Result<()> {
-        self.transport.write(self.connection.outgoing())
+        let before = self.connection.outgoing().len();
+        self.transport.write(self.connection.outgoing())?;
+        if before >= MUCH_WAITING && self.connection.outgoing().len() < before {
+            // Nothing of it is read meanwhile: what it takes shows that it is there.
+            self.connection.hear(MonotonicTime::now().0);
+        }
+        Ok(())
     }
 
     /// Whether something waits to be written.

@@ -39,7 +39,7 @@ impl Standalone {
 
     fn enter(&self, controllers: &Controllers, handle: &Handle) -> Result<(), Ended> {
         let mut aside = self.aside();
-        if aside.is_some() || controllers.is_any_established() {
+        if aside.is_some() || controllers.established() > 0 {
             return Ok(());
         }
         let normal = Action::Output {
@@ -70,7 +70,7 @@ pub(super) fn watch(
     let mut last_seen = Instant::now();
     while !ends.load(Relaxed) {
         std::thread::sleep(LOOK);
-        if controllers.is_any_established() {
+        if controllers.established() > 0 {
             last_seen = Instant::now();
         } else if last_seen.elapsed() >= PATIENCE {
             standalone.enter(controllers, handle)?;

@@ -9,8 +9,10 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, ClientConnection, Connection, RootCertStore, ServerConfig, ServerConnection};
 use serde::Deserialize;
 
+use crate::files::read_text;
+
 /// The files that TLS needs, all in PEM.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct TlsFiles {
     /// The switch's key.
@@ -39,7 +41,8 @@ impl Credentials {
             certificate,
             ca_certificate,
         } = files;
-        let key = PrivateKeyDer::from_pem_file(private_key).map_err(|error| told(private_key, &error))?;
+        let text = read_text(private_key).map_err(|error| told(private_key, &error))?;
+        let key = PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(|error| told(private_key, &error))?;
         let chain = certificates(certificate)?;
         let mut roots = RootCertStore::empty();
         for root in certificates(ca_certificate)? {
@@ -90,7 +93,8 @@ impl Credentials {
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    let read = CertificateDer::pem_file_iter(path).map_err(|error| told(path, &error))?;
+    let text = read_text(path).map_err(|error| told(path, &error))?;
+    let read = CertificateDer::pem_slice_iter(text.as_bytes());
     let all: Vec<_> = read.collect::<Result<_, _>>().map_err(|error| told(path, &error))?;
     if all.is_empty() {
         return Err(format!("{}: there is no certificate in it", path.display()));

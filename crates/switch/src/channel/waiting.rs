@@ -39,6 +39,28 @@ pub(super) struct Waiting {
     trickling_reads: u32,
 }
 
+/// How long a connection without messages keeps memory that it has freed.
+const IDLE_NS: u64 = 1_000_000_000;
+
+/// Gives back what a connection has freed, once nothing has come for some time.
+#[derive(Debug, Default)]
+pub(super) struct Idle {
+    /// When something was last read; nothing once it has given back.
+    since: Option<u64>,
+}
+
+impl Idle {
+    /// So many bytes were read at this time, in nanoseconds.
+    pub(super) fn has_read(&mut self, now: u64, bytes: usize) {
+        if bytes > 0 {
+            self.since = Some(now);
+        } else if self.since.is_some_and(|since| now.saturating_sub(since) > IDLE_NS) {
+            self.since = None;
+            brimful_jit::give_back_memory();
+        }
+    }
+}
+
 impl Waiting {
     /// So many bytes were read at this time, in nanoseconds; whether more of that kind can wait.
     pub(super) fn has_read(&mut self, now: u64, bytes: usize, can_wait: bool) {

@@ -1,5 +1,5 @@
-use std::io;
-use std::time::Duration;
+use std::io::{self, Read};
+use std::time::{Duration, Instant};
 
 use brimful_openflow::wire::{ErrorBody, HEADER_BYTES, Header, Hello, MORE, Message, Version};
 use brimful_openflow::{ErrorCode, ErrorMessage};
@@ -8,8 +8,13 @@ use super::OfctlError;
 use super::stream::{Place, Stream};
 
 const VERSION: Version = Version::V13;
+/// `OFPT_MULTIPART_REPLY`.
+const MULTIPART_REPLY: u8 = 19;
 /// How long a switch may take to answer.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Bytes of one answer at most: those about some million flows.
+const MOST_ANSWER_BYTES: usize = 1 << 30;
 
 /// A controller's side of a connection.
 pub(super) struct Connection {
@@ -18,6 +23,8 @@ pub(super) struct Connection {
     transaction: u32,
     /// What is to be sent together.
     queued: Vec<u8>,
+    /// When what is waited for has to be there: signs of life alone do not put it off.
+    due: Instant,
 }
 
 /// A message that came in whole.
@@ -36,10 +43,11 @@ impl Connection {
             version: versions.iter().copied().max().unwrap_or(VERSION),
             transaction: 0,
             queued: Vec::new(),
+            due: Instant::now() + PATIENCE,
         };
         connection
             .stream
-            .set_patience(Some(PATIENCE))
+            .set_write_patience(PATIENCE)
             .map_err(|error| ended(&error))?;
         connection.send(&Message::Hello(Hello::offering(versions)))?;
         let hello = connection.receive()?;
@@ -63,6 +71,7 @@ impl Connection {
         let transaction = self.queue(message);
         let bytes = std::mem::take(&mut self.queued);
         self.stream.write_all(&bytes).map_err(|error| ended(&error))?;
+        self.due = Instant::now() + PATIENCE;
         Ok(transaction)
     }
 
@@ -84,17 +93,26 @@ impl Connection {
         self.answer_to(transaction)
     }
 
-    /// Gives all parts of the answer to a request.
-    pub(super) fn ask_in_parts(&mut self, request: &Message) -> Result<Vec<Message>, OfctlError> {
+    /// Takes the parts of the answer to a request as they come.
+    pub(super) fn ask_in_parts(
+        &mut self,
+        request: &Message,
+        mut take: impl FnMut(&Received) -> Result<(), OfctlError>,
+    ) -> Result<(), OfctlError> {
         let transaction = self.send(request)?;
-        let mut parts = Vec::new();
+        let mut bytes = 0;
         loop {
-            let part = self.answer_to(transaction)?;
-            let is_last = !matches!(&part, Message::MultipartReply(part) if part.flags & MORE != 0);
-            parts.push(part);
-            if is_last {
-                return Ok(parts);
+            let part = self.reply_to(transaction)?;
+            take(&part)?;
+            bytes += part.bytes.len();
+            if !part.has_more() {
+                return Ok(());
             }
+            if bytes > MOST_ANSWER_BYTES {
+                let text = format!("the answer does not end within {MOST_ANSWER_BYTES} bytes");
+                return Err(OfctlError::Failed(text));
+            }
+            self.due = Instant::now() + PATIENCE;
         }
     }
 
@@ -137,7 +155,8 @@ impl Connection {
         }
     }
 
-    fn answer_to(&mut self, transaction: u32) -> Result<Message, OfctlError> {
+    /// The answer to a request, which may be one that cannot be read as a whole.
+    fn reply_to(&mut self, transaction: u32) -> Result<Received, OfctlError> {
         loop {
             let received = self.receive()?;
             if received.header.transaction != transaction {
@@ -145,18 +164,22 @@ impl Connection {
             }
             return match received.message {
                 Ok(Message::Error(error)) => Err(OfctlError::Failed(refusal(&error))),
-                Ok(message) => Ok(message),
-                Err(error) => {
-                    let text = format!("what the switch answers cannot be read: {}", error.detail);
-                    Err(OfctlError::Failed(text))
-                }
+                _ => Ok(received),
             };
         }
     }
 
+    fn answer_to(&mut self, transaction: u32) -> Result<Message, OfctlError> {
+        self.reply_to(transaction)?.message.map_err(|error| unreadable(&error))
+    }
+
     fn receive(&mut self) -> Result<Received, OfctlError> {
         loop {
-            let received = read_message(&mut *self.stream).map_err(|error| ended(&error))?;
+            let until = Until {
+                stream: &mut *self.stream,
+                due: self.due,
+            };
+            let received = read_message(until).map_err(|error| ended(&error))?;
             let received = received.ok_or_else(|| OfctlError::Failed("the switch closed the connection".to_owned()))?;
             if !self.keeps_alive(&received)? {
                 return Ok(received);
@@ -175,8 +198,25 @@ impl Connection {
     }
 }
 
+/// A stream that is read until a moment.
+struct Until<'s> {
+    stream: &'s mut dyn Stream,
+    due: Instant,
+}
+
+impl Read for Until<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let left = self.due.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.stream.set_patience(Some(left))?;
+        self.stream.read(bytes)
+    }
+}
+
 /// Reads one message; nothing at the end of the connection.
-pub(super) fn read_message(stream: &mut dyn Stream) -> io::Result<Option<Received>> {
+pub(super) fn read_message(mut stream: impl Read) -> io::Result<Option<Received>> {
     let mut bytes = vec![0; HEADER_BYTES];
     if stream.read(&mut bytes[..1])? == 0 {
         return Ok(None);
@@ -210,6 +250,20 @@ pub(super) fn line(received: &Received) -> String {
     }
 }
 
+/// That an answer makes no sense.
+pub(super) fn unreadable(error: &ErrorMessage) -> OfctlError {
+    OfctlError::Failed(format!("what the switch answers cannot be read: {}", error.detail))
+}
+
+impl Received {
+    /// Whether it is a part of an answer that others follow, also where the rest of it cannot be read.
+    fn has_more(&self) -> bool {
+        let flags = self.bytes.get(HEADER_BYTES + 2..HEADER_BYTES + 4);
+        let flags = flags.map_or(0, |flags| u16::from_be_bytes([flags[0], flags[1]]));
+        self.header.kind == MULTIPART_REPLY && flags & MORE != 0
+    }
+}
+
 fn refusal(error: &ErrorBody) -> String {
     let name = ErrorCode(error.kind, error.code).name().unwrap_or("no code of 1.4");
     format!(
@@ -226,4 +280,62 @@ fn ended(error: &io::Error) -> OfctlError {
         format!("the connection to the switch has ended: {error}")
     };
     OfctlError::Failed(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::TcpListener;
+    use std::thread::JoinHandle;
+
+    use brimful_openflow::wire::{Data, Part, Reply};
+
+    use super::*;
+
+    /// A connection to a switch that says something again and again, as long as somebody listens.
+    fn beside(says: Message) -> (Connection, JoinHandle<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let place = Place::read(&format!("tcp:{}", listener.local_addr().unwrap())).unwrap();
+        let switch = std::thread::spawn(move || {
+            let mut stream = listener.accept().unwrap().0;
+            let hello = Message::Hello(Hello::offering(&[VERSION])).encode(1, VERSION);
+            stream.write_all(&hello).unwrap();
+            // The first request is the second message.
+            let bytes = says.encode(2, VERSION);
+            while stream.write_all(&bytes).is_ok() {}
+        });
+        (Connection::open(&place).unwrap(), switch)
+    }
+
+    #[test]
+    fn signs_of_life_are_no_answer() {
+        let (mut connection, switch) = beside(Message::EchoRequest(Data::default()));
+        let transaction = connection.send(&Message::FeaturesRequest).unwrap();
+        connection.due = Instant::now() + Duration::from_millis(300);
+        let error = connection.answer_to(transaction).unwrap_err();
+        assert!(error.to_string().contains("has not answered within"), "{error}");
+        drop(connection);
+        switch.join().unwrap();
+    }
+
+    #[test]
+    fn parts_of_an_answer_are_taken_as_they_come() {
+        let part = Part {
+            flags: MORE,
+            content: Reply::Table(Vec::new()),
+        };
+        let (mut connection, switch) = beside(Message::MultipartReply(part));
+        let mut parts = 0;
+        let done = connection.ask_in_parts(&Message::FeaturesRequest, |_| {
+            parts += 1;
+            if parts < 1000 {
+                Ok(())
+            } else {
+                Err(OfctlError::Failed("enough".to_owned()))
+            }
+        });
+        assert_eq!(done.unwrap_err().to_string(), "enough");
+        drop(connection);
+        switch.join().unwrap();
+    }
 }

@@ -27,7 +27,7 @@ pub(super) fn of_switch(switch: &mut Connection) -> Result<Flows, OfctlError> {
         matching: Match::default(),
     };
     let found = gather(switch, Request::Flow(all), |reply| match reply {
-        Reply::Flow(flows) => Some(flows),
+        Reply::Flow(flows) => Some(flows.as_slice()),
         _ => None,
     })?;
     Ok(by_match(found.iter().map(|WithLength(flow)| text::flow_mod(flow))))

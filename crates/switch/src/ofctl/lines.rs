@@ -9,8 +9,10 @@ use brimful_openflow::wire::Message;
 
 use super::OfctlError;
 use super::commands::Command;
+use crate::files::read_text;
+use crate::notice::say;
 use crate::tables::ovs::{self, Known, PortNames};
-use crate::tables::{Change, Placed};
+use crate::tables::{Change, Placed, Tables};
 
 /// What stands for standard input.
 const STANDARD_INPUT: &str = "-";
@@ -131,7 +133,7 @@ impl Lines {
         let read = if is_input {
             io::stdin().read_to_string(&mut text).map(|_| text)
         } else {
-            std::fs::read_to_string(path)
+            read_text(path)
         };
         let text = read.map_err(|error| OfctlError::Usage(format!("{file}: {error}")))?;
         Ok(Self {
@@ -146,13 +148,14 @@ impl Lines {
     /// Whether a line names a port. What is wrong with lines whatever the ports are called is found here.
     pub(super) fn name_ports(&self) -> Result<bool, OfctlError> {
         let is_used = Cell::new(false);
-        self.read(PortNames::Any(&is_used))?;
+        let tables = self.tables(PortNames::Any(&is_used))?;
+        tables.notes_of(&self.file).for_each(say);
         Ok(is_used.get())
     }
 
     /// What they say, where ports have these names.
     pub(super) fn read(&self, names: PortNames<'_>) -> Result<Vec<Planned>, OfctlError> {
-        let changes = self.changes(names)?;
+        let changes = self.tables(names)?.changes;
         let is_alone = changes.len() == 1;
         let planned = changes.into_iter().map(|Placed { place, value }| Planned {
             origin: match (self.are_arguments, is_alone) {
@@ -171,25 +174,30 @@ impl Lines {
 
     /// The flows that are to be there, where lines say nothing else.
     pub(super) fn flows(&self, names: PortNames<'_>) -> Result<Vec<FlowMod>, OfctlError> {
-        let flows = self.changes(names)?.into_iter().map(|change| match change.value {
-            Change::Flow(flow) if flow.command == brimful_openflow::FlowCommand::Add => Ok(*flow),
-            _ => {
-                let text = format!("{}:{}: this is no flow to have", self.file, change.place.line);
-                Err(OfctlError::Usage(text))
-            }
-        });
+        let flows = self
+            .tables(names)?
+            .changes
+            .into_iter()
+            .map(|change| match change.value {
+                Change::Flow(flow) if flow.command == brimful_openflow::FlowCommand::Add => Ok(*flow),
+                _ => {
+                    let text = format!("{}:{}: this is no flow to have", self.file, change.place.line);
+                    Err(OfctlError::Usage(text))
+                }
+            });
         flows.collect()
     }
 
-    fn changes(&self, names: PortNames<'_>) -> Result<Vec<Placed<Change>>, OfctlError> {
+    fn tables(&self, names: PortNames<'_>) -> Result<Tables, OfctlError> {
         let known = Known {
             names,
             // Open vSwitch and others have.
             has_tunnels: true,
             command: self.command,
         };
-        let changes = ovs::read_for(&self.file, &self.text, &known)?.changes;
-        let stranger = changes
+        let tables = ovs::read_for(&self.file, &self.text, &known)?;
+        let stranger = tables
+            .changes
             .iter()
             .find(|change| self.kind != Kind::Any && Kind::of(&change.value) != self.kind);
         if let Some(Placed { place, .. }) = stranger {
@@ -197,7 +205,7 @@ impl Lines {
             let text = format!("{file}:{}:{}: this is no {wanted}", place.line, place.column);
             return Err(OfctlError::Usage(text));
         }
-        Ok(changes)
+        Ok(tables)
     }
 }
 

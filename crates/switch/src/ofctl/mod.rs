@@ -4,8 +4,10 @@ mod changes;
 mod commands;
 mod connection;
 mod difference;
+mod extensions;
 mod length;
 mod lines;
+mod nicira;
 mod ports;
 mod relay;
 mod stream;
@@ -21,11 +23,12 @@ use brimful_openflow::wire::{
 use brimful_openflow::{FlowMod, GROUP_ALL, port};
 use thiserror::Error;
 
+use crate::notice::say;
 use crate::tables::ovs::{self, Known, METER_ALL, PortNames};
 use crate::tables::{Change, TableError};
 use commands::Command;
 pub use commands::Ofctl;
-use connection::Connection;
+use connection::{Connection, line, unreadable};
 use lines::{Lines, Planned};
 use stream::Place;
 
@@ -139,7 +142,8 @@ impl Command {
         let any = PortNames::Any(&is_used);
         match self {
             Self::DumpFlows { filter, .. } | Self::DumpAggregate { filter } => {
-                selection(filter.as_deref(), any)?;
+                let (_, notes) = selection(filter.as_deref(), any)?;
+                notes.into_iter().for_each(say);
             }
             Self::PacketOut { words } => {
                 packets(words, any)?;
@@ -160,10 +164,10 @@ impl Command {
             Self::DumpPortsDesc => list(switch, Request::PortDescription, text::ports, out),
             Self::DumpTables => dump_tables(switch, out),
             Self::DumpFlows { filter, no_counters } => {
-                dump_flows(switch, selection(filter.as_deref(), names)?, !no_counters, out)
+                dump_flows(switch, selection(filter.as_deref(), names)?.0, !no_counters, out)
             }
             Self::DumpAggregate { filter } => {
-                let wanted = filter_of(selection(filter.as_deref(), names)?);
+                let wanted = filter_of(selection(filter.as_deref(), names)?.0);
                 list(switch, Request::Aggregate(wanted), text::aggregate, out)
             }
             Self::DumpPorts { port } => {
@@ -181,7 +185,7 @@ impl Command {
                 )
             }
             Self::DumpGroups { counters } => {
-                list(switch, Request::GroupDescription, text::group, out)?;
+                ask(switch, Request::GroupDescription, text::group, extensions::groups, out)?;
                 let wanted = Request::Group(Selector { number: GROUP_ALL });
                 if *counters {
                     list(switch, wanted, text::group_counts, out)
@@ -230,16 +234,17 @@ fn packets(words: &[String], names: PortNames<'_>) -> Result<Vec<Planned>, Ofctl
     read.collect()
 }
 
-/// The deletion of which flows are meant; those of all tables where no table is named.
-fn selection(line: Option<&str>, names: PortNames<'_>) -> Result<FlowMod, OfctlError> {
+/// The deletion of which flows are meant; those of all tables where no table is named. And what was not taken as it stands.
+fn selection(line: Option<&str>, names: PortNames<'_>) -> Result<(FlowMod, Vec<String>), OfctlError> {
     let line = line.unwrap_or_default();
     let known = Known {
         names,
         ..Known::default()
     };
     let tables = ovs::read_for("flow", &format!("delete {line}"), &known)?;
+    let notes = tables.notes_of("flow").collect();
     match tables.changes.into_iter().next().map(|change| change.value) {
-        Some(Change::Flow(flow)) => Ok(*flow),
+        Some(Change::Flow(flow)) => Ok((*flow, notes)),
         _ => Err(OfctlError::Usage(format!("{line:?} selects no flows"))),
     }
 }
@@ -258,7 +263,7 @@ fn show(switch: &mut Connection, out: &mut dyn Write) -> Done {
                 print(out, &format!("datapath {:016x}: {features}", features.datapath))?;
             }
             Message::GetConfigReply(configuration) => print(out, &format!("{name}: {configuration}"))?,
-            other => return Err(unexpected(&other)),
+            other => return Err(unexpected(&other.to_string())),
         }
     }
     list(switch, Request::Description, text::description, out)?;
@@ -268,7 +273,7 @@ fn show(switch: &mut Connection, out: &mut dyn Write) -> Done {
 /// Tables that say the same are one line.
 fn dump_tables(switch: &mut Connection, out: &mut dyn Write) -> Done {
     let tables = gather(switch, Request::Table, |reply| match reply {
-        Reply::Table(tables) => Some(tables),
+        Reply::Table(tables) => Some(tables.as_slice()),
         _ => None,
     })?;
     text::tables(&tables).iter().try_for_each(|line| print(out, line))
@@ -296,7 +301,7 @@ fn dump_flows(switch: &mut Connection, wanted: FlowMod, counters: bool, out: &mu
         ),
         _ => None,
     };
-    list(switch, request, lines, out)
+    ask(switch, request, lines, |bytes| extensions::flows(bytes, counters), out)
 }
 
 /// Asks for something and prints each part of the reply.
@@ -306,40 +311,52 @@ fn list(
     lines: impl Fn(&Reply) -> Option<Vec<String>>,
     out: &mut dyn Write,
 ) -> Done {
+    ask(switch, request, lines, |_| None, out)
+}
+
+/// The same, where a part may have what OpenFlow does not have: its bytes are read then.
+fn ask(
+    switch: &mut Connection,
+    request: Request,
+    lines: impl Fn(&Reply) -> Option<Vec<String>>,
+    extended: impl Fn(&[u8]) -> Option<Vec<String>>,
+    out: &mut dyn Write,
+) -> Done {
     let request = Message::MultipartRequest(Part {
         flags: 0,
         content: request,
     });
-    for message in switch.ask_in_parts(&request)? {
-        let found = match &message {
-            Message::MultipartReply(part) => lines(&part.content),
-            _ => None,
+    switch.ask_in_parts(&request, |received| {
+        let found = match &received.message {
+            Ok(Message::MultipartReply(part)) => lines(&part.content),
+            Ok(_) => None,
+            Err(error) => Some(extended(&received.bytes).ok_or_else(|| unreadable(error))?),
         };
-        let found = found.ok_or_else(|| unexpected(&message))?;
-        found.iter().try_for_each(|line| print(out, line))?;
-    }
-    Ok(())
+        let found = found.ok_or_else(|| unexpected(&line(received)))?;
+        found.iter().try_for_each(|line| print(out, line))
+    })
 }
 
 /// Asks for something and gives all that the parts of the reply hold.
-fn gather<T>(
+fn gather<T: Clone>(
     switch: &mut Connection,
     request: Request,
-    content: impl Fn(Reply) -> Option<Vec<T>>,
+    content: impl Fn(&Reply) -> Option<&[T]>,
 ) -> Result<Vec<T>, OfctlError> {
     let request = Message::MultipartRequest(Part {
         flags: 0,
         content: request,
     });
     let mut all = Vec::new();
-    for message in switch.ask_in_parts(&request)? {
-        let found = match message {
-            Message::MultipartReply(part) => content(part.content),
-            other => return Err(unexpected(&other)),
+    switch.ask_in_parts(&request, |received| {
+        let found = match &received.message {
+            Ok(Message::MultipartReply(part)) => content(&part.content),
+            Ok(_) => None,
+            Err(error) => return Err(unreadable(error)),
         };
-        let text = "the switch answers with a reply of another kind";
-        all.extend(found.ok_or_else(|| OfctlError::Failed(text.to_owned()))?);
-    }
+        all.extend_from_slice(found.ok_or_else(|| unexpected(&line(received)))?);
+        Ok(())
+    })?;
     Ok(all)
 }
 
@@ -368,6 +385,6 @@ fn print(out: &mut dyn Write, line: &str) -> Done {
     written.map_err(|error| OfctlError::Failed(error.to_string()))
 }
 
-fn unexpected(message: &Message) -> OfctlError {
+fn unexpected(message: &str) -> OfctlError {
     OfctlError::Failed(format!("the switch answers with something else: {message}"))
 }

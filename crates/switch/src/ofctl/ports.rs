@@ -24,7 +24,7 @@ const CHANGES: [(&str, u32, bool); 8] = [
 /// The ports of a switch.
 pub(super) fn ports(switch: &mut Connection) -> Result<Vec<Port>, OfctlError> {
     gather(switch, Request::PortDescription, |reply| match reply {
-        Reply::PortDescription(ports) => Some(ports),
+        Reply::PortDescription(ports) => Some(ports.as_slice()),
         _ => None,
     })
 }

@@ -7,10 +7,15 @@ use std::time::Duration;
 use super::OfctlError;
 use crate::channel::Endpoint;
 
+/// How long a switch may take to take a connection.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 /// What a connection is made of.
 pub(super) trait Stream: Read + Write + Send {
     /// How long a read waits; for ever without a time.
     fn set_patience(&self, patience: Option<Duration>) -> io::Result<()>;
+    /// How long a write waits.
+    fn set_write_patience(&self, patience: Duration) -> io::Result<()>;
     /// The same connection, for another thread.
     fn share(&self) -> io::Result<Box<dyn Stream>>;
     /// Ends it for all that share it.
@@ -22,6 +27,10 @@ macro_rules! streams {
         $(impl Stream for $kind {
             fn set_patience(&self, patience: Option<Duration>) -> io::Result<()> {
                 self.set_read_timeout(patience)
+            }
+
+            fn set_write_patience(&self, patience: Duration) -> io::Result<()> {
+                self.set_write_timeout(Some(patience))
             }
 
             fn share(&self) -> io::Result<Box<dyn Stream>> {
@@ -70,7 +79,8 @@ impl Place {
         match self {
             Self::Tcp(endpoint) => {
                 let address = endpoint.address().map_err(OfctlError::Failed)?;
-                let stream = TcpStream::connect(address).map_err(|error| failed(&endpoint.to_string(), &error))?;
+                let stream = TcpStream::connect_timeout(&address, PATIENCE);
+                let stream = stream.map_err(|error| failed(&endpoint.to_string(), &error))?;
                 with_nodelay(stream)
             }
             Self::Unix(path) => {

@@ -28,6 +28,17 @@ pub enum Change {
 pub struct Tables {
     /// Each change and where it stands.
     pub changes: Vec<Placed<Change>>,
+    /// What was not taken as it was written, and where.
+    pub notes: Vec<Placed<String>>,
+}
+
+impl Tables {
+    /// What was not taken as it stands in a file, a line each.
+    pub fn notes_of<'n>(&'n self, file: &'n str) -> impl Iterator<Item = String> + 'n {
+        let note =
+            move |Placed { place, value }: &Placed<String>| format!("{file}:{}:{}: {value}", place.line, place.column);
+        self.notes.iter().map(note)
+    }
 }
 
 /// Reads a file in the syntax that the end of its name tells: `.tab` is linc's, which goes into `table`; others are those

@@ -8,8 +8,13 @@ mod version_14;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
-use brimful_openflow::wire::{Data, ErrorBody, Hello, Message, PacketOut, Part, Request, Role, Version};
-use brimful_openflow::{Action, ErrorCode, NO_BUFFER, port};
+use brimful_openflow::wire::{
+    Data, ErrorBody, FlowFilter, Hello, Message, PacketOut, Part, Request, Role, Selector, Version,
+};
+use brimful_openflow::{
+    Action, Band, BandType, Bucket, ErrorCode, FlowMod, GROUP_ALL, GROUP_ANY, GroupMod, GroupType, Instruction,
+    MAX_LEN_NO_BUFFER, Match, MeterMod, ModCommand, NO_BUFFER, port,
+};
 use brimful_switch::channel::{Endpoint, Peers};
 use client::{Bench, Client, connected, flow};
 
@@ -23,6 +28,18 @@ fn to_controllers(max_len: u16, buffer: u32, data: Vec<u8>) -> Message {
             max_len,
         }],
         data,
+    })
+}
+
+/// A request for all entries.
+fn flows() -> Request {
+    Request::Flow(FlowFilter {
+        table: 255,
+        out_port: port::ANY,
+        out_group: GROUP_ANY,
+        cookie: 0,
+        cookie_mask: 0,
+        matching: Match::default(),
     })
 }
 
@@ -117,14 +134,7 @@ fn a_controller_that_takes_nothing_holds_nobody_up() {
         other.send(&Message::FlowMod(flow(number, 1)));
     }
     assert_eq!(other.until_barrier(), []);
-    let all = Request::Flow(brimful_openflow::wire::FlowFilter {
-        table: 255,
-        out_port: port::ANY,
-        out_group: brimful_openflow::GROUP_ANY,
-        cookie: 0,
-        cookie_mask: 0,
-        matching: brimful_openflow::Match::default(),
-    });
+    let all = flows();
     // Replies of tens of megabytes: the switch stops to read long before the last request.
     for _ in 0..40 {
         let request = Message::MultipartRequest(Part {
@@ -213,5 +223,101 @@ fn connections_beside_the_main_one_share_its_role() {
     drop(beside);
     let mut again = Client::greeting(listener.accept().unwrap().0, Version::V13);
     assert_eq!(number(&mut again), 0);
+    bench.end();
+}
+
+/// Whatever is taken can be described; whatever cannot be is refused, and nothing is harmed.
+#[test]
+fn descriptions_longer_than_a_message_are_refused() {
+    let bench = Bench::listening(100);
+    for version in Version::ALL {
+        let mut controller = bench.controller(version);
+        let output = Action::Output { port: 2, max_len: 0 };
+        let with_actions = |count| {
+            let apply = Instruction::ApplyActions(vec![output.clone(); count]);
+            Message::FlowMod(FlowMod::add(0, 1, Match::default(), vec![apply]))
+        };
+        let with_buckets = |command, buckets, actions| {
+            let bucket = Bucket {
+                weight: 0,
+                watch_port: port::ANY,
+                watch_group: GROUP_ANY,
+                actions: vec![Action::PopVlan; actions],
+            };
+            Message::GroupMod(GroupMod {
+                command,
+                group_type: GroupType::All,
+                group: 1,
+                buckets: vec![bucket; buckets],
+            })
+        };
+        let band = Band {
+            band_type: BandType::Drop,
+            rate: 1,
+            burst: 0,
+        };
+        let with_bands = |bands| {
+            Message::MeterMod(MeterMod {
+                command: ModCommand::Add,
+                flags: 1,
+                meter: 1,
+                bands: vec![band; bands],
+            })
+        };
+        assert_eq!(controller.refused(&with_actions(4090)), ErrorCode::ACTION_TOO_MANY);
+        let buckets = ErrorCode::GROUP_TOO_MANY_BUCKETS;
+        assert_eq!(controller.refused(&with_buckets(ModCommand::Add, 4094, 0)), buckets);
+        assert_eq!(controller.refused(&with_buckets(ModCommand::Add, 1, 8187)), buckets);
+        assert_eq!(controller.refused(&with_buckets(ModCommand::Delete, 4094, 0)), buckets);
+        assert_eq!(controller.refused(&with_bands(4094)), ErrorCode::METER_TOO_MANY_BANDS);
+        controller.does(&with_actions(3800));
+        controller.does(&with_buckets(ModCommand::Add, 4092, 0));
+        controller.does(&with_bands(4092));
+        let all = Selector { number: u32::MAX };
+        let groups = Selector { number: GROUP_ALL };
+        for request in [
+            flows(),
+            Request::Group(groups),
+            Request::GroupDescription,
+            Request::Meter(all.clone()),
+            Request::MeterConfiguration(all),
+            Request::Table,
+        ] {
+            let transaction = controller.send(&Message::MultipartRequest(Part {
+                flags: 0,
+                content: request,
+            }));
+            let answers = controller.until_barrier();
+            let is_part =
+                |(its, answer): &(u32, Message)| *its == transaction && matches!(answer, Message::MultipartReply(_));
+            assert!(!answers.is_empty() && answers.iter().all(is_part));
+        }
+        controller.does(&with_buckets(ModCommand::Delete, 0, 0));
+        let deletion = MeterMod {
+            command: ModCommand::Delete,
+            flags: 0,
+            meter: 1,
+            bands: Vec::new(),
+        };
+        controller.does(&Message::MeterMod(deletion));
+    }
+    bench.end();
+}
+
+#[test]
+fn a_packet_longer_than_a_message_is_cut() {
+    let bench = Bench::listening(100);
+    let mut controller = bench.controller(Version::V13);
+    // The longest packet-out that there is.
+    let frame = vec![7; 65_535 - 24 - 16];
+    controller.send(&to_controllers(MAX_LEN_NO_BUFFER, NO_BUFFER, frame.clone()));
+    let (_, Message::PacketIn(packet)) = controller.message() else {
+        panic!("no packet-in");
+    };
+    assert_eq!(usize::from(packet.total_len), frame.len());
+    assert!(packet.data.0.len() > 65_000 && packet.data.0.len() < frame.len());
+    // Others come after it.
+    controller.send(&to_controllers(MAX_LEN_NO_BUFFER, NO_BUFFER, vec![7; 100]));
+    assert!(matches!(controller.message().1, Message::PacketIn(_)));
     bench.end();
 }

@@ -30,6 +30,15 @@ _DAY = click.DateTime(["%Y-%m-%d"])
     show_default=True,
     help="Tests to list: with discards, with unknown telemetry, or all.",
 )
+@click.option(
+    "--engine",
+    type=click.Choice(["duckdb", "spark", "bigquery"]),
+    default="duckdb",
+    show_default=True,
+    help="Engine that computes the list.",
+)
+@click.option("--master", metavar="URL", help="Master of Spark: spark://host:7077.  [default: as spark-submit says]")
+@click.option("--dataset", metavar="PROJECT.DATASET", help="Dataset of BigQuery that the store was loaded into.")
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
 def affected(
     path: Path,
@@ -38,6 +47,9 @@ def affected(
     since: datetime.datetime | None,
     until: datetime.datetime | None,
     overlap: str,
+    engine: str,
+    master: str | None,
+    dataset: str | None,
     as_json: bool,
 ) -> None:
     """List the downloads that ran while the uplink of their site discarded packets.
@@ -48,14 +60,17 @@ def affected(
     """
     import msgspec
 
+    from brimful.cli.discards.report import check_engine, connect
     from brimful.discards.affected import affected_tests, check_name, write
-    from brimful.discards.engine import connect_duckdb
+    from brimful.discards.engine import MEMORY_LIMIT
     from brimful.discards.store import Store
 
+    check_engine(engine, master, dataset)
     if out is not None:
         check_name(out)
     days = (since and since.date(), until and until.date())
-    listed, counts = affected_tests(connect_duckdb(Store.open(path)), overlap, sites=sites, days=days)
+    connected = connect(Store.open(path), engine, MEMORY_LIMIT, master=master, dataset=dataset)
+    listed, counts = affected_tests(connected, overlap, sites=sites, days=days)
     if out is not None:
         write(listed, out)
         click.echo(f"wrote {out}: {listed.num_rows} tests", err=True)

@@ -30,8 +30,20 @@ _FLAGS = {
     "conflict": "with another value delivered, too",
     "mislabelled": "mislabelled, told apart",
     "ambiguous": "mislabelled, ambiguous",
+    "dip": "polls that read too little, bridged",
+    "wraps": "counters of 32 bits that may wrap twice, no value",
+    "sawtooth": "of counters that fall too often, no value",
+    "replaced": "first polls after another index, no value",
 }
 """Flag of rows: what the summary calls it, in the order in which it does."""
+_SAVE_WIDE = (
+    "Counters of 32 bits begin again more than once between two polls at this capacity: save ifHCOutOctets and "
+    "ifHCOutUcastPkts instead of ifOutOctets and ifOutUcastPkts, poll more often, or give a lower --capacity."
+)
+_NO_COUNTERS = (
+    "Columns that fall in more than a quarter of their rows are no counters, or those of two ports under one name: "
+    "ingest differences without --counters, and give each port a name of its own."
+)
 _SHOWN = 10
 
 
@@ -46,7 +58,14 @@ _SHOWN = 10
 @click.option(
     "--capacity", metavar="RATE|FILE", help="Capacity of the uplinks: 10Gbps, or a table site,since,capacity."
 )
-@click.option("--counters", is_flag=True, help="Tables hold counters, not differences.")
+@click.option(
+    "--counters/--differences",
+    default=None,
+    help="Tables hold counters, or what was counted since the row before.  [default: differences]",
+)
+@click.option(
+    "--timezone", metavar="ZONE", help="Zone of times that do not tell theirs: Europe/Berlin.  [default: UTC]"
+)
 @click.option(
     "--max-bad", default="1%", show_default=True, metavar="RATIO", help="Share of lines that may be unreadable."
 )
@@ -57,7 +76,8 @@ def ingest(
     sources: tuple[Path, ...],
     store: Path,
     capacity: str | None,
-    counters: bool,
+    counters: bool | None,
+    timezone: str | None,
     max_bad: str,
     workers: int | None,
     as_json: bool,
@@ -66,7 +86,8 @@ def ingest(
     """Put telemetry into a store: SOURCEs are files, archives, or directories of them.
 
     DISCO of both generations (switch.json, switch.jsonl), compressed or not, in archives within archives; tables
-    (.csv, .csv.gz, .parquet); Prometheus range queries saved as .json. Sources that the store has already are
+    (.csv, .csv.gz, .parquet) of any source and of M-Lab; Prometheus range queries saved as .json; rows of M-Lab's
+    tables (.json, .jsonl). Sources that the store has already are
     skipped; lines that cannot be read go to its quarantine.jsonl.
 
     Exit code 1: more lines were bad than --max-bad allows; the others were stored.
@@ -74,13 +95,20 @@ def ingest(
     from brimful.discards.capacities import Capacities
     from brimful.discards.store import Store
     from brimful.discards.telemetry import ingest as ingesting
+    from brimful.discards.telemetry.tables import Reading
+    from brimful.discards.times import check_zone
 
     _keep_memory()
+    check_zone(timezone)
     allowed = units.parse_ratio(max_bad)
     files = ingesting.find_sources(sources)
     given = Capacities.parse(capacity) if capacity is not None else None
     place = Store.create(store)
     if given is not None:
+        if given.entries != Capacities.of_store(place).entries:
+            changed = ingesting.judge_again(place, given, workers or os.cpu_count() or 1)
+            if changed:
+                click.echo(f"brimful: judged {changed} days of machines again by the new capacity", err=True)
         given.keep(place)
     with _open_progress(quiet=quiet) as progress:
         summary = ingesting.ingest(
@@ -90,7 +118,7 @@ def ingest(
             workers=workers or os.cpu_count() or 1,
             max_bad=allowed,
             progress=progress,
-            reading=ingesting.Reading(latest_s=time.time() + _DAY_S, counters=counters),
+            reading=Reading(latest_s=time.time() + _DAY_S, counters=counters, zone=timezone),
         )
     click.echo(_json(summary) if as_json else _text(summary))
     return 1 if summary.too_many_bad else 0
@@ -166,7 +194,7 @@ def _text(summary: IngestSummary) -> str:
         ("lines", summary.lines),
         ("lines, bad", summary.bad_lines),
         ("samples", summary.samples),
-        ("samples that the next file repeats", summary.repeated_samples),
+        ("samples that others repeat", summary.repeated_samples),
         ("rows, new", summary.rows_new),
         ("rows, already there", summary.rows_known),
         ("rows, conflicting", summary.rows_conflicting),
@@ -178,6 +206,12 @@ def _text(summary: IngestSummary) -> str:
         lines += ["", f"rows of the {summary.days} days of machines that these belong to:", *_aligned(found + gaps)]
         if not found and not gaps:
             lines[-1] += " nothing amiss"
+    if summary.left_out:
+        lines += ["", "samples left out:", *_aligned(sorted(summary.left_out.items()))]
+    if summary.flags.get("wraps"):
+        lines += ["", _SAVE_WIDE]
+    if summary.flags.get("sawtooth"):
+        lines += ["", _NO_COUNTERS]
     if summary.refused:
         most = sorted(summary.refused.items(), key=lambda item: (-item[1], item[0]))
         lines += ["", "bad lines:", *_aligned(most[:_SHOWN])]

@@ -50,11 +50,13 @@ _DIRECTORY = click.Path(file_okay=False, path_type=Path)
 @click.option("--json", "as_json", is_flag=True, help="Print everything that the report is made of as JSON.")
 @click.option(
     "--engine",
-    type=click.Choice(["duckdb", "spark"]),
+    type=click.Choice(["duckdb", "spark", "bigquery"]),
     default="duckdb",
     show_default=True,
     help="Engine that computes the report.",
 )
+@click.option("--master", metavar="URL", help="Master of Spark: spark://host:7077.  [default: as spark-submit says]")
+@click.option("--dataset", metavar="PROJECT.DATASET", help="Dataset of BigQuery that the store was loaded into.")
 @click.option(
     "--memory", default="3GB", show_default=True, help="Memory of the engine; DuckDB writes the rest to disk."
 )
@@ -72,6 +74,8 @@ def report(
     png_directory: Path | None,
     as_json: bool,
     engine: str,
+    master: str | None,
+    dataset: str | None,
     memory: str,
     seed: int,
     quiet: bool,
@@ -86,10 +90,12 @@ def report(
 
     windows = _windows(before, after)
     _check_memory(memory)
+    check_engine(engine, master, dataset)
     store = Store.open(store_path)
     _check(store, sites, out)
     settings = _settings(store, mode, windows, sites, seed)
-    run = _analyse(store, settings, engine, memory, shows_progress=sys.stderr.isatty() and not quiet)
+    connected = connect(store, engine, memory, master=master, dataset=dataset)
+    run = _analyse(store, settings, connected, shows_progress=sys.stderr.isatty() and not quiet)
     if out is not None:
         _keep(run, out)
     reports.write_files(run, html_file=html_file, pdf_file=pdf_file, png_directory=png_directory)
@@ -173,12 +179,12 @@ def _has_tests(store: Store, window: Days) -> bool:
     return any(any((store.path / "tests").glob(f"site=*/day={day.isoformat()}")) for day in days)
 
 
-def _analyse(store: Store, settings: Settings, engine: str, memory: str, *, shows_progress: bool) -> RunFile:
+def _analyse(store: Store, settings: Settings, engine: Engine, *, shows_progress: bool) -> RunFile:
     from brimful import runs
     from brimful.discards.record import analyse
 
     return analyse(
-        _connect(store, engine, memory),
+        engine,
         settings,
         store=str(store.path),
         command=["brimful", *sys.argv[1:]],
@@ -187,12 +193,36 @@ def _analyse(store: Store, settings: Settings, engine: str, memory: str, *, show
     )
 
 
-def _connect(store: Store, engine: str, memory: str) -> Engine:
+def check_engine(engine: str, master: str | None, dataset: str | None) -> None:
+    """Refuse options that the engine does not have, or that it needs.
+
+    Raises
+    ------
+    UsageError
+        When there are some.
+    """
+    if master is not None and engine != "spark":
+        message = f"--master {master}: is of Spark; add --engine spark"
+        raise UsageError(message)
+    if (dataset is not None) != (engine == "bigquery"):
+        message = "--engine bigquery and --dataset PROJECT.DATASET go together; give both"
+        raise UsageError(message)
+    if dataset is not None and dataset.count(".") != 1:
+        message = f"--dataset {dataset}: is not PROJECT.DATASET, such as my-project.switches"
+        raise UsageError(message)
+
+
+def connect(store: Store, engine: str, memory: str, *, master: str | None, dataset: str | None) -> Engine:
+    """Connect to the engine that was asked for."""
     from brimful.discards import engine as engines
 
     if engine == "spark":
         # Java writes 3GB as 3g, 500MB as 500m.
-        return engines.connect_spark(store, driver_memory=memory.lower().removesuffix("b"))
+        return engines.connect_spark(store, master=master, driver_memory=memory.lower().removesuffix("b"))
+    if dataset is not None:
+        from brimful.discards import bigquery
+
+        return bigquery.connect_bigquery(*dataset.split("."))
     return engines.connect_duckdb(store, memory_limit=memory)
 
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, dir_okay=False),
     help="TOML file that says what the columns of other tables mean.",
 )
+@click.option("--timezone", metavar="ZONE", help="Zone of times in tables that do not tell theirs.  [default: UTC]")
 @click.option(
     "--max-bad", default="1%", show_default=True, metavar="RATIO", help="Share of results that may be unreadable."
 )
@@ -56,6 +57,7 @@ def tests(
     server: str | None,
     key_file: Path | None,
     columns_file: Path | None,
+    timezone: str | None,
     max_bad: str,
     as_json: bool,
     quiet: bool,
@@ -80,12 +82,15 @@ def tests(
     from brimful.discards.speed_tests.mapping import read_mappings
     from brimful.discards.speed_tests.pseudonyms import Pseudonyms
     from brimful.discards.store import Store
+    from brimful.discards.times import check_zone
 
+    check_zone(timezone)
     limit = units.parse_ratio(max_bad)
     settings = Settings(
         server=_server(server),
         mappings=read_mappings(columns_file) if columns_file else None,
         pseudonyms=Pseudonyms.from_file(key_file) if key_file else None,
+        zone=timezone,
     )
     with _progress(list(sources), quiet=quiet) as progress:
         summary = load(Store.create(store), list(sources), settings, progress=progress)

@@ -14,9 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from brimful.discards.schema import TESTS
-from brimful.discards.speed_tests.rows import EPOCH, ROWS
+from brimful.discards.speed_tests.rows import ROWS
 from brimful.discards.speed_tests.traces import Trace
 from brimful.discards.store import Partition, Store
+from brimful.discards.times import EPOCH
 
 TABLE = "traces"
 TRACES = pa.schema(

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import itertools
+import json
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
+import numpy as np
+import pyarrow as pa
 
 from brimful.discards.speed_tests import iperf3, ndt
+from brimful.discards.speed_tests.mapping import Mapping, choose_mappings, missing_columns
 from brimful.discards.speed_tests.rows import Server, SpeedTest, Tally
+from brimful.discards.speed_tests.tables import read_table
+from brimful.discards.texts import encoding_of
 
 MAX_BYTES = 1 << 26
 """No result is nearly as large; what is larger is something else."""
+BATCH_ROWS = 20_000
 
 
 class Document(ndt.Result):
@@ -32,25 +40,72 @@ _DECODER = msgspec.json.Decoder(Document | list[Document], strict=False)
 
 
 def read_documents(
-    file: BinaryIO, member: str, server: Server | None, tally: Tally, *, lines_alone: bool
-) -> Iterator[SpeedTest]:
-    """Give the tests in a file of JSON; ``lines_alone``: a document is never longer than a line."""
-    every = enumerate(iter(lambda: file.readline(MAX_BYTES), b""), start=1)
-    lines = ((number, line) for number, line in every if line.strip())
-    begin = list(itertools.islice(lines, 2))
-    if not begin:
-        tally.results += 1
-        tally.empty += 1
-    elif len(begin) == 1 or lines_alone or _is_whole(begin[0][1]):
-        for number, line in itertools.chain(begin, lines):
-            yield from _read_line(line, member, number, server, tally)
-    else:
-        content = b"".join(line for _, line in begin) + file.read(MAX_BYTES)
-        if len(content) > MAX_BYTES:
+    file: BinaryIO,
+    member: str,
+    server: Server | None,
+    tally: Tally,
+    *,
+    lines_alone: bool,
+    mappings: tuple[Mapping, ...] | None = None,
+    zone: str | None = None,
+) -> Iterator[SpeedTest | pa.Table]:
+    """Give the tests in a file of JSON; ``lines_alone``: a document is never longer than a line.
+
+    Rows of tables are told by their names, or by ``mappings``.
+    """
+    rows = _Rows(mappings, server, tally, member, zone)
+    for number, text in _documents(file, lines_alone=lines_alone):
+        if text is None:
             tally.results += 1
             tally.reject("is too large for one result; write one a line", member=member)
             return
-        yield from _read_line(content, member, begin[0][0], server, tally)
+        yield from _read_text(text, number, rows)
+        if len(rows.waiting) >= BATCH_ROWS:
+            yield from rows.take()
+    yield from rows.take()
+
+
+def _documents(file: BinaryIO, *, lines_alone: bool) -> Iterator[tuple[int, bytes | None]]:
+    """Give documents with the number of the line that each begins in; nothing where one is too large."""
+    head = file.readline(MAX_BYTES)
+    encoding, mark = encoding_of(head)
+    if encoding != "utf-8":
+        file = io.BytesIO(
+            (head + file.read()).decode(encoding, errors="replace").encode().removeprefix(b"\xef\xbb\xbf")
+        )
+        head, mark = file.readline(MAX_BYTES), 0
+    every = enumerate(itertools.chain([head[mark:]], iter(lambda: file.readline(MAX_BYTES), b"")), start=1)
+    lines = ((number, line) for number, line in every if line.strip())
+    begin = list(itertools.islice(lines, 2))
+    if len(begin) < 2 or lines_alone or _is_whole(begin[0][1]):
+        yield from itertools.chain(begin, lines)
+        return
+    content = b"".join(line for _, line in begin) + file.read(MAX_BYTES)
+    if len(content) > MAX_BYTES:
+        yield 1, None
+        return
+    yield from _parted(content, begin[0][0])
+
+
+def _parted(content: bytes, first: int) -> Iterator[tuple[int, bytes]]:
+    """Part documents of several lines that follow each other, as a log that is appended to has them."""
+    text = content.decode(errors="replace")
+    decoder = json.JSONDecoder()
+    place, line = 0, first
+    while place < len(text):
+        begin = place + len(text[place:]) - len(text[place:].lstrip())
+        line += text.count("\n", place, begin)
+        if begin == len(text):
+            return
+        try:
+            end = decoder.raw_decode(text, begin)[1]
+        except (ValueError, RecursionError):
+            # What is no document ends where the next may begin.
+            following = text.find("\n{", begin)
+            end = len(text) if following < 0 else following
+        yield line, text[begin:end].encode()
+        line += text.count("\n", begin, end)
+        place = end
 
 
 def _is_whole(line: bytes) -> bool:
@@ -61,26 +116,80 @@ def _is_whole(line: bytes) -> bool:
     return True
 
 
-def _read_line(line: bytes, member: str, number: int, server: Server | None, tally: Tally) -> Iterator[SpeedTest]:
+class _Rows:
+    """Rows of tables among documents, which are read together."""
+
+    def __init__(
+        self, mappings: tuple[Mapping, ...] | None, server: Server | None, tally: Tally, member: str, zone: str | None
+    ) -> None:
+        self.mappings = mappings
+        self.server = server
+        self.tally = tally
+        self.member = member
+        self.zone = zone
+        self.waiting: list[tuple[int, dict[str, str | None]]] = []
+
+    def put(self, number: int, document: object) -> bool:
+        """Keep a row; say whether it is one."""
+        if not isinstance(document, dict):
+            return False
+        row = dict(_flat(document))
+        if self.mappings is None and choose_mappings(list(row)) is None:
+            return False
+        self.waiting.append((number, row))
+        return True
+
+    def take(self) -> list[pa.Table]:
+        """Give the tests of all rows that wait."""
+        waiting, self.waiting = self.waiting, []
+        if not waiting:
+            return []
+        names = list(dict.fromkeys(name for _, row in waiting for name in row))
+        table = pa.table({name: pa.array([row.get(name) for _, row in waiting], pa.string()) for name in names})
+        numbers = np.array([number for number, _ in waiting], np.int64)
+        chosen = self.mappings or choose_mappings(names)
+        missing = sorted({name for mapping in chosen or () for name in missing_columns(mapping, names)})
+        if chosen is None or missing:
+            self.tally.results += len(waiting)
+            self.tally.reject(f"has no column {', '.join(missing)}", member=self.member, count=len(waiting))
+            return []
+        return read_table(table, numbers, chosen, self.server, self.tally, member=self.member, zone=self.zone)
+
+
+def _flat(document: dict[str, Any], outer: str = "") -> Iterator[tuple[str, str | None]]:
+    for name, value in document.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{outer}{name}.")
+        elif not isinstance(value, list):
+            yield f"{outer}{name}", None if value is None else str(value)
+
+
+def _read_text(text: bytes, number: int, rows: _Rows) -> Iterator[SpeedTest]:
+    tally, member = rows.tally, rows.member
     try:
-        decoded = _DECODER.decode(line)
+        decoded = _DECODER.decode(text)
     except msgspec.ValidationError as error:
         problem = f"has a wrong type: {error}"
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         problem = "is not JSON"
     else:
-        for document in decoded if isinstance(decoded, list) else [decoded]:
-            tally.results += 1
+        plain = None
+        for place, document in enumerate(decoded if isinstance(decoded, list) else [decoded]):
             try:
-                tests = _tests_of(document, server)
+                tests = _tests_of(document, rows.server)
             except ndt.ResultError as error:
-                tally.reject(str(error), member=member, line=number, text=line.decode(errors="replace"))
+                plain = msgspec.json.decode(text) if plain is None else plain
+                if rows.put(number, plain[place] if isinstance(plain, list) else plain):
+                    continue
+                tally.results += 1
+                tally.reject(str(error), member=member, line=number, text=text.decode(errors="replace"))
                 continue
+            tally.results += 1
             tally.without_transfer += not tests
             yield from tests
         return
     tally.results += 1
-    tally.reject(problem, member=member, line=number, text=line.decode(errors="replace"))
+    tally.reject(problem, member=member, line=number, text=text.decode(errors="replace"))
 
 
 def _tests_of(document: Document, server: Server | None) -> list[SpeedTest]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import hashlib
 import io
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from brimful.discards.archives import ARCHIVES, EMPTY, Place, Readable, Unread, walk
+from brimful.discards.archives import ARCHIVES, EMPTY, Place, Readable, Unread, WholeLines, walk
 from brimful.discards.speed_tests import sidestream
 from brimful.discards.speed_tests.clients import name_clients, settle_clients
 from brimful.discards.speed_tests.completing import Matches, Traces
@@ -33,8 +34,10 @@ from brimful.errors import UsageError
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer as Buffer
 
-DOCUMENTS = (".json", ".jsonl")
+DOCUMENTS = (".json", ".jsonl", ".ndjson")
 TABLES = (".csv", ".parquet")
+LINES = (".jsonl", ".ndjson", ".csv")
+"""What is good up to the line in which a file is damaged."""
 SNAPLOGS = tuple(ENDINGS)
 LEAVES = (*DOCUMENTS, *TABLES, *SNAPLOGS, TRACE_ENDING, sidestream.ENDING)
 KNOWN = (*LEAVES, *(f"{ending}.gz" for ending in LEAVES), *ARCHIVES)
@@ -69,17 +72,35 @@ class Settings:
     mappings: tuple[Mapping, ...] | None = None
     """Of the columns of tables that are not known."""
     pseudonyms: Pseudonyms | None = None
+    zone: str | None = None
+    """Of times in tables that do not tell theirs."""
 
-    def digest(self, path: Path) -> str:
-        """Give the digest of a source: another server or other settings make other rows of the same content."""
+    def digests(self, path: Path) -> tuple[str, str]:
+        """Give the digest of a source, and that of its content alone.
+
+        Another server or other settings make other rows of the same content.
+        """
         digest = hashlib.blake2b(digest_size=20)
         with path.open("rb") as file:
             while chunk := file.read(1 << 20):
                 digest.update(chunk)
+        content = digest.hexdigest()
         key = self.pseudonyms.fingerprint if self.pseudonyms else None
         server = find_server(path.name) or self.server
-        digest.update(repr((server, self.mappings, key)).encode())
-        return digest.hexdigest()
+        said = (server, self.mappings, key) if self.zone is None else (server, self.mappings, key, self.zone)
+        digest.update(repr(said).encode())
+        return digest.hexdigest(), content
+
+    def options(self, path: Path) -> dict[str, str | None]:
+        """Give the options that say how a source is read, as the ledger of a store keeps them."""
+        server = None if find_server(path.name) else self.server
+        return {
+            "--server": server and server.name,
+            "--columns": hashlib.blake2b(repr(self.mappings).encode(), digest_size=8).hexdigest()
+            if self.mappings
+            else None,
+            "--timezone": self.zone,
+        }
 
 
 @dataclass
@@ -193,20 +214,30 @@ class _Load:
         self._collector = Collector(store)
         self._traces = Traces(store)
         self._summary = Summary()
+        self._noted: dict[str, dict[str, Any]] = {}
+        """What is said of how a source was read, by digest."""
         self._read: dict[str, Tally] = {}
         """Sources that were read whole and whose rows are not merged yet, by digest."""
         self._waiting: list[SpeedTest] = []
 
     def run(self, paths: list[Path]) -> Summary:
         known = self._store.ingested()
+        by_content = {line["content"]: line for line in known.values() if "content" in line}
+        digests: dict[Path, tuple[str, str]] = {}
+        for path in paths:
+            with contextlib.suppress(OSError):
+                digests[path] = self._settings.digests(path)
+                digest, content = digests[path]
+                if digest not in known and content in by_content:
+                    _check_options(path, by_content[content], self._settings.options(path))
         done = 0
         for path in paths:
             self._summary.sources += 1
-            try:
-                digest = self._settings.digest(path)
-            except OSError as error:
-                self._refuse(path, f"cannot be opened: {error.strerror}")
+            if path not in digests:
+                self._refuse(path)
                 continue
+            digest, content = digests[path]
+            self._noted[digest] = {"content": content, "options": self._settings.options(path)}
             if digest in known:
                 self._summary.add_known(known[digest])
             else:
@@ -219,8 +250,13 @@ class _Load:
         self._summary.matches = self._traces.matches()
         return self._summary
 
-    def _refuse(self, path: Path, reason: str) -> None:
-        """Count a source that is read again the next time."""
+    def _refuse(self, path: Path) -> None:
+        """Count a source that cannot be opened; it is read the next time."""
+        reason = "cannot be opened"
+        try:
+            path.open("rb").close()
+        except OSError as error:
+            reason = f"cannot be opened: {error.strerror}"
         tally = Tally(str(path), results=1)
         tally.reject(reason)
         self._store.note_unread(tally.unread)
@@ -268,15 +304,39 @@ class _Load:
         if unread := [line for tally in self._read.values() for line in tally.unread]:
             self._store.note_unread(unread)
         for digest, tally in self._read.items():
-            self._store.note_ingested({"digest": digest, "table": "tests", **tally.counts()})
+            noted = self._noted.pop(digest)
+            self._store.note_ingested({"digest": digest, "table": "tests", **tally.counts(), **noted})
         self._read = {}
+
+
+def _check_options(path: Path, noted: dict[str, Any], options: dict[str, str | None]) -> None:
+    """Refuse a source that is in the store already as something else: its tests would be there twice.
+
+    Raises
+    ------
+    UsageError
+        When it is.
+    """
+    changed = [name for name, value in options.items() if noted["options"].get(name) != value]
+    if noted.get("tests") and changed:
+        message = (
+            f"{path}: is in the store already, with another {' and '.join(changed)}; "
+            "give the same, or load all sources into a new store"
+        )
+        raise UsageError(message)
 
 
 def read_source(path: Path, file: BinaryIO, settings: Settings, tally: Tally) -> Iterator[Found]:
     """Give what a source has in it; what cannot be read goes to the tally."""
 
     def read_leaf(place: Place, stream: Readable) -> Iterator[Found]:
-        yield from _read_leaf(place, io.BufferedReader(_Stream(stream), BUFFER_BYTES), settings, tally)
+        if not place.name.removesuffix(".gz").endswith(LINES):
+            yield from _read_leaf(place, io.BufferedReader(_Stream(stream), BUFFER_BYTES), settings, tally)
+            return
+        lines = WholeLines(stream)
+        yield from _read_leaf(place, io.BufferedReader(lines, BUFFER_BYTES), settings, tally)
+        if lines.damage is not None:
+            raise lines.damage
 
     if path.name.endswith(".parquet"):
         # Its description is at its end: it is not read in order.
@@ -306,8 +366,16 @@ def _read_content(place: Place, file: BinaryIO, settings: Settings, tally: Tally
     server = find_server(f"{Path(place.source).name}/{place.member}") or settings.server
     name = place.name.removesuffix(".gz")
     if name.endswith(DOCUMENTS):
-        lines_alone = name.endswith(".jsonl")
-        yield from read_documents(file, place.member, server, tally, lines_alone=lines_alone)
+        lines_alone = name.endswith((".jsonl", ".ndjson"))
+        yield from read_documents(
+            file,
+            place.member,
+            server,
+            tally,
+            lines_alone=lines_alone,
+            mappings=settings.mappings,
+            zone=settings.zone,
+        )
     elif name.endswith(SNAPLOGS):
         yield from read_snaplog(file, name, place.member, server, tally)
     elif name.endswith(TRACE_ENDING):
@@ -315,10 +383,10 @@ def _read_content(place: Place, file: BinaryIO, settings: Settings, tally: Tally
     elif name.endswith(sidestream.ENDING):
         sidestream.count_connections(file, place.member, tally)
     elif name.endswith(".csv"):
-        yield from read_csv(file, settings.mappings, server, tally, member=place.member)
+        yield from read_csv(file, settings.mappings, server, tally, member=place.member, zone=settings.zone)
     else:
         content = io.BytesIO(file.read()) if place.member else file
-        yield from read_parquet(content, settings.mappings, server, tally, member=place.member)
+        yield from read_parquet(content, settings.mappings, server, tally, member=place.member, zone=settings.zone)
 
 
 class _Stream(io.RawIOBase):

@@ -148,19 +148,21 @@ def _check(name: str, source: Source, place: str) -> None:
 
 _SNAPSHOT = "web100_log_entry.snap"
 _CONNECTION = "web100_log_entry.connection_spec"
+_TEST = "connection_spec"
+"""What M-Lab's loader adds, beside what the kernel logged."""
 
 WEB100: Mapping = {
     "protocol": Source(value="web100"),
     "congestion_control": Source(value="reno"),
     "test_id": Source(column="test_id"),
     "logged": Source(column="log_time", optional=True),
-    "server_name": Source(column=f"{_CONNECTION}.server_hostname", optional=True),
+    "server_name": Source(column=f"{_TEST}.server_hostname", optional=True),
     "client": Source(column=f"{_CONNECTION}.remote_ip", optional=True),
     "client_port": Source(column=f"{_CONNECTION}.remote_port", optional=True),
     "server": Source(column=f"{_CONNECTION}.local_ip", optional=True),
     "server_port": Source(column=f"{_CONNECTION}.local_port", optional=True),
     "direction": Source(
-        column=f"{_CONNECTION}.data_direction",
+        column=f"{_TEST}.data_direction",
         values={"1": "download", "0": "upload"},
     ),
     "start": Source(column=f"{_SNAPSHOT}.StartTimeStamp", unit="us"),
@@ -191,24 +193,30 @@ UNIFIED: Mapping = {
 }
 """M-Lab's unified view of downloads: it tells neither the end of a test, taken as 10 s after its start, nor bytes."""
 
-BUILT_IN = (WEB100, UNIFIED)
+BUILT_IN = {"the web100 table": WEB100, "the unified view of downloads": UNIFIED}
 
 
 def find_column(name: str, columns: list[str]) -> str | None:
-    """Find a column by its full name, with dots or underscores, or by the last part of it.
+    """Find a column by its full name or by the last parts of it, with dots or underscores.
 
     >>> find_column("web100_log_entry.snap.SegsOut", ["x", "web100_log_entry_snap_SegsOut"])
     'web100_log_entry_snap_SegsOut'
-    >>> find_column("web100_log_entry.snap.SegsOut", ["x", "SegsOut"])
-    'SegsOut'
+    >>> find_column("web100_log_entry.connection_spec.data_direction", ["connection_spec.data_direction"])
+    'connection_spec.data_direction'
     """
-    candidates = (name, name.replace(".", "_"), name.rpartition(".")[2])
-    return next((candidate for candidate in candidates if candidate in columns), None)
+    parts = name.split(".")
+    for first in range(len(parts)):
+        for joint in (".", "_"):
+            if (candidate := joint.join(parts[first:])) in columns:
+                return candidate
+    # A table within another has the names of that before its own.
+    endings = (f".{name}", f"_{name.replace('.', '_')}")
+    return next((column for column in columns if column.endswith(endings)), None)
 
 
 def choose_mappings(columns: list[str]) -> tuple[Mapping, ...] | None:
     """Give the built-in mapping that a table has the columns of."""
-    for mapping in BUILT_IN:
+    for mapping in BUILT_IN.values():
         if not missing_columns(mapping, columns):
             return (mapping,)
     return None

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from brimful.discards.speed_tests.rows import Server, SpeedTest, parse_time, time_trouble
+from brimful.discards.speed_tests.rows import Server, SpeedTest, time_trouble
+from brimful.discards.times import parse_time
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 Port = Annotated[int, msgspec.Meta(ge=0, lt=2**16)]
@@ -83,6 +84,11 @@ def tests_of(result: Result, server: Server | None) -> list[SpeedTest]:
     """
     if result.Control is None and not (result.S2C or result.C2S or result.Download or result.Upload):
         message = "is no result of a known speed test"
+        raise ResultError(message)
+    if result.StartTime is None and any(
+        transfer is not None and transfer.StartTime is None for transfer in (result.Download, result.Upload)
+    ):
+        message = "does not say when it ran, as the summary of ndt7-client: take the files of the server"
         raise ResultError(message)
     found = [
         ("ndt5", "download", result.S2C),

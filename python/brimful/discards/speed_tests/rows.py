@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from brimful.discards.schema import TESTS
+from brimful.discards.times import EPOCH
 
 
 def _plain(schema: pa.Schema) -> pa.Schema:
@@ -35,7 +36,6 @@ KEPT_PER_REASON = 1000
 """So many results of one source and reason are kept in the quarantine; all are counted."""
 KEPT_TEXT = 500
 
-EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MICROSECOND = datetime.timedelta(microseconds=1)
 
 
@@ -75,25 +75,6 @@ def parse_server(text: str) -> Server | None:
         return Server(found.machine, found.site, text)
     match = _MACHINE_AND_SITE.fullmatch(text)
     return Server(match[1], match[2], text) if match else None
-
-
-def parse_time(text: str) -> int:
-    """Give microseconds since 1970 of a time as JSON has it; UTC where it does not say.
-
-    >>> parse_time("2019-12-01T00:00:01.394297731Z")
-    1575158401394297
-    >>> parse_time("2019-12-01 00:00:01 UTC")
-    1575158401000000
-
-    Raises
-    ------
-    ValueError
-        When it is none.
-    """
-    time = datetime.datetime.fromisoformat(text.removesuffix(" UTC"))
-    if time.tzinfo is None:
-        time = time.replace(tzinfo=datetime.UTC)
-    return (time - EPOCH) // _MICROSECOND
 
 
 FIRST_US = (FIRST_TIME - EPOCH) // _MICROSECOND

@@ -7,7 +7,8 @@ import re
 from typing import BinaryIO
 
 from brimful.discards.speed_tests.ndt import ResultError
-from brimful.discards.speed_tests.rows import Server, SpeedTest, Tally, parse_time, time_trouble
+from brimful.discards.speed_tests.rows import Server, SpeedTest, Tally, time_trouble
+from brimful.discards.times import parse_time
 
 ENDINGS = {".s2c_snaplog": "download", ".c2s_snaplog": "upload"}
 MAX_BYTES = 1 << 28

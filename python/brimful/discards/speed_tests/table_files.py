@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from brimful.discards.speed_tests.mapping import Mapping, choose_mappings, missing_columns
+from brimful.discards.speed_tests.mapping import BUILT_IN, Mapping, choose_mappings, missing_columns
 from brimful.discards.speed_tests.rows import Server, Tally
 from brimful.discards.speed_tests.tables import read_table
 
@@ -30,7 +30,13 @@ class Block(NamedTuple):
 
 
 def read_csv(
-    file: BinaryIO, mappings: tuple[Mapping, ...] | None, server: Server | None, tally: Tally, *, member: str
+    file: BinaryIO,
+    mappings: tuple[Mapping, ...] | None,
+    server: Server | None,
+    tally: Tally,
+    *,
+    member: str,
+    zone: str | None = None,
 ) -> Iterator[pa.Table]:
     """Give the tests in a file of comma-separated values with a header line."""
     header = file.readline(MAX_LINE_BYTES)
@@ -43,15 +49,23 @@ def read_csv(
         tally.results += 1
         tally.reject("has a header that names no columns, or one twice", member=member, line=1)
         return
-    yield from _read_blocks(_csv_blocks(file, names, tally, member), mappings, server, tally, member=member)
+    yield from _read_blocks(_csv_blocks(file, names, tally, member), mappings, server, tally, member=member, zone=zone)
 
 
 def read_parquet(
-    file: BinaryIO, mappings: tuple[Mapping, ...] | None, server: Server | None, tally: Tally, *, member: str
+    file: BinaryIO,
+    mappings: tuple[Mapping, ...] | None,
+    server: Server | None,
+    tally: Tally,
+    *,
+    member: str,
+    zone: str | None = None,
 ) -> Iterator[pa.Table]:
     """Give the tests in a Parquet file, which can be sought in."""
     try:
-        yield from _read_blocks(_parquet_blocks(pq.ParquetFile(file)), mappings, server, tally, member=member)
+        yield from _read_blocks(
+            _parquet_blocks(pq.ParquetFile(file)), mappings, server, tally, member=member, zone=zone
+        )
     except (pa.ArrowException, OSError):
         tally.results += 1
         tally.reject("is damaged or ends early", member=member)
@@ -131,6 +145,7 @@ def _read_blocks(
     tally: Tally,
     *,
     member: str,
+    zone: str | None,
 ) -> Iterator[pa.Table]:
     for block in blocks:
         count = block.rows.num_rows
@@ -139,12 +154,21 @@ def _read_blocks(
         missing = sorted({name for mapping in chosen or () for name in missing_columns(mapping, columns)})
         if chosen is None:
             tally.results += count
-            tally.reject("has the columns of no known table: name them with --columns", member=member, count=count)
+            tally.reject(_unknown(columns), member=member, count=count)
         elif missing:
             tally.results += count
             tally.reject(f"has no column {', '.join(missing)}", member=member, count=count)
         else:
-            yield from read_table(block.rows, block.numbers, chosen, server, tally, member=member)
+            yield from read_table(block.rows, block.numbers, chosen, server, tally, member=member, zone=zone)
+
+
+def _unknown(columns: list[str]) -> str:
+    """Say which columns lack of the known table that comes nearest."""
+    lacking = {name: missing_columns(mapping, columns) for name, mapping in BUILT_IN.items()}
+    nearest = min(lacking, key=lambda name: len(lacking[name]))
+    return (f"is no known table: of {nearest} it lacks {', '.join(lacking[nearest])}; name the columns with --columns")[
+        :500
+    ]
 
 
 def _flat(table: pa.Table) -> pa.Table:

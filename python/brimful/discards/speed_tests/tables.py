@@ -10,11 +10,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from brimful.discards import times as time_module
+from brimful.discards import values as value_module
 from brimful.discards.speed_tests import rows as row_module
-from brimful.discards.speed_tests import values as value_module
 from brimful.discards.speed_tests.mapping import BUILT_IN, KINDS, UNITS, Mapping, Source, find_column
 from brimful.discards.speed_tests.rows import ROWS, Server, Tally, find_server, parse_server
-from brimful.discards.speed_tests.values import Values
+from brimful.discards.values import Values
 
 _LONGEST_US = int(row_module.LONGEST_S * 1e6)
 
@@ -22,10 +23,11 @@ _LONGEST_US = int(row_module.LONGEST_S * 1e6)
 class _Columns:
     """The parts of a test as a mapping finds them in a table, and what is wrong with its rows."""
 
-    def __init__(self, table: pa.Table, mapping: Mapping) -> None:
+    def __init__(self, table: pa.Table, mapping: Mapping, zone: str | None) -> None:
+        self._zone = zone
         self._table = table
         self._mapping = mapping
-        self.is_built_in = mapping in BUILT_IN
+        self.is_built_in = mapping in BUILT_IN.values()
         self.rows = table.num_rows
         self.reasons: list[str] = []
         self.trouble = np.zeros(self.rows, dtype=np.int16)
@@ -50,12 +52,14 @@ class _Columns:
         if found is None:
             return pa.nulls(self.rows, _TYPES[KINDS[name]])
         source, columns = found
-        parts = [_read(name, source, column) for column in columns]
+        parts = [_read(name, source, column, self._zone) for column in columns]
         for part in parts:
+            if isinstance(part, time_module.Times):
+                self.reject(part.doubtful, f"{name} {time_module.DOUBTFUL}")
             self.reject(part.bad, f"{name} cannot be read")
-        whole = parts[0].values
+        whole = parts[0][0]
         for part in parts[1:]:
-            whole = pc.add(whole, part.values)
+            whole = pc.add(whole, part[0])
         factor = UNITS[KINDS[name]].get(source.unit or "", 1.0)
         # Of sums as of single values: parts that are whole are added up exactly before they are scaled.
         if KINDS[name] in ("seconds", "rate"):
@@ -86,14 +90,14 @@ _TYPES = {
 }
 
 
-def _read(name: str, source: Source, column: pa.Array) -> Values:
+def _read(name: str, source: Source, column: pa.Array, zone: str | None) -> Values | time_module.Times:
     kind = KINDS[name]
     factor = UNITS[kind].get(source.unit or "")
     if kind == "text":
         words = value_module.texts(column).values
         return Values(_translated(words, source.values), np.zeros(len(words), dtype=bool))
     if kind == "time":
-        return value_module.times(column, microseconds_per_unit=factor, form=source.format, zone=source.zone)
+        return time_module.times(column, unit_us=factor, form=source.format, zone=source.zone or zone)
     if kind == "count" or (kind == "bytes" and factor in (None, 1.0)):
         return value_module.counts(column)
     return value_module.numbers(column)
@@ -114,14 +118,15 @@ def read_table(
     tally: Tally,
     *,
     member: str,
+    zone: str | None = None,
 ) -> list[pa.Table]:
     """Give the tests in rows of a table, for each mapping; rows that cannot be read go to the tally.
 
-    ``numbers`` are those of the rows in their file. A row is one result, however many tests it tells; it is bad when
-    one of them is.
+    ``numbers`` are those of the rows in their file, ``zone`` is that of times that do not tell theirs. A row is one
+    result, however many tests it tells; it is bad when one of them is.
     """
     tally.results += table.num_rows
-    read = [_tests(_Columns(table, mapping), server) for mapping in mappings]
+    read = [_tests(_Columns(table, mapping, zone), server) for mapping in mappings]
     first = read[0][0]
     for columns, _ in read[1:]:
         for number, reason in enumerate(columns.reasons, start=1):

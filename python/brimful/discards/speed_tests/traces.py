@@ -15,7 +15,8 @@ import msgspec
 import pyarrow as pa
 
 from brimful.discards.speed_tests.ndt import ResultError, stripped_id
-from brimful.discards.speed_tests.rows import ENDS_BEFORE_START, Server, Tally, parse_time, time_trouble
+from brimful.discards.speed_tests.rows import ENDS_BEFORE_START, Server, Tally, time_trouble
+from brimful.discards.times import parse_time
 
 ENDING = ".jsonl.zst"
 MAX_BYTES = 1 << 26

@@ -1,18 +1,19 @@
-"""From what was delivered to what was counted: wraps, resets, missed polls, more than a port can carry.
+"""From what was delivered to the rows of a store: one version of each bin, and no more than a port can carry.
 
 Pure functions of arrays. The rows of a day are merged (`merge`), then cleaned (`clean`) with the last poll of each
-counter on the day before (`Tail`).
+counter on the day before (`chains.Tail`). What a counter counted between two polls is for `chains` to say.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from brimful.discards.schema import SAMPLES, Flag
+from brimful.discards.telemetry.chains import Tail, counted, is_polled
 from brimful.discards.telemetry.rows import (
     ABSOLUTE,
     BIN_US,
@@ -22,51 +23,28 @@ from brimful.discards.telemetry.rows import (
     METRICS,
     SINCE,
     UNKNOWN_DIRECTION,
+    UPTIME,
     Rows,
     joined,
 )
 
-WRAP = 2**32
-"""Where the counters of errors and discards begin again."""
-MAX_WRAP_STEP = 2**31
-"""Half of it: a counter that seems to have gone further between two polls was set back."""
 MIN_PACKET_BYTES = 64
 CEILING_BPS = 10e9
 """Of a port to a machine, which the capacity of the uplink does not bound."""
-_MISSED = 1.5
-"""A span of more bins than this is one with missed polls."""
 
 Numbers = NDArray[np.generic]
-
-
-@dataclass(frozen=True, eq=False)
-class Tail:
-    """The last poll of each counter of a day, by the code of its metric; ``end_us`` is -1 where there is none."""
-
-    end_us: NDArray[np.int64]
-    counter: NDArray[np.uint64]
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Tail)
-            and np.array_equal(self.end_us, other.end_us)
-            and np.array_equal(self.counter, other.counter)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-NO_TAIL = Tail(np.full(len(METRICS), -1, np.int64), np.zeros(len(METRICS), np.uint64))
 
 
 def ceilings_per_s(uplink_bps: float) -> NDArray[np.float64]:
     """Give what each metric can count in a second at the most, by its code: bytes, or the smallest of packets."""
     return np.array(
         [
-            (uplink_bps if ".uplink." in name else max(uplink_bps, CEILING_BPS))
+            math.inf
+            if code == UPTIME
+            else (uplink_bps if ".uplink." in name else max(uplink_bps, CEILING_BPS))
             / 8
             / (1 if ".octets." in name else MIN_PACKET_BYTES)
-            for name in METRICS
+            for code, name in enumerate(METRICS)
         ]
     )
 
@@ -149,23 +127,6 @@ def _two_each(rows: Rows) -> tuple[Rows, int]:
     return rows[np.lexsort((rows["delivered"], rows["counter"], rows["end_us"]))], int(crowded.sum())
 
 
-def tail_of(rows: Rows) -> Tail:
-    """Give the last poll of each counter; rows are sorted by (metric, end)."""
-    polled = np.flatnonzero(_polled(rows))
-    metric = rows["metric"][polled]
-    tail = Tail(NO_TAIL.end_us.copy(), NO_TAIL.counter.copy())
-    # Of equal indices the last assignment stays.
-    tail.end_us[metric] = rows["end_us"][polled]
-    tail.counter[metric] = rows["counter"][polled]
-    return tail
-
-
-def _polled(rows: Rows) -> NDArray[np.bool_]:
-    """Tell which rows are part of the chain of a counter."""
-    polled: NDArray[np.bool_] = (rows["kind"] != FIXED) & ((rows["flags"] & int(Flag.AMBIGUOUS)) == 0)
-    return polled
-
-
 def clean(rows: Rows, tail: Tail, ceilings: NDArray[np.float64], machine: str) -> pa.Table:
     """Make the rows of a store from merged ones, whose directions were told apart.
 
@@ -183,60 +144,14 @@ def clean(rows: Rows, tail: Tail, ceilings: NDArray[np.float64], machine: str) -
     start = np.where(rows["kind"] == FIXED, rows["start_us"], rows["end_us"] - BIN_US)
     value = np.where(rows["kind"] == FIXED, rows["value"], np.nan)
     flags = rows["flags"].copy()
-    polled = np.flatnonzero(_polled(rows))
+    polled = np.flatnonzero(is_polled(rows))
     if len(polled):
-        start[polled], value[polled], found = _chain(rows.take(polled), tail, ceilings)
+        # The ages of the device are the last rows.
+        uptimes = rows[np.searchsorted(rows["metric"], UPTIME) :]
+        start[polled], value[polled], found = counted(rows.take(polled), uptimes, tail, ceilings)
         flags[polled] |= found
     keep = _one_per_start(rows, start, flags)
     return _table(rows[keep], start[keep], value[keep], flags[keep], ceilings, machine)
-
-
-def _chain(
-    rows: Rows, tail: Tail, ceilings: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int16]]:
-    """Give start, value and flags of polls from the polls before them."""
-    metric, end, counter = rows["metric"], rows["end_us"], rows["counter"]
-    absolute, since = rows["kind"] == ABSOLUTE, rows["kind"] == SINCE
-    first = np.ones(len(rows), bool)
-    first[1:] = metric[1:] != metric[:-1]
-    before_us = np.where(first, tail.end_us[metric], np.roll(end, 1))
-    before = np.where(first, tail.counter[metric], np.roll(counter, 1))
-    known = before_us >= 0
-    # What the collector subtracted; differences are modulo 2**64, as its own are.
-    implied = np.where(absolute | since, before, counter - rows["delivered"])
-    anchored = known & (implied == before)
-    nominal = _nominal_us(metric, end, absolute | since)
-    start = np.where(anchored, before_us, np.where(known, np.maximum(before_us, end - nominal), end - nominal))
-
-    backwards = ~since & (implied > counter)
-    step = counter + np.uint64(WRAP) - implied
-    span_s = (end - start) / 1e6
-    limit = np.minimum(ceilings[metric] * span_s, MAX_WRAP_STEP)
-    wrapped = backwards & (implied < WRAP) & (step.astype(np.float64) <= limit)
-    reset = ~since & ~wrapped & (backwards | (known & (counter < before)))
-    unknown = reset | (absolute & ~known)
-    counted = np.where(since, rows["delivered"], np.where(wrapped, step, counter - implied))
-    # A difference that is not exact in a float is no count of anything.
-    value = np.where(unknown | (counted > EXACT), np.nan, counted.astype(np.float64))
-    flags = (
-        wrapped * Flag.WRAPPED
-        + reset * Flag.RESET
-        + (~unknown & (counted > EXACT)) * Flag.CEILING
-        + ~anchored * Flag.UNANCHORED
-        + (anchored & (end - start > _MISSED * nominal)) * Flag.MISSED_POLL
-    )
-    return start, value, flags.astype(np.int16)
-
-
-def _nominal_us(metric: Numbers, end: NDArray[np.int64], irregular: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Give how long a bin is without missed polls: of sources without bins, the usual distance of their rows."""
-    nominal = np.full(len(end), BIN_US)
-    for code in np.unique(metric[irregular]):
-        chosen = irregular & (metric == code)
-        distances = np.sort(np.diff(end[chosen]))
-        if len(distances):
-            nominal[chosen] = distances[(len(distances) - 1) // 2]
-    return nominal
 
 
 def _one_per_start(rows: Rows, start: NDArray[np.int64], flags: NDArray[np.int16]) -> NDArray[np.intp] | slice:

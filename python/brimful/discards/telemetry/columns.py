@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,6 +34,12 @@ LATEST_S = int(datetime.datetime(2100, 1, 1, tzinfo=datetime.UTC).timestamp())
 _MACHINE = re.compile(r"mlab([1-4])[.-]([a-z]{3}[0-9]{2}t?)(?![a-z0-9])")
 _SWITCH = re.compile(r"s[0-9]+[.-]([a-z]{3}[0-9]{2}t?)(?![a-z0-9])")
 _NAME_LENGTH = 80
+MISSING = "are NaN, null or stale"
+"""Why samples are left out that say nothing."""
+NOT_TOLD = "(not told)"
+"""Stands for the switch in tables that do not have it."""
+UNIT_REASONS = [f"timestamps are in {unit}, not in seconds" for unit in ("nanoseconds", "microseconds", "milliseconds")]
+"""What is wrong with all times of a source, if it is with one."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,8 @@ class Decoded:
     lines: int = 0
     samples: int = 0
     """That were delivered."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Samples that say nothing, by reason; unlike lines that are refused, nothing is wrong with them."""
     repeated: int = 0
     """Samples of the first generation that the next file begins with."""
 
@@ -119,8 +128,12 @@ def sort_out(
     taken = np.ones(len(timestamp), bool)
     if not counted:
         # A line spans an hour: one value that is none does not make the others wrong.
-        taken = (columns.samples["value"] >= 0) & np.isfinite(columns.samples["value"])
-        for number in columns.line[np.unique(line_of_sample[~taken])]:
+        value = columns.samples["value"]
+        missing = np.isnan(value)
+        if missing.any():
+            decoded.left_out[MISSING] += int(missing.sum())
+        taken = (value >= 0) & np.isfinite(value)
+        for number in columns.line[np.unique(line_of_sample[~taken & ~missing])]:
             refused.setdefault(int(number), "a value is not a count: this sample is left out")
     if file_of_line is not None:
         first = np.cumsum(columns.length) - columns.length
@@ -148,8 +161,8 @@ def sort_out(
 
 def wrong_clocks(timestamp: NDArray[Any], latest_s: float) -> Iterable[tuple[str, NDArray[np.bool_]]]:
     """Give what can be wrong with times in Unix seconds, and which have it."""
-    for unit, least in (("nanoseconds", 10**17), ("microseconds", 10**14), ("milliseconds", 10**11)):
-        yield f"timestamps are in {unit}, not in seconds", timestamp >= least
+    for reason, least in zip(UNIT_REASONS, (10**17, 10**14, 10**11), strict=True):
+        yield reason, timestamp >= least
     yield "a timestamp is in the future", timestamp > min(latest_s, LATEST_S)
     yield "a timestamp is before 2009", timestamp < EARLIEST_S
 
@@ -171,6 +184,8 @@ def _place(host: str, switch: str) -> tuple[str, str] | str:
     machine = _MACHINE.match(host)
     if machine is None:
         return f"hostname {host[:_NAME_LENGTH]!r} is no machine of a site"
+    if switch == NOT_TOLD:
+        return machine[2], f"mlab{machine[1]}"
     site = _SWITCH.match(switch)
     if site is None:
         return f"experiment {switch[:_NAME_LENGTH]!r} is no switch of a site"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
-import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import msgspec
 
@@ -20,10 +19,12 @@ from brimful.discards.archives import Piece, Unread
 from brimful.discards.capacities import Capacities
 from brimful.discards.schema import Flag
 from brimful.discards.store import Partition, Store
-from brimful.discards.telemetry import disco, prometheus, tables
+from brimful.discards.telemetry import agents, disco, prometheus, tables, warehouse
 from brimful.discards.telemetry.columns import Decoded
-from brimful.discards.telemetry.merging import Counts, Merged, merge_machine
+from brimful.discards.telemetry.merging import Counts, Merged, judge_machine, merge_machine
 from brimful.discards.telemetry.rows import Rows
+from brimful.discards.telemetry.tables import AS_IT_IS, Reading
+from brimful.discards.times import DOUBTFUL
 from brimful.errors import UsageError
 
 BATCH_BYTES = 1 << 20
@@ -48,6 +49,8 @@ class IngestSummary(msgspec.Struct):
     lines: int = 0
     samples: int = 0
     repeated_samples: int = 0
+    left_out: dict[str, int] = msgspec.field(default_factory=dict)
+    """Samples that say nothing, by reason: they are no bad lines."""
     rows_new: int = 0
     rows_known: int = 0
     rows_conflicting: int = 0
@@ -87,16 +90,6 @@ class Progress(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How to read sources."""
-
-    latest_s: float = math.inf
-    """No sample can be after this (Unix time)."""
-    counters: bool = False
-    """Generic tables hold counters, not what was counted since the row before."""
-
-
 def find_sources(paths: Iterable[Path]) -> list[Path]:
     """Give the files that are named, and those in the directories that are.
 
@@ -127,11 +120,14 @@ def find_sources(paths: Iterable[Path]) -> list[Path]:
     return found
 
 
-_ENDINGS = "switch.json, switch.jsonl (or with .gz), .tar, .tgz, .tar.gz, .csv, .csv.gz, .parquet or .json"
+_ENDINGS = (
+    "switch.json, switch.jsonl (or with .gz), .tar, .tgz, .tar.gz, .csv, .csv.gz, .parquet, .json, .jsonl, .ndjson, "
+    ".prom or .openmetrics"
+)
 
 
 def _is_source(name: str) -> bool:
-    return archives.holds_telemetry(name) or name.endswith((*tables.ENDINGS, *prometheus.ENDINGS))
+    return archives.holds_telemetry(name) or name.endswith((*tables.ENDINGS, *warehouse.ENDINGS, *agents.TEXT_ENDINGS))
 
 
 @dataclass
@@ -154,7 +150,7 @@ def ingest(
     workers: int,
     max_bad: float,
     progress: Progress,
-    reading: Reading = Reading(),
+    reading: Reading = AS_IT_IS,
 ) -> IngestSummary:
     """Put sources into a store, those that are in it left out.
 
@@ -181,7 +177,64 @@ def ingest(
         When the store cannot be written. What is in stays; ingesting again goes on.
     """
     with store.writing():
+        _check(store, sources, reading)
         return _Ingest(store, ceilings, workers, progress, reading, max_bad).run(sources)
+
+
+def _check(store: Store, sources: list[Path], reading: Reading) -> None:
+    """Refuse, before anything is written, tables that the store has read otherwise, or that must be asked about."""
+    known = store.ingested()
+    for path in sources:
+        if not path.name.endswith(tables.ENDINGS):
+            continue
+        noted = known.get(_digest(path)) if known else None
+        if noted is not None:
+            _check_known(path, noted, reading)
+        elif reading.counters is None and (column := tables.counters_in(path, reading.zone)) is not None:
+            message = (
+                f"{path}: {column} rises row after row and does not fall, so these seem to be counters; say "
+                "--counters, or --differences if each number is what was counted since the row before"
+            )
+            raise UsageError(message)
+
+
+def _check_known(path: Path, noted: dict[str, Any], reading: Reading) -> None:
+    if not noted.get("rows"):
+        return
+    was = noted.get("options", {})
+    now = {"counters": reading.counters, "timezone": reading.zone}
+    told: dict[str, dict[object, str]] = {
+        "counters": {True: "counters", False: "differences"},
+        "timezone": {None: "times in UTC"},
+    }
+    for name, value in now.items():
+        # What is not said again is as it was.
+        if name in was and value is not None and value != was[name]:
+            old, new = (told[name].get(one, f"times in {one}") for one in (was[name], value))
+            message = f"{path}: is in the store already, read as {old}; to read it as {new}, ingest into a new store"
+            raise UsageError(message)
+
+
+def _digest(path: Path) -> str:
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+    return ""
+
+
+def judge_again(store: Store, ceilings: Capacities, workers: int) -> int:
+    """Clean all that is in a store by other capacities; give how many days of machines changed.
+
+    Raises
+    ------
+    BrimfulError
+        When the store cannot be written. Judging again goes on.
+    """
+    with store.writing(), ThreadPoolExecutor(workers) as pool:
+        machines: dict[tuple[str, str], list[Partition]] = {}
+        for partition in store.partitions("samples"):
+            machines.setdefault((partition.site, partition.name), []).append(partition)
+        judged = [pool.submit(judge_machine, store, sorted(days), ceilings) for days in machines.values()]
+        return sum(future.result() for future in judged)
 
 
 class _Ingest:
@@ -194,7 +247,9 @@ class _Ingest:
         self.reading = reading
         self.workers = workers
         self.pool = ThreadPoolExecutor(workers)
-        self.known = set(store.ingested())
+        ledger = store.ingested()
+        self.known = set(ledger)
+        self.seen = prometheus.Seen(one for line in ledger.values() for one in line.get("series", []))
         self.summary = IngestSummary(max_bad=max_bad)
         self.buffer: dict[tuple[str, str], dict[int, list[Rows]]] = {}
         self.buffered = 0
@@ -252,6 +307,7 @@ class _Ingest:
 
     def _read(self, path: Path) -> Iterator[Piece | Decoded | Unread | dict[str, object]]:
         """Give what is in a source, and last what to note of it."""
+        noted: dict[str, object] = {}
         try:
             with path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -264,22 +320,37 @@ class _Ingest:
                 if archives.holds_telemetry(path.name):
                     yield from archives.pieces(path, _Counted(file, self.progress))
                 else:
-                    yield from self._read_other(path)
+                    rows = 0
+                    for found in self._read_other(path):
+                        rows += sum(map(len, found.rows.values())) if isinstance(found, Decoded) else 0
+                        yield found
+                    if path.name.endswith(tables.ENDINGS):
+                        options = {"counters": bool(self.reading.counters), "timezone": self.reading.zone}
+                        noted = {"rows": rows, "options": options}
+                    if self.seen.new:
+                        noted["series"], self.seen.new = self.seen.new, []
                     self.progress.advance(_size(path))
         except OSError as error:
             yield Unread(str(path), "", f"cannot be read: {error.strerror}")
             return
         self.summary.sources_new += 1
-        yield {"digest": digest, "name": str(path), "bytes": _size(path)}
+        yield {"digest": digest, "name": str(path), "bytes": _size(path), **noted}
 
     def _read_other(self, path: Path) -> Iterator[Decoded | Unread]:
         latest_s = self.reading.latest_s
         try:
-            if path.name.endswith(tables.ENDINGS):
-                yield from tables.read_table(path, latest_s, counters=self.reading.counters)
+            of_agent = None if path.suffix == ".parquet" else agents.read_agents(path, self.reading.zone)
+            if of_agent is not None:
+                series, doubtful = of_agent
+                yield Decoded(left_out=Counter({f"time {DOUBTFUL}, or none": doubtful} if doubtful else {}))
+                yield from prometheus.read_series(series, path, latest_s, self.seen)
+            elif path.name.endswith(tables.ENDINGS):
+                yield from tables.read_table(path, self.reading)
+            elif (rows := warehouse.read_rows(path, latest_s)) is not None:
+                yield from rows
             else:
-                yield from prometheus.read_answer(path, latest_s)
-        except tables.UnreadableError as error:
+                yield from prometheus.read_answer(path, latest_s, self.seen)
+        except (tables.UnreadableError, archives.DamagedError, UnicodeDecodeError) as error:
             yield Unread(str(path), "", str(error))
 
     def _take(self, work: _Work, decoded: Decoded) -> None:
@@ -287,6 +358,8 @@ class _Ingest:
         summary.lines += decoded.lines
         summary.samples += decoded.samples
         summary.repeated_samples += decoded.repeated
+        for reason, count in decoded.left_out.items():
+            summary.left_out[reason] = summary.left_out.get(reason, 0) + count
         summary.bytes += sum(len(piece.content) + 1 for piece in work.pieces)
         for refused in decoded.refused:
             reason = refused.reason

@@ -11,9 +11,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from brimful.discards.capacities import Capacities
-from brimful.discards.schema import SAMPLES, Flag
+from brimful.discards.schema import SAMPLES, WIDTHS, Flag
 from brimful.discards.store import Partition, Store
-from brimful.discards.telemetry.cleaning import NO_TAIL, Tail, ceilings_per_s, clean, merge, tail_of
+from brimful.discards.telemetry.chains import NO_TAIL, Tail, tail_of
+from brimful.discards.telemetry.cleaning import ceilings_per_s, clean, merge
 from brimful.discards.telemetry.mislabelled import tell_apart
 from brimful.discards.telemetry.rows import BIN_US, METRICS, Rows, as_numbers, empty_rows, from_table, joined
 
@@ -64,11 +65,29 @@ def merge_machine(
         merged.known += delivered - new - conflicts
         before = tail[1] if tail is not None and tail[0] == day - 1 else _stored_tail(store, site, machine, day - 1)
         table = clean(rows, before, ceilings, machine)
-        tail = (day, tail_of(rows))
+        tail = (day, tail_of(table))
         if day + 1 not in days:
             _clean_again(store, site, machine, day + 1, tail[1], capacities, merged)
         _write(store, partition, table, stored, merged)
     return merged
+
+
+def judge_machine(store: Store, partitions: list[Partition], capacities: Capacities) -> int:
+    """Clean the days of a machine, in order, by other capacities; give how many changed."""
+    merged = Merged()
+    changed = 0
+    tail: tuple[datetime.date, Tail] | None = None
+    for partition in partitions:
+        stored = store.read(partition, SAMPLES)
+        if stored is None:
+            continue
+        before = tail[1] if tail is not None and tail[0] + datetime.timedelta(days=1) == partition.day else NO_TAIL
+        ceilings = ceilings_per_s(capacities.at(partition.site, partition.day))
+        table = clean(_known_rows(stored), before, ceilings, partition.name)
+        tail = (partition.day, tail_of(table))
+        changed += not table.equals(stored.combine_chunks())
+        _write(store, partition, table, stored, merged)
+    return changed
 
 
 def _partition(site: str, machine: str, day: int) -> Partition:
@@ -77,7 +96,7 @@ def _partition(site: str, machine: str, day: int) -> Partition:
 
 def _stored_tail(store: Store, site: str, machine: str, day: int) -> Tail:
     stored = store.read(_partition(site, machine, day), SAMPLES)
-    return NO_TAIL if stored is None else tail_of(_known_rows(stored))
+    return NO_TAIL if stored is None else tail_of(stored)
 
 
 def _known_rows(stored: pa.Table) -> Rows:
@@ -90,12 +109,17 @@ def _known_rows(stored: pa.Table) -> Rows:
 def _clean_again(
     store: Store, site: str, machine: str, day: int, tail: Tail, capacities: Capacities, merged: Merged
 ) -> None:
+    """Clean a day that is in the store after the one before changed, and those after it as far as that matters."""
     partition = _partition(site, machine, day)
     stored = store.read(partition, SAMPLES)
     if stored is None:
         return
     ceilings = ceilings_per_s(capacities.at(site, partition.day))
-    _write(store, partition, clean(_known_rows(stored), tail, ceilings, machine), stored, merged)
+    table = clean(_known_rows(stored), tail, ceilings, machine)
+    after = tail_of(table)
+    if after != tail_of(stored):
+        _clean_again(store, site, machine, day + 1, after, capacities, merged)
+    _write(store, partition, table, stored, merged)
 
 
 def _write(store: Store, partition: Partition, table: pa.Table, stored: pa.Table | None, merged: Merged) -> None:
@@ -107,18 +131,20 @@ def _write(store: Store, partition: Partition, table: pa.Table, stored: pa.Table
 def _counts(table: pa.Table) -> Counts:
     counts = Counts()
     flags = as_numbers(table["flags"])
-    for flag in Flag:
+    for flag in ~WIDTHS:
         number = int(np.count_nonzero(flags & int(flag)))
         if number:
             counts.flags[flag] = number
     metric = table["metric"].chunk(0)
     codes: NDArray[np.int16] = as_numbers(metric.indices)
-    end = as_numbers(table["bin_end"])
     start = as_numbers(table["bin_start"])
+    # The polls of a dip lie within the bin that covers their time. Times of one metric have room below 2^53.
+    offset = codes.astype(np.int64) << 53
+    end = np.maximum.accumulate(as_numbers(table["bin_end"]) + offset) - offset
     gap = np.maximum(start[1:] - end[:-1], 0) * (codes[1:] == codes[:-1])
     missing = np.bincount(codes[1:], np.round(gap / BIN_US), minlength=len(metric.dictionary))
     for name, number in zip(metric.dictionary.to_pylist(), missing, strict=True):
-        if number:
+        if number and name != "switch.uptime":
             kind = name.split(".")[1]
             counts.missing_bins[kind] = counts.missing_bins.get(kind, 0) + int(number)
     return counts

@@ -11,22 +11,26 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from brimful.discards.schema import Flag
+from brimful.discards.schema import WIDTHS, Flag
 
 TYPES = ("broadcast", "discards", "errors", "multicast", "octets", "pause", "unicast")
-METRICS = tuple(
-    f"switch.{kind}.{scope}.{direction}"
-    for kind in TYPES
-    for scope in ("local", "uplink")
-    for direction in ("rx", "tx")
+METRICS = (
+    *(
+        f"switch.{kind}.{scope}.{direction}"
+        for kind in TYPES
+        for scope in ("local", "uplink")
+        for direction in ("rx", "tx")
+    ),
+    "switch.uptime",
 )
 """Every metric there is, sorted; its place is its code."""
 CODES = {name: code for code, name in enumerate(METRICS)}
 LOCAL_OCTETS_RX, LOCAL_OCTETS_TX = CODES["switch.octets.local.rx"], CODES["switch.octets.local.tx"]
 LOCAL_UNICAST_RX, LOCAL_UNICAST_TX = CODES["switch.unicast.local.rx"], CODES["switch.unicast.local.tx"]
+UPTIME = CODES["switch.uptime"]
+"""How many seconds the device was up: it counts nothing, but tells resets from wraps."""
 UNKNOWN_DIRECTION = len(METRICS)
 """Code of local octets that were delivered under the name of one direction whichever it was."""
 
@@ -50,7 +54,7 @@ ROW = np.dtype(
 Rows = NDArray[np.void]
 _PLAIN = np.dtype(f"V{ROW.itemsize}")
 
-KEPT_FLAGS = int(Flag.CONFLICT | Flag.MISLABELLED)
+KEPT_FLAGS = int(Flag.CONFLICT | Flag.MISLABELLED | Flag.REPLACED | WIDTHS)
 """Flags that do not follow from the rows of the day."""
 SECOND_US = 1_000_000
 BIN_US = 10 * SECOND_US
@@ -88,15 +92,17 @@ def from_table(table: pa.Table) -> Rows:
     rows["metric"] = codes[as_numbers(names.indices)]
     rows["end_us"] = as_numbers(table["bin_end"])
     rows["start_us"] = as_numbers(table["bin_start"])
-    has_value, has_reported, has_counter = (_present(table[name]) for name in ("value", "reported", "counter"))
-    value, reported, counter = (_filled(table[name]) for name in ("value", "reported", "counter"))
+    has_value, has_reported, has_counter = (present(table[name]) for name in ("value", "reported", "counter"))
+    value, reported, counter = (filled(table[name]) for name in ("value", "reported", "counter"))
     flags = as_numbers(table["flags"])
     rows["value"] = np.where(has_value, value, np.nan)
     rows["counter"] = counter
     # See `to_table` for what is where.
+    # A collector's difference across a dip may equal the counter: then there is a value in spite of the flag.
+    across = has_value & ((flags & int(Flag.DIP)) != 0)
     rows["kind"] = np.where(
         has_counter,
-        np.where(has_reported & (reported == counter), ABSOLUTE, DELTA),
+        np.where(has_reported & (reported == counter) & ~across, ABSOLUTE, DELTA),
         np.where(has_reported, SINCE, FIXED),
     )
     small = np.where(has_value & (value < EXACT), value, 0).astype(np.uint64)
@@ -123,10 +129,17 @@ def as_numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     return values[array.offset :]
 
 
-def _present(column: pa.ChunkedArray) -> NDArray[np.bool_]:
-    present: NDArray[np.bool_] = as_numbers(pc.is_valid(column).cast(pa.uint8())).view(np.bool_)
-    return present
+def present(column: pa.ChunkedArray) -> NDArray[np.bool_]:
+    """Tell where a column has a value."""
+    array = column.combine_chunks()
+    bits = array.buffers()[0]
+    if not array.null_count or bits is None:
+        return np.ones(len(array), bool)
+    every = np.unpackbits(np.frombuffer(bits, np.uint8), count=array.offset + len(array), bitorder="little")
+    return every[array.offset :].view(np.bool_)
 
 
-def _filled(column: pa.ChunkedArray) -> NDArray[Any]:
-    return as_numbers(pc.fill_null(column, pa.scalar(0, column.type)))
+def filled(column: pa.ChunkedArray) -> NDArray[Any]:
+    """Give the numbers of a column, 0 where there are none."""
+    values = as_numbers(column)
+    return values if not column.null_count else np.where(present(column), values, values.dtype.type(0))

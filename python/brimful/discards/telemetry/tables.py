@@ -5,45 +5,82 @@ The layouts are described in docs/reference/discards-sources.md.
 
 from __future__ import annotations
 
+import contextlib
 import csv
-import datetime
-import gzip
+import decimal
+import io
 import itertools
+import math
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from brimful.discards.telemetry.columns import Columns, Decoded, Refused, put, sort_out, wrong_clocks
-from brimful.discards.telemetry.rows import ABSOLUTE, CODES, SINCE, empty_rows
+from brimful.discards.archives import DamagedError, WholeLines, uncompressed
+from brimful.discards.identity import MAX_NAME_LENGTH, device_of, is_name
+from brimful.discards.schema import Flag
+from brimful.discards.telemetry import warehouse
+from brimful.discards.telemetry.columns import NOT_TOLD, Columns, Decoded, Refused, put, sort_out, wrong_clocks
+from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, SINCE, UPTIME, empty_rows, filled, present
+from brimful.discards.texts import as_utf8, encoding_of
+from brimful.discards.times import DOUBTFUL, Times, times
 
 ENDINGS = (".csv", ".csv.gz", ".parquet")
 _GENERIC = ("timestamp", "device", "port", "direction")
-_COUNTED = {"octets": "octets", "packets": "unicast", "discards": "discards"}
+_COUNTED = {
+    "octets": "octets",
+    "packets": "unicast",
+    "discards": "discards",
+    "errors": "errors",
+    "pause": "pause",
+}
 """Column: type of metric."""
-_SCOPE = "scope"
-_FLAT = ("hostname", "experiment", "metric", "timestamp", "value")
+_OPTIONAL = ("scope", "ifIndex", "uptime")
+_FLAT = ("hostname", "metric", "timestamp", "value")
+_SWITCH = "experiment"
 _DIRECTIONS = {"rx": "rx", "in": "rx", "tx": "tx", "out": "tx"}
 _SCOPES = {"uplink": "uplink", "local": "local", "": "uplink"}
-_MAX_NAME_LENGTH = 80
+_NOTHING = {"", "nan", "null", "none", "\\n", "na", "n/a", "-"}
+"""How databases and people write that there is no value."""
+FEWEST_RISES, MOST_FALLS = 20, 0.05
+"""A column of so many rows that rise, and so few in comparison that fall, holds counters."""
+_FEWEST_ROWS = 100
+_LOOKED_AT = 20_000
+"""Rows, from the first on."""
 _BATCH_ROWS = 1 << 16
 _BATCH_BYTES = 4 << 20
-_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 class UnreadableError(Exception):
     """A file is not what its name says, from somewhere on."""
 
 
-def read_table(path: Path, latest_s: float, *, counters: bool) -> Iterator[Decoded]:
-    """Read a table; ``counters`` says that generic ones hold counters, not what was counted since the row before.
+@dataclass(frozen=True)
+class Reading:
+    """How to read sources."""
+
+    latest_s: float = math.inf
+    """No sample can be after this (Unix time)."""
+    counters: bool | None = None
+    """Generic tables hold counters; or what was counted since the row before; or it was not said."""
+    zone: str | None = None
+    """Of times that do not tell theirs, like ``Europe/Berlin``; without it, UTC."""
+
+
+AS_IT_IS = Reading()
+"""Nothing was said."""
+
+
+def read_table(path: Path, reading: Reading) -> Iterator[Decoded]:
+    """Read a table.
 
     Raises
     ------
@@ -57,18 +94,53 @@ def read_table(path: Path, latest_s: float, *, counters: bool) -> Iterator[Decod
             decoded = Decoded(lines=len(batch) + len(refused), samples=len(batch), refused=refused)
             problems: dict[int, str] = {}
             numbers = np.setdiff1d(np.arange(first, first + decoded.lines), [one.line for one in refused])
-            if "hostname" in batch.column_names:
-                _flat(batch, latest_s, problems, decoded)
+            if warehouse.is_nested(batch.column_names):
+                warehouse.take_rows(batch.to_pylist(), reading.latest_s, problems, decoded)
+            elif "hostname" in batch.column_names:
+                _flat(batch, reading, problems, decoded)
             else:
-                _generic(batch, latest_s, counters, problems, decoded)
+                _generic(batch, reading, problems, decoded)
             decoded.refused += [
                 Refused(str(path), "", int(numbers[row]), reason, _text(batch, row)) for row, reason in problems.items()
             ]
             yield decoded
             first += decoded.lines
-    except (pa.ArrowException, OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
+    except (pa.ArrowException, OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error, DamagedError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise UnreadableError(reason.splitlines()[0] if reason else type(error).__name__) from error
+
+
+def counters_in(path: Path, zone: str | None) -> str | None:
+    """Say which column of a generic table seems to hold counters: it rises row after row and hardly ever falls."""
+    with contextlib.suppress(UnreadableError, pa.ArrowException, OSError, EOFError, UnicodeDecodeError, csv.Error):
+        batches = _parquet_batches(path) if path.suffix == ".parquet" else _csv_batches(path)
+        for batch, _ in batches:
+            if "hostname" in batch.column_names or warehouse.is_nested(batch.column_names):
+                return None
+            return _rising(batch.slice(0, _LOOKED_AT), zone)
+    return None
+
+
+def _rising(batch: pa.Table, zone: str | None) -> str | None:
+    seconds = times(batch["timestamp"].combine_chunks(), zone=zone).seconds
+    series = np.zeros(len(batch), np.int64)
+    for name in ("device", "port", "direction", "scope"):
+        if name in batch.column_names:
+            names, code = _names(batch[name])
+            series = series * len(names) + code
+    for name in [name for name in _COUNTED if name in batch.column_names]:
+        number, there, bad = _counts(batch[name])
+        chosen = np.flatnonzero(there & ~bad & ~np.isnan(seconds))
+        order = chosen[np.lexsort((seconds[chosen], series[chosen]))]
+        same = series[order[1:]] == series[order[:-1]]
+        codes, of_pair = np.unique(series[order[1:]][same], return_inverse=True)
+        higher = (number[order[1:]] > number[order[:-1]])[same]
+        lower = (number[order[1:]] < number[order[:-1]])[same]
+        rows = np.bincount(of_pair, minlength=len(codes))
+        rises, falls = (np.bincount(of_pair, which, len(codes)) for which in (higher, lower))
+        if ((rows >= _FEWEST_ROWS - 1) & (rises >= FEWEST_RISES) & (falls <= MOST_FALLS * rises)).any():
+            return name
+    return None
 
 
 def _text(batch: pa.Table, row: int) -> str:
@@ -79,12 +151,20 @@ def _wanted(names: list[str]) -> list[str]:
     if len(set(names)) < len(names):
         message = "two columns have the same name"
         raise UnreadableError(message)
+    if warehouse.is_nested(names):
+        return names
     if set(names) >= set(_FLAT):
-        return list(_FLAT)
+        return [*_FLAT, *([_SWITCH] if _SWITCH in names else [])]
     counted = [name for name in _COUNTED if name in names]
     if set(names) >= set(_GENERIC) and counted:
-        return [*_GENERIC, *([_SCOPE] if _SCOPE in names else []), *counted]
-    message = f"has neither the columns {', '.join(_GENERIC)} and one of {', '.join(_COUNTED)}, nor {', '.join(_FLAT)}"
+        return [*_GENERIC, *(name for name in _OPTIONAL if name in names), *counted]
+    lacking = {
+        "the generic table": [name for name in _GENERIC if name not in names]
+        + ([] if counted else [f"one of {', '.join(_COUNTED)}"]),
+        "M-Lab's flat table": [name for name in _FLAT if name not in names],
+    }
+    nearest = min(lacking, key=lambda table: len(lacking[table]))
+    message = f"is no table that is known: for {nearest} it lacks {', '.join(lacking[nearest])}"
     raise UnreadableError(message)
 
 
@@ -122,22 +202,32 @@ def _csv_batches(path: Path) -> Iterator[tuple[pa.Table, list[Refused]]]:
             yield pa.Table.from_batches([batch]), found
         if refused:
             yield pa.table({name: pa.array([], pa.string()) for name in wanted}), refused
+        lines = file.raw if isinstance(file, io.BufferedReader) else None
+        if isinstance(lines, WholeLines) and lines.damage is not None:
+            raise lines.damage
 
 
-def _opened(path: Path) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a text: uncompressed, up to the last whole line before damage, in UTF-8."""
+    with path.open("rb") as file:
+        lines = io.BufferedReader(WholeLines(uncompressed(file)), _BATCH_BYTES)
+        encoding, _ = encoding_of(lines.peek(4)[:4])
+        yield lines if encoding == "utf-8" else io.BytesIO(as_utf8(lines.read()))
 
 
-def _flat(batch: pa.Table, latest_s: float, problems: dict[int, str], decoded: Decoded) -> None:
+def _flat(batch: pa.Table, reading: Reading, problems: dict[int, str], decoded: Decoded) -> None:
     """Read rows of the table of 2018: a sample each, whose timestamp is the start of its bin."""
-    seconds = _seconds(batch["timestamp"])
+    found = times(batch["timestamp"].combine_chunks(), zone=reading.zone)
+    seconds = found.seconds
+    _count_doubtful(found, decoded)
     readable = ~np.isnan(seconds) & (seconds == np.floor(seconds)) & (np.abs(seconds) < 2**62)
-    for row in np.flatnonzero(~readable):
+    for row in np.flatnonzero(~readable & ~found.doubtful):
         problems[int(row)] = "timestamp is no time in whole seconds"
     rows = np.flatnonzero(readable)
     names = {}
-    for name in ("metric", "hostname", "experiment"):
-        values, codes = _names(batch[name])
+    for name in ("metric", "hostname", _SWITCH):
+        values, codes = _names(batch[name]) if name in batch.column_names else ([NOT_TOLD], np.zeros(len(batch), int))
         names[name] = (values, codes[rows])
     columns = Columns(
         line=rows,
@@ -145,7 +235,12 @@ def _flat(batch: pa.Table, latest_s: float, problems: dict[int, str], decoded: D
         length=np.ones(len(rows), np.int64),
         samples={"timestamp": seconds[rows].astype(np.int64), "value": _floats(batch["value"])[rows]},
     )
-    sort_out(columns, latest_s, problems, decoded)
+    sort_out(columns, reading.latest_s, problems, decoded)
+
+
+def _count_doubtful(found: Times, decoded: Decoded) -> None:
+    if found.doubtful.any():
+        decoded.left_out[f"time {DOUBTFUL}"] += int(found.doubtful.sum())
 
 
 @dataclass
@@ -161,43 +256,96 @@ class _Checks:
         self.good &= ~wrong
 
 
-def _generic(batch: pa.Table, latest_s: float, counters: bool, problems: dict[int, str], decoded: Decoded) -> None:
+def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decoded: Decoded) -> None:
     """Read rows of any source: what a port counted until a time."""
-    checks = _Checks(np.ones(len(batch), bool), problems)
-    seconds = _seconds(batch["timestamp"])
+    found = times(batch["timestamp"].combine_chunks(), zone=reading.zone)
+    _count_doubtful(found, decoded)
+    checks = _Checks(~found.doubtful, problems)
+    seconds = found.seconds
     checks.refuse(np.isnan(seconds), "timestamp is no time")
-    for reason, wrong in wrong_clocks(np.nan_to_num(seconds), latest_s):
+    for reason, wrong in wrong_clocks(np.nan_to_num(seconds), reading.latest_s):
         checks.refuse(wrong, reason)
-    devices, device = _names(batch["device"])
+    devices, device = _devices(batch["device"])
     ports, port = _names(batch["port"])
     for names, code, what in ((devices, device, "device"), (ports, port, "port")):
-        bad = np.array([not 0 < len(name) <= _MAX_NAME_LENGTH for name in names], bool)
-        checks.refuse(bad[code], f"{what} has no name, or one of more than {_MAX_NAME_LENGTH} characters")
+        bad = np.array([not is_name(name) for name in names], bool)
+        checks.refuse(bad[code], f"{what} has no name, or one of more than {MAX_NAME_LENGTH} characters")
     direction = _choice(batch["direction"], _DIRECTIONS, checks, "direction is none of rx, tx, in, out")
     scope = np.full(len(batch), "uplink")
-    if _SCOPE in batch.column_names:
-        scope = _choice(batch[_SCOPE], _SCOPES, checks, "scope is neither uplink nor local")
+    if "scope" in batch.column_names:
+        scope = _choice(batch["scope"], _SCOPES, checks, "scope is neither uplink nor local")
     counts = {name: _counts(batch[name]) for name in _COUNTED if name in batch.column_names}
     for name, (_, _, bad) in counts.items():
         checks.refuse(bad, f"{name} is no count")
     present = np.logical_or.reduce([there for _, there, _ in counts.values()])
     checks.refuse(~present, f"has none of {', '.join(counts)}")
 
-    places, place = np.unique(device * len(ports) + port, return_inverse=True)
+    of_port = device * len(ports) + port
+    places, place = np.unique(of_port, return_inverse=True)
+    replaced = np.zeros(len(batch), bool)
+    if "ifIndex" in batch.column_names:
+        replaced = _indices(*_names(batch["ifIndex"]), place, seconds, checks)
+    end_us = found.us.fill_null(0).to_numpy(zero_copy_only=False)
     parts, part_places = [], []
     for name, (number, there, _) in counts.items():
         chosen = np.flatnonzero(checks.good & there)
         rows = empty_rows(len(chosen))
-        rows["end_us"] = np.round(seconds[chosen] * 1e6)
-        rows["kind"] = ABSOLUTE if counters else SINCE
-        rows["counter" if counters else "delivered"] = number[chosen]
+        rows["end_us"] = end_us[chosen]
+        rows["kind"] = ABSOLUTE if reading.counters else SINCE
+        rows["counter" if reading.counters else "delivered"] = number[chosen]
+        if reading.counters:
+            rows["flags"] = replaced[chosen] * int(Flag.REPLACED)
         for side, where in itertools.product(("rx", "tx"), ("uplink", "local")):
             same = (direction[chosen] == side) & (scope[chosen] == where)
             rows["metric"][same] = CODES[f"switch.{_COUNTED[name]}.{where}.{side}"]
         parts.append(rows)
         part_places.append(place[chosen])
+    if "uptime" in batch.column_names:
+        ages = _floats(batch["uptime"])
+        chosen = np.flatnonzero(checks.good & (ages >= 0) & np.isfinite(ages))
+        rows = empty_rows(len(chosen))
+        rows["end_us"], rows["start_us"] = end_us[chosen], end_us[chosen] - 1
+        rows["value"], rows["metric"], rows["kind"] = ages[chosen], UPTIME, FIXED
+        parts.append(rows)
+        part_places.append(place[chosen])
     known = [(devices[one // len(ports)], ports[one % len(ports)]) for one in places]
     put(decoded, np.concatenate(parts), np.concatenate(part_places), known)
+
+
+def _indices(
+    names: list[str],
+    index: NDArray[np.int64],
+    place: NDArray[np.int64],
+    seconds: NDArray[np.float64],
+    checks: _Checks,
+) -> NDArray[np.bool_]:
+    """Refuse ports of one name that are two at the same time; tell where one that is left has another index."""
+    replaced = np.zeros(len(index), bool)
+    for one in np.unique(place):
+        rows = np.flatnonzero((place == one) & checks.good)
+        found = np.unique(index[rows])
+        if len(found) < 2:
+            continue
+        spans = sorted(
+            (seconds[rows][index[rows] == code].min(), seconds[rows][index[rows] == code].max(), code) for code in found
+        )
+        twins = [(a, b) for (_, end, a), (begin, _, b) in itertools.pairwise(spans) if begin <= end]
+        for pair in twins[:1]:
+            told = " and ".join(f"ifIndex {names[code]}" for code in pair)
+            wrong = np.zeros(len(index), bool)
+            wrong[rows] = True
+            checks.refuse(wrong, f"is of two ports with one name, {told}: give each a name of its own")
+        for begin, _, code in [] if twins else spans[1:]:
+            replaced[rows] |= (index[rows] == code) & (seconds[rows] == begin)
+    return replaced
+
+
+def _devices(column: pa.ChunkedArray) -> tuple[list[str], NDArray[np.int64]]:
+    """Give the different devices of a column, and which of them each row is of."""
+    names, code = _names(column)
+    known: dict[str, int] = {}
+    of_name = np.array([known.setdefault(device_of(name), len(known)) for name in names], np.int64)
+    return list(known), of_name[code]
 
 
 def _names(column: pa.ChunkedArray) -> tuple[list[str], NDArray[np.int64]]:
@@ -214,63 +362,68 @@ def _choice(column: pa.ChunkedArray, meanings: dict[str, str], checks: _Checks, 
     return meant
 
 
-def _seconds(column: pa.ChunkedArray) -> NDArray[np.float64]:
-    """Give Unix seconds, NaN where there are none: from ISO 8601 (UTC where no zone is said), or numbers."""
-    if pa.types.is_timestamp(column.type):
-        whole = column.cast(pa.timestamp("us", column.type.tz), safe=False).cast(pa.int64())
-        return np.asarray(whole.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy()) / 1e6
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        names, code = _names(column)
-        return np.array([_second(name) for name in names])[code]
-    return _floats(column)
-
-
-def _second(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        pass
-    try:
-        at = datetime.datetime.fromisoformat(text)
-        return ((at if at.tzinfo else at.replace(tzinfo=datetime.UTC)) - _EPOCH).total_seconds()
-    except (ValueError, OverflowError):
-        return np.nan
-
-
 def _floats(column: pa.ChunkedArray) -> NDArray[np.float64]:
-    """Give numbers, NaN where there are none."""
+    """Give numbers: NaN where there is nothing, -1 where there is no number."""
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         return np.asarray(column.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy())
     return np.array([_float(text) for text in column.cast(pa.string()).to_pylist()], np.float64)
 
 
 def _float(text: str | None) -> float:
-    try:
-        return float(text or "nan")
-    except ValueError:
+    if text is None or text.strip().lower() in _NOTHING:
         return np.nan
+    try:
+        return float(text)
+    except ValueError:
+        return -1
 
 
 def _counts(column: pa.ChunkedArray) -> tuple[NDArray[np.uint64], NDArray[np.bool_], NDArray[np.bool_]]:
     """Give counts, which rows have one, and which have something else."""
+    whole = _whole(column)
+    if whole is not None:
+        return filled(whole), present(whole), np.zeros(len(column), bool)
     parsed = [_count(cell) for cell in column.to_pylist()]
     number = np.array([0 if one is None or one < 0 else one for one in parsed], np.uint64)
     there = np.array([one is not None for one in parsed], bool)
     return number, there, np.array([one == -1 for one in parsed], bool)
 
 
+def _whole(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Read a column of plain whole numbers at once; nothing where there is anything else."""
+    if pa.types.is_string(column.type):
+        # Arrow reads hexadecimal numbers as well.
+        if pc.any(pc.match_substring(column, "x", ignore_case=True)).as_py():
+            return None
+        words = column.combine_chunks()
+        whole = pc.if_else(pc.equal(words, ""), pa.scalar(None, words.type), words)
+    elif pa.types.is_integer(column.type):
+        whole = column.combine_chunks()
+    else:
+        return None
+    try:
+        return pa.chunked_array([whole.cast(pa.uint64())], pa.uint64())
+    except pa.ArrowInvalid:
+        return None
+
+
 def _count(cell: object) -> int | None:
     """Read a count; -1 is none, nothing where there is nothing."""
     if isinstance(cell, str):
         text = cell.strip()
-        if not text:
+        if text.isdecimal() and text.isascii():
+            cell = int(text)
+        elif text.lower() in _NOTHING:
             return None
-        try:
-            cell = int(text) if text.isdecimal() and text.isascii() else float(text)
-        except ValueError:
-            return -1
-    if cell is None or (isinstance(cell, float) and np.isnan(cell)):
+        else:
+            try:
+                cell = decimal.Decimal(text)
+            except decimal.InvalidOperation:
+                return -1
+    if cell is None:
         return None
-    if isinstance(cell, int | float) and 0 <= cell < 2**64 and cell == int(cell):
-        return int(cell)
-    return -1
+    if not isinstance(cell, int | float | decimal.Decimal):
+        return -1
+    if math.isnan(cell):
+        return None
+    return int(cell) if 0 <= cell < 2**64 and cell == int(cell) else -1

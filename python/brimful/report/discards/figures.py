@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 
@@ -99,6 +100,7 @@ def make_pages(view: View) -> list[Page]:
         _combined,
         _distributions,
         _test_counts,
+        *(functools.partial(_others, key=key, what=what) for key, what in _OTHERS.items()),
     )
     return [page for maker in makers for page in maker(view)]
 
@@ -139,13 +141,17 @@ def _round_up(value: float) -> float:
 
 
 def _uplink_rate(view: View) -> list[Page]:
-    note = " Quantile 49/101, as published." if view.mode == "report" else ""
+    caption = "Median over a day of what the uplink carried towards clients."
+    if view.mode == "report":
+        caption = (
+            "Median over the 10 s bins of a day of what the uplink carried towards clients, in bit/s: the axis of the "
+            "published figure says Mbps, its values are bit/s as well. Quantile 49/101, as published."
+        )
     return _by_facet(
         view,
         key="1-uplink-rate",
         title="Daily median uplink rate",
-        caption="Median over the 10 s bins of a day of what the uplink carried towards clients, in bit/s: the axis of "
-        f"the published figure says Mbps, its values are bit/s as well.{note}",
+        caption=caption,
         height_in=6.6,
         axis=_axis(view, ["uplink_rate"], "bit/s", is_log=True),
         quantities=["uplink_rate"],
@@ -181,6 +187,40 @@ def _loss_ratio(view: View) -> list[Page]:
         height_in=6.6,
         axis=_axis(view, ["loss_ratio"], "ratio", is_log=True),
         quantities=["loss_ratio"],
+    )
+
+
+_OTHERS = {
+    "8-inbound-discards": ("inbound_discards", "Inbound discards of the uplink", "packets", "received and discarded"),
+    "9-machine-discards": (
+        "machine_discards",
+        "Discards towards machines",
+        "packets",
+        "discarded on ports of machines",
+    ),
+    "10-pauses-received": (
+        "pauses_received",
+        "Pause frames received",
+        "frames",
+        "received on the uplink (802.3x, PFC)",
+    ),
+    "11-pauses-sent": ("pauses_sent", "Pause frames sent", "frames", "sent on the uplink (802.3x, PFC)"),
+}
+
+
+def _others(view: View, *, key: str, what: tuple[str, str, str, str]) -> list[Page]:
+    """Draw what else was counted, where there was any."""
+    quantity, title, unit, way = what
+    if not any(y > 0 for site in view.sites for _, y in view.of(quantity, site)):
+        return []
+    return _by_facet(
+        view,
+        key=key,
+        title=title,
+        caption=f"{unit.capitalize()} {way}, summed over each day. Days without any stand in the strip below the axis.",
+        height_in=6.6,
+        axis=_axis(view, [quantity], unit, is_log=True),
+        quantities=[quantity],
     )
 
 

@@ -149,6 +149,9 @@ def _draw_panel(axes: Axes, panel: Panel, page: Page, *, labels_x: bool, width_p
     for window in page.windows:
         edges = (window.start_s / DAY_S, window.end_s / DAY_S)
         axes.axvspan(*edges, color=palette.MUTED, alpha=0.13, linewidth=0, zorder=0.5)
+    for border in {window.start_s for window in page.windows} & {window.end_s for window in page.windows}:
+        # Two windows side by side must not look like one.
+        axes.axvline(border / DAY_S, color=palette.MUTED, linewidth=0.8, zorder=0.6)
     days = (page.days[1] - page.days[0]) / DAY_S + 1
     scale = min(max(math.sqrt(DAYS_OF_SMALL_MARKS / days), 1.0), 2.2)
     for layer in panel.layers:

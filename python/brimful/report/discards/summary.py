@@ -20,7 +20,7 @@ _IN_TABLES = (
     "dose-response",
 )
 """What the codes of findings begin with that tables show in full."""
-_GROUPS = (("Discards", ("discards-", "affected")), ("Other", ("",)))
+_GROUPS = (("Discards", ("discards-", "affected", "pauses-", "ratio-")), ("Other", ("",)))
 """Title of a group of findings, and what their codes begin with."""
 
 
@@ -47,13 +47,27 @@ def _discards(view: View) -> str:
     totals = {site: sum(y for _, y in view.of("discards", site) or view.of("loss_ratio", site)) for site in seen}
     hit = [site for site in seen if totals[site] > 0]
     if not hit:
-        return f"No uplink discarded anything: {words.count(len(seen), 'site')} with telemetry."
+        return (
+            f"No uplink discarded anything of what it sent: {words.count(len(seen), 'site')} with telemetry."
+            + _inbound(view)
+        )
     packets = sum(totals[site] for site in hit if view.of("discards", site))
     text = f"{len(hit)} of {words.count(len(seen), 'site')} discarded packets on the uplink"
     text += f", {words.group(round(packets))} in all." if packets else "."
     for kind, verb in (("begin", "began"), ("stop", "stopped")):
         text += _when(verb, [change for change in view.changes if change.kind == kind])
-    return text
+    return text + _inbound(view)
+
+
+def _inbound(view: View) -> str:
+    """Say what is known of discards of what uplinks received: silence would be taken for none."""
+    known = [site for site in view.sites if view.of("inbound_discards", site)]
+    if not known:
+        return " Inbound discards are not known."
+    counted = sum(y for site in known for _, y in view.of("inbound_discards", site))
+    if not counted:
+        return f" There were no inbound discards ({words.count(len(known), 'site')})."
+    return f" Of what they received, {words.group(round(counted))} packets were discarded."
 
 
 def _when(verb: str, changes: Sequence[Change]) -> str:
@@ -104,7 +118,9 @@ def _verdict(found: Sequence[Finding], what: str) -> str:
     else:
         text += "none found a change, which does not show that there was none"
     margin = number(found[0].data.get("margin"))
-    text += f"; {equivalent} showed that rates are the same within {numbers.percent(margin)}"
+    if equivalent:
+        text += f"; {equivalent} showed that the typical rate changed by less than {numbers.percent(margin)}"
+        text += ", which does not say that discards did no harm"
     detectable = [each for finding in found if (each := number(finding.data.get("detectable_80"))) is not None]
     if detectable:
         least, most = numbers.percent(min(detectable)), numbers.percent(max(detectable))

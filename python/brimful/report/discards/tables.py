@@ -59,17 +59,61 @@ def _sites(view: View) -> Table:
                 f"{numbers.small(worst[1])} on {format_day(worst[0])}" if worst and worst[1] > 0 else numbers.NOTHING,
                 _day(begins.get(site)),
                 _day(stops.get(site)),
+                _mean_share(view, site),
+                _times_greater(view, site),
+                *(
+                    numbers.count(sum(y for _, y in view.of(quantity, site)))
+                    if view.of(quantity, site)
+                    else numbers.NOTHING
+                    for quantity in _OTHERS.values()
+                ),
             ]
         )
+    columns = [True] * 10 + [
+        any(row[place] != numbers.NOTHING for row in rows) for place in range(10, 10 + len(_OTHERS))
+    ]
+    rows = [[cell for cell, is_shown in zip(row, columns, strict=True) if is_shown] for row in rows]
+    heads = [
+        *("site", "days", "covered", "discards", "days with", "worst day", "begin", "stop", "bins with"),
+        "retransmitted / discarded",
+        *_OTHERS,
+    ]
     return Table(
         key="sites",
         title="Discards by site",
-        heads=["site", "days", "covered", "discards", "days with", "worst day", "begin", "stop"],
+        heads=[head for head, is_shown in zip(heads, columns, strict=True) if is_shown],
         rows=rows,
         note="Days: with telemetry of the uplink. Worst day: the one with the greatest loss ratio. "
         "Covered: share of their bins with usable samples. "
-        "Begin and stop: where the daily series changes; none where discards never were or never ended.",
+        "Begin and stop: where the daily series changes; none where discards never were or never ended. "
+        "Bins with: mean over the days of the share of bins with discards. Retransmitted / discarded: median over days "
+        "with both of the retransmission ratio over the loss ratio.",
     )
+
+
+_OTHERS = {
+    "inbound": "inbound_discards",
+    "to machines": "machine_discards",
+    "pauses received": "pauses_received",
+    "pauses sent": "pauses_sent",
+}
+"""Columns of the table by site that are there where something is known of them."""
+
+
+def _mean_share(view: View, site: str) -> str:
+    shares = [y for _, y in view.of("bins_with_discards", site)]
+    return numbers.share(sum(shares) / len(shares)) if shares else numbers.NOTHING
+
+
+def _times_greater(view: View, site: str) -> str:
+    """Say how many times as much was retransmitted as was discarded."""
+    lost = dict(view.of("loss_ratio", site))
+    sent_again = dict(view.of("retransmission_ratio_total", site) or view.of("retransmission_ratio", site))
+    ratios = sorted(sent_again[day] / lost[day] for day in lost.keys() & sent_again.keys() if lost[day] > 0)
+    if not ratios:
+        return numbers.NOTHING
+    middle = len(ratios) // 2
+    return f"{ratios[middle] if len(ratios) % 2 else (ratios[middle - 1] + ratios[middle]) / 2:.3g}"
 
 
 def _tests(view: View) -> Table:

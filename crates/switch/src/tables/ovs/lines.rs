@@ -18,8 +18,12 @@ pub(crate) const DEFAULT_PRIORITY: u16 = 0x8000;
 /// All meters.
 pub(crate) const METER_ALL: u32 = 0xffff_ffff;
 
-/// A flow: its match and what it is given, then its actions to the end of the line.
-pub(crate) fn flow<'t>(line: &'t str, command: FlowCommand, known: &Known<'t>) -> Result<FlowMod, Flaw<'t>> {
+/// A flow: its match and what it is given, then its actions to the end of the line. And notes about it.
+pub(crate) fn flow<'t>(
+    line: &'t str,
+    command: FlowCommand,
+    known: &Known<'t>,
+) -> Result<(FlowMod, Vec<String>), Flaw<'t>> {
     let mut flow = FlowMod::add(0, DEFAULT_PRIORITY, Match::default(), Vec::new());
     flow.command = command;
     let is_deletion = matches!(command, FlowCommand::Delete | FlowCommand::DeleteStrict);
@@ -48,8 +52,9 @@ pub(crate) fn flow<'t>(line: &'t str, command: FlowCommand, known: &Known<'t>) -
             ));
         }
     }
-    flow.matching = matching.finish();
-    Ok(flow)
+    let (matching, notes) = matching.finish();
+    flow.matching = matching;
+    Ok((flow, notes))
 }
 
 /// A group: `group_id=1,type=select,bucket=weight:2,actions=output:1,bucket=output:2`.

@@ -17,6 +17,7 @@ pub(crate) struct Reading<'t> {
     known: Known<'t>,
     fields: Vec<(FieldMatch, &'t str)>,
     later: Vec<(Dependent, Word<'t>)>,
+    notes: Vec<String>,
 }
 
 /// A name that depends on the protocols of the match.
@@ -173,7 +174,7 @@ impl<'t> Reading<'t> {
             None => value(field, text)?,
         };
         let mask = mask_text.map(|text| mask(field, text)).transpose()?;
-        if mask == Some(0) && value == 0 {
+        if mask == Some(0) {
             return Ok(());
         }
         let is_exact = mask == Some(field.largest());
@@ -204,8 +205,15 @@ impl<'t> Reading<'t> {
     }
 
     fn put(&mut self, field: MatchField, value: u128, mask: Option<u128>, part: &'t str) -> Result<(), Flaw<'t>> {
-        let value = checked(field, value, part)?;
+        let given = checked(field, value, part)?;
+        // As Open vSwitch does: an address of a host stands for its network.
+        let value = given & mask.unwrap_or(u128::MAX);
         let said = FieldMatch { field, value, mask };
+        if given != value {
+            let taken = Match { fields: vec![said] };
+            self.notes
+                .push(format!("{part} has bits that its mask leaves out: taken as {taken}"));
+        }
         match self.fields.iter().find(|(known, _)| known.field == field) {
             Some((known, _)) if *known == said => {}
             Some(_) => {
@@ -251,11 +259,11 @@ impl<'t> Reading<'t> {
         Ok(())
     }
 
-    /// The match, its fields in the order of their numbers: prerequisites first.
-    pub(crate) fn finish(self) -> Match {
+    /// The match, its fields in the order of their numbers: prerequisites first. And what it does not say as it was given.
+    pub(crate) fn finish(self) -> (Match, Vec<String>) {
         let mut fields: Vec<FieldMatch> = self.fields.into_iter().map(|(said, _)| said).collect();
         fields.sort_by_key(|said| said.field);
-        Match { fields }
+        (Match { fields }, self.notes)
     }
 }
 

@@ -16,7 +16,7 @@ use super::{Change, Tables};
 pub use known::{Known, PortNames};
 pub(crate) use lines::METER_ALL;
 pub use packet_out::read_packet_out;
-pub(crate) use write::match_name;
+pub(crate) use write::{action_text, instruction_text, match_name};
 pub use write::{write_flow, write_group, write_meter, write_tables};
 
 /// Reads the lines of a file; `file` is its name, for messages.
@@ -45,7 +45,9 @@ pub fn read_for(file: &str, text: &str, known: &Known<'_>) -> Result<Tables, Tab
             line: u32::try_from(number + 1).unwrap_or(u32::MAX),
             column: indent as u32 + 1,
         };
-        let value = change(line, known).map_err(|flaw| source.error(flaw))?;
+        let (value, notes) = change(line, known).map_err(|flaw| source.error(flaw))?;
+        let placed = |value| Placed { place, value };
+        tables.notes.extend(notes.into_iter().map(placed));
         tables.changes.push(Placed { place, value });
     }
     Ok(tables)
@@ -69,13 +71,13 @@ pub fn read_match(text: &str) -> Result<brimful_openflow::Match, TableError> {
             }
         }
         reading.settle()?;
-        Ok(reading.finish())
+        Ok(reading.finish().0)
     };
     read().map_err(|flaw| source.error(flaw))
 }
 
 /// A line may begin with what to do; what it is about is told by its first key.
-fn change<'t>(line: &'t str, known: &Known<'t>) -> Result<Change, Flaw<'t>> {
+fn change<'t>(line: &'t str, known: &Known<'t>) -> Result<(Change, Vec<String>), Flaw<'t>> {
     let (command, rest) = split_command(without_kind(line));
     let command = command.or(known.command);
     let to_mod = || match command {
@@ -86,8 +88,8 @@ fn change<'t>(line: &'t str, known: &Known<'t>) -> Result<Change, Flaw<'t>> {
     };
     let first = words::Words::of(rest).next()?.map_or("", |word| word.key);
     Ok(match first {
-        "group_id" => Change::Group(lines::group(rest, to_mod()?, known)?),
-        "meter" => Change::Meter(lines::meter(rest, to_mod()?)?),
+        "group_id" => (Change::Group(lines::group(rest, to_mod()?, known)?), Vec::new()),
+        "meter" => (Change::Meter(lines::meter(rest, to_mod()?)?), Vec::new()),
         _ => {
             let command = match command {
                 None | Some("add") => FlowCommand::Add,
@@ -96,7 +98,8 @@ fn change<'t>(line: &'t str, known: &Known<'t>) -> Result<Change, Flaw<'t>> {
                 Some("delete") => FlowCommand::Delete,
                 Some(_) => FlowCommand::DeleteStrict,
             };
-            Change::Flow(Box::new(lines::flow(rest, command, known)?))
+            let (flow, notes) = lines::flow(rest, command, known)?;
+            (Change::Flow(Box::new(flow)), notes)
         }
     })
 }

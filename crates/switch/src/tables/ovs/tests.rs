@@ -329,3 +329,41 @@ fn only_a_switch_with_tunnels_sets_one() {
     assert_eq!(ovs_lines(&tables), "actions=set_field:7->tunnel_id,output:1");
     assert!(read("test", "actions=set_field:7->tunnel_id,goto_table:1").is_ok());
 }
+
+#[test]
+fn bits_that_a_mask_leaves_out_are_masked_with_a_note() {
+    for (given, taken) in [
+        ("ip,nw_dst=10.0.0.1/8", "eth_type=0x0800,nw_dst=10.0.0.0/8"),
+        ("ipv6,ipv6_src=2001:db8::1/32", "eth_type=0x86dd,ipv6_src=2001:db8::/32"),
+        (
+            "arp,arp_spa=10.1.2.3/255.255.0.0",
+            "eth_type=0x0806,arp_spa=10.1.0.0/16",
+        ),
+        (
+            "dl_dst=01:00:00:00:00:05/01:00:00:00:00:00",
+            "eth_dst=01:00:00:00:00:00/01:00:00:00:00:00",
+        ),
+        ("metadata=0xff/0x0f", "metadata=0x0f/0x0f"),
+    ] {
+        let tables = read("rules.flows", &format!("# first\n{given},actions=drop\n")).unwrap();
+        let notes: Vec<String> = tables.notes_of("rules.flows").collect();
+        assert_eq!(notes.len(), 1, "{given}: {notes:?}");
+        assert!(notes[0].starts_with("rules.flows:2:1: "), "{notes:?}");
+        assert!(
+            notes[0].contains("has bits that its mask leaves out: taken as "),
+            "{notes:?}"
+        );
+        let again = read("rules.flows", &format!("{taken},actions=drop\n")).unwrap();
+        assert_eq!(
+            (&again.changes[0].value, again.notes.len()),
+            (&tables.changes[0].value, 0),
+            "{given}"
+        );
+    }
+    // No bit counts: nothing is said of the field.
+    let any = read("rules.flows", "ip,nw_dst=10.0.0.1/0,actions=drop\n").unwrap();
+    assert_eq!(
+        any.changes[0].value,
+        read("rules.flows", "ip,actions=drop\n").unwrap().changes[0].value
+    );
+}

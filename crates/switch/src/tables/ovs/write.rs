@@ -191,6 +191,20 @@ pub(crate) fn match_name(field: MatchField) -> &'static str {
     }
 }
 
+/// An instruction of a flow.
+pub(crate) fn instruction_text(instruction: &Instruction) -> String {
+    let mut text = String::new();
+    write_instructions(&mut text, std::slice::from_ref(instruction));
+    text
+}
+
+/// An action.
+pub(crate) fn action_text(action: &Action) -> String {
+    let mut text = String::new();
+    write_action(&mut text, action);
+    text
+}
+
 fn write_instructions(out: &mut String, instructions: &[Instruction]) {
     let start = out.len();
     for instruction in instructions {

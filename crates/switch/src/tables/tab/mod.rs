@@ -38,7 +38,10 @@ fn read_terms(text: &str, table: u8) -> Result<Tables, Flaw<'_>> {
         }
     }
     changes.extend(entries.finish());
-    Ok(Tables { changes })
+    Ok(Tables {
+        changes,
+        notes: Vec::new(),
+    })
 }
 
 /// Places of parts that follow each other, each found from the one before.

@@ -1,22 +1,24 @@
 //! Ports: what they are called, what they count, and how frames leave by them.
 
+mod reopening;
+mod sending;
+
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use brimful_netdev::{MAX_BURST, MonotonicTime, Receiver, Sender};
+use brimful_netdev::{MonotonicTime, Receiver, Sender};
 use brimful_openflow::port;
 use brimful_pipeline::{Floods, Normal};
 
-use crate::counts::PortCounts;
+use crate::counts::{PortCounts, Reason, Way};
 use crate::learned::{Learned, is_for_bridges};
-use crate::queues::{QueueSettings, Queues, Waiting};
+use crate::queues::{QueueSettings, Queues};
+use reopening::Reopening;
 
-/// The smallest frame of Ethernet without its check sequence; shorter ones are padded with zeros.
-pub const SMALLEST_FRAME_LEN: usize = 60;
-/// Attempts to hand a burst over to an interface that has no room, before its frames are dropped.
-const ATTEMPTS: usize = 3;
+pub use reopening::Open;
+pub(crate) use sending::{TAG_LEN, is_tagged};
 
 /// Bits of a port's configuration (OF 1.3.5 section 7.2.1).
 pub mod port_config {
@@ -37,8 +39,6 @@ pub struct SwitchPort {
     pub number: u32,
     /// The name of its interface.
     pub name: String,
-    /// Its hardware address.
-    pub address: [u8; 6],
     /// What it has counted.
     pub counts: PortCounts,
     /// Nanoseconds of the switch's clock.
@@ -46,15 +46,24 @@ pub struct SwitchPort {
     /// The rates of its queues.
     pub queue_rates: Vec<QueueSettings>,
     longest: usize,
+    /// The longest frame that the interface takes without a tag.
+    longest_untagged: AtomicUsize,
+    /// Whether merged frames leave whole.
+    takes_merged: bool,
+    /// Its hardware address, as an integer.
+    address: AtomicU64,
     config: AtomicU32,
     has_link: AtomicBool,
     /// One for each thread that sends, as far as the interface has several; one where there are queues.
     ways_out: Vec<Mutex<WayOut>>,
+    reopening: Option<Reopening>,
 }
 
 struct WayOut {
     sender: Box<dyn Sender>,
     queues: Option<Queues>,
+    /// Frames that the other end had no room for, as far as the port has counted them.
+    refused: u64,
 }
 
 /// What is to be received of a port, by one thread.
@@ -63,23 +72,10 @@ pub struct Input {
     pub port: Arc<SwitchPort>,
     /// Its receiving half, or one of its queues.
     pub receiver: Box<dyn Receiver>,
+    /// Its place among the inputs of its port.
+    place: usize,
     /// Losses of the receiver that the port has counted.
     lost: u64,
-}
-
-/// Frames that are to leave by a port together.
-#[derive(Debug, Default)]
-pub struct Batch {
-    bytes: Vec<u8>,
-    frames: Vec<Packed>,
-}
-
-/// Where a frame of a batch lies, and the queue that it is for.
-#[derive(Clone, Copy, Debug)]
-struct Packed {
-    start: usize,
-    end: usize,
-    queue: u32,
 }
 
 /// The ports of a switch, by number.
@@ -118,14 +114,30 @@ impl SwitchPort {
         Self {
             number,
             name: sender.name().to_owned(),
-            address,
             counts: PortCounts::default(),
             made_at: MonotonicTime::now().0,
             queue_rates: Vec::new(),
             longest,
+            longest_untagged: AtomicUsize::new(sender.longest_untagged().unwrap_or(usize::MAX)),
+            takes_merged: queues.is_none() && sender.takes_merged(),
+            address: AtomicU64::new(address_number(address)),
             config: AtomicU32::new(0),
             has_link: AtomicBool::new(true),
-            ways_out: vec![Mutex::new(WayOut { sender, queues })],
+            ways_out: vec![Mutex::new(WayOut {
+                sender,
+                queues,
+                refused: 0,
+            })],
+            reopening: None,
+        }
+    }
+
+    /// The same, following the name of its interface: `open` opens the one that has it by now, as so many ports.
+    #[must_use]
+    pub fn with_reopening(self, open: Open, ports: usize) -> Self {
+        Self {
+            reopening: Some(Reopening::new(open, ports)),
+            ..self
         }
     }
 
@@ -146,12 +158,22 @@ impl SwitchPort {
     #[must_use]
     pub fn with_more_senders(mut self, senders: impl IntoIterator<Item = Box<dyn Sender>>) -> Self {
         if !self.has_queues() {
-            let ways = senders
-                .into_iter()
-                .map(|sender| Mutex::new(WayOut { sender, queues: None }));
+            let ways = senders.into_iter().map(|sender| {
+                Mutex::new(WayOut {
+                    sender,
+                    queues: None,
+                    refused: 0,
+                })
+            });
             self.ways_out.extend(ways);
         }
         self
+    }
+
+    /// Its hardware address.
+    pub fn address(&self) -> [u8; 6] {
+        let [_, _, address @ ..] = self.address.load(Relaxed).to_be_bytes();
+        address
     }
 
     /// Of [`port_config`].
@@ -169,6 +191,11 @@ impl SwitchPort {
         self.has_link() && self.config() & port_config::DOWN == 0
     }
 
+    /// Whether merged frames leave whole, so that it is worth putting segments together.
+    pub(crate) fn takes_merged(&self) -> bool {
+        self.takes_merged
+    }
+
     /// Whether frames that arrive are taken.
     pub(crate) fn takes_frames(&self) -> bool {
         self.config() & (port_config::DOWN | port_config::NO_RECEIVE) == 0
@@ -177,54 +204,6 @@ impl SwitchPort {
     fn way_out(&self, thread: usize) -> std::sync::MutexGuard<'_, WayOut> {
         let way = &self.ways_out[thread % self.ways_out.len()];
         way.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Asks the interface; tells whether the answer has changed.
-    pub(crate) fn look_at_link(&self) -> bool {
-        let has_link = self.way_out(0).sender.link_is_up().unwrap_or(false);
-        self.has_link.swap(has_link, Relaxed) != has_link
-    }
-
-    /// Sends frames, the first first, and empties the batch. What finds no room is dropped and counted.
-    pub(crate) fn send(&self, batch: &mut Batch, now: u64) {
-        self.send_from(0, batch, now);
-    }
-
-    /// The same for a data-plane thread.
-    pub(crate) fn send_from(&self, thread: usize, batch: &mut Batch, now: u64) {
-        if self.config() & (port_config::DOWN | port_config::NO_FORWARD) != 0 {
-            self.counts.sent_dropped.add(batch.frames.len() as u64);
-            return batch.clear();
-        }
-        let mut way_out = self.way_out(thread);
-        let WayOut { sender, queues } = &mut *way_out;
-        match queues {
-            None => self.hand_over(sender.as_mut(), batch),
-            Some(queues) => {
-                let dropped = queues.enter(batch.iter());
-                self.counts.sent_dropped.add(dropped);
-                self.serve(sender.as_mut(), queues, now);
-            }
-        }
-        batch.clear();
-    }
-
-    /// Sends what waits in queues and may leave by now, and pushes out what the interface still holds.
-    pub(crate) fn tend(&self, now: u64) -> usize {
-        if let WayOut {
-            sender,
-            queues: Some(queues),
-        } = &mut *self.way_out(0)
-        {
-            self.serve(sender.as_mut(), queues, now);
-        }
-        let held: usize = (0..self.ways_out.len()).map(|thread| self.flush_from(thread)).sum();
-        held + self.way_out(0).queues.as_ref().map_or(0, Queues::len)
-    }
-
-    /// Pushes out what the interface still holds of a thread.
-    pub(crate) fn flush_from(&self, thread: usize) -> usize {
-        self.way_out(thread).sender.flush().unwrap_or(0)
     }
 
     /// Whether frames may wait in it.
@@ -236,99 +215,12 @@ impl SwitchPort {
     pub fn queue_counts(&self) -> Vec<crate::queues::QueueCounts> {
         self.way_out(0).queues.as_ref().map(Queues::counts).unwrap_or_default()
     }
-
-    fn serve(&self, sender: &mut dyn Sender, queues: &mut Queues, now: u64) {
-        let mut ready = Batch::default();
-        while let Some(Waiting { frame, queue }) = queues.leave(now) {
-            ready.push(&frame, queue);
-            if ready.is_full() {
-                self.hand_over(sender, &mut ready);
-                ready.clear();
-            }
-        }
-        self.hand_over(sender, &mut ready);
-    }
-
-    fn hand_over(&self, sender: &mut dyn Sender, batch: &mut Batch) {
-        let too_long = batch.drop_longer_than(self.longest);
-        let (mut first, mut attempts) = (0, 0);
-        let (mut sent_frames, mut sent_bytes) = (0, 0);
-        while first < batch.len() && attempts < ATTEMPTS {
-            let count = (batch.len() - first).min(MAX_BURST);
-            let sent = sender.send_burst(count, &mut |index, buffer| fill(buffer, batch.frame(first + index)));
-            let Ok(sent) = sent else {
-                self.counts.send_errors.add((batch.len() - first) as u64);
-                return;
-            };
-            sent_bytes += (first..first + sent)
-                .map(|index| batch.frame(index).len())
-                .sum::<usize>();
-            sent_frames += sent;
-            attempts = if sent == 0 { attempts + 1 } else { 0 };
-            first += sent;
-        }
-        self.counts.sent_frames.add(sent_frames as u64);
-        self.counts.sent_bytes.add(sent_bytes as u64);
-        let dropped = too_long + batch.len() - first;
-        if dropped > 0 {
-            self.counts.sent_dropped.add(dropped as u64);
-        }
-    }
 }
 
-/// Writes a frame into a buffer; an empty one where it is too long for it.
-fn fill(buffer: &mut [u8], frame: &[u8]) -> usize {
-    let Some(place) = buffer.get_mut(..frame.len()) else {
-        return 0;
-    };
-    place.copy_from_slice(frame);
-    frame.len()
-}
-
-impl Batch {
-    /// Adds a frame for a queue, padded with zeros to the smallest of Ethernet.
-    pub(crate) fn push(&mut self, frame: &[u8], queue: u32) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(frame);
-        let end = (start + frame.len()).max(start + SMALLEST_FRAME_LEN);
-        self.bytes.resize(end, 0);
-        self.frames.push(Packed { start, end, queue });
-    }
-
-    fn len(&self) -> usize {
-        self.frames.len()
-    }
-
-    fn frame(&self, index: usize) -> &[u8] {
-        let Packed { start, end, .. } = self.frames[index];
-        &self.bytes[start..end]
-    }
-
-    /// Takes frames out; gives how many.
-    fn drop_longer_than(&mut self, longest: usize) -> usize {
-        let before = self.frames.len();
-        self.frames.retain(|packed| packed.end - packed.start <= longest);
-        before - self.frames.len()
-    }
-
-    pub(crate) fn is_full(&self) -> bool {
-        self.frames.len() >= MAX_BURST
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.frames.is_empty()
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.bytes.clear();
-        self.frames.clear();
-    }
-
-    /// The frames and their queues.
-    fn iter(&self) -> impl Iterator<Item = (&[u8], u32)> {
-        let packed = self.frames.iter();
-        packed.map(|packed| (&self.bytes[packed.start..packed.end], packed.queue))
-    }
+fn address_number(address: [u8; 6]) -> u64 {
+    let mut bytes = [0; 8];
+    bytes[2..].copy_from_slice(&address);
+    u64::from_be_bytes(bytes)
 }
 
 impl Ports {
@@ -437,11 +329,18 @@ impl Floods for PortView {
     }
 
     fn normal(&self, frame: &[u8], in_port: u32, now: u64) -> Normal {
+        if in_port <= port::MAX && !is_for_bridges(frame) {
+            self.learned.learn(frame, in_port, now);
+        }
+        self.find(frame, in_port, now)
+    }
+}
+
+impl PortView {
+    /// Where a frame goes by what has been learnt, without learning of it.
+    pub(crate) fn find(&self, frame: &[u8], in_port: u32, now: u64) -> Normal {
         if is_for_bridges(frame) {
             return Normal::Nowhere;
-        }
-        if in_port <= port::MAX {
-            self.learned.learn(frame, in_port, now);
         }
         match self.learned.find(frame, now) {
             Some(port) if port == in_port => Normal::Nowhere,
@@ -457,7 +356,23 @@ impl Input {
         Self {
             port,
             receiver,
+            place: 0,
             lost: 0,
+        }
+    }
+
+    /// The same, in its place among the inputs of its port.
+    #[must_use]
+    pub fn in_place(self, place: usize) -> Self {
+        Self { place, ..self }
+    }
+
+    /// Receives from the interface that has taken the name of the one before, if there is such a one.
+    pub(crate) fn follow(&mut self) {
+        let reopening = self.port.reopening.as_ref();
+        if let Some(receiver) = reopening.and_then(|reopening| reopening.take_receiver(self.place)) {
+            self.receiver = receiver;
+            self.lost = 0;
         }
     }
 
@@ -465,7 +380,7 @@ impl Input {
     pub(crate) fn count_losses(&mut self) -> io::Result<()> {
         let dropped = self.receiver.statistics()?.receive_dropped;
         let more = dropped - std::mem::replace(&mut self.lost, dropped);
-        self.port.counts.received_dropped.add(more);
+        self.port.counts.drop(Way::In, Reason::NoRoom, more);
         Ok(())
     }
 }

@@ -1,0 +1,27 @@
+"""Who is who: which site and which port a source means, the same whatever wrote it."""
+
+from __future__ import annotations
+
+import re
+
+MAX_NAME_LENGTH = 80
+PORT_LABELS = ("ifName", "ifDescr", "ifIndex")
+"""What tells the ports of a device apart, the best first: an index may change when the device starts again."""
+_BRACKETED = re.compile(r"\[([0-9A-Fa-f:.%\w]+)\](?::[0-9]+)?")
+_WITH_PORT = re.compile(r"([^:\[\]]+):[0-9]+")
+
+
+def device_of(text: str) -> str:
+    """Give the device that an address names: only ``host:digits`` and ``[v6]:digits`` have a port to cut off.
+
+    >>> device_of("edge-1:161"), device_of("2001:db8::1"), device_of("[2001:db8::1]:161")
+    ('edge-1', '2001:db8::1', '2001:db8::1')
+    """
+    text = text.strip()
+    found = _BRACKETED.fullmatch(text) or _WITH_PORT.fullmatch(text)
+    return found[1] if found else text
+
+
+def is_name(text: str) -> bool:
+    """Tell whether a text can be the name of a device or a port."""
+    return 0 < len(text) <= MAX_NAME_LENGTH

@@ -1,0 +1,437 @@
+"""What a counter did between its polls: the one definition of width, wrap, reset, reboot and bridged dip.
+
+A poll that reads less than the one before has one of these reasons, looked for in this order:
+
+* a dip: the counter reads 0, or at least half of what it was, or so little that the way back is more than the port can
+  carry, and within `MOST_DIPS` polls it goes on from where it was. Those polls are left out, and the next one covers
+  their time;
+* a reboot: the device says so (``sysUpTime``), or, where it does not say, another counter of the port falls, too;
+* a wrap at 2^32: of a counter that can have 32 bits, in a step that the port can carry and that is like its others;
+* a reset: nothing else is left. What was counted is unknown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from brimful.discards.schema import Flag
+from brimful.discards.telemetry.rows import (
+    ABSOLUTE,
+    BIN_US,
+    CODES,
+    DELTA,
+    EXACT,
+    METRICS,
+    SINCE,
+    Rows,
+    as_numbers,
+    filled,
+    present,
+)
+
+WRAP = 2**32
+"""Where counters of 32 bits begin again."""
+MAX_WRAP_STEP = 2**31
+"""Half of it: a counter that seems to have gone further between two polls was set back."""
+SMALL_WRAP_STEP = 2**24
+"""A step across the wrap that needs no others like it: a reset lands there in one of 256 cases."""
+LIKELY = 16.0
+"""How many times the greatest other rate of its day a step across the wrap may have."""
+MOST_DIPS = 5
+"""So many polls in a row may read too little before the counter is held to be set back."""
+MOST_FALLS = 0.25
+"""Share of polls; what falls more often is no counter."""
+FEWEST_FALLS = 5
+"""Before that is said."""
+UPTIME_WRAPS_S = WRAP / 100
+"""``sysUpTime`` counts hundredths of a second in 32 bits."""
+_MISSED = 1.5
+"""A span of more bins than this is one with missed polls."""
+_HAS_64_BITS = np.array([name.split(".")[1] in ("broadcast", "multicast", "octets", "unicast") for name in METRICS])
+"""Metrics whose counters exist in both widths (``ifHC...``); a collector of differences reads the wide one."""
+
+Bools = NDArray[np.bool_]
+Times = NDArray[np.int64]
+Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Tail:
+    """The last poll of each counter of a day, by the code of its metric; ``end_us`` is -1 where there is none.
+
+    ``level_us`` and ``level`` are of the last poll before a dip that the day ends in; -1 where it ends in none.
+    """
+
+    end_us: Times
+    counter: NDArray[np.uint64]
+    level_us: Times
+    level: NDArray[np.uint64]
+
+    @classmethod
+    def empty(cls) -> Tail:
+        """Give one that knows of no poll."""
+        count = len(METRICS)
+        return cls(
+            np.full(count, -1, np.int64),
+            np.zeros(count, np.uint64),
+            np.full(count, -1, np.int64),
+            np.zeros(count, np.uint64),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tail) and all(
+            np.array_equal(getattr(self, name), getattr(other, name))
+            for name in ("end_us", "counter", "level_us", "level")
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+NO_TAIL = Tail.empty()
+
+
+def tail_of(table: pa.Table) -> Tail:
+    """Give the last poll of each counter of a day as it was cleaned, and where it ends in a dip, the last before that.
+
+    It must follow from what is stored: then it does not matter when and with what a day was cleaned.
+    """
+    tail = Tail.empty()
+    if not len(table):
+        return tail
+    names = table["metric"].combine_chunks()
+    codes = np.array([CODES[name] for name in names.dictionary.to_pylist()], np.int64)
+    flags = as_numbers(table["flags"])
+    has_counter, has_reported, has_value = (present(table[name]) for name in ("counter", "reported", "value"))
+    polled = np.flatnonzero((has_counter | has_reported) & ((flags & int(Flag.AMBIGUOUS)) == 0))
+    metric = codes[as_numbers(names.indices)][polled]
+    end, counter = as_numbers(table["bin_end"])[polled], filled(table["counter"])[polled]
+    dip = ((flags & int(Flag.DIP)) != 0)[polled] & ~has_value[polled]
+    if dip.any():
+        # Polls of a dip lie within the bin that covers them, and behind it in the table.
+        order = np.lexsort((end, metric))
+        metric, end, counter, dip = metric[order], end[order], counter[order], dip[order]
+    # Of equal indices the last assignment stays.
+    tail.end_us[metric], tail.counter[metric] = end, counter
+    ends_in_dip = np.zeros(len(METRICS), bool)
+    ends_in_dip[metric] = dip
+    before = np.flatnonzero(~dip & ends_in_dip[metric])
+    tail.level_us[metric[before]], tail.level[metric[before]] = end[before], counter[before]
+    return tail
+
+
+def is_polled(rows: Rows) -> Bools:
+    """Tell which rows are part of the chain of a counter."""
+    polled: Bools = (rows["kind"] == DELTA) | (rows["kind"] == ABSOLUTE) | (rows["kind"] == SINCE)
+    polled &= (rows["flags"] & int(Flag.AMBIGUOUS)) == 0
+    return polled
+
+
+def _is_low(counter: int, level: int) -> bool:
+    """Tell whether a poll can be one of a dip: it reads nothing, or a little less."""
+    return counter == 0 or 2 * counter >= level
+
+
+def counted(
+    rows: Rows, uptimes: Rows, tail: Tail, ceilings: NDArray[np.float64]
+) -> tuple[Times, NDArray[np.float64], NDArray[np.int16]]:
+    """Give start, value and flags of polls from the polls before them.
+
+    Parameters
+    ----------
+    rows
+        Polls (`is_polled`) of one machine and day, sorted by (metric, end).
+    uptimes
+        How long the device was up, in seconds (``value``), at times (``end_us``), sorted.
+    tail
+        The last polls of the day before.
+    ceilings
+        What each metric can count in a second at the most, by its code.
+    """
+    dips, boots = np.zeros(len(rows), bool), _boots(uptimes)
+    chain = _Chain(rows, tail, dips)
+    falls = np.flatnonzero(chain.fell)
+    replaced = (rows["flags"] & int(Flag.REPLACED)).any()
+    if len(falls) or replaced or len(boots.booted_us) or chain.held.any():
+        dips = _dips(rows, tail, ceilings, falls)
+        while True:
+            chain = _Chain(rows, tail, dips)
+            rebooted, wrapped = _reasons(chain, boots, ceilings)
+            # While others were set back, a counter that reads 0 was so, too, however soon it is where it was.
+            certain = chain.known & ~dips & ((chain.fell & ~wrapped) | rebooted)
+            undone = _overlapping(chain, dips, certain)
+            if not undone.any():
+                break
+            dips &= ~undone
+    else:
+        wrapped = rebooted = dips
+    return _values(chain, dips, wrapped, rebooted, ceilings)
+
+
+class _Chain:
+    """Polls, each with the one before it that counts."""
+
+    def __init__(self, rows: Rows, tail: Tail, dips: Bools) -> None:
+        self.rows = rows
+        metric = rows["metric"]
+        end, counter = rows["end_us"], rows["counter"]
+        self.first = np.ones(len(rows), bool)
+        self.first[1:] = metric[1:] != metric[:-1]
+        before_us = np.where(self.first, tail.end_us[metric], np.roll(end, 1))
+        before = np.where(self.first, tail.counter[metric], np.roll(counter, 1))
+        delivered_from = before
+        self.held = self.first & (tail.level_us[metric] >= 0)
+        if dips.any() or self.held.any():
+            before_us, before = self._bridged(before_us, before, tail, dips)
+        self.before_us, self.before = before_us, before
+        self.known = before_us >= 0
+        self.since = rows["kind"] == SINCE
+        self.absolute = rows["kind"] == ABSOLUTE
+        # What the collector subtracted; differences are modulo 2**64, as its own are.
+        implied = np.where(self.absolute | self.since, before, counter - rows["delivered"])
+        # A collector that subtracted a poll of a dip did so from nothing that was counted.
+        self.across = ~(self.absolute | self.since) & (before != delivered_from) & (implied == delivered_from)
+        self.implied = np.where(self.across, before, implied)
+        self.anchored = self.known & (self.implied == before)
+        nominal = _nominal_us(metric, end, self.absolute | self.since)
+        self.nominal_us = nominal
+        start = np.where(
+            self.anchored, before_us, np.where(self.known, np.maximum(before_us, end - nominal), end - nominal)
+        )
+        # Polls of a dip are no bin: what is counted in their time is the next one's.
+        self.start_us = np.where(dips, end - 1, start)
+        self.span_s = (end - self.start_us) / 1e6
+        self.backwards = ~self.since & (self.implied > counter)
+        self.fell = ~dips & (self.backwards | (~self.since & self.known & (counter < before)))
+
+    def _bridged(
+        self, before_us: Times, before: NDArray[np.uint64], tail: Tail, dips: Bools
+    ) -> tuple[Times, NDArray[np.uint64]]:
+        """Give the last poll before each that is not of a dip."""
+        metric = self.rows["metric"]
+        place = np.arange(len(dips))
+        last = np.maximum.accumulate(np.where(dips, -1, place))
+        last = np.append(-1, last[:-1]) if len(last) else last
+        begin = np.maximum.accumulate(np.where(self.first, place, 0))
+        inside = last >= begin
+        after_dip = ~self.first & np.append(False, dips[:-1])
+        from_row = after_dip & inside
+        before_us, before = before_us.copy(), before.copy()
+        before_us[from_row] = self.rows["end_us"][last[from_row]]
+        before[from_row] = self.rows["counter"][last[from_row]]
+        # The dip began with the day, or on the day before.
+        outside = after_dip & ~inside
+        is_held = tail.level_us[metric] >= 0
+        before_us[outside] = np.where(is_held, tail.level_us[metric], tail.end_us[metric])[outside]
+        before[outside] = np.where(is_held, tail.level[metric], tail.counter[metric])[outside]
+        on = self.held & ~dips & (self.rows["counter"] >= tail.level[metric])
+        before_us[on], before[on] = tail.level_us[metric][on], tail.level[metric][on]
+        return before_us, before
+
+
+def _dips(rows: Rows, tail: Tail, ceilings: NDArray[np.float64], falls: Places) -> Bools:
+    """Tell which polls are of dips; ``falls`` are those that are below the one before."""
+    dips = np.zeros(len(rows), bool)
+    metric, end, counter = rows["metric"], rows["end_us"], rows["counter"]
+    firsts = np.flatnonzero(np.append(True, metric[1:] != metric[:-1])) if len(rows) else np.zeros(0, np.intp)
+    starts = set(firsts.tolist())
+    held = {int(place) for place in firsts if tail.level_us[metric[place]] >= 0}
+    for place in sorted(held | set(falls.tolist())):
+        code = int(metric[place])
+        if dips[place] or rows["kind"][place] == SINCE:
+            continue
+        if place in held:
+            level_us, level = int(tail.level_us[code]), int(tail.level[code])
+        elif place in starts:
+            level_us, level = int(tail.end_us[code]), int(tail.counter[code])
+        else:
+            level_us, level = int(end[place - 1]), int(counter[place - 1])
+        behind, is_low = place, True
+        while behind < len(rows) and metric[behind] == code and int(counter[behind]) < level:
+            if behind - place == MOST_DIPS:
+                break
+            is_low &= _is_low(int(counter[behind]), level)
+            behind += 1
+        else:
+            goes_on = is_low
+            if behind < len(rows) and metric[behind] == code:
+                per_us = ceilings[code] / 1e6
+                goes_on = int(counter[behind]) - level <= per_us * (int(end[behind]) - level_us)
+                climbed = int(counter[behind]) - int(counter[behind - 1]) if behind > place else 0
+                goes_on &= is_low or climbed > per_us * int(end[behind] - end[behind - 1])
+            dips[place:behind] = goes_on
+    return dips
+
+
+@dataclass(frozen=True)
+class _Boots:
+    """When a device was started, and from when to when it says so."""
+
+    booted_us: Times
+    said_us: Times
+    """When it said how long it was up, sorted."""
+    since_us: Times
+    """Since when it was up then."""
+
+
+def _boots(uptimes: Rows) -> _Boots:
+    end, seconds = uptimes["end_us"], uptimes["value"]
+    since = end - np.round(seconds * 1e6).astype(np.int64)
+    passed = np.diff(end, prepend=end[:1]) / 1e6
+    before = np.append(seconds[:1], seconds[:-1])
+    wraps = (seconds < before) & (before + passed >= UPTIME_WRAPS_S - 1) & (before <= UPTIME_WRAPS_S)
+    # After a wrap of the clock itself, the device was up for so much longer.
+    since = since - np.cumsum(wraps) * round(UPTIME_WRAPS_S * 1e6)
+    return _Boots(np.unique(since), end, since)
+
+
+def _reasons(chain: _Chain, boots: _Boots, ceilings: NDArray[np.float64]) -> tuple[Bools, Bools]:
+    """Tell which polls follow a reboot, and which of the others wrapped."""
+    end, start = chain.rows["end_us"], chain.start_us
+    booted = np.searchsorted(boots.booted_us, end) > np.searchsorted(boots.booted_us, start, "right")
+    booted &= chain.known & ~chain.since
+    fits = chain.fell & _can_wrap(chain, ceilings)
+    said = _is_said(boots, start, end)
+    together = chain.fell & _several(chain.rows["metric"], start, end, chain.fell) & ~said
+    rebooted = booted | together | ((chain.rows["flags"] & int(Flag.REPLACED)) != 0)
+    return rebooted, fits & ~rebooted
+
+
+def _is_said(boots: _Boots, start: Times, end: Times) -> Bools:
+    """Tell for which intervals the device says that it was up all the time."""
+    if not len(boots.said_us):
+        return np.zeros(len(end), bool)
+    after = np.searchsorted(boots.said_us, end)
+    found = after < len(boots.said_us)
+    after = np.minimum(after, len(boots.said_us) - 1)
+    said: Bools = found & (boots.since_us[after] <= start)
+    return said
+
+
+def _several(metric: NDArray[np.int16], start: Times, end: Times, fell: Bools) -> Bools:
+    """Tell which falls lie in the time of the fall of another counter."""
+    places = np.flatnonzero(fell)
+    joint = np.zeros(len(fell), bool)
+    begins, ends = np.sort(start[places]), np.sort(end[places])
+    overlapping = np.searchsorted(begins, end[places]) - np.searchsorted(ends, start[places], "right")
+    joint[places] = overlapping > 1
+    return joint
+
+
+def _can_wrap(chain: _Chain, ceilings: NDArray[np.float64]) -> Bools:
+    """Tell for which polls a wrap at 2^32 is a step like the others of their counter."""
+    rows = chain.rows
+    metric, counter = rows["metric"], rows["counter"]
+    wide, _ = widths(rows, chain.before, chain.known)
+    step = (counter + np.uint64(WRAP) - chain.implied).astype(np.float64)
+    fits = chain.backwards & ~wide & (chain.implied < WRAP)
+    fits &= step <= np.minimum(ceilings[metric] * chain.span_s, MAX_WRAP_STEP)
+    steady = chain.known & ~chain.backwards & ~chain.fell & ~chain.since & (chain.start_us < rows["end_us"] - 1)
+    rates = np.zeros(len(METRICS))
+    if steady.any():
+        differences = (counter - chain.implied).astype(np.float64)
+        np.maximum.at(rates, metric[steady], differences[steady] / chain.span_s[steady])
+    fits &= (step <= SMALL_WRAP_STEP) | (step <= LIKELY * rates[metric] * chain.span_s)
+    likely: Bools = fits
+    return likely
+
+
+def widths(rows: Rows, before: NDArray[np.uint64], known: Bools) -> tuple[Bools, Bools]:
+    """Tell of each poll whether its counter is known to have 64 bits, and whether it is known to have 32.
+
+    A counter that ever was above 2^32 has 64, whatever its source says.
+    """
+    metric, flags = rows["metric"], rows["flags"]
+    chains = np.arange(len(METRICS))
+
+    def any_of(mask: Bools) -> Bools:
+        found: Bools = np.bincount(metric[mask], minlength=len(chains)) > 0
+        return found
+
+    wide = any_of((flags & int(Flag.WIDE)) != 0) | any_of((rows["kind"] == DELTA) & _HAS_64_BITS[metric])
+    wide &= ~any_of((flags & int(Flag.NARROW)) != 0)
+    wide |= any_of(rows["counter"] >= WRAP) | any_of(known & (before >= WRAP))
+    narrow = any_of((flags & int(Flag.NARROW)) != 0) & ~wide
+    return wide[metric], narrow[metric]
+
+
+def _overlapping(chain: _Chain, dips: Bools, certain: Bools) -> Bools:
+    """Tell which dips begin in the time in which another counter was set back for certain."""
+    rows = chain.rows
+    undone = np.zeros(len(dips), bool)
+    if not dips.any() or not certain.any():
+        return undone
+    begins, ends = np.sort(chain.before_us[certain]), np.sort(rows["end_us"][certain])
+    place = np.arange(len(dips))
+    opening = dips & (chain.first | ~np.append(False, dips[:-1]))
+    hit = np.searchsorted(begins, rows["end_us"]) > np.searchsorted(ends, chain.before_us, "right")
+    leader = np.maximum.accumulate(np.where(opening, place, 0))
+    undone[dips] = hit[leader[dips]]
+    return undone
+
+
+def _values(
+    chain: _Chain, dips: Bools, wrapped: Bools, rebooted: Bools, ceilings: NDArray[np.float64]
+) -> tuple[Times, NDArray[np.float64], NDArray[np.int16]]:
+    rows = chain.rows
+    end, counter = rows["end_us"], rows["counter"]
+    step = counter + np.uint64(WRAP) - chain.implied
+    several = _may_wrap_more(chain, wrapped, ceilings) & ~dips & ~rebooted & ~chain.since
+    several &= chain.known | ~chain.absolute
+    reset = ~dips & ~wrapped & ~several & (chain.fell | rebooted)
+    sawtooth = _falls_too_often(chain, reset) & ~dips & ~reset
+    unknown = dips | reset | several | sawtooth | (chain.absolute & ~chain.known)
+    difference = np.where(chain.since, rows["delivered"], np.where(wrapped, step, counter - chain.implied))
+    # A difference that is not exact in a float is no count of anything.
+    inexact = difference > EXACT
+    value = np.where(unknown | inexact, np.nan, difference.astype(np.float64))
+    flags = (
+        (wrapped & ~several) * Flag.WRAPPED
+        + reset * Flag.RESET
+        + (~unknown & inexact) * Flag.CEILING
+        + (~chain.anchored & ~dips) * Flag.UNANCHORED
+        + (chain.anchored & ~dips & (end - chain.start_us > _MISSED * chain.nominal_us)) * Flag.MISSED_POLL
+        + (dips | chain.across) * Flag.DIP
+        + several * Flag.WRAPS
+        + sawtooth * Flag.SAWTOOTH
+    )
+    return chain.start_us, value, flags.astype(np.int16)
+
+
+def _may_wrap_more(chain: _Chain, wrapped: Bools, ceilings: NDArray[np.float64]) -> Bools:
+    """Tell in which intervals a counter of 32 bits can have begun again more than once.
+
+    Of counters that have no wide twin (discards, errors, pauses) this is not asked: what they count is rare.
+    """
+    metric = chain.rows["metric"]
+    if not wrapped.any() and not (chain.rows["flags"] & int(Flag.NARROW)).any():
+        return np.zeros(len(metric), bool)
+    wide, narrow = widths(chain.rows, chain.before, chain.known)
+    narrow = narrow | (~wide & (np.bincount(metric[wrapped], minlength=len(METRICS)) > 0)[metric])
+    more: Bools = narrow & _HAS_64_BITS[metric] & (ceilings[metric] * chain.span_s >= WRAP)
+    return more
+
+
+def _falls_too_often(chain: _Chain, reset: Bools) -> Bools:
+    """Tell of which bare counters the polls fall so often that they count nothing, or are of two counters."""
+    metric = chain.rows["metric"]
+    if np.count_nonzero(reset) < FEWEST_FALLS:
+        return np.zeros(len(metric), bool)
+    falls = np.bincount(metric[reset & chain.absolute], minlength=len(METRICS))
+    polls = np.bincount(metric[chain.absolute], minlength=len(METRICS))
+    often: Bools = chain.absolute & ((falls >= FEWEST_FALLS) & (falls > MOST_FALLS * polls))[metric]
+    return often
+
+
+def _nominal_us(metric: NDArray[np.int16], end: Times, irregular: Bools) -> Times:
+    """Give how long a bin is without missed polls: of sources without bins, the usual distance of their rows."""
+    nominal = np.full(len(end), BIN_US)
+    for code in np.unique(metric[irregular]):
+        chosen = irregular & (metric == code)
+        distances = np.sort(np.diff(end[chosen]))
+        if len(distances):
+            nominal[chosen] = distances[(len(distances) - 1) // 2]
+    return nominal

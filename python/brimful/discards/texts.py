@@ -1,0 +1,32 @@
+"""Texts as people save them: with a mark of their encoding at the beginning, or in the one of a Windows shell."""
+
+from __future__ import annotations
+
+import codecs
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+def encoding_of(begin: bytes) -> tuple[str, int]:
+    """Give the encoding that the first bytes of a text say, and how long the mark is.
+
+    >>> encoding_of(b"\\xef\\xbb\\xbf{}"), encoding_of(b"{}")
+    (('utf-8', 3), ('utf-8', 0))
+    """
+    return next(((name, len(mark)) for mark, name in _MARKS if begin.startswith(mark)), ("utf-8", 0))
+
+
+def as_utf8(content: bytes) -> bytes:
+    """Give a text in UTF-8 without a mark.
+
+    Raises
+    ------
+    UnicodeDecodeError
+        When it is not in the encoding that it says.
+    """
+    name, length = encoding_of(content)
+    return content[length:] if name == "utf-8" else content[length:].decode(name).encode()

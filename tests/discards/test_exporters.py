@@ -1,0 +1,130 @@
+"""Every row of the table in the documentation on what exporters and databases write."""
+
+import csv
+import datetime
+import decimal
+import io
+import json
+import re
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from brimful.discards.telemetry.tables import Reading
+from support import ROOT
+from telemetry import MIDNIGHT, put
+from test_chains import total
+from test_formats_in_use import BASE, RAW
+from test_prometheus import answer, series
+
+PAGE = (ROOT / "docs" / "reference" / "discards-exporters.md").read_text()
+ROWS = [row for row in re.findall(r"^\| ([^|]+?) \| [^|]+ \| [^|]+ \|$", PAGE, re.MULTILINE) if row != "Written by"]
+COUNTED = [100, 103, 103, 107]
+"""Seven discards."""
+POLLS = [[MIDNIGHT + 60 * n, str(count)] for n, count in enumerate(COUNTED)]
+TAGS = {"agent_host": "edge-1", "ifName": "xe-0", "host": "poller"}
+
+
+def polls(unit=1):
+    return [
+        {"fields": {"ifOutDiscards": count}, "name": "interface", "tags": TAGS, "timestamp": (MIDNIGHT + 60 * n) * unit}
+        for n, count in enumerate(COUNTED)
+    ]
+
+
+def lines(documents):
+    return "".join(json.dumps(document) + "\n" for document in documents)
+
+
+def table(form, nothing="", **options):
+    out = io.StringIO()
+    writer = csv.writer(out, **options)
+    writer.writerow(["timestamp", "device", "port", "direction", "packets", "discards"])
+    for number, count in enumerate(COUNTED):
+        at = datetime.datetime.fromtimestamp(MIDNIGHT + 60 * number, datetime.UTC)
+        writer.writerow([at.strftime(form), "edge-1", "xe-0", "tx", nothing, count])
+    return out.getvalue()
+
+
+def exposed(labels, unit):
+    return [f"{labels} {count} {(MIDNIGHT + 60 * n) * unit}\n" for n, count in enumerate(COUNTED)]
+
+
+def parquet(times, discards):
+    columns = {"timestamp": times, "device": ["edge-1"] * 4, "port": ["xe-0"] * 4, "direction": ["tx"] * 4}
+    out = io.BytesIO()
+    pq.write_table(pa.table(columns | {"discards": discards}), out)
+    return out.getvalue()
+
+
+NAIVE = [datetime.datetime(2022, 1, 2) + datetime.timedelta(minutes=n) for n in range(4)]
+ANNOTATED = (
+    "#group,false,false,true,false,true,true\n#datatype,string,long,dateTime:RFC3339,double,string,string\n"
+    "#default,_result,,,,,\n,result,table,_time,_value,_field,agent_host,ifName\n"
+    + "".join(f",,0,2022-01-02T00:0{n}:00Z,{count},ifOutDiscards,edge-1,xe-0\n" for n, count in enumerate(COUNTED))
+    + "\n#datatype,string,long\n,result,table,_time,_value,_field,agent_host,ifName\n"
+    ",,1,2022-01-02T00:00:00Z,5,ifSpeed,edge-1,xe-0\n"
+)
+WIDE = "time,agent_host,ifName,ifOutDiscards\n" + "".join(
+    f"{(MIDNIGHT + 60 * n) * 10**9},edge-1,xe-0,{count}\n" for n, count in enumerate(COUNTED)
+)
+STALE = [POLLS[0], [MIDNIGHT + 30, "NaN"], *POLLS[1:]]
+BOTH = [series("ifHCOutUcastPkts", POLLS), series("ifOutUcastPkts", POLLS), series("ifOutDiscards", POLLS)]
+TWICE = [series("ifOutDiscards", POLLS), series("ifOutDiscards", POLLS, replica="b")]
+VECTOR = {"status": "success", "data": {"resultType": "vector", "result": []}}
+
+WRITTEN = {
+    "SNMP exporter, Prometheus": ("a.json", json.dumps(answer(*BOTH)), 7),
+    "Prometheus, stale": ("a.json", json.dumps(answer(series("ifOutDiscards", STALE))), 7),
+    "Prometheus, rate": ("a.json", json.dumps(answer(series("", POLLS))), "is no counter of an interface"),
+    "Prometheus, instant": ("a.json", json.dumps(VECTOR), "save the answer of /api/v1/query_range"),
+    "Prometheus, two replicas": ("a.json", json.dumps(answer(*TWICE)), '{replica=""} and {replica="b"}'),
+    "promtool, dump": (
+        "a.prom",
+        "".join(exposed('{__name__="ifOutDiscards", instance="e:1", ifName="a\\"b"}', 1000)),
+        7,
+    ),
+    "OpenMetrics": ("a.openmetrics", "".join(exposed('ifOutDiscards{instance="e",ifName="x"}', 1)) + "# EOF\n", 7),
+    "Telegraf, JSON": ("a.json", lines(polls(10**9)), 7),
+    "Telegraf, JSON batch": ("a.json", lines([{"metrics": polls()}]), 7),
+    "InfluxDB, annotated CSV": ("a.csv", ANNOTATED, 7),
+    "InfluxDB, pivoted CSV": ("a.csv", WIDE, 7),
+    "Grafana, CSV": ("a.csv", "Time,edge-1 discards\n2022-01-02 00:00:00,3 pps\n", "it lacks hostname, metric"),
+    "collectd, CSV": ("a.csv", "epoch,value\n1641081600.1,3\n", "it lacks hostname, metric, timestamp"),
+    "LibreNMS, RRD": ("a.csv", "timestamp,OUTDISCARDS\n1641081600,0.01\n", "it lacks hostname, metric, value"),
+    "BigQuery, CSV": ("a.csv", table("%Y-%m-%d %H:%M:%S UTC"), 7),
+    "BigQuery, NUMERIC": (
+        "a.parquet",
+        parquet(
+            pa.array(NAIVE, pa.timestamp("us", "UTC")), pa.array(map(decimal.Decimal, COUNTED), pa.decimal128(38, 9))
+        ),
+        7,
+    ),
+    "Snowflake, CSV": ("a.csv", table("%Y-%m-%d %H:%M:%S.000 +0000"), 7),
+    "PostgreSQL, CSV": ("a.csv", table("%Y-%m-%d %H:%M:%S+00", "\\N"), 7),
+    "ClickHouse, CSV": ("a.csv", table("%Y-%m-%d %H:%M:%S", quoting=csv.QUOTE_ALL), 7),
+    "MySQL, CSV": ("a.csv", table("%Y-%m-%d %H:%M:%S", "NULL"), 7),
+    "pandas, Parquet": ("a.parquet", parquet(pa.array(NAIVE, pa.timestamp("ns")), pa.array([100.0, 103, 103, 107])), 7),
+    "Excel, CSV": ("a.csv", "\ufeff" + table("%Y-%m-%d %H:%M:%S"), 7),
+    "PowerShell": ("a.csv", ("\ufeff" + table("%Y-%m-%d %H:%M:%S")).encode("utf-16-le"), 7),
+    "M-Lab, today": ("a.json", lines([RAW]), 3),
+    "M-Lab, 2018": ("a.json", lines([BASE]), 3),
+}
+
+
+def test_the_table_has_a_row_for_each_and_no_other():
+    assert list(WRITTEN) == ROWS
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_what_is_written(tmp_path, name):
+    file, content, wanted = WRITTEN[name]
+    (tmp_path / file).write_bytes(content if isinstance(content, bytes) else content.encode())
+    zone = "Europe/Berlin" if name == "MySQL, CSV" else None
+    summary = put(tmp_path / "store", tmp_path / file, reading=Reading(counters=True, zone=zone))
+    if isinstance(wanted, str):
+        assert wanted in " ".join([*summary.refused, *summary.unreadable_places])
+        assert summary.rows_new == 0
+    else:
+        assert (summary.unreadable_places, total(tmp_path / "store", "discards.uplink.tx")) == ([], wanted)
+        assert summary.bad_lines == ("annotated" in name)

@@ -1,7 +1,7 @@
 //! Lines that say what is to change: from where they are, and what they mean to a switch with certain ports.
 
 use std::cell::Cell;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 use brimful_openflow::FlowMod;
@@ -9,7 +9,7 @@ use brimful_openflow::wire::Message;
 
 use super::OfctlError;
 use super::commands::Command;
-use crate::files::read_text;
+use crate::files::{read_all, read_text};
 use crate::notice::say;
 use crate::tables::ovs::{self, Known, PortNames};
 use crate::tables::{Change, Placed, Tables};
@@ -129,9 +129,8 @@ impl Lines {
         } else {
             path.display().to_string()
         };
-        let mut text = String::new();
         let read = if is_input {
-            io::stdin().read_to_string(&mut text).map(|_| text)
+            read_all(&mut io::stdin())
         } else {
             read_text(path)
         };

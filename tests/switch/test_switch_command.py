@@ -60,6 +60,17 @@ def test_what_was_loaded_is_dumped(loaded, tmp_path):
     assert records.count("{flow_entry,") == 3
 
 
+def test_tables_and_frames_name_ports_by_their_interfaces(control, tmp_path):
+    named = tmp_path / "named.flows"
+    named.write_text('in_port="ta",actions=output:tb\n')
+    run("load", "--control", control, named)
+    assert run("dump", "--control", control).output == "in_port=1,actions=output:2\n"
+    assert run("trace", "--control", control, "in_port=ta").output.splitlines()[1].startswith("out of port 2, queue 0:")
+    named.write_text("in_port=tc,actions=output:tb\n")
+    with pytest.raises(UsageError, match='in_port is "tc"'):
+        run("load", "--control", control, named)
+
+
 def test_a_bad_file_changes_nothing(loaded, tmp_path):
     before = run("dump", "--control", loaded).output
     for text, expected in [

@@ -29,7 +29,7 @@ pub fn check(settings: &Settings) -> Result<(), String> {
         for path in &switch.tables {
             let name = path.display().to_string();
             let text = read_text(path).map_err(|error| format!("{name}: {error}"))?;
-            let tables = tables::read(&name, &text, 0).map_err(|error| error.to_string())?;
+            let tables = tables::read_for(&name, &text, 0, &switch.port_names()).map_err(|error| error.to_string())?;
             try_out(&mut pipeline, path, &tables)?;
         }
     }
@@ -78,7 +78,7 @@ mod tests {
             Settings::read("s.toml", &text).unwrap()
         };
         for (text, expected) in [
-            ("actions=group:1\n", None),
+            ("in_port=absent,actions=group:1\n", None),
             ("actions=group:2\n", Some("rules.flows:1:1: ")),
             (
                 "actions=drop\n\nactions=set_queue:4,output:1\n",

@@ -309,10 +309,11 @@ fn load_all(settings: &Settings, handles: &Handles) -> Result<(), String> {
     for switch in settings.switches.iter().filter(|switch| !switch.tables.is_empty()) {
         let mut all = tables::Tables::default();
         let mut files = Vec::new();
+        let ports = switch.port_names();
         for path in &switch.tables {
             let name = path.display().to_string();
             let text = read_text(path).map_err(|error| format!("{name}: {error}"))?;
-            let read = tables::read(&name, &text, 0).map_err(|error| error.to_string())?;
+            let read = tables::read_for(&name, &text, 0, &ports).map_err(|error| error.to_string())?;
             read.notes_of(&name).for_each(say);
             all.changes.extend(read.changes);
             files.push(name);

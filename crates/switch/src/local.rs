@@ -194,7 +194,8 @@ pub fn answer(line: &str, handles: &Handles) -> Result<Value, String> {
             table,
             add,
         } => {
-            let tables = tables::read(&file, &text, table).map_err(|error| error.to_string())?;
+            let ports = ask(handles, switch.clone(), |switch| switch.ports.names())?;
+            let tables = tables::read_for(&file, &text, table, &ports).map_err(|error| error.to_string())?;
             let count = tables.changes.len();
             let notes: Vec<_> = tables.notes_of(&file).collect();
             ask(handles, switch, move |switch| switch.load(&file, &tables, !add))?

@@ -1,6 +1,6 @@
 //! What a switch is to be, from one TOML file or from the command line.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Display;
 use std::path::PathBuf;
 
@@ -224,6 +224,12 @@ impl SwitchSettings {
         }
         self.versions()?;
         self.endpoints().map(|_| ())
+    }
+
+    /// The numbers of its ports by the names of their interfaces.
+    pub fn port_names(&self) -> BTreeMap<String, u32> {
+        let named = self.ports.iter().map(|port| (port.interface.clone(), port.number));
+        named.collect()
     }
 
     /// Where its controllers are.

@@ -27,7 +27,8 @@ const PROBE_LEN: usize = 128;
 /// # Errors
 /// When the match or the frame cannot be read.
 pub fn trace(switch: &Switch, matching: &str, frame: Option<&str>, hex: bool) -> Result<String, String> {
-    let matching = ovs::read_match(matching).map_err(|error| error.to_string())?;
+    let ports = switch.ports.names();
+    let matching = ovs::read_match(matching, &ports).map_err(|error| error.to_string())?;
     let of = |field| value_of(&matching, field);
     let bytes = match frame {
         Some(digits) => from_hex(digits)?,

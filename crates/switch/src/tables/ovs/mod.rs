@@ -8,6 +8,8 @@ mod packet_out;
 mod words;
 mod write;
 
+use std::collections::BTreeMap;
+
 use brimful_openflow::{FlowCommand, ModCommand};
 
 use super::place::{Flaw, Place, Placed, TableError, Text};
@@ -53,14 +55,18 @@ pub fn read_for(file: &str, text: &str, known: &Known<'_>) -> Result<Tables, Tab
     Ok(tables)
 }
 
-/// Reads the match of a frame's headers as `brimful switch trace` takes it: `in_port=1,tcp,nw_dst=10.0.0.1`.
+/// Reads the match of a frame's headers as `brimful switch trace` takes it: `in_port=1,tcp,nw_dst=10.0.0.1`. Ports have
+/// these names.
 ///
 /// # Errors
 /// When a word is none of a match's.
-pub fn read_match(text: &str) -> Result<brimful_openflow::Match, TableError> {
+pub fn read_match(text: &str, ports: &BTreeMap<String, u32>) -> Result<brimful_openflow::Match, TableError> {
     let source = Text { file: "match", text };
     let read = || {
-        let mut reading = matching::Reading::default();
+        let mut reading = matching::Reading::of(Known {
+            names: PortNames::These(ports),
+            ..Known::default()
+        });
         let mut words = words::Words::of(text);
         while let Some(word) = words.next()? {
             if !reading.take(word)? {

@@ -1,6 +1,7 @@
 //! `brimful-switchd`: OpenFlow switches on interfaces of this network namespace.
 
 use std::env;
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
@@ -19,7 +20,7 @@ use brimful_switch::settings::{FailMode, PortSettings, Settings, SwitchSettings,
 use brimful_switch::supervisor;
 use brimful_switch::tables::genflow::Specification;
 use brimful_switch::tables::{ovs, tab};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -43,7 +44,7 @@ const EXIT_FAILED: u8 = 3;
 
 /// Runs OpenFlow switches on interfaces of this network namespace until SIGTERM. SIGHUP reloads their tables.
 #[derive(Parser)]
-#[command(version, args_conflicts_with_subcommands = true)]
+#[command(name = "brimful-switchd", version, args_conflicts_with_subcommands = true)]
 struct Command {
     #[command(subcommand)]
     other: Option<Other>,
@@ -71,6 +72,11 @@ enum Other {
     Check {
         /// The file that `--config` is to read.
         file: PathBuf,
+    },
+    /// Write the manual pages of this program and its commands.
+    Man {
+        /// Where to, such as `/usr/local/share/man/man1`.
+        directory: PathBuf,
     },
     /// Query any switch of OpenFlow 1.3 or 1.4, and change its flows, groups, meters and ports.
     Ofctl(Ofctl),
@@ -177,6 +183,12 @@ fn main() -> ExitCode {
                     ExitCode::SUCCESS
                 }
                 Err(message) => fail(EXIT_USAGE, &message),
+            };
+        }
+        Some(Other::Man { directory }) => {
+            return match write_manual(&directory) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => fail(EXIT_FAILED, &format!("{}: {error}", directory.display())),
             };
         }
         Some(Other::Ofctl(asked)) => {
@@ -324,6 +336,12 @@ impl Run {
     }
 }
 
+/// Pages for the section of programs, from the same texts as `--help`.
+fn write_manual(directory: &Path) -> io::Result<()> {
+    fs::create_dir_all(directory)?;
+    clap_mangen::generate_to(Command::command(), directory)
+}
+
 fn read_settings(path: &Path) -> Result<Settings, String> {
     let name = path.display().to_string();
     let text = read_text(path).map_err(|error| format!("{name}: {error}"))?;
@@ -362,8 +380,6 @@ fn fail(code: u8, message: &str) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

@@ -4,11 +4,13 @@ With controllers, each switch connects to all of them. Without, as with `--contr
 forwards frames as a bridge does. `dpctl` in Mininet's shell runs `brimful-switchd ofctl` at each switch.
 """
 
-import signal
+from __future__ import annotations
+
 import subprocess
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from mininet.node import Switch
 
@@ -18,55 +20,57 @@ LONGEST_S = 10
 
 
 class BrimfulSwitch(Switch):
-    """A switch that runs as `brimful-switchd`; `threads` and `back_end` are options of it."""
+    """A switch that runs as `brimful-switchd`, with its options `threads` and `back_end`."""
 
     listening = 0
 
-    def __init__(self, name, *, threads=1, back_end="packet", **options):
+    def __init__(self, name: str, *, threads: int = 1, back_end: str = "packet", **options: object) -> None:
+        """Take the port at which it listens."""
         super().__init__(name, **options)
         self.options = [f"--threads={threads}", f"--back-end={back_end}"]
         self.listenPort = FIRST_PORT + BrimfulSwitch.listening
         BrimfulSwitch.listening += 1
-        self.daemon = self.log = None
+        self.daemon: subprocess.Popen[bytes] | None = None
+        self.log = Path(tempfile.gettempdir()) / f"{name}.log"
 
     @classmethod
-    def setup(cls):
-        """Mininet asks whether the switch is installed."""
+    def setup(cls) -> None:
+        """Make sure that the switch is installed."""
         subprocess.run(["brimful-switchd", "--version"], check=True, capture_output=True)
 
-    def start(self, controllers):
+    def start(self, controllers: list[Any]) -> None:
+        """Start it where the switch's ends of the cables are: in the namespace of Mininet itself."""
         ports = [f"--port={number}={port.name}" for number, port in self.intfs.items() if port.name != "lo"]
         peers = [f"--controller=tcp:{one.IP()}:{one.port}" for one in controllers]
         peers.append(f"--controller=ptcp:{self.listenPort}")
-        tables = tempfile.NamedTemporaryFile("w", suffix=".flows", prefix=f"{self.name}-")
-        if not controllers:
-            tables.write("actions=NORMAL\n")
-            tables.flush()
         command = ["brimful-switchd", f"--name={self.name}", f"--dpid={self.dpid}", *ports, *peers, *self.options]
-        self.log = Path(tempfile.gettempdir()) / f"{self.name}.log"
-        # In the namespace of Mininet itself, where the switch's ends of the cables are.
-        with tables, self.log.open("w") as log:
+        with tempfile.NamedTemporaryFile("w", suffix=".flows") as tables, self.log.open("w") as log:
+            if not controllers:
+                tables.write("actions=NORMAL\n")
+                tables.flush()
             self.daemon = subprocess.Popen([*command, f"--tables={tables.name}"], stdout=log, stderr=subprocess.STDOUT)
             end_s = time.monotonic() + LONGEST_S
             while "ready:" not in self.log.read_text():
                 if self.daemon.poll() is not None or time.monotonic() > end_s:
-                    raise RuntimeError(f"{self.name} does not start: {self.log.read_text()}")
+                    message = f"{self.name} does not start: {self.log.read_text()}"
+                    raise RuntimeError(message)
                 time.sleep(0.01)
 
-    def stop(self, deleteIntfs=True):  # noqa: N803, FBT002 (Mininet's names)
+    def stop(self, deleteIntfs: bool = True) -> None:
+        """Stop it, and remove its interfaces."""
         if self.daemon is not None:
-            self.daemon.send_signal(signal.SIGTERM)
+            self.daemon.terminate()
             self.daemon.wait(LONGEST_S)
             self.daemon = None
         super().stop(deleteIntfs)
 
-    def dpctl(self, *words):
-        """What Mininet's shell does with `dpctl`."""
+    def dpctl(self, *words: str) -> str:
+        """Ask it something, as Mininet's shell does with `dpctl`."""
         command = ["brimful-switchd", "ofctl", f"tcp:127.0.0.1:{self.listenPort}", *words]
         return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
-    def connected(self):
-        """Whether a controller is there: as many as connect are in the log."""
+    def connected(self) -> bool:
+        """Tell whether a controller is there."""
         return ": connected" in self.log.read_text()
 
 

@@ -1,4 +1,4 @@
-"""The page on Mininet, block by block: hosts by hand, Mininet itself where it is installed, and an application of os-ken."""
+"""The page on Mininet, block by block: hosts by hand, Mininet where it is installed, and an os-ken application."""
 
 import contextlib
 import os

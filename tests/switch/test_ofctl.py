@@ -8,10 +8,11 @@ import time
 from pathlib import Path
 
 import pytest
+from brimful.cli.switch import switch
 from brimful.errors import MeasureError
 from brimful.lab import open_lab, state
 from brimful.lab.switch import find_switch
-from support import wire_lab
+from support import ROOT, wire_lab
 
 LONGEST_S = 30
 SWITCH = "tcp:127.0.0.1:6653"
@@ -198,7 +199,11 @@ def test_groups_and_meters_are_changed_and_deleted(each):
     assert each("dump-meters") == ""
     code, said = each.refused("mod-group", "group_id=9,type=all,bucket=output:1")
     assert (code, "OpenFlow error 6/8 (GROUP_UNKNOWN)" in said) == (3, True)
-    for command, line in [("add-group", "actions=drop"), ("mod-meter", "group_id=1,type=all"), ("del-flows", "meter=1")]:
+    for command, line in [
+        ("add-group", "actions=drop"),
+        ("mod-meter", "group_id=1,type=all"),
+        ("del-flows", "meter=1"),
+    ]:
         code, said = each.refused(command, line)
         assert (code, "this is no " in said) == (2, True), said
 
@@ -391,6 +396,18 @@ def test_what_a_switch_and_its_controller_say_is_seen_from_between(wire):
     assert "switch: xid=" in seen
     assert "controller: xid=" in seen
     assert "MultipartRequest Flow table=255" in seen
+
+
+def test_every_command_is_named_where_people_look():
+    shown = subprocess.run([find_switch(), "ofctl", "--help"], capture_output=True, text=True, check=True).stdout
+    commands = set(
+        re.findall(r"^  ([a-z-]+) ", shown.partition("Commands:")[2].partition("Arguments:")[0], re.MULTILINE)
+    )
+    assert {"show", "mod-port", "snoop"} <= commands
+    page = (ROOT / "docs" / "how-to" / "switch.md").read_text()
+    for command in commands - {"help"}:
+        assert re.search(rf"`{command}[ `]", page), command
+        assert re.search(rf"\b{command}\b", switch.get_command(None, "ofctl").help), command
 
 
 def test_it_is_a_command_of_brimful(ours):

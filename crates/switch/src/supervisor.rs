@@ -1,4 +1,4 @@
-//! What a supervisor such as systemd is told (sd_notify(3)): one datagram to the socket that it names.
+//! What a supervisor such as systemd is told (`sd_notify(3)`): one datagram to the socket that it names.
 
 use std::ffi::OsStr;
 use std::io;

@@ -132,9 +132,10 @@ def ofctl(context: click.Context, arguments: tuple[str, ...]) -> None:
     """Query any switch of OpenFlow 1.3 or 1.4, and change its flows, groups, meters and ports.
 
     SWITCH is tcp:HOST:PORT, unix:PATH, or ptcp:PORT to wait until it connects. Commands: show, dump-desc,
-    dump-ports-desc, dump-tables, dump-flows, dump-aggregate, add-flow, add-flows, mod-flows, del-flows, replace-flows,
-    diff-flows, packet-out, dump-ports, mod-port, queue-stats, dump-groups, add-group, add-groups, mod-group, del-groups,
-    dump-meters, add-meter, mod-meter, del-meters, bundle, monitor, snoop; `ofctl --help` says what each does.
+    dump-ports-desc, dump-tables, dump-flows, dump-aggregate, add-flow, add-flows, mod-flows, del-flows,
+    replace-flows, diff-flows, packet-out, dump-ports, mod-port, queue-stats, dump-groups, add-group, add-groups,
+    mod-group, del-groups, dump-meters, add-meter, mod-meter, del-meters, bundle, monitor, snoop; `ofctl --help`
+    says what each does.
     """
     from brimful.switch import run_ofctl
 

@@ -80,7 +80,8 @@ pub(super) enum Command {
         #[arg(required = true)]
         lines: Vec<String>,
     },
-    /// Add the flows, groups and meters of a file. Lines may begin with add, modify, modify_strict, delete or delete_strict.
+    /// Add the flows, groups and meters of a file. Lines may begin with `add`, `modify`, `modify_strict`,
+    /// `delete` or `delete_strict`.
     AddFlows {
         /// The file; `-` for standard input.
         file: PathBuf,
@@ -111,9 +112,9 @@ pub(super) enum Command {
         /// The file, or the other switch.
         other: String,
     },
-    /// Send a packet: in_port=PORT,packet=HEXADECIMAL_DIGITS,actions=...
+    /// Send a packet: `in_port=PORT,packet=DIGITS,actions=...` with its bytes as hexadecimal digits.
     PacketOut {
-        /// The packet-out; or, each as an argument of its own, the in_port, the actions and packets.
+        /// The packet-out; or, each as an argument of its own, the port, the actions and packets.
         #[arg(required = true)]
         words: Vec<String>,
     },
@@ -161,7 +162,7 @@ pub(super) enum Command {
     },
     /// Delete a group; without an argument all of them. Flows that use it go too.
     DelGroups {
-        /// The group, as group_id=NUMBER; `-` reads lines from standard input.
+        /// The group, as `group_id=NUMBER`; `-` reads lines from standard input.
         line: Option<String>,
     },
     /// Print meters, one a line.
@@ -184,7 +185,7 @@ pub(super) enum Command {
     /// Delete a meter; without an argument all of them. Flows that use it go too.
     #[command(alias = "del-meter")]
     DelMeters {
-        /// The meter, as meter=NUMBER; `-` reads lines from standard input.
+        /// The meter, as `meter=NUMBER`; `-` reads lines from standard input.
         line: Option<String>,
     },
     /// Make the changes of a file together or not at all, in a bundle of OpenFlow 1.4.

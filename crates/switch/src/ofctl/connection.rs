@@ -304,7 +304,7 @@ mod tests {
             let bytes = says.encode(2, VERSION);
             while stream.write_all(&bytes).is_ok() {}
         });
-        (Connection::open(&place).unwrap(), switch)
+        (Connection::open(&place, &[VERSION]).unwrap(), switch)
     }
 
     #[test]

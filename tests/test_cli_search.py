@@ -358,18 +358,20 @@ def test_every_command_has_help(tmp_path, command):
     assert finished.stdout.startswith("Usage: ")
 
 
-def test_kinds_of_systems_are_checked_before_any_is_searched(tmp_path):
-    kinds = ("--kind", "sharp", "--kind", "foo")
-    finished = brimful("compare-strategies", *kinds, "--seeds", "2", cwd=tmp_path, check=2)
-    assert 'unknown kind "foo"' in finished.stderr
-    assert "searching" not in finished.stderr
-    assert not finished.stdout
-
-
-def test_no_line_of_the_strategies_ends_in_blanks(tmp_path):
-    options = ("--kind", "sharp", "--strategy", "bisect", "--seeds", "2")
-    lines = brimful("compare-strategies", *options, cwd=tmp_path, check=0).stdout.splitlines()
-    assert [line for line in lines if line != line.rstrip()] == []
+def test_a_search_that_found_nothing_says_why_and_no_more(tmp_path):
+    (tmp_path / "failing.py").write_text(
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        "    request = json.loads(line)\n"
+        "    reply = {'id': request.get('id'), 'error': 'the port is gone'}\n"
+        "    print(json.dumps({'max_load': 1e6} if request['op'] == 'describe' else reply), flush=True)\n"
+    )
+    finished = brimful("search", "-m", f"cmd:{BRIMFUL[0]} failing.py", "--out", "run", cwd=tmp_path, check=3)
+    assert "the port is gone" in finished.stdout
+    assert "IRREGULAR" not in finished.stdout
+    assert len(finished.stdout.splitlines()) < 10
+    # The report has everything all the same.
+    assert "IRREGULAR" in brimful("report", "run", cwd=tmp_path, check=0).stdout
 
 
 def test_help_imports_nothing_heavy(tmp_path):

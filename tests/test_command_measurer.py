@@ -190,3 +190,33 @@ def is_running(pid: int) -> bool:
 def test_an_impossible_count_names_its_place():
     with pytest.raises(TrialFailedError, match=r"here: late is -1"):
         trial_output({"sent": 1, "lost": 0, "late": -1}, where="here")
+
+
+@pytest.mark.parametrize(
+    ("banner", "shown"),
+    [
+        ("", "an empty line, then '{}'; write replies to standard output"),
+        ("My tester 1.0", "'My tester 1.0"),
+        ("\\n  My tester 1.0\\nready", "an empty line, then 'My tester 1.0 / ready"),
+        ("x" * 5000, "x..."),
+        ("\\x1b[2J", "␛[2J"),
+    ],
+)
+def test_a_banner_before_the_first_reply_is_quoted(tmp_path, closing, banner, shown):
+    measurer = program(tmp_path, f"print('{banner}', flush=True)\nprint('{{}}')")
+    closing(measurer)
+    with pytest.raises(TrialFailedError, match="reply to describe is no JSON object") as caught:
+        measurer.describe()
+    assert shown in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 600
+
+
+def test_requests_of_a_resumed_run_have_numbers_of_their_own(tmp_path, closing):
+    measurer = program(tmp_path, "print(json.dumps({'id': request['id'], 'sent': request['id'], 'lost': 0}))")
+    closing(measurer)
+    assert [measurer.measure(1.0, 1.0).sent for _ in range(2)] == [1, 2]
+    measurer.resume_at(12.5)
+    assert measurer.measure(1.0, 1.0).sent == 12_501
+    measurer.resume_at(1.0)
+    assert measurer.measure(1.0, 1.0).sent == 12_502

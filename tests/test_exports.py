@@ -62,6 +62,15 @@ def test_results_for_prometheus_have_a_line_for_each_goal(run):
     assert r'label_dut="\"x\\y\""' in values[0]
 
 
+def test_labels_that_prometheus_cannot_tell_apart_are_told_apart(tmp_path):
+    labels = [word for key in ("a-b", "a_b", "a.b", "c-d") for word in ("--label", f"{key}=is {key}")]
+    brimful("search", "-m", SIM, "--preset", "quick", "-q", "--out", "out", *labels, cwd=tmp_path, check=0)
+    brimful("report", "out", "--prometheus", "out.prom", cwd=tmp_path, check=0)
+    line = next(line for line in (tmp_path / "out.prom").read_text().splitlines() if line.startswith("brimful_reg"))
+    for label in ('a_b="is a_b"', 'a_b_2d="is a-b"', 'a_b_2e="is a.b"', 'c_d="is c-d"'):
+        assert f"label_{label}" in line
+
+
 @pytest.mark.parametrize(
     ("option", "name", "said"),
     [("--trials", "out.txt", ".csv or .parquet"), ("--trials", "run.jsonl", ".csv or .parquet")],

@@ -3,13 +3,15 @@
 import signal
 
 import brimful
+import msgspec
 import pytest
 from brimful.attempts import FailurePolicy
 from brimful.measurers.replay import ReplayMeasurer
 from brimful.measurers.simulated import SimulatedMeasurer
-from brimful.records import Bound, End, GoalResult, RecordWriter, Run, Trial
+from brimful.records import Bound, End, GoalResult, RecordWriter, Run, Trial, Warning, read_run
+from brimful.throughput.manager import SearchRequest, run_search
 from brimful.throughput.run_loop import Plan, SearchLoop
-from brimful.throughput.verify import TrialLog
+from brimful.throughput.verify import TrialLog, open_run, verify
 from support import (
     NDR_AND_PDR,
     Description,
@@ -105,6 +107,34 @@ def test_a_direction_that_is_dead_at_any_load_ends_the_search_at_once():
     assert result.trials[0].lost > 0
 
 
+class Silent(Troubled):
+    """A device that returns nothing above a load, measured by a program that tells no directions."""
+
+    def __init__(self, above=0.0):
+        super().__init__({})
+        self._above = above
+
+    def describe(self):
+        return Description(virtual_time=True, max_load=14.88e6)
+
+    def measure(self, load, duration_s, *, stop_above=None):
+        sent = round(load * duration_s)
+        return TrialOutput(sent=sent, lost=sent if load > self._above else 0)
+
+
+def test_a_device_that_returns_nothing_ends_the_search_at_once():
+    result, _ = run(Silent())
+    assert result.end.reason == "measurement-failed"
+    assert result.end.text.startswith("nothing ever arrived, neither at ")
+    assert len(result.trials) == 2
+
+
+def test_a_device_that_returns_nothing_under_overload_is_searched():
+    result, _ = run(Silent(above=1e6))
+    assert result.regular
+    assert result.goal_results[0].lower_bound == pytest.approx(1e6, rel=0.01)
+
+
 def test_a_direction_that_only_overload_kills_is_searched():
     result, _ = run(OneWayDead(alive_below=500e3))
     assert result.regular
@@ -185,6 +215,146 @@ def test_nothing_sent_counts_as_loss_where_that_is_the_policy():
     assert result.goal_results[0].reason == "min-load-is-upper-bound"
     assert result.trials[0].intended == 14_880_000
     assert result.trials[0].extra == {"port": "down"}
+
+
+class TooSlow(Troubled):
+    """A tester that cannot offer more than a load, before a device of a capacity."""
+
+    def __init__(self, most, capacity, reason="the tester began 0.2 % of the IOs more than 1 ms late"):
+        super().__init__({}, spec=f"sharp,capacity={capacity}")
+        self._most, self._reason = most, reason
+
+    def describe(self):
+        return msgspec.structs.replace(self._inner.describe(), max_load=14.88e6)
+
+    def measure(self, load, duration_s, *, stop_above=None):
+        if load > self._most:
+            raise InvalidTrialError(self._reason)
+        return super().measure(load, duration_s, stop_above=stop_above)
+
+
+def test_a_tester_that_is_too_slow_gives_an_answer_below():
+    result, records = run(TooSlow(most=4e6, capacity=1e6), on_invalid=FailurePolicy(2))
+    assert result.regular
+    assert result.goal_results[0].lower_bound == pytest.approx(1e6, rel=0.01)
+    ceilings = [record.load for record in records if isinstance(record, Warning)]
+    assert ceilings == [pytest.approx(14.88e6 * 0.75**step) for step in range(1, 6)]
+    assert sum(trial.invalid is not None for trial in result.trials) == 3 * 5
+
+
+def test_what_a_slow_tester_can_offer_is_a_least_value(tmp_path):
+    system = TooSlow(most=5e5, capacity=1e6, reason="forward: 30 of 100 frames were not sent: the sender is too slow")
+    request = SearchRequest(measurer="slow", goals=NDR_AND_PDR, strategy="straddle", on_invalid="retry:1")
+    outcome = run_search(request, system, out=tmp_path / "run")
+    for found in outcome.result.goal_results:
+        assert found.reason == "max-load-is-lower-bound"
+        assert 0.75 * 5e5 <= found.lower_bound <= 5e5
+    file = read_run(tmp_path / "run")
+    assert file.max_load == outcome.result.goal_results[0].lower_bound
+    assert "the tester could not offer 14.88 Mpps" in file.warnings[0].text
+    assert verify(open_run(file, None)).findings == []
+    # A run that was killed goes on with the max load that it had found.
+    lines = (tmp_path / "run" / "run.jsonl").read_bytes().splitlines(keepends=True)
+    kept = [line for line in lines if b'"kind":"trial"' in line and b'"invalid"' not in line]
+    cut = lines[: lines.index(kept[2])]
+    (tmp_path / "cut").mkdir()
+    (tmp_path / "cut" / "run.jsonl").write_bytes(b"".join(cut))
+    again = TooSlow(most=5e5, capacity=1e6, reason="forward: frames were not sent: the sender is too slow")
+    resumed = run_search(request, again, out=tmp_path / "cut", resume=True)
+    assert [found.lower_bound for found in resumed.result.goal_results] == [file.max_load] * 2
+    assert len(read_run(tmp_path / "cut").trials) == len(file.trials)
+
+
+def test_a_tester_that_is_too_slow_for_any_load_ends_the_search():
+    result, _ = run(TooSlow(most=0, capacity=1e6), on_invalid=FailurePolicy(1), min_load=5e6)
+    assert result.end.reason == "measurement-failed"
+    assert "(2 times in a row)" in result.end.text
+
+
+def test_a_link_that_is_down_is_no_matter_of_load():
+    result, _ = run(TooSlow(most=0, capacity=1e6, reason="the link of a is down"), on_invalid=FailurePolicy(1))
+    assert result.end.reason == "measurement-failed"
+    assert len(result.trials) == 2
+
+
+class Generous(Troubled):
+    """Sends this share of what is asked for, and says of its trials what it is told to."""
+
+    def __init__(self, share, *, tells_intended=False, unit="frames/s", lasts=None):
+        super().__init__({})
+        self._share, self._tells_intended, self._unit, self._lasts = share, tells_intended, unit, lasts
+
+    def describe(self):
+        return Description(virtual_time=True, max_load=14.88e6, load_unit=self._unit)
+
+    def measure(self, load, duration_s, *, stop_above=None):
+        sent = round(self._share * load * duration_s)
+        lost = max(0, sent - round(1e6 * duration_s))
+        intended = sent if self._tells_intended else None
+        lasted_s = None if self._lasts is None else self._lasts * duration_s
+        return TrialOutput(sent=sent, lost=lost, intended=intended, effective_duration_s=lasted_s)
+
+
+@pytest.mark.parametrize("tells_intended", [False, True])
+def test_a_generator_that_sends_too_much_spoils_its_trials(tells_intended):
+    result, _ = run(Generous(1.2, tells_intended=tells_intended), on_invalid=FailurePolicy(1))
+    assert result.end.reason == "measurement-failed"
+    assert "were due: the tester sends too much" in result.end.text
+    # What it counted is in the record all the same.
+    assert all(trial.invalid and trial.sent > trial.load * trial.duration_s for trial in result.trials)
+
+
+@pytest.mark.parametrize(
+    "measurer",
+    [
+        Generous(1.009),
+        # It went on for a fifth longer, at the load that was asked for.
+        Generous(1.2, lasts=1.2),
+        # A load that is no rate of what is counted says nothing of a count: the intended one does.
+        Generous(8.0, tells_intended=True, unit="%"),
+        Generous(8.0, tells_intended=True, unit="Mbit/s"),
+    ],
+)
+def test_what_is_sent_is_compared_with_what_was_due(measurer):
+    result, _ = run(measurer)
+    assert result.end.reason == "done"
+    assert not any(trial.invalid for trial in result.trials)
+
+
+class Slow(Troubled):
+    """Cannot send more than half of what the device forwards, or as much more as it is told."""
+
+    def __init__(self, *, tells_intended, most=5e5):
+        super().__init__({})
+        self._tells_intended, self._most = tells_intended, most
+
+    def describe(self):
+        return Description(virtual_time=True, max_load=14.88e6)
+
+    def measure(self, load, duration_s, *, stop_above=None):
+        due = round(load * duration_s)
+        sent = min(due, round(self._most * duration_s))
+        intended = due if self._tells_intended else None
+        return TrialOutput(sent=sent, lost=max(0, sent - round(1e6 * duration_s)), intended=intended)
+
+
+@pytest.mark.parametrize("tells_intended", [False, True])
+def test_bounds_that_rest_on_what_was_not_sent_are_named(tells_intended):
+    result, records = run(Slow(tells_intended=tells_intended))
+    assert result.regular
+    (warning,) = [record for record in records if isinstance(record, Warning)]
+    assert (warning.code, warning.text[:27]) == ("unsent", "2 of 2 upper bounds (ndr, p")
+    at_most = next(trial for trial in result.trials if trial.load == 14.88e6)
+    assert [note["code"] for note in at_most.warnings] == ["unsent"]
+    clean = next(trial for trial in result.trials if trial.load == result.goal_results[0].lower_bound)
+    assert clean.warnings == []
+
+
+def test_bounds_that_rest_on_loss_are_not_named_though_units_were_not_sent():
+    result, records = run(Slow(tells_intended=True, most=2e6))
+    assert result.goal_results[0].lower_bound == pytest.approx(1e6, rel=0.01)
+    assert any(trial.warnings for trial in result.trials)
+    assert not any(isinstance(record, Warning) for record in records)
 
 
 def test_the_budget_ends_the_search_in_time_with_honest_bounds():

@@ -1,8 +1,11 @@
 """The list of runs, and `latest` for the newest one."""
 
 import json
+import os
 
 import pytest
+from brimful.records import RecordWriter
+from brimful.runs import run_directories
 from support import brimful
 
 SIM = "sim:sharp,capacity=1Mpps"
@@ -33,6 +36,49 @@ def test_latest_names_the_newest_run_in_every_command_that_takes_one(tmp_path):
         assert by_name == brimful(*command, newest, cwd=tmp_path, check=0).stdout
     brimful("compare", "latest", "--against", "latest", cwd=tmp_path, check=0)
     brimful(*QUICK, "--hint", "latest", cwd=tmp_path, check=0)
+
+
+def test_runs_are_in_the_order_in_which_they_began(tmp_path):
+    """The time of a file is that of whoever copied it last."""
+    for name, option in (("zz-first", "1kpps"), ("mm-second", "2kpps"), ("aa-third", "3kpps")):
+        brimful(*QUICK, "--min-load", option, "--out", f"runs/{name}", cwd=tmp_path, check=0)
+    for age, name in enumerate(("aa-third", "mm-second", "zz-first")):
+        os.utime(tmp_path / "runs" / name / "run.jsonl", (1e9 + age, 1e9 + age))
+    listed = json.loads(brimful("runs", "--json", cwd=tmp_path, check=0).stdout)
+    assert [run["path"] for run in listed] == ["runs/aa-third", "runs/mm-second", "runs/zz-first"]
+    by_name = brimful("report", "latest", cwd=tmp_path, check=0).stdout
+    assert by_name == brimful("report", "runs/aa-third", cwd=tmp_path, check=0).stdout
+
+
+@pytest.mark.parametrize(
+    "first",
+    ["", "nonsense", "[]", '{"started": 5}', '{"started": "soon"}', '{"started": "2026-01-01"}', "[" * 9000, "\xff"],
+)
+def test_a_record_that_does_not_tell_when_it_began_is_as_old_as_its_file(tmp_path, first):
+    for name, age in (("old", 1e9), ("new", 2e9)):
+        record = tmp_path / name / "run.jsonl"
+        record.parent.mkdir()
+        record.write_text(first + "\n", encoding="latin-1")
+        os.utime(record, (age, age))
+    assert [path.name for path in run_directories(tmp_path)] == ["new", "old"]
+
+
+def test_a_run_without_an_end_says_whether_it_still_runs(tmp_path):
+    brimful(*QUICK, "--out", "runs/a", cwd=tmp_path, check=0)
+    record = tmp_path / "runs" / "a" / "run.jsonl"
+    lines = record.read_bytes().splitlines(keepends=True)
+    trials = [number for number, line in enumerate(lines) if b'"kind":"trial"' in line]
+    record.write_bytes(b"".join(lines[: trials[3]]))
+
+    def result():
+        (listed,) = json.loads(brimful("runs", "--json", cwd=tmp_path, check=0).stdout)
+        return listed["result"]
+
+    assert result() == "has no end: it was killed after 3 trials"
+    with RecordWriter(record):
+        assert result() == "still runs: 3 trials so far"
+    record.write_bytes(lines[0])
+    assert result() == "has no end: it was killed after 0 trials"
 
 
 def test_latest_without_runs_is_a_usage_error(tmp_path):

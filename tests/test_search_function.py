@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from brimful.errors import UsageError
 from brimful.measurers.base import with_intended
-from brimful.records import read_run
+from brimful.records import Run, read_run
+from brimful.runs import open_record, run_identity
 from brimful.throughput.goals import named_goals
 from support import (
     Description,
@@ -352,3 +353,81 @@ def test_each_interface_may_round_a_frame_away():
 def test_a_trial_that_was_stopped_keeps_the_count_of_the_whole_without_a_warning():
     stopped = with_intended(TrialOutput(sent=500, lost=100, stopped_early=True), 1000.0, 1.0)
     assert (stopped.intended, stopped.warnings) == (1000, [])
+
+
+@pytest.mark.parametrize(
+    ("labels", "kept"),
+    [({"mtu": 9000}, {"mtu": "9000"}), ({"a": 1.5, "b": ""}, {"a": "1.5", "b": ""}), ({"up": True}, {"up": "True"})],
+)
+def test_labels_that_are_numbers_are_kept_as_they_are_written(tmp_path, labels, kept):
+    brimful.search(sharp(1e6), max_load=1e7, labels=labels, record=tmp_path / "run")
+    assert read_run(tmp_path / "run").run.labels == kept
+
+
+@pytest.mark.parametrize("labels", [{5: "x"}, {"a": None}, {"a": b"x"}, {"a": "x\ud800"}, {"": "x"}, [("a", "b")]])
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_labels_that_no_record_holds_are_refused_before_measuring(tmp_path, labels, is_kept):
+    def measure(load, duration):
+        raise AssertionError
+
+    with pytest.raises(UsageError, match="labels"):
+        brimful.search(measure, max_load=1e7, labels=labels, record=tmp_path / "run" if is_kept else None)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("traffic", [[9000], [b"x"], ["x\ud800"], "--flows=2"])
+def test_options_that_are_none_are_refused_before_measuring(tmp_path, traffic):
+    with pytest.raises(UsageError, match="is no list of options"):
+        brimful.search("sim:sharp", traffic=traffic, record=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_no_record_holds_is_refused_before_a_directory_is_made(tmp_path):
+    for labels in ({"mtu": 9000}, {"mtu": "\ud800"}, {"mtu": object()}):
+        run = Run(**run_identity(), labels=labels)
+        with (
+            pytest.raises(UsageError, match="what is to be recorded of this run"),
+            open_record(tmp_path / "run", None, [run]),
+        ):
+            pass
+    assert not (tmp_path / "run").exists()
+
+
+class Telling:
+    """A measurer of a user's own that says more than counts."""
+
+    def __init__(self, **told):
+        self._told = told
+
+    def describe(self):
+        return brimful.Description(virtual_time=True, traffic=self._told.get("traffic", {}))
+
+    def measure(self, load, duration, *, stop_above=None):
+        told = {name: value for name, value in self._told.items() if name != "traffic"}
+        return TrialOutput(sent=round(load * duration), lost=max(0, round((load - 1e6) * duration)), **told)
+
+    def now(self):
+        return 0.0
+
+
+def test_values_of_libraries_are_kept_as_plain_ones(tmp_path):
+    numpy = pytest.importorskip("numpy")
+    told = {"extra": {"queue": numpy.int64(7), "seen": numpy.array([1.5, 2.5]), "file": tmp_path}}
+    brimful.search(Telling(**told, traffic={"size": numpy.float64(64)}), max_load=1e7, record=tmp_path / "run")
+    file = read_run(tmp_path / "run")
+    assert file.run.traffic == {"size": 64.0}
+    assert {**file.trials[0].extra, "file": None} == {"queue": 7, "seen": [1.5, 2.5], "file": None}
+
+
+@pytest.mark.parametrize("told", [{"extra": {"x": object()}}, {"directions": [{"x": "\ud800"}]}])
+def test_a_trial_that_no_record_holds_ends_the_search_with_what_it_has(tmp_path, told):
+    with pytest.raises(MeasureError, match="cannot be kept in a record") as caught:
+        brimful.search(Telling(**told), max_load=1e7, record=tmp_path / "run")
+    assert caught.value.result.end.reason == "measurement-failed"
+    assert len(read_run(tmp_path / "run").trials) == 1
+
+
+def test_a_description_that_no_record_holds_is_refused_before_measuring(tmp_path):
+    with pytest.raises(MeasureError, match="traffic: cannot be kept in a record"):
+        brimful.search(Telling(traffic={"x": object()}), max_load=1e7, record=tmp_path / "run")
+    assert not (tmp_path / "run").exists()

@@ -4,7 +4,7 @@
 use brimful_blockio::{Arrivals, Trace};
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
-    match Trace::parse(text) {
+    match Trace::parse(text, None) {
         Ok(trace) => {
             let Arrivals::Timeline(places) = trace.arrivals() else {
                 panic!("a trace has a timeline");

@@ -73,3 +73,8 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - the type is that of the nam
     value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    """Name what is public, imported or not, so that it can be found by looking."""
+    return sorted({*globals(), *__all__})

@@ -151,6 +151,14 @@ def save_attempt(
     return Attempt(trial, made.policy, made.problem)
 
 
+class SpoiledTooOftenError(MeasureError):
+    """A trial was tried as often as allowed, and gave nothing to count; ``trial`` is the last of them."""
+
+    def __init__(self, message: str, trial: Trial) -> None:
+        super().__init__(message)
+        self.trial = trial
+
+
 def spoiled_warnings(trials: Sequence[Trial], one: str, *, but: str | None = None) -> list[Warning]:
     """Say how many trials were invalid, if any was; those of the purpose ``but`` were not meant to count."""
     spoiled = sum(trial.invalid not in (None, but) for trial in trials)
@@ -164,7 +172,7 @@ def repeat_as_allowed(attempt: Callable[[], Attempt]) -> Trial:
 
     Raises
     ------
-    MeasureError
+    SpoiledTooOftenError
         When the last one allowed gave nothing to count either; with the hint of the tester, if it had one.
     """
     failures = 0
@@ -177,7 +185,7 @@ def repeat_as_allowed(attempt: Callable[[], Attempt]) -> Trial:
             again = f" ({failures} times in a row)" if failures > 1 else ""
             hint = made.trial.extra.get("hint")
             message = f"{made.problem}{again}{f'; {one_line(hint)}' if isinstance(hint, str) else ''}"
-            raise MeasureError(message)
+            raise SpoiledTooOftenError(message, made.trial)
 
 
 def trial_of(

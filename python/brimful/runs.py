@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import fcntl
 import hashlib
 import json
 import os
 import platform
 import secrets
+import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from brimful.errors import RecordError, UsageError
+from brimful.errors import RecordError, UsageError, one_line
 from brimful.records import SCHEMA, Record, RecordWriter, Run, RunFile, collect, iterate_records, read_run
+from brimful.records.format import decode_line, encode
 from brimful.version import VERSION
 
 RECORD_NAME = "run.jsonl"
 """The record file within a run directory."""
 HOME = Path("runs")
 """Where runs are kept that were given no directory."""
+_LONGEST_START = 1 << 20
+"""Bytes of a first line that are read to find when a run began."""
 LATEST = "latest"
 """Names the newest run in `HOME` wherever a command takes one."""
 
@@ -53,9 +58,41 @@ def new_run_directory(out: Path | None) -> Path:
 
 
 def run_directories(directory: Path) -> list[Path]:
-    """Give the runs in a directory, newest first: their names begin with the time, or their records tell it."""
+    """Give the runs in a directory, newest first: by when their records say that they began.
+
+    The time of a file is that of whoever copied it last. It stands in only where the record does not tell.
+    """
     found = [path.parent for path in directory.glob(f"*/{RECORD_NAME}")]
-    return sorted(found, key=lambda path: (path / RECORD_NAME).stat().st_mtime, reverse=True)
+    return sorted(found, key=_begun, reverse=True)
+
+
+def _begun(directory: Path) -> tuple[float, str]:
+    """Give when a run began, in seconds, and its id, which tells more of the time."""
+    record = directory / RECORD_NAME
+    try:
+        with record.open("rb") as file:
+            first = json.loads(file.readline(_LONGEST_START)) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else {}
+        started = datetime.datetime.fromisoformat(first["started"])
+        if started.tzinfo is not None:
+            return started.timestamp(), str(first.get("run_id", ""))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
+        pass
+    try:
+        return record.stat().st_mtime, ""
+    except OSError:
+        return 0.0, ""
+
+
+def is_being_written(record: Path) -> bool:
+    """Say whether a process writes a record: it holds the lock on it."""
+    try:
+        with record.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def named_run(path: Path) -> Path:
@@ -94,7 +131,7 @@ def find_run(out: Path | None, wanted: str) -> RunFile | None:
             message = f"--out {out}: the run there is of another search; give the options that it was started with"
             raise UsageError(message)
         return read_run(out) if found else None
-    for directory in sorted(HOME.glob("*/"), reverse=True):
+    for directory in run_directories(HOME):
         found = _begun_run(directory)
         if found is not None and found.fingerprint == wanted:
             return read_run(directory)
@@ -114,12 +151,20 @@ def saved_run(out: Path | None, wanted: str, *, resume: bool, what: str, note: C
         Is run, such as "search".
     note
         Is told that there is none.
+
+    Raises
+    ------
+    RecordError
+        When it was changed after it was written.
     """
     if not resume:
         return None
     saved = find_run(out, wanted)
     if saved is None:
         note(f"nothing to resume: no run of this {what} yet, so this is its first")
+    elif (change := saved.change()) is not None:
+        message = f"{saved.path}: {change}; a {what} cannot go on from it, begin another"
+        raise RecordError(message)
     return saved
 
 
@@ -133,13 +178,38 @@ def open_record(
     ------
     RecordWriter, RunFile
         The record, and what is in it now: another process may have gone on with it since it was found.
+
+    Raises
+    ------
+    UsageError
+        When a record could not be read again: nothing has been measured then, and no directory made.
     """
+    if saved is None:
+        check_recordable(head)
     path = saved.path if saved is not None else new_run_directory(out) / RECORD_NAME
     with RecordWriter(path) as writer:
         if saved is None:
             for record in head:
                 writer.write(record)
         yield writer, read_run(path)
+
+
+def check_recordable(head: Sequence[Record]) -> None:
+    """Refuse records that cannot be written, or could not be read again: labels, options and facts of another type.
+
+    Raises
+    ------
+    UsageError
+        Naming the field.
+    """
+    for record in head:
+        try:
+            decode_line(encode(record), where="what is to be recorded of this run")
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            message = f"what is to be recorded of this run cannot be kept: {one_line(error)}"
+            raise UsageError(message) from error
+        except RecordError as error:
+            raise UsageError(str(error)) from error
 
 
 class NoRecord:
@@ -152,6 +222,7 @@ class NoRecord:
 @contextlib.contextmanager
 def no_record(head: Sequence[Record]) -> Iterator[tuple[NoRecord, RunFile]]:
     """Give what stands for a record of a new run that is not kept."""
+    check_recordable(head)
     yield NoRecord(), collect(Path(os.devnull), list(head))
 
 
@@ -176,7 +247,7 @@ def run_identity() -> dict[str, Any]:
         "run_id": f"{begun:%Y%m%dT%H%M%S%fZ}",
         "started": begun.isoformat(timespec="seconds"),
         "tool": {"name": "brimful", "version": VERSION},
-        "command": sys.argv,
+        "command": [os.fsencode(word).decode(errors="replace") for word in sys.argv],
         "host": host_facts(),
     }
 

@@ -153,3 +153,24 @@ def test_a_size_in_words_begins_where_the_last_search_ended():
     assert guess("imix", [member(1.0e6, "64"), member(2e5, "1518")]) == 2e5
     assert guess("64", [member(3e5, "imix")]) == 3e5
     assert guess(None, [member(3e5, "imix")]) == 3e5
+
+
+def test_every_repeat_of_a_disk_draws_its_places_anew():
+    given = ["disk:/dev/sda", "disk:/dev/sdb,seed=7,pattern=randrw", "lab:disk,seed={repeat}", "sim:sharp,seed=3"]
+    members = campaign(given, [None], 3).members()
+    assert [each.request.measurer for each in members] == [
+        "disk:/dev/sda",
+        "disk:/dev/sdb,seed=7,pattern=randrw",
+        "lab:disk,seed=1",
+        "sim:sharp,seed=3",
+        "disk:/dev/sda,seed=2",
+        "disk:/dev/sdb,seed=8,pattern=randrw",
+        "lab:disk,seed=2",
+        "sim:sharp,seed=3",
+        "disk:/dev/sda,seed=3",
+        "disk:/dev/sdb,seed=9,pattern=randrw",
+        "lab:disk,seed=3",
+        "sim:sharp,seed=3",
+    ]
+    # They are repeats of one another all the same.
+    assert {each.cell for each in members} == {(measurer, None) for measurer in given}

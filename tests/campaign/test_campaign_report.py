@@ -8,7 +8,7 @@ import pytest
 from brimful.errors import UsageError
 from brimful.records import End, GoalResult, Member
 from brimful.report import styles
-from brimful.report.campaign import comparison, export, figures, html, model, tables
+from brimful.report.campaign import comparison, export, figures, html, model, tables, text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from invented_campaign import IMIX, RESULTS, campaign, member_run
@@ -47,10 +47,9 @@ def test_the_numbers_of_a_cell():
     ndr = cell(model.build(campaign()), "lab:bridge", "64").goals[0]
     assert ndr.spread.mean == pytest.approx(812e3)
     assert ndr.spread.deviation == pytest.approx(3e3)
-    # t with two degrees of freedom is 4.3027.
-    assert ndr.spread.interval == pytest.approx(
-        (812e3 - 4.3027 * 3e3 / 3**0.5, 812e3 + 4.3027 * 3e3 / 3**0.5), rel=1e-6
-    )
+    # t with two degrees of freedom is 4.3027; each upper bound is 0.4 % above.
+    margin = 4.3027 * 3e3 / 812e3 / 3**0.5
+    assert ndr.spread.interval == pytest.approx((812e3 / (1 + margin), 812e3 * 1.004 * (1 + margin)), rel=1e-4)
     assert ndr.total == pytest.approx(2 * 812e3)
     assert ndr.bits_l2 == pytest.approx(812e3 * 512)
     assert ndr.bits_l1 == pytest.approx(812e3 * 672)
@@ -125,7 +124,27 @@ def test_a_line_for_each_goal_and_measurer(quantity):
     assert [point.bound for point in drawn["lab:router: ndr"].points] == [False, True, False]
     factor = 1.0 if quantity == figures.FRAMES else 8 * 84
     assert drawn["lab:bridge: ndr"].points[0].value == pytest.approx(812e3 * factor)
-    assert drawn["lab:bridge: ndr"].points[0].margin == pytest.approx(7452.3 * factor, rel=1e-4)
+    # 812, 815 and 809 kpps, and upper bounds 0.4 % above: Student's margin is 7,452 frames/s, or 0.918 %.
+    low, high = drawn["lab:bridge: ndr"].points[0].interval
+    assert (low, high) == pytest.approx((812e3 * 0.99086 * factor, 812e3 * 1.004 * 1.00922 * factor), rel=1e-4)
+
+
+def test_repeats_that_agree_are_known_as_well_as_their_bounds():
+    same = {("lab:bridge", "64"): [(997.2e3, 1e6)] * 3}
+    report = model.build(campaign(same))
+    ndr = report.cells[0].goals[0]
+    assert ndr.spread.deviation == 0
+    # One frame in a trial of a second, on two interfaces.
+    assert ndr.spread.interval == pytest.approx((997.2e3 - 0.5, 997.2e3 * 1.004 + 0.5), rel=1e-12)
+    (row, _) = tables.throughput(report).rows
+    assert "997.2 kpps to 1.001 Mpps" in row
+    assert "997.2 kpps to 1.001 Mpps" in text.render(report)
+    assert "997.2 kpps to 1.001 Mpps" in " ".join(html.render(report).replace("&nbsp;", " ").split())
+
+
+def test_an_interval_has_its_unit_once_where_both_ends_have_the_same():
+    report = model.build(campaign({("lab:bridge", "64"): [(812e3, 840e3), (815e3, 842e3), (809e3, 838e3)]}))
+    assert "804.6 to 822.8 kpps" in tables.throughput(report).rows[0]
 
 
 def test_one_frame_size_is_drawn_over_measurers():

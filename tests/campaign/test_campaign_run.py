@@ -212,8 +212,10 @@ def test_a_complete_campaign_is_shown_again(tmp_path):
 def test_a_campaign_interrupted_after_its_last_search_is_completed(tmp_path):
     run(tmp_path / "c")
     lines = (tmp_path / "c" / "run.jsonl").read_bytes().splitlines(keepends=True)
-    interrupted = encode(msgspec.structs.replace(read_run(tmp_path / "c").ends[-1], reason="interrupted"))
-    (tmp_path / "c" / "run.jsonl").write_bytes(b"".join([*lines[:-1], interrupted]))
+    interrupted = msgspec.structs.replace(read_run(tmp_path / "c").ends[-1], reason="interrupted", digest="")
+    (tmp_path / "c" / "run.jsonl").write_bytes(b"".join(lines[:-1]))
+    with RecordWriter(tmp_path / "c" / "run.jsonl") as writer:
+        writer.write(interrupted)
     assert run(tmp_path / "c", resume=True).end.reason == "done"
     assert [end.reason for end in read_run(tmp_path / "c").ends] == ["interrupted", "done"]
 

@@ -2,8 +2,11 @@
 
 import math
 import random
+from statistics import fmean
 
 import pytest
+from brimful.measurers.simulated import SimulatedMeasurer
+from brimful.records import GoalResult
 from brimful.statistics.comparison import (
     IMPROVEMENT,
     REGRESSION,
@@ -11,11 +14,14 @@ from brimful.statistics.comparison import (
     UNCLEAR,
     Sample,
     compare,
+    interval,
     permutation_p,
     smallest_permutation_p,
 )
-from brimful.statistics.repeatability import summarise
+from brimful.statistics.repeatability import arithmetic_mean, summarise
 from brimful.statistics.student import student_cdf, student_quantile
+from brimful.throughput.goals import SearchGoal, named_goals
+from brimful.throughput.run_loop import Plan, SearchLoop
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -177,3 +183,61 @@ def test_the_mean_of_runs_is_the_same_wherever_it_is_stated():
     values = (30e3, 48e3, 60e3)
     found = compare(sample(*values), sample(*reversed(values)))
     assert found.mean == found.baseline_mean == summarise(values).mean == 46e3
+
+
+SPREADS = st.lists(st.floats(0.97, 1.03), min_size=2, max_size=8)
+
+
+@given(SPREADS, st.floats(1e3, 1e7), st.floats(1.0, 1.02))
+def test_the_interval_of_one_throughput_is_that_of_its_ratio_to_what_is_known_exactly(factors, base, width):
+    least = tuple(base * factor for factor in factors)
+    one = Sample(least, tuple(value * width for value in least))
+    low, _ = interval(one)
+    assert low <= arithmetic_mean(least) * (1 + 1e-12)
+    exact = Sample((base,), (base,))
+    found = compare(one, exact)
+    # With one run that nothing is unknown of, the spread is that of the repeats; its own run adds to the margin.
+    margin = math.log(low) - fmean(math.log(value) for value in least)
+    alone = margin * math.sqrt(1 + len(least))
+    assert found.ratio_least == pytest.approx(math.exp(fmean(map(math.log, least)) + alone) / base, rel=1e-9)
+    assert found.ratio_most == pytest.approx(math.exp(fmean(map(math.log, one.most)) - alone) / base, rel=1e-9)
+
+
+def test_runs_that_agree_differ_by_their_bounds_alike_everywhere():
+    one = Sample((997.2e3,) * 3, (1002.2e3,) * 3, unit=1.0)
+    low, high = interval(one)
+    assert (low, high) == pytest.approx((997.2e3 - 1, 1002.2e3 + 1), rel=1e-12)
+    found = compare(one, one)
+    assert (found.ratio_least, found.ratio_most) == pytest.approx((low / high, high / low), rel=1e-12)
+
+
+def test_one_run_and_an_open_side_have_no_interval():
+    assert interval(Sample((1e6,), (1.005e6,))) is None
+    assert interval(Sample((1e6, 1e6), (1.005e6, math.inf))) is None
+    assert interval(Sample((1e6, 0.0), (1.005e6, 1.005e6))) is None
+
+
+@pytest.mark.parametrize("kind", ["sharp", "livelock", "stalls", "noisy"])
+def test_the_interval_of_a_campaign_covers_the_capacity(kind):
+    """Three searches, each begun near what the ones before found, as a campaign has them; a fixed seed."""
+    draw = random.Random(7)
+    goals = named_goals([SearchGoal(loss_ratio=0), SearchGoal(loss_ratio=0.005)])
+    covered = dict.fromkeys((goal.name for goal in goals), 0)
+    for campaign in range(100):
+        capacity = draw.uniform(4e5, 13e6)
+        runs: list[list[GoalResult]] = []
+        for repeat in range(3):
+            system = SimulatedMeasurer(f"{kind},capacity={capacity},seed={3 * campaign + repeat + 1}")
+            hint = fmean(run[0].upper_bound for run in runs) if runs else None
+            plan = Plan(goals=goals, min_load=9001.0, max_load=14.88e6, hint=hint)
+            runs.append(SearchLoop(plan, system).run().goal_results)
+        for index, goal in enumerate(goals):
+            found = [run[index] for run in runs]
+            sample = Sample(
+                tuple(one.conditional_throughput for one in found),
+                tuple(max(one.conditional_throughput, one.upper_bound) for one in found),
+                unit=1.0,
+            )
+            low, high = interval(sample)
+            covered[goal.name] += low <= capacity <= high
+    assert all(count >= 93 for count in covered.values()), covered

@@ -144,3 +144,60 @@ def test_the_working_set_is_written_once(tmp_path):
     assert content.count(bytes(512)) < 2100, "all but the mark's megabyte has been written"
     run(DISK, *destroy, "--seed", "2")
     assert Path(path).read_bytes() == content
+
+
+def told(path, *arguments):
+    with DiskTester("--device", path, *arguments) as tester:
+        return tester.ask(op="describe")["traffic"]
+
+
+def test_reads_of_what_was_never_written_are_warned_of(tmp_path, file):
+    assert told(file)["warnings"] == []
+    sparse = tmp_path / "sparse"
+    with sparse.open("wb") as holes:
+        holes.truncate(16 << 20)
+        holes.seek(4 << 20)
+        holes.write(os.urandom(4 << 20))
+    (text,) = told(sparse)["warnings"]
+    assert f"{12 << 20} of the {16 << 20} bytes that are read were never written" in text
+    # Only what is read counts.
+    assert f"{1 << 20} of the {1 << 20} bytes" in told(sparse, "--working-set", "1M")["warnings"][0]
+    reserved = tmp_path / "reserved"
+    run(DISK, "--create", reserved, "--file-size", "16M")
+    assert "were never written" in told(reserved)["warnings"][0]
+    run(DISK, "--device", reserved, "--destroy-data", reserved, "--prepare")
+    assert told(reserved)["warnings"] == []
+
+
+TWO_DEVICES = (
+    "253,0 0 1 0.001 1 Q R 4096 + 8 [db]\n  8,0 0 2 0.0011 1 Q R 6144 + 8 [db]\n"
+    "253,0 0 3 0.002 1 Q R 4104 + 8 [db]\n  8,0 0 4 0.0021 1 Q R 6152 + 8 [db]\n 8,16 0 5 0.003 1 Q R 2048 + 8 [db]\n"
+)
+
+
+def test_a_trace_of_several_devices_needs_a_choice(file, tmp_path):
+    trace = tmp_path / "trace"
+    trace.write_text(TWO_DEVICES)
+    arguments = ("--device", file, "--replay", trace)
+    refused = run(DISK, *arguments, check=False)
+    assert refused.returncode == 2
+    assert "several devices: 8,0 (2 IOs), 8,16 (1 IO), 253,0 (2 IOs); choose one with replay-device" in refused.stderr
+    assert told(file, "--replay", trace, "--replay-device", "253:0")["replayed_ios"] == 2
+    wrong = run(DISK, *arguments, "--replay-device", "9:9", check=False)
+    assert (wrong.returncode, "no IO was queued to 9,9" in wrong.stderr) == (2, True)
+    alone = run(DISK, "--device", file, "--replay-device", "8:0", check=False)
+    assert (alone.returncode, "there is no replay" in alone.stderr) == (2, True)
+    trace.write_bytes((0x65617407).to_bytes(4, "little") + bytes(44))
+    binary = run(DISK, *arguments, check=False)
+    assert (binary.returncode, "run `blkparse -i FILE" in binary.stderr) == (2, True)
+
+
+def test_a_path_may_have_commas_in_it(tmp_path, file):
+    from brimful.measurers.disk import _path_and_words
+
+    odd = tmp_path / "a,b=c,d"
+    odd.write_bytes(b"x")
+    assert _path_and_words(f"{odd},size=4k,in-use") == (str(odd), "size=4k,in-use")
+    assert _path_and_words(str(odd)) == (str(odd), "")
+    assert _path_and_words(f"{file},size=4k") == (str(file), "size=4k")
+    assert _path_and_words(f"{tmp_path}/missing,size=4k") == (f"{tmp_path}/missing", "size=4k")

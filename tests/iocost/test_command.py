@@ -53,6 +53,24 @@ def test_solve_takes_the_job_spec_of_the_benchmark(tmp_path, result):
     assert {"series", "remarks", "source", "unsolved"} <= set(content)
 
 
+@pytest.mark.parametrize("text", ["x", "1234", "5.", "-1", ""])
+def test_an_isolation_percentile_that_is_none_is_refused(tmp_path, result, text):
+    shown = iocost(tmp_path, "tune", result, f"--isol-pct={text}", check=2)
+    assert "write a percentile, as 5 or 99.9, or mean" in shown.stderr
+
+
+def test_isolation_is_judged_as_options_say(tmp_path, result):
+    def solved(*options):
+        record = json.loads(iocost(tmp_path, "tune", result, "--json", "--resamples", "0", *options).stdout)
+        return record["series"]["isol"]
+
+    assert solved() == solved("--isol-pct", "5", "--isol-thr", "90%")
+    assert solved("--isol-pct", "1") != solved()
+    missing = iocost(tmp_path, "tune", result, "--isol-pct", "33", check=2).stderr
+    assert "has no isolation percentile 33; it has 01, 05" in missing
+    assert "--isol-thr" in iocost(tmp_path, "tune", result, "--isol-thr", "x", check=2).stderr
+
+
 def test_rules_and_limits_as_options(tmp_path, result):
     options = ["--rule", "name=a,rlat-90=q1", "--metric", "isol-01", "--scale-max", "80%"]
     content = json.loads(iocost(tmp_path, "solve", result, "--json", *options).stdout)

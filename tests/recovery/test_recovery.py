@@ -1,17 +1,21 @@
 """Recovery from overloads and resets: intervals against known times, failures, reports and the command."""
 
 import json
+import os
+import signal
 import time
 
 import msgspec
 import pytest
 from brimful.attempts import Policies
-from brimful.errors import UsageError
+from brimful.errors import MeasureError, UsageError
+from brimful.measurers.base import InvalidTrialError
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import Recovery, Trial, read_run
 from brimful.recovery.calculations import of_reset
 from brimful.recovery.loop import RecoveryLoop
 from brimful.recovery.manager import RecoveryRequest, run_recovery
+from brimful.recovery.reset import Reset, resetting
 from brimful.recovery.verification import verify_recovery
 from brimful.report.recovery import html, text
 from brimful.throughput.manager import SearchRequest
@@ -80,6 +84,94 @@ def test_the_device_is_reset_during_the_trial(tmp_path):
     (one,) = done.outcome.recoveries
     assert (one.low_s, one.high_s) == pytest.approx((0.02, 0.02), abs=2e-6)
     assert verify_recovery(read_run(done.path)).findings == []
+
+
+class Spoiling(SimulatedMeasurer):
+    """Spoils its first trials when its scripts say so, the last of them for longer than the reset waits."""
+
+    def __init__(self, resets, spoiled, *, spoils_after):
+        super().__init__("sharp,capacity=1Mpps")
+        self._resets, self._spoiled, self._spoils_after = resets, spoiled, spoils_after
+
+    def describe(self):
+        return msgspec.structs.replace(super().describe(), virtual_time=False)
+
+    def _await_resets(self, count):
+        deadline = time.monotonic() + 20
+        while count > (len(self._resets.read_text()) if self._resets.exists() else 0):
+            assert time.monotonic() < deadline, "the device was not reset"
+            time.sleep(0.01)
+
+    def measure(self, load, duration_s, *, stop_above=None):
+        before = len(self._resets.read_text()) if self._resets.exists() else 0
+        if self._spoiled:
+            self._spoiled -= 1
+            self._await_resets(before + self._spoils_after)
+            raise InvalidTrialError("the link flapped")
+        self._await_resets(before + 1)
+        # As long as a reset that a spoiled trial left behind would need to come.
+        time.sleep(2 * duration_s)
+        return super().measure(load, duration_s)
+
+
+@pytest.mark.parametrize(("spoils_after", "resets"), [(0, 1), (1, 3)])
+def test_a_spoiled_trial_takes_its_reset_with_it(tmp_path, monkeypatch, spoils_after, resets):
+    waits = []
+    monkeypatch.setattr(RecoveryLoop, "_wait", lambda self, seconds: waits.append(seconds))
+    marks = tmp_path / "resets"
+    measurer = Spoiling(marks, 2, spoils_after=spoils_after)
+    done = run_recovery(request(reset_command=f"printf x >>{marks}", duration_s=0.4), measurer, out=tmp_path / "run")
+    assert done.outcome.end.reason == "done", done.outcome.end
+    # One in the trial that counts; and one in each of those that were spoiled after it, which are waited for.
+    assert marks.read_text() == "x" * resets
+    assert len(waits) == resets - 1
+    trials = read_run(done.path).trials
+    assert [trial.invalid is None for trial in trials] == [False, False, True]
+
+
+def test_a_trial_that_ends_before_its_reset_says_nothing(tmp_path):
+    marks = tmp_path / "resets"
+    wanted = request(reset_command=f"printf x >>{marks}", duration_s=3600.0)
+    wanted = msgspec.structs.replace(wanted, search=msgspec.structs.replace(wanted.search, on_invalid="retry:1"))
+    at_once = SimulatedMeasurer("sharp,capacity=1Mpps")
+    real = msgspec.structs.replace(at_once.describe(), virtual_time=False)
+    at_once.describe = lambda: real
+    done = run_recovery(wanted, at_once, out=tmp_path / "run")
+    assert "the trial ended before the device was reset" in done.outcome.end.text
+    assert done.outcome.recoveries == []
+    assert not marks.exists()
+
+
+def test_a_reset_command_that_hangs_is_ended(tmp_path):
+    started = tmp_path / "pid"
+    reset = Reset(["sh", "-c", f"echo $$ >{started}; exec sleep 600"], 0.0, patience_s=0.3)
+    deadline = time.monotonic() + 20
+    while not (started.exists() and started.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    with pytest.raises(MeasureError, match=r"still ran 0\.3 s after its trial and was ended"):
+        reset.finish()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started.read_text()), 0)
+    reset.cancel()
+
+
+def test_what_a_reset_leaves_in_the_background_is_not_waited_for(tmp_path):
+    kept = tmp_path / "pid"
+    with resetting(["sh", "-c", f"sleep 60 & echo $! >{kept}"], 0.0):
+        deadline = time.monotonic() + 20
+        while not (kept.exists() and kept.read_text()) and time.monotonic() < deadline:
+            time.sleep(0.01)
+    os.kill(int(kept.read_text()), signal.SIGKILL)
+
+
+def test_a_reset_command_that_is_no_program(tmp_path):
+    reset = Reset([str(tmp_path / "missing")], 0.0)
+    deadline = time.monotonic() + 20
+    while reset.began_s is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    with pytest.raises(MeasureError, match="cannot be started: No such file"):
+        reset.finish()
+    reset.cancel()
 
 
 def test_a_reset_command_that_fails_ends_the_run(tmp_path):

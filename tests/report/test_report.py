@@ -292,6 +292,17 @@ def test_how_quiet_the_machine_was(snapshot):
     assert json.loads(export.to_json(report))["machine"] == msgspec.to_builtins(quiet)
 
 
+def test_regular_on_a_machine_that_was_not_quiet_does_not_read_as_good():
+    busy = model.build(with_machine(Machine(0.25, 0.003, quiet=False)))
+    colours = {"good": "GREEN", "bad": "RED"}
+    shown = text.render(busy, style=lambda words, role: colours.get(role, "") + words)
+    assert "GREENregular" not in shown
+    assert "regular (the goal was reached; how far to trust it, the machine says: it was not quiet)" in shown
+    assert '<span class="badge">regular, on a machine that was not quiet</span>' in html.render(busy)
+    quiet = model.build(with_machine(Machine(0.004, 0.003, quiet=True)))
+    assert '<span class="badge good">regular</span>' in html.render(quiet)
+
+
 def test_a_run_that_was_resumed_was_as_quiet_as_its_worst_part():
     quiet, busy = (Machine(0.004, 0.021, quiet=True), Machine(0.25, 0.003, quiet=False))
     seen = model.build(with_machine(quiet, None, busy)).machine
@@ -303,3 +314,10 @@ def test_nothing_is_said_of_a_machine_that_nobody_watched():
     report = model.build(with_machine(None))
     assert report.machine is None
     assert "Machine:" not in text.render(report) + html.render(report)
+
+
+def test_a_disk_does_not_forward():
+    found = GoalResult("p99", True, "regular", 1e4, 1.01e4, 9.9e3)
+    asked = goal("p99", loss=0.01)
+    assert words.sentence(asked, found, "IO/s") == "It does 9.900 kIO/s with at most 1 % loss."
+    assert words.sentence(asked, found, "frames/s").startswith("It forwards")

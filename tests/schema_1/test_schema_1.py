@@ -1,6 +1,7 @@
 """Records of schema 1 that an earlier brimful wrote, and what its reports said of them: nothing of it may be lost.
 
 `report.json` is what `brimful report --json` gave then. Later reports may say more, and say it in other words.
+The intervals of the campaign's throughput are of today: those of then lacked the width between the bounds.
 """
 
 import json

@@ -12,6 +12,7 @@ import pytest
 from brimful.errors import UsageError
 from brimful.lab import permitted
 from brimful.lab.namespaces import start_keeper
+from brimful.measurers.base import check_surplus
 from brimful.measurers.iperf3 import Iperf3Measurer, Iperf3Options, open_iperf3
 from support import InvalidTrialError, MeasureError, TrialFailedError
 
@@ -66,11 +67,99 @@ def test_a_run_is_one_trial(tmp_path, fake):
         ({"sum_sent.seconds": 0.3}, r"stretched: sent for 0.300 s instead of 0.2 s"),
         ({"sum_sent.packets": 700}, r"300 of 1000 frames were not sent"),
         ({"sum_received.bytes": 1001 * BYTES}, r"1001 frames arrived of 1000"),
+        ({"sum_sent.packets": 1500, "sum_sent.seconds": 0.4}, r"stretched: sent for 0.400 s instead of 0.3 s"),
+        ({"sum_sent.packets": 2000, "sum_sent.seconds": 0.4}, r"stretched: sent for 0.400 s instead of 0.2 s"),
+        ({"sum_sent.packets": 1200}, r"1200 frames were sent where 1000 were due"),
     ],
 )
 def test_a_sender_that_did_not_do_what_was_asked(tmp_path, fake, changes, reason):
     with pytest.raises(InvalidTrialError, match=reason):
         fake(reporting(tmp_path, changes)).measure(5000.0, 0.2)
+
+
+def counts(packets, seconds, size=BYTES, **other):
+    return {"packets": packets, "seconds": seconds, "bytes": packets * size, **other}
+
+
+FORMS = {
+    # Client and server, and what was seen of 1000 frames that were to take 0.25 s.
+    "3.12 to 3.12": [counts(1000, 0.250152), counts(1000, 0.250209), counts(1010, 0.249922), counts(1000, 0.253723)],
+    "3.12 to 3.22": [counts(997, 0.252387), counts(997, 0.252755), counts(1009, 0.252387), counts(1000, 0.252755)],
+    # From 3.18 on a client ends at the end of an interval; of an older server's packets it knows the bytes.
+    "3.18 to 3.12": [
+        counts(1200, 0.300477),
+        counts(1200, 0.300782),
+        counts(1201, 0.300477) | {"packets": 0},
+        counts(1201, 0.300782),
+    ],
+    # A sending thread that has counted a packet, and not yet its bytes.
+    "3.22 to 3.22": [
+        counts(1201, 0.300512) | {"bytes": 1200 * BYTES},
+        counts(1201, 0.300571),
+        counts(1206, 0.300512),
+        counts(1206, 0.300571),
+    ],
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("both_ways", [False, True])
+def test_any_age_of_client_and_server(tmp_path, fake, form, both_ways):
+    measurer = fake(f"cat {tmp_path}/report")
+    if both_ways:
+        measurer = open_iperf3("10.0.0.2", ["--frame-size=64"], ip=4, timeout_s=30.0)
+    parts = ("sum_sent", "sum_received", "sum_sent_bidir_reverse", "sum_received_bidir_reverse")
+    (tmp_path / "report").write_text(json.dumps({"end": dict(zip(parts, FORMS[form], strict=True))}))
+    output = measurer.measure(4000.0, 0.25)
+    assert "--interval=0.1" in (tmp_path / "arguments").read_text()
+    assert output.lost == 0
+    assert [way["arrived"] for way in output.directions] == [way["sent"] for way in output.directions]
+    # A trial that went on weighs what it lasted: nobody sent more than this load.
+    lasted_s = max(0.25, output.effective_duration_s or 0.0)
+    assert lasted_s == pytest.approx(0.25 if form.startswith("3.12") else 0.3, rel=0.02)
+    check_surplus(output, 4000.0, 0.25, measurer.describe())
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        {"sum_sent": {"packets": "x"}},
+        {"sum_sent": {"packets": -5}},
+        {"sum_sent": {"seconds": None}},
+        {"sum_sent": {"seconds": 0}},
+        {"sum_received": {"packets": float("nan")}},
+        {"sum_received": {"bytes": float("inf")}},
+        {"sum_received": 7},
+    ],
+)
+def test_counts_that_cannot_be(tmp_path, fake, end):
+    report = copy.deepcopy(REPORT)
+    for part, values in end.items():
+        report["end"][part] = {**report["end"][part], **values} if isinstance(values, dict) else values
+    (tmp_path / "report").write_text(json.dumps(report))
+    with pytest.raises(TrialFailedError, match="no counts that can be"):
+        fake(f"cat {tmp_path}/report").measure(5000.0, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("spec", "ip", "server", "version"),
+    [
+        ("[::1]", 4, "::1", "-6"),
+        ("::1,port=5202", 4, "::1", "-6"),
+        ("[fe80::1%eth0]", 6, "fe80::1%eth0", "-6"),
+        ("192.0.2.1", 4, "192.0.2.1", "-4"),
+        ("far.example", 6, "far.example", "-6"),
+    ],
+)
+def test_an_address_says_which_internet_protocol_it_is(tmp_path, fake, spec, ip, server, version):
+    fake("exit 1")
+    measurer = open_iperf3(spec, ["--direction=uni"], ip=ip, timeout_s=30.0)
+    assert measurer.describe().traffic["frame_size"] == (64 if version == "-4" else 82)
+    with pytest.raises(TrialFailedError):
+        measurer.measure(5000.0, 0.2)
+    arguments = (tmp_path / "arguments").read_text().split()
+    assert arguments[arguments.index("--client") + 1] == server
+    assert version in arguments
 
 
 @pytest.mark.parametrize(
@@ -93,6 +182,7 @@ def test_frames_that_the_receiver_never_heard_of_are_lost_when_they_are_many(tmp
     [
         ("""echo '{"error": "unable to connect to server: refused"}'""", MeasureError, "start `iperf3 -s` there"),
         ("""echo '{"error": "the server is busy running a test"}'""", InvalidTrialError, "busy"),
+        ("echo '[]'", TrialFailedError, r"its report is no JSON object: \[\]"),
         ("echo broken; echo so it is >&2", TrialFailedError, "no JSON came back; it said: so it is"),
         ("""echo '{"end": {"sum": {}}}'""", TrialFailedError, "lacks 'sum_sent'; use iperf3 3.10"),
     ],
@@ -123,6 +213,13 @@ def test_a_run_without_end_is_ended(tmp_path, monkeypatch, fake):
         ("h", ["--frame-size=imix"], 4, "--frame-size imix"),
         ("h", [*ONE_WAY, "--vlan=5"], 4, "--vlan: iperf3 cannot send such traffic"),
         ("h", ["--flows=129"], 4, "at most 128 streams"),
+        ("[::1]:5202", ONE_WAY, 4, r"'\[::1\]:5202' is no server; write HOST, an address or \[ADDRESS\], and port="),
+        ("host:5202", ONE_WAY, 4, "is no server"),
+        ("[::1", ONE_WAY, 4, "is no server"),
+        ("-R", ONE_WAY, 4, "is no server"),
+        (",port=1", ONE_WAY, 4, "is no server"),
+        ("192.0.2.1", ONE_WAY, 6, "192.0.2.1 is an address of IPv4, and --ip is 6"),
+        ("[::1]", ONE_WAY, 4, "over IPv6 iperf3 can send frames of 82 to"),
     ],
 )
 def test_what_iperf3_cannot_do_is_said_before(fake, spec, traffic, ip, complaint):

@@ -70,7 +70,18 @@ def good(shared):
 
 
 def release_is_complete(server):
-    return all((port.owner, port.streams, port.burst) == ("", {}, None) for port in server.ports)
+    return all(
+        (port.owner, port.streams, port.burst, port.promiscuous) == ("", {}, None, False) for port in server.ports
+    )
+
+
+def test_ports_take_frames_for_any_address_while_they_are_held(server, connect):
+    server.ports[1].promiscuous = True
+    measurer = connect()
+    measurer.measure(LOAD, DURATION_S)
+    assert [port.promiscuous for port in server.ports] == [True, True]
+    measurer.close()
+    assert [port.promiscuous for port in server.ports] == [False, True], "as they were before"
 
 
 def test_a_trial_is_counted_for_each_direction(good):

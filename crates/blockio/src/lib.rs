@@ -39,4 +39,4 @@ pub use queue::{Completion, Queue};
 pub use ring::{Ring, Target};
 pub use service::{Service, Settings};
 pub use target::{Access, Device, Facts, MARK_LEN, Mark, Refusal, create_file};
-pub use workload::{Area, IoStream, Order, Pattern, Sizes, Trace, Workload, WorkloadFile, parse_bytes};
+pub use workload::{Area, IoStream, Order, Pattern, Sizes, Trace, TracedDevice, Workload, WorkloadFile, parse_bytes};

@@ -101,7 +101,9 @@ impl<C: Clock> Service<C> {
             ..
         } = request;
         let machine = Machine::watch();
-        self.trials += 1;
+        // The number of the request, not of the trials of this process: one that was started anew, or for the rest of a
+        // run, must not ask for the places that were asked for before, which a cache may hold.
+        self.trials = id.as_u64().unwrap_or(self.trials.wrapping_add(1));
         let mut plan = plan(&self.settings, input.load, input.duration, self.trials);
         plan.warm_up = self.settings.warm_up;
         plan.stop_above = stop_above_loss_ratio.and_then(|ratio| brimful_trial::Ratio::from_f64(ratio).ok());
@@ -175,6 +177,7 @@ impl<C: Clock> Service<C> {
             "seed": settings.seed,
             "mean_io_size": settings.workload.mean_size(),
             "deviations": self.deviations(),
+            "warnings": self.warnings(),
         });
         let insert = |traffic: &mut Value, key: &str, value: Value| traffic[key] = value;
         match &settings.workload {
@@ -201,6 +204,27 @@ impl<C: Clock> Service<C> {
         match traffic {
             Value::Object(fields) => fields,
             _ => Map::new(),
+        }
+    }
+
+    /// What makes a result another one than people expect: reads of what was never written do not touch the medium.
+    fn warnings(&self) -> Vec<String> {
+        if !self.settings.workload.reads() {
+            return Vec::new();
+        }
+        let area = self.settings.area;
+        let cure = "write the working set once (destroy-data= with --prepare), or use a file that was written";
+        match self.device.never_written(area) {
+            Some(0) => Vec::new(),
+            Some(bytes) => vec![format!(
+                "{bytes} of the {} bytes that are read were never written: reads of them do not touch the medium; {cure}",
+                area.len
+            )],
+            None => vec![format!(
+                "whether the {} bytes that are read were ever written is not known: reads of what was not, or was \
+                 discarded, do not touch the medium; {cure}",
+                area.len
+            )],
         }
     }
 
@@ -344,7 +368,7 @@ fn plan(settings: &Settings, load: Load, duration: Nanoseconds, trial: u64) -> P
         area: settings.area,
         arrivals: &settings.arrivals,
         // Trials of a run differ, runs of a seed do not.
-        seed: settings.seed.wrapping_add(trial << 32),
+        seed: settings.seed.wrapping_add(trial.rotate_left(32)),
     }
 }
 

@@ -43,5 +43,5 @@ fn workloads_of_the_corpus_are_read_or_refused() {
 
 #[test]
 fn traces_of_the_corpus_are_read_or_refused() {
-    assert_eq!(accepted("trace", |text| Trace::parse(text).map(drop)), ["fio"]);
+    assert_eq!(accepted("trace", |text| Trace::parse(text, None).map(drop)), ["fio"]);
 }

@@ -10,6 +10,7 @@ import msgspec
 from brimful.burst.calculations import completed_tests, result_of
 from brimful.errors import RecordError
 from brimful.records import Burst, BurstPlan, BurstTest, RunFile
+from brimful.throughput.found import common_findings, verify_found
 
 
 class BurstVerification(msgspec.Struct, frozen=True):
@@ -20,6 +21,8 @@ class BurstVerification(msgspec.Struct, frozen=True):
     trials: int
     findings: list[str]
     """Claims that do not hold."""
+    notes: list[str] = []
+    """What is to be known beside: that there is no end, or what could not be looked at."""
 
 
 def plan_of(file: RunFile) -> BurstPlan:
@@ -56,14 +59,15 @@ def verify_burst(file: RunFile) -> BurstVerification:
         When the record does not say what was measured.
     """
     plan = plan_of(file)
-    findings = [found for found in (file.change(), file.disorder()) if found is not None]
+    throughput = verify_found(file.path.parent, plan.throughput, plan.throughput_run, plan.throughput_goal)
+    findings, notes = common_findings(file, throughput)
     try:
         tests, _ = completed_tests(file.trials, plan)
     except RecordError as error:
-        return BurstVerification([], None, len(file.counted()), [*findings, str(error)])
+        return BurstVerification([], None, len(file.counted()), [*findings, str(error)], notes)
     result = result_of(tests, plan)
     findings += _differences(file, tests, result)
-    return BurstVerification(tests, result, len(file.counted()), findings)
+    return BurstVerification(tests, result, len(file.counted()), findings, notes)
 
 
 def _differences(file: RunFile, tests: list[BurstTest], result: Burst | None) -> Iterator[str]:

@@ -123,6 +123,8 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
 
     def _request(self, measurer: str, size: str | None, repeat: int) -> SearchRequest:
         text = measurer.replace(REPEAT, str(repeat))
+        if is_disk(measurer) and REPEAT not in measurer:
+            text = _with_seed(text, repeat)
         traffic = self.search.traffic
         if size is not None and is_disk(measurer) and SIZE not in measurer:
             text = f"{text},size={size}"
@@ -130,6 +132,20 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
             text = text.replace(SIZE, size)
             traffic = {**traffic, "arguments": [*traffic.get("arguments", []), f"--frame-size={size}"]}
         return msgspec.structs.replace(self.search, measurer=text, traffic=traffic)
+
+
+def _with_seed(disk: str, repeat: int) -> str:
+    """Give a repeat of a disk a seed of its own: a cache knows the places and the order of the one before.
+
+    >>> _with_seed("disk:/dev/sda", 1), _with_seed("disk:/dev/sda", 2), _with_seed("disk:/dev/sda,seed=7,size=4k", 3)
+    ('disk:/dev/sda', 'disk:/dev/sda,seed=2', 'disk:/dev/sda,seed=9,size=4k')
+    """
+    if repeat == 1:
+        return disk
+    given = re.search(r",seed=([0-9]{1,18})(?=,|$)", disk)
+    if given is None:
+        return f"{disk},seed={repeat}"
+    return f"{disk[: given.start(1)]}{int(given[1]) + repeat - 1}{disk[given.end(1) :]}"
 
 
 def parse_sizes(text: str) -> list[str | None]:

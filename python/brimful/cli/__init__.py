@@ -54,6 +54,11 @@ def group() -> None:
 
     A data plane is anything that you can offer a load to and whose losses you can count.
     """
+    if os.path.isdir("/run/brimful"):  # noqa: PTH112 - pathlib takes longer than all that is done here
+        from brimful.changes import put_back
+
+        for text in put_back():
+            click.echo(f"brimful: {text}", err=True)
 
 
 def main() -> None:

@@ -73,9 +73,9 @@ def compare(
     In campaigns, searches that failed or have no result are left out and listed. Exit code 2 then means that nothing is
     left to compare, or that the new side lacks a measurer and frame size for which the baseline has a result.
     """
-    from brimful.records import read_run
+    from brimful.records import read_unchanged
 
-    ours, theirs = [read_run(path) for path in runs], [read_run(path) for path in against]
+    ours, theirs = [read_unchanged(path) for path in runs], [read_unchanged(path) for path in against]
     records = [file.path for file in (*ours, *theirs)]
     if html_file is not None:
         spare(records, html_file)

@@ -57,11 +57,19 @@ def explain(log: Path, load: str | None, preset: str | None, goal_texts: tuple[s
         for measured in loads
     ]
     if as_json:
-        facts = [{"goal": goal.name, "load": at, **msgspec.to_builtins(found)} for goal, at, found in rows]
+        facts = [
+            {
+                "goal": goal.name,
+                "load": at,
+                **msgspec.to_builtins(found),
+                **msgspec.to_builtins(opened.losses(at)),
+            }
+            for goal, at, found in rows
+        ]
         click.echo(json.dumps(facts, indent=2))
         return
     for goal, measured, found in rows:
-        click.echo(explanation(goal, measured, found, opened.delays_s(measured), unit))
+        click.echo(explanation(goal, measured, found, opened.delays_s(measured), unit, opened.losses(measured)))
 
 
 def _told_by_subject(log: Path) -> str | None:

@@ -70,6 +70,8 @@ def report(
         message = "--text and --json both print on standard output; give one of them"
         raise UsageError(message)
     file = read_run(run)
+    if (change := file.change()) is not None:
+        click.echo(f"brimful: warning: {file.path}: {change}; see `brimful verify`", err=True)
     reports.write_files(file, html_file=html_file, pdf_file=pdf_file, png_directory=png_directory)
     if trials_file is not None:
         reports.write_trials(file, trials_file)

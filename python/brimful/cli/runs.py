@@ -11,9 +11,12 @@ import msgspec
 from brimful.cli.reports import checked_target, style
 from brimful.errors import BrimfulError
 from brimful.files import write_atomically
-from brimful.records import read_run
+from brimful.records import RunFile, read_run
 from brimful.records.subjects import load, subject_of
-from brimful.runs import HOME, run_directories
+from brimful.runs import HOME, is_being_written, run_directories
+
+_MEASURED = frozenset({"search", "campaign", "burst", "burst-campaign", "delay", "recovery"})
+"""Subjects of runs that measure, and so end; analyses have no end."""
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,8 +71,18 @@ def _listed(path: Path) -> Listed:
         started=file.run.started,
         subject=row.name,
         what=str(file.run.measurer.get("spec") or file.run.measurer.get("name") or ""),
-        result=load(row.line)(file),
+        result=_state(file) or load(row.line)(file),
     )
+
+
+def _state(file: RunFile) -> str:
+    """Say of a run that has no end after its last trial whether it still runs, and how far it is; else nothing."""
+    if file.is_ended() or not (file.trials or file.members or file.run.subject in _MEASURED):
+        return ""
+    far = f"{len(file.members)} members" if file.members else f"{len(file.trials)} trials"
+    if is_being_written(file.path):
+        return f"still runs: {far} so far"
+    return f"has no end: it was killed after {far}"
 
 
 def _text(listed: list[Listed], directory: Path) -> str:

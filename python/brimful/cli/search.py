@@ -25,7 +25,7 @@ from brimful.errors import UsageError
 from brimful.files import write_atomically
 from brimful.measurers.base import Measurer
 from brimful.measurers.opening import FORMS, is_disk, open_measurer
-from brimful.records import read_run
+from brimful.records import read_run, read_unchanged
 from brimful.report import junit, words
 from brimful.runs import named_run, refuse_if_written
 from brimful.throughput.goals import PRESETS, named_goals
@@ -264,7 +264,7 @@ def _request(options: dict[str, Any]) -> SearchRequest:
     hint = None if options["hint"] is None else _hint(options["hint"])
     return SearchRequest(
         measurer=options["measurers"][0],
-        goals=named_goals(own_goals or preset.goals),
+        goals=named_goals(own_goals or preset.goals, of_disk=all(map(is_disk, options["measurers"]))),
         strategy=options["strategy"] or ("straddle" if own_goals else preset.strategy),
         preset=None if own_goals else preset_name,
         min_load=options["min_load"],
@@ -294,7 +294,7 @@ def _hint(text: str) -> str:
 
 
 def _hint_of_run(path: Path) -> str:
-    found = [result.lower_bound for result in read_run(path).goal_results if result.lower_bound is not None]
+    found = [result.lower_bound for result in read_unchanged(path).goal_results if result.lower_bound is not None]
     if not found:
         message = f"--hint {path}: the run has no lower bound to begin from; give a load"
         raise UsageError(message)

@@ -8,7 +8,9 @@ from brimful import units
 from brimful.burst.verification import verify_burst
 from brimful.campaign.verification import verify_bursts, verify_campaign
 from brimful.delay.verification import verify_delay
+from brimful.errors import UsageError
 from brimful.records import Goal, RunFile
+from brimful.records.subjects import subject_of
 from brimful.recovery.verification import verify_recovery
 from brimful.report import words
 from brimful.throughput.verify import Verification, open_run, verify
@@ -29,13 +31,13 @@ def of_campaign(file: RunFile, goals: list[Goal] | None) -> Verified:
     for member in found:
         lines.append(f"{member.name}: {_trials_at_loads(member.trials, member.loads)}")
         lines.extend(f"  does not hold: {finding.text}" for finding in member.findings)
-    change = file.change()
-    if change is not None:
-        lines.append(f"does not hold: {change}")
+    faults = _faults_of_campaign(file)
+    lines.extend(f"does not hold: {text}" for text in faults)
     trials = sum(member.trials for member in found)
     searches = words.count(len(found), "search", "searches")
     lines.append(f"{searches}, {words.count(trials, 'trial')}: every verdict recomputed")
-    holds = change is None and not any(member.findings for member in found)
+    lines.extend(_notes_of_campaign(file))
+    holds = not faults and not any(member.findings for member in found)
     return Verified(holds=holds, text="\n".join(lines), facts=found)
 
 
@@ -43,38 +45,86 @@ def of_delay(file: RunFile, goals: list[Goal] | None) -> Verified:
     """Recompute the delays of a run; goals say nothing of them."""
     found = verify_delay(file)
     trials, delays = words.count(found.trials, "trial"), words.count(len(found.delays), "delay")
-    return _recomputed(f"{trials}, {delays}: every mean, interval and percentile recomputed", found, found.findings)
+    return _recomputed(
+        f"{trials}, {delays}: every mean, interval and percentile recomputed", found, found.findings, found.notes
+    )
 
 
 def of_burst(file: RunFile, goals: list[Goal] | None) -> Verified:
     """Recompute the tests of a run on back-to-back frames; goals say nothing of them."""
     found = verify_burst(file)
     trials, tests = words.count(found.trials, "burst"), words.count(len(found.tests), "test")
-    return _recomputed(f"{trials}, {tests}: every length, average and buffer time recomputed", found, found.findings)
+    return _recomputed(
+        f"{trials}, {tests}: every length, average and buffer time recomputed", found, found.findings, found.notes
+    )
 
 
 def of_burst_campaign(file: RunFile, goals: list[Goal] | None) -> Verified:
     """Recompute the tests of every run of a campaign of bursts; goals say nothing of them."""
     found = verify_bursts(file)
     trials = words.count(sum(run.trials for run in found.values()), "burst")
-    change = file.change()
     findings = [f"{name}: {text}" for name, run in found.items() for text in run.findings]
+    notes = [f"{name}: {text}" for name, run in found.items() for text in run.notes]
     return _recomputed(
         f"{words.count(len(found), 'run')}, {trials}: every length, average and buffer time recomputed",
         found,
-        [*findings, *([change] if change is not None else [])],
+        [*findings, *_faults_of_campaign(file)],
+        [*notes, *_notes_of_campaign(file)],
     )
+
+
+def _notes_of_campaign(file: RunFile) -> list[str]:
+    """Say what is to be known of the lines of a campaign itself."""
+    return [note for note in (file.unended(), file.unsigned()) if note]
+
+
+def _faults_of_campaign(file: RunFile) -> list[str]:
+    """Say what does not hold of the lines of a campaign itself."""
+    faults = [] if (change := file.change()) is None else [change]
+    members = sum(member.end.trials for member in file.members)
+    if file.is_ended() and file.ends[-1].trials != members:
+        faults.append(f"an end is recorded after {file.ends[-1].trials} trials, but its members have {members}")
+    if not file.ends and len(file.members) == _planned_members(file):
+        faults.append("all members are recorded, but no end: it was removed, or the run was killed as it ended")
+    return faults
+
+
+def _planned_members(file: RunFile) -> int | None:
+    """Give how many members a campaign was to have; none where it does not say."""
+    source = file.run.source
+    measurers, sizes, repeats = source.get("measurers"), source.get("frame_sizes"), source.get("repeats")
+    if not isinstance(measurers, list) or not isinstance(sizes, list) or not isinstance(repeats, int):
+        return None
+    return len(measurers) * max(1, len(sizes)) * repeats
 
 
 def of_recovery(file: RunFile, goals: list[Goal] | None) -> Verified:
     """Recompute the times of a run on recovery; goals say nothing of them."""
     found = verify_recovery(file)
     trials, rounds = words.count(found.trials, "trial"), words.count(len(found.recoveries), "round")
-    return _recomputed(f"{trials}, {rounds}: every time recomputed", found, found.findings)
+    return _recomputed(f"{trials}, {rounds}: every time recomputed", found, found.findings, found.notes)
 
 
-def _recomputed(what: str, found: object, findings: Sequence[str]) -> Verified:
-    lines = [what, *(f"does not hold: {text}" for text in findings)]
+def of_lines(file: RunFile, goals: list[Goal] | None) -> Verified:
+    """Check the digests of a measurement whose results are no verdicts; goals say nothing of it.
+
+    Raises
+    ------
+    UsageError
+        When it is an analysis, made of other files: it has no trials, and a digest of its first line only.
+    """
+    if not file.trials:
+        plural = subject_of(file.run, where=str(file.path)).plural
+        message = f"{file.path}: the subject of this run is {plural}: it has no trials to judge"
+        raise UsageError(message)
+    faults = [text for text in (file.change(), file.disorder()) if text is not None]
+    notes = [note for note in (file.unsigned(), file.unended()) if note]
+    what = f"{words.count(len(file.trials), 'trial')}: lines and digests checked; nothing is recomputed of this subject"
+    return _recomputed(what, {"trials": len(file.trials), "findings": faults}, faults, notes)
+
+
+def _recomputed(what: str, found: object, findings: Sequence[str], notes: Sequence[str] = ()) -> Verified:
+    lines = [what, *(f"does not hold: {text}" for text in findings), *notes]
     return Verified(holds=not findings, text="\n".join(lines), facts=found)
 
 
@@ -97,9 +147,13 @@ def _table(found: Verification, unit: str) -> str:
         lines.append(f"{result.goal}: {_sentence(result.lower_bound, result.upper_bound, unit)}; {result.reason}")
     lines.append(f"{_trials_at_loads(found.trials, len(found.loads))}: every verdict recomputed")
     if found.unsent:
-        sent = f"{words.count(found.unsent, 'trial')} sent less than load x duration and told no intended count"
-        lines.append(f"{sent}: what was not sent counts as loss")
+        lines.append(f"{words.count(found.unsent, 'trial')} sent less than intended: what was not sent counts as loss")
+    if found.rest_on_unsent:
+        bounds = words.count(len(found.rest_on_unsent), "upper bound")
+        lines.append(f"{bounds} ({', '.join(found.rest_on_unsent)}): only because units were not sent, none for loss")
     lines.extend(f"does not hold: {finding.text}" for finding in found.findings)
+    if found.unsigned:
+        lines.append(found.unsigned)
     if found.unended:
         lines.append(f"{'does not hold: ' if found.lacks_end else ''}{found.unended}")
     return "\n".join(lines)

@@ -15,7 +15,7 @@ from brimful.delay.loop import DelayLoop, DelayOutcome, DelayProgress
 from brimful.errors import RecordError, UsageError
 from brimful.machine.watch import Watch
 from brimful.measurers.base import Description, Measurer
-from brimful.records import DelayPlan, Run, RunFile, Trial, Warning, read_run
+from brimful.records import DelayPlan, Run, RunFile, Trial, Warning, read_unchanged
 from brimful.runs import fingerprint, open_record, run_identity, saved_run
 
 SUBJECT = "delay"
@@ -160,7 +160,7 @@ def _plan(request: DelayRequest, description: Description) -> tuple[DelayPlan, l
     loads = [_load(text, description) for text in request.loads]
     throughput, found, warnings = None, None, list[Warning]()
     if request.of_run is not None:
-        file = read_run(Path(request.of_run))
+        file = read_unchanged(Path(request.of_run))
         throughput, goal, warnings = _throughput(request, file, description)
         found = (file.run.run_id, goal)
         loads += [_share(text) * throughput for text in request.shares]
@@ -236,7 +236,7 @@ def _throughput(request: DelayRequest, file: RunFile, description: Description) 
 
 
 def _read_wire(path: str) -> RunFile:
-    file = read_run(Path(path))
+    file = read_unchanged(Path(path))
     plan = file.run.delay
     if file.run.subject != SUBJECT or plan is None or plan.wire is not None:
         message = f"--wire {path}: not a run of brimful delay over the bare wire alone; make one with --wire none"

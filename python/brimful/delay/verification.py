@@ -22,6 +22,8 @@ class DelayVerification(msgspec.Struct, frozen=True):
     trials: int
     findings: list[str]
     """Claims that do not hold."""
+    notes: list[str] = []
+    """What is to be known beside: that there is no end."""
 
 
 def verify_delay(file: RunFile) -> DelayVerification:
@@ -36,8 +38,11 @@ def verify_delay(file: RunFile) -> DelayVerification:
         message = f"{file.path}:1: the run is of the subject 'delay', but does not say what was measured"
         raise RecordError(message)
     found = results(file.trials, file.run.delay)
-    findings = [*filter(None, (file.change(), file.disorder())), *_differences(file, found)]
-    return DelayVerification(found, len(file.counted()), findings)
+    unended = file.unended()
+    faults = (file.change(), file.disorder(), unended if file.lacks_end else None)
+    findings = [*filter(None, faults), *_differences(file, found)]
+    notes = (unended if not file.lacks_end else "", file.unsigned())
+    return DelayVerification(found, len(file.counted()), findings, [note for note in notes if note])
 
 
 def _differences(file: RunFile, found: list[Delay]) -> Iterator[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
+from brimful import changes
+from brimful.changes import Note, put_back
 from brimful.errors import BrimfulError
 from brimful.kernel import echo_line, sysfs_lines
 from brimful.records import Solution
@@ -33,6 +34,8 @@ class CostController:
     def __init__(self, device_number: str, *, root: Path = Path("/")) -> None:
         self.directory = find_control_group(root=root)
         self._number = device_number
+        self._note: Note | None = None
+        put_back()
         qos, model = (read_line(self.directory / name, device_number) for name in (QOS_FILE, MODEL_FILE))
         self._before = [
             (QOS_FILE, restoring(qos, f"{device_number} enable=0 ctrl=auto")),
@@ -48,18 +51,31 @@ class CostController:
 
     def set(self, model: dict[str, int], qos: dict[str, float]) -> None:
         """Set a model and QoS parameters, and turn the controller on."""
+        self._note_before()
         lines = sysfs_lines(self._number, Solution(name="measured", target="", model=model, qos=qos))
         for name, line in zip((QOS_FILE, MODEL_FILE), lines, strict=True):
             write_line(self.directory / name, line)
 
     def turn_off(self) -> None:
         """Let IOs pass as they come."""
+        self._note_before()
         write_line(self.directory / QOS_FILE, f"{self._number} enable=0")
 
     def restore(self) -> None:
         """Bring back what was set before; the model first, so that the old QoS never meets the new model."""
-        for name, line in reversed(self._before):
-            write_line(self.directory / name, line)
+        for path, line in self._lines():
+            write_line(path, line)
+        if self._note is not None:
+            self._note.close()
+            self._note = None
+
+    def _lines(self) -> list[tuple[Path, str]]:
+        return [(self.directory / name, line) for name, line in reversed(self._before)]
+
+    def _note_before(self) -> None:
+        """Note what was set before, once it is about to be changed."""
+        if self._note is None:
+            self._note = Note(self._lines())
 
     def vrate(self) -> float | None:
         """Give the vrate that the kernel has arrived at, in per cent; nothing where it does not show one."""
@@ -106,13 +122,8 @@ def write_line(path: Path, line: str) -> None:
     BrimfulError
         When it does not take it.
     """
-    # The kernel takes a line whole or not at all, so it must come in one write.
     try:
-        descriptor = os.open(path, os.O_WRONLY)
-        try:
-            os.write(descriptor, line.encode() + b"\n")
-        finally:
-            os.close(descriptor)
+        changes.write_line(path, line)
     except OSError as error:
         raise _failure(path, f"write {line!r} to", error) from error
 

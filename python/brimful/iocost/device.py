@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from brimful.changes import Note
 from brimful.errors import BrimfulError, UsageError
 from brimful.iocost import controller
 from brimful.iocost.controller import (
@@ -111,14 +112,17 @@ def apply(
     model_restoring = restoring(model_before, f"{disk.device_number} ctrl=auto")
     qos_after = model_after = None
     if not dry_run:
-        controller.write_line(qos_path, qos_line)
-        try:
-            controller.write_line(model_path, model_line)
-            qos_after = _check(qos_path, qos_line)
-            model_after = _check(model_path, model_line)
-        except BrimfulError as error:
-            _take_back(error, [(model_path, model_restoring), (qos_path, qos_restoring)])
-            raise
+        before = [(model_path, model_restoring), (qos_path, qos_restoring)]
+        # Killed between the two, it would leave half of a solution.
+        with Note(before):
+            controller.write_line(qos_path, qos_line)
+            try:
+                controller.write_line(model_path, model_line)
+                qos_after = _check(qos_path, qos_line)
+                model_after = _check(model_path, model_line)
+            except BrimfulError as error:
+                _take_back(error, before)
+                raise
     shown = "/" + str(directory.relative_to(root))
     return Applied(
         disk=disk,

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from brimful.errors import RecordError
+from brimful.errors import RecordError, UsageError
 from brimful.files import read_file
 from brimful.iocost import layout, selectors
 from brimful.iocost.selectors import Selector
@@ -77,6 +77,32 @@ class Result(msgspec.Struct, frozen=True):
             return self.stored.get(selector.name, [] if selector in selectors.DEFAULT else None)
         values = ((run.vrate, _value(run, selector, self.isolation_percentile)) for run in self.runs)
         return sorted((vrate, value) for vrate, value in values if value is not None)
+
+    def judged_by(self, percentile: str | None, threshold: float | None) -> Result:
+        """Give the same result with another measure of isolation.
+
+        Parameters
+        ----------
+        percentile
+            Of the protected workload's share, as `DEFAULT_ISOLATION` writes it (``05``), or ``mean``; none: as it is.
+        threshold
+            Share of its work below which a group counts as not isolated; none: as it is.
+
+        Raises
+        ------
+        UsageError
+            When the result has no such percentile.
+        """
+        changes: dict[str, str | float] = {} if threshold is None else {"isolation_threshold": threshold}
+        if percentile is not None and percentile != self.isolation_percentile:
+            finals = [run.result.prot.final_run for run in self.runs if run.result is not None]
+            known = sorted({name for final in finals if final is not None for name in final.isol})
+            if percentile not in known:
+                has = f"it has {', '.join(known)}" if known else f"it has {self.isolation_percentile} only"
+                message = f"{self.path}: has no isolation percentile {percentile}; {has}"
+                raise UsageError(message)
+            changes["isolation_percentile"] = percentile
+        return msgspec.structs.replace(self, **changes)
 
 
 def read_results(path: Path) -> list[Result]:

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from brimful.changes import Note
 from brimful.errors import MeasureError, UsageError
 from brimful.lab.programs import find_program
 
@@ -32,7 +33,7 @@ class Throttle:
 
     def __init__(self, device: str, limit: str) -> None:
         self._device = device
-        self._enabled: Path | None = None
+        self._enabled: tuple[Path, Note] | None = None
         root, self._is_second = _controller()
         _sweep(root)
         self._directory = root / f"{_NAME}{os.getpid()}-{Path(device).name.replace(':', '-')}"
@@ -64,14 +65,17 @@ class Throttle:
         with contextlib.suppress(OSError):
             self._directory.rmdir()
         if self._enabled is not None:
+            switch, note = self._enabled
             with contextlib.suppress(OSError):
-                self._enabled.write_text("-io\n")
+                switch.write_text("-io\n")
+            note.close()
+            self._enabled = None
 
     def _enable(self, root: Path) -> None:
         switch = root / "cgroup.subtree_control"
         if "io" not in switch.read_text().split():
+            self._enabled = switch, Note([(switch, "-io")])
             switch.write_text("+io\n")
-            self._enabled = switch
 
 
 class DiskLab:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from numbers import Integral, Real
+from pathlib import PurePath
 from typing import Any, Protocol, runtime_checkable
 
 import msgspec
@@ -86,7 +87,42 @@ def checked_description(description: Description, *, where: str) -> Description:
         field: one_line(getattr(description, field), longest=_LONGEST_NAME)
         for field in ("name", "load_unit", "load_scope", "contract")
     }
-    return msgspec.structs.replace(description, **texts)
+    places = {field: kept(getattr(description, field), f"{where}: {field}") for field in ("traffic", "device")}
+    return msgspec.structs.replace(description, **texts, **places)
+
+
+def kept(value: Any, where: str) -> Any:  # noqa: ANN401 - whatever somebody answered
+    """Give a value as a record can hold it: numbers of any library as plain ones.
+
+    Raises
+    ------
+    TrialFailedError
+        When no record can: half of a surrogate pair, or an object of no JSON type.
+
+    Examples
+    --------
+    >>> kept({"queue": 7, "hosts": ("a", "b")}, "extra")
+    {'queue': 7, 'hosts': ('a', 'b')}
+    """
+    try:
+        try:
+            msgspec.json.encode(value)
+        except TypeError:
+            return msgspec.json.decode(msgspec.json.encode(value, enc_hook=_builtin))
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        message = f"{where}: cannot be kept in a record: {one_line(error)}"
+        raise TrialFailedError(message) from error
+    return value
+
+
+def _builtin(value: Any) -> Any:  # noqa: ANN401 - whatever somebody answered
+    """Give what stands for a value of a library in a record."""
+    if isinstance(value, PurePath):
+        return str(value)
+    if callable(plain := getattr(value, "tolist", None)):
+        return plain()
+    message = f"an object of type {type(value).__name__} is no JSON value"
+    raise TypeError(message)
 
 
 class Measurer(Protocol):
@@ -163,7 +199,7 @@ class TrialFailedError(MeasureError):
 COUNTED_AS_LOSS = "counted-as-loss"
 """Code of the warning of a trial that gave nothing to count and is total loss by the user's policy."""
 UNSENT = "unsent"
-"""Code of the warning of a trial that sent less than was asked for, by a measurer that tells no intended count."""
+"""Code of the warning of a trial that sent less than was intended, and of a search that such trials decided."""
 _MOST_UNITS = 2.0**63
 _COUNTS = frozenset({"sent", "lost", "intended", "duplicated", "reordered", "late"})
 
@@ -177,6 +213,9 @@ def checked_output(fields: Mapping[str, Any], *, where: str) -> TrialOutput:
         Naming the field that cannot be.
     """
     plain = {name: _plain(name, value, where=where) for name, value in fields.items()}
+    for name in ("directions", "warnings", "extra"):
+        if plain.get(name):
+            plain[name] = kept(plain[name], f"{where}: {name}")
     try:
         output = msgspec.convert(plain, TrialOutput)
     except msgspec.ValidationError as error:
@@ -195,24 +234,69 @@ def with_intended(
 ) -> TrialOutput:
     """Give a trial output with its intended count: where the measurer tells none, it is what the load asks for.
 
-    A unit less for each interface is rounding, and no loss.
+    A unit less for each interface is rounding, and no loss, unless the measurer intended it. What else was not sent
+    counts as loss, and a warning says so.
 
     >>> with_intended(TrialOutput(sent=9_000_000, lost=0), 14_880_000.0, 1.0).intended
     14880000
     >>> with_intended(TrialOutput(sent=999, lost=0), 999.9, 1.0).intended
     999
     """
-    if output.intended is not None:
-        return output
-    due = round(min(load * duration_s * conversion_factor, _MOST_UNITS))
+    due = round(min(load * duration_s * conversion_factor, _MOST_UNITS)) if output.intended is None else output.intended
     unsent = due - output.sent
-    if unsent <= max(1, math.ceil(conversion_factor)):
+    if output.intended is None and unsent <= max(1, math.ceil(conversion_factor)):
         return msgspec.structs.replace(output, intended=output.sent)
-    if output.stopped_early:
+    if output.stopped_early or unsent <= 0:
         return msgspec.structs.replace(output, intended=due)
-    text = f"{unsent} units of load x duration were not sent and count as loss; the measurer reports no intended count"
+    how = "load x duration" if output.intended is None else "the intended count"
+    text = f"{unsent} units of {how} were not sent and count as loss"
     warnings = [*output.warnings, {"code": UNSENT, "text": text}]
     return msgspec.structs.replace(output, intended=due, warnings=warnings)
+
+
+_SURPLUS = 0.01
+"""No tester that works sends so much more than it was asked to."""
+_NOT_COUNTED = ("bit/s", "bits/s", "b/s", "byte/s", "bytes/s", "B/s")
+"""Ends of units of loads that are rates, but not of what is counted."""
+
+
+def check_surplus(output: TrialOutput, load: float, duration_s: float, description: Description) -> None:
+    """Refuse a trial that sent more than was asked for: what it says is of a higher load.
+
+    A load that is no rate of what is counted (``%``, ``bit/s``) says nothing of a count: there the intended count does.
+
+    Parameters
+    ----------
+    output
+        What happened in the trial.
+    load, duration_s
+        What was asked for, in the description's unit and in seconds. A trial that says that it lasted longer
+        (`TrialOutput.effective_duration_s`) may have sent more in that time.
+    description
+        Of the measurer.
+
+    Raises
+    ------
+    InvalidTrialError
+        When a hundredth more was sent, and more than a unit for each interface.
+
+    Examples
+    --------
+    >>> check_surplus(TrialOutput(sent=1_010_000, lost=0), 1e6, 1.0, Description())
+    >>> check_surplus(TrialOutput(sent=1_200_000, lost=0), 1e6, 1.0, Description())
+    Traceback (most recent call last):
+    ...
+    brimful.measurers.base.InvalidTrialError: 1200000 units were sent where 1000000 were due: the tester sends too much
+    """
+    unit, factor = description.load_unit, description.conversion_factor
+    lasted_s = max(duration_s, output.effective_duration_s or 0.0)
+    dues = [] if output.intended is None else [float(output.intended)]
+    if output.intended is None or (unit.endswith("/s") and not unit.endswith(_NOT_COUNTED)):
+        dues.append(load * lasted_s * factor)
+    due = min(dues)
+    if output.sent > (1 + _SURPLUS) * due + max(1, math.ceil(factor)):
+        message = f"{output.sent} units were sent where {due:.0f} were due: the tester sends too much"
+        raise InvalidTrialError(message, output.extra)
 
 
 def _check_direction(direction: Mapping[str, Any], *, where: str) -> None:

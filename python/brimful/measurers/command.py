@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import json
+import math
 import os
 import selectors
 import shlex
@@ -24,6 +25,7 @@ from brimful.measurers.base import (
     TrialOutput,
     checked_description,
     checked_output,
+    kept,
 )
 
 DEFAULT_TIMEOUT_S = 30.0
@@ -33,6 +35,9 @@ _STDERR_LINES = 3
 _LONGEST_COMPLAINT = 4096
 """Bytes of a line on standard error that are kept, whatever a program writes."""
 _LONGEST_REPLY = 1 << 22
+_LONGEST_QUOTE = 200
+_REST_S = 0.05
+"""How long more is waited for of what is no reply: a banner comes in pieces."""
 _DEEPEST = 100
 """Levels of a reply: what reads a record takes more."""
 _KNOWN_FIELDS = frozenset(TrialOutput.__struct_fields__) - {"extra"}
@@ -81,7 +86,7 @@ class CommandMeasurer:
             message = f"{self._name}: reply to describe: {error}"
             raise MeasureError(message) from error
         where = f"{self._name}: reply to describe"
-        _check_keepable(description, where=where)
+        kept(description, where)
         return checked_description(description, where=where)
 
     def calibrate(self) -> float:
@@ -111,7 +116,7 @@ class CommandMeasurer:
             message = f"{where}: {one_line(reply['error'])}"
             raise MeasureError(message)
         if "invalid" in reply:
-            _check_keepable(reply, where=where)
+            kept(reply, where)
             raise InvalidTrialError(one_line(reply["invalid"]), reply)
         output = trial_output(reply, where=where)
         if output.stopped_early and stop_above is None:
@@ -124,7 +129,11 @@ class CommandMeasurer:
         return time.monotonic()
 
     def resume_at(self, elapsed_s: float) -> None:
-        """Nothing to do: the past is past."""
+        """Go on with numbers of requests that the run has not used, a thousand for each second that is past.
+
+        A disk tester draws its places from them: the same ones again would be answered by a cache.
+        """
+        self._next_id = max(self._next_id, 1 + math.ceil(1000 * elapsed_s))
 
     def close(self) -> None:
         """End the program: first by closing its input, then by force."""
@@ -143,9 +152,26 @@ class CommandMeasurer:
         try:
             return _object(line)
         except ValueError as error:
+            read = b"\n".join([line, *([self._process.unread()] if self._process is not None else [])])
             self.close()
-            message = f"{self._name}: reply to {request['op']} {error}: {line[:80]!r}"
+            message = f"{self._name}: reply to {request['op']} {error}: {_quoted(read)}"
             raise TrialFailedError(message) from error
+
+
+def _quoted(read: bytes) -> str:
+    """Show what was read instead of a reply: a banner often begins with an empty line.
+
+    >>> _quoted(b"\\n\\n  My tester 1.0\\nready\\n")
+    "an empty line, then 'My tester 1.0 / ready'; write replies to standard output, everything else to standard error"
+    >>> _quoted(b"")
+    'an empty line; write replies to standard output, everything else to standard error'
+    """
+    lines = [one_line(line) for line in read.decode(errors="replace").splitlines()]
+    text = " / ".join(filter(None, lines))
+    shown = f"{text[:_LONGEST_QUOTE]}..." if len(text) > _LONGEST_QUOTE else text
+    is_empty = not read.partition(b"\n")[0].strip()
+    what = ", then ".join([*(["an empty line"] if is_empty else []), *([repr(shown)] if shown else [])])
+    return f"{what}; write replies to standard output, everything else to standard error"
 
 
 def _object(line: bytes) -> dict[str, Any]:
@@ -185,24 +211,7 @@ def trial_output(reply: dict[str, Any], *, where: str) -> TrialOutput:
     """
     known = {key: value for key, value in reply.items() if key in _KNOWN_FIELDS}
     extra = {key: value for key, value in reply.items() if key not in _KNOWN_FIELDS and key != "id"}
-    output = checked_output({**known, "extra": extra}, where=where)
-    _check_keepable(output, where=where)
-    return output
-
-
-def _check_keepable(value: object, *, where: str) -> None:
-    """Refuse what no record can hold: half of a surrogate pair.
-
-    Raises
-    ------
-    TrialFailedError
-        Saying what.
-    """
-    try:
-        msgspec.json.encode(value)
-    except UnicodeEncodeError as error:
-        message = f"{where}: cannot be kept in a record: {one_line(error)}"
-        raise TrialFailedError(message) from error
+    return checked_output({**known, "extra": extra}, where=where)
 
 
 class _Program:
@@ -255,6 +264,18 @@ class _Program:
         line, self._buffer = self._buffer.split(b"\n", 1)
         self._has_answered = True
         return line
+
+    def unread(self) -> bytes:
+        """Give what else it has written so far."""
+        descriptor = _pipe(self._process.stdout).fileno()
+        with selectors.DefaultSelector() as selector:
+            selector.register(descriptor, selectors.EVENT_READ)
+            while len(self._buffer) < _LONGEST_COMPLAINT and selector.select(_REST_S):
+                chunk = os.read(descriptor, _LONGEST_COMPLAINT)
+                if not chunk:
+                    break
+                self._buffer += chunk
+        return self._buffer
 
     def end(self) -> None:
         """Close its input, and be firm if that is not enough. The whole process group goes."""

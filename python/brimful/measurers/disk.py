@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,6 +20,8 @@ from brimful.measurers.command import CommandMeasurer
 PROGRAM = "brimful-disk"
 _NOT_PER_TRIAL = ("device", "prepare", "depth", "duration", "create", "file-size")
 """Options of the program that are no property of a measurer."""
+_WORD = re.compile(r"[a-z]+(-[a-z]+)*(=|$)")
+"""An option as it is written behind a path."""
 _STEADY_ROUNDS = "steady-rounds"
 _DESTROY = "destroy-data"
 _LAB_OPTIONS = ("limit", "bytes")
@@ -35,7 +39,7 @@ def open_disk(rest: str, *, timeout_s: float, detail: bool) -> CommandMeasurer:
     MeasureError
         When the device cannot be prepared.
     """
-    path, _, words = rest.partition(",")
+    path, words = _path_and_words(rest)
     options = _options(words, f"disk:{rest}")
     rounds = options.pop(_STEADY_ROUNDS, None)
     if options.get(_DESTROY) is not None:
@@ -46,6 +50,20 @@ def open_disk(rest: str, *, timeout_s: float, detail: bool) -> CommandMeasurer:
         raise UsageError(message)
     command = [find_program(), "--device", path, *_arguments(options)]
     return CommandMeasurer(command, timeout_s=timeout_s, name=PROGRAM, detail=detail)
+
+
+def _path_and_words(rest: str) -> tuple[str, str]:
+    """Part a path, which may have commas in it, from the options behind it.
+
+    The shortest path that is there wins, if what follows it reads as options; where none is, the first comma parts.
+    """
+    parts = rest.split(",")
+    for number in range(1, len(parts) + 1):
+        path, words = ",".join(parts[:number]), parts[number:]
+        if all(_WORD.match(word) for word in words) and Path(path).exists():
+            return path, ",".join(words)
+    path, _, words_of_first = rest.partition(",")
+    return path, words_of_first
 
 
 class LabDiskMeasurer:

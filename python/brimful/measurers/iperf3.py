@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import json
+import math
 import os
 import shutil
 import signal
@@ -12,7 +14,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from brimful.errors import MeasureError, UsageError
+from brimful.errors import MeasureError, UsageError, one_line, shown
 from brimful.measurers.base import Description, InvalidTrialError, TrialFailedError, TrialOutput
 
 _ETHERNET_BYTES = 18
@@ -22,6 +24,9 @@ _SMALLEST_FRAME = 64
 _SMALLEST_DATAGRAM = 16
 _LARGEST_DATAGRAM = 65507
 _MOST_STREAMS = 128
+_INTERVAL_S = 0.1
+"""From 3.18 on iperf3 looks only at the end of an interval of its report whether it has sent everything, and sends on
+until then, at the same rate. This is the shortest that it takes."""
 _RATE_TOLERANCE = 0.02
 """Its timers tick every millisecond: over a fifth of a second the rate is off by so much at most."""
 _UNSEEN_S = 0.02
@@ -56,7 +61,8 @@ def open_iperf3(spec: str, tester_arguments: list[str], *, ip: int, timeout_s: f
     UsageError
         When an option is unknown, iperf3 is not installed or cannot send such traffic.
     """
-    server, *words = spec.split(",")
+    host, *words = spec.split(",")
+    server, ip = _server(spec, host, ip)
     given = dict(word.partition("=")[::2] for word in words)
     unknown = sorted(given.keys() - {"port", "max-stretch", "window", "netns"})
     if unknown:
@@ -86,6 +92,26 @@ def open_iperf3(spec: str, tester_arguments: list[str], *, ip: int, timeout_s: f
         message = f"--flows {options.streams}: iperf3 has at most {_MOST_STREAMS} streams"
         raise UsageError(message)
     return Iperf3Measurer(options, timeout_s=timeout_s)
+
+
+def _server(spec: str, host: str, ip: int) -> tuple[str, int]:
+    """Give the server as iperf3 takes it, and the version of the Internet protocol: an address has its own.
+
+    >>> _server("[::1],port=5202", "[::1]", 4), _server("far", "far", 6)
+    (('::1', 6), ('far', 6))
+    """
+    text = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    try:
+        version = ipaddress.ip_address(text).version
+    except ValueError:
+        if not text or any(character in text for character in "[]:/ ") or text.startswith("-"):
+            message = f"measurer 'iperf3:{spec}': {host!r} is no server; write HOST, an address or [ADDRESS], and port="
+            raise UsageError(message) from None
+        return text, ip
+    if ip == 6 and version == 4:
+        message = f"measurer 'iperf3:{spec}': {text} is an address of IPv4, and --ip is 6; leave --ip out"
+        raise UsageError(message)
+    return text, version
 
 
 def _datagram_bytes(frame_size: str | None, ip: int) -> int:
@@ -133,7 +159,7 @@ class Iperf3Measurer:
         report = self._run(load, frames, duration_s)
         where = f"iperf3 to {self._options.server}: trial at {load:.10g}/s"
         if "error" in report:
-            said = f"{where}: {' '.join(str(report['error']).split())}"
+            said = f"{where}: {one_line(report['error'])}"
             if "unable to connect" in said:
                 message = f"{said}; start `iperf3 -s` there"
                 raise MeasureError(message)
@@ -149,14 +175,20 @@ class Iperf3Measurer:
                 )
                 for name, sent, received in ways
             ]
-        except (KeyError, TypeError) as error:
+        except KeyError as error:
             message = f"{where}: the report of iperf3 lacks {error}; use iperf3 3.10 or later at both ends"
             raise TrialFailedError(message) from error
+        except (TypeError, ValueError, OverflowError) as error:
+            message = f"{where}: the report of iperf3 has no counts that can be: {one_line(error)}"
+            raise TrialFailedError(message) from error
         sent = sum(way["sent"] for way in directions)
+        most_sent = max(way["offered"] for way in directions)
         return TrialOutput(
             intended=sent,  # what it sent too little is rounding of its timers, or has made the trial invalid
             sent=sent,
             lost=sum(way["lost"] for way in directions),
+            # Where it went on to the end of an interval, the trial is as long as its frames take at this load.
+            effective_duration_s=most_sent / load if most_sent > frames else None,
             directions=directions,
             extra={"cpu_utilization_percent": end.get("cpu_utilization_percent")},
         )
@@ -165,12 +197,13 @@ class Iperf3Measurer:
         options = self._options
         bits_per_second = max(1, round(load * options.datagram_bytes * 8 / options.streams))
         command = [*options.prefix, "iperf3", "--json", "--udp", f"-{options.ip}", "--client", options.server]
-        # A count, not a time: iperf3 knows whole seconds only.
+        # A count, not a time: iperf3 knows whole seconds only, and versions before 3.16 then send exactly so many.
         command += [f"--port={options.port}", f"--blockcount={frames}", f"--bitrate={bits_per_second}"]
         command += [f"--length={options.datagram_bytes}", f"--parallel={options.streams}"]
+        command += [f"--interval={_INTERVAL_S:g}"]
         command += ["--bidir"] if options.both_ways else []
         command += [f"--window={options.window_bytes}"] if options.window_bytes else []
-        patience_s = duration_s + options.max_stretch_s + self._timeout_s
+        patience_s = duration_s + _INTERVAL_S + options.max_stretch_s + self._timeout_s
         begin = time.monotonic()
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
@@ -184,9 +217,12 @@ class Iperf3Measurer:
             self.close()
         try:
             report: dict[str, Any] = json.loads(said)
-        except ValueError as error:
-            message = f"iperf3: no JSON came back; it said: {' '.join((complaint or said).split())[:200]}"
+        except (ValueError, RecursionError) as error:
+            message = f"iperf3: no JSON came back; it said: {one_line(complaint or said, longest=200)}"
             raise TrialFailedError(message) from error
+        if not isinstance(report, dict):
+            message = f"iperf3: its report is no JSON object: {shown(report)}"
+            raise TrialFailedError(message)
         return report
 
     def now(self) -> float:
@@ -222,20 +258,34 @@ def direction(
     ------
     InvalidTrialError
         When the sender was not as fast as asked, or sent for longer or less.
+    ValueError
+        When one of the counts cannot be.
     """
-    offered, seconds, seen = int(sender["packets"]), float(sender["seconds"]), int(receiver["packets"])
+    seconds, seen = float(sender["seconds"]), int(receiver["packets"])
     arrived = int(receiver["bytes"]) // options.datagram_bytes
-    if seconds > duration_s + options.max_stretch_s:
-        message = f"{name}: stretched: sent for {seconds:.3f} s instead of {duration_s:g} s: the sender is too slow"
-        raise InvalidTrialError(message)
+    # Of what an older server sent, a newer client knows the bytes only: its packets are 0.
+    offered = int(sender["packets"]) or int(sender["bytes"]) // options.datagram_bytes
+    if not (math.isfinite(seconds) and seconds > 0 and min(offered, seen, arrived) >= 0):
+        message = f"{name}: {offered} sent in {seconds:g} s, {arrived} of {seen} arrived"
+        raise ValueError(message)
     due = frames - max(load * options.max_stretch_s, _TICK_FRAMES)
     if offered < due * (1 - _RATE_TOLERANCE):
         message = f"{name}: {frames - offered} of {frames} frames were not sent: the sender is too slow"
         raise InvalidTrialError(message)
+    # How long the frames take at the load that was asked for: longer than that, the sender was too slow.
+    due_s = offered / load
+    if seconds > due_s + options.max_stretch_s:
+        message = f"{name}: stretched: sent for {seconds:.3f} s instead of {due_s:.4g} s: the sender is too slow"
+        raise InvalidTrialError(message)
+    if seconds > duration_s + _INTERVAL_S + options.max_stretch_s:
+        message = f"{name}: stretched: sent for {seconds:.3f} s instead of {duration_s:g} s"
+        raise InvalidTrialError(message)
+    most = load * max(seconds, duration_s)
+    if offered > most * (1 + _RATE_TOLERANCE) + _TICK_FRAMES * options.streams:
+        message = f"{name}: {offered} frames were sent where {most:.0f} were due"
+        raise InvalidTrialError(message)
     if arrived > offered:
-        message = (
-            f"{name}: {arrived} frames arrived of {offered} that were sent: duplicates, or a server of another age"
-        )
+        message = f"{name}: {arrived} frames arrived of {offered} that were sent: duplicates, or frames of others"
         raise InvalidTrialError(message)
     unseen = offered - seen
     population = seen if 0 <= unseen <= load * _UNSEEN_S + _TICK_FRAMES and seen else offered

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from brimful.errors import MeasureError
 from brimful.measurers.base import Description, TrialOutput
-from brimful.records import Trial, read_run
+from brimful.records import Trial, read_unchanged
 
 
 class ReplayMeasurer:
     """Answers from a record, each saved trial once, in the order they were made."""
 
     def __init__(self, path: Path) -> None:
-        self._file = read_run(path)
+        self._file = read_unchanged(path)
         self._now_s = 0.0
         self._waiting: dict[tuple[float, float], collections.deque[Trial]] = collections.defaultdict(collections.deque)
         for trial in self._file.counted():

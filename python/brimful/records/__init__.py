@@ -14,15 +14,16 @@ from brimful.records.burst import Burst, BurstPlan, BurstTest
 from brimful.records.campaign import Member
 from brimful.records.delay import Delay, DelayDistribution, DelayInterval, DelayPlan
 from brimful.records.format import check_trial, decode_line, encode, json_schema
-from brimful.records.reading import RunFile, collect, iterate_records, read_run
+from brimful.records.reading import RunFile, collect, iterate_records, read_run, read_unchanged
 from brimful.records.record import Record
 from brimful.records.recovery import Recovery, RecoveryPlan
-from brimful.records.run import SCHEMA, End, Machine, Run, Trial, Warning
+from brimful.records.run import SCHEMA, TESTER_CEILING, End, Machine, Run, Trial, Warning
 from brimful.records.throughput import Bound, Goal, GoalResult, Sums
 from brimful.records.writing import RecordWriter
 
 __all__ = [
     "SCHEMA",
+    "TESTER_CEILING",
     "Bound",
     "Burst",
     "BurstPlan",
@@ -57,4 +58,5 @@ __all__ = [
     "iterate_records",
     "json_schema",
     "read_run",
+    "read_unchanged",
 ]

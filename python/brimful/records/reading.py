@@ -10,15 +10,23 @@ import msgspec
 from brimful.errors import RecordError
 from brimful.files import read_file
 from brimful.records.analysis import Finding, Fit, Series, Solution
+from brimful.records.burst import Burst
 from brimful.records.campaign import Member
 from brimful.records.delay import Delay
 from brimful.records.digest import broken_digests
 from brimful.records.format import decode_lines
 from brimful.records.record import Record
-from brimful.records.run import SCHEMA, End, Run, Trial, Warning
+from brimful.records.recovery import Recovery
+from brimful.records.run import SCHEMA, TESTER_CEILING, End, Run, Trial, Warning
 from brimful.records.throughput import Bound, GoalResult
 
 _LISTED = (Run, Trial, Bound, GoalResult, Warning, End, Series, Fit, Solution, Finding, Member, Delay)
+
+
+_AT_AN_END = (GoalResult, Delay, Burst, Recovery)
+"""Kinds that are written at an end, and just before it."""
+_NOT_RESUMED = frozenset({"recovery"})
+"""Subjects of which a run that was killed is begun anew."""
 
 
 class RunFile(msgspec.Struct, frozen=True):
@@ -77,6 +85,12 @@ class RunFile(msgspec.Struct, frozen=True):
         """Give the trials that count: all but the invalid ones."""
         return [trial for trial in self.trials if trial.invalid is None]
 
+    @property
+    def max_load(self) -> float:
+        """The largest load of the search: that of the run, unless the tester could not offer it."""
+        ceilings = [each.load for each in self.warnings if each.code == TESTER_CEILING and each.load is not None]
+        return min([self.run.max_load, *ceilings])
+
     def is_ended(self) -> bool:
         """Whether the run ended after its last trial; otherwise it was killed, or goes on."""
         return bool(self.ends) and self.trials_before_ends[-1] == len(self.trials)
@@ -84,6 +98,21 @@ class RunFile(msgspec.Struct, frozen=True):
     def is_done(self) -> bool:
         """Whether the run came to its end, and was not interrupted, out of time or failed."""
         return bool(self.ends) and self.ends[-1].reason == "done"
+
+    def unended(self) -> str:
+        """Say what is to be known of a record that has no end after its last trial; empty: it has one."""
+        if self.is_ended():
+            return ""
+        if self.lacks_end:
+            return "results are recorded, but no end: it was removed, or the run was killed as it ended"
+        resumed = "" if self.run.subject in _NOT_RESUMED else "; --resume goes on with it"
+        return f"no end is recorded: the run goes on, or was killed{resumed}"
+
+    def unsigned(self) -> str:
+        """Say what nobody can tell of a record without digests; empty: it has them."""
+        if self.run.digest:
+            return ""
+        return "it has no digests (older records have none): a change that no result depends on cannot be noticed"
 
     def change(self) -> str | None:
         """Say which line is not as it was written, if one is not."""
@@ -142,6 +171,21 @@ def read_run(path: Path) -> RunFile:
     return collect(path, list(_decoded(path, content)), broken=list(broken_digests(content)))
 
 
+def read_unchanged(path: Path) -> RunFile:
+    """Read a whole file that something is to be built on: the lines that were written, and no others.
+
+    Raises
+    ------
+    RecordError
+        As `read_run`, and when its digests show that a line was changed, added or removed.
+    """
+    file = read_run(path)
+    if (change := file.change()) is not None:
+        message = f"{file.path}: {change}; nothing is built on it, see `brimful verify`"
+        raise RecordError(message)
+    return file
+
+
 def collect(path: Path, records: list[Record], *, broken: Sequence[int] = ()) -> RunFile:
     """Sort the records of a run; ``path`` is named in errors, ``broken`` are lines whose digest does not hold.
 
@@ -191,7 +235,7 @@ def _trials_before_ends(records: list[Record]) -> Iterator[int]:
 
 def _lacks_end(records: list[Record]) -> bool:
     for record in reversed(records):
-        if isinstance(record, GoalResult | Delay):
+        if isinstance(record, _AT_AN_END):
             return True
         if isinstance(record, Trial | End):
             return False

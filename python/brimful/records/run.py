@@ -105,6 +105,12 @@ class Warning(Record, frozen=True, omit_defaults=True, tag="warning"):
     code: str
     text: str
     seq: int | None = None
+    load: float | None = None
+    """With the code `TESTER_CEILING`: the max load of the search from here on."""
+
+
+TESTER_CEILING = "tester-ceiling"
+"""Code of the warning of a search whose tester cannot offer its max load."""
 
 
 class Machine(msgspec.Struct, frozen=True):

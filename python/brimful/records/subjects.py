@@ -71,6 +71,7 @@ SUBJECTS: tuple[Subject, ...] = (
         text="brimful.report.iocost.text:report_run",
         page="brimful.report.iocost.html:render",
         json="brimful.report.iocost.export:report_run",
+        verify="brimful.cli.verdicts:of_lines",
         compare="brimful.report.iocost.comparison:compare_runs",
     ),
     Subject(
@@ -82,6 +83,7 @@ SUBJECTS: tuple[Subject, ...] = (
         page="brimful.report.discards.html:render",
         json="brimful.report.discards.export:to_json",
         png="brimful.report.discards.png:write",
+        verify="brimful.cli.verdicts:of_lines",
         compare="brimful.report.discards.comparison:compare_runs",
     ),
     Subject(

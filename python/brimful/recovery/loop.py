@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import subprocess
-import threading
+import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from brimful.alarm import undisturbed
 from brimful.attempts import Attempt, Policies, make_trial, repeat_as_allowed, save_attempt
-from brimful.errors import MeasureError, one_line
-from brimful.measurers.base import Measurer, TrialOutput, with_intended
+from brimful.errors import MeasureError
+from brimful.measurers.base import Measurer, TrialOutput, check_surplus, with_intended
 from brimful.records import End, Record, Recovery, RecoveryPlan, Trial
 from brimful.recovery.calculations import OVERLOAD, PROBE, RESET, RESET_AT, is_over, recoveries
+from brimful.recovery.reset import Reset, resetting
 
 REST_S = 5.0
 """Between rounds: what RFC 2544 section 23 asks for between trials."""
@@ -65,6 +65,8 @@ class RecoveryLoop:
         self._sink = sink
         self._progress = progress
         self._trials: list[Trial] = []
+        self._away_until_s = 0.0
+        """Of the monotonic clock: until then the device may be away because of a trial that does not count."""
         self._start_s = measurer.now()
 
     def run(self) -> RecoveryOutcome:
@@ -96,16 +98,17 @@ class RecoveryLoop:
 
     def _attempt(self, path: str, number: int, load: float, duration_s: float) -> Attempt:
         """Perform one trial and save it, whatever became of it."""
+        if (away_s := self._away_until_s - time.monotonic()) > 0:
+            self._wait(away_s)
         start_s, factor = self._elapsed_s(), self._description.conversion_factor
         kept = TrialOutput(sent=0, lost=0, intended=max(1, round(load * duration_s * factor)))
 
         def measure() -> TrialOutput:
             nonlocal kept
-            with_reset = _resetting(self._reset, RESET_AT * duration_s) if path == RESET else None
-            output = self._measurer.measure(load, duration_s)
-            if with_reset is not None:
-                with_reset()
-            kept = with_intended(output, load, duration_s, conversion_factor=factor)
+            with self._with_reset(duration_s) if path == RESET else contextlib.nullcontext():
+                output = self._measurer.measure(load, duration_s)
+                kept = with_intended(output, load, duration_s, conversion_factor=factor)
+                check_surplus(output, load, duration_s, self._description)
             return kept
 
         def of_failure(reply: dict[str, Any]) -> TrialOutput:
@@ -124,6 +127,19 @@ class RecoveryLoop:
             round=number,
         )
 
+    @contextlib.contextmanager
+    def _with_reset(self, duration_s: float) -> Iterator[None]:
+        """Reset the device once in the trial within the block."""
+        reset: Reset | None = None
+        try:
+            with resetting(self._reset, RESET_AT * duration_s) as reset:
+                yield
+        except MeasureError:
+            if reset is not None and reset.began_s is not None:
+                # A trial is as long as the device may need to come back; the rest is that between trials.
+                self._away_until_s = reset.began_s + (1 - RESET_AT) * duration_s + REST_S
+            raise
+
     def _wait(self, seconds: float) -> None:
         if self._description.virtual_time:
             self._measurer.resume_at(self._measurer.now() + seconds)
@@ -141,27 +157,3 @@ class RecoveryLoop:
         for record in [*found, end]:
             self._sink(record)
         return RecoveryOutcome(found, end)
-
-
-def _resetting(command: Sequence[str], after_s: float) -> Callable[[], None]:
-    """Begin to run a command after so many seconds; gives what waits for its end.
-
-    What is given raises MeasureError when the command failed.
-    """
-    ended: list[subprocess.CompletedProcess[str]] = []
-
-    def run() -> None:
-        ended.append(subprocess.run(command, capture_output=True, text=True, check=False))
-
-    timer = threading.Timer(after_s, run)
-    timer.daemon = True
-    timer.start()
-
-    def wait() -> None:
-        timer.join()
-        if ended[0].returncode != 0:
-            said = one_line(ended[0].stderr.strip() or ended[0].stdout.strip() or "it said nothing")
-            message = f"the reset command ended with {ended[0].returncode}: {said}"
-            raise MeasureError(message)
-
-    return wait

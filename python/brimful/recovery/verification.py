@@ -9,6 +9,7 @@ import msgspec
 from brimful.errors import RecordError
 from brimful.records import Recovery, RunFile
 from brimful.recovery.calculations import recoveries
+from brimful.throughput.found import common_findings, verify_found
 
 
 class RecoveryVerification(msgspec.Struct, frozen=True):
@@ -18,6 +19,8 @@ class RecoveryVerification(msgspec.Struct, frozen=True):
     trials: int
     findings: list[str]
     """Claims that do not hold."""
+    notes: list[str] = []
+    """What is to be known beside: that there is no end, or what could not be looked at."""
 
 
 def verify_recovery(file: RunFile) -> RecoveryVerification:
@@ -32,12 +35,13 @@ def verify_recovery(file: RunFile) -> RecoveryVerification:
     if plan is None:
         message = f"{file.path}:1: the run is of the subject 'recovery', but does not say what was measured"
         raise RecordError(message)
-    findings = [found for found in (file.change(), file.disorder()) if found is not None]
+    throughput = verify_found(file.path.parent, plan.throughput, plan.throughput_run, plan.throughput_goal)
+    findings, notes = common_findings(file, throughput)
     try:
         found = recoveries(file.trials, plan, conversion_factor=file.run.conversion_factor)
     except RecordError as error:
-        return RecoveryVerification([], len(file.counted()), [*findings, str(error)])
-    return RecoveryVerification(found, len(file.counted()), [*findings, *_differences(file, found)])
+        return RecoveryVerification([], len(file.counted()), [*findings, str(error)], notes)
+    return RecoveryVerification(found, len(file.counted()), [*findings, *_differences(file, found)], notes)
 
 
 def _differences(file: RunFile, found: list[Recovery]) -> Iterator[str]:

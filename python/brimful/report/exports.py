@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import tempfile
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -105,10 +108,28 @@ def _sample(name: str, run: Run, result: GoalResult) -> str | None:
         "frame_size": str(run.traffic.get("frame_size", "")),
         "unit": run.load_unit,
         "run_id": run.run_id,
-        **{f"label_{_name(key)}": text for key, text in run.labels.items()},
+        **{f"label_{name}": run.labels[key] for key, name in _names(run.labels).items()},
     }
     shown = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items() if text)
     return f"brimful_{name}{{{shown}}} {float(value)!r}"
+
+
+def _names(keys: Iterable[str]) -> dict[str, str]:
+    """Give each key a name of its own: where keys differ only in what a name cannot have, what they had is added.
+
+    >>> _names(["a-b", "a_b", "a.b", "c-d"])
+    {'a_b': 'a_b', 'a-b': 'a_b_2d', 'a.b': 'a_b_2e', 'c-d': 'c_d'}
+    """
+    given = sorted(keys, key=lambda key: (key != _name(key), key))
+    shared = Counter(map(_name, given))
+    names: dict[str, str] = {}
+    for key in given:
+        plain = _name(key)
+        lost = "_".join(f"{ord(letter):x}" for letter in key if _name(letter) != letter)
+        wanted = f"{plain}_{lost}" if shared[plain] > 1 and lost else plain
+        numbered = (f"{wanted}_{number}" for number in itertools.count(2))
+        names[key] = next(name for name in itertools.chain([wanted], numbered) if name not in names.values())
+    return names
 
 
 def _name(text: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from brimful.records import End, Machine, Run
+from brimful.records import End, Goal, Machine, Run
 from brimful.units import ETHERNET_OVERHEAD_BYTES, format_duration, format_load
 
 LINK_KEYS = ("link_bps", "link_rate_bps", "link_speed_bps")
@@ -240,3 +240,12 @@ _UNITS: Mapping[str, Callable[[float], str]] = {
     "bps": lambda rate: format_load(rate, "bps"),
     "bytes": lambda number: f"{text(number)} bytes",
 }
+
+
+def load_of_a_unit(goal: Goal, conversion_factor: float) -> float:
+    """Give the load, in units per second, by which a full-length trial that counts one more differs.
+
+    >>> load_of_a_unit(Goal("ndr", 0.0, 0.5, 0.5, 10.0, 0.5), 2.0)
+    1.0
+    """
+    return 1 / (goal.final_trial_duration_s * conversion_factor)

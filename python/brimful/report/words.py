@@ -55,23 +55,33 @@ def headline(result: GoalResult | None, unit: str) -> str:
     return "no bounds"
 
 
+def verb(unit: str) -> str:
+    """Say what a thing does with what its load counts.
+
+    >>> verb("frames/s"), verb("IO/s")
+    ('forwards', 'does')
+    """
+    return "forwards" if unit.startswith(("frames", "packets")) else "does"
+
+
 def sentence(goal: Goal, result: GoalResult | None, unit: str) -> str:
     """Say the result of a goal in one sentence for people who see no symbols."""
     asked = f"with at most {format_ratio(goal.loss_ratio)} loss" if goal.loss_ratio else "without loss"
     if goal.delay_limit_s is not None:
         asked += f" and with a p99 delay of at most {format_delay(goal.delay_limit_s)}"
     asked += _share_of_time(result)
+    does = verb(unit)
     if result is None or (result.lower_bound is None and result.upper_bound is None):
-        return f"How much it forwards {asked} is not known."
+        return f"How much it {does} {asked} is not known."
     throughput = result.conditional_throughput
     if throughput is None:
         upper = format_load(result.upper_bound, unit) if result.upper_bound is not None else "?"
-        return f"It forwards less than {upper} {asked}."
+        return f"It {does} less than {upper} {asked}."
     if result.upper_bound is None:
-        return f"It forwards at least {format_load(throughput, unit)} {asked}."
+        return f"It {does} at least {format_load(throughput, unit)} {asked}."
     if result.regular:
-        return f"It forwards {format_load(throughput, unit)} {asked}."
-    return f"It forwards between {format_load(throughput, unit)} and {format_load(result.upper_bound, unit)} {asked}."
+        return f"It {does} {format_load(throughput, unit)} {asked}."
+    return f"It {does} between {format_load(throughput, unit)} and {format_load(result.upper_bound, unit)} {asked}."
 
 
 def _share_of_time(result: GoalResult | None) -> str:

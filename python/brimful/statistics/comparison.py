@@ -34,6 +34,8 @@ class Sample(msgspec.Struct, frozen=True):
 
     least: tuple[float, ...]
     most: tuple[float, ...]
+    unit: float = 0.0
+    """What a value changes by when a trial counts one more: nothing is known better than to that."""
 
     @property
     def size(self) -> int:
@@ -108,7 +110,8 @@ def compare(new: Sample, baseline: Sample, *, tolerance: float | None = None) ->
     noise = _Noise.of(new, baseline)
     margin = noise.margin(_confidence_t)
     ratio = _ratio(low, base_low, high, base_high)
-    least, most = _exp(low - base_high - margin), _exp(high - base_low + margin)
+    (lowest, highest), (base_lowest, base_highest) = _mean_ends(new), _mean_ends(baseline)
+    least, most = _exp(lowest - base_highest - margin), _exp(highest - base_lowest + margin)
     resolution = _resolution(new, baseline)
     return Comparison(
         runs=new.size,
@@ -127,6 +130,36 @@ def compare(new: Sample, baseline: Sample, *, tolerance: float | None = None) ->
         detectable=_detectable(noise, resolution),
         verdict=_verdict(None if noise.spread is None else ratio, least, most, _tolerances(new, baseline, tolerance)),
     )
+
+
+def interval(sample: Sample) -> tuple[float, float] | None:
+    """Give the 95 % interval of the throughput that repeated runs measured.
+
+    It is the interval of Student's t on logarithms, widened by the bounds: from that of the mean conditional throughput
+    down to that of the mean upper bound up, and by a unit of a trial. So runs that all end at the same bounds leave the
+    distance of these bounds open, and not nothing. The interval of a comparison is made of the same parts.
+
+    Parameters
+    ----------
+    sample
+        Of regular runs.
+
+    Returns
+    -------
+    tuple or None
+        Both ends, in the unit of the sample; none with one run, which tells no spread, or where a bound is missing.
+
+    Examples
+    --------
+    >>> [round(end, 1) for end in interval(Sample((997.2, 997.2, 997.2), (1002.2, 1002.2, 1002.2)))]
+    [997.2, 1002.2]
+    """
+    lowest, highest = _mean_ends(sample)
+    if sample.size < 2 or not math.isfinite(lowest) or not math.isfinite(highest):
+        return None
+    error = math.sqrt(_squares([math.log(value) for value in sample.least]) / (sample.size - 1) / sample.size)
+    margin = _confidence_t(sample.size - 1) * error if error else 0.0
+    return _exp(lowest - margin), _exp(highest + margin)
 
 
 def permutation_p(new: Sequence[float], baseline: Sequence[float]) -> float | None:
@@ -229,6 +262,13 @@ def _stated(sample: Sample) -> float | None:
 
 def _mean_logs(sample: Sample) -> tuple[float, float]:
     return _mean_log(sample.least), _mean_log(sample.most)
+
+
+def _mean_ends(sample: Sample) -> tuple[float, float]:
+    """Give how low and how high the mean may be by the bounds and the unit."""
+    return _mean_log([value - sample.unit for value in sample.least]), _mean_log(
+        [at + sample.unit for at in sample.most]
+    )
 
 
 def _mean_log(values: Sequence[float]) -> float:

@@ -20,7 +20,7 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
     variation: float | None
     """Coefficient of variation: deviation / mean; null with one run."""
     interval: tuple[float, float] | None
-    """Of the mean, 95 % by Student's t; null with one run."""
+    """Of the mean, 95 % by Student's t; null with one run. That of throughputs is `comparison.interval`."""
     least: float
     most: float
 

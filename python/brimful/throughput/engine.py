@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from brimful import _core
+from brimful.measurers.base import COUNTED_AS_LOSS
 from brimful.records import Goal, GoalResult, Trial
 
 
@@ -38,3 +39,14 @@ def goal_results(results_json: str, goals: Sequence[Goal]) -> list[GoalResult]:
         msgspec.convert({"kind": "goal_result", "goal": goal.name, **result}, GoalResult)
         for goal, result in zip(goals, results, strict=True)
     ]
+
+
+def unsent_units(trial: Trial) -> int:
+    """Give how many units of a trial count as loss although they were never sent.
+
+    Those of a trial that was stopped early do not count, and a trial that is total loss by the user's policy is no
+    matter of sending.
+    """
+    if trial.stopped_early or any(note.get("code") == COUNTED_AS_LOSS for note in trial.warnings):
+        return 0
+    return max(0, trial.intended - trial.sent)

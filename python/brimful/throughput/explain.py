@@ -6,13 +6,18 @@ from collections.abc import Sequence
 
 from brimful import units
 from brimful.records import Goal
-from brimful.throughput.verify import Assessment
+from brimful.throughput.verify import Assessment, Losses
 
 _VERDICTS = {"lower-bound": "is a lower bound", "upper-bound": "is an upper bound", "undecided": "is undecided"}
 
 
 def explanation(
-    goal: Goal, load: float, found: Assessment, delays_s: Sequence[float] = (), unit: str = "frames/s"
+    goal: Goal,
+    load: float,
+    found: Assessment,
+    delays_s: Sequence[float] = (),
+    unit: str = "frames/s",
+    losses: Losses | None = None,
 ) -> str:
     """Say why a load is an upper bound, a lower bound or undecided (MLRsearch-15 Load Classification).
 
@@ -28,11 +33,13 @@ def explanation(
         99th percentiles of the delay of its trials, for a goal with a delay limit.
     unit
         What the load counts.
+    losses
+        What its trials lost and did not send; none: it is not said.
     """
     claim = f"{units.format_load(load, unit, digits=6)} {_VERDICTS[found.verdict]} for {goal.name}"
     if found.trials == 0:
         return f"{claim}: it was never measured."
-    return f"{claim}: {_reason(goal, found)} ({_sums(goal, found)}{_delays(goal, delays_s)})."
+    return f"{claim}: {_reason(goal, found)} ({_sums(goal, found)}{_delays(goal, delays_s)}{_losses(losses)})."
 
 
 def _reason(goal: Goal, found: Assessment) -> str:
@@ -74,6 +81,13 @@ def _delays(goal: Goal, delays_s: Sequence[float]) -> str:
         f"; p99 delay {units.format_delay(max(delays_s))} at most, above the limit"
         f" {units.format_delay(goal.delay_limit_s)} in {slow} trial{'s' if slow != 1 else ''}"
     )
+
+
+def _losses(losses: Losses | None) -> str:
+    """Split what counts as loss, where not all of it was lost."""
+    if losses is None or not losses.unsent:
+        return ""
+    return f"; {losses.lost:,} lost and {losses.unsent:,} unsent of {losses.intended:,} units"
 
 
 def _seconds(value: float) -> str:

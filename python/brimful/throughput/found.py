@@ -7,12 +7,13 @@ from pathlib import Path
 
 import msgspec
 
-from brimful.errors import UsageError
+from brimful.errors import RecordError, UsageError
 from brimful.measurers.base import Calibrating, Description, Measurer
-from brimful.records import Goal, Run, Warning, read_run
+from brimful.records import Goal, Run, RunFile, Warning, read_unchanged
 from brimful.runs import RECORD_NAME
 from brimful.throughput.manager import SearchOutcome, SearchRequest, parse_load, run_search
 from brimful.throughput.run_loop import Progress
+from brimful.throughput.verify import open_log, verify
 
 THROUGHPUT = "throughput"
 """Directory, in that of a run, of the search that it begins with."""
@@ -129,7 +130,7 @@ def given_throughput(text: str, description: Description) -> FoundThroughput:
     path = Path(text)
     if not path.exists():
         return FoundThroughput(parse_load("--throughput", text, description, description.max_load))
-    file = read_run(path)
+    file = read_unchanged(path)
     losses = {goal.name: goal.loss_ratio for goal in file.run.goals}
     results = [result for result in file.goal_results if losses.get(result.goal) == 0]
     known = next((result for result in results if result.conditional_throughput), None)
@@ -147,3 +148,60 @@ def _differing(run: Run, description: Description) -> list[Warning]:
         return []
     text = f"the throughput was found with other traffic, which makes the result wrong: {', '.join(differing)} differ"
     return [Warning(code="other-traffic", text=text)]
+
+
+class FoundVerification(msgspec.Struct, frozen=True):
+    """What became of the throughput that a run builds on."""
+
+    findings: list[str] = []
+    """What does not hold."""
+    note: str = ""
+    """What could not be looked at."""
+
+
+def verify_found(directory: Path, load: float | None, run_id: str | None, goal: str | None) -> FoundVerification:
+    """Recompute the search that a run began with, and hold it against what the run says of it.
+
+    Parameters
+    ----------
+    directory
+        Of the run.
+    load, run_id, goal
+        The throughput, and the run and the goal that it is of, as the run has them; null: it was given as a load.
+    """
+    record = directory / THROUGHPUT
+    if not (record / RECORD_NAME).exists():
+        note = f"the run that found the throughput, {run_id}, is not beside this record: it was not looked at"
+        return FoundVerification(note="" if run_id is None else note)
+    try:
+        opened = open_log(record, None)
+        found = verify(opened)
+    except RecordError as error:
+        return FoundVerification([f"{THROUGHPUT}: {error}"])
+    findings = [finding.text for finding in found.findings]
+    if found.unended:
+        findings.append(found.unended)
+    if opened.file is not None:
+        results = {result.goal: result.conditional_throughput for result in opened.file.goal_results}
+        said, has = (opened.file.run.run_id, results.get(goal or "")), (run_id, load)
+        if said != has:
+            findings.append(f"run {said[0]} found {said[1]!r}, but the run says that {has[0]} found {has[1]!r}")
+    return FoundVerification([f"{THROUGHPUT}: {text}" for text in findings])
+
+
+def common_findings(file: RunFile, throughput: FoundVerification) -> tuple[list[str], list[str]]:
+    """Give what does not hold of any record with trials, and what is to be known of it beside.
+
+    Parameters
+    ----------
+    file
+        The record of a run.
+    throughput
+        What became of the search that it began with.
+    """
+    findings = [found for found in (file.change(), file.disorder()) if found is not None]
+    unended = file.unended()
+    if unended and file.lacks_end:
+        findings.append(unended)
+    notes = (unended if not file.lacks_end else "", file.unsigned(), throughput.note)
+    return [*findings, *throughput.findings], [note for note in notes if note]

@@ -210,9 +210,20 @@ def plain_number(value: object, name: str) -> float:
     raise UsageError(message)
 
 
-def named_goals(goals: Sequence[SearchGoal]) -> list[Goal]:
+def named_goals(goals: Sequence[SearchGoal], *, of_disk: bool = False) -> list[Goal]:
     """Give goals as records; those without a name get that of their loss ratio, numbered where there are several.
 
+    Parameters
+    ----------
+    goals
+        What is searched for.
+    of_disk
+        Whether what is lost are IOs that were not done in time: their goals are named after the share that was.
+
+    Examples
+    --------
+    >>> [goal.name for goal in named_goals([SearchGoal(loss_ratio=ratio) for ratio in (0, 0.001, 0.01)], of_disk=True)]
+    ['p100', 'p999', 'p99']
     >>> [goal.name for goal in named_goals([SearchGoal(loss_ratio=ratio) for ratio in (0, 0.005, 0.01, 0.5)])]
     ['ndr', 'pdr', 'pdr-2', 'lossy']
 
@@ -230,7 +241,8 @@ def named_goals(goals: Sequence[SearchGoal]) -> list[Goal]:
     for goal in given:
         name = goal.name
         if name is None:
-            kind = _kind(plain_number(goal.loss_ratio, "loss_ratio of a goal"))
+            ratio = plain_number(goal.loss_ratio, "loss_ratio of a goal")
+            kind = _kind_of_disk(ratio) if of_disk else _kind(ratio)
             numbered = (f"{kind}-{number}" for number in itertools.count(2))
             name = next(free for free in itertools.chain([kind], numbered) if free not in taken)
             taken.append(name)
@@ -242,6 +254,13 @@ def _kind(loss_ratio: float) -> str:
     if loss_ratio == 0:
         return "ndr"
     return "pdr" if loss_ratio <= MOST_LOSS_OF_A_PDR else "lossy"
+
+
+def _kind_of_disk(loss_ratio: float) -> str:
+    if not 0 < loss_ratio < 1:
+        return "p100" if loss_ratio == 0 else "late"
+    digits = f"{1 - loss_ratio:.6f}".removeprefix("0.").rstrip("0")
+    return f"p{digits:0<2}" if digits else "p100"
 
 
 def problem_json(

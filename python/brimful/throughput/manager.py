@@ -12,7 +12,7 @@ import msgspec
 from brimful import units
 from brimful.alarm import alarm, undisturbed
 from brimful.attempts import ON_ERROR, ON_INVALID, FailurePolicy
-from brimful.errors import MeasureError, UsageError, shown
+from brimful.errors import MeasureError, UsageError, one_line, shown
 from brimful.machine.figures import explain_unrest
 from brimful.machine.watch import Watch
 from brimful.measurers.base import Calibrating, Description, Measurer, checked_description
@@ -131,7 +131,7 @@ def run_search(
     run = saved.run if saved is not None else _begin(request, description, ceiling)
     # It refuses what cannot be searched for; made here, it does so before anything is written.
     loop = SearchLoop(
-        _plan(request, run),
+        _plan(request, run, None if saved is None else saved.max_load),
         measurer,
         sink=lambda record: writer.write(record),
         progress=lambda state: progress(run, state),
@@ -142,7 +142,11 @@ def run_search(
         check_limits(run.goals, run.max_load, description)
     if saved is None and not told:
         _tell_of_little_time(request, measurer.now() - began_s, note)
-    with open_record(out, saved, [run]) if keep else no_record([run]) as (writer, file):
+    told_of = [] if saved is not None else list(_told_of_traffic(description))
+    for warning in told_of:
+        note(f"warning: {warning.text}")
+    head = [run, *told_of]
+    with open_record(out, saved, head) if keep else no_record(head) as (writer, file):
         if saved is not None:
             check_claims(file)
             note(f"{file.path}: going on after {len(file.trials)} saved trials")
@@ -158,8 +162,18 @@ def run_search(
             for warning in warnings:
                 writer.write(warning)
     return SearchOutcome(
-        file.path, file.run, msgspec.structs.replace(result, path=file.path if keep else None), warnings
+        file.path,
+        file.run,
+        msgspec.structs.replace(result, path=file.path if keep else None),
+        [*told_of, *warnings],
     )
+
+
+def _told_of_traffic(description: Description) -> Iterator[Warning]:
+    """Give what the measurer says, before the first trial, of what makes its results other than expected."""
+    said = description.traffic.get("warnings", [])
+    for text in said if isinstance(said, list) else []:
+        yield Warning(code="traffic", text=one_line(text))
 
 
 def check_search(request: SearchRequest, measurer: Measurer) -> None:
@@ -331,13 +345,14 @@ def parse_load(option: str, text: str | float, description: Description, max_loa
         raise UsageError(message) from error
 
 
-def _plan(request: SearchRequest, run: Run) -> Plan:
+def _plan(request: SearchRequest, run: Run, max_load: float | None = None) -> Plan:
+    most = run.max_load if max_load is None else max_load
     return Plan(
         goals=run.goals,
         min_load=run.min_load,
-        max_load=run.max_load,
+        max_load=most,
         strategy=run.strategy,
-        hint=run.hint,
+        hint=None if run.hint is not None and run.hint > most < run.max_load else run.hint,
         budget_s=request.budget_s,
         early_termination=run.early_termination,
         warm_up_s=run.warm_up_s,

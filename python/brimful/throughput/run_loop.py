@@ -6,6 +6,7 @@ The loop owns what the engine must not know: the clock, the time budget, failure
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from brimful.attempts import (
     Attempt,
     FailurePolicy,
     Policies,
+    SpoiledTooOftenError,
     make_trial,
     repeat_as_allowed,
     trial_of,
@@ -32,14 +34,17 @@ from brimful.measurers.base import (
     Measurer,
     TrialFailedError,
     TrialOutput,
+    check_surplus,
     checked_output,
     with_intended,
 )
-from brimful.records import Bound, End, Goal, Record, Trial, Warning
+from brimful.records import TESTER_CEILING, Bound, End, Goal, Record, Trial, Warning
 from brimful.throughput.engine import feed, goal_results
 from brimful.throughput.goals import moves_of_bounds, problem_json
 from brimful.throughput.remaining import RemainingTime
 from brimful.throughput.result import SearchResult
+from brimful.throughput.unsent import unsent_warnings
+from brimful.units import format_load
 
 _LONGEST_BUDGET_S = 1e9
 _NO_TIME_S = 1e-9
@@ -117,6 +122,15 @@ DEAD_DIRECTION_CHECK = "dead-direction check"
 """Why a trial that nobody spoiled is not counted, as the record says it."""
 _CHECK_UNITS = 100
 """So many units tell a dead path from one that loses some."""
+
+
+_LOWER = 0.75
+"""Of a load that the tester cannot offer: the next that is tried."""
+_TOO_SLOW = re.compile(
+    r"\b(tester|generator|sender|frames|packets|units|IOs)\b"
+    r".*(\blate\b|too slow|not be sent|not sent|stalled|behind|keep up)|stretched|rate was off"
+)
+"""What testers say of themselves where a smaller load would help."""
 
 
 class _BudgetSpentError(Exception):
@@ -237,15 +251,48 @@ class SearchLoop:
         stop_above = None
         if self._plan.early_termination and self._description.can_stop_early:
             stop_above = self._controller.stop_above(load)
-        trial = repeat_as_allowed(lambda: self._attempt(load, duration_s, stop_above))
+        try:
+            trial = repeat_as_allowed(lambda: self._attempt(load, duration_s, stop_above))
+        except SpoiledTooOftenError as error:
+            self._go_lower(load, error)
+            return
         self._check_directions(trial)
+
+    def _go_lower(self, load: float, error: SpoiledTooOftenError) -> None:
+        """Search on below a load that the tester cannot offer: that it is too slow is a fact about this load alone.
+
+        Raises
+        ------
+        SpoiledTooOftenError
+            The error that was given: the tester was not too slow, or nothing is left below.
+        """
+        counted = [trial for trial in self._trials if trial.invalid is None]
+        offered = max((trial.load for trial in counted if trial.load < load), default=0.0)
+        lower = max(_LOWER * load, offered)
+        if not _TOO_SLOW.search(error.trial.invalid or "") or lower <= self._plan.min_load:
+            raise error
+        hint = self._plan.hint
+        self._plan = msgspec.structs.replace(
+            self._plan, max_load=lower, hint=None if hint is not None and hint > lower else hint
+        )
+        unit = self._description.load_unit
+        text = (
+            f"the tester could not offer {format_load(load, unit)} on schedule, see the reasons of invalid trials: max"
+            f" load is {format_load(lower, unit)} from here on"
+        )
+        with undisturbed():
+            self._sink(Warning(code=TESTER_CEILING, text=text, load=lower))
+            self._controller = self._plan.controller()
+            for trial in counted:
+                feed(self._controller, trial)
+            self._bounds = self._controller.bounds()
 
     def _check_directions(self, trial: Trial) -> None:
         """End a search of which one direction is dead at any load: all its trials would be wasted.
 
         A device under too much load may forward nothing one way, so that the least load decides, once a search.
         """
-        dead = _dead_directions(trial.directions)
+        dead = _dead_directions(trial)
         if not dead or self._directions_checked:
             return
         self._directions_checked = True
@@ -253,10 +300,13 @@ class SearchLoop:
         check = self._attempt(load, trial.duration_s, None, purpose=DEAD_DIRECTION_CHECK)
         if check.policy is not None:
             return
-        for sender, receiver in dead & _dead_directions(check.trial.directions):
+        for sender, receiver in dead & _dead_directions(check.trial):
+            what = (
+                "nothing ever arrived" if sender == receiver else f"nothing that {sender} sends arrives at {receiver}"
+            )
             message = (
-                f"nothing that {sender} sends arrives at {receiver}, neither at {trial.load:.10g}/s nor at"
-                f" {load:.10g}/s: see to cables and addresses, and that the device forwards that way"
+                f"{what}, neither at {trial.load:.10g}/s nor at {load:.10g}/s: see to cables and addresses, and that"
+                " the device forwards that way"
             )
             raise MeasureError(message)
 
@@ -302,6 +352,7 @@ class SearchLoop:
             raise TrialFailedError(message)
         output = checked_output(msgspec.structs.asdict(answer), where=where)
         self._check_sent(output, load, duration_s)
+        self._check_surplus(output, load, duration_s)
         self._check_delay(output, load)
         return with_intended(output, load, duration_s, conversion_factor=self._description.conversion_factor)
 
@@ -312,6 +363,15 @@ class SearchLoop:
         if output.sent == 0 and due >= 1 and not counted_as_loss:
             message = f"nothing was sent although {due:.0f} units were due; see whether the generator works"
             raise InvalidTrialError(message, output.extra)
+
+    def _check_surplus(self, output: TrialOutput, load: float, duration_s: float) -> None:
+        """Refuse a trial of another load than this, and keep what it counted."""
+        try:
+            check_surplus(output, load, duration_s, self._description)
+        except InvalidTrialError as error:
+            due = output.sent if output.intended is None else output.intended
+            counts = {"intended": due, "sent": output.sent, "lost": output.lost}
+            raise InvalidTrialError(str(error), {**output.extra, **counts}) from None
 
     def _check_delay(self, output: TrialOutput, load: float) -> None:
         """Refuse a trial that says nothing of its delay where a goal limits it.
@@ -363,6 +423,8 @@ class SearchLoop:
         results = goal_results(self._controller.results_json(), self._plan.goals)
         for result in results:
             self._sink(result)
+        for warning in unsent_warnings(self._plan.goals, self._trials, results):
+            self._sink(warning)
         end = End(
             reason=reason,
             trials=len(self._trials),
@@ -376,10 +438,15 @@ class SearchLoop:
         return SearchResult(goal_results=results, trials=self._trials, end=end, load_unit=self._description.load_unit)
 
 
-def _dead_directions(directions: Sequence[dict[str, Any]]) -> set[tuple[str, str]]:
-    """Give sender and receiver of the directions in which nothing that was sent arrived."""
+def _dead_directions(trial: Trial) -> set[tuple[str, str]]:
+    """Give sender and receiver of the directions in which nothing that was sent arrived.
+
+    A tester that tells no directions has one, without names.
+    """
+    if not trial.directions:
+        return {("", "")} if trial.lost == trial.sent != 0 else set()
     return {
         (str(direction.get("from", "one port")), str(direction.get("to", "the other")))
-        for direction in directions
+        for direction in trial.directions
         if direction.get("lost") == direction.get("sent") != 0 and direction.get("sent") is not None
     }

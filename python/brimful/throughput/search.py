@@ -12,7 +12,7 @@ from brimful.attempts import ON_ERROR, ON_INVALID
 from brimful.errors import MeasureError, UsageError, shown
 from brimful.measurers.base import Description, Measurer
 from brimful.measurers.function import FunctionMeasurer, MeasureFunction
-from brimful.measurers.opening import open_measurer
+from brimful.measurers.opening import is_disk, open_measurer
 from brimful.throughput.goals import PRESETS, SearchGoal, named_goals, plain_number
 from brimful.throughput.manager import SearchRequest, run_search
 from brimful.throughput.result import SearchResult
@@ -40,7 +40,7 @@ def search(
     traffic: Sequence[str] = (),
     ip: int = 4,
     timeout_s: float = 30.0,
-    labels: Mapping[str, str] | None = None,
+    labels: Mapping[str, str | float] | None = None,
     record: str | Path | None = None,
     resume: bool = False,
     progress: Callable[[Progress], None] | None = None,
@@ -80,7 +80,7 @@ def search(
     timeout_s
         How much longer than a trial the reply of a program may take.
     labels
-        Kept in the record.
+        Kept in the record; numbers as they are written.
     record
         Directory of the record.
     resume
@@ -130,11 +130,11 @@ def search(
         on_invalid=str(on_invalid),
         on_error=str(on_error),
         calibrate=calibrate,
-        traffic={"arguments": list(traffic)},
-        labels=dict(labels or {}),
+        traffic={"arguments": _options(traffic)},
+        labels=_labels(labels),
     )
     began_s = time.monotonic()
-    with _opened(measure, timeout_s=timeout_s, tester_arguments=list(traffic), ip=ip) as measurer:
+    with _opened(measure, timeout_s=timeout_s, tester_arguments=_options(traffic), ip=ip) as measurer:
         result = run_search(
             request,
             measurer,
@@ -163,11 +163,53 @@ def _request(goals: Sequence[SearchGoal] | None, preset: str | None, **rest: Any
     strategy = rest.pop("strategy")
     if strategy is None:
         strategy = "straddle" if name is None else PRESETS[name].strategy
-    wanted = named_goals(PRESETS[name].goals if name is not None else goals or [])
+    given = PRESETS[name].goals if name is not None else goals or []
+    wanted = named_goals(given, of_disk=is_disk(rest["measurer"]))
     if not wanted:
         message = "goals is []: there is no search goal to search for; give one or more, or a preset"
         raise UsageError(message)
     return SearchRequest(goals=wanted, preset=name, strategy=str(strategy), **rest)
+
+
+def _options(traffic: Sequence[str]) -> list[str]:
+    """Give options of traffic as texts.
+
+    Raises
+    ------
+    UsageError
+        When one is none.
+    """
+    wrong = [traffic] if isinstance(traffic, str) else [word for word in traffic if not isinstance(word, str)]
+    wrong += [word for word in traffic if isinstance(word, str) and not word.isprintable()]
+    if wrong:
+        message = f'traffic: {shown(wrong[0])} is no list of options; write ["--frame-size=64"]'
+        raise UsageError(message)
+    return list(traffic)
+
+
+def _labels(labels: Mapping[str, str | float] | None) -> dict[str, str]:
+    """Give labels as texts.
+
+    Raises
+    ------
+    UsageError
+        When one is neither text nor a number.
+    """
+    if labels is not None and not isinstance(labels, Mapping):
+        message = f"labels is {shown(labels)}; give a mapping of names to texts"
+        raise UsageError(message)
+    found: dict[str, str] = {}
+    for key, value in (labels or {}).items():
+        plain: object = value.item() if hasattr(value, "item") else value
+        if not isinstance(key, str) or not isinstance(plain, str | int | float):
+            message = f"labels: {shown(key)} is {shown(value)}; a label is a text, and its value a text or a number"
+            raise UsageError(message)
+        text = str(plain)
+        if not key or not f"{key}{text}".isprintable():
+            message = f"labels: {shown(key)} is {shown(value)}; leave out characters that cannot be shown"
+            raise UsageError(message)
+        found[key] = text
+    return found
 
 
 def _load(value: object, name: str) -> str | float | None:

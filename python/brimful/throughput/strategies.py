@@ -129,44 +129,72 @@ def searches(goals: list[Goal], strategy: str, spec: str, seeds: Sequence[int]) 
     return Searches(Figure.of([run["search_s"] for run in found]), throughput, irregular)
 
 
-def table_2018(strategies: Sequence[str], seeds: Sequence[int], notice: Callable[[str], None]) -> str:
-    """Write search durations of NDR and PDR together, beside two binary searches (the tables of 2018)."""
+def table_2018(
+    strategies: Sequence[str], seeds: Sequence[int], notice: Callable[[str], None], kinds: Sequence[str] = ()
+) -> str:
+    """Write search durations of NDR and PDR together, beside two binary searches (the tables of 2018).
+
+    Parameters
+    ----------
+    strategies, seeds
+        What searches, and how often each system.
+    notice
+        Is told what is searched.
+    kinds
+        Simulated systems; none: for each published system the kind that is like it.
+    """
+    wide = _wide(["published", *(_label(kind, name) for kind in kinds or [""] for name in strategies)])
     lines = [
         "Search duration in seconds, mean +- standard deviation; in brackets as a share of one NDR binary search",
         "",
-        f"{'system':<7}{'trial':>6}  {'':<11}{'NDR and PDR together':<26}{'NDR binary':<16}{'PDR binary'}",
+        f"{'system':<7}{'trial':>6}  {'':<{wide}}{'NDR and PDR together':<26}{'NDR binary':<16}{'PDR binary'}",
     ]
     for row in PUBLISHED_2018:
-        notice(f"{row.system}, {row.trial_s:g} s trials")
         share = row.both.mean / row.ndr_binary.mean
         lines.append(
-            f"{row.system:<7}{row.trial_s:>4g} s  {'published':<11}{_text(row.both):<18}[{100 * share:>3.0f} %]  "
+            f"{row.system:<7}{row.trial_s:>4g} s  {'published':<{wide}}{_text(row.both):<18}[{100 * share:>3.0f} %]  "
             f"{_text(row.ndr_binary):<16}{_text(row.pdr_binary)}"
         )
-        ndr, pdr = (
-            searches(goal_set(row.trial_s, row.trial_s, 0, [loss]), "bisect", row.kind, seeds).duration_s
-            for loss in _LOSS_RATIOS
-        )
-        for strategy in strategies:
-            both = searches(goal_set(row.trial_s, row.trial_s, 0), strategy, row.kind, seeds).duration_s
-            together = f"{_text(both):<18}[{100 * both.mean / ndr.mean:>3.0f} %]"
-            lines.append(f"{'':<15}{strategy:<11}{together}  {_text(ndr):<16}{_text(pdr)}")
+        for kind in kinds or [row.kind]:
+            notice(f"{kind if kinds else row.system}, {row.trial_s:g} s trials")
+            ndr, pdr = (
+                searches(goal_set(row.trial_s, row.trial_s, 0, [loss]), "bisect", kind, seeds).duration_s
+                for loss in _LOSS_RATIOS
+            )
+            for strategy in strategies:
+                both = searches(goal_set(row.trial_s, row.trial_s, 0), strategy, kind, seeds).duration_s
+                together = f"{_text(both):<18}[{100 * both.mean / ndr.mean:>3.0f} %]"
+                label = _label(kind if kinds else "", strategy)
+                lines.append(f"{'':<15}{label:<{wide}}{together}  {_text(ndr):<16}{_text(pdr)}")
     return "\n".join(lines)
+
+
+def _label(kind: str, strategy: str) -> str:
+    return f"{kind}: {strategy}" if kind else strategy
+
+
+def _wide(names: Sequence[str]) -> int:
+    """Give the width of a column that has these names in it, and a gap."""
+    return max(11, 2 + max(map(len, names)))
 
 
 def table_2024(
     strategies: Sequence[str], kinds: Sequence[str], seeds: Sequence[int], notice: Callable[[str], None]
 ) -> str:
     """Write duration and conditional throughput for the four goal sets (the table of 2024)."""
+    system, wide = _wide(["one real", *kinds]), _wide(["published", *strategies])
     lines = [
         "Search duration in seconds, and conditional throughput (CT): mean +- standard deviation.",
         "Published CT in Mpps; simulated CT in % of the capacity.",
         "",
-        f"{'goals':<12}{'system':<12}{'strategy':<11}{'duration':<16}{'0 % CT':<18}{'0.5 % CT':<18}{'irregular':>9}",
+        f"{'goals':<12}{'system':<{system}}{'strategy':<{wide}}"
+        f"{'duration':<16}{'0 % CT':<18}{'0.5 % CT':<18}{'irregular':>9}",
     ]
     for row in PUBLISHED_2024:
         ndr, pdr = (_text(figure.scaled(1e-6), 3) for figure in row.throughput)
-        lines.append(f"{row.name:<12}{'one real':<12}{'published':<11}{_text(row.duration_s, 0):<16}{ndr:<18}{pdr}")
+        lines.append(
+            f"{row.name:<12}{'one real':<{system}}{'published':<{wide}}{_text(row.duration_s, 0):<16}{ndr:<18}{pdr}"
+        )
         goals = goal_set(row.trial_s, row.sum_s, row.exceed)
         for kind in kinds:
             for strategy in strategies:
@@ -174,7 +202,7 @@ def table_2024(
                 found = searches(goals, strategy, kind, seeds)
                 ndr, pdr = (_text(figure.scaled(100), 2) for figure in found.throughput)
                 lines.append(
-                    f"{'':<12}{kind:<12}{strategy:<11}{_text(found.duration_s, 0):<16}{ndr:<18}{pdr:<18}"
+                    f"{'':<12}{kind:<{system}}{strategy:<{wide}}{_text(found.duration_s, 0):<16}{ndr:<18}{pdr:<18}"
                     f"{found.irregular:>9}"
                 )
     return "\n".join(lines)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import itertools
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,8 @@ import msgspec
 
 from brimful import _core
 from brimful.errors import RecordError, UsageError
-from brimful.measurers.base import UNSENT
 from brimful.records import Bound, Goal, GoalResult, Run, RunFile, Sums, Trial, read_run
-from brimful.throughput.engine import feed, goal_results
+from brimful.throughput.engine import feed, goal_results, unsent_units
 from brimful.throughput.foreign_log import is_run, read_foreign_log
 from brimful.throughput.goals import moves_of_bounds, problem_json
 
@@ -68,11 +68,30 @@ class Verification(msgspec.Struct, frozen=True):
     goal_results: list[GoalResult]
     findings: list[Finding]
     unsent: int = 0
-    """Trials that sent less than was asked for where nothing tells what was intended: what is unsent counts as loss."""
+    """Trials that sent less than was intended: what is unsent counts as loss."""
+    rest_on_unsent: list[str] = []
+    """Goals whose upper bound rests on such units alone."""
     unended: str = ""
     """What is to be known of a record that has no end after its last trial."""
+    unsigned: str = ""
+    """What is to be known of a record without digests."""
     lacks_end: bool = False
     """Whether it has results all the same."""
+
+
+class Losses(msgspec.Struct, frozen=True):
+    """Units of the trials at one load: what loss ratios are of."""
+
+    lost: int = 0
+    unsent: int = 0
+    """That count as loss although they were never sent."""
+    intended: int = 0
+    """Or sent, where that is more."""
+
+    def __add__(self, trial: Trial) -> Losses:
+        """Add those of a trial."""
+        expected = max(trial.intended, trial.sent)
+        return Losses(self.lost + trial.lost, self.unsent + unsent_units(trial), self.intended + expected)
 
 
 class TrialLog:
@@ -87,6 +106,7 @@ class TrialLog:
         self.moves: list[Bound] = []
         """Every move of a relevant bound, with the trial that moved it."""
         self._delays_s: dict[float, list[float]] = collections.defaultdict(list)
+        self._losses: dict[float, Losses] = {}
         bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(goals)
         for trial in trials:
             try:
@@ -94,6 +114,7 @@ class TrialLog:
             except (ValueError, OverflowError) as error:
                 message = f"trial {trial.seq}: {error}"
                 raise RecordError(message) from error
+            self._losses[trial.load] = self._losses.get(trial.load, Losses()) + trial
             if trial.delay_p99_s is not None:
                 self._delays_s[trial.load].append(trial.delay_p99_s)
             before, bounds = bounds, self._log.bounds()
@@ -111,6 +132,10 @@ class TrialLog:
     def delays_s(self, load: float) -> list[float]:
         """Give the 99th percentiles of the delay of the trials at a load, in seconds, as far as they are known."""
         return self._delays_s.get(load, [])
+
+    def losses(self, load: float) -> Losses:
+        """Give what the trials at a load lost and did not send."""
+        return self._losses.get(load, Losses())
 
     def results(self, stopped: str | None = None) -> list[GoalResult]:
         """Give the goal results that the trials support; ``stopped`` says why the search ended early, if it did."""
@@ -161,7 +186,7 @@ def open_run(file: RunFile, goals: list[Goal] | None) -> OpenLog:
         message = f"{file.path}: the subject of this run is a {file.run.subject}: it has no trials to judge"
         raise UsageError(message)
     _check_run(file)
-    trials, limits = file.counted(), (file.run.min_load, file.run.max_load)
+    trials, limits = file.counted(), (file.run.min_load, file.max_load)
     _check_delays(file.path, goals or [], trials)
     return OpenLog(TrialLog(goals or file.run.goals, trials, limits), trials, None if goals else file)
 
@@ -205,11 +230,42 @@ def verify(opened: OpenLog) -> Verification:
         loads=loads,
         assessments={goal.name: [log.assess(load, index) for load in loads] for index, goal in enumerate(log.goals)},
         goal_results=results,
-        unsent=sum(any(note.get("code") == UNSENT for note in trial.warnings) for trial in opened.trials),
+        unsent=sum(unsent_units(trial) > 0 for trial in opened.trials),
+        rest_on_unsent=rest_on_unsent(log.goals, opened.trials, results),
         findings=[] if file is None else _findings(file, log, results),
-        unended="" if file is None else _unended(file),
+        unended="" if file is None else file.unended(),
+        unsigned="" if file is None else file.unsigned(),
         lacks_end=file is not None and file.lacks_end,
     )
+
+
+def rest_on_unsent(goals: Sequence[Goal], trials: Sequence[Trial], results: Sequence[GoalResult]) -> list[str]:
+    """Name the goals whose upper bound would be none if only lost units counted as loss.
+
+    Parameters
+    ----------
+    goals
+        What was searched for.
+    trials
+        Of the search; those that do not count are left out.
+    results
+        One for each goal, in the same order.
+    """
+    loads = {found.upper_bound for found in results} - {None}
+    at_bounds = [trial for trial in trials if trial.invalid is None and trial.load in loads]
+    if not any(unsent_units(trial) for trial in at_bounds):
+        return []
+    ends = [trial.load for trial in at_bounds]
+    log = TrialLog(list(goals), [_as_sent(trial) for trial in at_bounds], (min(ends), max(ends)))
+    return [
+        goal.name
+        for index, (goal, found) in enumerate(zip(goals, results, strict=True))
+        if found.upper_bound is not None and log.assess(found.upper_bound, index).verdict != "upper-bound"
+    ]
+
+
+def _as_sent(trial: Trial) -> Trial:
+    return msgspec.structs.replace(trial, intended=trial.intended - unsent_units(trial))
 
 
 def check_claims(file: RunFile) -> None:
@@ -234,14 +290,6 @@ def _stopped(file: RunFile) -> str | None:
     if reason in _STOPPING_REASONS:
         return reason
     return _NO_PROGRESS if any(result.reason == _NO_PROGRESS for result in file.goal_results) else None
-
-
-def _unended(file: RunFile) -> str:
-    if file.is_ended():
-        return ""
-    if file.lacks_end:
-        return "results are recorded, but no end: it was removed, or the run was killed as it ended"
-    return "no end is recorded: the run goes on, or was killed; --resume goes on with it"
 
 
 def _findings(file: RunFile, log: TrialLog, results: list[GoalResult]) -> list[Finding]:
@@ -296,7 +344,7 @@ def _bound_findings(file: RunFile, moves: list[Bound]) -> list[Finding]:
 def _results_at_the_end(file: RunFile) -> list[GoalResult]:
     """Give what the trials said when the run last ended: a run that went on since claims nothing new yet."""
     trials = [trial for trial in file.trials[: file.trials_before_ends[-1]] if trial.invalid is None]
-    log = TrialLog(file.run.goals, trials, (file.run.min_load, file.run.max_load))
+    log = TrialLog(file.run.goals, trials, (file.run.min_load, file.max_load))
     return log.results(_stopped(file))
 
 

@@ -1,5 +1,7 @@
+use std::fs::File;
 use std::path::Path;
 
+use rustix::fs::{AtFlags, StatxFlags, statx};
 use serde_json::{Map, Value};
 
 use super::usage::{read, sysfs_of};
@@ -21,20 +23,25 @@ pub struct Facts {
 }
 
 impl Facts {
-    pub(crate) fn of_file(path: &Path) -> Self {
+    /// What is known of an open file: its file system says how direct IOs have to be aligned.
+    pub(crate) fn of_file(path: &Path, file: &File) -> Self {
         let mut record = Map::new();
         record.insert("path".to_owned(), path.display().to_string().into());
         record.insert("kind".to_owned(), "file".into());
+        let logical_block = direct_io_alignment(file).unwrap_or(SMALLEST_BLOCK);
+        if logical_block > SMALLEST_BLOCK {
+            record.insert("direct_io_alignment".to_owned(), logical_block.into());
+        }
         Self {
-            logical_block: SMALLEST_BLOCK,
-            physical_block: SMALLEST_BLOCK,
+            logical_block,
+            physical_block: logical_block,
             longest_io: None,
             record,
         }
     }
 
-    pub(crate) fn of_block_device(path: &Path, device: u64) -> Self {
-        let mut facts = Self::of_file(path);
+    pub(crate) fn of_block_device(path: &Path, file: &File, device: u64) -> Self {
+        let mut facts = Self::of_file(path, file);
         facts.record.insert("kind".to_owned(), "block device".into());
         let Some(place) = sysfs_of(device) else {
             return facts;
@@ -86,6 +93,14 @@ impl Facts {
         facts.longest_io = number("max_sectors_kb").map(|kib| kib * 1024);
         facts
     }
+}
+
+/// What offsets and lengths of direct IOs are multiples of; nothing where the kernel does not say (before 6.1).
+fn direct_io_alignment(file: &File) -> Option<u32> {
+    let asked = StatxFlags::DIOALIGN;
+    let found = statx(file, c"", AtFlags::EMPTY_PATH, asked).ok()?;
+    let told = found.stx_mask & asked.bits() != 0;
+    (told && found.stx_dio_offset_align > 0).then_some(found.stx_dio_offset_align.max(SMALLEST_BLOCK))
 }
 
 /// Of `[none] mq-deadline`, the one in brackets.

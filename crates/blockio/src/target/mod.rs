@@ -44,6 +44,7 @@ pub enum Access {
 pub struct Device {
     file: File,
     len: u64,
+    is_file: bool,
     facts: Facts,
     mark: Option<Mark>,
 }
@@ -92,11 +93,18 @@ impl Device {
             check_content(&name, &real, &file, is_block, mark.as_ref(), *known_signature)?;
         }
         let facts = if is_block {
-            Facts::of_block_device(path, kind.rdev())
+            Facts::of_block_device(path, &file, kind.rdev())
         } else {
-            Facts::of_file(path)
+            Facts::of_file(path, &file)
         };
-        Ok(Self { file, len, facts, mark })
+        let is_file = !is_block;
+        Ok(Self {
+            file,
+            len,
+            is_file,
+            facts,
+            mark,
+        })
     }
 
     /// The open file.
@@ -136,6 +144,35 @@ impl Device {
             return Err(format!("{} bytes have no room for a working set", self.len));
         }
         Ok(Area { start, len })
+    }
+
+    /// How many bytes of an area are known never to have been written: holes of a file, and what was only reserved for
+    /// it. Nothing where that is not known: of a device that has no mark, or one that says less.
+    pub fn never_written(&self, area: Area) -> Option<u64> {
+        if self.mark.as_ref().is_some_and(|mark| mark.written >= area.len) {
+            return Some(0);
+        }
+        if !self.is_file {
+            return None;
+        }
+        let end = area.start + area.len;
+        let next = |from| match rustix::fs::seek(&self.file, from) {
+            Ok(place) => Some(place.min(end)),
+            // There is no data any more.
+            Err(rustix::io::Errno::NXIO) => Some(end),
+            Err(_) => None,
+        };
+        let (mut place, mut holes) = (area.start, 0);
+        while place < end {
+            let data = next(rustix::fs::SeekFrom::Data(place))?;
+            holes += data - place;
+            place = if data < end {
+                next(rustix::fs::SeekFrom::Hole(data))?
+            } else {
+                end
+            };
+        }
+        Some(holes)
     }
 
     /// Whether it has become smaller, or has gone.

@@ -27,6 +27,8 @@ pub struct WorkloadFile {
     pub arrivals: Option<String>,
     /// A text of `blkparse` to replay instead.
     pub replay: Option<PathBuf>,
+    /// The device of which its IOs are replayed, as `8:0`, where it is of several.
+    pub replay_device: Option<String>,
 }
 
 /// One of several sizes.
@@ -86,9 +88,15 @@ impl WorkloadFile {
             if set.contains(&true) || self.streams.is_some() || self.arrivals.is_some() {
                 return Err("replay: the trace says what is done, where and when; leave the other keys out".to_owned());
             }
-            let text = fs::read_to_string(path).map_err(|error| format!("replay: {}: {error}", path.display()))?;
-            let trace = Trace::parse(&text).map_err(|error| format!("replay: {}: {error}", path.display()))?;
+            let device = self.replay_device.as_deref().map(str::parse).transpose();
+            let device = device.map_err(|error| format!("replay-device: {error}"))?;
+            let named = |error: String| format!("replay: {}: {error}", path.display());
+            let content = fs::read(path).map_err(|error| named(error.to_string()))?;
+            let trace = Trace::read(&content, device).map_err(named)?;
             return Ok(Workload::Replay(Arc::new(trace)));
+        }
+        if self.replay_device.is_some() {
+            return Err("replay-device: there is no replay".to_owned());
         }
         let mut pattern: Pattern = match &self.pattern {
             Some(text) => text.parse().map_err(|error| format!("pattern: {error}"))?,

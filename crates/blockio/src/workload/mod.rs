@@ -12,7 +12,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 pub use file::WorkloadFile;
 pub use sizes::{Sizes, parse_bytes};
-pub use trace::Trace;
+pub use trace::{Trace, TracedDevice};
 
 use crate::arrivals::unit;
 use crate::{Direction, Io};

@@ -1,4 +1,7 @@
+use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::RangeInclusive;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use super::Area;
@@ -6,6 +9,35 @@ use crate::{Arrivals, Direction, Io};
 
 /// Mean distances of IOs that a trace can have, in seconds.
 const MEAN_DISTANCES_S: RangeInclusive<f64> = 1e-9..=1e9;
+
+/// Binary traces of blktrace begin with this, in the byte order of the machine; the version is in the eighth byte.
+const MAGIC: u32 = 0x6561_7400;
+
+/// Numbers of a device, as `blkparse` writes them.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct TracedDevice {
+    major: u32,
+    minor: u32,
+}
+
+impl fmt::Display for TracedDevice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{},{}", self.major, self.minor)
+    }
+}
+
+impl FromStr for TracedDevice {
+    type Err = String;
+
+    /// Reads `8,0`, or `8:0` where commas have another meaning.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers = text.split_once([',', ':']);
+        let read = |text: &str| text.parse().ok();
+        let found = numbers.and_then(|(major, minor)| Some((read(major)?, read(minor)?)));
+        let (major, minor) = found.ok_or_else(|| format!("`{text}` is no device, like 8,0"))?;
+        Ok(Self { major, minor })
+    }
+}
 
 /// IOs as `blkparse` writes them, and when each began.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,21 +53,66 @@ impl Trace {
     /// What `blkparse` counts in.
     pub const SECTOR: u32 = 512;
 
+    /// Reads the content of a file; see [`Trace::parse`].
+    ///
+    /// # Errors
+    /// When it is no text, or no trace.
+    pub fn read(content: &[u8], device: Option<TracedDevice>) -> Result<Self, String> {
+        let magic = content.first_chunk::<4>();
+        let begins = |read: fn([u8; 4]) -> u32| magic.is_some_and(|bytes| read(*bytes) & !0xff == MAGIC);
+        match std::str::from_utf8(content) {
+            Ok(text) if !begins(u32::from_le_bytes) && !begins(u32::from_be_bytes) => Self::parse(text, device),
+            _ if begins(u32::from_le_bytes) || begins(u32::from_be_bytes) => Err(
+                "is a binary trace of blktrace; run `blkparse -i FILE > TEXT` first, and replay the text".to_owned(),
+            ),
+            _ => Err("is no text; give what blkparse printed".to_owned()),
+        }
+    }
+
     /// Reads the lines of IOs that were queued (`Q`): device, processor, number, seconds, process, action, what it is,
     /// sector `+` sectors. Other lines are passed over. Places begin at the lowest sector of the trace.
     ///
+    /// A trace of several devices has the same IO once for each that it went through, and places that have nothing to do
+    /// with each other: one of them has to be chosen.
+    ///
     /// # Errors
-    /// When there are too few IOs, or a line of one makes no sense.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let mut found: Vec<(f64, Io)> = Vec::new();
+    /// When there are too few IOs, they are of several devices and none was chosen, or a line of one makes no sense.
+    pub fn parse(text: &str, device: Option<TracedDevice>) -> Result<Self, String> {
+        let mut queued: BTreeMap<TracedDevice, Vec<(f64, Io)>> = BTreeMap::new();
         for (number, line) in text.lines().enumerate() {
             let words: Vec<&str> = line.split_whitespace().collect();
             if words.get(5) != Some(&"Q") {
                 continue;
             }
-            let read = io_of(&words).map_err(|error| format!("line {}: {error}", number + 1))?;
-            found.extend(read);
+            let named = |error| format!("line {}: {error}", number + 1);
+            if let Some(read) = io_of(&words).map_err(named)? {
+                queued.entry(words[0].parse().map_err(named)?).or_default().push(read);
+            }
         }
+        let counts = || {
+            let each = queued.iter().map(|(device, ios)| {
+                let plural = if ios.len() == 1 { "" } else { "s" };
+                format!("{device} ({} IO{plural})", ios.len())
+            });
+            each.collect::<Vec<_>>().join(", ")
+        };
+        let chosen = match device {
+            None if queued.len() > 1 => {
+                return Err(format!(
+                    "the trace is of several devices: {}; choose one with replay-device, as 8:0",
+                    counts()
+                ));
+            }
+            Some(device) if !queued.is_empty() && !queued.contains_key(&device) => {
+                return Err(format!(
+                    "replay-device: no IO was queued to {device}, but to {}",
+                    counts()
+                ));
+            }
+            Some(device) => Some(device),
+            None => queued.keys().next().copied(),
+        };
+        let mut found = chosen.and_then(|device| queued.remove(&device)).unwrap_or_default();
         if found.len() < 2 {
             return Err(format!("{} IOs were queued (action Q): a replay needs 2", found.len()));
         }
@@ -168,7 +245,7 @@ CPU0 (8,0):
 
     #[test]
     fn queued_ios_are_read_from_the_lowest_sector_on() {
-        let trace = Trace::parse(TEXT).unwrap();
+        let trace = Trace::parse(TEXT, None).unwrap();
         let io = |direction, offset, len| Io { direction, offset, len };
         assert_eq!(
             trace.ios,
@@ -200,7 +277,7 @@ CPU0 (8,0):
             ),
             ("8,0 1 1 0 1 Q R 1 + 8\n8,0 1 1 5e-324 1 Q R 1 + 8", "apart on average"),
         ] {
-            let message = Trace::parse(text).unwrap_err();
+            let message = Trace::parse(text, None).unwrap_err();
             assert!(message.contains(why), "{text}: {message}");
         }
     }
@@ -208,7 +285,57 @@ CPU0 (8,0):
     proptest! {
         #[test]
         fn any_text_is_a_trace_or_an_error(text in "[0-9., QRW+a-z\n]{0,200}") {
-            let _ = Trace::parse(&text);
+            let _ = Trace::parse(&text, None);
         }
+
+        #[test]
+        fn any_bytes_are_a_trace_or_an_error(content: Vec<u8>) {
+            let _ = Trace::read(&content, None);
+        }
+    }
+
+    /// A volume, the disk that it is on, and another disk.
+    const SEVERAL: &str = "
+253,0 0 1 0.001000 100 Q R 4096 + 8 [db]
+  8,0 0 2 0.001001 100 A R 6144 + 8 <- (253,0) 4096
+  8,0 0 3 0.001001 100 Q R 6144 + 8 [db]
+ 8,16 0 4 0.002000 100 Q D 2048 + 8 [fstrim]
+253,0 0 5 0.003000 100 Q R 4104 + 8 [db]
+  8,0 0 6 0.003001 100 Q R 6152 + 8 [db]
+";
+
+    #[test]
+    fn a_trace_of_several_devices_is_refused_until_one_is_chosen() {
+        let message = Trace::parse(SEVERAL, None).unwrap_err();
+        assert_eq!(
+            message,
+            "the trace is of several devices: 8,0 (2 IOs), 253,0 (2 IOs); choose one with replay-device, as 8:0"
+        );
+        for name in ["253,0", "253:0"] {
+            let trace = Trace::parse(SEVERAL, Some(name.parse().unwrap())).unwrap();
+            assert_eq!(trace.len(), 2);
+            assert!((trace.recorded_load() - 500.0).abs() < 1e-6);
+        }
+        let message = Trace::parse(SEVERAL, Some("8,16".parse().unwrap())).unwrap_err();
+        assert!(
+            message.contains("no IO was queued to 8,16, but to 8,0 (2 IOs), 253,0 (2 IOs)"),
+            "{message}"
+        );
+        // Of one device nothing has to be chosen, though others are named in other lines.
+        assert!(Trace::parse(&SEVERAL.replace("253,0 0", "8,0 0"), None).is_ok());
+        assert!("8".parse::<TracedDevice>().is_err());
+        let wrong = Trace::parse("sda 0 1 0.1 100 Q R 1 + 8", None).unwrap_err();
+        assert!(wrong.contains("line 1: `sda` is no device"), "{wrong}");
+    }
+
+    #[test]
+    fn a_binary_trace_is_named_and_what_makes_a_text_of_it() {
+        for magic in [(MAGIC | 7).to_le_bytes(), (MAGIC | 7).to_be_bytes()] {
+            let message = Trace::read(&[&magic[..], &[0; 44]].concat(), None).unwrap_err();
+            assert!(message.contains("run `blkparse -i FILE"), "{message}");
+        }
+        assert!(Trace::read(b"\xff\xfe", None).unwrap_err().contains("is no text"));
+        assert!(Trace::read(b"", None).unwrap_err().contains("0 IOs"));
+        assert!(Trace::read(TEXT.as_bytes(), None).is_ok());
     }
 }

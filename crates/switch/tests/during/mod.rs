@@ -94,6 +94,10 @@ impl Bed {
         frames: &[(Vec<u8>, u32)],
         judge: impl Fn(usize, bool, &Seen) + Sync,
     ) -> usize {
+        // Entries that may use groups which are new wait for bursts that do not know these: none may wait for them.
+        let after_groups = changes.iter().skip_while(|change| !matches!(change, Change::Shared(_)));
+        let adds = |change: &Change| matches!(change, Change::Installed(_) | Change::Replaced { .. });
+        let holds = holds && !after_groups.into_iter().any(adds);
         let mut path = self.path.take().unwrap();
         let (passes, has_settled) = (AtomicUsize::new(0), AtomicBool::new(false));
         let is_applied = AtomicBool::new(false);

@@ -38,7 +38,33 @@ def rule_options(function: _Command) -> _Command:
         ),
         click.option("--scale-min", metavar="FRACTION", help="Least scale factor of a solution.  [default: 1%]"),
         click.option("--scale-max", metavar="FRACTION", help="Greatest scale factor of a solution.  [default: 100%]"),
+        click.option(
+            "--isol-pct",
+            metavar="PERCENTILE",
+            callback=_percentile,
+            help="Judge isolation by this percentile: 5, 1, mean, ...  [default: the file's]",
+        ),
+        click.option(
+            "--isol-thr",
+            metavar="FRACTION",
+            help="Least isolation that counts as such.  [default: the file's]",
+        ),
     )
+
+
+def _percentile(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str | None:
+    """Write a percentile as results do: two digits before the point.
+
+    >>> [_percentile(None, None, text) for text in ("5", "05%", "99.9", "mean")]
+    ['05', '05', '99.9', 'mean']
+    """
+    if text is None or text == "mean":
+        return text
+    whole, point, rest = text.removesuffix("%").partition(".")
+    if not (whole.isdecimal() and len(whole) <= 3 and (rest.isdecimal() or not point)):
+        message = f"--isol-pct {text}: write a percentile, as 5 or 99.9, or mean"
+        raise UsageError(message)
+    return f"{int(whole):02}{point}{rest}"
 
 
 def method_options(function: _Command) -> _Command:
@@ -137,8 +163,11 @@ def _results_below(directory: Path) -> Iterator[Path]:
 class Batch:
     """Goes through files; one that cannot be used is told at the end and does not stop the others."""
 
-    def __init__(self, files: list[Path]) -> None:
+    def __init__(self, files: list[Path], *, isol_pct: str | None = None, isol_thr: str | None = None) -> None:
+        from brimful.iocost.rules import parse_fraction
+
         self.files = files
+        self._isolation = isol_pct, None if isol_thr is None else parse_fraction(isol_thr, "--isol-thr")
         self.failures: list[str] = []
 
     def results(self) -> Iterator[Result]:
@@ -155,16 +184,16 @@ class Batch:
         """Give the records of every result of every file; a file of records is taken as it is."""
         from brimful.iocost import analysis, record
         from brimful.iocost.read import read_results
-        from brimful.records import read_run
+        from brimful.records import read_unchanged
 
         for file in self._with_progress():
             try:
                 if file.suffix == ".jsonl":
-                    yield _device_run(read_run(file))
+                    yield _device_run(read_unchanged(file))
                     continue
                 for result in read_results(file):
                     yield record.to_run(
-                        analysis.analyse(result, task, method=method),
+                        analysis.analyse(result.judged_by(*self._isolation), task, method=method),
                         command=["brimful", *sys.argv[1:]],
                         started=started(),
                         resamples=resamples,

@@ -10,6 +10,7 @@ import click
 from brimful import units
 from brimful.cli.iocost.outputs import Outputs, output_options, show
 from brimful.cli.signals import take_for_interrupt
+from brimful.errors import UsageError
 
 _DEADLINE = "10ms"
 _WORKING_SET = {False: "16G", True: "4G"}
@@ -69,7 +70,7 @@ def measure(
         device=device,
         destroy_data=options.pop("destroy_data"),
         ignore_signature=options.pop("ignore_signature"),
-        deadline_s=units.parse_duration(options.pop("deadline")),
+        deadline_s=_deadline(options.pop("deadline")),
         working_set=options.pop("working_set") or _WORKING_SET[quick],
         quick=quick,
         pause=options.pop("pause"),
@@ -79,6 +80,7 @@ def measure(
     take_for_interrupt()
     disk = wanted.open_disk()
     try:
+        disk.check_writable()
         controller, reason = open_controller(disk, dry_run=dry_run)
         steps = plan.make_plan(
             writes=disk.writes,
@@ -109,3 +111,12 @@ def measure(
     show([run], as_json=as_json)
     click.echo(f"Record: {run.path}", err=True)
     return 0 if any(solution.unsolved is None for solution in run.solutions) else 1
+
+
+def _deadline(text: str) -> float:
+    """Read a time that says what it counts: 5 is meant in milliseconds as often as in seconds."""
+    seconds = units.parse_duration(text)
+    if text.strip()[-1:].isdecimal():
+        message = f"--deadline {text}: has no unit; write {text}ms or {text}s"
+        raise UsageError(message)
+    return seconds

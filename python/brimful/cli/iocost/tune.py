@@ -24,6 +24,8 @@ def tune(
     metrics: tuple[str, ...],
     scale_min: str | None,
     scale_max: str | None,
+    isol_pct: str | None,
+    isol_thr: str | None,
     method: str,
     resamples: int,
     graphs: bool,
@@ -41,7 +43,7 @@ def tune(
     outputs = Outputs(**files)
     outputs.check(inputs)
     task = make_task(spec, rules, metrics, scale_min, scale_max)
-    batch = Batch(inputs)
+    batch = Batch(inputs, isol_pct=isol_pct, isol_thr=isol_thr)
     runs = list(batch.runs(task, method=method, resamples=0 if summary else resamples))
     if runs:
         outputs.write(runs)
@@ -61,6 +63,8 @@ def solve(
     metrics: tuple[str, ...],
     scale_min: str | None,
     scale_max: str | None,
+    isol_pct: str | None,
+    isol_thr: str | None,
     method: str,
     resamples: int,
     as_json: bool,
@@ -87,7 +91,7 @@ def solve(
     outputs = Outputs(**files)
     outputs.check(inputs)
     task = make_task(spec, rules, metrics, scale_min, scale_max)
-    batch = Batch(inputs)
+    batch = Batch(inputs, isol_pct=isol_pct, isol_thr=isol_thr)
     runs = list(batch.runs(task, method=method, resamples=resamples))
     if runs:
         outputs.write(runs)

@@ -15,7 +15,9 @@ from typing import Any
 import msgspec
 
 from brimful.alarm import undisturbed
+from brimful.changes import Note, put_back
 from brimful.errors import MeasureError, UsageError
+from brimful.kernel import echo_line
 from brimful.lab.disk import DiskLab
 from brimful.measurers.command import CommandMeasurer
 from brimful.measurers.disk import PROGRAM, find_program, open_lab, prepare
@@ -72,6 +74,7 @@ class Disk:
         self._lab: DiskLab | None = None
         self._options = options
         self._pause = pause
+        self._started = 0
         self.path = name
         self.writes = destroy_data is not None
         self._destroy: list[str] = []
@@ -92,14 +95,33 @@ class Disk:
         """Major and minor number of the whole disk; empty for what is no whole disk."""
         return self._sysfs("dev") if not self._sysfs("partition") else ""
 
+    def check_writable(self) -> None:
+        """Refuse a disk that is to be written and cannot be, before anything is planned.
+
+        Raises
+        ------
+        UsageError
+            When it is read-only.
+        """
+        is_locked = self._sysfs("ro") == "1" or (Path(self.path).exists() and not os.access(self.path, os.W_OK))
+        if self.writes and is_locked:
+            message = f"{self.path}: is read-only; leave --destroy-data out, or see `blockdev --getro`"
+            raise UsageError(message)
+
     def lab_facts(self) -> dict[str, str | int]:
         """Say what the lab's disk is made of; nothing for others."""
         return self._lab.describe() if self._lab is not None else {}
 
     def command(self, *arguments: str, writes: bool = False, pause: str | None = None) -> list[str]:
-        """Give the command line of the tester."""
+        """Give the command line of the tester, each time with a seed of its own.
+
+        With the same, a probe would ask for the places that the one before has left in a cache, and a hog for those of
+        the group beside it.
+        """
         pause = pause or self._pause
-        words = [find_program(), "--device", self.path, *self._options, *(self._destroy if writes else []), *arguments]
+        self._started += 1
+        words = [find_program(), "--device", self.path, *self._options, f"--seed={self._started}"]
+        words += [*(self._destroy if writes else []), *arguments]
         words += [f"--pause={pause}"] if pause else []
         return self._lab.command(words) if self._lab is not None else words
 
@@ -131,26 +153,48 @@ class Disk:
         found = _run(self.command(*arguments, f"--slots={depth}", writes=_is_writing(pattern)), seconds)
         return float(found["rate"])
 
+    @property
+    def undo(self) -> list[str]:
+        """Shell commands that bring back the settings of its queue as they are now."""
+        return [echo_line(value, str(path)) for path, value in self._queue().items()]
+
     @contextlib.contextmanager
     def unmerged(self) -> Iterator[None]:
         """Have the kernel hand over every IO as it comes: neither merged nor sorted, so that each counts as one.
 
-        Where that cannot be set, it is not.
+        Where that cannot be set, it is not. What was set before is noted first, and put back however the block ends; a
+        process that is killed in it leaves that to the next one.
+
+        Raises
+        ------
+        MeasureError
+            When what is to be put back cannot be noted.
         """
+        put_back()
+        before = self._queue()
+        if not os.access(next(iter(before), Path(os.devnull)), os.W_OK) or not before:
+            yield
+            return
+        queue = next(iter(before)).parent
+        with Note(list(before.items())):
+            try:
+                for name, value in (("scheduler", "none"), ("nomerges", "2")):
+                    _try_to_write(queue / name, value)
+                yield
+            finally:
+                with undisturbed():
+                    for path, value in before.items():
+                        _try_to_write(path, value)
+
+    def _queue(self) -> dict[Path, str]:
+        """Give what is set of its queue, in the order in which to set it back."""
         queue = Path("/sys/class/block") / Path(self.path).resolve().name / "queue"
         before: dict[Path, str] = {}
         # Another scheduler brings a number of requests of its own, which is therefore set back behind it.
         for name in ("scheduler", "nr_requests", "nomerges"):
             with contextlib.suppress(OSError):
                 before[queue / name] = _chosen((queue / name).read_text())
-        try:
-            for name, value in (("scheduler", "none"), ("nomerges", "2")):
-                _try_to_write(queue / name, value)
-            yield
-        finally:
-            with undisturbed():
-                for path, value in before.items():
-                    _try_to_write(path, value)
+        return before
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[None]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from brimful.changes import Note
 from brimful.errors import MeasureError
 from brimful.iocost.controller import CostController
 from brimful.iocost.measure.disk import Disk
@@ -50,14 +51,14 @@ class Groups:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._enabled = False
+        self._enabled: Note | None = None
         self._made: list[Path] = []
         _sweep(root)
         try:
             switch = root / "cgroup.subtree_control"
             if "io" not in switch.read_text().split():
+                self._enabled = Note([(switch, "-io")])
                 switch.write_text("+io\n")
-                self._enabled = True
             for name, weight in WEIGHTS.items():
                 directory = self._place(name)
                 directory.mkdir()
@@ -76,10 +77,11 @@ class Groups:
         """Remove them; whoever was in them has ended."""
         for directory in self._made:
             _remove(directory)
-        if self._enabled:
+        if self._enabled is not None:
             with contextlib.suppress(OSError):
                 (self._root / "cgroup.subtree_control").write_text("-io\n")
-        self._enabled = False
+            self._enabled.close()
+        self._enabled = None
 
     def _place(self, name: str) -> Path:
         return self._root / f"{_PREFIX}{os.getpid()}-{name}"

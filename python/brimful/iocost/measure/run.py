@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from brimful.alarm import undisturbed
+from brimful.changes import put_back
 from brimful.errors import BrimfulError, MeasureError, UsageError
 from brimful.iocost.controller import CostController, find_control_group
 from brimful.iocost.measure import confirmation, protection, searches, solutions
@@ -161,6 +162,8 @@ def measure(
     KeyboardInterrupt
         When it was interrupted; what was measured is in the record.
     """
+    for text in put_back():
+        note(text)
     saved = saved_run(out, wanted.fingerprint(), resume=resume, what="measurement", note=note)
     if saved is not None and saved.is_done():
         note(f"{saved.path}: this measurement is complete; its result is shown again")
@@ -178,7 +181,7 @@ def measure(
             source={
                 "method": METHOD,
                 "deadline_s": wanted.deadline_s,
-                "undo": controller.undo if controller is not None else [],
+                "undo": [*disk.undo, *(controller.undo if controller is not None else [])],
             },
             deviations=[str(text) for text in described.traffic.get("deviations", [])],
             fingerprint=wanted.fingerprint(),

@@ -25,7 +25,7 @@ class Point(msgspec.Struct, frozen=True):
 
     place: int
     value: float
-    margin: float | None = None
+    interval: tuple[float, float] | None = None
     runs: tuple[float, ...] = ()
     bound: bool = False
 
@@ -125,9 +125,10 @@ def _point(cell: Cell, goal: CellGoal, place: int, quantity: str) -> Point | Non
     if factor is None:
         return None
     if goal.spread is not None:
-        margin = goal.spread.margin
+        ends = goal.spread.interval
         runs = tuple(value * factor for value in goal.values) if len(goal.values) > 1 else ()
-        return Point(place, goal.spread.mean * factor, None if margin is None else margin * factor, runs)
+        interval = None if ends is None else (ends[0] * factor, ends[1] * factor)
+        return Point(place, goal.spread.mean * factor, interval, runs)
     return None if goal.at_least is None else Point(place, goal.at_least * factor, bound=True)
 
 
@@ -140,8 +141,11 @@ def _draw_line(axes: Axes, line: Line, shift: float, apart: float) -> None:
         marker = _MARKERS[line.style % len(_MARKERS)]
         edge: dict[str, Any] = {"markeredgecolor": palette.SURFACE, "markeredgewidth": 0.5}
         axes.plot(xs, values, marker, markersize=5.5, label=line.label, **edge, **looks)
-        margins = [point.margin or 0.0 for point in means]
-        axes.errorbar(xs, values, yerr=margins, fmt="none", elinewidth=1.2, capsize=3, **looks)
+        ends = [point.interval or (point.value, point.value) for point in means]
+        # The mean of very different runs may be a hair outside: bars have no negative length.
+        below = [max(0.0, value - low) for value, (low, _) in zip(values, ends, strict=True)]
+        above = [max(0.0, high - value) for value, (_, high) in zip(values, ends, strict=True)]
+        axes.errorbar(xs, values, yerr=[below, above], fmt="none", elinewidth=1.2, capsize=3, **looks)
     runs = [(point.place + shift + 0.45 * apart, value) for point in means for value in point.runs]
     axes.plot([x for x, _ in runs], [y for _, y in runs], ".", markersize=4, markeredgewidth=0, **looks)
     bounds = [point for point in line.points if point.bound]

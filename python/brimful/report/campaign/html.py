@@ -64,7 +64,7 @@ def _figures(report: Report) -> list[dict[str, str]]:
             "title": title,
             "wide": figures.draw(report, quantity, WIDE),
             "narrow": figures.draw(report, quantity, NARROW),
-            "caption": f"{how[quantity]}, {report.load_scope}; bars are the 95 % interval of the mean.{dots}{hollow}",
+            "caption": f"{how[quantity]}, {report.load_scope}; bars are the 95 % interval.{dots}{hollow}",
         }
         for quantity, title in titles.items()
         if figures.lines(report, quantity)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from brimful.records import End, Goal, GoalResult, Member, Run, RunFile
 from brimful.report import facts, words
 from brimful.report.throughput.model import RFC2544_TRIAL_S
+from brimful.statistics.comparison import Sample, interval
 from brimful.statistics.repeatability import Spread, summarise
 from brimful.units import ETHERNET_OVERHEAD_BYTES, format_duration
 
@@ -35,7 +37,7 @@ class CellGoal(msgspec.Struct, frozen=True, kw_only=True):
     values: list[float]
     """Conditional throughputs of the regular results, in the scope of loads."""
     spread: Spread | None
-    """Of the values; null without any."""
+    """Of the values; null without any. Its interval is that of the throughput, widened by the bounds."""
     irregular: list[Irregular]
     at_least: float | None
     """Where every run was limited by its max load: the greatest throughput seen, a least value."""
@@ -279,8 +281,9 @@ def _cell_goal(
         for result in member.goal_results
         if result.goal == goal.name
     ]
-    values = [value for _, result in found if (value := _value(result)) is not None]
-    spread = summarise(values)
+    regular = [result for _, result in found if _value(result) is not None]
+    values = [value for result in regular if (value := _value(result)) is not None]
+    spread = _spread(values, regular, facts.load_of_a_unit(goal, factor))
     mean = spread.mean if spread else None
     limited = [result for _, result in found if result.reason == "max-load-is-lower-bound"]
     least = [result.conditional_throughput for result in limited if result.conditional_throughput is not None]
@@ -306,6 +309,18 @@ def _value(result: GoalResult) -> float | None:
     return result.conditional_throughput if result.regular else None
 
 
+def _spread(values: Sequence[float], regular: Sequence[GoalResult], unit: float) -> Spread | None:
+    """Summarise conditional throughputs, with the interval in which comparisons have the throughput too."""
+    spread = summarise(values)
+    if spread is None:
+        return None
+    most = [
+        max(value, math.inf if result.upper_bound is None else result.upper_bound)
+        for value, result in zip(values, regular, strict=True)
+    ]
+    return msgspec.structs.replace(spread, interval=interval(Sample(tuple(values), tuple(most), unit)))
+
+
 def _range_in_widths(goal: Goal, spread: Spread | None) -> float | None:
     if spread is None or spread.runs < 2 or not goal.width or spread.most <= 0:
         return None
@@ -318,7 +333,8 @@ def _method(run: Run, members: Sequence[Member], size_name: str) -> list[str]:
         "Every search is an ordinary run in a directory of its own, whose report states all that MLRsearch-15 and "
         "RFC 2544 ask for.",
         "Every value is a conditional throughput (MLRsearch-15). Its mean, standard deviation (n - 1) and range are "
-        "over the regular results of the repeats; the 95 % interval of the mean is Student's t.",
+        "over the regular results of the repeats. The 95 % interval is Student's t on logarithms, widened by the "
+        "bounds: from the mean conditional throughput down, and from the mean upper bound up.",
         "Irregular results are listed apart and are in no mean: where a search was limited by its max load (the "
         "tester's ceiling) its result is a bound, not a value.",
     ]

@@ -52,7 +52,7 @@ def throughput(report: Report) -> Table:
         heads=heads,
         words=3,
         rows=rows,
-        note="Means over the repeats, with the 95 % interval of the mean."
+        note="Means over the repeats; the 95 % interval of the throughput has the width between the bounds in it."
         + (" L2 and L1 are of the throughput, not in total." if in_bits and summed else ""),
     )
 
@@ -157,10 +157,16 @@ def _found(cell: Cell, goal: CellGoal) -> list[str]:
             return [runs, FAILED, NOTHING]
         bound = IRREGULAR if goal.at_least is None else f"≥ {format_load(goal.at_least, cell.load_unit)}"
         return [runs, bound, NOTHING]
-    margin = (
-        "one run" if goal.spread.margin is None else f"± {format_load(goal.spread.margin, cell.load_unit, digits=2)}"
-    )
-    return [runs, format_load(goal.spread.mean, cell.load_unit), margin]
+    return [runs, format_load(goal.spread.mean, cell.load_unit), _span(goal.spread.interval, cell.load_unit)]
+
+
+def _span(ends: tuple[float, float] | None, unit: str) -> str:
+    """Write an interval, its unit once where both ends have the same."""
+    if ends is None:
+        return "one run"
+    low, high = (format_load(end, unit) for end in ends)
+    number, _, of_low = low.partition(" ")
+    return f"{number if high.endswith(f' {of_low}') else low} to {high}"
 
 
 def _delay(limit_s: float | None) -> str:

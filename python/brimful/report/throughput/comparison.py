@@ -22,8 +22,8 @@ from brimful.statistics.comparison import (
 )
 from brimful.units import format_ratio
 
-PLACES = {"ports"}
-"""Parts of a traffic profile that say where the tester stood, not what it sent: they may differ."""
+PLACES = {"ports", "seed", "warnings"}
+"""Parts of the traffic that say where the tester stood, what it drew or what to beware of, not what it sent."""
 
 UNFINISHED = {"no-result", "interrupted", "measurement-failed"}
 """Reasons of results that say how far a search came, not what was measured."""
@@ -183,13 +183,14 @@ def _title(runs: Sequence[RunFile]) -> str:
 
 def _goal(goal: Goal, new: Sequence[RunFile], baseline: Sequence[RunFile], tolerance: float | None) -> GoalComparison:
     values, base_values = ([_value(file, goal) for file in side] for side in (new, baseline))
-    comparison = compare(_sample(values), _sample(base_values), tolerance=tolerance)
+    unit = facts.load_of_a_unit(goal, baseline[0].run.conversion_factor)
+    comparison = compare(_sample(values, unit), _sample(base_values, unit), tolerance=tolerance)
     return GoalComparison(
         goal=goal,
         new=values,
         baseline=base_values,
         comparison=comparison,
-        sentence=sentence(comparison, DEFAULT_TOLERANCE if tolerance is None else tolerance),
+        sentence=sentence(comparison, DEFAULT_TOLERANCE if tolerance is None else tolerance, baseline[0].run.load_unit),
     )
 
 
@@ -212,14 +213,15 @@ def _value(file: RunFile, goal: Goal) -> RunValue:
     )
 
 
-def _sample(values: Sequence[RunValue]) -> Sample:
+def _sample(values: Sequence[RunValue], unit: float) -> Sample:
     return Sample(
         tuple(value.least for value in values),
         tuple(math.inf if value.most is None else max(value.most, value.least) for value in values),
+        unit,
     )
 
 
-def sentence(comparison: Comparison, tolerance: float) -> str:
+def sentence(comparison: Comparison, tolerance: float, unit: str = "frames/s") -> str:
     """Say the verdict on one goal.
 
     Parameters
@@ -228,6 +230,8 @@ def sentence(comparison: Comparison, tolerance: float) -> str:
         Statistics of the goal.
     tolerance
         Relative difference that does not matter.
+    unit
+        What the loads count.
     """
     where = _span(comparison)
     rest = _could_show(comparison) + _caveat(comparison)
@@ -235,7 +239,7 @@ def sentence(comparison: Comparison, tolerance: float) -> str:
         return f"The same. {where}, within the tolerance of {format_ratio(tolerance)}.{rest}"
     if comparison.verdict in {REGRESSION, IMPROVEMENT}:
         kind = "A regression" if comparison.verdict == REGRESSION else "An improvement"
-        return f"{kind}. {_change(comparison)}. {where}.{rest}"
+        return f"{kind}. {_change(comparison, words.verb(unit))}. {where}.{rest}"
     return f"Inconclusive. {where}.{rest}"
 
 
@@ -246,10 +250,10 @@ def _could_show(comparison: Comparison) -> str:
     return f" With runs like these only a loss of {loss} or more would be detected (80 % power)."
 
 
-def _change(comparison: Comparison) -> str:
+def _change(comparison: Comparison, does: str) -> str:
     if comparison.ratio is None:
-        return "It forwards less" if comparison.verdict == REGRESSION else "It forwards more"
-    return f"It forwards {words.share(abs(comparison.ratio - 1))} {'less' if comparison.ratio < 1 else 'more'}"
+        return f"It {does} {'less' if comparison.verdict == REGRESSION else 'more'}"
+    return f"It {does} {words.share(abs(comparison.ratio - 1))} {'less' if comparison.ratio < 1 else 'more'}"
 
 
 def _span(comparison: Comparison) -> str:

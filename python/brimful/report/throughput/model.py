@@ -112,6 +112,18 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         """Whether a goal has a delay limit, so that delays belong in the tables."""
         return any(view.goal.delay_limit_s is not None for view in self.goals)
 
+    @property
+    def found_nothing(self) -> bool:
+        """Whether measuring failed before any goal had a bound: all there is to say is why."""
+        return bool(self.goals) and all(
+            view.reason == "measurement-failed" and view.lower is None and view.upper is None for view in self.goals
+        )
+
+    @property
+    def is_restless(self) -> bool:
+        """Whether the machine was watched and was not quiet: a result that reached its goal is no good one yet."""
+        return self.machine is not None and not self.machine.quiet
+
 
 def build(file: RunFile) -> Report:
     """Compute what a report shows.

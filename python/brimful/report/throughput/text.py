@@ -11,6 +11,8 @@ from brimful.report.throughput.rfc2544 import conditions
 from brimful.report.throughput.statements import MISSING, make_statements
 from brimful.units import format_delay, format_duration, format_load, format_ratio
 
+_UNREST = "the goal was reached; how far to trust it, the machine says: it was not quiet"
+
 
 def report_run(file: RunFile, *, style: Style = plain, columns: int = WIDTH) -> str:
     """Write the report on a record with the subject ``search``."""
@@ -56,7 +58,9 @@ def render(report: Report, *, style: Style = plain, columns: int = WIDTH) -> str
 
 
 def summary(report: Report, *, style: Style = plain, columns: int = WIDTH) -> str:
-    """Write the result alone: what a search prints when it ends."""
+    """Write the result alone: what a search prints when it ends; where it failed without a bound, why it did."""
+    if report.found_nothing:
+        return _head(report, style, columns) + "\n"
     blocks = [
         _head(report, style, columns),
         _results(report, style, columns),
@@ -85,7 +89,8 @@ def _results(report: Report, style: Style, columns: int) -> str:
     name_width = max((len(view.goal.name) for view in report.goals), default=0)
     value_width = max((len(view.headline) for view in report.goals), default=0)
     for view in report.goals:
-        kind = style("regular", "good") if view.regular else style(f"IRREGULAR ({view.reason})", "bad")
+        regular = f"regular ({_UNREST})" if report.is_restless else style("regular", "good")
+        kind = regular if view.regular else style(f"IRREGULAR ({view.reason})", "bad")
         name = style(view.goal.name.ljust(name_width), "title")
         lines.append(f"  {name}  {view.headline.rjust(value_width)}  {kind}")
         said = view.sentence if view.regular else f"{view.sentence} {view.explanation}"

@@ -46,11 +46,14 @@ pub(crate) struct Options {
     /// Replay the output of `blkparse`, scaled to the load.
     #[arg(long, value_name = "FILE")]
     replay: Option<PathBuf>,
+    /// Of a trace of several devices: replay the IOs of this one, as 8:0.
+    #[arg(long, value_name = "MAJOR:MINOR")]
+    replay_device: Option<String>,
     /// How long an IO may take, from its intended start.
-    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = time_with_unit)]
     pub(crate) deadline: Nanoseconds,
     /// Offer the load for this time before each trial, uncounted, to wake a sleeping device.
-    #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = time_with_unit)]
     pub(crate) warm_up: Nanoseconds,
     /// Bytes of the device to use [default: 16GiB, or all of a smaller one].
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, default_value_t = WORKING_SET, hide_default_value = true)]
@@ -169,6 +172,7 @@ impl Options {
         file.read_share = self.read_share.or(file.read_share);
         file.streams = self.streams.or(file.streams);
         file.replay = self.replay.clone().or(file.replay);
+        file.replay_device = self.replay_device.clone().or(file.replay_device);
         if let Some(arrivals) = self.arrivals {
             let name = if arrivals == ArrivalsChoice::Poisson {
                 "poisson"
@@ -220,6 +224,15 @@ impl Options {
     }
 }
 
+/// A time that says what it counts: a deadline of 5 is meant in milliseconds as often as in seconds.
+fn time_with_unit(text: &str) -> Result<Nanoseconds, String> {
+    let time = parse_time(text)?;
+    match text.trim().parse::<f64>() {
+        Ok(number) if number != 0.0 => Err(format!("`{text}` has no unit; write {text}ms, {text}us or {text}s")),
+        _ => Ok(time),
+    }
+}
+
 fn share(text: &str) -> Result<f64, String> {
     let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     let value = number.trim().parse::<f64>().map(|value| value / scale).ok();
@@ -254,6 +267,19 @@ mod tests {
         };
         assert!((pattern.read_share - 0.7).abs() < 1e-9);
         assert_eq!(sizes.to_string(), "4096:1,65536:3");
+    }
+
+    #[test]
+    fn a_time_without_a_unit_is_refused() {
+        for option in ["--deadline", "--warm-up"] {
+            let words = ["brimful-disk", "--device", "/dev/x", option, "5"];
+            let error = Options::try_parse_from(words).unwrap_err().to_string();
+            assert!(error.contains("`5` has no unit; write 5ms, 5us or 5s"), "{error}");
+        }
+        assert_eq!(
+            options(&["--deadline", "5ms", "--warm-up", "0"]).warm_up,
+            Nanoseconds::ZERO
+        );
     }
 
     #[test]

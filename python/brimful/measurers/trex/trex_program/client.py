@@ -92,6 +92,7 @@ class Session:
         self._ports: list[int] = options.ports
         self._sizes = frames.sizes(options.frame_size, options.ip, options.vlan)
         self._groups: dict[int, list[list[int]]] = {}
+        self._made_promiscuous: list[int] = []
         """Sending port: for each flow the packet groups that its frames belong to."""
         timeouts = {"sync_timeout": options.rpc_timeout} if options.rpc_timeout else {}
         self._client = api.STLClient(
@@ -155,7 +156,10 @@ class Session:
             self._client.remove_all_streams(ports=self._ports)
         for port in self._ports:
             # Frames may be for any address; a NIC would drop, uncounted, what is not for its own.
-            if self._info(port).get("prom_supported") == "yes":
+            info = self._info(port)
+            if info.get("prom_supported") == "yes":
+                if info.get("prom") != "on":
+                    self._made_promiscuous.append(port)
                 self._client.set_port_attr(ports=[port], promiscuous=True)
 
     def _streams_of(self, sending: int) -> list[Any]:
@@ -378,7 +382,7 @@ class Session:
     def close(self) -> None:
         """Stop the traffic, take the streams away, give back the ports. The server may be gone: nothing fails here."""
         held = [port for port in self._ports if port in self._client.get_acquired_ports()]
-        for step in (self._client.stop, self._client.remove_all_streams) if held else ():
+        for step in (self._client.stop, self._client.remove_all_streams, self._restore) if held else ():
             try:
                 step(ports=held)
             # Whatever went wrong here, the rest must still be given back.
@@ -388,6 +392,12 @@ class Session:
             self._client.disconnect()
         except Exception as error:
             sys.stderr.write(f"while disconnecting: {_one_line(error)}\n")
+
+    def _restore(self, ports: list[int]) -> None:
+        """Set the ports back that took frames for their own address only."""
+        changed = [port for port in ports if port in self._made_promiscuous]
+        if changed:
+            self._client.set_port_attr(ports=changed, promiscuous=False)
 
 
 def _listed(ports: list[int]) -> str:

@@ -63,15 +63,20 @@ def test_a_supervisor_is_told_when_it_is_ready_and_when_it_ends(lab, tmp_path):
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as supervisor:
         supervisor.bind(str(path))
         supervisor.settimeout(PATIENCE_S)
-        switchd = ["env", f"NOTIFY_SOCKET={path}", find_switch(), "--port=1=ta", "--port=2=tb"]
+        watchdog = "WATCHDOG_USEC=100000"
+        switchd = ["env", f"NOTIFY_SOCKET={path}", watchdog, find_switch(), "--port=1=ta", "--port=2=tb"]
         with subprocess.Popen(lab.command(switchd), stdout=subprocess.PIPE, text=True) as switch:
             try:
                 assert supervisor.recv(64) == b"READY=1"
                 assert switch.stdout.readline() == "ready: switch\n"
+                assert [supervisor.recv(64) for _ in range(3)] == [b"WATCHDOG=1"] * 3
             finally:
                 switch.terminate()
             assert switch.wait(PATIENCE_S) == 0
-            assert supervisor.recv(64) == b"STOPPING=1"
+            said = b"WATCHDOG=1"
+            while said == b"WATCHDOG=1":
+                said = supervisor.recv(64)
+            assert said == b"STOPPING=1"
 
 
 def test_manual_pages_are_written(tmp_path):

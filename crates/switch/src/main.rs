@@ -8,16 +8,17 @@ use std::process::{self, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use brimful_pipeline::Limits;
 use brimful_switch::channel::TlsFiles;
+use brimful_switch::control::Handles;
 use brimful_switch::daemon::{self, Signals};
 use brimful_switch::events::DEFAULT_PACKET_IN_RATE;
 use brimful_switch::files::read_text;
 use brimful_switch::ofctl::{self, Ofctl, OfctlError, Outcome};
 use brimful_switch::settings::{FailMode, PortSettings, Settings, SwitchSettings, default_versions};
-use brimful_switch::supervisor;
+use brimful_switch::supervisor::{self, Watchdog};
 use brimful_switch::tables::genflow::Specification;
 use brimful_switch::tables::{ovs, tab};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -225,11 +226,23 @@ fn run(settings: Settings, file: Option<&Path>) -> Result<(), String> {
     }
     end_in_time(&signals.ends)?;
     let names: Vec<_> = settings.switches.iter().map(|switch| switch.name.clone()).collect();
-    daemon::run(settings, file, &signals, || {
+    let ready = || {
         // Nobody may be reading.
         let _ = writeln!(io::stdout(), "ready: {}", names.join(", "));
         tell_supervisor(supervisor::READY);
-    })?;
+    };
+    let patience = env::var("WATCHDOG_USEC").unwrap_or_default();
+    let mut watchdog = Watchdog::reading(&patience, Instant::now());
+    let lives = |handles: &Handles| {
+        let is_due = watchdog
+            .as_mut()
+            .is_some_and(|watchdog| watchdog.is_due(Instant::now()));
+        // A switch that hangs does not answer, and the supervisor is not told.
+        if is_due && handles.values().all(|handle| handle.call(|_| ()).is_ok()) {
+            tell_supervisor(supervisor::ALIVE);
+        }
+    };
+    daemon::run(settings, file, &signals, ready, lives)?;
     tell_supervisor(supervisor::STOPPING);
     Ok(())
 }

@@ -5,11 +5,42 @@ use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::time::{Duration, Instant};
 
 /// The process does what it is for.
 pub const READY: &str = "READY=1";
 /// It has been asked to end, and is about to.
 pub const STOPPING: &str = "STOPPING=1";
+
+/// It still does.
+pub const ALIVE: &str = "WATCHDOG=1";
+
+/// When the supervisor is to be told that the process is alive.
+#[derive(Clone, Copy, Debug)]
+pub struct Watchdog {
+    every: Duration,
+    next: Instant,
+}
+
+impl Watchdog {
+    /// Of a supervisor that waits for so many microseconds, as it writes them; it is told twice in that time.
+    pub fn reading(microseconds: &str, now: Instant) -> Option<Self> {
+        let patience = microseconds.parse().ok().filter(|microseconds| *microseconds > 0)?;
+        Some(Self {
+            every: Duration::from_micros(patience) / 2,
+            next: now,
+        })
+    }
+
+    /// Whether it is to be told now.
+    pub fn is_due(&mut self, now: Instant) -> bool {
+        let is_due = now >= self.next;
+        if is_due {
+            self.next = now + self.every;
+        }
+        is_due
+    }
+}
 
 /// Tells it to the supervisor at a socket, which is abstract where its name begins with `@`.
 ///
@@ -27,6 +58,17 @@ pub fn tell(socket: &OsStr, state: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_watchdog_is_told_twice_as_often_as_it_looks() {
+        let start = Instant::now();
+        let mut watchdog = Watchdog::reading("2000000", start).unwrap();
+        let told = [0, 500, 1000, 1999, 2000].map(|millis| watchdog.is_due(start + Duration::from_millis(millis)));
+        assert_eq!(told, [true, false, true, false, true]);
+        for wrong in ["", "0", "x", "-1"] {
+            assert!(Watchdog::reading(wrong, start).is_none(), "{wrong}");
+        }
+    }
 
     fn received(by: &UnixDatagram) -> String {
         let mut bytes = [0; 64];

@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -354,6 +355,25 @@ def test_a_file_that_is_refused_line_by_line_ends(each, tmp_path):
         3,
         f"{rules}:1: the switch refuses: OpenFlow error 2/9 (ACTION_OUT_GROUP)",
     )
+
+
+def test_a_socket_of_this_machine_is_listened_at(wire, tmp_path):
+    path, log = tmp_path / "s.mgmt", tmp_path / "log"
+    with ended(start(wire, f"--controller=punix:{path}")) as switch:
+        assert switch.stdout.readline() == "ready: switch\n"
+        ofctl = Ofctl(wire, f"unix:{path}")
+        ofctl("add-flow", "in_port=1,actions=output:tb")
+        assert ofctl("dump-flows", "--no-counters") == "in_port=1,actions=output:2\n"
+        if shutil.which("ovs-ofctl") is not None:
+            command = ["ovs-ofctl", "-O", "OpenFlow13", "dump-flows", f"unix:{path}"]
+            shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=LONGEST_S).stdout
+            assert "in_port=" in shown
+        with log.open("w") as errors:
+            other = wire.command([find_switch(), "--port=1=ta", f"--controller=punix:{path}"])
+            assert subprocess.run(other, stderr=errors, timeout=LONGEST_S).returncode == 3
+        assert "another switch answers there" in log.read_text()
+    switch.wait(LONGEST_S)
+    assert not path.exists()
 
 
 def test_what_cannot_be_is_told_in_one_line(ours):

@@ -81,7 +81,7 @@ pub enum Request {
     Status {},
 }
 
-/// A control socket, which is removed when this is dropped.
+/// A socket of this machine, which is removed when this is dropped.
 pub struct Socket {
     path: PathBuf,
     listener: UnixListener,
@@ -97,11 +97,11 @@ impl Socket {
     pub fn open(path: &Path) -> io::Result<Self> {
         match std::fs::symlink_metadata(path) {
             Ok(found) if !found.file_type().is_socket() => {
-                let text = "there is a file that is no socket: give --control another path, or remove it";
+                let text = "there is a file that is no socket: give another path, or remove it";
                 return Err(io::Error::other(text));
             }
             Ok(_) if UnixStream::connect(path).is_ok() => {
-                let text = "another switch answers there: give --control another path";
+                let text = "another switch answers there: give another path";
                 return Err(io::Error::other(text));
             }
             // What one left that has ended.
@@ -117,6 +117,11 @@ impl Socket {
             listener,
             made: (made.dev(), made.ino()),
         })
+    }
+
+    /// What it is made of.
+    pub(crate) fn listener(&self) -> &UnixListener {
+        &self.listener
     }
 
     /// Answers from threads of its own, which live as long as the process.

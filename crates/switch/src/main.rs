@@ -112,7 +112,7 @@ struct Run {
     /// A file of tables: in linc's syntax if its name ends in .tab, else in that of ovs-ofctl; may be repeated.
     #[arg(long)]
     tables: Vec<PathBuf>,
-    /// A controller, as tcp:HOST:PORT or tls:HOST:PORT; ptcp:PORT or ptls:PORT to listen; may be repeated.
+    /// A controller, as tcp:HOST:PORT or tls:HOST:PORT; ptcp:PORT, ptls:PORT or punix:PATH to listen; may be repeated.
     #[arg(long)]
     controller: Vec<String>,
     /// Versions of OpenFlow to speak, separated by commas; the first hello is of the highest.

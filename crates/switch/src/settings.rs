@@ -57,7 +57,8 @@ pub struct SwitchSettings {
     /// Files of tables, loaded in this order.
     #[serde(default)]
     pub tables: Vec<PathBuf>,
-    /// Its controllers: `tcp:HOST:PORT` or `tls:HOST:PORT`, or `ptcp:PORT` or `ptls:PORT` to listen; none by default.
+    /// Its controllers: `tcp:HOST:PORT` or `tls:HOST:PORT`, or `ptcp:PORT`, `ptls:PORT` or
+    /// `punix:PATH` to listen; none by default.
     #[serde(default)]
     pub controllers: Vec<String>,
     /// Versions of OpenFlow that it speaks: `1.3`, `1.4`; both by default.

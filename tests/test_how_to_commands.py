@@ -54,12 +54,14 @@ ELSEWHERE = {
 }
 """Commands that are not run as they stand: why, and what runs the like of them."""
 BY_ANOTHER_TEST = {
+    r"--port 1=s1|in_port=s1": "tests/switch/test_how_to_mininet.py",
     r"^curl |discards (ingest|tests|report|affected) --store|^iperf3 --client": "tests/discards/test_how_to_snmp.py",
 }
 """Commands that another test runs in whole, with stand-ins for devices and servers."""
 FINITE = (
     r"^eval |^brimful (runs|report|explain|compare|lab (check|run|up|list|clean))"
     r"|^brimful (iocost (export|tune|measure .*--dry-run)|search -m (sim:|@))"
+    r"|^brimful-switchd check"
 )
 """Commands that come to their end soon."""
 
@@ -89,7 +91,7 @@ for command in BEGUN:
     subject = re.sub(r"[^a-z].*", "", command.partition("-m ")[2])
     FIRST_OF_ITS_KIND.setdefault((command.split()[1], subject, "--find" in command, "--sizes" in command), command)
 MEASURED = [c for c in HERE if c.startswith("brimful iocost measure ") and c not in ENDING]
-SERVERS = [command for command in HERE if re.search(r"^brimful-switchd |^iperf3 -s|snoop --controller", command)]
+SERVERS = [c for c in HERE if c not in ENDING and re.search(r"^brimful-switchd |^iperf3 -s|snoop --controller", c)]
 ASKED_OF_A_SWITCH = [command for command in HERE if command.startswith("brimful switch ") and command not in SERVERS]
 LISTENING, ESTABLISHED = "0A", "01"
 """States of sockets, as /proc/net/tcp names them."""
@@ -189,6 +191,7 @@ def world(tmp_path_factory, disks):
     (directory / "spec").write_text(f"{spec}\n")
     toml = next(text for text in blocks(ROOT / "docs" / "how-to" / "command-line.md", "toml"))
     (directory / "brimful.toml").write_text(toml)
+    shutil.copy(ROOT / "examples" / "switch" / "switch.toml", directory)
     shutil.copy(ROOT / "tests" / "schema_1" / "device" / "run.jsonl", directory / "result.jsonl")
     (directory / "my-tester").write_text('#!/bin/sh\nip link show "$2" && ip link show "$4"\n')
     (directory / "my-tester").chmod(0o755)

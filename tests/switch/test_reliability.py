@@ -130,7 +130,7 @@ def test_only_sockets_give_way_to_the_control_socket(lab, tmp_path):
     command = lab.command([find_switch(), "--port=1=ta", f"--control={precious}"])
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
     assert (done.returncode, done.stderr.count("\n")) == (3, 1)
-    assert "there is a file that is no socket: give --control another path" in done.stderr
+    assert "there is a file that is no socket: give another path" in done.stderr
     assert precious.read_text() == "keep me"
     left = tmp_path / "s.sock"
     with socket.socket(socket.AF_UNIX) as listener:

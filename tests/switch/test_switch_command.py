@@ -60,6 +60,17 @@ def test_what_was_loaded_is_dumped(loaded, tmp_path):
     assert records.count("{flow_entry,") == 3
 
 
+def test_tables_and_frames_name_ports_by_their_interfaces(control, tmp_path):
+    named = tmp_path / "named.flows"
+    named.write_text('in_port="ta",actions=output:tb\n')
+    run("load", "--control", control, named)
+    assert run("dump", "--control", control).output == "in_port=1,actions=output:2\n"
+    assert run("trace", "--control", control, "in_port=ta").output.splitlines()[1].startswith("out of port 2, queue 0:")
+    named.write_text("in_port=tc,actions=output:tb\n")
+    with pytest.raises(UsageError, match='in_port is "tc"'):
+        run("load", "--control", control, named)
+
+
 def test_a_bad_file_changes_nothing(loaded, tmp_path):
     before = run("dump", "--control", loaded).output
     for text, expected in [
@@ -80,7 +91,12 @@ def test_a_trace_names_the_entries_that_a_frame_meets(loaded):
     lines = run("trace", "--control", loaded, "in_port=1,tcp,nw_dst=10.1.2.3").output.splitlines()
     assert lines[0].startswith("table 0: priority=10,in_port=1,")
     assert lines[1] == "table 1: table=1,actions=group:7"
-    assert lines[2].startswith("out of port 2, queue 0: 020000000009")
+    assert lines[2] == "out of port 2, queue 0: 128 bytes"
+    assert lines[3] == "  eth_dst=02:00:00:00:00:09 (was 00:00:00:00:00:00)"
+    assert {"  eth_src=00:00:00:00:00:00", "  nw_dst=10.1.2.3", "  nw_ttl=64"} <= set(lines)
+    assert sum("(was" in line for line in lines) == 1
+    digits = run("trace", "--control", loaded, "--hex", "in_port=1,tcp,nw_dst=10.1.2.3").output.splitlines()[-1]
+    assert digits.startswith("  020000000009000000000000")
     assert run("trace", "--control", loaded, "in_port=2").output.splitlines() == [
         "table 0: no entry: dropped",
         "nothing leaves",

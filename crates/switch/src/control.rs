@@ -361,7 +361,7 @@ pub(crate) fn remove_all(pipeline: &mut Pipeline, now: u64) -> Vec<Change> {
     done.into_iter().flatten().flatten().collect()
 }
 
-fn apply_all(
+pub(crate) fn apply_all(
     pipeline: &mut Pipeline,
     file: &str,
     tables: &Tables,

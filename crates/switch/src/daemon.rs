@@ -36,12 +36,19 @@ pub struct Signals {
     pub reloads: Arc<AtomicBool>,
 }
 
-/// Runs switches until a signal ends them; `ready` is called once all of them run. Where the settings are from a file, it
+/// Runs switches until a signal ends them; `ready` is called once all of them run, and `lives` many times a
+/// second from then on. Where the settings are from a file, it
 /// is read again when tables are.
 ///
 /// # Errors
 /// When something cannot be opened or tables cannot be loaded, or a part of it fails, in one line.
-pub fn run(mut settings: Settings, file: Option<&Path>, signals: &Signals, ready: impl FnOnce()) -> Result<(), String> {
+pub fn run(
+    mut settings: Settings,
+    file: Option<&Path>,
+    signals: &Signals,
+    ready: impl FnOnce(),
+    mut lives: impl FnMut(&Handles),
+) -> Result<(), String> {
     settings.check()?;
     // Before anything is opened: a bad certificate starts nothing.
     let peers = settings.switches.iter().map(SwitchSettings::peers);
@@ -98,6 +105,7 @@ pub fn run(mut settings: Settings, file: Option<&Path>, signals: &Signals, ready
             Err(failure) if !signals.ends.load(Relaxed) => return Err(failure),
             _ => {}
         }
+        lives(&handles);
         if signals.reloads.swap(false, Relaxed)
             && let Err(error) = reload(&mut settings, file, &handles)
         {
@@ -309,10 +317,11 @@ fn load_all(settings: &Settings, handles: &Handles) -> Result<(), String> {
     for switch in settings.switches.iter().filter(|switch| !switch.tables.is_empty()) {
         let mut all = tables::Tables::default();
         let mut files = Vec::new();
+        let ports = switch.port_names();
         for path in &switch.tables {
             let name = path.display().to_string();
             let text = read_text(path).map_err(|error| format!("{name}: {error}"))?;
-            let read = tables::read(&name, &text, 0).map_err(|error| error.to_string())?;
+            let read = tables::read_for(&name, &text, 0, &ports).map_err(|error| error.to_string())?;
             read.notes_of(&name).for_each(say);
             all.changes.extend(read.changes);
             files.push(name);

@@ -13,8 +13,15 @@ const PART_LEN: usize = 64 << 10;
 /// # Errors
 /// When it cannot be read, is no text, or is too long.
 pub fn read_text(path: &Path) -> io::Result<String> {
+    read_all(&mut File::open(path)?)
+}
+
+/// The same of what is open already.
+///
+/// # Errors
+/// When it cannot be read, is no text, or is too long.
+pub fn read_all(file: &mut dyn Read) -> io::Result<String> {
     let refused = |reason: &str| io::Error::new(io::ErrorKind::InvalidData, reason);
-    let mut file = File::open(path)?;
     let (mut bytes, mut part) = (Vec::new(), vec![0; PART_LEN]);
     loop {
         let count = file.read(&mut part)?;

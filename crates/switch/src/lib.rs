@@ -8,6 +8,7 @@
 mod batch;
 mod change;
 pub mod channel;
+mod check;
 pub mod compiled;
 pub mod control;
 pub mod counts;
@@ -27,11 +28,15 @@ pub mod ports;
 pub mod queues;
 mod reload;
 pub mod settings;
+mod shown;
 mod state;
 pub mod status;
+pub mod supervisor;
 pub mod tables;
 pub mod telemetry;
 pub mod trace;
 mod vacancy;
 pub mod watch;
 mod worker;
+
+pub use check::check;

@@ -63,6 +63,9 @@ pub enum Request {
         matching: String,
         /// The frame itself, as hexadecimal digits.
         frame: Option<String>,
+        /// Whether the bytes that leave are wanted too.
+        #[serde(default)]
+        hex: bool,
     },
     /// Tells how a table is run.
     Explain {
@@ -78,7 +81,7 @@ pub enum Request {
     Status {},
 }
 
-/// A control socket, which is removed when this is dropped.
+/// A socket of this machine, which is removed when this is dropped.
 pub struct Socket {
     path: PathBuf,
     listener: UnixListener,
@@ -94,11 +97,11 @@ impl Socket {
     pub fn open(path: &Path) -> io::Result<Self> {
         match std::fs::symlink_metadata(path) {
             Ok(found) if !found.file_type().is_socket() => {
-                let text = "there is a file that is no socket: give --control another path, or remove it";
+                let text = "there is a file that is no socket: give another path, or remove it";
                 return Err(io::Error::other(text));
             }
             Ok(_) if UnixStream::connect(path).is_ok() => {
-                let text = "another switch answers there: give --control another path";
+                let text = "another switch answers there: give another path";
                 return Err(io::Error::other(text));
             }
             // What one left that has ended.
@@ -114,6 +117,11 @@ impl Socket {
             listener,
             made: (made.dev(), made.ino()),
         })
+    }
+
+    /// What it is made of.
+    pub(crate) fn listener(&self) -> &UnixListener {
+        &self.listener
     }
 
     /// Answers from threads of its own, which live as long as the process.
@@ -191,7 +199,8 @@ pub fn answer(line: &str, handles: &Handles) -> Result<Value, String> {
             table,
             add,
         } => {
-            let tables = tables::read(&file, &text, table).map_err(|error| error.to_string())?;
+            let ports = ask(handles, switch.clone(), |switch| switch.ports.names())?;
+            let tables = tables::read_for(&file, &text, table, &ports).map_err(|error| error.to_string())?;
             let count = tables.changes.len();
             let notes: Vec<_> = tables.notes_of(&file).collect();
             ask(handles, switch, move |switch| switch.load(&file, &tables, !add))?
@@ -205,9 +214,10 @@ pub fn answer(line: &str, handles: &Handles) -> Result<Value, String> {
             switch,
             matching,
             frame,
+            hex,
         } => {
             let traced = ask(handles, switch, move |switch| {
-                trace::trace(switch, &matching, frame.as_deref())
+                trace::trace(switch, &matching, frame.as_deref(), hex)
             })?;
             Ok(json!({ "text": traced? }))
         }

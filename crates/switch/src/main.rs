@@ -1,23 +1,27 @@
 //! `brimful-switchd`: OpenFlow switches on interfaces of this network namespace.
 
+use std::env;
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use brimful_pipeline::Limits;
 use brimful_switch::channel::TlsFiles;
+use brimful_switch::control::Handles;
 use brimful_switch::daemon::{self, Signals};
 use brimful_switch::events::DEFAULT_PACKET_IN_RATE;
 use brimful_switch::files::read_text;
-use brimful_switch::ofctl::{self, Ofctl, OfctlError};
+use brimful_switch::ofctl::{self, Ofctl, OfctlError, Outcome};
 use brimful_switch::settings::{FailMode, PortSettings, Settings, SwitchSettings, default_versions};
+use brimful_switch::supervisor::{self, Watchdog};
 use brimful_switch::tables::genflow::Specification;
 use brimful_switch::tables::{ovs, tab};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -32,6 +36,8 @@ const KEEPS_MEMORY: Duration = Duration::from_secs(10);
 const LONGEST_END: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(100);
 
+/// What was compared differs.
+const EXIT_DIFFERS: u8 = 1;
 /// The arguments make no sense.
 const EXIT_USAGE: u8 = 2;
 /// The arguments make sense, but the switch cannot run.
@@ -39,7 +45,7 @@ const EXIT_FAILED: u8 = 3;
 
 /// Runs OpenFlow switches on interfaces of this network namespace until SIGTERM. SIGHUP reloads their tables.
 #[derive(Parser)]
-#[command(version, args_conflicts_with_subcommands = true)]
+#[command(name = "brimful-switchd", version, args_conflicts_with_subcommands = true)]
 struct Command {
     #[command(subcommand)]
     other: Option<Other>,
@@ -63,7 +69,17 @@ enum Other {
         #[arg(long, default_value = "tab")]
         syntax: Syntax,
     },
-    /// Query any OpenFlow 1.3 switch, and change its flows.
+    /// Check a file of settings, with the tables, keys and certificates that it names, without starting anything.
+    Check {
+        /// The file that `--config` is to read.
+        file: PathBuf,
+    },
+    /// Write the manual pages of this program and its commands.
+    Man {
+        /// Where to, such as `/usr/local/share/man/man1`.
+        directory: PathBuf,
+    },
+    /// Query any switch of OpenFlow 1.3 or 1.4, and change its flows, groups, meters and ports.
     Ofctl(Ofctl),
 }
 
@@ -96,7 +112,7 @@ struct Run {
     /// A file of tables: in linc's syntax if its name ends in .tab, else in that of ovs-ofctl; may be repeated.
     #[arg(long)]
     tables: Vec<PathBuf>,
-    /// A controller, as tcp:HOST:PORT or tls:HOST:PORT; ptcp:PORT or ptls:PORT to listen; may be repeated.
+    /// A controller, as tcp:HOST:PORT or tls:HOST:PORT; ptcp:PORT, ptls:PORT or punix:PATH to listen; may be repeated.
     #[arg(long)]
     controller: Vec<String>,
     /// Versions of OpenFlow to speak, separated by commas; the first hello is of the highest.
@@ -160,9 +176,26 @@ fn main() -> ExitCode {
                 Err(message) => fail(EXIT_USAGE, &message),
             };
         }
+        Some(Other::Check { file }) => {
+            return match check(&file) {
+                Ok(summary) => {
+                    // Nobody may be reading.
+                    let _ = writeln!(io::stdout(), "{summary}");
+                    ExitCode::SUCCESS
+                }
+                Err(message) => fail(EXIT_USAGE, &message),
+            };
+        }
+        Some(Other::Man { directory }) => {
+            return match write_manual(&directory) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => fail(EXIT_FAILED, &format!("{}: {error}", directory.display())),
+            };
+        }
         Some(Other::Ofctl(asked)) => {
             return match ofctl::run(&asked, &mut io::stdout()) {
-                Ok(()) => ExitCode::SUCCESS,
+                Ok(Outcome::Done) => ExitCode::SUCCESS,
+                Ok(Outcome::Differs) => ExitCode::from(EXIT_DIFFERS),
                 Err(OfctlError::Usage(message)) => fail(EXIT_USAGE, &message),
                 Err(OfctlError::Failed(message)) => fail(EXIT_FAILED, &message),
             };
@@ -193,10 +226,40 @@ fn run(settings: Settings, file: Option<&Path>) -> Result<(), String> {
     }
     end_in_time(&signals.ends)?;
     let names: Vec<_> = settings.switches.iter().map(|switch| switch.name.clone()).collect();
-    daemon::run(settings, file, &signals, || {
+    let ready = || {
         // Nobody may be reading.
         let _ = writeln!(io::stdout(), "ready: {}", names.join(", "));
-    })
+        tell_supervisor(supervisor::READY);
+    };
+    let patience = env::var("WATCHDOG_USEC").unwrap_or_default();
+    let mut watchdog = Watchdog::reading(&patience, Instant::now());
+    let lives = |handles: &Handles| {
+        let is_due = watchdog
+            .as_mut()
+            .is_some_and(|watchdog| watchdog.is_due(Instant::now()));
+        // A switch that hangs does not answer, and the supervisor is not told.
+        if is_due && handles.values().all(|handle| handle.call(|_| ()).is_ok()) {
+            tell_supervisor(supervisor::ALIVE);
+        }
+    };
+    daemon::run(settings, file, &signals, ready, lives)?;
+    tell_supervisor(supervisor::STOPPING);
+    Ok(())
+}
+
+/// Tells the supervisor that has started the process, if one wants to be told.
+fn tell_supervisor(state: &str) {
+    let Some(socket) = env::var_os("NOTIFY_SOCKET") else {
+        return;
+    };
+    if let Err(error) = supervisor::tell(&socket, state) {
+        let name = socket.display();
+        // Nobody may be reading.
+        let _ = writeln!(
+            io::stderr(),
+            "brimful-switchd: the supervisor at {name} is not told {state}: {error}"
+        );
+    }
 }
 
 /// A connection of a controller takes four descriptors, while sessions begin with 1,024 at most.
@@ -231,9 +294,7 @@ fn end_in_time(ends: &Arc<AtomicBool>) -> Result<(), String> {
 impl Run {
     fn settings(self) -> Result<Settings, String> {
         if let Some(path) = self.config {
-            let name = path.display().to_string();
-            let text = read_text(&path).map_err(|error| format!("{name}: {error}"))?;
-            return Settings::read(&name, &text);
+            return read_settings(&path);
         }
         let port = |text: &String| {
             let parts = text
@@ -288,7 +349,27 @@ impl Run {
     }
 }
 
-fn generate(path: &std::path::Path, name: Option<&str>, seed: u64, syntax: Syntax) -> Result<(), String> {
+/// Pages for the section of programs, from the same texts as `--help`.
+fn write_manual(directory: &Path) -> io::Result<()> {
+    fs::create_dir_all(directory)?;
+    clap_mangen::generate_to(Command::command(), directory)
+}
+
+fn read_settings(path: &Path) -> Result<Settings, String> {
+    let name = path.display().to_string();
+    let text = read_text(path).map_err(|error| format!("{name}: {error}"))?;
+    Settings::read(&name, &text)
+}
+
+/// What a file of settings would start, in a line.
+fn check(path: &Path) -> Result<String, String> {
+    let settings = read_settings(path)?;
+    brimful_switch::check(&settings)?;
+    let names: Vec<_> = settings.switches.iter().map(|switch| switch.name.as_str()).collect();
+    Ok(format!("{}: no error: {}", path.display(), names.join(", ")))
+}
+
+fn generate(path: &Path, name: Option<&str>, seed: u64, syntax: Syntax) -> Result<(), String> {
     let file = path.display().to_string();
     let text = read_text(path).map_err(|error| format!("{file}: {error}"))?;
     let tables = Specification::read(&file, &text).map_err(|error| error.to_string())?;
@@ -312,8 +393,6 @@ fn fail(code: u8, message: &str) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a switch is to be, from one TOML file or from the command line.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Display;
 use std::path::PathBuf;
 
@@ -57,7 +57,8 @@ pub struct SwitchSettings {
     /// Files of tables, loaded in this order.
     #[serde(default)]
     pub tables: Vec<PathBuf>,
-    /// Its controllers: `tcp:HOST:PORT` or `tls:HOST:PORT`, or `ptcp:PORT` or `ptls:PORT` to listen; none by default.
+    /// Its controllers: `tcp:HOST:PORT` or `tls:HOST:PORT`, or `ptcp:PORT`, `ptls:PORT` or
+    /// `punix:PATH` to listen; none by default.
     #[serde(default)]
     pub controllers: Vec<String>,
     /// Versions of OpenFlow that it speaks: `1.3`, `1.4`; both by default.
@@ -224,6 +225,12 @@ impl SwitchSettings {
         }
         self.versions()?;
         self.endpoints().map(|_| ())
+    }
+
+    /// The numbers of its ports by the names of their interfaces.
+    pub fn port_names(&self) -> BTreeMap<String, u32> {
+        let named = self.ports.iter().map(|port| (port.interface.clone(), port.number));
+        named.collect()
     }
 
     /// Where its controllers are.

@@ -14,18 +14,21 @@ use brimful_pipeline::{
 use crate::control::Switch;
 use crate::dump::flow_of;
 use crate::ports::PortView;
+use crate::shown;
 use crate::tables::ovs;
 use crate::worker::{HEADROOM, MOST_FRAME_LEN};
 
 /// A frame of this length holds any headers that a match can name.
 const PROBE_LEN: usize = 128;
 
-/// Sends a frame through a switch's tables without counting it or sending it on, and tells in words what happens.
+/// Sends a frame through a switch's tables without counting it or sending it on, and tells in words what happens; with
+/// `hex` the bytes that leave, too.
 ///
 /// # Errors
 /// When the match or the frame cannot be read.
-pub fn trace(switch: &Switch, matching: &str, frame: Option<&str>) -> Result<String, String> {
-    let matching = ovs::read_match(matching).map_err(|error| error.to_string())?;
+pub fn trace(switch: &Switch, matching: &str, frame: Option<&str>, hex: bool) -> Result<String, String> {
+    let ports = switch.ports.names();
+    let matching = ovs::read_match(matching, &ports).map_err(|error| error.to_string())?;
     let of = |field| value_of(&matching, field);
     let bytes = match frame {
         Some(digits) => from_hex(digits)?,
@@ -43,7 +46,13 @@ pub fn trace(switch: &Switch, matching: &str, frame: Option<&str>) -> Result<Str
     let pipeline = switch.pipeline.read();
     let view = switch.ports.view();
     let environment = Dry::new(pipeline.shared(), &view);
-    let mut seen = Seen::default();
+    let mut seen = Seen {
+        before: bytes,
+        hex,
+        text: String::new(),
+        count: 0,
+        is_cut_short: false,
+    };
     let steps = pipeline.trace(&mut passage, &environment, &mut seen);
     let mut text = String::new();
     for step in steps {
@@ -80,8 +89,10 @@ struct Dry<'s> {
     now: u64,
 }
 
-#[derive(Default)]
 struct Seen {
+    /// The frame as it came in.
+    before: Vec<u8>,
+    hex: bool,
     text: String,
     count: usize,
     is_cut_short: bool,
@@ -136,11 +147,11 @@ impl Environment for Dry<'_> {
 
 impl Outputs for Seen {
     fn output(&mut self, frame: &[u8], port: u32, queue: u32) {
-        self.note(|| format!("out of port {port}, queue {queue}: {}", to_hex(frame)));
+        self.show(&format!("out of port {port}, queue {queue}"), frame);
     }
 
     fn packet_in(&mut self, packet: PacketIn<'_>) {
-        self.note(|| format!("to the controller ({:?}): {}", packet.reason, to_hex(packet.frame)));
+        self.show(&format!("to the controller ({:?})", packet.reason), packet.frame);
     }
 
     fn cut_short(&mut self, _: u32) {
@@ -149,11 +160,19 @@ impl Outputs for Seen {
 }
 
 impl Seen {
-    fn note(&mut self, line: impl FnOnce() -> String) {
+    fn show(&mut self, way: &str, frame: &[u8]) {
         self.count += 1;
-        if self.count <= MOST_SEEN {
-            self.text += &line();
-            self.text.push('\n');
+        if self.count > MOST_SEEN {
+            return;
+        }
+        let _ = write!(self.text, "{way}: {} bytes", frame.len());
+        if frame.len() != self.before.len() {
+            let _ = write!(self.text, " (was {})", self.before.len());
+        }
+        self.text.push('\n');
+        self.text += &shown::fields(&self.before, frame);
+        if self.hex {
+            let _ = writeln!(self.text, "  {}", to_hex(frame));
         }
     }
 }

@@ -68,16 +68,19 @@ def dump(control: Path, switch: str | None, tab: bool, counters: bool) -> None:
 @_NAME
 @click.option("--capture", type=_FILE, metavar="PCAP", help="Take the frame from a capture file; MATCH gives in_port.")
 @click.option("--frame", type=click.IntRange(min=1), default=1, show_default=True, help="Which frame of the file.")
+@click.option("--hex", "as_hex", is_flag=True, help="Also print the bytes of what leaves.")
 @click.argument("match")
-def trace(control: Path, switch: str | None, capture: Path | None, frame: int, match: str) -> None:
+def trace(control: Path, switch: str | None, capture: Path | None, frame: int, as_hex: bool, match: str) -> None:
     """Show which entries a frame matches, such as in_port=1,tcp,nw_dst=10.0.0.1, and what leaves.
+
+    What leaves is shown field by field, with the value that a field had before if it has changed.
 
     The frame is not sent, and nothing counts it. Meters let it through.
     """
     from brimful.switch import ask, read_frame
 
     digits = None if capture is None else read_frame(capture, frame).hex()
-    click.echo(ask(control, "trace", switch=switch, matching=match, frame=digits)["text"], nl=False)
+    click.echo(ask(control, "trace", switch=switch, matching=match, frame=digits, hex=as_hex)["text"], nl=False)
 
 
 @switch.command()
@@ -126,10 +129,13 @@ def genflow(name: str | None, seed: int, syntax: str, specification: Path) -> No
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="SWITCH COMMAND ...")
 @click.pass_context
 def ofctl(context: click.Context, arguments: tuple[str, ...]) -> None:
-    """Query any OpenFlow 1.3 switch, and change its flows.
+    """Query any switch of OpenFlow 1.3 or 1.4, and change its flows, groups, meters and ports.
 
-    SWITCH is tcp:HOST:PORT, unix:PATH, or ptcp:PORT to wait until it connects. Commands: show, dump-flows, add-flow,
-    mod-flows, del-flows, dump-ports, dump-groups, dump-meters, monitor, snoop; `ofctl --help` has their options.
+    SWITCH is tcp:HOST:PORT, unix:PATH, or ptcp:PORT to wait until it connects. Commands: show, dump-desc,
+    dump-ports-desc, dump-tables, dump-flows, dump-aggregate, add-flow, add-flows, mod-flows, del-flows,
+    replace-flows, diff-flows, packet-out, dump-ports, mod-port, queue-stats, dump-groups, add-group, add-groups,
+    mod-group, del-groups, dump-meters, add-meter, mod-meter, del-meters, bundle, monitor, snoop; `ofctl --help`
+    says what each does.
     """
     from brimful.switch import run_ofctl
 

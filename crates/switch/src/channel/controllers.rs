@@ -177,7 +177,11 @@ impl Controllers {
         beside: Option<(u8, Arc<Peer>)>,
     ) -> io::Result<Arc<Peer>> {
         socket.set_nonblocking(true)?;
-        socket.set_nodelay(true)?;
+        match socket.set_nodelay(true) {
+            // A socket of this machine waits for nothing.
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
+            done => done?,
+        }
         let (auxiliary, main) = beside.map_or((0, None), |(auxiliary, main)| (auxiliary, Some(main)));
         let peer = Arc::new(Peer {
             number: self.connections.fetch_add(1, Relaxed),

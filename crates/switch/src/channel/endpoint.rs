@@ -1,5 +1,6 @@
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
 
 /// The port of OpenFlow where none is given.
 const DEFAULT_PORT: u16 = 6653;
@@ -11,12 +12,14 @@ pub enum Endpoint {
     Connect(Protocol, String, u16),
     /// Any that connects to this port, at this address of ours: `ptcp:[PORT][:ADDRESS]`, or `ptls:[PORT][:ADDRESS]`.
     Listen(Protocol, String, u16),
+    /// Any that connects to this socket of our machine: `punix:PATH`.
+    Local(PathBuf),
 }
 
 /// What carries a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Protocol {
-    /// TCP.
+    /// TCP, or a socket of this machine.
     Tcp,
     /// TLS over TCP.
     Tls,
@@ -28,8 +31,11 @@ impl Endpoint {
     /// # Errors
     /// With what is wrong, in one line.
     pub fn read(text: &str) -> Result<Self, String> {
-        let wrong =
-            || format!("controller {text:?}: use tcp:HOST:PORT or tls:HOST:PORT, or ptcp:PORT or ptls:PORT to listen");
+        let wrong = || {
+            format!(
+                "controller {text:?}: use tcp:HOST:PORT or tls:HOST:PORT, or ptcp:PORT, ptls:PORT or punix:PATH to listen"
+            )
+        };
         let number = |digits: &str| match digits {
             "" => Ok(DEFAULT_PORT),
             digits => digits.parse().map_err(|_| wrong()),
@@ -49,14 +55,17 @@ impl Endpoint {
                     number(port)?,
                 ))
             }
+            "punix" if !rest.is_empty() => Ok(Self::Local(PathBuf::from(rest))),
             _ => Err(wrong()),
         }
     }
 
     /// What carries its connections.
     pub fn protocol(&self) -> Protocol {
-        let (Self::Connect(protocol, ..) | Self::Listen(protocol, ..)) = self;
-        *protocol
+        match self {
+            Self::Connect(protocol, ..) | Self::Listen(protocol, ..) => *protocol,
+            Self::Local(_) => Protocol::Tcp,
+        }
     }
 
     /// The address that it has now.
@@ -64,7 +73,9 @@ impl Endpoint {
     /// # Errors
     /// When its name has none, in one line.
     pub fn address(&self) -> Result<SocketAddr, String> {
-        let (Self::Connect(_, host, port) | Self::Listen(_, host, port)) = self;
+        let (Self::Connect(_, host, port) | Self::Listen(_, host, port)) = self else {
+            return Err(format!("{self}: it has no address"));
+        };
         let mut addresses = (host.as_str(), *port)
             .to_socket_addrs()
             .map_err(|error| format!("{self}: {error}"))?;
@@ -79,6 +90,7 @@ impl fmt::Display for Endpoint {
                 write!(formatter, "{}:[{host}]:{port}", protocol.name())
             }
             Self::Connect(protocol, host, port) => write!(formatter, "{}:{host}:{port}", protocol.name()),
+            Self::Local(path) => write!(formatter, "punix:{}", path.display()),
             Self::Listen(protocol, address, port) => write!(formatter, "p{}:{port}:{address}", protocol.name()),
         }
     }
@@ -124,13 +136,14 @@ mod tests {
             ("ptcp:6634:0.0.0.0", "ptcp:6634:0.0.0.0"),
             ("tls:controller.example", "tls:controller.example:6653"),
             ("ptls:6653", "ptls:6653:127.0.0.1"),
+            ("punix:/run/s.mgmt", "punix:/run/s.mgmt"),
         ] {
             assert_eq!(
                 Endpoint::read(text).map(|endpoint| endpoint.to_string()),
                 Ok(again.to_owned())
             );
         }
-        for text in ["", "tcp", "tcp:", "udp:host:1", "tcp:host:99999", "ptcp:x"] {
+        for text in ["", "tcp", "tcp:", "udp:host:1", "tcp:host:99999", "ptcp:x", "punix:"] {
             let message = Endpoint::read(text).unwrap_err();
             assert!(message.contains("use tcp:HOST:PORT"), "{message}");
         }

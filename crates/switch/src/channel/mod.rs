@@ -15,6 +15,7 @@ mod controllers;
 mod endpoint;
 mod events;
 mod hub;
+mod listener;
 mod monitors;
 mod multipart;
 mod port_config;

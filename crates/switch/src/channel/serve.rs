@@ -1,7 +1,7 @@
 //! Sockets of controllers, and the threads that serve them.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -18,6 +18,7 @@ use super::controllers::{Controllers, Peer};
 use super::endpoint::{Endpoint, Protocol};
 use super::events;
 use super::hub::Hub;
+use super::listener::Listener;
 use super::standalone::{self, Standalone};
 use super::tls::Credentials;
 use super::transport::Transport;
@@ -104,11 +105,8 @@ pub fn start(peers: Peers, handle: &Handle) -> Result<Channel, String> {
     let (mut threads, mut addresses) = (Vec::new(), Vec::new());
     for endpoint in peers.endpoints {
         let hub = Arc::clone(&hub);
-        let listener = match &endpoint {
-            Endpoint::Listen(..) => Some(listen(&endpoint)?),
-            Endpoint::Connect(..) => None,
-        };
-        addresses.extend(listener.as_ref().and_then(|listener| listener.local_addr().ok()));
+        let listener = Listener::open(&endpoint)?;
+        addresses.extend(listener.as_ref().and_then(Listener::address));
         threads.push(std::thread::spawn(move || match listener {
             Some(listener) => accept(&listener, &endpoint, &hub),
             None => connect(&endpoint, &hub),
@@ -151,22 +149,13 @@ impl Channel {
     }
 }
 
-fn listen(endpoint: &Endpoint) -> Result<TcpListener, String> {
-    let address = endpoint.address()?;
-    let listener = TcpListener::bind(address).map_err(|error| format!("{endpoint}: {error}"))?;
-    listener
-        .set_nonblocking(true)
-        .map_err(|error| format!("{endpoint}: {error}"))?;
-    Ok(listener)
-}
-
 /// Whether there is nobody, or nobody any more.
 fn passes_at_once(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
     matches!(error.kind(), WouldBlock | ConnectionAborted | Interrupted)
 }
 
-fn accept(listener: &TcpListener, endpoint: &Endpoint, hub: &Arc<Hub>) {
+fn accept(listener: &Listener, endpoint: &Endpoint, hub: &Arc<Hub>) {
     let (mut served, mut said) = (Vec::new(), String::new());
     let protocol = endpoint.protocol();
     while !hub.ends() {
@@ -177,7 +166,7 @@ fn accept(listener: &TcpListener, endpoint: &Endpoint, hub: &Arc<Hub>) {
         let _ = poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&patience));
         served.retain(|thread: &JoinHandle<_>| !thread.is_finished());
         let socket = match listener.accept() {
-            Ok((socket, _)) => socket,
+            Ok(socket) => socket,
             Err(error) if passes_at_once(&error) => continue,
             Err(error) => {
                 // Without a descriptor or memory for it, it would fail again at once.
@@ -250,7 +239,7 @@ fn reach(endpoint: &Endpoint, hub: &Hub) -> Result<(TcpStream, Transport), Strin
         TcpStream::connect_timeout(&address, CONNECT_PATIENCE).map_err(|error| format!("{endpoint}: {error}"))?;
     let host = match endpoint {
         Endpoint::Connect(_, host, _) => Some(host.as_str()),
-        Endpoint::Listen(..) => None,
+        Endpoint::Listen(..) | Endpoint::Local(_) => None,
     };
     let transport = hub
         .transport(&socket, endpoint.protocol(), host)

@@ -19,7 +19,10 @@ const MOST_ANSWER_BYTES: usize = 1 << 30;
 /// A controller's side of a connection.
 pub(super) struct Connection {
     stream: Box<dyn Stream>,
+    version: Version,
     transaction: u32,
+    /// What is to be sent together.
+    queued: Vec<u8>,
     /// When what is waited for has to be there: signs of life alone do not put it off.
     due: Instant,
 }
@@ -32,39 +35,56 @@ pub(super) struct Received {
 }
 
 impl Connection {
-    /// Connects, and agrees on a version.
-    pub(super) fn open(place: &Place) -> Result<Self, OfctlError> {
+    /// Connects, and agrees on one of some versions.
+    pub(super) fn open(place: &Place, versions: &[Version]) -> Result<Self, OfctlError> {
         let stream = place.open()?;
         let mut connection = Self {
             stream,
+            version: versions.iter().copied().max().unwrap_or(VERSION),
             transaction: 0,
+            queued: Vec::new(),
             due: Instant::now() + PATIENCE,
         };
         connection
             .stream
             .set_write_patience(PATIENCE)
             .map_err(|error| ended(&error))?;
-        connection.send(&Message::Hello(Hello::offering(&[VERSION])))?;
+        connection.send(&Message::Hello(Hello::offering(versions)))?;
         let hello = connection.receive()?;
         let agreed = match &hello.message {
-            Ok(Message::Hello(hello_of_switch)) => hello_of_switch.negotiate(hello.header.version, &[VERSION]),
+            Ok(Message::Hello(hello_of_switch)) => hello_of_switch.negotiate(hello.header.version, versions),
             _ => None,
         };
-        agreed.map(|_| connection).ok_or_else(|| {
+        connection.version = agreed.ok_or_else(|| {
+            let offered: Vec<_> = versions.iter().map(|version| version.name()).collect();
             let text = format!(
-                "the switch does not speak OpenFlow 1.3: its hello is of version {}",
+                "the switch does not speak OpenFlow {}: its hello is of version {}",
+                offered.join(" or "),
                 hello.header.version
             );
             OfctlError::Failed(text)
-        })
+        })?;
+        Ok(connection)
     }
 
     pub(super) fn send(&mut self, message: &Message) -> Result<u32, OfctlError> {
-        self.transaction += 1;
-        let bytes = message.encode(self.transaction, VERSION);
+        let transaction = self.queue(message);
+        let bytes = std::mem::take(&mut self.queued);
         self.stream.write_all(&bytes).map_err(|error| ended(&error))?;
         self.due = Instant::now() + PATIENCE;
-        Ok(self.transaction)
+        Ok(transaction)
+    }
+
+    /// Sends a message together with the next one that is sent.
+    pub(super) fn queue(&mut self, message: &Message) -> u32 {
+        self.transaction += 1;
+        self.queued.extend(message.encode(self.transaction, self.version));
+        self.transaction
+    }
+
+    /// Bytes that wait for the next message.
+    pub(super) fn queued_bytes(&self) -> usize {
+        self.queued.len()
     }
 
     /// Gives the answer to a request.
@@ -96,32 +116,31 @@ impl Connection {
         }
     }
 
-    /// Sends changes, and waits until the switch has done them.
-    pub(super) fn change(&mut self, changes: &[Message]) -> Result<(), OfctlError> {
-        let first = self.transaction + 1;
-        for change in changes {
-            self.send(change)?;
-        }
-        let barrier = self.send(&Message::BarrierRequest)?;
+    /// The transaction of the next message.
+    pub(super) fn next_transaction(&self) -> u32 {
+        self.transaction + 1
+    }
+
+    /// Waits for the reply to the last message. Gives the first error about messages from a transaction on, if there is
+    /// one: its transaction, and a line.
+    pub(super) fn settle(&mut self, first: u32) -> Result<Option<(u32, String)>, OfctlError> {
+        let last = self.transaction;
         let mut refused = None;
         loop {
             let received = self.receive()?;
             let transaction = received.header.transaction;
+            let is_last = transaction == last;
             match received.message {
-                Ok(Message::BarrierReply) if transaction == barrier => break,
-                Ok(Message::Error(error)) if (first..=barrier).contains(&transaction) => {
-                    let number = (transaction - first + 1) as usize;
-                    let which = if changes.len() > 1 {
-                        format!("line {number}: ")
-                    } else {
-                        String::new()
-                    };
-                    refused.get_or_insert_with(|| OfctlError::Failed(format!("{which}{}", refusal(&error))));
+                Ok(Message::BarrierReply | Message::BundleControl(_)) if is_last => return Ok(refused),
+                Ok(Message::Error(error)) if (first..=last).contains(&transaction) => {
+                    refused.get_or_insert_with(|| (transaction, refusal(&error)));
+                    if is_last {
+                        return Ok(refused);
+                    }
                 }
                 _ => {}
             }
         }
-        refused.map_or(Ok(()), Err)
     }
 
     /// The next message that is no part of keeping the connection, as text; nothing when the connection ends.
@@ -173,7 +192,7 @@ impl Connection {
         let Ok(Message::EchoRequest(data)) = &received.message else {
             return Ok(false);
         };
-        let reply = Message::EchoReply(data.clone()).encode(received.header.transaction, VERSION);
+        let reply = Message::EchoReply(data.clone()).encode(received.header.transaction, self.version);
         self.stream.write_all(&reply).map_err(|error| ended(&error))?;
         Ok(true)
     }
@@ -285,7 +304,7 @@ mod tests {
             let bytes = says.encode(2, VERSION);
             while stream.write_all(&bytes).is_ok() {}
         });
-        (Connection::open(&place).unwrap(), switch)
+        (Connection::open(&place, &[VERSION]).unwrap(), switch)
     }
 
     #[test]

@@ -1,108 +1,41 @@
-//! `brimful switch ofctl`: asks any switch of OpenFlow 1.3, changes its flows, and shows what it says.
+//! `brimful switch ofctl`: asks any switch of OpenFlow 1.3 or 1.4, changes what it does, and shows what it says.
 
+mod changes;
+mod commands;
 mod connection;
+mod difference;
 mod extensions;
+mod length;
+mod lines;
 mod nicira;
+mod ports;
 mod relay;
 mod stream;
 mod text;
 
+use std::cell::Cell;
 use std::io::Write;
 use std::num::NonZeroU64;
 
 use brimful_openflow::wire::{
-    AsyncConfiguration, EventMask, FlowFilter, Message, Part, Reply, Request, Selector, WithLength,
+    AsyncConfiguration, EventMask, FlowFilter, Message, Part, QueueSelector, Reply, Request, Selector, WithLength,
 };
-use brimful_openflow::{FlowMod, GROUP_ALL, TABLE_ALL, port};
-use clap::{Args, Subcommand};
+use brimful_openflow::{FlowMod, GROUP_ALL, port};
 use thiserror::Error;
 
 use crate::notice::say;
-use crate::tables::{Change, TableError, ovs};
+use crate::tables::ovs::{self, Known, METER_ALL, PortNames};
+use crate::tables::{Change, TableError};
+use commands::Command;
+pub use commands::Ofctl;
 use connection::{Connection, line, unreadable};
+use lines::{Lines, Planned};
 use stream::Place;
 
-/// All meters.
-const METER_ALL: u32 = 0xffff_ffff;
+/// All queues of a port.
+const QUEUE_ALL: u32 = 0xffff_ffff;
 /// All reasons of packet-ins, port-statuses and flow-removeds of 1.3.
 const ALL_REASONS: [u32; 6] = [7, 7, 7, 7, 15, 15];
-
-/// Which switch, and what to do with it.
-#[derive(Args)]
-pub struct Ofctl {
-    /// The switch, as tcp:HOST:PORT, unix:PATH, or ptcp:PORT to wait until it connects.
-    switch: String,
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// Show the switch and its ports.
-    Show,
-    /// Print flows, one a line, in the syntax of `load` and `add-flow`.
-    DumpFlows {
-        /// Only these flows, such as table=1,ip,out_port=2,cookie=5/-1.
-        filter: Option<String>,
-        /// Omit counters and ages.
-        #[arg(long)]
-        no_counters: bool,
-    },
-    /// Add flows, such as `in_port=1,actions=output:2`. A line with `group_id` or `meter` adds a group or a meter.
-    AddFlow {
-        /// The flows, one each.
-        #[arg(required = true)]
-        lines: Vec<String>,
-    },
-    /// Change the instructions of existing flows.
-    ModFlows {
-        /// The flows and their new actions=...
-        line: String,
-        /// Only the flow with exactly this match and priority.
-        #[arg(long)]
-        strict: bool,
-    },
-    /// Delete flows; without an argument all of them.
-    DelFlows {
-        /// The flows.
-        line: Option<String>,
-        /// Only the flow with exactly this match and priority.
-        #[arg(long)]
-        strict: bool,
-    },
-    /// Print the counters of ports.
-    DumpPorts {
-        /// Only this port.
-        port: Option<u32>,
-    },
-    /// Print groups, one a line.
-    DumpGroups {
-        /// Print their counters too.
-        #[arg(long)]
-        counters: bool,
-    },
-    /// Print meters, one a line.
-    DumpMeters {
-        /// Print their counters too.
-        #[arg(long)]
-        counters: bool,
-    },
-    /// Print the asynchronous messages of the switch as they arrive.
-    Monitor {
-        /// End after this number of messages.
-        #[arg(long)]
-        count: Option<NonZeroU64>,
-    },
-    /// Print all messages between a switch and its controller: from a snoop socket of Open vSwitch, or as a proxy.
-    Snoop {
-        /// Act as a proxy for this controller, as tcp:HOST:PORT, unix:PATH, or ptcp:PORT.
-        #[arg(long)]
-        controller: Option<String>,
-        /// End after this number of messages.
-        #[arg(long)]
-        count: Option<NonZeroU64>,
-    },
-}
 
 /// Why it could not be done.
 #[derive(Debug, Error)]
@@ -121,111 +54,203 @@ impl From<TableError> for OfctlError {
     }
 }
 
+/// How it went.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Outcome {
+    /// It is done.
+    Done,
+    /// What was compared differs.
+    Differs,
+}
+
 type Done = Result<(), OfctlError>;
 
 /// Does it, and prints what comes of it.
 ///
 /// # Errors
 /// In one line.
-pub fn run(asked: &Ofctl, out: &mut (dyn Write + Send)) -> Done {
+pub fn run(asked: &Ofctl, out: &mut (dyn Write + Send)) -> Result<Outcome, OfctlError> {
     // What cannot be read is told before anyone is connected to.
-    let changes = asked.command.changes()?;
+    let lines = Lines::of(&asked.command)?;
+    let names_ports = match &lines {
+        Some(lines) => lines.name_ports()?,
+        None => asked.command.check()?,
+    };
+    if asked.wants_bundle() && lines.is_none() && !matches!(asked.command, Command::ModPort { .. }) {
+        let text = "--bundle is for changes: leave it out";
+        return Err(OfctlError::Usage(text.to_owned()));
+    }
+    let versions = asked.versions();
+    if versions.is_empty() {
+        let text = "bundles need OpenFlow 1.4: use -O OpenFlow14 or leave -O out";
+        return Err(OfctlError::Usage(text.to_owned()));
+    }
     let place = Place::read(&asked.switch)?;
     if let Command::Snoop { controller, count } = &asked.command {
         let count = count.map(NonZeroU64::get);
-        return match controller {
-            None => watch(&mut Connection::open(&place)?, count, out),
-            Some(controller) => relay::run(&place, &Place::read(controller)?, count, out),
+        match controller {
+            None => watch(&mut Connection::open(&place, &versions)?, count, out)?,
+            Some(controller) => relay::run(&place, &Place::read(controller)?, count, out)?,
+        }
+        return Ok(Outcome::Done);
+    }
+    let mut switch = Connection::open(&place, &versions)?;
+    let known_names;
+    let names = if names_ports {
+        known_names = ports::names(&mut switch)?;
+        PortNames::These(&known_names)
+    } else {
+        PortNames::Reserved
+    };
+    if let Command::DiffFlows { other } = &asked.command {
+        let here = difference::of_switch(&mut switch)?;
+        let there = match lines {
+            Some(lines) => difference::by_match(lines.flows(names)?),
+            None => difference::of_switch(&mut Connection::open(&Place::read(other)?, &versions)?)?,
         };
+        let lines = difference::lines(&here, &there);
+        lines.iter().try_for_each(|line| print(out, line))?;
+        return Ok(if lines.is_empty() {
+            Outcome::Done
+        } else {
+            Outcome::Differs
+        });
     }
-    let mut switch = Connection::open(&place)?;
-    match &asked.command {
-        Command::Show => show(&mut switch, out),
-        Command::DumpFlows { filter, no_counters } => dump_flows(&mut switch, filter.as_deref(), !no_counters, out),
-        Command::DumpPorts { port } => {
-            let number = port.unwrap_or(port::ANY);
-            list(&mut switch, Request::Port(Selector { number }), text::port_counts, out)
+    let changes = match (&asked.command, &lines) {
+        (Command::ReplaceFlows { .. }, Some(lines)) => {
+            let wanted = difference::by_match(lines.flows(names)?);
+            difference::changes(&difference::of_switch(&mut switch)?, &wanted)
         }
-        Command::DumpGroups { counters } => {
-            ask(
-                &mut switch,
-                Request::GroupDescription,
-                text::group,
-                extensions::groups,
-                out,
-            )?;
-            let wanted = Request::Group(Selector { number: GROUP_ALL });
-            if *counters {
-                list(&mut switch, wanted, text::group_counts, out)
-            } else {
-                Ok(())
-            }
-        }
-        Command::DumpMeters { counters } => {
-            let all = || Selector { number: METER_ALL };
-            list(&mut switch, Request::MeterConfiguration(all()), text::meter, out)?;
-            if *counters {
-                list(&mut switch, Request::Meter(all()), text::meter_counts, out)
-            } else {
-                Ok(())
-            }
-        }
-        Command::Monitor { count } => {
-            switch.send(&Message::SetAsync(everything()))?;
-            watch(&mut switch, count.map(NonZeroU64::get), out)
-        }
-        _ => switch.change(&changes),
+        (Command::ModPort { port, changes }, _) => vec![ports::modification(&mut switch, port, changes)?],
+        (Command::PacketOut { words }, _) => packets(words, names)?,
+        (_, Some(lines)) => lines.read(names)?,
+        (command, None) => return command.ask(&mut switch, names, out).map(|()| Outcome::Done),
+    };
+    length::check(&changes)?;
+    if asked.wants_bundle() {
+        changes::make_together(&mut switch, &changes)?;
+    } else {
+        changes::make(&mut switch, &changes)?;
     }
+    Ok(Outcome::Done)
 }
 
 impl Command {
-    /// What it changes in the tables.
-    fn changes(&self) -> Result<Vec<Message>, OfctlError> {
-        let read = |text: String| -> Result<Vec<Message>, OfctlError> {
-            let tables = ovs::read("flow", &text)?;
-            tables.notes_of("flow").for_each(say);
-            let values = tables.changes.into_iter().map(|change| change.value);
-            Ok(values.map(message_of).collect())
-        };
+    /// Whether it names ports. What is wrong whatever they are called is found here.
+    fn check(&self) -> Result<bool, OfctlError> {
+        let is_used = Cell::new(false);
+        let any = PortNames::Any(&is_used);
         match self {
-            Self::AddFlow { lines } => read(lines.join("\n")),
-            Self::ModFlows { line, strict } => {
-                read(format!("{} {line}", if *strict { "modify_strict" } else { "modify" }))
+            Self::DumpFlows { filter, .. } | Self::DumpAggregate { filter } => {
+                let (_, notes) = selection(filter.as_deref(), any)?;
+                notes.into_iter().for_each(say);
             }
-            Self::DelFlows { line, strict } => {
-                let mut change = selection(line.as_deref())?;
-                if *strict {
-                    change.command = brimful_openflow::FlowCommand::DeleteStrict;
+            Self::PacketOut { words } => {
+                packets(words, any)?;
+            }
+            Self::ModPort { changes, .. } => {
+                ports::bits(changes)?;
+            }
+            _ => {}
+        }
+        Ok(is_used.get())
+    }
+
+    /// Asks for what it prints.
+    fn ask(&self, switch: &mut Connection, names: PortNames<'_>, out: &mut dyn Write) -> Done {
+        match self {
+            Self::Show => show(switch, out),
+            Self::DumpDesc => list(switch, Request::Description, text::description, out),
+            Self::DumpPortsDesc => list(switch, Request::PortDescription, text::ports, out),
+            Self::DumpTables => dump_tables(switch, out),
+            Self::DumpFlows { filter, no_counters } => {
+                dump_flows(switch, selection(filter.as_deref(), names)?.0, !no_counters, out)
+            }
+            Self::DumpAggregate { filter } => {
+                let wanted = filter_of(selection(filter.as_deref(), names)?.0);
+                list(switch, Request::Aggregate(wanted), text::aggregate, out)
+            }
+            Self::DumpPorts { port } => {
+                let number = number_or_any(switch, port.as_deref())?;
+                list(switch, Request::Port(Selector { number }), text::port_counts, out)
+            }
+            Self::QueueStats { port, queue } => {
+                let port = number_or_any(switch, port.as_deref())?;
+                let queue = queue.unwrap_or(QUEUE_ALL);
+                list(
+                    switch,
+                    Request::Queue(QueueSelector { port, queue }),
+                    text::queue_counts,
+                    out,
+                )
+            }
+            Self::DumpGroups { counters } => {
+                ask(switch, Request::GroupDescription, text::group, extensions::groups, out)?;
+                let wanted = Request::Group(Selector { number: GROUP_ALL });
+                if *counters {
+                    list(switch, wanted, text::group_counts, out)
+                } else {
+                    Ok(())
                 }
-                Ok(vec![Message::FlowMod(change)])
             }
-            Self::DumpFlows { filter, .. } => selection(filter.as_deref()).map(|_| Vec::new()),
-            _ => Ok(Vec::new()),
+            Self::DumpMeters { counters } => {
+                let all = || Selector { number: METER_ALL };
+                list(switch, Request::MeterConfiguration(all()), text::meter, out)?;
+                if *counters {
+                    list(switch, Request::Meter(all()), text::meter_counts, out)
+                } else {
+                    Ok(())
+                }
+            }
+            Self::Monitor { count } => {
+                switch.send(&Message::SetAsync(everything()))?;
+                watch(switch, count.map(NonZeroU64::get), out)
+            }
+            // All others change something.
+            _ => Ok(()),
         }
     }
 }
 
-fn message_of(change: Change) -> Message {
-    match change {
-        Change::Flow(flow) => Message::FlowMod(*flow),
-        Change::Group(group) => Message::GroupMod(group),
-        Change::Meter(meter) => Message::MeterMod(meter),
+/// The packet-outs of the command line: one, or in the older form as many as there are packets.
+fn packets(words: &[String], names: PortNames<'_>) -> Result<Vec<Planned>, OfctlError> {
+    let known = Known {
+        names,
+        has_tunnels: true,
+        command: None,
+    };
+    let texts: Vec<String> = match words {
+        [in_port, actions, packets @ ..] if !packets.is_empty() => packets
+            .iter()
+            .map(|packet| format!("in_port={in_port},packet={packet},actions={actions}"))
+            .collect(),
+        words => vec![words.join(",")],
+    };
+    let read = texts.iter().map(|text| {
+        let message = Message::PacketOut(ovs::read_packet_out(text, &known)?);
+        let origin = String::new();
+        Ok(Planned { message, origin })
+    });
+    read.collect()
+}
+
+/// The deletion of which flows are meant; those of all tables where no table is named. And what was not taken as it stands.
+fn selection(line: Option<&str>, names: PortNames<'_>) -> Result<(FlowMod, Vec<String>), OfctlError> {
+    let line = line.unwrap_or_default();
+    let known = Known {
+        names,
+        ..Known::default()
+    };
+    let tables = ovs::read_for("flow", &format!("delete {line}"), &known)?;
+    let notes = tables.notes_of("flow").collect();
+    match tables.changes.into_iter().next().map(|change| change.value) {
+        Some(Change::Flow(flow)) => Ok((*flow, notes)),
+        _ => Err(OfctlError::Usage(format!("{line:?} selects no flows"))),
     }
 }
 
-/// The deletion of which flows are meant; those of all tables where no table is named.
-fn selection(line: Option<&str>) -> Result<FlowMod, OfctlError> {
-    let line = line.unwrap_or_default();
-    let tables = ovs::read("flow", &format!("delete {line}"))?;
-    tables.notes_of("flow").for_each(say);
-    let change = tables.changes.into_iter().next().map(|change| change.value);
-    let Some(Change::Flow(mut flow)) = change else {
-        return Err(OfctlError::Usage(format!("{line:?} selects no flows")));
-    };
-    if !line.split([',', ' ']).any(|word| word.starts_with("table=")) {
-        flow.table = TABLE_ALL;
-    }
-    Ok(*flow)
+fn number_or_any(switch: &mut Connection, text: Option<&str>) -> Result<u32, OfctlError> {
+    text.map_or(Ok(port::ANY), |text| ports::number(switch, text))
 }
 
 fn show(switch: &mut Connection, out: &mut dyn Write) -> Done {
@@ -245,16 +270,28 @@ fn show(switch: &mut Connection, out: &mut dyn Write) -> Done {
     list(switch, Request::PortDescription, text::ports, out)
 }
 
-fn dump_flows(switch: &mut Connection, filter: Option<&str>, counters: bool, out: &mut dyn Write) -> Done {
-    let wanted = selection(filter)?;
-    let request = Request::Flow(FlowFilter {
+/// Tables that say the same are one line.
+fn dump_tables(switch: &mut Connection, out: &mut dyn Write) -> Done {
+    let tables = gather(switch, Request::Table, |reply| match reply {
+        Reply::Table(tables) => Some(tables.as_slice()),
+        _ => None,
+    })?;
+    text::tables(&tables).iter().try_for_each(|line| print(out, line))
+}
+
+fn filter_of(wanted: FlowMod) -> FlowFilter {
+    FlowFilter {
         table: wanted.table,
         out_port: wanted.out_port,
         out_group: wanted.out_group,
         cookie: wanted.cookie,
         cookie_mask: wanted.cookie_mask,
         matching: wanted.matching,
-    });
+    }
+}
+
+fn dump_flows(switch: &mut Connection, wanted: FlowMod, counters: bool, out: &mut dyn Write) -> Done {
+    let request = Request::Flow(filter_of(wanted));
     let lines = |reply: &Reply| match reply {
         Reply::Flow(flows) => Some(
             flows
@@ -298,6 +335,29 @@ fn ask(
         let found = found.ok_or_else(|| unexpected(&line(received)))?;
         found.iter().try_for_each(|line| print(out, line))
     })
+}
+
+/// Asks for something and gives all that the parts of the reply hold.
+fn gather<T: Clone>(
+    switch: &mut Connection,
+    request: Request,
+    content: impl Fn(&Reply) -> Option<&[T]>,
+) -> Result<Vec<T>, OfctlError> {
+    let request = Message::MultipartRequest(Part {
+        flags: 0,
+        content: request,
+    });
+    let mut all = Vec::new();
+    switch.ask_in_parts(&request, |received| {
+        let found = match &received.message {
+            Ok(Message::MultipartReply(part)) => content(&part.content),
+            Ok(_) => None,
+            Err(error) => return Err(unreadable(error)),
+        };
+        all.extend_from_slice(found.ok_or_else(|| unexpected(&line(received)))?);
+        Ok(())
+    })?;
+    Ok(all)
 }
 
 /// Prints messages as they come, until so many have come or the connection ends.

@@ -1,14 +1,15 @@
 //! What switches answer, as lines.
 
-use brimful_openflow::wire::{FlowStatistics, Reply, WithLength};
+use brimful_openflow::wire::{FlowStatistics, QueueStatistics, Reply, TableStatistics, WithLength};
 use brimful_openflow::{FlowMod, GroupMod, MeterMod, ModCommand};
 
 use crate::tables::ovs;
 
 type Lines = Option<Vec<String>>;
 
-pub(super) fn flow(flow: &FlowStatistics, counters: bool) -> String {
-    let line = ovs::write_flow(&FlowMod {
+/// The flow-mod that makes an entry.
+pub(super) fn flow_mod(flow: &FlowStatistics) -> FlowMod {
+    FlowMod {
         cookie: flow.cookie,
         flags: flow.flags,
         importance: flow.importance.0,
@@ -20,7 +21,11 @@ pub(super) fn flow(flow: &FlowStatistics, counters: bool) -> String {
             flow.matching.clone(),
             flow.instructions.clone(),
         )
-    });
+    }
+}
+
+pub(super) fn flow(flow: &FlowStatistics, counters: bool) -> String {
+    let line = ovs::write_flow(&flow_mod(flow));
     if !counters {
         return line;
     }
@@ -29,6 +34,59 @@ pub(super) fn flow(flow: &FlowStatistics, counters: bool) -> String {
         "duration={age}s,n_packets={},n_bytes={},{line}",
         flow.packets, flow.bytes
     )
+}
+
+/// Tables that follow one another and say the same are one line.
+pub(super) fn tables(tables: &[TableStatistics]) -> Vec<String> {
+    let said = |table: &TableStatistics| (table.active, table.lookups, table.matches);
+    let runs = tables.chunk_by(|one, next| said(one) == said(next) && one.table.checked_add(1) == Some(next.table));
+    let line = |run: &[TableStatistics]| {
+        let (first, last) = (run.first()?, run.last()?);
+        let which = match run.len() {
+            1 => format!("table {}", first.table),
+            _ => format!("tables {} to {}", first.table, last.table),
+        };
+        let (active, lookups, matches) = said(first);
+        Some(format!("{which}: active={active},lookup={lookups},matched={matches}"))
+    };
+    runs.filter_map(line).collect()
+}
+
+pub(super) fn aggregate(reply: &Reply) -> Lines {
+    match reply {
+        Reply::Aggregate(sums) => Some(vec![format!(
+            "n_packets={},n_bytes={},flow_count={}",
+            sums.packets, sums.bytes, sums.flows
+        )]),
+        _ => None,
+    }
+}
+
+pub(super) fn queue_counts(reply: &Reply) -> Lines {
+    match reply {
+        Reply::Queue(queues) => {
+            let line = |QueueStatistics(queue): &QueueStatistics| {
+                // What a queue does not count is all ones.
+                let count = |value: u64| {
+                    if value == u64::MAX {
+                        "?".to_owned()
+                    } else {
+                        value.to_string()
+                    }
+                };
+                format!(
+                    "port {} queue {}: n_packets={},n_bytes={},n_errors={}",
+                    queue.port,
+                    queue.queue,
+                    count(queue.packets),
+                    count(queue.bytes),
+                    count(queue.errors)
+                )
+            };
+            Some(queues.iter().map(line).collect())
+        }
+        _ => None,
+    }
 }
 
 pub(super) fn description(reply: &Reply) -> Lines {

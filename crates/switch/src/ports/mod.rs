@@ -247,6 +247,12 @@ impl Ports {
         self.by_number.values()
     }
 
+    /// Their numbers by the names of their interfaces.
+    pub fn names(&self) -> BTreeMap<String, u32> {
+        let named = self.all().map(|port| (port.name.clone(), port.number));
+        named.collect()
+    }
+
     /// One of them.
     pub fn get(&self, number: u32) -> Option<&Arc<SwitchPort>> {
         self.by_number.get(&number)

@@ -6,7 +6,9 @@ mod place;
 pub mod tab;
 #[cfg(test)]
 mod testing;
-mod values;
+pub(crate) mod values;
+
+use std::collections::BTreeMap;
 
 use brimful_openflow::{FlowMod, GroupMod, MeterMod};
 
@@ -47,12 +49,24 @@ impl Tables {
 /// # Errors
 /// At the first place that cannot be read.
 pub fn read(file: &str, text: &str, table: u8) -> Result<Tables, TableError> {
+    read_for(file, text, table, &BTreeMap::new())
+}
+
+/// The same for a switch whose ports have these names.
+///
+/// # Errors
+/// At the first place that cannot be read.
+pub fn read_for(file: &str, text: &str, table: u8, ports: &BTreeMap<String, u32>) -> Result<Tables, TableError> {
     let is_tab = std::path::Path::new(file)
         .extension()
         .is_some_and(|ending| ending == "tab");
     if is_tab {
         tab::read(file, text, table)
     } else {
-        ovs::read(file, text)
+        let known = ovs::Known {
+            names: ovs::PortNames::These(ports),
+            ..ovs::Known::default()
+        };
+        ovs::read_for(file, text, &known)
     }
 }

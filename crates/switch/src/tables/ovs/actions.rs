@@ -2,10 +2,11 @@
 
 use brimful_openflow::{Action, ErrorCode, Instruction, MAX_LEN_NO_BUFFER, MatchField, port};
 
+use super::known::Known;
 use super::matching::{Dependent, Reading, VLAN_PRESENT, field_named};
 use super::words::{Word, Words};
 use crate::tables::place::Flaw;
-use crate::tables::values::{number, number_as, port_number, value};
+use crate::tables::values::{number, number_as, value};
 
 /// Extensions of Open vSwitch's that OpenFlow 1.3 has no message for.
 const EXTENSIONS: &[&str] = &[
@@ -147,7 +148,7 @@ impl<'t, 'm> ActionList<'t, 'm> {
             "mod_nw_ecn" => set(MatchField::IpEcn, word)?,
             "set_mpls_label" => set(MatchField::MplsLabel, word)?,
             "set_mpls_tc" => set(MatchField::MplsTc, word)?,
-            "set_tunnel" | "set_tunnel64" => set(MatchField::TunnelId, word)?,
+            "set_tunnel" | "set_tunnel64" => self.set_tunnel(word)?,
             "mod_nw_tos" => {
                 let tos = number(word.need_value()?).filter(|tos| tos & !0xfc == 0);
                 let tos = tos.ok_or_else(|| bad_argument(word, "its lower 2 bits are 0, and it has 8"))?;
@@ -156,7 +157,7 @@ impl<'t, 'm> ActionList<'t, 'm> {
                     value: tos >> 2,
                 }
             }
-            _ => plain(word)?,
+            _ => plain(word, self.matching.known())?,
         };
         self.actions.push(action);
         Ok(())
@@ -165,7 +166,7 @@ impl<'t, 'm> ActionList<'t, 'm> {
     fn enqueue(&mut self, word: Word<'t>) -> Result<(), Flaw<'t>> {
         let (port, queue) = word.need_value()?.split_once([':', ',']).unwrap_or((word.value, ""));
         self.actions.push(Action::SetQueue(number_as(queue, "queue")?));
-        self.actions.push(output(port)?);
+        self.actions.push(output(port, self.matching.known())?);
         Ok(())
     }
 
@@ -189,6 +190,18 @@ impl<'t, 'm> ActionList<'t, 'm> {
         Ok(())
     }
 
+    /// A tunnel is where its number matters; where there is none, the action would do nothing and look well.
+    fn set_tunnel(&self, word: Word<'t>) -> Result<Action, Flaw<'t>> {
+        if self.matching.known().has_tunnels {
+            return set(MatchField::TunnelId, word);
+        }
+        let detail = format!(
+            "{}: this switch has no tunnels: to mark frames for later tables, use set_field:NUMBER->tunnel_id",
+            word.whole
+        );
+        Err(Flaw::coded(word.whole, ErrorCode::ACTION_SET_TYPE, detail))
+    }
+
     fn set_dependent(&self, name: Dependent, word: Word<'t>) -> Result<Action, Flaw<'t>> {
         let field = self.matching.dependent(name).ok_or_else(|| {
             let detail = format!("{} needs a match on tcp, udp or sctp", word.key);
@@ -198,9 +211,9 @@ impl<'t, 'm> ActionList<'t, 'm> {
     }
 }
 
-fn plain(word: Word<'_>) -> Result<Action, Flaw<'_>> {
+fn plain<'t>(word: Word<'t>, known: &Known<'_>) -> Result<Action, Flaw<'t>> {
     Ok(match word.key {
-        "output" => output(word.need_value()?)?,
+        "output" => output(word.need_value()?, known)?,
         "controller" | "CONTROLLER" => controller(word)?,
         "set_queue" => Action::SetQueue(number_as(word.need_value()?, "set_queue")?),
         "group" => Action::Group(number_as(word.need_value()?, "group")?),
@@ -219,7 +232,7 @@ fn plain(word: Word<'_>) -> Result<Action, Flaw<'_>> {
             let detail = format!("{} is an extension of Open vSwitch's, not of OpenFlow 1.3", word.whole);
             return Err(Flaw::coded(word.whole, ErrorCode::ACTION_EXPERIMENTER, detail));
         }
-        key if word.value.is_empty() && port_number(key).is_some() => output(key)?,
+        key if word.value.is_empty() && known.port(key).is_some() => output(key, known)?,
         key => {
             let detail = format!("there is no action {key}");
             return Err(Flaw::coded(word.whole, ErrorCode::ACTION_TYPE, detail));
@@ -227,8 +240,8 @@ fn plain(word: Word<'_>) -> Result<Action, Flaw<'_>> {
     })
 }
 
-fn output(text: &str) -> Result<Action, Flaw<'_>> {
-    let port = port_number(text).ok_or_else(|| {
+fn output<'t>(text: &'t str, known: &Known<'_>) -> Result<Action, Flaw<'t>> {
+    let port = known.port(text).ok_or_else(|| {
         let detail = format!("there is no port {text}: use a number or a name such as IN_PORT");
         Flaw::coded(text, ErrorCode::ACTION_OUT_PORT, detail)
     })?;

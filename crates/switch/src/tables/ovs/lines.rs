@@ -1,34 +1,46 @@
 //! Lines of flows, groups and meters.
 
 use brimful_openflow::{
-    Band, BandType, Bucket, ErrorCode, FlowCommand, FlowMod, GROUP_ANY, GroupMod, GroupType, Match, MeterMod,
-    ModCommand, flow_flag, meter_flag, port,
+    Band, BandType, Bucket, ErrorCode, FlowCommand, FlowMod, GROUP_ALL, GROUP_ANY, GroupMod, GroupType, Match,
+    MeterMod, ModCommand, TABLE_ALL, flow_flag, meter_flag, port,
 };
 
 use super::actions::{actions, instructions};
+use super::known::Known;
 use super::matching::Reading;
 use super::words::{Word, Words};
 use crate::tables::place::Flaw;
-use crate::tables::values::{number_as, port_number};
+use crate::tables::values::number_as;
 
 /// `OFP_DEFAULT_PRIORITY` of OF 1.3.5 section A.3.4.1.
 pub(crate) const DEFAULT_PRIORITY: u16 = 0x8000;
 
+/// All meters.
+pub(crate) const METER_ALL: u32 = 0xffff_ffff;
+
 /// A flow: its match and what it is given, then its actions to the end of the line. And notes about it.
-pub(crate) fn flow(line: &str, command: FlowCommand) -> Result<(FlowMod, Vec<String>), Flaw<'_>> {
+pub(crate) fn flow<'t>(
+    line: &'t str,
+    command: FlowCommand,
+    known: &Known<'t>,
+) -> Result<(FlowMod, Vec<String>), Flaw<'t>> {
     let mut flow = FlowMod::add(0, DEFAULT_PRIORITY, Match::default(), Vec::new());
     flow.command = command;
-    let mut matching = Reading::default();
+    let is_deletion = matches!(command, FlowCommand::Delete | FlowCommand::DeleteStrict);
+    // As Open vSwitch has it: of all tables, unless the line names one.
+    if is_deletion {
+        flow.table = TABLE_ALL;
+    }
+    let mut matching = Reading::of(*known);
     let (before, after) = split_at_actions(line);
     let mut words = Words::of(before);
     while let Some(word) = words.next()? {
-        if !matching.take(word)? && !attribute(&mut flow, word)? {
+        if !matching.take(word)? && !attribute(&mut flow, word, known)? {
             let detail = format!("there is no match field {}", word.key);
             return Err(Flaw::coded(word.whole, ErrorCode::MATCH_FIELD, detail));
         }
     }
     matching.settle()?;
-    let is_deletion = matches!(command, FlowCommand::Delete | FlowCommand::DeleteStrict);
     match after {
         Some(text) if !is_deletion => flow.instructions = instructions(text, &matching)?,
         Some(text) => return Err(Flaw::syntax(text, "a deletion has no actions")),
@@ -46,14 +58,14 @@ pub(crate) fn flow(line: &str, command: FlowCommand) -> Result<(FlowMod, Vec<Str
 }
 
 /// A group: `group_id=1,type=select,bucket=weight:2,actions=output:1,bucket=output:2`.
-pub(crate) fn group(line: &str, command: ModCommand) -> Result<GroupMod, Flaw<'_>> {
+pub(crate) fn group<'t>(line: &'t str, command: ModCommand, known: &Known<'t>) -> Result<GroupMod, Flaw<'t>> {
     let mut parts = split_before(line, "bucket");
     let head = parts.remove(0);
     let (mut group, mut group_type) = (None, None);
     let mut words = Words::of(head);
     while let Some(word) = words.next()? {
         match word.key {
-            "group_id" => group = Some(number_as(word.need_value()?, "group_id")?),
+            "group_id" => group = Some(number_or_all(word, GROUP_ALL)?),
             "type" => group_type = Some(type_of_group(word)?),
             key => return Err(Flaw::syntax(word.whole, format!("a group has no {key}"))),
         }
@@ -70,7 +82,7 @@ pub(crate) fn group(line: &str, command: ModCommand) -> Result<GroupMod, Flaw<'_
         group,
         buckets: parts
             .into_iter()
-            .map(|text| bucket(text, usual_weight(group_type)))
+            .map(|text| bucket(text, usual_weight(group_type), known))
             .collect::<Result<_, _>>()?,
     })
 }
@@ -84,7 +96,7 @@ pub(crate) fn meter(line: &str, command: ModCommand) -> Result<MeterMod, Flaw<'_
     let mut words = Words::of(head);
     while let Some(word) = words.next()? {
         match word.key {
-            "meter" => meter = Some(number_as(word.need_value()?, "meter")?),
+            "meter" => meter = Some(number_or_all(word, METER_ALL)?),
             "kbps" => flags |= meter_flag::KBPS,
             "pktps" => flags |= meter_flag::PACKETS,
             "burst" => flags |= meter_flag::BURST,
@@ -104,8 +116,17 @@ pub(crate) fn meter(line: &str, command: ModCommand) -> Result<MeterMod, Flaw<'_
     })
 }
 
+/// Which group or meter; deletions may be of all.
+fn number_or_all(word: Word<'_>, all: u32) -> Result<u32, Flaw<'_>> {
+    let text = word.need_value()?;
+    if text.eq_ignore_ascii_case("all") {
+        return Ok(all);
+    }
+    number_as(text, word.key)
+}
+
 /// What is not a match: where a flow goes and how long it stays.
-fn attribute<'t>(flow: &mut FlowMod, word: Word<'t>) -> Result<bool, Flaw<'t>> {
+fn attribute<'t>(flow: &mut FlowMod, word: Word<'t>, known: &Known<'t>) -> Result<bool, Flaw<'t>> {
     match word.key {
         "table" => flow.table = number_as(word.need_value()?, "table")?,
         "priority" => flow.priority = number_as(word.need_value()?, "priority")?,
@@ -124,7 +145,7 @@ fn attribute<'t>(flow: &mut FlowMod, word: Word<'t>) -> Result<bool, Flaw<'t>> {
         }
         "out_port" => {
             let text = word.need_value()?;
-            let found = port_number(text);
+            let found = known.port(text);
             flow.out_port = found.ok_or_else(|| Flaw::syntax(text, format!("there is no port {text}")))?;
         }
         "out_group" => flow.out_group = number_as(word.need_value()?, "out_group")?,
@@ -141,7 +162,7 @@ fn attribute<'t>(flow: &mut FlowMod, word: Word<'t>) -> Result<bool, Flaw<'t>> {
 }
 
 /// What stands before `actions=` and after it.
-fn split_at_actions(line: &str) -> (&str, Option<&str>) {
+pub(super) fn split_at_actions(line: &str) -> (&str, Option<&str>) {
     let Some(start) = line.find("action") else {
         return (line, None);
     };
@@ -187,7 +208,7 @@ pub(super) fn usual_weight(group_type: GroupType) -> u16 {
     u16::from(group_type == GroupType::Select)
 }
 
-fn bucket(text: &str, weight: u16) -> Result<Bucket, Flaw<'_>> {
+fn bucket<'t>(text: &'t str, weight: u16, known: &Known<'t>) -> Result<Bucket, Flaw<'t>> {
     let mut bucket = Bucket {
         weight,
         watch_port: port::ANY,
@@ -216,7 +237,7 @@ fn bucket(text: &str, weight: u16) -> Result<Bucket, Flaw<'_>> {
             "weight" => bucket.weight = number_as(value, "weight")?,
             "watch_group" => bucket.watch_group = number_as(value, "watch_group")?,
             "watch_port" => {
-                let found = port_number(value);
+                let found = known.port(value);
                 bucket.watch_port = found.ok_or_else(|| Flaw::syntax(value, format!("there is no port {value}")))?;
             }
             "bucket_id" => {}
@@ -224,7 +245,7 @@ fn bucket(text: &str, weight: u16) -> Result<Bucket, Flaw<'_>> {
         }
     }
     // A bucket knows no match: names that depend on one cannot be used.
-    bucket.actions = actions(listed.unwrap_or(""), &Reading::default())?;
+    bucket.actions = actions(listed.unwrap_or(""), &Reading::of(*known))?;
     Ok(bucket)
 }
 

@@ -2,6 +2,7 @@
 
 use brimful_openflow::{ErrorCode, FieldMatch, Match, MatchField};
 
+use super::known::Known;
 use super::words::Word;
 use crate::tables::place::Flaw;
 use crate::tables::values::{checked, mask, number, value};
@@ -13,6 +14,7 @@ pub(crate) const VLAN_PRESENT: u128 = 0x1000;
 /// come later.
 #[derive(Debug, Default)]
 pub(crate) struct Reading<'t> {
+    known: Known<'t>,
     fields: Vec<(FieldMatch, &'t str)>,
     later: Vec<(Dependent, Word<'t>)>,
     notes: Vec<String>,
@@ -112,6 +114,19 @@ pub(crate) fn field_named(name: &str) -> Option<MatchField> {
 }
 
 impl<'t> Reading<'t> {
+    /// One of a line for a switch.
+    pub(crate) fn of(known: Known<'t>) -> Self {
+        Self {
+            known,
+            ..Self::default()
+        }
+    }
+
+    /// What is known of the switch.
+    pub(crate) fn known(&self) -> &Known<'t> {
+        &self.known
+    }
+
     /// Takes a word, if it belongs to matches.
     pub(crate) fn take(&mut self, word: Word<'t>) -> Result<bool, Flaw<'t>> {
         if let Some((eth_type, ip_proto)) = shorthand(word.key).filter(|_| word.value.is_empty()) {
@@ -152,7 +167,12 @@ impl<'t> Reading<'t> {
         let (text, mask_text) = text
             .split_once('/')
             .map_or((text, None), |(text, mask)| (text, Some(mask)));
-        let value = value(field, text)?;
+        let is_port = matches!(field, MatchField::InPort | MatchField::InPhyPort);
+        let named = is_port.then(|| self.known.port(text)).flatten();
+        let value = match named {
+            Some(port) => port.into(),
+            None => value(field, text)?,
+        };
         let mask = mask_text.map(|text| mask(field, text)).transpose()?;
         if mask == Some(0) {
             return Ok(());

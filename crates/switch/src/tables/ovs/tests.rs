@@ -243,6 +243,94 @@ proptest! {
 }
 
 #[test]
+fn names_of_ports_stand_for_their_numbers() {
+    let ports =
+        std::collections::BTreeMap::from([("p1".to_owned(), 1), ("2".to_owned(), 12), ("eth0.7".to_owned(), 3)]);
+    let names = PortNames::These(&ports);
+    let known = Known {
+        names,
+        ..Known::default()
+    };
+    let read = |text: &str| read_for("test", text, &known).map(|tables| ovs_lines(&tables));
+    for (text, expected) in [
+        (
+            "in_port=\"p1\",actions=output:eth0.7,p1",
+            "in_port=1,actions=output:3,output:1",
+        ),
+        // Quotes tell a name from a number.
+        ("in_port=\"2\",actions=output:2", "in_port=12,actions=output:2"),
+        ("actions=enqueue:p1:4", "actions=set_queue:4,output:1"),
+        ("delete out_port=p1", "delete out_port=1"),
+        (
+            "group_id=1,type=ff,bucket=watch_port:p1,output:eth0.7",
+            "group_id=1,type=ff,bucket=watch_port=1,actions=output:3",
+        ),
+    ] {
+        assert_eq!(read(text), Ok(expected.to_owned()), "{text}");
+    }
+    let error = read("actions=output:p9").unwrap_err().to_string();
+    assert!(error.contains("test:1:16: there is no port p9"), "{error}");
+
+    let is_used = std::cell::Cell::new(false);
+    let any = Known {
+        names: PortNames::Any(&is_used),
+        ..Known::default()
+    };
+    assert!(read_for("test", "in_port=1,tcp,actions=output:LOCAL", &any).is_ok() && !is_used.get());
+    assert!(read_for("test", "in_port=1,actions=output:p1", &any).is_ok() && is_used.get());
+}
+
+fn ovs_lines(tables: &Tables) -> String {
+    write_tables(tables).trim_end().to_owned()
+}
+
+#[test]
+fn deletions_are_of_all_tables_and_of_all_groups_and_meters() {
+    let deletion = flow("delete in_port=1");
+    assert_eq!((deletion.table, flow("delete table=0,in_port=1").table), (0xff, 0));
+    for text in [
+        "delete in_port=1",
+        "delete table=0,in_port=1",
+        "delete group_id=all,type=all",
+        "delete meter=all",
+    ] {
+        let tables = read("test", text).unwrap();
+        assert_eq!(ovs_lines(&tables), text);
+    }
+}
+
+#[test]
+fn files_of_bundles_say_what_a_line_is_about() {
+    let tables = read(
+        "test",
+        "flow add actions=drop\ngroup delete group_id=1\nmeter delete meter=2\nflow in_port=1,actions=drop\n",
+    );
+    let kinds = tables.unwrap().changes.into_iter().map(|change| match change.value {
+        Change::Flow(_) => 'f',
+        Change::Group(_) => 'g',
+        Change::Meter(_) => 'm',
+    });
+    assert_eq!(kinds.collect::<String>(), "fgmf");
+}
+
+#[test]
+fn only_a_switch_with_tunnels_sets_one() {
+    let text = "actions=set_tunnel:7,output:1";
+    let error = read("test", text).unwrap_err().to_string();
+    assert!(
+        error.contains("test:1:9: set_tunnel:7: this switch has no tunnels: to mark frames for later tables, use"),
+        "{error}"
+    );
+    let known = Known {
+        has_tunnels: true,
+        ..Known::default()
+    };
+    let tables = read_for("test", text, &known).unwrap();
+    assert_eq!(ovs_lines(&tables), "actions=set_field:7->tunnel_id,output:1");
+    assert!(read("test", "actions=set_field:7->tunnel_id,goto_table:1").is_ok());
+}
+
+#[test]
 fn bits_that_a_mask_leaves_out_are_masked_with_a_note() {
     for (given, taken) in [
         ("ip,nw_dst=10.0.0.1/8", "eth_type=0x0800,nw_dst=10.0.0.0/8"),

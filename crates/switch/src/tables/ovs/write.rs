@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use brimful_openflow::{
-    Action, BandType, FlowCommand, FlowMod, GROUP_ANY, GroupMod, GroupType, Instruction, MAX_LEN_NO_BUFFER, Match,
-    MatchField, MeterMod, ModCommand, flow_flag, meter_flag, port,
+    Action, BandType, FlowCommand, FlowMod, GROUP_ALL, GROUP_ANY, GroupMod, GroupType, Instruction, MAX_LEN_NO_BUFFER,
+    Match, MatchField, MeterMod, ModCommand, TABLE_ALL, flow_flag, meter_flag, port,
 };
 
-use super::lines::{DEFAULT_PRIORITY, usual_weight};
+use super::lines::{DEFAULT_PRIORITY, METER_ALL, usual_weight};
 use crate::tables::values::{port_text, write_mask, write_value};
 use crate::tables::{Change, Tables};
 
@@ -47,7 +47,9 @@ pub fn write_flow(flow: &FlowMod) -> String {
         FlowCommand::DeleteStrict => "delete_strict ",
     };
     let mut line = Line(command.to_owned());
-    line.put_unless("table", u64::from(flow.table), 0);
+    let is_deletion = matches!(flow.command, FlowCommand::Delete | FlowCommand::DeleteStrict);
+    let usual_table = if is_deletion { TABLE_ALL } else { 0 };
+    line.put_unless("table", u64::from(flow.table), u64::from(usual_table));
     line.put_unless("priority", u64::from(flow.priority), u64::from(DEFAULT_PRIORITY));
     line.put_unless("idle_timeout", u64::from(flow.idle_timeout_s), 0);
     line.put_unless("hard_timeout", u64::from(flow.hard_timeout_s), 0);
@@ -66,7 +68,7 @@ pub fn write_flow(flow: &FlowMod) -> String {
         line.word(name);
     }
     write_match(&mut line, &flow.matching);
-    if !matches!(flow.command, FlowCommand::Delete | FlowCommand::DeleteStrict) {
+    if !is_deletion {
         line.word("actions=");
         write_instructions(&mut line.0, &flow.instructions);
     }
@@ -76,7 +78,10 @@ pub fn write_flow(flow: &FlowMod) -> String {
 /// A group.
 pub fn write_group(group: &GroupMod) -> String {
     let mut line = Line(command_text(group.command).to_owned());
-    line.word(&format!("group_id={}", group.group));
+    line.word(&match group.group {
+        GROUP_ALL => "group_id=all".to_owned(),
+        number => format!("group_id={number}"),
+    });
     line.word(match group.group_type {
         GroupType::All => "type=all",
         GroupType::Select => "type=select",
@@ -102,7 +107,10 @@ pub fn write_group(group: &GroupMod) -> String {
 /// A meter.
 pub fn write_meter(meter: &MeterMod) -> String {
     let mut line = Line(command_text(meter.command).to_owned());
-    line.word(&format!("meter={}", meter.meter));
+    line.word(&match meter.meter {
+        METER_ALL => "meter=all".to_owned(),
+        number => format!("meter={number}"),
+    });
     for (flag, name) in [
         (meter_flag::KBPS, "kbps"),
         (meter_flag::PACKETS, "pktps"),
@@ -167,7 +175,7 @@ fn write_match(line: &mut Line, matching: &Match) {
 }
 
 /// The names that Open vSwitch knows, too.
-fn match_name(field: MatchField) -> &'static str {
+pub(crate) fn match_name(field: MatchField) -> &'static str {
     use MatchField as M;
     match field {
         M::Ipv4Src => "nw_src",

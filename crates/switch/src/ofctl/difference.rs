@@ -1,0 +1,122 @@
+//! In which flows two switches differ, or a switch and a file.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use brimful_openflow::wire::{FlowFilter, Message, Reply, Request, WithLength};
+use brimful_openflow::{
+    Action, FlowCommand, FlowMod, GROUP_ANY, Instruction, MAX_LEN_NO_BUFFER, Match, TABLE_ALL, flow_flag, port,
+};
+
+use super::connection::Connection;
+use super::lines::Planned;
+use super::{OfctlError, gather, text};
+use crate::tables::ovs;
+
+/// Flows by table, priority and match.
+pub(super) type Flows = BTreeMap<(u8, Reverse<u16>, String), FlowMod>;
+
+/// All flows of a switch.
+pub(super) fn of_switch(switch: &mut Connection) -> Result<Flows, OfctlError> {
+    let all = FlowFilter {
+        table: TABLE_ALL,
+        out_port: port::ANY,
+        out_group: GROUP_ANY,
+        cookie: 0,
+        cookie_mask: 0,
+        matching: Match::default(),
+    };
+    let found = gather(switch, Request::Flow(all), |reply| match reply {
+        Reply::Flow(flows) => Some(flows.as_slice()),
+        _ => None,
+    })?;
+    Ok(by_match(found.iter().map(|WithLength(flow)| text::flow_mod(flow))))
+}
+
+/// Flows by what tells them apart; of those that are there twice, the last one counts.
+pub(super) fn by_match(flows: impl IntoIterator<Item = FlowMod>) -> Flows {
+    let keyed = flows.into_iter().map(|flow| {
+        let flow = normal(flow);
+        ((flow.table, Reverse(flow.priority), flow.matching.to_string()), flow)
+    });
+    keyed.collect()
+}
+
+/// A line for each flow of one side only, and two for each that is another one there.
+pub(super) fn lines(here: &Flows, there: &Flows) -> Vec<String> {
+    let mut keys: Vec<_> = here.keys().chain(there.keys()).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let sides = keys.into_iter().map(|key| (here.get(key), there.get(key)));
+    let different = sides.filter(|(here, there)| here != there);
+    different
+        .flat_map(|(here, there)| {
+            let line = |sign, flow: &FlowMod| format!("{sign}{}", ovs::write_flow(flow));
+            [here.map(|flow| line('-', flow)), there.map(|flow| line('+', flow))]
+        })
+        .flatten()
+        .collect()
+}
+
+/// What makes flows of others: what is too much goes first.
+pub(super) fn changes(from: &Flows, to: &Flows) -> Vec<Planned> {
+    let gone = from
+        .iter()
+        .filter(|(key, _)| !to.contains_key(key))
+        .map(|(_, flow)| FlowMod {
+            command: FlowCommand::DeleteStrict,
+            flags: 0,
+            cookie: 0,
+            instructions: Vec::new(),
+            ..flow.clone()
+        });
+    let new = to.iter().filter_map(|(key, flow)| {
+        let known = from.get(key);
+        let others = known.map(|known| FlowMod {
+            instructions: flow.instructions.clone(),
+            ..known.clone()
+        });
+        let command = if others.as_ref() == Some(flow) {
+            // It keeps what it has counted.
+            FlowCommand::ModifyStrict
+        } else {
+            FlowCommand::Add
+        };
+        (known != Some(flow)).then(|| FlowMod {
+            command,
+            ..flow.clone()
+        })
+    });
+    let planned = gone.chain(new).map(|flow| Planned {
+        origin: format!("{}: ", ovs::write_flow(&flow)),
+        message: Message::FlowMod(flow),
+    });
+    planned.collect()
+}
+
+/// A flow without what makes no difference: switches leave it out or give it in another order.
+fn normal(mut flow: FlowMod) -> FlowMod {
+    flow.flags &= flow_flag::SEND_FLOW_REMOVED;
+    flow.matching.fields.sort_by_key(|said| said.field);
+    flow.matching.fields.retain(|said| said.mask != Some(0));
+    for said in &mut flow.matching.fields {
+        said.mask = said.mask.filter(|mask| *mask != said.field.largest());
+    }
+    flow.instructions
+        .retain(|instruction| *instruction != Instruction::ApplyActions(Vec::new()));
+    for instruction in &mut flow.instructions {
+        if let Instruction::ApplyActions(actions) | Instruction::WriteActions(actions) = instruction {
+            actions.iter_mut().for_each(without_length);
+        }
+    }
+    flow
+}
+
+/// Only what goes to a controller is cut to a length.
+fn without_length(action: &mut Action) {
+    if let Action::Output { port, max_len } = action
+        && *port != port::CONTROLLER
+    {
+        *max_len = MAX_LEN_NO_BUFFER;
+    }
+}

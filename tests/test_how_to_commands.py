@@ -21,8 +21,6 @@ import pytest
 from support import ROOT
 from test_documents import README, blocks
 
-pytestmark = pytest.mark.xdist_group("how-to")
-
 PAGES = [README, *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
 SET_UP = """
 set -e

@@ -7,8 +7,6 @@ import pytest
 from report.gallery import makers, page
 from support import ROOT
 
-pytestmark = pytest.mark.xdist_group("pages")
-
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SNAPSHOTS = sorted((ROOT / "tests").rglob("*.ambr"))
 PRIVATE = {

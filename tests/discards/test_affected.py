@@ -18,8 +18,6 @@ from brimful.discards.store import Partition, Store
 from brimful.errors import UsageError
 from click.testing import CliRunner
 
-pytestmark = pytest.mark.xdist_group("affected")
-
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):

@@ -13,7 +13,6 @@ from brimful.discards.modes import Mode
 pytestmark = [
     # test_engines.py asks DuckDB the same.
     pytest.mark.slow,
-    pytest.mark.xdist_group("spark"),
     # To start Spark takes long on a busy machine.
     pytest.mark.timeout(400),
     pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java, which is not installed"),

@@ -20,8 +20,6 @@ from brimful.records import read_run
 from brimful.report.discards import text
 from support import brimful
 
-pytestmark = pytest.mark.xdist_group("record")
-
 DAYS = [datetime.date(2018, 2, 20), datetime.date(2018, 3, 1), datetime.date(2018, 3, 20)]
 SITES = ["abc01", "xe-0/0/1"]
 BINS = 120

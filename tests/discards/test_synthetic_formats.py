@@ -20,8 +20,6 @@ from brimful.discards.synthetic.generate import RENDERINGS, generate
 from discards import naive_readers
 from support import ROOT
 
-pytestmark = pytest.mark.xdist_group("synthetic")
-
 SHARED = Path(os.environ.get("BRIMFUL_SHARED", ROOT.parent / "shared")) / "discards" / "switch"
 DAY = datetime.date(2018, 2, 14)
 WORLD = Config(

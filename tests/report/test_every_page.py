@@ -4,8 +4,6 @@ import pytest
 from browser import SCHEMES, needs_browser, show_all
 from report.gallery import makers, page, runs
 
-pytestmark = pytest.mark.xdist_group("pages")
-
 WIDTHS = [390, pytest.param(768, marks=pytest.mark.slow), pytest.param(1280, marks=pytest.mark.slow)]
 """Of a telephone, which is the hardest; a tablet; a desk."""
 

@@ -99,10 +99,10 @@ def test_an_exception_with_a_result_of_its_own_comes_through_as_it_is():
 
 def test_the_policy_of_a_function_is_that_of_the_command_unless_told_otherwise():
     options = {"goals": [brimful.SearchGoal(loss_ratio=0)], "min_load": 1e4, "max_load": 1e6}
-    spoiled = {number: InvalidTrialError("late") for number in range(10)}
+    spoiled = {number: InvalidTrialError("link down") for number in range(10)}
     result = brimful.search(Troubled(spoiled), **options)
     assert [trial.invalid is None for trial in result.trials[:11]] == [False] * 10 + [True]
-    with pytest.raises(MeasureError, match=r"late \(2 times in a row\)"):
+    with pytest.raises(MeasureError, match=r"link down \(2 times in a row\)"):
         brimful.search(Troubled(spoiled), **options, on_invalid="retry:1")
     lost = brimful.search(lambda load, duration: (1, 2), **options, on_error="loss")
     assert lost.goal_results[0].reason == "min-load-is-upper-bound"

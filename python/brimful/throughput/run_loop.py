@@ -127,7 +127,8 @@ _CHECK_UNITS = 100
 _LOWER = 0.75
 """Of a load that the tester cannot offer: the next that is tried."""
 _TOO_SLOW = re.compile(
-    r"\b(tester|generator|sender|frames|packets|units|IOs)\b"
+    r"\boff schedule\b|: (late(?= by\b|[:;,]|$)|too slow|stalled|behind|cannot keep up|could not keep up)"
+    r"|\b(tester|generator|sender|frames|packets|units|IOs)\b"
     r".*(\blate\b|too slow|not be sent|not sent|stalled|behind|keep up)|stretched|rate was off"
 )
 """What testers say of themselves where a smaller load would help."""

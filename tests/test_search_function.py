@@ -4,6 +4,8 @@ import itertools
 import json
 import math
 import re
+import subprocess
+import sys
 
 import brimful
 import msgspec
@@ -302,6 +304,16 @@ def test_every_type_that_the_signature_names_is_exported():
     named |= set(re.findall(r"brimful\.\S*?\.(\w+)\b(?![.\w])", " ".join(map(str, fields))))
     known = {"Sequence", "Mapping", "Callable", "Path", "None"}
     assert named - known <= set(brimful.__all__)
+
+
+def test_looking_into_the_package_shows_everything_that_is_public():
+    # In a process of its own, in which nothing has been imported yet.
+    code = "import brimful; print(set(brimful.__all__) - set(dir(brimful)), {n for n in dir(brimful) if n[0] != '_'})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    missing, shown = done.stdout.split(" ", 1)
+    assert missing == "set()"
+    assert "'search'" in shown
+    assert all(hasattr(brimful, name) for name in brimful.__all__)
 
 
 def test_a_sharp_function_is_found():

@@ -281,7 +281,9 @@ def test_a_program_says_in_the_words_of_the_protocol_that_the_load_was_too_much(
     assert result.goal_results[0].lower_bound == pytest.approx(1e6, rel=0.01)
 
 
-@pytest.mark.parametrize("reason", ["the link of a is down", "link down", "latency probe missing", "later than allowed"])
+@pytest.mark.parametrize(
+    "reason", ["the link of a is down", "link down", "latency probe missing", "later than allowed"]
+)
 def test_a_link_that_is_down_is_no_matter_of_load(reason):
     result, _ = run(TooSlow(most=0, capacity=1e6, reason=reason), on_invalid=FailurePolicy(1))
     assert result.end.reason == "measurement-failed"

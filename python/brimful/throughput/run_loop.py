@@ -36,6 +36,7 @@ from brimful.measurers.base import (
     TrialOutput,
     check_surplus,
     checked_output,
+    is_rate_of_units,
     with_intended,
 )
 from brimful.records import TESTER_CEILING, Bound, End, Goal, Record, Trial, Warning
@@ -297,7 +298,8 @@ class SearchLoop:
         if not dead or self._directions_checked:
             return
         self._directions_checked = True
-        load = min(trial.load, max(self._plan.min_load, _CHECK_UNITS / trial.duration_s))
+        enough = _CHECK_UNITS / trial.duration_s if is_rate_of_units(self._description.load_unit) else 0.0
+        load = min(trial.load, max(self._plan.min_load, enough))
         check = self._attempt(load, trial.duration_s, None, purpose=DEAD_DIRECTION_CHECK)
         if check.policy is not None:
             return
@@ -355,7 +357,10 @@ class SearchLoop:
         self._check_sent(output, load, duration_s)
         self._check_surplus(output, load, duration_s)
         self._check_delay(output, load)
-        return with_intended(output, load, duration_s, conversion_factor=self._description.conversion_factor)
+        told = self._description
+        return with_intended(
+            output, load, duration_s, conversion_factor=told.conversion_factor, load_unit=told.load_unit
+        )
 
     def _check_sent(self, output: TrialOutput, load: float, duration_s: float) -> None:
         """Refuse a trial in which the tester sent nothing although something was due: it says nothing of the device."""

@@ -1,6 +1,5 @@
 """Situations that users of other packet testers reported: the rows of ``docs/explanation/testers-survey.md``."""
 
-import dataclasses
 import json
 import os
 import stat
@@ -13,7 +12,8 @@ from brimful.errors import MeasureError
 from brimful.measurers import iperf3
 from brimful.measurers.base import Description, TrialOutput
 from brimful.measurers.command import CommandMeasurer
-from support import InvalidTrialError, TrialFailedError, brimful as command, sharp  # isort: skip
+from support import InvalidTrialError, TrialFailedError, sharp
+from support import brimful as command
 
 CAPACITY = 1e6
 BOTH = [brimful.SearchGoal(loss_ratio=0), brimful.SearchGoal(loss_ratio=0.005)]

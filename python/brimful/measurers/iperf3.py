@@ -35,7 +35,7 @@ _UNSEEN_S = 0.02
 missing from its counters without being lost."""
 _TICK_FRAMES = 10
 _BUSY_S = 1.0
-"""A server that tests with somebody else, or has not noticed that a client is gone, needs a while until the next try."""
+"""A server that tests with somebody else, or has not noticed that a client is gone, needs a while."""
 _NOT_A_NUMBER = re.compile(r"(?<=[:,\[\s])(-?)(?:nan|(inf))(?=\s*[,}\]])")
 """As C prints what a counter of 0 was divided by, where JSON has no word for it."""
 _SET_UP_S = 5.0

@@ -116,7 +116,7 @@ def test_loads_that_are_no_rates_of_frames_are_searched_all_the_same(unit, frame
 
 
 def test_a_direction_that_is_dead_under_load_is_checked_at_the_least_load_in_any_unit():
-    result = search(Told("%", 1e5, overload_kills=True), min_load=1, max_load=100)
+    result = search(Told("%", 1e5, overload_kills=True, tells_intended=True), min_load=1, max_load=100)
     assert result.goal_results[0].lower_bound == pytest.approx(10, rel=0.01)
     assert [trial.load for trial in result.trials if trial.invalid] == [1]
 

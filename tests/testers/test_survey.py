@@ -12,7 +12,10 @@ from brimful.errors import MeasureError
 from brimful.measurers import iperf3
 from brimful.measurers.base import Description, TrialOutput
 from brimful.measurers.command import CommandMeasurer
-from support import InvalidTrialError, TrialFailedError, sharp
+from brimful.records import read_run
+from brimful.report.throughput import comparison
+from brimful.throughput.manager import SearchRequest, run_search
+from support import InvalidTrialError, TrialFailedError, goal, sharp
 from support import brimful as command
 
 CAPACITY = 1e6
@@ -86,8 +89,9 @@ def test_a_busy_server_is_given_time(tmp_path, monkeypatch):
 class Told:
     """A device of a capacity behind a tester whose loads are so many frames a second each."""
 
-    def __init__(self, load_unit, frames, *, tells_intended=False, overload_kills=False):
-        self._unit, self._frames, self._tells, self._kills = load_unit, frames, tells_intended, overload_kills
+    def __init__(self, load_unit, frames, *, capacity=CAPACITY, tells_intended=False, overload_kills=False):
+        self._unit, self._frames, self._capacity = load_unit, frames, capacity
+        self._tells, self._kills = tells_intended, overload_kills
 
     def describe(self):
         return Description(load_unit=self._unit, virtual_time=True)
@@ -95,7 +99,7 @@ class Told:
     def measure(self, load, duration_s, *, stop_above=None):
         rate = load * self._frames
         sent = round(rate * duration_s)
-        lost = sent if self._kills and rate > CAPACITY else max(0, sent - round(CAPACITY * duration_s))
+        lost = sent if self._kills and rate > self._capacity else max(0, sent - round(self._capacity * duration_s))
         directions = [{"from": "a", "to": "b", "sent": sent, "lost": lost}]
         return TrialOutput(sent=sent, lost=lost, intended=sent if self._tells else None, directions=directions)
 
@@ -119,6 +123,24 @@ def test_a_direction_that_is_dead_under_load_is_checked_at_the_least_load_in_any
     result = search(Told("%", 1e5, overload_kills=True, tells_intended=True), min_load=1, max_load=100)
     assert result.goal_results[0].lower_bound == pytest.approx(10, rel=0.01)
     assert [trial.load for trial in result.trials if trial.invalid] == [1]
+
+
+def test_results_in_percent_are_compared_as_closely_as_those_in_frames(tmp_path):
+    def runs(capacity, unit, frames):
+        for number in range(3):
+            out = tmp_path / f"{capacity}{unit[0]}{number}"
+            goals = [goal(trial=1.0, duration_sum=1.0)]
+            request = SearchRequest(
+                measurer="x", goals=goals, strategy="bisect", min_load=1e5 / frames, max_load=1e7 / frames
+            )
+            told = Told(unit, frames, capacity=capacity, tells_intended=True)
+            yield read_run(run_search(request, told, out=out).path)
+
+    verdicts = []
+    for unit, frames in (("frames/s", 1.0), ("%", 1e5)):
+        found = comparison.build(list(runs(0.95e6, unit, frames)), list(runs(1e6, unit, frames)))
+        verdicts.append([each.comparison.verdict for each in found.goals])
+    assert verdicts[0] == verdicts[1] == ["regression"]
 
 
 def test_a_negative_count_names_itself_and_gives_no_load():

@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import msgspec
 
 from brimful.errors import MeasureError, one_line, shown
+from brimful.units import is_rate_of_units
 
 
 class TrialOutput(msgspec.Struct, frozen=True, kw_only=True):
@@ -227,20 +228,6 @@ def checked_output(fields: Mapping[str, Any], *, where: str) -> TrialOutput:
     for direction in output.directions:
         _check_direction(direction, where=where)
     return output
-
-
-_SHORT_RATES = frozenset({"pps", "fps", "iops", "IOPS", "cps", "rps", "tps"})
-_NOT_COUNTED = ("bit/s", "bits/s", "b/s", "byte/s", "bytes/s", "B/s")
-"""Ends of units of loads that are rates, but not of what is counted."""
-
-
-def is_rate_of_units(load_unit: str) -> bool:
-    """Tell whether a load times a duration is a number of units that could be counted.
-
-    >>> [is_rate_of_units(unit) for unit in ("frames/s", "pps", "%", "Mbit/s")]
-    [True, True, False, False]
-    """
-    return load_unit in _SHORT_RATES or (load_unit.endswith("/s") and not load_unit.endswith(_NOT_COUNTED))
 
 
 def with_intended(

@@ -91,6 +91,9 @@ def run_recovery(
     if request.reset_command is not None and description.virtual_time:
         message = "--reset-command: nothing can be reset in virtual time; measure a real device"
         raise UsageError(message)
+    if request.reset_command is not None and not units.is_rate_of_units(description.load_unit):
+        message = f"--reset-command: frames lost are no time where loads are in {description.load_unit}"
+        raise UsageError(message)
     if request.throughput is None:
         check_lossless(search.goals)
     out = out if out is not None and (out / THROUGHPUT).exists() else new_run_directory(out)

@@ -36,7 +36,6 @@ from brimful.measurers.base import (
     TrialOutput,
     check_surplus,
     checked_output,
-    is_rate_of_units,
     with_intended,
 )
 from brimful.records import TESTER_CEILING, Bound, End, Goal, Record, Trial, Warning
@@ -45,7 +44,7 @@ from brimful.throughput.goals import moves_of_bounds, problem_json
 from brimful.throughput.remaining import RemainingTime
 from brimful.throughput.result import SearchResult
 from brimful.throughput.unsent import unsent_warnings
-from brimful.units import format_load
+from brimful.units import format_load, is_rate_of_units
 
 _LONGEST_BUDGET_S = 1e9
 _NO_TIME_S = 1e-9

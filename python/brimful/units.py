@@ -17,21 +17,8 @@ _LARGEST_LOAD = 1e15
 """A load that nothing reaches for centuries; beyond it counts would lose exactness."""
 _NUMBER = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?)\s*(.*?)\s*")
 
-_SHORT_RATES = frozenset({"pps", "fps", "iops", "IOPS", "cps", "rps", "tps"})
-_NOT_COUNTED = ("bit/s", "bits/s", "b/s", "byte/s", "bytes/s", "B/s")
-"""Ends of units of loads that are rates, but not of what is counted."""
-
 ETHERNET_OVERHEAD_BYTES = 20
 """Preamble, start delimiter and gap between frames: what a frame takes on the wire beyond its own bytes."""
-
-
-def is_rate_of_units(load_unit: str) -> bool:
-    """Tell whether a load times a duration is a number of units that could be counted.
-
-    >>> [is_rate_of_units(unit) for unit in ("frames/s", "pps", "%", "Mbit/s")]
-    [True, True, False, False]
-    """
-    return load_unit in _SHORT_RATES or (load_unit.endswith("/s") and not load_unit.endswith(_NOT_COUNTED))
 
 
 def _split(text: str, what: str, example: str) -> tuple[float, str]:

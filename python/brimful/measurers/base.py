@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import msgspec
 
 from brimful.errors import MeasureError, one_line, shown
-from brimful.units import is_rate_of_units
+from brimful.records import is_rate_of_units
 
 
 class TrialOutput(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from brimful.records import End, Goal, Machine, Run
-from brimful.units import ETHERNET_OVERHEAD_BYTES, format_duration, format_load, is_rate_of_units
+from brimful.records import End, Goal, Machine, Run, is_rate_of_units
+from brimful.units import ETHERNET_OVERHEAD_BYTES, format_duration, format_load
 
 LINK_KEYS = ("link_bps", "link_rate_bps", "link_speed_bps")
 FRAME_SIZE_KEYS = ("frame_size", "frame_size_bytes", "frame_bytes")

@@ -38,13 +38,13 @@ from brimful.measurers.base import (
     checked_output,
     with_intended,
 )
-from brimful.records import TESTER_CEILING, Bound, End, Goal, Record, Trial, Warning
+from brimful.records import TESTER_CEILING, Bound, End, Goal, Record, Trial, Warning, is_rate_of_units
 from brimful.throughput.engine import feed, goal_results
 from brimful.throughput.goals import moves_of_bounds, problem_json
 from brimful.throughput.remaining import RemainingTime
 from brimful.throughput.result import SearchResult
 from brimful.throughput.unsent import unsent_warnings
-from brimful.units import format_load, is_rate_of_units
+from brimful.units import format_load
 
 _LONGEST_BUDGET_S = 1e9
 _NO_TIME_S = 1e-9

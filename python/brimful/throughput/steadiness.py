@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from brimful import units
-from brimful.records import Goal, Run, Trial, Warning
+from brimful.records import Goal, Run, Trial, Warning, is_rate_of_units
 from brimful.statistics.steadiness import Move, Outcome, TwoModes, find_move, find_two_modes
 
 MOVED, TWO_MODES = "capacity-moved", "two-modes"
@@ -18,7 +18,7 @@ def steadiness_warnings(run: Run, trials: Sequence[Trial]) -> Iterator[Warning]:
     """Name the second at which the capacity moved and by how much, or the two values between which it went."""
     counted = [trial for trial in trials if trial.invalid is None]
     # None where loads are no rates of what is counted.
-    factor = run.conversion_factor if units.is_rate_of_units(run.load_unit) else None
+    factor = run.conversion_factor if is_rate_of_units(run.load_unit) else None
     modes = find_two_modes([_outcome(trial, run.goals[0], factor) for trial in counted])
     if modes is not None and _turns(modes) >= _TURNS:
         yield Warning(code=TWO_MODES, text=_two_modes(modes, counted, run.load_unit))

@@ -64,20 +64,20 @@ def test_a_spoiled_trial_is_repeated_and_not_counted():
 
 
 def test_a_trial_spoiled_too_often_ends_the_run_with_what_it_has():
-    measurer = Troubled({number: InvalidTrialError("off schedule") for number in range(10, 100)})
+    measurer = Troubled({number: InvalidTrialError("link down") for number in range(10, 100)})
     result, records = run(measurer)
     assert result.end.reason == "measurement-failed"
-    assert "off schedule (11 times in a row)" in result.end.text
+    assert "link down (11 times in a row)" in result.end.text
     assert len(result.trials) == 21
     assert {found.reason for found in result.goal_results} <= {"measurement-failed", "regular"}
     assert sum(isinstance(record, GoalResult) for record in records) == 2
 
 
 def test_the_measurers_hint_is_said_when_repeating_did_not_help():
-    trouble = InvalidTrialError("off schedule", {"hint": "end other programs"})
+    trouble = InvalidTrialError("link down", {"hint": "end other programs"})
     result, _ = run(Troubled(dict.fromkeys(range(100), trouble)))
-    assert result.end.text.endswith("off schedule (11 times in a row); end other programs")
-    nonsense = InvalidTrialError("off schedule", {"hint": 5})
+    assert result.end.text.endswith("link down (11 times in a row); end other programs")
+    nonsense = InvalidTrialError("link down", {"hint": 5})
     assert run(Troubled(dict.fromkeys(range(100), nonsense)))[0].end.text.endswith("(11 times in a row)")
 
 
@@ -271,8 +271,21 @@ def test_a_tester_that_is_too_slow_for_any_load_ends_the_search():
     assert "(2 times in a row)" in result.end.text
 
 
-def test_a_link_that_is_down_is_no_matter_of_load():
-    result, _ = run(TooSlow(most=0, capacity=1e6, reason="the link of a is down"), on_invalid=FailurePolicy(1))
+@pytest.mark.parametrize(
+    "reason",
+    ["off schedule", "late", "late by 3 ms", "1 % off schedule", "too slow", "stalled", "behind", "cannot keep up"],
+)
+def test_a_program_says_in_the_words_of_the_protocol_that_the_load_was_too_much(reason):
+    result, _ = run(TooSlow(most=4e6, capacity=1e6, reason=reason), on_invalid=FailurePolicy(1))
+    assert result.regular
+    assert result.goal_results[0].lower_bound == pytest.approx(1e6, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "reason", ["the link of a is down", "link down", "latency probe missing", "later than allowed"]
+)
+def test_a_link_that_is_down_is_no_matter_of_load(reason):
+    result, _ = run(TooSlow(most=0, capacity=1e6, reason=reason), on_invalid=FailurePolicy(1))
     assert result.end.reason == "measurement-failed"
     assert len(result.trials) == 2
 

@@ -4,6 +4,8 @@ import itertools
 import json
 import math
 import re
+import subprocess
+import sys
 
 import brimful
 import msgspec
@@ -99,10 +101,10 @@ def test_an_exception_with_a_result_of_its_own_comes_through_as_it_is():
 
 def test_the_policy_of_a_function_is_that_of_the_command_unless_told_otherwise():
     options = {"goals": [brimful.SearchGoal(loss_ratio=0)], "min_load": 1e4, "max_load": 1e6}
-    spoiled = {number: InvalidTrialError("late") for number in range(10)}
+    spoiled = {number: InvalidTrialError("link down") for number in range(10)}
     result = brimful.search(Troubled(spoiled), **options)
     assert [trial.invalid is None for trial in result.trials[:11]] == [False] * 10 + [True]
-    with pytest.raises(MeasureError, match=r"late \(2 times in a row\)"):
+    with pytest.raises(MeasureError, match=r"link down \(2 times in a row\)"):
         brimful.search(Troubled(spoiled), **options, on_invalid="retry:1")
     lost = brimful.search(lambda load, duration: (1, 2), **options, on_error="loss")
     assert lost.goal_results[0].reason == "min-load-is-upper-bound"
@@ -302,6 +304,16 @@ def test_every_type_that_the_signature_names_is_exported():
     named |= set(re.findall(r"brimful\.\S*?\.(\w+)\b(?![.\w])", " ".join(map(str, fields))))
     known = {"Sequence", "Mapping", "Callable", "Path", "None"}
     assert named - known <= set(brimful.__all__)
+
+
+def test_looking_into_the_package_shows_everything_that_is_public():
+    # In a process of its own, in which nothing has been imported yet.
+    code = "import brimful; print(set(brimful.__all__) - set(dir(brimful)), {n for n in dir(brimful) if n[0] != '_'})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    missing, shown = done.stdout.split(" ", 1)
+    assert missing == "set()"
+    assert "'search'" in shown
+    assert all(hasattr(brimful, name) for name in brimful.__all__)
 
 
 def test_a_sharp_function_is_found():

@@ -6,6 +6,7 @@ import math
 import random
 import re
 
+import msgspec
 import pytest
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.statistics import steadiness
@@ -48,6 +49,37 @@ def test_a_capacity_that_moved_is_told_with_the_second_and_the_amount(tmp_path):
     assert "from 32.99 kpps to 48.04 kpps (+45.6 %)" in found["capacity-moved"]
 
 
+class TurnsInPercent(Turns):
+    """The same behind a tester whose loads are percent of 100 kpps."""
+
+    def describe(self):
+        return msgspec.structs.replace(super().describe(), load_unit="%", max_load=100.0, overload=None)
+
+    def measure(self, load, duration_s, *, stop_above=None):
+        return super().measure(1e3 * load, duration_s, stop_above=stop_above)
+
+
+def seconds_at_random(now):
+    """Which of the two is there in a second: about every second search meets both at one load often enough."""
+    return random.Random(int(now) + 1000).randrange(2)
+
+
+@pytest.mark.parametrize(
+    ("which", "code", "text"),
+    [
+        (lambda now: 0, None, ""),
+        (lambda now: int(now >= 20), "capacity-moved", "from 32.99 % to 48.04 % (+45.6 %)"),
+        (seconds_at_random, "two-modes", "forwarded about 33.00 % ("),
+    ],
+)
+def test_loads_in_percent_are_judged_as_those_in_frames(tmp_path, which, code, text):
+    goals = named_goals(PRESETS["csit"].goals)
+    request = SearchRequest(measurer="x", goals=goals, strategy="straddle", min_load=1.0, max_load=100.0)
+    found = said(run_search(request, TurnsInPercent(which), out=tmp_path / "run"))
+    assert list(found) == ([] if code is None else [code])
+    assert text in found.get(code, "")
+
+
 def test_report_page_and_json_say_it_too(tmp_path):
     told = said(searched(tmp_path / "run", lambda now: int(now >= 20)))["capacity-moved"]
     page = tmp_path / "page.html"
@@ -59,8 +91,7 @@ def test_report_page_and_json_say_it_too(tmp_path):
 
 
 def test_two_modes_are_told_with_both(tmp_path):
-    # Which of the two is there in a second, by chance: about every second search meets both at one load often enough.
-    found = said(searched(tmp_path / "run", lambda now: random.Random(int(now) + 1000).randrange(2)))
+    found = said(searched(tmp_path / "run", seconds_at_random))
     assert found.keys() == {"two-modes"}
     share = re.search(r"forwarded about 33\.00 kpps \((\d+) % of the time\)", found["two-modes"])
     assert 20 < int(share[1]) < 80

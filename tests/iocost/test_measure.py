@@ -379,15 +379,42 @@ def test_an_end_by_a_signal_sets_all_back_and_the_rest_is_done_later(wanted, roo
     assert [trial.seq for trial in run.trials] == list(range(len(run.trials)))
 
 
+def write_record(directory):
+    directory.mkdir()
+    with RecordWriter(directory / "run.jsonl") as writer:
+        device = {"name": "nvme0n1", "device_number": "259:0", "model": "Tincan 9000"}
+        writer.write(Run(**run_identity(), subject="block-device", device=device, source={"method": METHOD}))
+        for record in concluded(RESULTS):
+            writer.write(record)
+        writer.write(End("done", 0, 1.0))
+    return directory / "run.jsonl"
+
+
+@pytest.mark.parametrize(
+    "command", [("apply", "absent", "naive", "--from"), ("export",), ("export", "--format", "hwdb"), ("tune",)]
+)
+def test_nothing_is_set_or_made_of_a_record_that_was_changed(tmp_path, command):
+    record = write_record(tmp_path / "run")
+
+    def complaint():
+        words = [*BRIMFUL, "iocost", *command, str(record)]
+        return subprocess.run(words, capture_output=True, text=True, check=False)
+
+    whole = complaint()
+    assert "was changed" not in whole.stderr
+    assert ("no disk 'absent'" in whole.stderr) if command[0] == "apply" else (whole.returncode == 0), whole.stderr
+    content = record.read_bytes()
+    record.write_bytes(content.replace(b'"model":"Tincan 9000"', b'"model":"Tincan 9001"'))
+    changed = complaint()
+    assert changed.returncode in (1, 2, 3)
+    assert re.search(r"line 1 was changed .*; nothing is built on it", changed.stderr), changed.stderr
+    assert "IOCOST" not in changed.stdout
+    assert "259:0" not in changed.stdout
+
+
 def test_a_record_is_taken_like_a_published_result(tmp_path):
     for name in ("run", "again"):
-        (tmp_path / name).mkdir()
-        with RecordWriter(tmp_path / name / "run.jsonl") as writer:
-            device = {"name": "nvme0n1", "device_number": "259:0", "model": "Tincan 9000"}
-            writer.write(Run(**run_identity(), subject="block-device", device=device, source={"method": METHOD}))
-            for record in concluded(RESULTS):
-                writer.write(record)
-            writer.write(End("done", 0, 1.0))
+        write_record(tmp_path / name)
 
     def brimful(*words):
         done = subprocess.run([*BRIMFUL, *words], capture_output=True, text=True, cwd=tmp_path, check=False)

@@ -174,6 +174,15 @@ def test_a_reset_command_that_is_no_program(tmp_path):
     reset.cancel()
 
 
+def test_a_reset_is_timed_only_where_loads_are_rates_of_frames(tmp_path):
+    class InPercent(Resettable):
+        def describe(self):
+            return msgspec.structs.replace(super().describe(), load_unit="%")
+
+    with pytest.raises(UsageError, match="frames lost are no time where loads are in %"):
+        run_recovery(request(reset_command="true"), InPercent(tmp_path / "mark"), out=tmp_path / "run")
+
+
 def test_a_reset_command_that_fails_ends_the_run(tmp_path):
     mark = tmp_path / "mark"
     command = f"touch {mark}; echo no such device >&2; exit 3"

@@ -79,7 +79,7 @@ def with_solutions(run_file: RunFile, names: Sequence[str]) -> RunFile:
 
 
 def render_sysfs(run_file: RunFile) -> str:
-    """Write the shell commands of every solution, each set under a comment that names it.
+    """Write the shell commands of every solution, each set under a comment that names it; without one, a comment.
 
     Raises
     ------
@@ -96,4 +96,4 @@ def render_sysfs(run_file: RunFile) -> str:
         "\n".join([f"# {' '.join([*named, solution.name])}", *echo_lines(str(number), solution)])
         for solution in solved(run_file)
     ]
-    return "\n\n".join(blocks) + "\n" if blocks else ""
+    return "\n\n".join(blocks or [f"# {' '.join(named)}: no solution can be set; brimful iocost tune says why"]) + "\n"

@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import msgspec
 
 from brimful.errors import MeasureError, one_line, shown
+from brimful.records import is_rate_of_units
 
 
 class TrialOutput(msgspec.Struct, frozen=True, kw_only=True):
@@ -230,18 +231,27 @@ def checked_output(fields: Mapping[str, Any], *, where: str) -> TrialOutput:
 
 
 def with_intended(
-    output: TrialOutput, load: float, duration_s: float, *, conversion_factor: float = 1.0
+    output: TrialOutput,
+    load: float,
+    duration_s: float,
+    *,
+    conversion_factor: float = 1.0,
+    load_unit: str = "frames/s",
 ) -> TrialOutput:
     """Give a trial output with its intended count: where the measurer tells none, it is what the load asks for.
 
     A unit less for each interface is rounding, and no loss, unless the measurer intended it. What else was not sent
-    counts as loss, and a warning says so.
+    counts as loss, and a warning says so. A load that is no rate of what is counted says nothing of a count.
 
     >>> with_intended(TrialOutput(sent=9_000_000, lost=0), 14_880_000.0, 1.0).intended
     14880000
+    >>> with_intended(TrialOutput(sent=9_000_000, lost=0), 9.5e9, 1.0, load_unit="bit/s").intended
+    9000000
     >>> with_intended(TrialOutput(sent=999, lost=0), 999.9, 1.0).intended
     999
     """
+    if output.intended is None and not is_rate_of_units(load_unit):
+        return msgspec.structs.replace(output, intended=output.sent)
     due = round(min(load * duration_s * conversion_factor, _MOST_UNITS)) if output.intended is None else output.intended
     unsent = due - output.sent
     if output.intended is None and unsent <= max(1, math.ceil(conversion_factor)):
@@ -256,14 +266,12 @@ def with_intended(
 
 _SURPLUS = 0.01
 """No tester that works sends so much more than it was asked to."""
-_NOT_COUNTED = ("bit/s", "bits/s", "b/s", "byte/s", "bytes/s", "B/s")
-"""Ends of units of loads that are rates, but not of what is counted."""
 
 
 def check_surplus(output: TrialOutput, load: float, duration_s: float, description: Description) -> None:
     """Refuse a trial that sent more than was asked for: what it says is of a higher load.
 
-    A load that is no rate of what is counted (``%``, ``bit/s``) says nothing of a count: there the intended count does.
+    A load that is no rate of what is counted says nothing of a count: there the intended count does, if it is told.
 
     Parameters
     ----------
@@ -288,12 +296,12 @@ def check_surplus(output: TrialOutput, load: float, duration_s: float, descripti
     ...
     brimful.measurers.base.InvalidTrialError: 1200000 units were sent where 1000000 were due: the tester sends too much
     """
-    unit, factor = description.load_unit, description.conversion_factor
+    factor = description.conversion_factor
     lasted_s = max(duration_s, output.effective_duration_s or 0.0)
     dues = [] if output.intended is None else [float(output.intended)]
-    if output.intended is None or (unit.endswith("/s") and not unit.endswith(_NOT_COUNTED)):
+    if is_rate_of_units(description.load_unit):
         dues.append(load * lasted_s * factor)
-    due = min(dues)
+    due = min(dues, default=math.inf)
     if output.sent > (1 + _SURPLUS) * due + max(1, math.ceil(factor)):
         message = f"{output.sent} units were sent where {due:.0f} were due: the tester sends too much"
         raise InvalidTrialError(message, output.extra)

@@ -7,6 +7,7 @@ import ipaddress
 import json
 import math
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -33,6 +34,10 @@ _UNSEEN_S = 0.02
 """The receiver stops listening when it hears, on another connection, that sending is over: the last frames may be
 missing from its counters without being lost."""
 _TICK_FRAMES = 10
+_BUSY_S = 1.0
+"""A server that tests with somebody else, or has not noticed that a client is gone, needs a while."""
+_NOT_A_NUMBER = re.compile(r"(?<=[:,\[\s])(-?)(?:nan|(inf))(?=\s*[,}\]])")
+"""As C prints what a counter of 0 was divided by, where JSON has no word for it."""
 _SET_UP_S = 5.0
 """How long connecting to the server and fetching its counters may take."""
 
@@ -163,6 +168,8 @@ class Iperf3Measurer:
             if "unable to connect" in said:
                 message = f"{said}; start `iperf3 -s` there"
                 raise MeasureError(message)
+            if "busy" in said:
+                time.sleep(_BUSY_S)
             raise InvalidTrialError(said)
         ways = [("forward", "sum_sent", "sum_received")]
         if self._options.both_ways:
@@ -216,7 +223,7 @@ class Iperf3Measurer:
         finally:
             self.close()
         try:
-            report: dict[str, Any] = json.loads(said)
+            report = _report(said)
         except (ValueError, RecursionError) as error:
             message = f"iperf3: no JSON came back; it said: {one_line(complaint or said, longest=200)}"
             raise TrialFailedError(message) from error
@@ -240,6 +247,18 @@ class Iperf3Measurer:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
+
+
+def _report(said: str) -> Any:  # noqa: ANN401 - whatever was printed
+    """Read the first report in what iperf3 printed: some versions print warnings around it, or print it twice.
+
+    >>> _report('warning: JSON data length overflow\\n{"end": {"lost_percent": -nan}}\\niperf3: error - Broken pipe')
+    {'end': {'lost_percent': nan}}
+    """
+    begin = re.search(r"^\s*[\[{]", said, re.MULTILINE)
+    text = said[begin.end() - 1 :] if begin else said.lstrip()
+    plain = _NOT_A_NUMBER.sub(lambda found: f"{found[1]}Infinity" if found[2] else "NaN", text)
+    return json.JSONDecoder().raw_decode(plain)[0]
 
 
 def direction(

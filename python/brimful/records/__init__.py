@@ -17,7 +17,7 @@ from brimful.records.format import check_trial, decode_line, encode, json_schema
 from brimful.records.reading import RunFile, collect, iterate_records, read_run, read_unchanged
 from brimful.records.record import Record
 from brimful.records.recovery import Recovery, RecoveryPlan
-from brimful.records.run import SCHEMA, TESTER_CEILING, End, Machine, Run, Trial, Warning
+from brimful.records.run import SCHEMA, TESTER_CEILING, End, Machine, Run, Trial, Warning, is_rate_of_units
 from brimful.records.throughput import Bound, Goal, GoalResult, Sums
 from brimful.records.writing import RecordWriter
 
@@ -55,6 +55,7 @@ __all__ = [
     "collect",
     "decode_line",
     "encode",
+    "is_rate_of_units",
     "iterate_records",
     "json_schema",
     "read_run",

@@ -137,3 +137,17 @@ class End(Record, frozen=True, omit_defaults=True, tag="end"):
     """Since the run began or was resumed; null where nothing was watched."""
     digest: str = ""
     """Of the file up to here, see `brimful.records.digest`."""
+
+
+_SHORT_RATES = frozenset({"pps", "fps", "iops", "IOPS", "cps", "rps", "tps"})
+_NOT_COUNTED = ("bit/s", "bits/s", "b/s", "byte/s", "bytes/s", "B/s")
+"""Ends of units of loads that are rates, but not of what is counted."""
+
+
+def is_rate_of_units(load_unit: str) -> bool:
+    """Tell whether a load times a duration is a number of units that could be counted.
+
+    >>> [is_rate_of_units(unit) for unit in ("frames/s", "pps", "%", "Mbit/s")]
+    [True, True, False, False]
+    """
+    return load_unit in _SHORT_RATES or (load_unit.endswith("/s") and not load_unit.endswith(_NOT_COUNTED))

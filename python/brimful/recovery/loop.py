@@ -107,7 +107,9 @@ class RecoveryLoop:
             nonlocal kept
             with self._with_reset(duration_s) if path == RESET else contextlib.nullcontext():
                 output = self._measurer.measure(load, duration_s)
-                kept = with_intended(output, load, duration_s, conversion_factor=factor)
+                kept = with_intended(
+                    output, load, duration_s, conversion_factor=factor, load_unit=self._description.load_unit
+                )
                 check_surplus(output, load, duration_s, self._description)
             return kept
 

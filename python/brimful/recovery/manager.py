@@ -13,7 +13,7 @@ from brimful import units
 from brimful.attempts import Policies
 from brimful.errors import UsageError
 from brimful.measurers.base import Description, Measurer, checked_description
-from brimful.records import RecoveryPlan, Run, Warning
+from brimful.records import RecoveryPlan, Run, Warning, is_rate_of_units
 from brimful.recovery.calculations import OVERLOAD, RESET
 from brimful.recovery.loop import RecoveryLoop, RecoveryOutcome
 from brimful.runs import new_run_directory, open_record, run_identity
@@ -90,6 +90,9 @@ def run_recovery(
     description = checked_description(measurer.describe(), where="what the measurer says of itself")
     if request.reset_command is not None and description.virtual_time:
         message = "--reset-command: nothing can be reset in virtual time; measure a real device"
+        raise UsageError(message)
+    if request.reset_command is not None and not is_rate_of_units(description.load_unit):
+        message = f"--reset-command: frames lost are no time where loads are in {description.load_unit}"
         raise UsageError(message)
     if request.throughput is None:
         check_lossless(search.goals)

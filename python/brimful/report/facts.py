@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from brimful.records import End, Goal, Machine, Run
+from brimful.records import End, Goal, Machine, Run, is_rate_of_units
 from brimful.units import ETHERNET_OVERHEAD_BYTES, format_duration, format_load
 
 LINK_KEYS = ("link_bps", "link_rate_bps", "link_speed_bps")
@@ -242,10 +242,16 @@ _UNITS: Mapping[str, Callable[[float], str]] = {
 }
 
 
-def load_of_a_unit(goal: Goal, conversion_factor: float) -> float:
+def load_of_a_unit(goal: Goal, conversion_factor: float, load_unit: str = "frames/s") -> float:
     """Give the load, in units per second, by which a full-length trial that counts one more differs.
+
+    Where loads are no rates of what is counted, nobody knows: it is left out.
 
     >>> load_of_a_unit(Goal("ndr", 0.0, 0.5, 0.5, 10.0, 0.5), 2.0)
     1.0
+    >>> load_of_a_unit(Goal("ndr", 0.0, 0.5, 0.5, 10.0, 0.5), 2.0, "%")
+    0.0
     """
+    if not is_rate_of_units(load_unit):
+        return 0.0
     return 1 / (goal.final_trial_duration_s * conversion_factor)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from brimful import units
 from brimful.errors import UsageError
 from brimful.measurers.base import Description
-from brimful.records import Goal
+from brimful.records import Goal, is_rate_of_units
 
 _ROUNDING = 1e-9
 """What products of decimal numbers may be beside the mark, as a share."""
@@ -88,7 +88,7 @@ def _check_duration(goal: Goal, description: Description) -> None:
 
 def _check_width(goal: Goal, max_load: float, description: Description) -> None:
     """Refuse a width below what trials can tell even at max load, where they have the most units."""
-    if goal.width is None:
+    if goal.width is None or not is_rate_of_units(description.load_unit):
         return
     told = unit_difference(max_load * (1 - goal.width), max_load, goal, description.conversion_factor)
     if told < 1 - _ROUNDING:

@@ -16,7 +16,7 @@ from brimful.errors import MeasureError, UsageError, one_line, shown
 from brimful.machine.figures import explain_unrest
 from brimful.machine.watch import Watch
 from brimful.measurers.base import Calibrating, Description, Measurer, checked_description
-from brimful.records import Goal, Run, Warning
+from brimful.records import Goal, Run, Warning, is_rate_of_units
 from brimful.runs import fingerprint, no_record, open_record, run_identity, saved_run
 from brimful.throughput.limits import check_delay_limits, check_limits, least_evidence_s, unit_difference
 from brimful.throughput.result import SearchResult
@@ -402,7 +402,7 @@ def _below_resolution(run: Run, result: SearchResult) -> Iterator[Warning]:
     """Name bounds that are closer than trials at their loads can tell: at max load these trials could."""
     unit = run.load_unit.removesuffix("/s")
     for goal, found in zip(run.goals, result.goal_results, strict=True):
-        if found.lower_bound is None or found.upper_bound is None:
+        if found.lower_bound is None or found.upper_bound is None or not is_rate_of_units(run.load_unit):
             continue
         told = unit_difference(found.lower_bound, found.upper_bound, goal, run.conversion_factor)
         if told < 1:

@@ -38,7 +38,7 @@ from brimful.measurers.base import (
     checked_output,
     with_intended,
 )
-from brimful.records import TESTER_CEILING, Bound, End, Goal, Record, Trial, Warning
+from brimful.records import TESTER_CEILING, Bound, End, Goal, Record, Trial, Warning, is_rate_of_units
 from brimful.throughput.engine import feed, goal_results
 from brimful.throughput.goals import moves_of_bounds, problem_json
 from brimful.throughput.remaining import RemainingTime
@@ -127,7 +127,8 @@ _CHECK_UNITS = 100
 _LOWER = 0.75
 """Of a load that the tester cannot offer: the next that is tried."""
 _TOO_SLOW = re.compile(
-    r"\b(tester|generator|sender|frames|packets|units|IOs)\b"
+    r"\boff schedule\b|: (late(?= by\b|[:;,]|$)|too slow|stalled|behind|cannot keep up|could not keep up)"
+    r"|\b(tester|generator|sender|frames|packets|units|IOs)\b"
     r".*(\blate\b|too slow|not be sent|not sent|stalled|behind|keep up)|stretched|rate was off"
 )
 """What testers say of themselves where a smaller load would help."""
@@ -296,7 +297,8 @@ class SearchLoop:
         if not dead or self._directions_checked:
             return
         self._directions_checked = True
-        load = min(trial.load, max(self._plan.min_load, _CHECK_UNITS / trial.duration_s))
+        enough = _CHECK_UNITS / trial.duration_s if is_rate_of_units(self._description.load_unit) else 0.0
+        load = min(trial.load, max(self._plan.min_load, enough))
         check = self._attempt(load, trial.duration_s, None, purpose=DEAD_DIRECTION_CHECK)
         if check.policy is not None:
             return
@@ -354,7 +356,10 @@ class SearchLoop:
         self._check_sent(output, load, duration_s)
         self._check_surplus(output, load, duration_s)
         self._check_delay(output, load)
-        return with_intended(output, load, duration_s, conversion_factor=self._description.conversion_factor)
+        told = self._description
+        return with_intended(
+            output, load, duration_s, conversion_factor=told.conversion_factor, load_unit=told.load_unit
+        )
 
     def _check_sent(self, output: TrialOutput, load: float, duration_s: float) -> None:
         """Refuse a trial in which the tester sent nothing although something was due: it says nothing of the device."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from brimful import units
-from brimful.records import Goal, Run, Trial, Warning
+from brimful.records import Goal, Run, Trial, Warning, is_rate_of_units
 from brimful.statistics.steadiness import Move, Outcome, TwoModes, find_move, find_two_modes
 
 MOVED, TWO_MODES = "capacity-moved", "two-modes"
@@ -17,7 +17,8 @@ _TURNS = 3
 def steadiness_warnings(run: Run, trials: Sequence[Trial]) -> Iterator[Warning]:
     """Name the second at which the capacity moved and by how much, or the two values between which it went."""
     counted = [trial for trial in trials if trial.invalid is None]
-    factor = run.conversion_factor
+    # None where loads are no rates of what is counted.
+    factor = run.conversion_factor if is_rate_of_units(run.load_unit) else None
     modes = find_two_modes([_outcome(trial, run.goals[0], factor) for trial in counted])
     if modes is not None and _turns(modes) >= _TURNS:
         yield Warning(code=TWO_MODES, text=_two_modes(modes, counted, run.load_unit))
@@ -28,24 +29,25 @@ def steadiness_warnings(run: Run, trials: Sequence[Trial]) -> Iterator[Warning]:
         yield Warning(code=MOVED, text=_moved(move, goal, run.load_unit))
 
 
-def _judged(trials: Sequence[Trial], goal: Goal, factor: float) -> list[Outcome]:
+def _judged(trials: Sequence[Trial], goal: Goal, factor: float | None) -> list[Outcome]:
     """Give the trials of which it is certain whether they were high-loss ones for a goal."""
     outcomes = ((trial, _outcome(trial, goal, factor)) for trial in trials)
     return [outcome for trial, outcome in outcomes if outcome.lossy or not trial.stopped_early]
 
 
-def _outcome(trial: Trial, goal: Goal, factor: float) -> Outcome:
+def _outcome(trial: Trial, goal: Goal, factor: float | None) -> Outcome:
     expected = max(trial.intended, trial.sent)
     missing = trial.lost if trial.stopped_early else expected - trial.sent + trial.lost
     delay_s, limit_s = trial.delay_p99_s, goal.delay_limit_s
     slow = limit_s is not None and not trial.stopped_early and (delay_s is None or delay_s > limit_s)
+    per_unit = trial.load / max(1, expected) if factor is None else 1 / (trial.duration_s * factor)
     # What a trial that was stopped would have forwarded, nobody knows.
     whole = missing > 0 and not trial.stopped_early
     return Outcome(
         at_s=trial.start_s,
         duration_s=trial.duration_s,
         load=trial.load,
-        forwarded=(trial.sent - trial.lost) / (trial.duration_s * factor) if whole else trial.load,
+        forwarded=(trial.sent - trial.lost) * per_unit if whole else trial.load,
         lossy=missing > goal.loss_ratio * expected or slow,
     )
 

@@ -283,7 +283,7 @@ def _cell_goal(
     ]
     regular = [result for _, result in found if _value(result) is not None]
     values = [value for result in regular if (value := _value(result)) is not None]
-    spread = _spread(values, regular, facts.load_of_a_unit(goal, factor))
+    spread = _spread(values, regular, facts.load_of_a_unit(goal, factor, unit))
     mean = spread.mean if spread else None
     limited = [result for _, result in found if result.reason == "max-load-is-lower-bound"]
     least = [result.conditional_throughput for result in limited if result.conditional_throughput is not None]

@@ -183,14 +183,15 @@ def _title(runs: Sequence[RunFile]) -> str:
 
 def _goal(goal: Goal, new: Sequence[RunFile], baseline: Sequence[RunFile], tolerance: float | None) -> GoalComparison:
     values, base_values = ([_value(file, goal) for file in side] for side in (new, baseline))
-    unit = facts.load_of_a_unit(goal, baseline[0].run.conversion_factor)
+    run = baseline[0].run
+    unit = facts.load_of_a_unit(goal, run.conversion_factor, run.load_unit)
     comparison = compare(_sample(values, unit), _sample(base_values, unit), tolerance=tolerance)
     return GoalComparison(
         goal=goal,
         new=values,
         baseline=base_values,
         comparison=comparison,
-        sentence=sentence(comparison, DEFAULT_TOLERANCE if tolerance is None else tolerance, baseline[0].run.load_unit),
+        sentence=sentence(comparison, DEFAULT_TOLERANCE if tolerance is None else tolerance, run.load_unit),
     )
 
 

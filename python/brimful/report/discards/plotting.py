@@ -334,7 +334,11 @@ def _draw_densities(axes: Axes, panel: Panel) -> None:
     axes.locator_params(axis="y", nbins=5)
     for layer in panel.layers:
         colour = LOOKS[layer.style][0]
-        axes.plot(*_columns(layer.points), color=colour, linestyle=LINES[layer.style], linewidth=1.2, zorder=3)
+        axes.plot(*_columns(layer.points), color=colour, linestyle=_line(layer), linewidth=1.2, zorder=3)
+
+
+def _line(layer: Layer) -> Any:  # noqa: ANN401 - matplotlib's
+    return LINES[layer.style % len(LINES)]
 
 
 def _draw_sites(axes: Axes, panel: Panel, *, above: bool) -> None:
@@ -357,7 +361,14 @@ def _draw_legend(figure: Figure, page: Page, *, left: float, top: float) -> None
     layers = {layer.label: layer for panel in page.panels for layer in panel.layers}.values()
     if page.kind == "density":
         handles = [
-            Line2D([], [], color=LOOKS[layer.style][0], linestyle=LINES[layer.style], linewidth=1.2, label=layer.label)
+            Line2D(
+                [],
+                [],
+                color=LOOKS[layer.style][0],
+                linestyle=_line(layer),
+                linewidth=1.2,
+                label=drawable(layer.label, longest=LONGEST_SITE),
+            )
             for layer in layers
         ]
     else:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import ibis
 from ibis import _
-from ibis.expr.types import Table
+from ibis.expr.types import Table, Value
 
 from brimful.discards import report_2018
 from brimful.discards.expressions import (
@@ -38,6 +38,7 @@ from brimful.discards.expressions import (
     without,
 )
 from brimful.discards.overlap import LONGEST_SAMPLE_S, known_of_tests
+from brimful.discards.schema import Flag
 
 MOST_BINS_OF_A_SAMPLE = LONGEST_SAMPLE_S // BIN_S
 """A sample of a longer span counts in sums of a day, but does not say when within its span."""
@@ -110,8 +111,9 @@ def loss_bins(samples: Table) -> Table:
             bin_packets=_.value.sum(where=_.metric == UNICAST),
             covered_s=_.covered_s.min(),
             in_bin=_.in_bin.cast("int64").min() == 1,
+            day=_.day.max(),
         )
-        .mutate(day=_.start.date(), known=_.bin_discards.notnull(), paired=_.bin_discards + _.bin_packets)
+        .mutate(known=_.bin_discards.notnull(), paired=_.bin_discards + _.bin_packets)
     )
 
 
@@ -121,7 +123,8 @@ def daily_other_counts(samples: Table) -> Table:
     ``samples_with`` of ``samples`` counted any.
     """
     chosen = samples.filter(_.metric.isin([INBOUND, TO_MACHINES, FROM_MACHINES, *PAUSES]), _.usable)
-    return chosen.group_by(["site", "day", "machine", "metric"]).agg(
+    dated = chosen.mutate(day=ibis.ifelse(_assumed(), _.bin_end.date(), _.day))
+    return dated.group_by(["site", "day", "machine", "metric"]).agg(
         counted=_.value.sum(), samples=_.count(), samples_with=(_.value > 0).sum()
     )
 
@@ -273,12 +276,20 @@ def pieces(samples: Table) -> Table:
         "machine",
         "metric",
         "start",
-        day=_.start.date(),
+        day=ibis.ifelse(_assumed(), _.bin_end.date(), _.start.date()),
         value=_.value / ibis.greatest(_.parts, 1),
         value_per_s=_.value / _.span_s,
         covered_s=_.span_s / ibis.greatest(_.parts, 1),
         in_bin=_.parts > 0,
     )
+
+
+def _assumed() -> Value:
+    """Tell samples of which the begin is assumed: they count on the day of their end.
+
+    What may lie on the day before would make a day with telemetry of it.
+    """
+    return (_.flags & int(Flag.UNANCHORED)) != 0
 
 
 def median(rows: Table, keys: list[str], column: str) -> Table:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from ibis.expr.types import Table
 
 from brimful import __version__, records
-from brimful.discards import analysis, comparisons, daily, report_2018, splits
+from brimful.discards import analysis, comparisons, daily, report_2018, splits, streams
 from brimful.discards.capacities import Capacities
 from brimful.discards.daily import Rows
 from brimful.discards.engine import Engine, Follow, Question
@@ -210,6 +210,15 @@ def _overlaps(asked: _Asked, settings: Settings) -> Iterable[Record]:
             return analysis.upload_overlap(counted, samples)
 
         yield from daily.upload_overlaps(asked.per_site_about(uploads, [analysis.daily_test_counts])[0])
+        if asked.per_site(lambda _, tests: streams.sites_with_several(tests)):
+            found = {}
+            for kind in streams.KINDS:
+
+                def of_kind(samples: Table, tests: Table, kind: str = kind) -> Table:
+                    return overlap(samples, streams.of_kind(tests, kind))
+
+                found[kind] = asked.per_site_about(of_kind, questions[1:])
+            yield from streams.findings(found, seed=settings.seed)
 
 
 def _before_after(asked: _Asked, settings: Settings) -> Iterable[Record]:

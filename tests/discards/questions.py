@@ -3,7 +3,7 @@
 import datetime
 import math
 
-from brimful.discards import analysis, report_2018
+from brimful.discards import analysis, report_2018, splits
 from brimful.discards.modes import Mode
 
 DAY = datetime.timedelta(days=1)
@@ -17,7 +17,18 @@ def all_questions(midnight, least, monitors):
     def overlap(samples, tests, mode):
         return _of(mode).test_overlap(tests, samples)
 
+    def split(text):
+        chosen = splits.parse(text, has_windows=True)
+
+        def ask(samples, tests, mode):
+            rows = splits.keyed(chosen, samples, tests, windows=(before, after), excluded=monitors)
+            return splits.answer(chosen, rows)
+
+        return ask
+
     return {
+        "split_of_tests": split("download_rate:figure=site,panel=overlap,colour=weekday"),
+        "split_of_samples": split("discards:figure=month,panel=metro,colour=period"),
         "daily_uplink_rate": lambda samples, tests, mode: _of(mode).daily_uplink_rate(samples),
         "daily_loss_ratio": lambda samples, tests, mode: _of(mode).daily_loss_ratio(samples),
         "daily_other_counts": lambda samples, tests, mode: analysis.daily_other_counts(samples),
@@ -41,6 +52,8 @@ def _of(mode):
 
 
 KEYS = {
+    "split_of_tests": ["day", "figure", "panel", "colour"],
+    "split_of_samples": ["day", "figure", "panel", "colour"],
     "daily_uplink_rate": ["site", "day"],
     "daily_loss_ratio": ["site", "day"],
     "daily_other_counts": ["site", "day", "machine", "metric"],

@@ -197,6 +197,23 @@ def test_six_days_are_six_days(tmp_path):
     assert found.text.endswith("of 6 days.")
 
 
+@pytest.mark.parametrize("offset", [0, 5, 7, 30, 59])
+def test_six_days_of_differences_are_six_days(tmp_path, offset):
+    """The first row says what was counted since a row that is not there: it may reach into the day before."""
+    times = range(MIDNIGHT + offset, MIDNIGHT + 6 * 86400 + (offset > 0), 600)
+    lines = [f"{at},edge-1,xe-0,{way},{place % 3}\n" for place, at in enumerate(times) for way in ("tx", "rx")]
+    (tmp_path / "a.csv").write_text("timestamp,device,port,direction,discards\n" + "".join(lines))
+    put(tmp_path / "store", tmp_path / "a.csv", reading=Reading(counters=False))
+    engine = connect_duckdb(Store.open(tmp_path / "store"), memory_limit="300MB", threads=1)
+    rows = engine.per_site(lambda samples, _: analysis.daily_loss_ratio(samples)).to_pylist()
+    (found,) = daily.coverage(rows)
+    assert (found.data["days"], found.data["days_with_telemetry"]) == (6, 6)
+    assert len(rows) == 6
+    assert sum(row["discards"] for row in rows) == pytest.approx(sum(place % 3 for place, _ in enumerate(times)))
+    others = engine.per_site(lambda samples, _: analysis.daily_other_counts(samples)).to_pylist()
+    assert len({row["day"] for row in others}) == 6
+
+
 def test_captions_do_not_speak_of_what_others_published(run):
     captions = [page.caption for page in figures.make_pages(model.build(run))]
     assert captions

@@ -227,3 +227,15 @@ def test_what_began_and_stopped_is_said_at_its_place():
         "stop 2018-04-15",
     ]
     assert {unix(datetime.date(2018, 3, 8)) / 86400, unix(datetime.date(2018, 4, 15)) / 86400} <= lines
+
+
+def test_windows_side_by_side_are_two_bands_of_two_shades():
+    page = pages_of(made(before=["2018-02-11", "2018-02-25"], after=["2018-02-26", "2018-03-12"]))["3-loss-ratio"]
+    with plotting.drawn(page) as figure:
+        bands = [one for one in figure.axes[0].patches if one.get_zorder() == 0.5]
+        edges = [(one.get_x(), one.get_x() + one.get_width()) for one in bands]
+        assert edges[0][1] == edges[1][0]
+        assert bands[1].get_alpha() > 2 * bands[0].get_alpha()
+        lines = {line.get_xdata()[0] for line in figure.axes[0].get_lines() if len(set(line.get_xdata())) == 1}
+        # A line at the border would say that discards stopped there.
+        assert edges[0][1] not in lines

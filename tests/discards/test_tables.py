@@ -71,7 +71,7 @@ def test_counters(tmp_path):
 
 
 def test_late_rows_shorten_the_bins_after_them(tmp_path):
-    lines = [f"{MIDNIGHT + second},edge,1,tx,{second},1,0\n" for second in range(300, 3000, 300)]
+    lines = [f"{MIDNIGHT + second},edge,1,tx,{3000 - second},1,0\n" for second in range(300, 3000, 300)]
     ingest_text(tmp_path, HEAD + "".join(lines))
     expected = rows_of(tmp_path / "store")
     other = tmp_path / "other"
@@ -111,7 +111,7 @@ def test_parquet_of_native_types(tmp_path):
         (f"{MIDNIGHT},,1,tx,1,1,1", "device has no name, or one of more than 80 characters"),
         (f"{MIDNIGHT},edge,{'x' * 81},tx,1,1,1", "port has no name, or one of more than 80 characters"),
         (f"{MIDNIGHT},edge,1,up,1,1,1", "direction is none of rx, tx, in, out"),
-        (f"{MIDNIGHT},edge,1,tx,-1,1,1", "octets is no count"),
+        (f"{MIDNIGHT},edge,1,tx,-{2**64},1,1", "octets is no count"),
         (f"{MIDNIGHT},edge,1,tx,1,x,1", "packets is no count"),
         (f"{MIDNIGHT},edge,1,tx,1,1,1.5", "discards is no count"),
         (f"{MIDNIGHT},edge,1,tx,,,", "has none of octets, packets, discards"),

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import ibis
 from ibis import _
-from ibis.expr.types import Table
+from ibis.expr.types import Table, Value
 
 from brimful.discards import report_2018
 from brimful.discards.expressions import (
@@ -38,6 +38,7 @@ from brimful.discards.expressions import (
     without,
 )
 from brimful.discards.overlap import LONGEST_SAMPLE_S, known_of_tests
+from brimful.discards.schema import Flag
 
 MOST_BINS_OF_A_SAMPLE = LONGEST_SAMPLE_S // BIN_S
 """A sample of a longer span counts in sums of a day, but does not say when within its span."""
@@ -61,9 +62,9 @@ def daily_uplink_rate(samples: Table, capacities: Table | None = None) -> Table:
     capacities
         ``site``, ``since`` (a day) and ``capacity_bps``; with them there is a ``utilisation`` (0..1).
     """
-    pieces = _pieces(samples.filter(_.metric == OCTETS, _.usable)).filter(_.in_bin)
+    bins = pieces(samples.filter(_.metric == OCTETS, _.usable)).filter(_.in_bin)
     keys = ["site", "day", "machine"]
-    rates = _median(pieces.select(*keys, rate_bps=_.value_per_s * 8), keys, "rate_bps")
+    rates = median(bins.select(*keys, rate_bps=_.value_per_s * 8), keys, "rate_bps")
     rates = _of_one_machine(rates.rename(bins="rows"), samples)
     if capacities is None:
         return rates
@@ -73,8 +74,8 @@ def daily_uplink_rate(samples: Table, capacities: Table | None = None) -> Table:
 def daily_download_rate(tests: Table, *, excluded_clients: Sequence[str] | None = None) -> Table:
     """Give the median over clients of each client's median download rate of a site and day."""
     of_client = ["site", "day", "client"]
-    rates = _median(_valid_downloads(tests, excluded_clients), of_client, "rate_bps")
-    return _median(rates, ["site", "day"], "rate_bps").rename(clients="rows")
+    rates = median(_valid_downloads(tests, excluded_clients), of_client, "rate_bps")
+    return median(rates, ["site", "day"], "rate_bps").rename(clients="rows")
 
 
 def daily_loss_ratio(samples: Table) -> Table:
@@ -84,27 +85,36 @@ def daily_loss_ratio(samples: Table) -> Table:
     are, and null where no packets were counted. ``bins``, ``covered_s`` (their time) and ``bins_with_discards`` are of
     the discards; ``excluded_bins`` are those without a usable value of them.
     """
-    bins = (
-        _pieces(samples.filter(_.metric.isin([DISCARDS, UNICAST])))
+    sums = (
+        loss_bins(samples)
+        .group_by(["site", "day", "machine"])
+        .agg(
+            discards=_.bin_discards.sum(),
+            packets=_.bin_packets.sum(where=_.known),
+            paired=_.bin_discards.sum(where=_.paired.notnull()),
+            bins=(_.known & _.in_bin).sum(),
+            bins_with_discards=(_.known & _.in_bin & (_.bin_discards > 0)).sum(),
+            covered_s=_.covered_s.sum(where=_.known & _.in_bin).coalesce(0.0),
+            excluded_bins=(~_.known).sum(),
+        )
+    )
+    return _of_one_machine(without(sums.mutate(loss_ratio=_.paired / _.packets.nullif(0)), "paired"), samples)
+
+
+def loss_bins(samples: Table) -> Table:
+    """Give the bins of each machine with what was discarded and sent in them; null where that is not known."""
+    return (
+        pieces(samples.filter(_.metric.isin([DISCARDS, UNICAST])))
         .group_by(["site", "machine", "start"])
         .agg(
             bin_discards=_.value.sum(where=_.metric == DISCARDS),
             bin_packets=_.value.sum(where=_.metric == UNICAST),
             covered_s=_.covered_s.min(),
             in_bin=_.in_bin.cast("int64").min() == 1,
+            day=_.day.max(),
         )
-        .mutate(day=_.start.date(), known=_.bin_discards.notnull(), paired=_.bin_discards + _.bin_packets)
+        .mutate(known=_.bin_discards.notnull(), paired=_.bin_discards + _.bin_packets)
     )
-    sums = bins.group_by(["site", "day", "machine"]).agg(
-        discards=_.bin_discards.sum(),
-        packets=_.bin_packets.sum(where=_.known),
-        paired=_.bin_discards.sum(where=_.paired.notnull()),
-        bins=(_.known & _.in_bin).sum(),
-        bins_with_discards=(_.known & _.in_bin & (_.bin_discards > 0)).sum(),
-        covered_s=_.covered_s.sum(where=_.known & _.in_bin).coalesce(0.0),
-        excluded_bins=(~_.known).sum(),
-    )
-    return _of_one_machine(without(sums.mutate(loss_ratio=_.paired / _.packets.nullif(0)), "paired"), samples)
 
 
 def daily_other_counts(samples: Table) -> Table:
@@ -113,7 +123,8 @@ def daily_other_counts(samples: Table) -> Table:
     ``samples_with`` of ``samples`` counted any.
     """
     chosen = samples.filter(_.metric.isin([INBOUND, TO_MACHINES, FROM_MACHINES, *PAUSES]), _.usable)
-    return chosen.group_by(["site", "day", "machine", "metric"]).agg(
+    dated = chosen.mutate(day=ibis.ifelse(_assumed(), _.bin_end.date(), _.day))
+    return dated.group_by(["site", "day", "machine", "metric"]).agg(
         counted=_.value.sum(), samples=_.count(), samples_with=(_.value > 0).sum()
     )
 
@@ -130,7 +141,7 @@ def daily_retransmission_ratio(tests: Table, *, excluded_clients: Sequence[str] 
     ratios = downloads.mutate(ratio=_.retransmitted / _.sent)
     worst = ratios.group_by([*keys, "client"]).agg(worst_ratio=_.ratio.max())
     totals = ratios.group_by(keys).agg(total_ratio=_.retransmitted.sum() / _.sent.sum())
-    return _median(worst, keys, "worst_ratio").rename(clients="rows").join(totals, keys)
+    return median(worst, keys, "worst_ratio").rename(clients="rows").join(totals, keys)
 
 
 def clients_before_after(
@@ -147,7 +158,7 @@ def clients_before_after(
     """
     chosen = cohort(in_periods(_valid_downloads(tests, excluded_clients), before, after), "site", minimum_tests)
     keys = ["site", "period", "client"]
-    medians = _median(chosen.rename(median_bps="rate_bps"), keys, "median_bps").drop("rows")
+    medians = median(chosen.rename(median_bps="rate_bps"), keys, "median_bps").drop("rows")
     return spread_of_rates(chosen, keys).join(medians, keys)
 
 
@@ -247,7 +258,7 @@ def _valid_downloads(tests: Table, excluded_clients: Sequence[str] | None) -> Ta
     return counted_downloads(tests, excluded_clients).filter(_.client.notnull(), _.rate_bps.notnull())
 
 
-def _pieces(samples: Table) -> Table:
+def pieces(samples: Table) -> Table:
     """Cut samples into bins of 10 s; one that covers several, because polls were missed, counts in equal parts.
 
     ``in_bin`` is false for a sample of a span that is too long for this: it stays whole. A sample that is not usable
@@ -259,13 +270,13 @@ def _pieces(samples: Table) -> Table:
         parts=ibis.ifelse(spans > MOST_BINS_OF_A_SAMPLE, 0, ibis.greatest(spans, 1)),
     )
     cut = spanned.join(parts(MOST_BINS_OF_A_SAMPLE), "parts")
-    pieces = cut.mutate(start=_.bin_start + (_.part * BIN_S).as_interval("s"))
-    return pieces.select(
+    begun = cut.mutate(start=_.bin_start + (_.part * BIN_S).as_interval("s"))
+    return begun.select(
         "site",
         "machine",
         "metric",
         "start",
-        day=_.start.date(),
+        day=ibis.ifelse(_assumed(), _.bin_end.date(), _.start.date()),
         value=_.value / ibis.greatest(_.parts, 1),
         value_per_s=_.value / _.span_s,
         covered_s=_.span_s / ibis.greatest(_.parts, 1),
@@ -273,7 +284,15 @@ def _pieces(samples: Table) -> Table:
     )
 
 
-def _median(rows: Table, keys: list[str], column: str) -> Table:
+def _assumed() -> Value:
+    """Tell samples of which the begin is assumed: they count on the day of their end.
+
+    What may lie on the day before would make a day with telemetry of it.
+    """
+    return (_.flags & int(Flag.UNANCHORED)) != 0
+
+
+def median(rows: Table, keys: list[str], column: str) -> Table:
     """Give the median of a column, and ``rows``.
 
     By rank, because the quantiles of engines are of different definitions or approximate.

@@ -31,6 +31,8 @@ DIGITS = 6
 CLASSES = ("non-zero", "zero", "unknown")
 WITH_VARIANTS = ("tests", "download_max", "download_mean", "download_median")
 """Quantities whose series have a variant after the site."""
+PREFIX_OF_SPLITS = "split-"
+"""What names of series begin with that are not of sites (`brimful.discards.splits`)."""
 
 Rows = list[dict[str, Any]]
 

@@ -11,12 +11,13 @@ from typing import Any, Protocol
 from ibis.expr.types import Table
 
 from brimful import __version__, records
-from brimful.discards import analysis, comparisons, daily, report_2018
+from brimful.discards import analysis, comparisons, daily, report_2018, splits, streams
 from brimful.discards.capacities import Capacities
 from brimful.discards.daily import Rows
 from brimful.discards.engine import Engine, Follow, Question
 from brimful.discards.expressions import FEWEST_TESTS, Days
 from brimful.discards.modes import Mode
+from brimful.discards.splits import Split
 from brimful.discards.statistics import LEAST_CLIENTS
 from brimful.records import Finding, Record, Series, Warning
 
@@ -40,6 +41,7 @@ class Settings:
     minimum_tests: int = FEWEST_TESTS
     capacities: Capacities = field(default_factory=Capacities)
     seed: int = 1
+    splits: Sequence[Split] = ()
 
 
 def analyse(
@@ -76,6 +78,7 @@ def analyse(
     asked = _Asked(engine, settings)
     found: list[Record] = []
     for stage, questions in (
+        ("own splits", _splits),
         ("telemetry of uplinks", _telemetry),
         ("speed tests", _speed_tests),
         ("tests that discards overlap", _overlaps),
@@ -133,9 +136,33 @@ class _Asked:
         answer = question(self.engine.samples(), self.engine.tests())
         return self._rows(self.engine.rows(answer.filter(answer.site.isin(self.sites)) if self.sites else answer))
 
+    def together(self, question: Question) -> Rows:
+        """Answer a question that adds up the chosen sites."""
+        tables = (self.engine.samples(), self.engine.tests())
+        if self.sites:
+            tables = (
+                tables[0].filter(tables[0].site.isin(self.sites)),
+                tables[1].filter(tables[1].site.isin(self.sites)),
+            )
+        return self._rows(self.engine.rows(question(*tables)))
+
     def _rows(self, table: Any) -> Rows:  # noqa: ANN401
         rows: Rows = table.to_pylist()
         return rows
+
+
+def _splits(asked: _Asked, settings: Settings) -> Iterable[Record]:
+    windows = None if settings.before is None or settings.after is None else (settings.before, settings.after)
+    for number, split in enumerate(settings.splits, start=1):
+        # Only what is told apart by site can be asked of one site after the other.
+        ask = asked.per_site if "site" in split.columns.values() else asked.together
+
+        def rows(samples: Table, tests: Table, split: Split = split) -> Table:
+            return splits.keyed(split, samples, tests, windows=windows, excluded=asked.excluded_clients)
+
+        splits.check_number(split, ask(lambda *tables, split=split, rows=rows: splits.values(split, rows(*tables))))
+        found = ask(lambda *tables, split=split, rows=rows: splits.answer(split, rows(*tables)))
+        yield from splits.series(number, split, found)
 
 
 def _telemetry(asked: _Asked, settings: Settings) -> Iterable[Record]:
@@ -183,6 +210,15 @@ def _overlaps(asked: _Asked, settings: Settings) -> Iterable[Record]:
             return analysis.upload_overlap(counted, samples)
 
         yield from daily.upload_overlaps(asked.per_site_about(uploads, [analysis.daily_test_counts])[0])
+        if asked.per_site(lambda _, tests: streams.sites_with_several(tests)):
+            found = {}
+            for kind in streams.KINDS:
+
+                def of_kind(samples: Table, tests: Table, kind: str = kind) -> Table:
+                    return overlap(samples, streams.of_kind(tests, kind))
+
+                found[kind] = asked.per_site_about(of_kind, questions[1:])
+            yield from streams.findings(found, seed=settings.seed)
 
 
 def _before_after(asked: _Asked, settings: Settings) -> Iterable[Record]:
@@ -200,7 +236,7 @@ def _before_after(asked: _Asked, settings: Settings) -> Iterable[Record]:
 
 
 def _run(found: Iterable[Record], settings: Settings, *, store: str, command: list[str], started: str) -> records.Run:
-    series = [line for line in found if isinstance(line, Series)]
+    series = [line for line in found if isinstance(line, Series) and not line.name.startswith(daily.PREFIX_OF_SPLITS)]
     days = sorted({x for line in series if line.x_name == "day" for x, _ in line.points})
     source: dict[str, Any] = {
         "store": store,
@@ -216,6 +252,8 @@ def _run(found: Iterable[Record], settings: Settings, *, store: str, command: li
         "minimum_tests": settings.minimum_tests,
         "seed": settings.seed,
     }
+    if settings.splits:
+        source["splits"] = [{"quantity": split.quantity, **split.columns} for split in settings.splits]
     for name, window in (("before", settings.before), ("after", settings.after)):
         if window is not None:
             source[name] = [day.isoformat() for day in window]

@@ -73,6 +73,9 @@ to ``counter`` where the source delivers bare counters. ``flags`` are of `Flag`.
 be right.
 """
 
+SEVERAL_STREAMS = " -P "
+"""In a protocol, before the number of streams, as in the command of iperf3: their rates are not those of one."""
+
 TESTS = pa.schema(
     [
         pa.field("test_id", pa.string(), nullable=False),
@@ -98,7 +101,8 @@ TESTS = pa.schema(
 )
 """One row for each test_id, sorted by (start, test_id).
 
-``protocol``: ``web100``, ``ndt5``, ``ndt7`` or the name of another speed test. ``direction``: ``download`` (server to
+``protocol``: ``web100``, ``ndt5``, ``ndt7`` or the name of another speed test, with `SEVERAL_STREAMS` and their number
+where it has several. ``direction``: ``download`` (server to
 client, the way that discards of an uplink hurt) or ``upload``. ``machine`` is like ``mlab1``, ``server_name`` as it was
 delivered. ``start`` and ``end`` bound the transfer, ``logged`` is the time of the test as its source files it.
 ``bytes`` were acknowledged within ``sending_s`` seconds; ``rate_bps`` is in bit/s. ``retransmitted`` of ``sent`` were

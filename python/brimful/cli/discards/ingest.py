@@ -208,6 +208,10 @@ def _text(summary: IngestSummary) -> str:
             lines[-1] += " nothing amiss"
     if summary.left_out:
         lines += ["", "samples left out:", *_aligned(sorted(summary.left_out.items()))]
+    if summary.notes:
+        lines += ["", *summary.notes[:_SHOWN]]
+        if len(summary.notes) > _SHOWN:
+            lines.append(f"and {len(summary.notes) - _SHOWN} more such ports")
     if summary.flags.get("wraps"):
         lines += ["", _SAVE_WIDE]
     if summary.flags.get("sawtooth"):

@@ -43,6 +43,14 @@ _DIRECTORY = click.Path(file_okay=False, path_type=Path)
 @click.option("--before", metavar="DAY..DAY", help="Days before a change, both included.")
 @click.option("--after", metavar="DAY..DAY", help="Days after it. Without both: those of the report of 2018.")
 @click.option("--site", "sites", multiple=True, help="Only this site; may be repeated.")
+@click.option(
+    "--by",
+    "by",
+    multiple=True,
+    metavar="QUANTITY:PLACE=COLUMN,...",
+    help="Also show a quantity split by columns: one for the figure, panel or colour each, such as "
+    "download_rate:panel=site,colour=protocol; may be repeated.",
+)
 @click.option("--out", type=_DIRECTORY, help="Directory of a new run to keep the record in.")
 @click.option("--html", "html_file", type=_FILE, help="Write one HTML file with all figures.")
 @click.option("--pdf", "pdf_file", type=_FILE, help="Write a PDF with all figures.")
@@ -68,6 +76,7 @@ def report(
     before: str | None,
     after: str | None,
     sites: tuple[str, ...],
+    by: tuple[str, ...],
     out: Path | None,
     html_file: Path | None,
     pdf_file: Path | None,
@@ -93,7 +102,7 @@ def report(
     check_engine(engine, master, dataset)
     store = Store.open(store_path)
     _check(store, sites, out)
-    settings = _settings(store, mode, windows, sites, seed)
+    settings = _settings(store, mode, windows, sites, by, seed)
     connected = connect(store, engine, memory, master=master, dataset=dataset)
     run = _analyse(store, settings, connected, shows_progress=sys.stderr.isatty() and not quiet)
     if out is not None:
@@ -155,11 +164,17 @@ def _check(store: Store, sites: tuple[str, ...], out: Path | None) -> None:
 
 
 def _settings(
-    store: Store, mode: str, windows: tuple[Days, Days] | None, sites: tuple[str, ...], seed: int
+    store: Store,
+    mode: str,
+    windows: tuple[Days, Days] | None,
+    sites: tuple[str, ...],
+    by: tuple[str, ...],
+    seed: int,
 ) -> Settings:
     from brimful.discards.capacities import Capacities
     from brimful.discards.modes import Mode
     from brimful.discards.record import Settings
+    from brimful.discards.splits import parse
 
     if windows is None and all(_has_tests(store, window) for window in PUBLISHED_WINDOWS):
         windows = PUBLISHED_WINDOWS
@@ -171,6 +186,7 @@ def _settings(
         sites=sites,
         capacities=Capacities.of_store(store),
         seed=seed,
+        splits=[parse(text, has_windows=windows is not None) for text in by],
     )
 
 

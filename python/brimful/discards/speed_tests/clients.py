@@ -8,6 +8,7 @@ import json
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from brimful.discards.schema import SEVERAL_STREAMS
 from brimful.discards.speed_tests.pseudonyms import MONITORING_CLIENTS, Pseudonyms, canonical
 from brimful.discards.store import Store
 from brimful.errors import UsageError
@@ -53,7 +54,10 @@ def name_clients(rows: pa.Table, pseudonyms: Pseudonyms | None) -> pa.Table:
     if pseudonyms:
         ids = zip(rows["test_id"].to_pylist(), rows["protocol"].to_pylist(), strict=True)
         kept = [
-            one if not one or protocol in _NAMED_WITHOUT_CLIENT else pseudonyms.test_id(one) for one, protocol in ids
+            one
+            if not one or protocol.partition(SEVERAL_STREAMS)[0] in _NAMED_WITHOUT_CLIENT
+            else pseudonyms.test_id(one)
+            for one, protocol in ids
         ]
         rows = _with(rows, "test_id", pa.array(kept, pa.string()))
     return _with_ids(rows)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import msgspec
 
+from brimful.discards.schema import SEVERAL_STREAMS
 from brimful.discards.speed_tests.ndt import Count, Port, Rate, ResultError
 from brimful.discards.speed_tests.rows import Server, SpeedTest, time_trouble
 
@@ -30,6 +31,7 @@ class Plan(msgspec.Struct):
     """What was asked for."""
 
     protocol: str = "TCP"
+    num_streams: int = 1
     reverse: int = 0
     bidir: int = 0
 
@@ -99,12 +101,13 @@ def _test(start: Start, time: Time, plan: Plan, end: End, server: Server) -> Spe
     near = (connection.local_host, connection.local_port)
     far = (connection.remote_host, connection.remote_port)
     client, own = (far, near) if start.accepted_connection is not None else (near, far)
+    streams = max(plan.num_streams, len(start.connected))
     segment_bytes = start.tcp_mss or start.tcp_mss_default
     counted = sent.retransmits is not None and bool(segment_bytes) and sent.bytes is not None
     return SpeedTest(
         site=server.site,
         test_id=f"iperf3-{start.cookie}" if start.cookie else "",
-        protocol="iperf3",
+        protocol="iperf3" if streams == 1 else f"iperf3{SEVERAL_STREAMS}{streams}",
         direction="download" if plan.reverse else "upload",
         machine=server.machine,
         server_name=server.name,

@@ -65,6 +65,8 @@ class Decoded:
     """That were delivered."""
     left_out: Counter[str] = field(default_factory=Counter)
     """Samples that say nothing, by reason; unlike lines that are refused, nothing is wrong with them."""
+    notes: list[str] = field(default_factory=list)
+    """What whoever reads them has to know of ports."""
     repeated: int = 0
     """Samples of the first generation that the next file begins with."""
 

@@ -51,6 +51,8 @@ class IngestSummary(msgspec.Struct):
     repeated_samples: int = 0
     left_out: dict[str, int] = msgspec.field(default_factory=dict)
     """Samples that say nothing, by reason: they are no bad lines."""
+    notes: list[str] = msgspec.field(default_factory=list)
+    """Of ports: the first ones."""
     rows_new: int = 0
     rows_known: int = 0
     rows_conflicting: int = 0
@@ -360,6 +362,9 @@ class _Ingest:
         summary.repeated_samples += decoded.repeated
         for reason, count in decoded.left_out.items():
             summary.left_out[reason] = summary.left_out.get(reason, 0) + count
+        summary.notes += [note for note in decoded.notes if note not in summary.notes][
+            : _MAX_PLACES - len(summary.notes)
+        ]
         summary.bytes += sum(len(piece.content) + 1 for piece in work.pieces)
         for refused in decoded.refused:
             reason = refused.reason

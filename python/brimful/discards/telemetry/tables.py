@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import decimal
+import enum
 import io
 import itertools
 import math
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 from brimful.discards.archives import DamagedError, WholeLines, uncompressed
 from brimful.discards.identity import MAX_NAME_LENGTH, device_of, is_name
 from brimful.discards.schema import Flag
+from brimful.discards.telemetry import ports as of_ports
 from brimful.discards.telemetry import warehouse
 from brimful.discards.telemetry.columns import NOT_TOLD, Columns, Decoded, Refused, put, sort_out, wrong_clocks
 from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, SINCE, UPTIME, empty_rows, filled, present
@@ -52,6 +54,9 @@ _NOTHING = {"", "nan", "null", "none", "\\n", "na", "n/a", "-"}
 """How databases and people write that there is no value."""
 FEWEST_RISES, MOST_FALLS = 20, 0.05
 """A column of so many rows that rise, and so few in comparison that fall, holds counters."""
+FEWEST_RISES_OF_FEW = 7
+"""A column of fewer rows that rises so often and never falls does, too: numbers in any order do so in one of 40,320
+cases."""
 _FEWEST_ROWS = 100
 _LOOKED_AT = 20_000
 """Rows, from the first on."""
@@ -129,8 +134,11 @@ def _rising(batch: pa.Table, zone: str | None) -> str | None:
             names, code = _names(batch[name])
             series = series * len(names) + code
     for name in [name for name in _COUNTED if name in batch.column_names]:
-        number, there, bad = _counts(batch[name])
-        chosen = np.flatnonzero(there & ~bad & ~np.isnan(seconds))
+        number, there, _, debt = _counts(batch[name])
+        if (debt > 0).any():
+            # Counters are never below zero.
+            continue
+        chosen = np.flatnonzero(there & ~np.isnan(seconds))
         order = chosen[np.lexsort((seconds[chosen], series[chosen]))]
         same = series[order[1:]] == series[order[:-1]]
         codes, of_pair = np.unique(series[order[1:]][same], return_inverse=True)
@@ -138,7 +146,9 @@ def _rising(batch: pa.Table, zone: str | None) -> str | None:
         lower = (number[order[1:]] < number[order[:-1]])[same]
         rows = np.bincount(of_pair, minlength=len(codes))
         rises, falls = (np.bincount(of_pair, which, len(codes)) for which in (higher, lower))
-        if ((rows >= _FEWEST_ROWS - 1) & (rises >= FEWEST_RISES) & (falls <= MOST_FALLS * rises)).any():
+        many = (rows >= _FEWEST_ROWS - 1) & (rises >= FEWEST_RISES) & (falls <= MOST_FALLS * rises)
+        few = (rises >= FEWEST_RISES_OF_FEW) & (falls == 0)
+        if (many | few).any():
             return name
     return None
 
@@ -275,19 +285,27 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
     if "scope" in batch.column_names:
         scope = _choice(batch["scope"], _SCOPES, checks, "scope is neither uplink nor local")
     counts = {name: _counts(batch[name]) for name in _COUNTED if name in batch.column_names}
-    for name, (_, _, bad) in counts.items():
-        checks.refuse(bad, f"{name} is no count")
-    present = np.logical_or.reduce([there for _, there, _ in counts.values()])
+    for name, (_, _, bad, debt) in counts.items():
+        # A difference may be below zero, a counter never is.
+        checks.refuse(bad | (debt > 0) if reading.counters else bad, f"{name} is no count")
+    present = np.logical_or.reduce([there | (debt > 0) for _, there, _, debt in counts.values()])
     checks.refuse(~present, f"has none of {', '.join(counts)}")
 
     of_port = device * len(ports) + port
     places, place = np.unique(of_port, return_inverse=True)
     replaced = np.zeros(len(batch), bool)
     if "ifIndex" in batch.column_names:
-        replaced = _indices(*_names(batch["ifIndex"]), place, seconds, checks)
+        names, index = _names(batch["ifIndex"])
+        replaced = _indices(names, index, place, seconds, checks)
+        told = np.flatnonzero(checks.good & np.array([name != "" for name in names])[index])
+        codes = {"device": device[told], "port": port[told], "index": index[told]}
+        decoded.notes += of_ports.renamed(devices, ports, codes, seconds[told])
     end_us = found.us.fill_null(0).to_numpy(zero_copy_only=False)
     parts, part_places = [], []
-    for name, (number, there, _) in counts.items():
+    for name, (number, there, _, debt) in counts.items():
+        if (debt > 0).any() and not reading.counters:
+            ways = (place * 2 + (direction == "tx")) * 2 + (scope == "local")
+            number = _bridged(number, np.where(checks.good, debt, 0), checks.good & there, (ways, seconds), decoded)
         chosen = np.flatnonzero(checks.good & there)
         rows = empty_rows(len(chosen))
         rows["end_us"] = end_us[chosen]
@@ -310,6 +328,22 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
         part_places.append(place[chosen])
     known = [(devices[one // len(ports)], ports[one % len(ports)]) for one in places]
     put(decoded, np.concatenate(parts), np.concatenate(part_places), known)
+
+
+def _bridged(
+    number: NDArray[np.uint64],
+    debt: NDArray[np.uint64],
+    there: NDArray[np.bool_],
+    order: tuple[NDArray[np.int64], NDArray[np.float64]],
+    decoded: Decoded,
+) -> NDArray[np.uint64]:
+    """Make up for differences below zero, counter by counter."""
+    ways, seconds = order
+    for way in np.unique(ways[debt > 0]):
+        rows = np.flatnonzero(ways == way)
+        number, found = of_ports.bridge(number, debt, there, rows[np.argsort(seconds[rows], kind="stable")])
+        decoded.left_out.update(found)
+    return number
 
 
 def _indices(
@@ -378,15 +412,19 @@ def _float(text: str | None) -> float:
         return -1
 
 
-def _counts(column: pa.ChunkedArray) -> tuple[NDArray[np.uint64], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Give counts, which rows have one, and which have something else."""
+def _counts(
+    column: pa.ChunkedArray,
+) -> tuple[NDArray[np.uint64], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.uint64]]:
+    """Give counts, which rows have one, which have something else, and how far below zero each is."""
     whole = _whole(column)
     if whole is not None:
-        return filled(whole), present(whole), np.zeros(len(column), bool)
+        none = np.zeros(len(column), bool)
+        return filled(whole), present(whole), none, none.astype(np.uint64)
     parsed = [_count(cell) for cell in column.to_pylist()]
-    number = np.array([0 if one is None or one < 0 else one for one in parsed], np.uint64)
-    there = np.array([one is not None for one in parsed], bool)
-    return number, there, np.array([one == -1 for one in parsed], bool)
+    number = np.array([0 if one is None or one is _NO_COUNT else max(one, 0) for one in parsed], np.uint64)
+    debt = np.array([0 if one is None or one is _NO_COUNT else max(-one, 0) for one in parsed], np.uint64)
+    there = np.array([one is not None and one is not _NO_COUNT and one >= 0 for one in parsed], bool)
+    return number, there, np.array([one is _NO_COUNT for one in parsed], bool), debt
 
 
 def _whole(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
@@ -407,8 +445,15 @@ def _whole(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
         return None
 
 
-def _count(cell: object) -> int | None:
-    """Read a count; -1 is none, nothing where there is nothing."""
+class _NoCount(enum.Enum):
+    NO_COUNT = enum.auto()
+
+
+_NO_COUNT = _NoCount.NO_COUNT
+
+
+def _count(cell: object) -> int | _NoCount | None:
+    """Read a count, which may be below zero; nothing where there is nothing."""
     if isinstance(cell, str):
         text = cell.strip()
         if text.isdecimal() and text.isascii():
@@ -419,11 +464,11 @@ def _count(cell: object) -> int | None:
             try:
                 cell = decimal.Decimal(text)
             except decimal.InvalidOperation:
-                return -1
+                return _NO_COUNT
     if cell is None:
         return None
     if not isinstance(cell, int | float | decimal.Decimal):
-        return -1
+        return _NO_COUNT
     if math.isnan(cell):
         return None
-    return int(cell) if 0 <= cell < 2**64 and cell == int(cell) else -1
+    return int(cell) if -(2**63) < cell < 2**64 and cell == int(cell) else _NO_COUNT

@@ -289,7 +289,7 @@ def _by_facet(
     """Make a panel for each facet that has data, three a page; the last quantity is the one that is named."""
     panels = [_facet_panel(view, facet, axis, quantities, factor) for facet in view.facets]
     panels = [panel for panel in panels if any(layer.points for layer in panel.layers)]
-    return _paged(view, panels, key=key, title=title, caption=caption, height_in=height_in, rows=3, columns=1)
+    return paged(view, panels, key=key, title=title, caption=caption, height_in=height_in, rows=3, columns=1)
 
 
 def _facet_panel(view: View, facet: Facet, axis: Axis, quantities: Sequence[str], factor: float) -> Panel:
@@ -324,7 +324,7 @@ def _distributions(view: View) -> list[Page]:
             if any(panel.note for panel in panels)
             else "Not tested: it changes with how many tests a client has."
         )
-        pages += _paged(
+        pages += paged(
             view,
             panels,
             key=f"6-download-{quantity.removeprefix('download_')}",
@@ -386,7 +386,7 @@ def _test_counts(view: View) -> list[Page]:
         changes = [(3, change) for change in view.changes if change.site == site]
         if any(layer.points for layer in layers):
             panels.append(Panel(title=site, layers=layers, axis=axis, changes=changes))
-    return _paged(
+    return paged(
         view,
         panels,
         key="7-test-counts",
@@ -403,7 +403,7 @@ def _test_counts(view: View) -> list[Page]:
     )
 
 
-def _paged(
+def paged(
     view: View,
     panels: Sequence[Panel],
     *,
@@ -415,6 +415,7 @@ def _paged(
     columns: int,
     kind: str = "time",
 ) -> list[Page]:
+    """Put panels on as many pages as they need."""
     if not panels:
         return []
     shares_legend = columns > 1

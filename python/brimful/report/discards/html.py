@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 from brimful.records import RunFile
-from brimful.report.discards import figures, method, model, plotting, summary, tables
+from brimful.report.discards import figures, method, model, plotting, splits, summary, tables
 from brimful.report.discards.figures import Page, narrowed
 from brimful.report.discards.svg import draw_compact
 from brimful.report.web_page import render_page
@@ -26,7 +26,7 @@ def render(run_file: RunFile) -> str:
         A record with the subject ``switch-discards``.
     """
     view = model.build(run_file)
-    pages = figures.make_pages(view)
+    pages = [*figures.make_pages(view), *splits.make_pages(view)]
     return render_page(
         Path(__file__).with_name("page.html"),
         run=run_file.run,

@@ -19,7 +19,7 @@ _DEFINITIONS = (
     ("Overlap", "a test from s to e overlaps an interval from b to c where b < e and c > s"),
     ("Unknown", "a test without discards in the time that telemetry covers, where it does not cover all of the test"),
 )
-_KNOWN = {"store", "mode", "before", "after", "days", "sites", "samples", "tests", "capacities", "seed"}
+_KNOWN = {"store", "mode", "before", "after", "days", "sites", "samples", "tests", "capacities", "seed", "splits"}
 
 
 TITLE = "Switch discards"

@@ -6,8 +6,9 @@ import datetime
 import itertools
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 
@@ -17,6 +18,21 @@ DISTRIBUTIONS = ("download_max", "download_mean", "download_median")
 """Quantities whose points are a density over decades of bit/s; those of all others are of days."""
 WITH_VARIANTS = ("tests", *DISTRIBUTIONS)
 """Quantities of which a site has more than one series."""
+PLACES = ("figure", "panel", "colour")
+PREFIX_OF_SPLITS = "split-"
+"""What names of series of own splits begin with; those of all others begin with their quantity."""
+QUANTITIES_OF_SPLITS = {
+    "download_rate": "Median download rate of clients",
+    "upload_rate": "Median upload rate of clients",
+    "downloads": "Downloads",
+    "uploads": "Uploads",
+    "retransmission_ratio": "Retransmission ratio of downloads",
+    "download_distribution": "Distribution of downloads: median of each client",
+    "uplink_rate": "Median uplink rate",
+    "discards": "Discards of the uplink",
+    "loss_ratio": "Loss ratio of the uplink",
+    "bins_with_discards": "Share of bins with discards",
+}
 PER_FACET = 7
 """So many sites share a panel at most."""
 DAY_S = 86400.0
@@ -54,6 +70,32 @@ class Window(msgspec.Struct, frozen=True):
     end_s: float
 
 
+class Split(msgspec.Struct, frozen=True, kw_only=True):
+    """A quantity, split by columns as somebody asked."""
+
+    number: int
+    quantity: str
+    columns: dict[str, str]
+    """By place: ``figure``, ``panel``, ``colour``; absent, where there is no such column."""
+    unit: str
+    points: dict[tuple[str, str, str], list[Point]]
+    """By the values of figure, panel and colour; empty, where there is no such column."""
+
+    @property
+    def title(self) -> str:
+        """Say what it shows."""
+        return f"{QUANTITIES_OF_SPLITS.get(self.quantity, self.quantity)} by {', '.join(self.columns.values())}"
+
+    @property
+    def is_distribution(self) -> bool:
+        """Whether its points are a density over decades of bit/s."""
+        return self.quantity == "download_distribution"
+
+    def values(self, place: str) -> list[str]:
+        """Give the different values at a place, sorted."""
+        return sorted({key[PLACES.index(place)] for key in self.points})
+
+
 class View(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a report on discards shows, in the order in which it does."""
 
@@ -68,6 +110,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     changes: list[Change]
     points: dict[tuple[str, str, str], list[Point]]
     """By quantity, site and variant (empty, where there is but one)."""
+    splits: list[Split] = []
 
     def of(self, quantity: str, site: str, variant: str = "") -> list[Point]:
         """Give the points of a series; none where there is no such series."""
@@ -90,7 +133,12 @@ def build(file: RunFile) -> View:
     file
         A record with the subject ``switch-discards``.
     """
-    points = {name: _drawable(series.points, name[0]) for series in file.series for name in [split_name(series.name)]}
+    points = {
+        name: _drawable(series.points, name[0])
+        for series in file.series
+        if not series.name.startswith(PREFIX_OF_SPLITS)
+        for name in [split_name(series.name)]
+    }
     sites = sorted({*map(str, _list(file.run.source.get("sites"))), *(site for _, site, _ in points)})
     return View(
         file=file,
@@ -101,6 +149,7 @@ def build(file: RunFile) -> View:
         facets=make_facets(sites),
         changes=_changes(file.findings),
         points=points,
+        splits=list(_splits(file)),
     )
 
 
@@ -164,6 +213,23 @@ def number(value: object) -> float | None:
 
 def _span(sites: Sequence[str]) -> str:
     return sites[0] if len(sites) == 1 else f"{sites[0]} … {sites[-1]}"
+
+
+def _splits(file: RunFile) -> Iterator[Split]:
+    for number, asked in enumerate(_list(file.run.source.get("splits")), start=1):
+        if not isinstance(asked, dict):
+            continue
+        quantity = str(asked.get("quantity", ""))
+        kind = DISTRIBUTIONS[0] if quantity == "download_distribution" else quantity
+        points, unit = {}, ""
+        for series in file.series:
+            name, *texts = series.name.split("/")
+            if name == f"{PREFIX_OF_SPLITS}{number}" and len(texts) == len(PLACES):
+                figure, panel, colour = map(unquote, texts)
+                points[figure, panel, colour] = _drawable(series.points, kind)
+                unit = series.y_unit
+        columns = {place: str(asked[place]) for place in PLACES if asked.get(place)}
+        yield Split(number=number, quantity=quantity, columns=columns, unit=unit, points=points)
 
 
 def _drawable(points: Iterable[Point], quantity: str) -> list[Point]:

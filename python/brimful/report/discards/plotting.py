@@ -48,6 +48,9 @@ SHOWN_DENSITY = 0.005
 """The axis of rates begins and ends where densities are so small a share of the greatest."""
 DAYS_OF_SMALL_MARKS = 400
 """With fewer days marks are larger."""
+SHADES = (0.1, 0.24)
+"""Of the windows before and after: side by side they must not look like one, and a line between them would say that
+discards stopped."""
 ZERO_DECADES = 0.9
 """Height of the strip of zeros below a logarithmic axis."""
 
@@ -146,12 +149,9 @@ def _draw_panel(axes: Axes, panel: Panel, page: Page, *, labels_x: bool, width_p
         return
     _scale_days(axes, page.days, labelled=labels_x, room_pt=width_pt)
     _scale_values(axes, panel.axis)
-    for window in page.windows:
+    for window, shade in zip(page.windows, SHADES, strict=False):
         edges = (window.start_s / DAY_S, window.end_s / DAY_S)
-        axes.axvspan(*edges, color=palette.MUTED, alpha=0.13, linewidth=0, zorder=0.5)
-    for border in {window.start_s for window in page.windows} & {window.end_s for window in page.windows}:
-        # Two windows side by side must not look like one.
-        axes.axvline(border / DAY_S, color=palette.MUTED, linewidth=0.8, zorder=0.6)
+        axes.axvspan(*edges, color=palette.MUTED, alpha=shade, linewidth=0, zorder=0.5)
     days = (page.days[1] - page.days[0]) / DAY_S + 1
     scale = min(max(math.sqrt(DAYS_OF_SMALL_MARKS / days), 1.0), 2.2)
     for layer in panel.layers:
@@ -334,7 +334,11 @@ def _draw_densities(axes: Axes, panel: Panel) -> None:
     axes.locator_params(axis="y", nbins=5)
     for layer in panel.layers:
         colour = LOOKS[layer.style][0]
-        axes.plot(*_columns(layer.points), color=colour, linestyle=LINES[layer.style], linewidth=1.2, zorder=3)
+        axes.plot(*_columns(layer.points), color=colour, linestyle=_line(layer), linewidth=1.2, zorder=3)
+
+
+def _line(layer: Layer) -> Any:  # noqa: ANN401 - matplotlib's
+    return LINES[layer.style % len(LINES)]
 
 
 def _draw_sites(axes: Axes, panel: Panel, *, above: bool) -> None:
@@ -357,7 +361,14 @@ def _draw_legend(figure: Figure, page: Page, *, left: float, top: float) -> None
     layers = {layer.label: layer for panel in page.panels for layer in panel.layers}.values()
     if page.kind == "density":
         handles = [
-            Line2D([], [], color=LOOKS[layer.style][0], linestyle=LINES[layer.style], linewidth=1.2, label=layer.label)
+            Line2D(
+                [],
+                [],
+                color=LOOKS[layer.style][0],
+                linestyle=_line(layer),
+                linewidth=1.2,
+                label=drawable(layer.label, longest=LONGEST_SITE),
+            )
             for layer in layers
         ]
     else:

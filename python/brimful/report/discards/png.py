@@ -8,7 +8,7 @@ from pathlib import Path
 from brimful.errors import BrimfulError
 from brimful.files import write_atomically
 from brimful.records import RunFile
-from brimful.report.discards import figures, model, plotting
+from brimful.report.discards import figures, model, plotting, splits
 
 DOTS_PER_INCH = 120
 
@@ -36,7 +36,8 @@ def write(run_file: RunFile, directory: Path) -> list[Path]:
         message = f"{directory}: cannot make the directory: {error.strerror}; choose another one"
         raise BrimfulError(message) from error
     paths = []
-    for page in figures.make_pages(model.build(run_file)):
+    view = model.build(run_file)
+    for page in [*figures.make_pages(view), *splits.make_pages(view)]:
         path = directory / f"{page.key}.png"
         write_atomically(path, render(page))
         paths.append(path)

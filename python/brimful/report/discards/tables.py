@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import msgspec
 
 from brimful.records import Finding
 from brimful.report.discards import numbers
-from brimful.report.discards.model import View, Window, format_day, number
+from brimful.report.discards.model import PLACES, Split, View, Window, format_day, number
 from brimful.units import format_load
 
 _COMPARED = {"download_max": "fastest", "download_mean": "mean", "download_median": "median"}
@@ -35,7 +36,8 @@ def make_tables(view: View) -> list[Table]:
     view
         From `brimful.report.discards.model.build`.
     """
-    tables = (_sites(view), _tests(view), _levels(view), _compared(view), _paired(view), _doses(view), _excluded(view))
+    tables = [_sites(view), _tests(view), _levels(view), _compared(view), _paired(view), _doses(view), _excluded(view)]
+    tables += [_split(split) for split in view.splits if not split.is_distribution]
     return [table for table in tables if table.rows]
 
 
@@ -280,6 +282,26 @@ def _doses(view: View) -> Table:
         words=2,
         note="Within hours of the day, from the first day to the last with such tests. No effect of discards can be "
         "read from it: fast tests fill queues, and full queues slow tests down.",
+    )
+
+
+def _split(split: Split) -> Table:
+    small = numbers.share if split.quantity == "bins_with_discards" else numbers.small
+    write = {"bit/s": _rate, "packets": numbers.count, "tests": numbers.count}.get(split.unit, small)
+    rows = []
+    for key, points in sorted(split.points.items()):
+        days = [y for _, y in points]
+        if days:
+            texts = [text for place, text in zip(PLACES, key, strict=True) if place in split.columns]
+            rows.append(
+                [*texts, numbers.count(len(days)), *map(write, (min(days), statistics.median(days), max(days)))]
+            )
+    return Table(
+        key=f"split-{split.number}",
+        title=split.title,
+        heads=[*split.columns.values(), "days", "least", "median day", "most"],
+        rows=rows,
+        words=len(split.columns),
     )
 
 

@@ -1,0 +1,85 @@
+"""What becomes of ports from row to row of a table: differences below zero, and ports that get another name."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+BRIDGED = "differences below zero that the next one makes up for: both count as one"
+SET_BACK = "differences below zero: a counter was set back"
+"""Why samples are left out."""
+
+
+def bridge(
+    number: NDArray[np.uint64], debt: NDArray[np.uint64], there: NDArray[np.bool_], order: NDArray[np.intp]
+) -> tuple[NDArray[np.uint64], Counter[str]]:
+    """Take what a counter fell by off the difference that follows, where that is as large.
+
+    A poll that reads too little gives a difference below zero, and the next one has all of it again.
+
+    Parameters
+    ----------
+    number
+        What each row counted; 0 where it is below zero.
+    debt
+        How far below zero each row is.
+    there
+        Rows that have a number that is not below zero.
+    order
+        Rows of one counter in the order of their times.
+
+    Returns
+    -------
+        The numbers, and how many rows below zero there were, by what became of them.
+    """
+    number = number.copy()
+    found: Counter[str] = Counter()
+    owed, rows = 0, 0
+    for row in order:
+        if debt[row]:
+            owed, rows = owed + int(debt[row]), rows + 1
+        elif owed and there[row]:
+            made_up = int(number[row]) >= owed
+            number[row] -= np.uint64(owed if made_up else 0)
+            found[BRIDGED if made_up else SET_BACK] += rows
+            owed, rows = 0, 0
+    if rows:
+        found[SET_BACK] += rows
+    return number, found
+
+
+def renamed(
+    devices: Sequence[str], ports: Sequence[str], codes: dict[str, NDArray[np.int64]], seconds: NDArray[np.float64]
+) -> Iterator[str]:
+    """Say which ports of one index have another name from some time on.
+
+    Parameters
+    ----------
+    devices, ports
+        Their names.
+    codes
+        Of each row its ``device``, ``port`` and ``index``.
+    seconds
+        When each row was, in Unix seconds.
+    """
+    keys = np.stack([codes["device"], codes["index"], codes["port"]], axis=1)
+    each, group = np.unique(keys, axis=0, return_inverse=True)
+    first, last = np.full(len(each), np.inf), np.full(len(each), -np.inf)
+    np.minimum.at(first, group.ravel(), seconds)
+    np.maximum.at(last, group.ravel(), seconds)
+    spans = sorted(
+        zip(each.tolist(), first.tolist(), last.tolist(), strict=True), key=lambda span: (span[0][:2], span[1])
+    )
+    for (old, _, end), (new, begin, _) in itertools.pairwise(spans):
+        if old[:2] == new[:2] and end < begin:
+            since = datetime.datetime.fromtimestamp(begin, datetime.UTC)
+            yield (
+                f"{devices[new[0]]}: port {ports[old[2]]} is called {ports[new[2]]} from {since:%Y-%m-%d %H:%M:%S} on "
+                "(its ifIndex is the same): these are two ports in the store; to join them, give them one name in the "
+                "table"
+            )

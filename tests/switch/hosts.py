@@ -17,7 +17,7 @@ from brimful.switch import ask
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-TALK = str(Path(__file__).with_name("hosts_hosts_talk.py"))
+TALK = str(Path(__file__).with_name("hosts_talk.py"))
 PYTHON = [sys.executable, "-I", "-S"]
 ETHTOOL = """
 import array, fcntl, socket, struct, sys

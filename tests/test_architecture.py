@@ -23,7 +23,7 @@ CRATES = {
     "switch": {"openflow", "pipeline", "jit", "frame", "netdev"},
     "tester": {"trial", "frame", "netdev"},
     "blockio": {"trial"},
-    "python": {"trial", "search", "sim", "fit"},
+    "extension": {"trial", "search", "sim", "fit"},
 }
 """Crate: the crates it may import. `sim` never sees `search`, or the oracle would be circular."""
 

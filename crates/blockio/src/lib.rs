@@ -10,6 +10,7 @@
 //! All `unsafe` is in `memory` and `ring`: buffers that the kernel reads and writes while a slot is busy, which the ring
 //! checks. Every block says what it relies on.
 
+mod admission;
 mod arrivals;
 mod clock;
 mod engine;
@@ -25,9 +26,9 @@ mod queue;
 mod ring;
 mod service;
 mod tally;
-mod target;
 mod workload;
 
+pub use admission::{Access, Device, Facts, MARK_LEN, Mark, Refusal, create_file};
 pub use arrivals::{Arrivals, Schedule};
 pub use clock::{Clock, MonotonicClock};
 pub use engine::{Engine, Fault, Finished, Pause, Plan};
@@ -36,7 +37,6 @@ pub use pacing::{PacingReport, Punctuality};
 pub use prepare::{find_steady_state, is_steady, write_once};
 pub use protocol::{Reply, SideReport, Warning, side_reports};
 pub use queue::{Completion, Queue};
-pub use ring::{Ring, Target};
+pub use ring::{IoSink, Ring};
 pub use service::{Service, Settings};
-pub use target::{Access, Device, Facts, MARK_LEN, Mark, Refusal, create_file};
 pub use workload::{Area, IoStream, Order, Pattern, Sizes, Trace, TracedDevice, Workload, WorkloadFile, parse_bytes};

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use brimful_trial::{Load, Nanoseconds};
 
+use crate::admission::{Device, Mark};
 use crate::memory::Buffers;
-use crate::target::{Device, Mark};
 use crate::workload::{Area, Order, Pattern, Sizes, Workload};
 use crate::{Arrivals, Clock, Engine, Fault, Plan, Queue};
 

@@ -24,7 +24,7 @@ const BUFFERS: u16 = 0;
 
 /// What an IO on the ring does.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Target {
+pub enum IoSink {
     /// It goes to the device.
     Device,
     /// Nothing, to learn what the tester itself can do.
@@ -40,7 +40,7 @@ pub struct Ring {
     /// Whether a slot is the device's.
     busy: Vec<bool>,
     pushed: usize,
-    target: Target,
+    sink: IoSink,
     durable: bool,
 }
 
@@ -62,14 +62,14 @@ impl Ring {
             is_registered,
             busy: vec![false; slots as usize],
             pushed: 0,
-            target: Target::Device,
+            sink: IoSink::Device,
             durable,
         })
     }
 
     /// From now on, IOs do this.
-    pub fn aim_at(&mut self, target: Target) {
-        self.target = target;
+    pub fn aim_at(&mut self, sink: IoSink) {
+        self.sink = sink;
     }
 
     /// Whether buffers are registered, so that the kernel need not look up their pages for each IO.
@@ -79,7 +79,7 @@ impl Ring {
 
     fn entry(&mut self, slot: u32, io: Io) -> squeue::Entry {
         let Io { direction, offset, len } = io;
-        if self.target == Target::Nothing {
+        if self.sink == IoSink::Nothing {
             return opcode::Nop::new().build();
         }
         if direction == Direction::Write {
@@ -190,7 +190,7 @@ impl Queue for Ring {
         Some(Completion {
             slot,
             result: entry.result(),
-            did_nothing: self.target == Target::Nothing,
+            did_nothing: self.sink == IoSink::Nothing,
         })
     }
 }

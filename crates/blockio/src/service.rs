@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::engine::SPARE_SLOTS;
 use crate::protocol::Reply;
 use crate::workload::{Area, Order, Workload};
-use crate::{Arrivals, Clock, Device, Engine, Fault, Finished, Plan, Ring, Target};
+use crate::{Arrivals, Clock, Device, Engine, Fault, Finished, IoSink, Plan, Ring};
 
 /// A trial of fewer deadlines says little: what is in flight at its ends is a large part of it.
 const LEAST_DEADLINES: u64 = 2;
@@ -285,9 +285,9 @@ impl<C: Clock> Respond for Service<C> {
     }
 
     fn calibrate(&mut self) -> Reply {
-        self.engine.queue().aim_at(Target::Nothing);
+        self.engine.queue().aim_at(IoSink::Nothing);
         let ceiling = self.ceiling();
-        self.engine.queue().aim_at(Target::Device);
+        self.engine.queue().aim_at(IoSink::Device);
         let error = match ceiling {
             Ok(Some(ceiling)) => return Reply::Calibration { ceiling },
             Ok(None) => "the tester is late even where IOs do nothing: is the machine busy?".to_owned(),

@@ -54,6 +54,7 @@ MODULES = {
         "statistics",
         "units",
     },
+    "bisection": {"statistics"},
     "campaign": {"burst", "errors", "measurers", "records", "runs", "statistics", "throughput", "units"},
     "burst": {
         "alarm",

@@ -1,0 +1,193 @@
+"""Which build made it slower: how often the answer is right, in virtual time, beside `git bisect` with repeats.
+
+Constants were chosen on seeds below 100,000; the rows here are on those from 1,000,000 on. usage: bench/run bisection
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import statistics
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+
+import msgspec
+import numpy as np
+from brimful.bisection.decisions import CANNOT_SAY, NONE, ONE, RANGE, TWO, Answer, Costs, Settings, decide
+from brimful.statistics.belief import History, Visit
+
+
+class World(msgspec.Struct, frozen=True, kw_only=True):
+    """Builds with a known truth; changes are logarithms of ratios."""
+
+    builds: int = 64
+    changes: tuple[float, ...] = (math.log(0.98),)
+    pair: float = 0.05
+    """Deviation of a pair."""
+    restart: float = 0.003
+    """Deviation of an instance."""
+    pairs: int = 20
+    pair_s: float = 1.5
+    restart_s: float = 5.0
+    build_s: float = 60.0
+    broken: float = 0.0
+    """Share of the builds."""
+    tolerance: float = 0.01
+
+    @property
+    def visit_s(self) -> float:
+        return self.restart_s + self.pairs * self.pair_s
+
+
+class Drawn:
+    """One history of a world, and what time has passed in it."""
+
+    def __init__(self, world: World, seed: int) -> None:
+        self.world = world
+        self._draw = np.random.default_rng(seed)
+        self.at = sorted(self._draw.choice(world.builds, len(world.changes), replace=False) + 1)
+        self.level = np.zeros(world.builds + 1)
+        for build, change in zip(self.at, world.changes, strict=True):
+            self.level[build:] += change
+        self.is_broken = self._draw.random(world.builds + 1) < world.broken
+        self.is_broken[[0, world.builds]] = False
+        self.made = {0}
+        self.broken: set[int] = set()
+        self.seconds = 0.0
+        self.visits: list[Visit] = []
+
+    def make(self, build: int) -> bool:
+        if build not in self.made:
+            self.seconds += self.world.build_s
+            (self.broken if self.is_broken[build] else self.made).add(build)
+        return build in self.made
+
+    def visit(self, build: int, beside: int) -> Visit:
+        world, draw = self.world, self._draw
+        self.seconds += world.visit_s
+        own = draw.normal(0, world.restart) + draw.normal(0, world.pair) / math.sqrt(world.pairs)
+        freedom = max(1, world.pairs - 1)
+        deviation = world.pair * math.sqrt(draw.chisquare(freedom) / freedom)
+        found = Visit(build, beside, float(self.level[build] - self.level[beside] + own), world.pairs, deviation)
+        self.visits.append(found)
+        return found
+
+
+class Result(msgspec.Struct, frozen=True):
+    """What came of one history."""
+
+    kind: str
+    right: bool
+    seconds: float
+    builds: int
+    visits: int
+    held: int = 0
+    """Builds in the answer."""
+
+
+def bisected(world: World, seed: int, confidence: float = 0.95) -> Result:
+    drawn, history = Drawn(world, seed), History.linear(world.builds)
+    settings = Settings(confidence=confidence, tolerance=world.tolerance)
+    costs = Costs(build_s=world.build_s, visit_s=world.visit_s)
+    while True:
+        step, _ = decide(history, drawn.visits, settings=settings, costs=costs, made=drawn.made, broken=drawn.broken)
+        if isinstance(step, Answer):
+            return judged(drawn, step)
+        if drawn.make(step.build) and drawn.make(step.beside):
+            drawn.visit(step.build, step.beside)
+
+
+def judged(drawn: Drawn, answer: Answer) -> Result:
+    truth = set(drawn.at)
+    held = {build for group in answer.builds for build in group}
+    if answer.kind in (ONE, TWO):
+        right = held <= truth
+    elif answer.kind == RANGE:
+        right = bool(truth) and truth <= held
+    else:
+        right = not truth
+    return Result(
+        answer.kind, right, drawn.seconds, len(drawn.made) + len(drawn.broken) - 1, len(drawn.visits), len(held)
+    )
+
+
+def by_git(world: World, repeats: int, seed: int, *, threshold_known: bool) -> Result:
+    """`git bisect run`: the mean of so many visits against the middle of the ends, which have to be measured too."""
+    drawn = Drawn(world, seed)
+    good, bad = 0, world.builds
+
+    def mean(build: int) -> float:
+        drawn.make(build)
+        return statistics.fmean(drawn.visit(build, 0).mean for _ in range(repeats))
+
+    middle = (drawn.level[bad] if threshold_known else mean(bad)) / 2
+    while bad - good > 1:
+        build = (good + bad) // 2
+        if abs(mean(build)) > abs(middle):
+            bad = build
+        else:
+            good = build
+    return Result(ONE, {bad} <= set(drawn.at), drawn.seconds, len(drawn.made) - 1, len(drawn.visits))
+
+
+POOL = ProcessPoolExecutor(2)
+
+
+def all_of(run: Callable[[int], Result], first: int, runs: int) -> list[Result]:
+    return list(POOL.map(run, range(first, first + runs), chunksize=max(1, runs // 20)))
+
+
+def line(name: str, results: list[Result]) -> str:
+    kinds = [result.kind for result in results]
+    answers = [result for result in results if result.kind in (ONE, TWO, RANGE)]
+    right = sum(result.right for result in answers)
+    times = sorted(result.seconds for result in results)
+    named = sum(result.right for result in results if result.kind in (ONE, TWO))
+    return (
+        f"{name:38} named right {named:4}, wrong {len(answers) - right:3}, in a range {kinds.count(RANGE):3},"
+        f" none {kinds.count(NONE):4}, cannot say {kinds.count(CANNOT_SAY):2} of {len(results)};"
+        f" {statistics.median(times):5.0f} s ({times[int(0.9 * len(times))]:5.0f}),"
+        f" {statistics.median(r.visits for r in results):3.0f} visits, at most {max(r.builds for r in results)} builds"
+    )
+
+
+ROWS = {
+    "2 %": World(),
+    "1 %": World(changes=(math.log(0.99),), tolerance=0.005),
+    "5 %": World(changes=(math.log(0.95),)),
+    "restarts 1 %": World(restart=0.01),
+    "pairs 10 %": World(pair=0.1),
+    "1,000 builds": World(builds=1000),
+    "1,000 builds, 5 %": World(builds=1000, changes=(math.log(0.95),)),
+    "a build takes 600 s": World(build_s=600.0),
+    "a build takes nothing": World(build_s=0.0),
+    "10 pairs": World(pairs=10),
+    "40 pairs": World(pairs=40),
+    "two changes of 1 %": World(changes=(math.log(0.99),) * 2),
+    "two changes of 1.5 %": World(changes=(math.log(0.985),) * 2),
+    "no change": World(changes=()),
+    "no change, restarts 1 %": World(changes=(), restart=0.01),
+    "a tenth broken": World(broken=0.1),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--first", type=int, default=1_000_000)
+    parser.add_argument("--rows", nargs="*")
+    options = parser.parse_args()
+    for name, world in ROWS.items():
+        if options.rows and name not in options.rows:
+            continue
+        print(line(name, all_of(partial(bisected, world), options.first, options.runs)), flush=True)
+    if not options.rows:
+        for known in (True, False):
+            for repeats in (1, 2, 4, 6, 8, 10, 12):
+                results = all_of(partial(by_git, World(), repeats, threshold_known=known), options.first, options.runs)
+                print(line(f"git bisect, {repeats} visits, {'known' if known else 'measured'} ends", results))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,225 @@
+"""What to visit next, or what the answer is: a function of what was visited. It knows no clock and no device.
+
+First the ends, until a change is shown or excluded; then the build that says most a second; at last what is believed
+against its parent, directly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+
+import msgspec
+import numpy as np
+
+from brimful.statistics.belief import Belief, History, Visit, believe
+from brimful.statistics.next_build import information
+from brimful.statistics.student import student_quantile
+
+ONE, TWO, RANGE, NONE, CANNOT_SAY = "one", "two", "range", "none", "cannot-say"
+"""Answers: one build, two builds, builds among which the changes are, no change, a machine that strays by itself."""
+ENDS, CONTROL, SEARCH, CONFIRM = "ends", "control", "search", "confirm"
+"""What a visit is for."""
+
+SHOWN = 0.01
+"""A change is shown once it is so unlikely that nothing changed."""
+EXCLUDED = 0.01
+"""A change is excluded once it is so unlikely that it is larger than the tolerance."""
+EXCLUDED_ERRORS = 2.5
+"""Standard errors to a limit that is exceeded so seldom."""
+FIRST_ENDS, MOST_ENDS = 3, 40
+"""Visits of the bad build before anything is decided, and after which it is given up."""
+CONTROLS = 2
+"""Visits of the good build beside itself, after the first ones of the bad build."""
+CONTROL_LIMIT = 0.999
+"""The good build must not differ from itself with this confidence."""
+CONFIRMING = 2
+"""Visits of what is believed beside its parent."""
+ALONE = 3.0
+"""A build is named alone where the chance that another changed something too is at most so many times as large as that
+of a wrong name."""
+LEAST_INFORMATION = 1e-4
+"""In bits: visits that say less are not worth their time."""
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked for."""
+
+    confidence: float = 0.95
+    tolerance: float = 0.01
+    """A change of less, relative, is none."""
+    most_visits: int = 200
+
+
+class Costs(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds that things take, as known so far."""
+
+    build_s: float
+    visit_s: float
+
+
+class Next(msgspec.Struct, frozen=True):
+    """What to visit, and why."""
+
+    build: int
+    beside: int
+    purpose: str
+    bits: float | None = None
+    """What it is expected to say, in a search."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What was found: ``builds`` are those of which one is it, for each change that was found."""
+
+    kind: str
+    builds: tuple[tuple[int, ...], ...]
+    probability: float
+    reason: str = ""
+
+
+def decide(
+    history: History,
+    visits: Sequence[Visit],
+    *,
+    settings: Settings,
+    costs: Costs,
+    made: Collection[int] = (),
+    broken: Collection[int] = (),
+) -> tuple[Next | Answer, Belief]:
+    """Decide what comes next.
+
+    Parameters
+    ----------
+    history
+        The builds. The first and the last are not broken.
+    visits
+        All so far, in order.
+    settings, costs
+        What was asked for, and what it takes.
+    made
+        Builds that need not be built any more.
+    broken
+        Builds that cannot be visited.
+
+    Returns
+    -------
+    tuple
+        The next visit or the answer, and what is believed now.
+    """
+    belief = believe(history, visits)
+    ends = [visit for visit in visits if visit.build == history.bad and visit.beside == 0]
+    controls = [visit for visit in visits if visit.build == visit.beside]
+    if (step := _of_ends(history, ends, controls, belief, settings)) is not None:
+        return step, belief
+    testable = [build for build in range(history.builds) if build not in broken]
+    apart = groups_of(history, testable)
+    if belief.none >= settings.confidence:
+        return Answer(NONE, (), belief.none, "the change of the first visits was not found again"), belief
+    found = _found(belief, apart, settings.confidence)
+    if found is not None:
+        return _confirmed(history, visits, testable, found), belief
+    if len(visits) >= settings.most_visits:
+        return in_range(belief, settings.confidence, f"after {len(visits)} visits"), belief
+    bits = information(belief)
+    seconds = np.array([costs.visit_s + costs.build_s * (build not in made) for build in range(history.builds)])
+    worth = bits / seconds
+    worth[[build for build in range(history.builds) if build in broken]] = 0.0
+    best = int(worth.argmax())
+    if bits[best] < LEAST_INFORMATION or not worth[best]:
+        return in_range(belief, settings.confidence, "nothing is left to test"), belief
+    return Next(best, 0, SEARCH, float(bits[best])), belief
+
+
+def _of_ends(
+    history: History, ends: Sequence[Visit], controls: Sequence[Visit], belief: Belief, settings: Settings
+) -> Next | Answer | None:
+    """Look at both ends first; none: a change is shown."""
+    if len(ends) < FIRST_ENDS:
+        return Next(history.bad, 0, ENDS)
+    if len(controls) < CONTROLS:
+        return Next(0, 0, CONTROL)
+    if len(ends) > FIRST_ENDS and _is_shown_to_stray(controls, belief):
+        return Answer(CANNOT_SAY, (), 1.0, "the good build differs from itself")
+    if belief.none < SHOWN:
+        return None
+    if _is_excluded(belief, settings.tolerance):
+        return Answer(NONE, (), 1 - EXCLUDED)
+    if len(ends) >= MOST_ENDS:
+        return Answer(NONE, (), belief.none, f"no change was shown in {len(ends)} visits")
+    return Next(history.bad, 0, ENDS)
+
+
+def _is_excluded(belief: Belief, tolerance: float) -> bool:
+    limit, error = -math.log1p(-tolerance), belief.change_error
+    return abs(belief.change) + EXCLUDED_ERRORS * error < limit
+
+
+def _is_shown_to_stray(controls: Sequence[Visit], belief: Belief) -> bool:
+    mean = math.fsum(visit.mean for visit in controls) / len(controls)
+    error = math.sqrt(belief.variance / len(controls))
+    return abs(mean) > student_quantile(0.5 + CONTROL_LIMIT / 2, 4 + len(controls)) * error
+
+
+def groups_of(history: History, testable: Sequence[int]) -> list[tuple[int, ...]]:
+    """Give the builds whose changes no test can part, as builds between are broken; each group once."""
+    rows = np.ascontiguousarray(np.packbits(history.has[list(testable)][:, 1:], axis=0).T)
+    found: dict[bytes, list[int]] = {}
+    for build, row in enumerate(rows, start=1):
+        found.setdefault(row.tobytes(), []).append(build)
+    return [tuple(group) for group in found.values()]
+
+
+def _found(belief: Belief, apart: Sequence[tuple[int, ...]], confidence: float) -> Answer | None:
+    """Give the answer that the belief has reached, if it has."""
+    parted = {
+        int(belief.group[group[0]]): group
+        for group in apart
+        if np.count_nonzero(belief.group == belief.group[group[0]]) == len(group)
+    }
+    for number, group in parted.items():
+        alone = float(belief.one[list(group)].sum()) + belief.two.get((number, number), 0.0)
+        probability = float(belief.changed[list(group)].sum()) - belief.two.get((number, number), 0.0)
+        if probability >= confidence and alone >= 1 - ALONE * (1 - confidence):
+            return Answer(ONE if len(group) == 1 else RANGE, (group,), probability)
+    for (first, second), probability in belief.two.items():
+        if probability >= confidence and first != second and first in parted and second in parted:
+            groups = parted[first], parted[second]
+            return Answer(TWO if max(map(len, groups)) == 1 else RANGE, groups, probability)
+    return None
+
+
+def _confirmed(history: History, visits: Sequence[Visit], testable: Sequence[int], answer: Answer) -> Next | Answer:
+    """Visit what is believed beside its parent directly, before it is said."""
+    for group in answer.builds:
+        build = next((build for build in group if build in testable), group[-1])
+        parent = _tested_parent(history, build, testable)
+        direct = sum(visit.build == build and visit.beside == parent for visit in visits)
+        if direct < CONFIRMING:
+            return Next(build, parent, CONFIRM)
+    return answer
+
+
+def _tested_parent(history: History, build: int, testable: Sequence[int]) -> int:
+    """Give the nearest build before it that can be visited, along first parents."""
+    while build:
+        build = history.parents[build][0]
+        if build in testable:
+            return build
+    return 0
+
+
+def in_range(belief: Belief, confidence: float, reason: str) -> Answer:
+    """Give the fewest neighbouring builds that hold all changes with the confidence, or as much of it as there is."""
+    before = np.concatenate([[0.0], np.cumsum((belief.one + belief.first)[1:])])
+    after = np.concatenate([np.cumsum((belief.one + belief.second)[:0:-1])[::-1], [0.0]])
+    some = 1 - belief.none
+    builds = len(before) - 1
+    best: tuple[int, int] = (1, builds)
+    for low in range(1, builds + 1):
+        outside = before[low - 1] + after[low - 1 :]  # of the range low .. low - 1 + index
+        fits = np.flatnonzero(some - outside >= confidence)
+        if len(fits) and int(fits[0]) - 1 < best[1] - best[0]:
+            best = low, low + int(fits[0]) - 1
+    low, high = best
+    inside = float(some - before[low - 1] - after[high])
+    return Answer(RANGE, (tuple(range(low, high + 1)),), min(1.0, max(0.0, inside)), reason)

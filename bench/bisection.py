@@ -34,6 +34,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     broken: float = 0.0
     """Share of the builds."""
     tolerance: float = 0.01
+    either: bool = False
+    """Whether one change of two counts as right."""
 
     @property
     def visit_s(self) -> float:
@@ -101,8 +103,10 @@ def bisected(world: World, seed: int, confidence: float = 0.95) -> Result:
 def judged(drawn: Drawn, answer: Answer) -> Result:
     truth = set(drawn.at)
     held = {build for group in answer.builds for build in group}
-    if answer.kind in (ONE, TWO):
+    if answer.kind == ONE and drawn.world.either:
         right = held <= truth
+    elif answer.kind in (ONE, TWO):
+        right = held == truth
     elif answer.kind == RANGE:
         right = bool(truth) and truth <= held
     else:
@@ -164,7 +168,7 @@ ROWS = {
     "a build takes nothing": World(build_s=0.0),
     "10 pairs": World(pairs=10),
     "40 pairs": World(pairs=40),
-    "two changes of 1 %": World(changes=(math.log(0.99),) * 2),
+    "two changes of 1 %": World(changes=(math.log(0.99),) * 2, either=True),
     "two changes of 1.5 %": World(changes=(math.log(0.985),) * 2),
     "no change": World(changes=()),
     "no change, restarts 1 %": World(changes=(), restart=0.01),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from brimful.statistics import belief as model
 from brimful.statistics.belief import FIRST_SHARES, History, Visit, believe
-from brimful.statistics.next_build import information
+from brimful.statistics.next_build import of_levels, of_suspect, suspects
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,7 +82,9 @@ def test_the_belief_is_that_of_the_naive_twin(case):
     assert [belief.one[build] for build in sorted(one)] == pytest.approx(
         [one[build] for build in sorted(one)], abs=1e-9
     )
-    assert all(belief.two.get(key, 0.0) == pytest.approx(weight, abs=2e-6) for key, weight in two.items())
+    for (first, second), weight in two.items():
+        of_pair = belief.within[first] if first == second else belief.two.get((first, second), np.zeros(1)).sum()
+        assert of_pair == pytest.approx(weight, abs=2e-6)
 
 
 @given(cases())
@@ -91,9 +93,9 @@ def test_probabilities_are_whole(case):
     belief = believe(history, visits)
     assert belief.none + belief.one.sum() + belief.first.sum() == pytest.approx(1.0)
     assert belief.first.sum() == pytest.approx(belief.second.sum())
-    assert belief.at_level.sum(axis=1) == pytest.approx(1.0)
-    assert belief.at_level[0, 0] == pytest.approx(1.0)
-    assert (information(belief) >= 0).all()
+    assert belief.at_level.sum(axis=(0, 2)) == pytest.approx(1.0)
+    assert belief.at_level[:, 0, 0].sum() == pytest.approx(1.0)
+    assert (of_levels(belief) >= 0).all()
 
 
 @given(cases(), st.randoms())
@@ -130,9 +132,9 @@ def test_two_changes_are_believed_where_the_middle_lies_between():
     levels = {8: -0.04, 6: -0.04, 5: -0.02, 3: -0.02, 2: 0.0}
     visits = [Visit(build, 0, level, 20, 0.01) for build, level in levels.items()] * 3
     belief = believe(History.linear(8), visits)
-    pair = max(belief.two, key=belief.two.get)
-    assert belief.two[pair] > 0.95
-    assert [int(belief.group[3]), int(belief.group[6])] == list(pair)
+    suspect = suspects(belief)[0]
+    assert suspect.probability > 0.95
+    assert suspect.groups == (belief.group[3], belief.group[6])
 
 
 def test_a_change_that_a_branch_has_is_not_on_the_other():
@@ -143,26 +145,36 @@ def test_a_change_that_a_branch_has_is_not_on_the_other():
 
 
 def test_the_middle_says_most_and_the_ends_say_nothing():
-    bits = information(believe(History.linear(8), [Visit(8, 0, -0.05, 20, 0.01)] * 3))
+    bits = of_levels(believe(History.linear(8), [Visit(8, 0, -0.05, 20, 0.01)] * 3))
     assert int(bits.argmax()) == 4
     assert bits[0] == pytest.approx(0.0, abs=1e-6)
     assert bits[8] < 0.2 * bits[4]
     assert 0.9 < bits[4] < 1.3
 
 
+def test_the_rest_of_the_history_says_whether_a_change_was_alone():
+    """Once the middle is parted, only the last build beside the suspect says whether something changed later."""
+    visits = [Visit(8, 0, -0.04, 20, 0.06), Visit(3, 0, -0.04, 20, 0.02), Visit(2, 0, 0.0, 20, 0.02)] * 3
+    belief = believe(History.linear(8), visits)
+    suspect = suspects(belief)[0]
+    assert suspect.groups == (belief.group[3],)
+    beside_bad = of_suspect(belief, suspect, beside_bad=True)
+    assert beside_bad[3] > 0
+    assert beside_bad[8] < 0.01 * beside_bad[3]
+
+
 def test_information_is_that_of_a_fine_sum():
     belief = believe(History.linear(6), [Visit(6, 0, -0.03, 20, 0.06)] * 3 + [Visit(3, 0, -0.01, 20, 0.06)])
     levels = np.array(model.LEVELS)
-    points = np.linspace(-0.4, 0.4, 40_001)
-    variance = belief.variance + levels**2 * belief.change_error**2
-    density = np.exp(-0.5 * (points[:, None] - levels * belief.change) ** 2 / variance) / np.sqrt(
-        2 * math.pi * variance
+    points = np.linspace(-0.4, 0.4, 20_001)
+    centre = np.outer(belief.change_if, levels)
+    variance = belief.variance + np.outer(belief.change_error_if, levels) ** 2
+    density = np.exp(-0.5 * (points - centre[..., None]) ** 2 / variance[..., None]) / np.sqrt(
+        2 * math.pi * variance[..., None]
     )
     for build in range(7):
-        mixture = density @ belief.at_level[build]
-        parts = belief.at_level[build] * density
-        sums = np.where(
-            parts > 0, parts * np.log2(np.maximum(density, 1e-300) / np.maximum(mixture, 1e-300)[:, None]), 0
-        )
-        fine = sums.sum() * (points[1] - points[0])
-        assert information(belief)[build] == pytest.approx(fine, abs=0.01)
+        at = np.einsum("kl,klp->lp", belief.at_level[:, build], density)
+        levels_own = belief.at_level[:, build].sum(axis=0)[:, None]
+        ratio = np.maximum(at, 1e-300) / np.maximum(at.sum(axis=0) * levels_own, 1e-300)
+        fine = (at * np.log2(ratio)).sum() * (points[1] - points[0])
+        assert of_levels(belief)[build] == pytest.approx(fine, abs=0.01)

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from brimful.statistics.belief import Belief, History, Visit, believe
-from brimful.statistics.next_build import information
+from brimful.statistics.next_build import Suspect, of_levels, of_suspect, suspects
 from brimful.statistics.student import student_quantile
 
 ONE, TWO, RANGE, NONE, CANNOT_SAY = "one", "two", "range", "none", "cannot-say"
@@ -35,9 +35,8 @@ CONTROL_LIMIT = 0.999
 """The good build must not differ from itself with this confidence."""
 CONFIRMING = 2
 """Visits of what is believed beside its parent."""
-ALONE = 3.0
-"""A build is named alone where the chance that another changed something too is at most so many times as large as that
-of a wrong name."""
+LEADING = 0.5
+"""An answer of so much probability is tested itself: before, it is asked where the change is."""
 LEAST_INFORMATION = 1e-4
 """In bits: visits that say less are not worth their time."""
 
@@ -112,22 +111,59 @@ def decide(
     if (step := _of_ends(history, ends, controls, belief, settings)) is not None:
         return step, belief
     testable = [build for build in range(history.builds) if build not in broken]
-    apart = groups_of(history, testable)
     if belief.none >= settings.confidence:
         return Answer(NONE, (), belief.none, "the change of the first visits was not found again"), belief
-    found = _found(belief, apart, settings.confidence)
-    if found is not None:
-        return _confirmed(history, visits, testable, found), belief
+    suspect = _suspect(belief, groups_of(history, testable))
+    if suspect is not None and suspect.answer.probability >= settings.confidence:
+        return _confirmed(history, visits, testable, suspect.answer), belief
     if len(visits) >= settings.most_visits:
         return in_range(belief, settings.confidence, f"after {len(visits)} visits"), belief
-    bits = information(belief)
+    step = _most_telling(history, belief, suspect, costs, made, broken)
+    return step or in_range(belief, settings.confidence, "nothing is left to test"), belief
+
+
+class _Suspect(msgspec.Struct, frozen=True):
+    """The likeliest answer that tests cannot part any more."""
+
+    suspect: Suspect
+    answer: Answer
+
+
+def _suspect(belief: Belief, apart: Sequence[tuple[int, ...]]) -> _Suspect | None:
+    sizes = np.bincount(belief.group[1:])
+    parted = {int(belief.group[group[0]]): group for group in apart if sizes[belief.group[group[0]]] == len(group)}
+    for suspect in suspects(belief):
+        if all(group in parted for group in suspect.groups):
+            groups = tuple(parted[group] for group in suspect.groups)
+            named = ONE if len(groups) == 1 else TWO
+            kind = named if max(map(len, groups)) == 1 else RANGE
+            return _Suspect(suspect, Answer(kind, groups, suspect.probability))
+    return None
+
+
+def _most_telling(
+    history: History,
+    belief: Belief,
+    suspect: _Suspect | None,
+    costs: Costs,
+    made: Collection[int],
+    broken: Collection[int],
+) -> Next | None:
+    """Give the visit that says most a second; none: there is none."""
     seconds = np.array([costs.visit_s + costs.build_s * (build not in made) for build in range(history.builds)])
-    worth = bits / seconds
-    worth[[build for build in range(history.builds) if build in broken]] = 0.0
-    best = int(worth.argmax())
-    if bits[best] < LEAST_INFORMATION or not worth[best]:
-        return in_range(belief, settings.confidence, "nothing is left to test"), belief
-    return Next(best, 0, SEARCH, float(bits[best])), belief
+    seconds[list(broken)] = np.inf
+    if suspect is None or suspect.answer.probability < LEADING:
+        rows = [(of_levels(belief), 0)]
+    else:
+        rows = [
+            (of_suspect(belief, suspect.suspect, beside_bad=False), 0),
+            (of_suspect(belief, suspect.suspect, beside_bad=True), history.bad),
+        ]
+    bits, beside = max(rows, key=lambda row: float((row[0] / seconds).max()))
+    best = int((bits / seconds).argmax())
+    if bits[best] < LEAST_INFORMATION or not np.isfinite(seconds[best]):
+        return None
+    return Next(best, beside, SEARCH, float(bits[best]))
 
 
 def _of_ends(
@@ -167,25 +203,6 @@ def groups_of(history: History, testable: Sequence[int]) -> list[tuple[int, ...]
     for build, row in enumerate(rows, start=1):
         found.setdefault(row.tobytes(), []).append(build)
     return [tuple(group) for group in found.values()]
-
-
-def _found(belief: Belief, apart: Sequence[tuple[int, ...]], confidence: float) -> Answer | None:
-    """Give the answer that the belief has reached, if it has."""
-    parted = {
-        int(belief.group[group[0]]): group
-        for group in apart
-        if np.count_nonzero(belief.group == belief.group[group[0]]) == len(group)
-    }
-    for number, group in parted.items():
-        alone = float(belief.one[list(group)].sum()) + belief.two.get((number, number), 0.0)
-        probability = float(belief.changed[list(group)].sum()) - belief.two.get((number, number), 0.0)
-        if probability >= confidence and alone >= 1 - ALONE * (1 - confidence):
-            return Answer(ONE if len(group) == 1 else RANGE, (group,), probability)
-    for (first, second), probability in belief.two.items():
-        if probability >= confidence and first != second and first in parted and second in parted:
-            groups = parted[first], parted[second]
-            return Answer(TWO if max(map(len, groups)) == 1 else RANGE, groups, probability)
-    return None
 
 
 def _confirmed(history: History, visits: Sequence[Visit], testable: Sequence[int], answer: Answer) -> Next | Answer:

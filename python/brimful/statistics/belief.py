@@ -21,7 +21,7 @@ Floats = NDArray[np.floating[Any]]
 
 NO_CHANGE = 0.5
 """Prior probability that none of the builds changed anything."""
-TWO_CHANGES = 0.05
+TWO_CHANGES = 0.1
 """Of the rest, that two did."""
 FIRST_SHARES = (-0.5, 1 / 3, 1 / 2, 2 / 3, 1.5)
 """What the first of two changes may be of the whole. A second change that is less than a third is not one of two."""
@@ -37,6 +37,7 @@ _INSTANCES = 0.125 * 1.6 ** np.arange(14)
 half a Cauchy distribution on that scale."""
 _FINEST = 1e-5
 """Nothing is known better than to that: counts are whole numbers."""
+_SELDOM, _NEVER = 1e-6, 1e-300
 
 
 class Visit(msgspec.Struct, frozen=True):
@@ -96,17 +97,24 @@ class Belief(msgspec.Struct, frozen=True, kw_only=True):
     first: Floats
     """That two did, and this was the earlier."""
     second: Floats
-    two: dict[tuple[int, int], float]
-    """That two did, by groups of builds that no visit parts yet."""
+    two: dict[tuple[int, int], Floats]
+    """That two did, by groups of builds that no visit parts yet, for each of `FIRST_SHARES`."""
+    within: Floats
+    """That two did, both in this group."""
     group: NDArray[np.int64]
-    """The group of each build."""
+    """The group of each build, from 0; build 0 is in none."""
+    share: Floats
+    """Row build, column group: the share of the changes of the group that the build has."""
     change: float
     """Expected change from good to bad, as a logarithm of the ratio, if there is one."""
     change_error: float
     variance: float
     """Expected variance of a visit of as many pairs as the visits had."""
+    change_if: Floats
+    """Expected change if at most one build changed something, then if two did, for each of `FIRST_SHARES`."""
+    change_error_if: Floats
     at_level: Floats
-    """Row build, column level of `LEVELS`: that the build lies there."""
+    """Axes kind as in ``change_if``, build, level of `LEVELS`: that the build lies there."""
 
     @property
     def changed(self) -> Floats:
@@ -137,7 +145,7 @@ def believe(history: History, visits: Sequence[Visit]) -> Belief:
         weight = np.log(hypotheses.prior)[:, None] + fit.likelihood
     weight = np.exp(weight - weight.max())
     weight /= weight.sum()
-    return _summary(groups, hypotheses, weight.sum(axis=1), weight, fit)
+    return _summary(groups, hypotheses, weight, fit)
 
 
 class _Groups(msgspec.Struct, frozen=True):
@@ -242,59 +250,63 @@ def change_scale(visits: Sequence[Visit]) -> float:
     return max(LEAST_CHANGE_SCALE, *(abs(visit.mean) for visit in visits)) if visits else LEAST_CHANGE_SCALE
 
 
-def _summary(groups: _Groups, hypotheses: _Hypotheses, total: Floats, weight: Floats, fit: _Fit) -> Belief:
-    count, size = len(groups.size), groups.size
-    one, same = total[1 : 1 + count], total[1 + count : 1 + 2 * count]
-    apart = total[1 + 2 * count :].reshape(len(FIRST_SHARES), -1)
+def _summary(groups: _Groups, hypotheses: _Hypotheses, weight: Floats, fit: _Fit) -> Belief:
+    count, total = len(groups.size), weight.sum(axis=1)
+    one, within = total[1 : 1 + count], total[1 + count : 1 + 2 * count]
     either = np.zeros((len(FIRST_SHARES), count, count))
-    either[:, hypotheses.earlier, hypotheses.later] = apart
+    either[:, hypotheses.earlier, hypotheses.later] = total[1 + 2 * count :].reshape(len(FIRST_SHARES), -1)
     both = either.sum(axis=0)
-    if_changed = weight[1:] / max(float(weight[1:].sum()), 1e-300)
-    change = float((if_changed * fit.mean[1:]).sum())
-    spread = float((if_changed * (fit.variance[1:] + (fit.mean[1:] - change) ** 2)).sum())
+    change, error = _moments(weight[1:], fit.mean[1:], fit.variance[1:])
+    kinds = [slice(1, 1 + 2 * count)]
+    for start in range(1 + 2 * count, len(weight), max(1, len(hypotheses.earlier))):
+        kinds.append(slice(start, start + len(hypotheses.earlier)))
+    of_kinds = [_moments(weight[kind], fit.mean[kind], fit.variance[kind]) for kind in kinds]
+    of_kinds += [(change, error)] * (1 + len(FIRST_SHARES) - len(kinds))
     return Belief(
         none=float(total[0]),
         one=_of_builds(one, groups),
-        first=_of_builds(same + both.sum(axis=1), groups),
-        second=_of_builds(same + both.sum(axis=0), groups),
-        two={
-            **{(group, group): float(same[group]) for group in range(count) if size[group] > 1},
-            **{
-                (int(a), int(b)): float(both[a, b])
-                for a, b in zip(hypotheses.earlier, hypotheses.later, strict=True)
-                if both[a, b] > 1e-6
-            },
-        },
+        first=_of_builds(within + both.sum(axis=1), groups),
+        second=_of_builds(within + both.sum(axis=0), groups),
+        two={(int(a), int(b)): either[:, a, b] for a, b in np.argwhere(both > _SELDOM)},
+        within=within,
         group=np.concatenate([[-1], groups.of]),
+        share=groups.share,
         change=change,
-        change_error=math.sqrt(spread),
+        change_error=error,
+        change_if=np.array([mean for mean, _ in of_kinds]),
+        change_error_if=np.array([spread for _, spread in of_kinds]),
         variance=float((weight.sum(axis=0) * fit.of_visit).sum()),
-        at_level=_levels(groups.share, float(total[0]), one, same, either),
+        at_level=_at_levels(groups.share, float(total[0]), one, within, either),
     )
+
+
+def _moments(weight: Floats, mean: Floats, variance: Floats) -> tuple[float, float]:
+    """Give mean and standard deviation of a mixture."""
+    share = weight / max(float(weight.sum()), _NEVER)
+    centre = float((share * mean).sum())
+    return centre, math.sqrt(max(0.0, float((share * (variance + (mean - centre) ** 2)).sum())))
 
 
 def _of_builds(of_groups: Floats, groups: _Groups) -> Floats:
     return np.concatenate([[0.0], (of_groups / groups.size)[groups.of]])
 
 
-def _levels(share: Floats, none: float, one: Floats, same: Floats, either: Floats) -> Floats:
+def _at_levels(share: Floats, none: float, one: Floats, within: Floats, either: Floats) -> Floats:
     """Give for each build the probability of each level; within a group changes are anywhere."""
     without = 1 - share
-    found = np.zeros((len(share), len(LEVELS)))
-    full = share @ one + share**2 @ same
-    none_yet = none + without @ one + without**2 @ same
-    half = 2 * (share * without) @ same
-    for index, first in enumerate(FIRST_SHARES):
-        weights = either[index]
-        full += ((share @ weights) * share).sum(axis=1)
-        none_yet += ((without @ weights) * without).sum(axis=1)
-        found[:, 2 + index] += ((share @ weights) * without).sum(axis=1)
-        found[:, _level_of(1 - first)] += ((without @ weights) * share).sum(axis=1)
-    found[:, _level_of(0.5)] += half
-    found[:, 0], found[:, 1] = none_yet, full
+    found = np.zeros((1 + len(FIRST_SHARES), len(share), len(LEVELS)))
+    found[0, :, 0] = none + without @ one + without**2 @ within
+    found[0, :, 1] = share @ one + share**2 @ within
+    found[0, :, level_of(0.5)] = 2 * (share * without) @ within
+    for own, first, weights in zip(found[1:], FIRST_SHARES, either, strict=True):
+        if_first, if_not = share @ weights, without @ weights
+        own[:, 0] += (if_not * without).sum(axis=1)
+        own[:, 1] += (if_first * share).sum(axis=1)
+        own[:, level_of(first)] += (if_first * without).sum(axis=1)
+        own[:, level_of(1 - first)] += (if_not * share).sum(axis=1)
     return found
 
 
-def _level_of(share: float) -> int:
-    """Give the index of the level: a share's complement is rounded."""
-    return 2 + min(range(len(FIRST_SHARES)), key=lambda index: abs(FIRST_SHARES[index] - share))
+def level_of(share: float) -> int:
+    """Give the index of the level of a build with this share of the whole change: a complement is rounded."""
+    return min(range(len(LEVELS)), key=lambda index: abs(LEVELS[index] - share))

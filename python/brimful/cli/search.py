@@ -24,7 +24,8 @@ from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, tr
 from brimful.errors import UsageError
 from brimful.files import write_atomically
 from brimful.measurers.base import Measurer
-from brimful.measurers.opening import FORMS, is_disk, open_measurer
+from brimful.measurers.catalogue import FORMS, is_disk
+from brimful.measurers.opening import open_measurer
 from brimful.records import read_run, read_unchanged
 from brimful.report import junit, words
 from brimful.runs import named_run, refuse_if_written

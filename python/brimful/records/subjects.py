@@ -15,6 +15,7 @@ from brimful.records.analysis import Done, Finding, Fit, Series, Solution
 from brimful.records.burst import Burst, BurstTest
 from brimful.records.campaign import Member
 from brimful.records.delay import Delay
+from brimful.records.paired import Activation, LossPairs, Pair, Ratio
 from brimful.records.record import Record
 from brimful.records.recovery import Recovery
 from brimful.records.run import End, Run, Trial, Warning
@@ -140,6 +141,16 @@ SUBJECTS: tuple[Subject, ...] = (
         page="brimful.report.recovery.html:render",
         json="brimful.report.recovery.export:to_json",
         verify="brimful.cli.verdicts:of_recovery",
+    ),
+    Subject(
+        name="comparison",
+        plural="comparisons",
+        kinds=(Pair, Activation, Ratio, LossPairs),
+        line="brimful.report.paired.text:line",
+        text="brimful.report.paired.text:render",
+        page="brimful.report.paired.html:render",
+        json="brimful.report.paired.export:to_json",
+        verify="brimful.cli.verdicts:of_comparison",
     ),
 )
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import msgspec
-
 from brimful.errors import MeasureError
 from brimful.records import Trial
 

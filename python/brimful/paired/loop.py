@@ -188,5 +188,5 @@ def _lopsided(ratios: Sequence[Ratio], trials: Sequence[Trial]) -> list[Warning]
     most, least = max(counts, key=lambda name: counts[name]), min(counts, key=lambda name: counts[name])
     if counts[most] < 2 * counts[least] + _LOPSIDED:
         return []
-    text = f"{counts[most]} trials of {most} were invalid, and {counts[least]} of {least}: the pairs left may not be typical"
+    text = f"{counts[most]} trials of {most} were invalid, and {counts[least]} of {least}: what is left may be selected"
     return [Warning(code="lopsided-invalid", text=text)]

@@ -226,7 +226,7 @@ def _plan(request: PairedRequest, descriptions: Sequence[Description], first: Me
     if floor > request.tolerance:
         message = (
             f"--tolerance {units.format_ratio(request.tolerance)}: in {len(controls)} earlier runs here"
-            f" {request.devices[0][1]} differed from itself by up to {units.format_ratio(floor)}; give a tolerance above"
+            f" {request.devices[0][1]} differed from itself by {units.format_ratio(floor)}; give a tolerance above that"
         )
         raise UsageError(message)
     overloads = [description.overload for description in descriptions if description.overload is not None]

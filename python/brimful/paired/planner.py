@@ -112,7 +112,7 @@ class Planner:
 
     def _take(self, step: Step, trial: Trial) -> list[Pair]:
         stage, current = self._stage(), self._round
-        assert stage is not None and current is not None  # noqa: S101, PT018 - the step was one of theirs
+        assert stage is not None and current is not None  # noqa: PT018 - the step was one of theirs
         self._trials_s.append(trial.elapsed_s)
         value = None
         if trial.invalid is not None:
@@ -219,8 +219,8 @@ class Planner:
         if names:
             all_of_it = "take" if len(names) > 1 else "takes"
             message = (
-                f"{' and '.join(names)} {all_of_it} all that the tester can offer ({self._plan.max_load:.6g}/s): a ratio"
-                " would be that of the tester; use smaller frames, or a faster tester"
+                f"{' and '.join(names)} {all_of_it} all that the tester can offer ({self._plan.max_load:.6g}/s): the"
+                " ratio would be that of the tester; use smaller frames, or a faster tester"
             )
             raise MeasureError(message)
         for device, calibration in zip(self._plan.devices, self._calibrations, strict=True):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from brimful.errors import MeasureError
 from brimful.paired import activations
 from brimful.paired.activations import Activated
 from brimful.paired.calibration import Calibration, capacity_of
@@ -20,7 +21,6 @@ from brimful.statistics.pairs import (
     floor_of_repeats,
     pairs_needed,
 )
-from brimful.errors import MeasureError
 
 CANNOT_TELL, SAME, DIFFERS = "cannot-tell", "same", "differs"
 _RAISE = 1.2
@@ -157,7 +157,7 @@ class Ratios:
     def _ratio(self, device: int, invalid: Sequence[int], *, is_ended: bool, fails: bool) -> Ratio:
         found = self.estimate(device)
         decision = self._decided.get(device) or decide(found, self._rule, is_ended=True)
-        assert decision is not None  # noqa: S101 - of an ended run there always is one
+        assert decision is not None
         is_open = device not in self._decided and not is_ended
         verdict = CANNOT_TELL if fails else "undecided" if is_open else decision.verdict
         needed = pairs_needed(found, self._rule) if decision.by == "end" else None
@@ -207,8 +207,8 @@ class Ratios:
         loads = [_RAISE * load for load in self._loads]
         if self._plan.max_load is not None and max(loads) > self._plan.max_load:
             message = (
-                f"a trial at {max(self._loads):.6g}/s came in without loss, and no more than {self._plan.max_load:.6g}/s"
-                " can be offered: the devices are too fast for the tester; use smaller frames, or raise --max-load"
+                f"a trial at {max(self._loads):.6g}/s came in without loss, and {self._plan.max_load:.6g}/s is the most"
+                " that can be offered: the devices are too fast for the tester; use smaller frames, or raise --max-load"
             )
             raise MeasureError(message)
         self.epoch += 1

@@ -21,7 +21,7 @@ class Round:
 
     def __init__(self, devices: Sequence[int], trials: int, *, seed: str) -> None:
         order = list(devices)
-        random.Random(seed).shuffle(order)  # noqa: S311 - nothing secret
+        random.Random(seed).shuffle(order)
         self._left = [device for device in order for _ in range(trials)]
         self._trials = trials
         self.values: dict[int, list[float]] = {device: [] for device in order}

@@ -141,10 +141,8 @@ SUBJECTS: tuple[Subject, ...] = (
         name="comparison",
         plural="comparisons",
         kinds=(Pair, Activation, Ratio, LossPairs),
-        line="brimful.report.paired.text:line",
-        text="brimful.report.paired.text:render",
-        page="brimful.report.paired.html:render",
-        json="brimful.report.paired.export:to_json",
+        line="brimful.report.paired.model:line",
+        document="brimful.report.paired.model:build",
         verify="brimful.cli.verdicts:of_comparison",
     ),
 )

@@ -59,7 +59,7 @@ class _AgainstCommand(BedCommand):
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 @compare_live.live_options
 @click.pass_context
-def compare(context: click.Context, **options: Any) -> int:  # noqa: ANN401
+def compare(context: click.Context, /, **options: Any) -> int:  # noqa: ANN401
     """Compare RUNS with the runs of a baseline, or devices live.
 
     Devices (two --measurer, or one and two --variant): pairs of trials in random order, until it is known whether one

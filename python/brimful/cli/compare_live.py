@@ -177,10 +177,11 @@ def run(options: dict[str, Any]) -> int:
     unwritten = reports.show_run(done.path, {**options, "html": options["html_file"]})
     if options["junit"]:
         _write_junit(done.path, options["junit"])
-    end, found = done.outcome.end, [*done.outcome.ratios, *done.outcome.losses]
+    outcome, end = done.outcome, done.outcome.end
     if end.reason == "measurement-failed":
         return reports.tell_why_unfinished(end, done.path, None)
-    code = exit_code([record.verdict for record in found])
+    verdicts = [ratio.verdict for ratio in outcome.ratios] + [losses.verdict for losses in outcome.losses]
+    code = exit_code(verdicts)
     if end.reason == "interrupted" and code == UNDECIDED:
         return reports.tell_why_unfinished(end, done.path, f"{end.trials} trials")
     return code or unwritten

@@ -218,9 +218,9 @@ class Ratios:
             )
             raise MeasureError(message)
         self._loads = loads
-        for kept in (*self._pairs.values(), *self._logs.values(), self._turns, self._sizes):
-            kept.clear()
-        self._decided.clear()
+        self._pairs = {device: [] for device in self._pairs}
+        self._logs = {device: [] for device in self._logs}
+        self._turns, self._sizes, self._decided = [], [], {}
 
 
 def others_of(plan: PairedPlan) -> list[int]:

@@ -289,10 +289,10 @@ def _notes(plan: PairedPlan, ratios: list[Ratio]) -> list[str]:
     notes = [
         "The ratio is of what is forwarded under overload, each device at the same factor (1.3) of its own capacity,"
         " without what stands in its queue at the end of a trial; the mean is of logarithms.",
-        "Trials of a pair follow each other, in an order that a coin decides, so that what changes for all devices alike"
+        "Trials of a pair follow each other, in an order that a coin decides: what changes for all devices alike"
         " cancels out.",
-        "A verdict before the end has an error of 1 %, one at the precision of 4 %; the interval of a run that was ended"
-        " holds at any time with 95 %. An early verdict leaves a wide interval.",
+        "A verdict before the end has an error of 1 %, one at the precision of 4 %; the interval of a run that was"
+        " ended holds at any time with 95 %. An early verdict leaves a wide interval.",
     ]
     if any(ratio.tau > 1.5 for ratio in ratios):
         notes.append(

@@ -94,7 +94,6 @@ def draw_forwarded(file: RunFile, plan: PairedPlan, size: Size) -> str:
             label = drawable(device.name, longest=size.longest_name)
             times = [trial.start_s for trial in own]
             axes.plot(times, loads, linestyle="", marker=".", markersize=4, alpha=0.6, color=colour, label=label)
-        axes.set_ylim(0, 1.1 * most or 1)
         axes.set_xlim(left=0)
         axes.set_ylabel(f"forwarded ({scale_loads(axes.yaxis, most, file.run.load_unit)})")
         axes.set_xlabel(f"time ({scale_times(axes.xaxis, end_s, size.times)})")

@@ -44,7 +44,7 @@ def build(file: RunFile) -> Document:
     return Document(
         run=file.run,
         kind="Comparison",
-        title=f"Comparison: {', '.join(_named(plan))}",
+        title=f"Comparison: {_named(plan)}",
         outcome=blocks.outcome(file, "trial"),
         cards=[_card(plan, ratio) for ratio in ratios],
         blocks=_blocks(file, plan, ratios, losses, pairs),
@@ -167,7 +167,7 @@ def suite(file: RunFile) -> Suite:
     if end is None or not cases:
         text = "the run has not ended" if end is None else end.text or end.reason
         cases.append(Case(name="the comparison has a result", problem=text))
-    return Suite(name=f"compare {' '.join(_named(plan))}", cases=cases, duration_s=0.0 if end is None else end.search_s)
+    return Suite(name=f"compare {_named(plan)}", cases=cases, duration_s=0.0 if end is None else end.search_s)
 
 
 def _blocks(
@@ -224,7 +224,7 @@ def _table(plan: PairedPlan, ratios: list[Ratio]) -> Table:
         ]
         for ratio in ratios
     ]
-    names = ["", "verdict", "ratio", "from", "to", "pairs", "std. deviation", "tau", "restarts", "invalid"]
+    names = ["", "verdict", "ratio", "from", "to", "pairs", "std. deviation", "tau", "instances", "invalid"]
     return Table(title="Ratios of the capacity", names=names, rows=rows, key="ratios", words=2)
 
 
@@ -323,11 +323,9 @@ def _set_up(file: RunFile, plan: PairedPlan) -> list[tuple[str, str]]:
     return [*rows, *blocks.place_and_time(file.run)]
 
 
-def _named(plan: PairedPlan) -> list[str]:
-    count = len(plan.devices) - plan.control
-    return [
-        device.name if device.command is not None else f"{device.name} {device.spec}" for device in plan.devices[:count]
-    ]
+def _named(plan: PairedPlan) -> str:
+    names = [device.name for device in plan.devices[1 : len(plan.devices) - plan.control]]
+    return f"{' and '.join(names)} against {plan.devices[0].name}"
 
 
 def _activations(file: RunFile) -> list[Activation]:

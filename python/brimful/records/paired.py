@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from brimful.records.record import Record
@@ -17,7 +19,7 @@ class PairedDevice(msgspec.Struct, frozen=True, omit_defaults=True):
     """Makes this build the active one of the test bed; null: the device has a test bed of its own."""
     queue: float | None = 0.0
     """Units that stand in its queue at the end of a trial under overload, over all interfaces; null: to be measured."""
-    device: dict[str, object] = {}
+    device: dict[str, Any] = {}
 
 
 class PairedPlan(msgspec.Struct, frozen=True, omit_defaults=True):

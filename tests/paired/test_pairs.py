@@ -172,7 +172,14 @@ def test_the_evidence_against_an_excess_has_a_mean_of_one_where_the_excess_is_th
 
 def test_losses_are_judged_once_they_are_clear():
     options = {"excess": 0.05, "early_alpha": 0.01, "alpha": 0.05}
-    assert judge(Discordant(alike=30), **options) == UNDECIDED
-    assert judge(Discordant(alike=100), **options) == NO_REGRESSION
-    assert judge(Discordant(only_second=12, alike=40), **options) == REGRESSION
-    assert judge(Discordant(only_first=12, alike=100), **options) == NO_REGRESSION
+    assert judge([0] * 39, **options) == UNDECIDED
+    assert judge([0] * 100, **options) == NO_REGRESSION
+    assert judge([1, 0, 0, 0] * 12, **options) == REGRESSION
+    assert judge([-1, 0, 0, 0, 0, 0, 0, 0] * 12, **options) == NO_REGRESSION
+
+
+def test_losses_that_come_in_a_row_count_less():
+    options = {"excess": 0.05, "early_alpha": 0.01, "alpha": 0.05}
+    assert judge([1] * 10 + [0] * 60, **options) == UNDECIDED
+    scattered = [int(draw < 1 / 6) for draw in np.random.default_rng(1).random(70)]
+    assert judge(scattered, **options) == REGRESSION

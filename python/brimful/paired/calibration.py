@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from brimful.errors import MeasureError
 from brimful.records import Trial
@@ -20,6 +21,7 @@ QUEUE_ERRORS, LEAST_QUEUE_SHARE = 5.0, 0.02
 """A queue is subtracted where it is so many standard errors above nothing, and such a share of what is received: a
 queue that is not there would change the ratio as well."""
 LARGEST_QUEUE_SHARE = 0.7
+_POOLED_ERRORS = 3.0
 _FIRST_LOAD, _GROWTH, _LEAST_STEP = 1000.0, 4.0, 0.1
 
 
@@ -33,7 +35,9 @@ def capacity_of(trial: Trial, queue: float = 0.0) -> float:
 
 
 class Calibration:
-    """Finds the load of one device: the fixed point ``load = FACTOR * capacity(load)``.
+    """Finds the load of one device: the fixed point ``load = FACTOR * received(load)``.
+
+    What stands in the queue at the end counts here: the load then overflows the queue within each trial.
 
     Parameters
     ----------
@@ -65,6 +69,11 @@ class Calibration:
         """Units that are forwarded a second, over all interfaces."""
         self.queue_error = 0.0
         """Standard error of the queue, as a share of what is forwarded in a trial."""
+
+    @property
+    def units_per_trial(self) -> float:
+        """Units that are forwarded in a trial."""
+        return self.units_per_s * self._trial_s
 
     @property
     def trials(self) -> int:
@@ -111,8 +120,8 @@ class Calibration:
             if len(self._shares) == 2 * QUEUE_ROUNDS:
                 self._end_queue(trial)
             return
-        capacity = capacity_of(trial, self.queue or 0.0)
-        self.units_per_s = max(1e-9, capacity / trial.load * trial.intended / trial.duration_s)
+        capacity = capacity_of(trial)
+        self.units_per_s = max(1.0, trial.sent - trial.lost - (self.queue or 0.0)) / trial.duration_s
         self._lossy.append(trial.lost > 0)
         self._has_lost = self._has_lost or trial.lost > 0
         self._capacities.append(max(capacity, trial.load * 1e-9))
@@ -137,7 +146,22 @@ class Calibration:
         is_there = mean > QUEUE_ERRORS * error and mean > LEAST_QUEUE_SHARE * received
         intended = trial.intended / LONGER
         self.queue = mean * intended if is_there else 0.0
-        self.queue_error = error / (received - mean) if is_there and received > mean else 0.0
+        if is_there and received > mean:
+            self.queue_error = error / (received - mean)
+            self.units_per_s = (received - mean) * intended / self._trial_s
         if is_there and mean > LARGEST_QUEUE_SHARE * received:
             message = f"{mean / received:.0%} of what arrives is from the queue of the device; give a longer --trial"
             raise MeasureError(message)
+
+
+def pool_queues(calibrations: Sequence[Calibration]) -> None:
+    """Let devices whose queues do not differ clearly have the same one: an error of it then cancels out of ratios."""
+    measured = [calibration for calibration in calibrations if calibration.queue_error > 0]
+    if len(measured) < len(calibrations):
+        return
+    queues = [calibration.queue or 0.0 for calibration in measured]
+    mean = math.fsum(queues) / len(queues)
+    errors = [calibration.queue_error * calibration.units_per_trial for calibration in measured]
+    if all(abs(queue - mean) <= _POOLED_ERRORS * error for queue, error in zip(queues, errors, strict=True)):
+        for calibration in measured:
+            calibration.queue = mean

@@ -173,7 +173,11 @@ class PairedLoop:
         if reason == DONE and self._planner.is_out_of_time:
             reason = TIME_BUDGET
         ratios, losses = self._planner.ratios(), self._planner.losses()
-        warnings = [*spoiled_warnings(self._session.trials, "trial"), *_lopsided(ratios, self._session.trials)]
+        warnings = [
+            *self._planner.warnings(),
+            *spoiled_warnings(self._session.trials, "trial"),
+            *_lopsided(ratios, self._session.trials),
+        ]
         end = self._session.end(reason, text, [*ratios, *losses, *warnings])
         return PairedOutcome(ratios, losses, warnings, end)
 

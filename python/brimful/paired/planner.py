@@ -7,11 +7,11 @@ import math
 import msgspec
 
 from brimful.errors import MeasureError
-from brimful.paired.calibration import Calibration
+from brimful.paired.calibration import Calibration, pool_queues
 from brimful.paired.losses import Losses
-from brimful.paired.ratios import Ratios, is_switched, others_of
+from brimful.paired.ratios import Ratios, is_switched
 from brimful.paired.turns import Round
-from brimful.records import Activation, LossPairs, Pair, PairedPlan, Ratio, Trial
+from brimful.records import Activation, LossPairs, Pair, PairedPlan, Ratio, Trial, Warning
 
 CALIBRATION = "calibration"
 
@@ -100,6 +100,19 @@ class Planner:
     def ratios(self, *, is_ended: bool = True) -> list[Ratio]:
         """Give what is known of each device; of a run that is ended, its verdicts."""
         return [] if self._ratios is None else self._ratios.results(is_ended=is_ended, invalid=self._invalid)
+
+    def warnings(self) -> list[Warning]:
+        """Say where a queue is not known well enough for the tolerance."""
+        if self._ratios is None:
+            return []
+        floor = max(self._ratios.queue_floor(device) for device in range(1, len(self._plan.devices)))
+        if floor <= self._plan.tolerance / 2:
+            return []
+        text = (
+            f"what stands in the queue of the devices is known to {100 * floor:.1f} % of what they forward in a trial,"
+            f" which is in the interval; give --trial {4 * self._plan.trial_s:g}s for less"
+        )
+        return [Warning(code="queue-uncertain", text=text)]
 
     def losses(self) -> list[LossPairs]:
         """Give the answers to the second question."""
@@ -192,6 +205,7 @@ class Planner:
 
     def _begin_ratios(self) -> Ratios:
         self._check_calibrations()
+        pool_queues(self._calibrations)
         self._stage_began_s = self._instance_began_s = self.elapsed_s
         return Ratios(self._plan, self._calibrations)
 
@@ -199,7 +213,7 @@ class Planner:
         if self._losses is not None or self._plan.loss_ratio is None or self._ratios is None:
             return
         capacities = self._ratios.capacities()
-        if min(capacities[: 1 + len(others_of(self._plan))]) > 0:
+        if min(capacities) > 0:
             self._losses = Losses(self._plan, capacities)
             self._number, self._stage_began_s = 0, self.elapsed_s
 

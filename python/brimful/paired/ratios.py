@@ -129,14 +129,17 @@ class Ratios:
         known = Activated(switch_s, trial_s, within, between)
         self.trials = activations.best_trials(known, self.estimate(self._others[0]), self._rule)
 
+    def queue_floor(self, device: int) -> float:
+        """Give the half width that the errors of measured queues add to the ratio of a device."""
+        return _QUEUE_ERRORS * math.hypot(self._queue_errors[0], self._queue_errors[device])
+
     def estimate(self, device: int) -> Estimate:
         """Say what is known of a device."""
         pairs = self._pairs[device]
         rule = self._rule
         if self._is_control(device):
             rule = msgspec.structs.replace(rule, final_alpha=_CONTROL_ALPHA)
-        queues = _QUEUE_ERRORS * math.hypot(self._queue_errors[0], self._queue_errors[device])
-        floor = math.hypot(queues, 0.0 if self._is_control(device) else self._floor)
+        floor = math.hypot(self.queue_floor(device), 0.0 if self._is_control(device) else self._floor)
         units = [] if is_switched(self._plan) else [pair.instance for pair in pairs]
         return estimate([pair.log_ratio for pair in pairs], rule, units=units, floor=floor)
 

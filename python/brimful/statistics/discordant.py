@@ -8,26 +8,33 @@ of alpha at most, at any time (Ville 1939).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
 
-from brimful.statistics.pairs import NO_REGRESSION, REGRESSION, UNDECIDED
+from brimful.statistics.pairs import NO_REGRESSION, REGRESSION, UNDECIDED, autocorrelation_time
 
 _BETS = 64
+LEAST_PAIRS = 40
+"""Before a verdict: fewer do not show how long states of a device last."""
 
 
 class Discordant(msgspec.Struct, frozen=True):
     """Pairs by which of their two trials were bad."""
 
-    only_first: int = 0
-    only_second: int = 0
-    alike: int = 0
+    only_first: float = 0
+    only_second: float = 0
+    alike: float = 0
 
-    @property
-    def pairs(self) -> int:
-        """How many there are."""
-        return self.only_first + self.only_second + self.alike
+    @classmethod
+    def count(cls, differences: Sequence[int]) -> Discordant:
+        """Count pairs by their differences: 1 where only the second trial was bad, -1 the first, 0 where both alike."""
+        return cls(differences.count(-1), differences.count(1), differences.count(0))
+
+    def worth(self, tau: float) -> Discordant:
+        """Give as many independent pairs as these are worth; ``tau``: how many are worth one."""
+        return Discordant(self.only_first / tau, self.only_second / tau, self.alike / tau)
 
 
 def unfair_evidence(pairs: Discordant) -> float:
@@ -59,8 +66,22 @@ def excluded_evidence(pairs: Discordant, excess: float) -> float:
     return math.exp(min(700.0, most)) * float(np.exp(logs - most).mean())
 
 
-def judge(pairs: Discordant, *, excess: float, early_alpha: float, alpha: float) -> str:
-    """Give the verdict on the second: a regression, a larger excess excluded, or undecided so far."""
+def judge(differences: Sequence[int], *, excess: float, early_alpha: float, alpha: float) -> str:
+    """Give the verdict on the second: a regression, a larger excess excluded, or undecided so far.
+
+    Parameters
+    ----------
+    differences
+        Of each pair, in their order: see `Discordant.count`. As states that last make neighbours alike, pairs count as
+        many times less as their autocorrelation time says.
+    excess
+        A share of trials.
+    early_alpha, alpha
+        Errors of a regression, and of excluding one.
+    """
+    if len(differences) < LEAST_PAIRS:
+        return UNDECIDED
+    pairs = Discordant.count(differences).worth(autocorrelation_time(differences))
     if pairs.only_second > pairs.only_first and unfair_evidence(pairs) >= 1 / early_alpha:
         return REGRESSION
     if excluded_evidence(pairs, excess) >= 1 / alpha:

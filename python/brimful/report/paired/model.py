@@ -14,6 +14,7 @@ from brimful.report.paired import figures
 from brimful.units import format_duration, format_load, format_ratio
 
 _CONTROL = ("same", "differs")
+_GOOD = ("no-regression", "same")
 _SHORT = {
     "regression": "regression",
     "no-regression": "no regression",
@@ -142,6 +143,8 @@ def loss_sentence(plan: PairedPlan, losses: LossPairs) -> str:
         f"Of {words.count(count, 'pair')}, {losses.only_device} with {losses.device} alone above it,"
         f" {losses.only_first} with {first} alone."
     )
+    if losses.verdict in ("same", "differs", "cannot-tell"):
+        return f"{_SHORT[losses.verdict].capitalize()} in losses below the capacity. {said}"
     if losses.verdict == "regression":
         return f"Regression: {losses.device} has more {of} than {first}. {said}"
     if losses.verdict == "no-regression":
@@ -155,14 +158,14 @@ def suite(file: RunFile) -> Suite:
     plan = plan_of(file)
     cases = []
     for ratio in ratios_of(file):
-        passed = ratio.verdict in ("no-regression", "same")
+        passed = ratio.verdict in _GOOD
         said = sentence(plan, ratio)
         name = f"{ratio.device} against {plan.devices[0].name}"
         cases.append(Case(name=name, problem=None if passed else said, said=said))
     for losses in losses_of(file):
         said = loss_sentence(plan, losses)
         name = f"losses of {losses.device} against {plan.devices[0].name}"
-        cases.append(Case(name=name, problem=None if losses.verdict == "no-regression" else said, said=said))
+        cases.append(Case(name=name, problem=None if losses.verdict in _GOOD else said, said=said))
     end = file.ends[-1] if file.ends else None
     if end is None or not cases:
         text = "the run has not ended" if end is None else end.text or end.reason
@@ -272,7 +275,7 @@ def _figures(file: RunFile, plan: PairedPlan, ratios: list[Ratio], pairs: list[P
 
 
 def _card(plan: PairedPlan, ratio: Ratio) -> Card:
-    is_good = ratio.verdict in ("no-regression", "same")
+    is_good = ratio.verdict in _GOOD
     known = "interval not known"
     if ratio.low is not None and ratio.high is not None:
         known = f"{ratio.low:.3f} to {ratio.high:.3f}"

@@ -181,5 +181,5 @@ def test_losses_are_judged_once_they_are_clear():
 def test_losses_that_come_in_a_row_count_less():
     options = {"excess": 0.05, "early_alpha": 0.01, "alpha": 0.05}
     assert judge([1] * 10 + [0] * 60, **options) == UNDECIDED
-    scattered = [int(draw < 1 / 6) for draw in np.random.default_rng(1).random(70)]
+    scattered = [int(draw < 0.3) for draw in np.random.default_rng(1).random(70)]
     assert judge(scattered, **options) == REGRESSION

@@ -237,8 +237,11 @@ class _Search:
 
     def _tell_of_little_time(self) -> bool:
         """Say before the first trial that the time budget is too short for bounds, if so."""
-        budget_s, least_s = self._request.budget_s, _least_s(self._request)
-        if budget_s is None or (left_s := budget_s - (self._measurer.now() - self._began_s)) >= least_s:
+        budget_s = self._request.budget_s
+        if budget_s is None:
+            return False
+        least_s, left_s = _least_s(self._request), budget_s - (self._measurer.now() - self._began_s)
+        if left_s >= least_s:
             return False
         self._note(
             f"--budget {units.format_duration(budget_s)} is too short for bounds:"

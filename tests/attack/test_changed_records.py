@@ -155,11 +155,11 @@ def test_resuming_a_delay_run_with_a_doubled_trial_is_refused(tmp_path):
     lines, trials = lines_of(source.read_bytes(), "trial")
     path = written(tmp_path, b"".join([*lines[: trials[3] + 1], lines[trials[3]]]))
     assert read_run(path).disorder() is not None
-    from brimful.delay.manager import _check_saved
     from brimful.errors import RecordError
+    from brimful.managed import check_intact
 
     with pytest.raises(RecordError, match="cannot go on from it"):
-        _check_saved(read_run(path))
+        check_intact(read_run(path), "measurement")
 
 
 @pytest.mark.parametrize("value", ["null", "0", "-1", "1e308"])

@@ -1,7 +1,7 @@
 """A system that recovers after a known time, and a run on it."""
 
-from brimful.attempts import Policies
 from brimful.measurers.base import Description, TrialOutput
+from brimful.policies import Policies
 from brimful.records import SCHEMA, RecoveryPlan, Run, collect
 from brimful.recovery.loop import RecoveryLoop
 

@@ -14,6 +14,7 @@ from brimful.records.burst import Burst, BurstPlan, BurstTest
 from brimful.records.campaign import Member
 from brimful.records.delay import Delay, DelayDistribution, DelayInterval, DelayPlan
 from brimful.records.format import check_trial, decode_line, encode, json_schema
+from brimful.records.paired import Activation, LossPairs, Pair, PairedDevice, PairedPlan, Ratio
 from brimful.records.reading import RunFile, collect, iterate_records, read_run, read_unchanged
 from brimful.records.record import Record
 from brimful.records.recovery import Recovery, RecoveryPlan
@@ -24,6 +25,7 @@ from brimful.records.writing import RecordWriter
 __all__ = [
     "SCHEMA",
     "TESTER_CEILING",
+    "Activation",
     "Bound",
     "Burst",
     "BurstPlan",
@@ -38,8 +40,13 @@ __all__ = [
     "Fit",
     "Goal",
     "GoalResult",
+    "LossPairs",
     "Machine",
     "Member",
+    "Pair",
+    "PairedDevice",
+    "PairedPlan",
+    "Ratio",
     "Record",
     "RecordWriter",
     "Recovery",

@@ -8,6 +8,7 @@ import msgspec
 
 from brimful.records.burst import BurstPlan
 from brimful.records.delay import DelayPlan
+from brimful.records.paired import PairedPlan
 from brimful.records.record import Record
 from brimful.records.recovery import RecoveryPlan
 from brimful.records.throughput import Goal
@@ -29,12 +30,14 @@ class Run(Record, frozen=True, omit_defaults=True, tag="run"):
     """``search``: a search for throughput. ``delay``: the processing delay of a device. ``burst``: the longest burst
     without loss. ``recovery``: how long frames are lost after an overload or a reset. ``block-device``: QoS parameters
     of a block device. ``switch-discards``: what uplinks of switches dropped, and whom it hurt. ``campaign``: many
-    searches. ``burst-campaign``: runs on bursts, one for each frame size."""
+    searches. ``burst-campaign``: runs on bursts, one for each frame size. ``comparison``: devices against each other,
+    live."""
     measurer: dict[str, Any] = {}
     goals: list[Goal] = []
     delay: DelayPlan | None = None
     burst: BurstPlan | None = None
     recovery: RecoveryPlan | None = None
+    paired: PairedPlan | None = None
     min_load: float = 0.0
     max_load: float = 0.0
     strategy: str = ""
@@ -82,14 +85,17 @@ class Trial(Record, frozen=True, omit_defaults=True, gc=False, tag="trial"):
     """Phase or target of the strategy, where it has such."""
     path: str | None = None
     """In runs of the subject ``delay``: ``device``, or ``wire``, without it. Of the subject ``recovery``: ``overload``,
-    ``probe`` or ``reset``."""
+    ``probe`` or ``reset``. Of the subject ``comparison``: name of the device."""
     round: int | None = None
     """In runs of the subject ``delay``: trials of the two paths at one load and in one round were made together. Of the
-    subjects ``burst`` and ``recovery``: number of the test or round, from 0."""
+    subjects ``burst``, ``recovery`` and ``comparison``: number of the test or round, from 0."""
     burst: int | None = None
     """In runs of the subject ``burst``: frames of the burst, of each interface and direction."""
     step: str | None = None
-    """In runs of the subject ``block-device``: the step of the measurement that it belongs to."""
+    """In runs of the subject ``block-device``: the step of the measurement that it belongs to. Of the subject
+    ``comparison``: ``calibration``, ``pairs`` or ``loss``."""
+    instance: int | None = None
+    """In runs of the subject ``comparison``: how often the devices, or the active build, had been made anew."""
     invalid: str | None = None
     duplicated: int | None = None
     reordered: int | None = None

@@ -18,7 +18,7 @@ from brimful.errors import UsageError
 from brimful.records import GoalResult, Run, RunFile, Trial
 
 _NUMBERS = {"load", "duration_s", "effective_duration_s", "start_s", "elapsed_s", "delay_p99_s"}
-_COUNTS = {"seq", "intended", "sent", "lost", "phase", "round", "duplicated", "reordered", "late"}
+_COUNTS = {"seq", "intended", "sent", "lost", "phase", "round", "instance", "duplicated", "reordered", "late"}
 
 
 def trial_rows(trials: list[Trial]) -> list[dict[str, Any]]:

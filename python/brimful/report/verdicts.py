@@ -9,6 +9,7 @@ from brimful.burst.verification import verify_burst
 from brimful.campaign.verification import verify_bursts, verify_campaign
 from brimful.delay.verification import verify_delay
 from brimful.errors import UsageError
+from brimful.paired.verification import verify_comparison
 from brimful.records import Goal, RunFile
 from brimful.records.subjects import subject_of
 from brimful.recovery.verification import verify_recovery
@@ -103,6 +104,13 @@ def of_recovery(file: RunFile, goals: list[Goal] | None) -> Verified:
     found = verify_recovery(file)
     trials, rounds = words.count(found.trials, "trial"), words.count(len(found.recoveries), "round")
     return _recomputed(f"{trials}, {rounds}: every time recomputed", found, found.findings, found.notes)
+
+
+def of_comparison(file: RunFile, goals: list[Goal] | None) -> Verified:
+    """Run a comparison again from its trials; goals say nothing of it."""
+    found = verify_comparison(file)
+    trials, pairs = words.count(found.trials, "trial"), words.count(found.pairs, "pair")
+    return _recomputed(f"{trials}, {pairs}: every ratio and verdict recomputed", found, found.findings, found.notes)
 
 
 def of_lines(file: RunFile, goals: list[Goal] | None) -> Verified:

@@ -10,6 +10,7 @@ Everybody imports from here; the modules are by subject.
 from __future__ import annotations
 
 from brimful.records.analysis import Done, Finding, Fit, Series, Solution
+from brimful.records.bisection import Bisected, BisectionPlan, Build, Version, Visit
 from brimful.records.burst import Burst, BurstPlan, BurstTest
 from brimful.records.campaign import Member
 from brimful.records.delay import Delay, DelayDistribution, DelayInterval, DelayPlan
@@ -26,7 +27,10 @@ __all__ = [
     "SCHEMA",
     "TESTER_CEILING",
     "Activation",
+    "Bisected",
+    "BisectionPlan",
     "Bound",
+    "Build",
     "Burst",
     "BurstPlan",
     "BurstTest",
@@ -57,6 +61,8 @@ __all__ = [
     "Solution",
     "Sums",
     "Trial",
+    "Version",
+    "Visit",
     "Warning",
     "check_trial",
     "collect",

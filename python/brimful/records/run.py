@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from brimful.records.bisection import BisectionPlan
 from brimful.records.burst import BurstPlan
 from brimful.records.delay import DelayPlan
 from brimful.records.paired import PairedPlan
@@ -31,13 +32,14 @@ class Run(Record, frozen=True, omit_defaults=True, tag="run"):
     without loss. ``recovery``: how long frames are lost after an overload or a reset. ``block-device``: QoS parameters
     of a block device. ``switch-discards``: what uplinks of switches dropped, and whom it hurt. ``campaign``: many
     searches. ``burst-campaign``: runs on bursts, one for each frame size. ``comparison``: devices against each other,
-    live."""
+    live. ``bisection``: which build of a history made a device slower."""
     measurer: dict[str, Any] = {}
     goals: list[Goal] = []
     delay: DelayPlan | None = None
     burst: BurstPlan | None = None
     recovery: RecoveryPlan | None = None
     paired: PairedPlan | None = None
+    bisection: BisectionPlan | None = None
     min_load: float = 0.0
     max_load: float = 0.0
     strategy: str = ""

@@ -12,6 +12,7 @@ import msgspec
 
 from brimful.errors import RecordError
 from brimful.records.analysis import Done, Finding, Fit, Series, Solution
+from brimful.records.bisection import Bisected, Build, Visit
 from brimful.records.burst import Burst, BurstTest
 from brimful.records.campaign import Member
 from brimful.records.delay import Delay
@@ -144,6 +145,14 @@ SUBJECTS: tuple[Subject, ...] = (
         line="brimful.report.paired.model:line",
         document="brimful.report.paired.model:build",
         verify="brimful.report.verdicts:of_comparison",
+    ),
+    Subject(
+        name="bisection",
+        plural="bisections",
+        kinds=(Build, Visit, Bisected),
+        line="brimful.report.bisection.model:line",
+        document="brimful.report.bisection.model:build",
+        verify="brimful.report.verdicts:of_bisection",
     ),
 )
 

@@ -1,0 +1,216 @@
+"""Sets a bisection up: the plan and the record; begins it or goes on with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from brimful import units
+from brimful.bisection.bench import Bench
+from brimful.bisection.log import Log, plan_of
+from brimful.bisection.loop import BisectionLoop, BisectionOutcome, BisectionProgress
+from brimful.errors import RecordError, UsageError
+from brimful.machine.watch import Watch
+from brimful.managed import Begun, Place, Sink, manage, new_run
+from brimful.measurers.base import Description, checked_description
+from brimful.policies import ON_ERROR, ON_INVALID, Policies
+from brimful.records import Bisected, BisectionPlan, Run, RunFile, Version
+from brimful.runs import fingerprint
+
+SUBJECT = "bisection"
+CONFIDENCE, TOLERANCE, PAIRS, TRIAL_S, MOST_VISITS = 0.95, 0.01, 20, 0.5, 200
+_QUEUE = "input_queue_frames"
+
+
+class BisectionRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user asked for."""
+
+    measurer: str
+    versions: list[Version]
+    """From the good one to the bad one."""
+    prepare: str | None = None
+    git: str | None = None
+    confidence: float = CONFIDENCE
+    tolerance: float = TOLERANCE
+    pairs: int = PAIRS
+    trial_s: float = TRIAL_S
+    seed: int = 1
+    most_visits: int = MOST_VISITS
+    budget_s: float | None = None
+    max_load: str | float | None = None
+    on_invalid: str = ON_INVALID
+    on_error: str = ON_ERROR
+    traffic: dict[str, Any] = {}
+    labels: dict[str, str] = {}
+
+    def fingerprint(self) -> str:
+        """Digest what makes two runs the same; what may change when a run is resumed is left out."""
+        changeable = {"on_invalid", "on_error", "labels", "budget_s"}
+        facts = msgspec.to_builtins(self)
+        return fingerprint(subject=SUBJECT, **{key: value for key, value in facts.items() if key not in changeable})
+
+
+class BisectionRun(msgspec.Struct, frozen=True):
+    """A run that ended, and where its record is."""
+
+    path: Path
+    outcome: BisectionOutcome
+
+
+def run_bisection(
+    request: BisectionRequest,
+    bench: Bench,
+    *,
+    place: Place | None = None,
+    progress: Callable[[Run, BisectionProgress], None] = lambda run, progress: None,
+    note: Callable[[str], None] = lambda text: None,
+) -> BisectionRun:
+    """Find the build that changed something, or go on with a run that was interrupted.
+
+    Parameters
+    ----------
+    request, bench
+        What to find, and what makes and starts the builds.
+    place
+        Where the record is, and whether to go on with it.
+    progress, note
+        Are told where the run stands, and what to say once.
+
+    Raises
+    ------
+    UsageError
+        When the request cannot be carried out; nothing has been measured then.
+    """
+    check_request(request)
+    policies = Policies.without_loss(
+        request.on_invalid, request.on_error, reason="a trial that was not made says nothing of a build"
+    )
+    described: list[Description] = []
+
+    def description() -> Description:
+        if not described:
+            described.append(_describe(bench))
+        return described[0]
+
+    def begin() -> Begun:
+        return Begun(_run(request, description(), _plan(request, description(), bench)))
+
+    def perform(file: RunFile, sink: Sink) -> BisectionRun:
+        loop = BisectionLoop(
+            plan_of(file),
+            bench,
+            description(),
+            policies,
+            sink=sink,
+            progress=lambda state: progress(file.run, state),
+            watch=Watch() if description().on_this_machine else None,
+            budget_s=request.budget_s,
+        )
+        loop.resume(file)
+        return BisectionRun(file.path, loop.run())
+
+    def show(file: RunFile) -> BisectionRun:
+        log = Log.of(file)
+        outcome = BisectionOutcome(answer_of(file), log.visits, log.builds, file.warnings, file.ends[-1])
+        return BisectionRun(file.path, outcome)
+
+    return manage(SUBJECT, request.fingerprint(), place or Place(), note, begin=begin, perform=perform, show=show)
+
+
+def check_request(request: BisectionRequest) -> None:
+    """Refuse what cannot be carried out, before anything is opened for it.
+
+    Raises
+    ------
+    UsageError
+        Saying what is wrong.
+    """
+    if not 0.5 <= request.confidence < 1:
+        message = f"--confidence is {units.format_ratio(request.confidence)}; it must be from 50 % to below 100 %"
+        raise UsageError(message)
+    if not 1e-4 <= request.tolerance <= 0.9:
+        message = f"--tolerance is {units.format_ratio(request.tolerance)}; it must be from 0.01 % to 90 %"
+        raise UsageError(message)
+    if not 0.01 <= request.trial_s <= 3600:
+        message = f"--trial is {request.trial_s:g} s; it must be from 10 ms to an hour"
+        raise UsageError(message)
+
+
+def answer_of(file: RunFile) -> Bisected | None:
+    """Give the answer of a run, of a resumed one the last."""
+    found = [record for record in file.others if isinstance(record, Bisected)]
+    return found[-1] if found else None
+
+
+def check_record(file: RunFile) -> None:
+    """Refuse to go on from a record whose visits are none of its builds.
+
+    Raises
+    ------
+    RecordError
+        Naming the visit.
+    """
+    builds = len(plan_of(file).versions)
+    for visit in Log.of(file).visits:
+        if not (0 <= visit.build < builds and 0 <= visit.beside < builds and visit.pairs >= 1):
+            message = f"{file.path}: visit {visit.visit} is of builds {visit.build} and {visit.beside} of {builds}"
+            raise RecordError(message)
+
+
+def _describe(bench: Bench) -> Description:
+    """Make the good build and ask it; it is made again, and noted, as the run begins."""
+    bench.make(0)
+    first = bench.start(0)
+    try:
+        return checked_description(first.describe(), where="what the measurer says of itself")
+    finally:
+        first.close()
+        bench.keep([])
+
+
+def _plan(request: BisectionRequest, description: Description, bench: Bench) -> BisectionPlan:
+    limits = [] if description.max_load is None else [description.max_load]
+    if request.max_load is not None:
+        limits.append(units.parse_load(request.max_load) if isinstance(request.max_load, str) else request.max_load)
+    return BisectionPlan(
+        versions=request.versions,
+        confidence=request.confidence,
+        tolerance=request.tolerance,
+        pairs=request.pairs,
+        trial_s=max(request.trial_s, description.min_duration_s or 0.0),
+        seed=request.seed,
+        most_visits=request.most_visits,
+        side_by_side=bench.side_by_side,
+        prepare=request.prepare,
+        git=request.git,
+        max_load=min(limits, default=None),
+        first_load=description.overload,
+        queue=_queue(description),
+    )
+
+
+def _queue(description: Description) -> float | None:
+    """Give the units in the queue of an overloaded device; null: it is to be measured. Simulated ones have none."""
+    if description.virtual_time:
+        return 0.0
+    frames = description.device.get(_QUEUE)
+    return frames * description.conversion_factor if isinstance(frames, int) else None
+
+
+def _run(request: BisectionRequest, description: Description, plan: BisectionPlan) -> Run:
+    return new_run(
+        request.measurer,
+        description,
+        subject=SUBJECT,
+        bisection=plan,
+        max_load=plan.max_load or 0.0,
+        seed=plan.seed,
+        budget_s=request.budget_s,
+        on_invalid=request.on_invalid,
+        on_error=request.on_error,
+        labels=request.labels,
+        fingerprint=request.fingerprint(),
+    )

@@ -7,15 +7,31 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import statistics
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy: small products gain nothing from threads
+
 import msgspec
 import numpy as np
-from brimful.bisection.decisions import CANNOT_SAY, NONE, ONE, RANGE, TWO, Answer, Costs, Settings, decide
+from brimful.bisection.decisions import (
+    CANNOT_SAY,
+    NONE,
+    ONE,
+    RANGE,
+    TWO,
+    Answer,
+    Costs,
+    Settings,
+    decide,
+)
 from brimful.statistics.belief import History, Visit
+
+ANSWERS = (ONE, TWO, RANGE)
+Runner = Callable[[Callable[[int], "Result"]], list["Result"]]
 
 
 class World(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,27 +151,6 @@ def by_git(world: World, repeats: int, seed: int, *, threshold_known: bool) -> R
     return Result(ONE, {bad} <= set(drawn.at), drawn.seconds, len(drawn.made) - 1, len(drawn.visits))
 
 
-POOL = ProcessPoolExecutor(2)
-
-
-def all_of(run: Callable[[int], Result], first: int, runs: int) -> list[Result]:
-    return list(POOL.map(run, range(first, first + runs), chunksize=max(1, runs // 20)))
-
-
-def line(name: str, results: list[Result]) -> str:
-    kinds = [result.kind for result in results]
-    answers = [result for result in results if result.kind in (ONE, TWO, RANGE)]
-    right = sum(result.right for result in answers)
-    times = sorted(result.seconds for result in results)
-    named = sum(result.right for result in results if result.kind in (ONE, TWO))
-    return (
-        f"{name:38} named right {named:4}, wrong {len(answers) - right:3}, in a range {kinds.count(RANGE):3},"
-        f" none {kinds.count(NONE):4}, cannot say {kinds.count(CANNOT_SAY):2} of {len(results)};"
-        f" {statistics.median(times):5.0f} s ({times[int(0.9 * len(times))]:5.0f}),"
-        f" {statistics.median(r.visits for r in results):3.0f} visits, at most {max(r.builds for r in results)} builds"
-    )
-
-
 ROWS = {
     "2 %": World(),
     "1 %": World(changes=(math.log(0.99),), tolerance=0.005),
@@ -163,34 +158,92 @@ ROWS = {
     "restarts 1 %": World(restart=0.01),
     "pairs 10 %": World(pair=0.1),
     "1,000 builds": World(builds=1000),
-    "1,000 builds, 5 %": World(builds=1000, changes=(math.log(0.95),)),
     "a build takes 600 s": World(build_s=600.0),
     "a build takes nothing": World(build_s=0.0),
     "10 pairs": World(pairs=10),
     "40 pairs": World(pairs=40),
     "two changes of 1 %": World(changes=(math.log(0.99),) * 2, either=True),
-    "two changes of 1.5 %": World(changes=(math.log(0.985),) * 2),
     "no change": World(changes=()),
     "no change, restarts 1 %": World(changes=(), restart=0.01),
+    "1,000 builds, 5 %": World(builds=1000, changes=(math.log(0.95),)),
+    "two changes of 1.5 %": World(changes=(math.log(0.985),) * 2),
     "a tenth broken": World(broken=0.1),
 }
+
+
+def line(name: str, results: list[Result]) -> str:
+    kinds = [result.kind for result in results]
+    answers = [result for result in results if result.kind in ANSWERS]
+    times = sorted(result.seconds for result in results)
+    return (
+        f"{name:24} right {sum(result.right for result in answers):3} of {len(answers):3} answers, of them"
+        f" {kinds.count(RANGE):3} ranges; none {kinds.count(NONE):3}, cannot say {kinds.count(CANNOT_SAY):2};"
+        f" {statistics.median(times):5.0f} s (90 %: {times[int(0.9 * len(times))]:5.0f}),"
+        f" {statistics.median(result.visits for result in results):3.0f} visits,"
+        f" at most {max(result.builds for result in results)} builds"
+    )
+
+
+def bar(what: str, value: float, least: float, *, most: bool = False) -> None:
+    holds = value <= least if most else value >= least
+    print(
+        f"  {'holds' if holds else 'FAILS'}: {what}: {value:.3g} (bar: {'<=' if most else '>='} {least:g})", flush=True
+    )
+
+
+def judge(name: str, results: list[Result]) -> None:
+    """Print the bars of a row."""
+    runs = len(results)
+    answers = [result for result in results if result.kind in ANSWERS]
+    right = sum(result.right for result in answers)
+    if name.startswith("no change"):
+        bar("no difference, of 100", 100 * sum(result.kind == NONE for result in results) / runs, 97)
+        return
+    bar("coverage among answers, of 100", 100 * right / max(1, len(answers)), 93)
+    named = sum(result.right and result.kind in (ONE, TWO) for result in results)
+    if name == "2 %":
+        bar("right, of 100", 100 * named / runs, 95)
+    if name == "1,000 builds, 5 %":
+        bar("right, of 100", 100 * named / runs, 97)
+        bar("builds made at most", max(result.builds for result in results), 25, most=True)
+    if name == "two changes of 1.5 %":
+        bar("both named or in a range, of 100", 100 * right / runs, 90)
+    if name == "a tenth broken":
+        bar("answer or range holds the build, of 100", 100 * right / runs, 95)
+
+
+def judge_time(ours: list[Result], all_of: Runner, *, ends_known: bool) -> None:
+    """Print our time against that of `git bisect` with as many visits a step as it needs to be right as often."""
+    wanted = sum(result.right and result.kind == ONE for result in ours)
+    for repeats in range(4, 41, 2):
+        theirs = all_of(partial(by_git, World(), repeats, threshold_known=ends_known))
+        if sum(result.right for result in theirs) >= wanted:
+            break
+    ends = "its threshold given to it" if ends_known else "its threshold measured"
+    print(line(f"git bisect, {repeats} visits", theirs))
+    ratio = statistics.median(result.seconds for result in ours) / statistics.median(one.seconds for one in theirs)
+    bar(f"median time / that of git bisect, {ends}", ratio, 0.7, most=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--first", type=int, default=1_000_000)
-    parser.add_argument("--rows", nargs="*")
+    parser.add_argument("--rows", nargs="*", default=list(ROWS))
     options = parser.parse_args()
-    for name, world in ROWS.items():
-        if options.rows and name not in options.rows:
-            continue
-        print(line(name, all_of(partial(bisected, world), options.first, options.runs)), flush=True)
-    if not options.rows:
-        for known in (True, False):
-            for repeats in (1, 2, 4, 6, 8, 10, 12):
-                results = all_of(partial(by_git, World(), repeats, threshold_known=known), options.first, options.runs)
-                print(line(f"git bisect, {repeats} visits, {'known' if known else 'measured'} ends", results))
+    with ProcessPoolExecutor(2) as pool:
+
+        def all_of(run: Callable[[int], Result]) -> list[Result]:
+            seeds = range(options.first, options.first + options.runs)
+            return list(pool.map(run, seeds, chunksize=max(1, options.runs // 20)))
+
+        for name in options.rows:
+            results = all_of(partial(bisected, ROWS[name]))
+            print(line(name, results))
+            judge(name, results)
+            if name == "2 %":
+                judge_time(results, all_of, ends_known=True)
+                judge_time(results, all_of, ends_known=False)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 
 import msgspec
 import numpy as np
@@ -110,7 +111,7 @@ def decide(
     controls = [visit for visit in visits if visit.build == visit.beside]
     if (step := _of_ends(history, ends, controls, belief, settings)) is not None:
         return step, belief
-    testable = [build for build in range(history.builds) if build not in broken]
+    testable = tuple(build for build in range(history.builds) if build not in broken)
     if belief.none >= settings.confidence:
         return Answer(NONE, (), belief.none, "the change of the first visits was not found again"), belief
     suspect = _suspect(belief, groups_of(history, testable))
@@ -196,7 +197,8 @@ def _is_shown_to_stray(controls: Sequence[Visit], belief: Belief) -> bool:
     return abs(mean) > student_quantile(0.5 + CONTROL_LIMIT / 2, 4 + len(controls)) * error
 
 
-def groups_of(history: History, testable: Sequence[int]) -> list[tuple[int, ...]]:
+@lru_cache(maxsize=16)
+def groups_of(history: History, testable: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Give the builds whose changes no test can part, as builds between are broken; each group once."""
     rows = np.ascontiguousarray(np.packbits(history.has[list(testable)][:, 1:], axis=0).T)
     found: dict[bytes, list[int]] = {}

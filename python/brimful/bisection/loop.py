@@ -10,7 +10,7 @@ import msgspec
 from brimful.bisection.bench import Bench, Turns
 from brimful.bisection.decisions import Answer, Next, in_range
 from brimful.bisection.log import Log, history_of, recorded
-from brimful.bisection.visiting import BESIDE, BUILD, Asked, NotForwardingError, calibrated, paired, summarise
+from brimful.bisection.visiting import BESIDE, BUILD, Asked, NotForwardingError, block_of, calibrated, paired, summarise
 from brimful.errors import MeasureError
 from brimful.machine.watch import Watch
 from brimful.measurers.base import Description, Measurer
@@ -95,6 +95,8 @@ class BisectionLoop:
         self._loads: dict[int, float] = {}
         self._queue = plan.queue
         self._visit = 0
+        self._switch_s = 0.0
+        """What it took to make a build active, the last time."""
 
     def resume(self, file: RunFile) -> None:
         """Take over what is in a record: visits that were interrupted are made again."""
@@ -170,7 +172,9 @@ class BisectionLoop:
             on = _Instances(self._bench, self._turns, {BUILD: step.build, BESIDE: step.beside}, stack)
 
             def make(asked: Asked) -> Trial:
-                on.put_on(asked.path)
+                began_s = self._session.elapsed_s
+                if on.put_on(asked.path):
+                    self._switch_s = self._session.elapsed_s - began_s
                 try:
                     return self._trial(asked, number)
                 except SpoiledTooOftenError as error:
@@ -178,7 +182,7 @@ class BisectionLoop:
 
             try:
                 loads = {path: self._load(path, build, make) for path, build in on.builds.items()}
-                loads = paired(self._plan, number, loads, make)
+                loads = paired(self._plan, number, loads, self._block(), make)
             except _BuildError as error:
                 self._note_build(error.build, self._session.elapsed_s, "", str(error))
                 return
@@ -205,6 +209,12 @@ class BisectionLoop:
         )
         self._sink(visit)
         self._log.visits.append(visit)
+
+    def _block(self) -> int:
+        """Give how many trials a build has in its turn."""
+        if self._bench.side_by_side or not self._session.trials:
+            return 1
+        return block_of(self._switch_s, self._session.trials[-1].elapsed_s)
 
     def _load(self, path: str, build: int, make: Callable[[Asked], Trial]) -> float:
         if build not in self._loads:
@@ -257,10 +267,10 @@ class _Instances:
         self._path: str | None = None
         self.builds = builds
 
-    def put_on(self, path: str) -> None:
-        """Have the instance of this side perform the next trials."""
+    def put_on(self, path: str) -> bool:
+        """Have the instance of this side perform the next trials; gives whether it was not on yet."""
         if path == self._path:
-            return
+            return False
         if path not in self._started or not self._bench.side_by_side:
             try:
                 self._started[path] = self._bench.start(self.builds[path])
@@ -269,3 +279,4 @@ class _Instances:
             self._stack.callback(self._started[path].close)
         self._turns.put_on(self._started[path])
         self._path = path
+        return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 import msgspec
 
@@ -98,10 +98,8 @@ def bisect(
         raise UsageError(message)
 
     def opened(build: int) -> Measurer:
-        found = start(names[build])
-        return (
-            cast("Measurer", found) if hasattr(found, "describe") else FunctionMeasurer(cast("MeasureFunction", found))
-        )
+        found: Any = start(names[build])
+        return found if hasattr(found, "describe") else FunctionMeasurer(found)
 
     request = BisectionRequest(
         measurer=getattr(start, "__qualname__", type(start).__name__),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from brimful.errors import MeasureError
-from brimful.paired.calibration import Calibration, capacity_of
+from brimful.paired.calibration import LARGEST_QUEUE_SHARE, Calibration, capacity_of
 from brimful.records import BisectionPlan, Trial
 
 CALIBRATION, PAIRS = "calibration", "pairs"
@@ -18,6 +18,8 @@ BUILD, BESIDE = "build", "beside"
 _NOTHING = 3
 """Trials in which nothing arrives, after which a build is taken for one that does not forward."""
 _RAISE, _MOST_RAISES = 1.2, 20
+_TRIALS_FOR_SWITCH = 4
+"""Time of the trials of a turn, in times of making a build active."""
 
 
 class NotForwardingError(MeasureError):
@@ -70,23 +72,36 @@ def calibrated(
             " tester; use smaller frames, or raise --max-load"
         )
         raise MeasureError(message)
-    return calibration.load, calibration.queue or 0.0
+    queue = calibration.queue or 0.0
+    if queue > LARGEST_QUEUE_SHARE * (queue + calibration.units_per_trial):
+        message = f"{queue:.0f} units stand in its queue, most of what arrives in a trial; make --trial longer"
+        raise MeasureError(message)
+    return calibration.load, queue
 
 
-def order(plan: BisectionPlan, visit: int) -> list[tuple[str, int]]:
-    """Give which build has its turn when, with the number of the pair: a coin decides who is first.
+def order(plan: BisectionPlan, visit: int, block: int) -> list[tuple[str, int]]:
+    """Give which build has its turn when, with the number of the pair: a coin decides who is first in each block.
 
-    Builds that have a test bed each alternate; where there is one, each has all its trials at once.
+    >>> plan = BisectionPlan(versions=[], confidence=0.95, tolerance=0.01, pairs=3, trial_s=1.0, seed=1)
+    >>> [number for _, number in order(plan, 0, 2)]
+    [0, 1, 0, 1, 2, 2]
     """
     draw = random.Random(f"{plan.seed} {visit}")
-    if not plan.side_by_side:
-        first, second = draw.sample([BUILD, BESIDE], 2)
-        return [(path, number) for path in (first, second) for number in range(plan.pairs)]
-    return [(path, number) for number in range(plan.pairs) for path in draw.sample([BUILD, BESIDE], 2)]
+    blocks = [range(first, min(first + block, plan.pairs)) for first in range(0, plan.pairs, block)]
+    return [(path, number) for numbers in blocks for path in draw.sample([BUILD, BESIDE], 2) for number in numbers]
+
+
+def block_of(switch_s: float, trial_s: float) -> int:
+    """Give the trials of a turn, so that switching takes a fifth of the time at most.
+
+    >>> block_of(0.0, 1.0), block_of(3.0, 1.0)
+    (1, 12)
+    """
+    return max(1, round(_TRIALS_FOR_SWITCH * switch_s / max(trial_s, 1e-3)))
 
 
 def paired(
-    plan: BisectionPlan, visit: int, loads: dict[str, float], make: Callable[[Asked], Trial]
+    plan: BisectionPlan, visit: int, loads: dict[str, float], block: int, make: Callable[[Asked], Trial]
 ) -> dict[str, float]:
     """Make the trials of all pairs, and give the loads of both builds, which may have been raised.
 
@@ -96,7 +111,8 @@ def paired(
         When loads cannot be raised any more.
     """
     for _ in range(_MOST_RAISES):
-        if all(make(Asked(path, loads[path], plan.trial_s, PAIRS, number)).lost for path, number in order(plan, visit)):
+        turns = order(plan, visit, block)
+        if all(make(Asked(path, loads[path], plan.trial_s, PAIRS, number)).lost for path, number in turns):
             return loads
         # To drop only pairs without loss would select: both loads are raised, and the pairs begun anew.
         loads = {path: _RAISE * load for path, load in loads.items()}
@@ -109,8 +125,8 @@ def paired(
 def summarise(trials: Sequence[Trial], queue: float) -> Summary | None:
     """Give what the trials of a visit say; none: its pairs are not complete.
 
-    Pairs before a trial without loss do not count, as loads were raised after it. Two builds one after the other are
-    compared trial by trial too: the mean is that of the differences all the same.
+    Pairs before a trial without loss do not count, as loads were raised after it. Where trials do not alternate, the
+    mean of their differences is that of the turns all the same.
     """
     logs: dict[str, dict[int, float]] = {BUILD: {}, BESIDE: {}}
     for trial in trials:

@@ -75,6 +75,8 @@ class History:
             for parent in self.parents[build]:
                 self.has[build] |= self.has[parent]
         self.has[:, 0] = False
+        self.weights = self.has[:, 1:].astype(np.float32)
+        """The same without build 0, as numbers: what sums over changes are made with."""
 
     @classmethod
     def linear(cls, changes: int) -> History:
@@ -176,7 +178,7 @@ def _groups(history: History, visits: Sequence[Visit]) -> _Groups:
         of=of,
         size=size,
         at_points=history.has[points][:, first].T,
-        share=history.has[:, 1:].astype(np.float64) @ member / size,
+        share=(history.weights @ member.astype(np.float32)).astype(np.float64) / size,
     )
 
 

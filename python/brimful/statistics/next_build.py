@@ -12,6 +12,9 @@ from brimful.statistics.belief import FIRST_SHARES, LEVELS, Belief, Floats, leve
 
 _NODES, _WEIGHTS = np.polynomial.hermite.hermgauss(9)
 _NEVER, _NEGLIGIBLE = 1e-300, 1e-6
+_MOST_TRIED, _WITHIN = 128, 8
+"""Builds of which each is tried, and those within a group of a longer history: information is smooth there."""
+_NEGLIGIBLE_SHARE = 1e-3
 
 
 class Suspect(msgspec.Struct, frozen=True):
@@ -76,6 +79,8 @@ def _information(belief: Belief, joint: Floats, level: NDArray[Any]) -> Floats:
     level
         What a build at each level differs by from what it is beside, of the whole change.
     """
+    tried = candidates(belief)
+    joint = joint[:, :, tried]
     there = joint.max(axis=(0, 2)) > _NEGLIGIBLE
     parts = joint.transpose(0, 2, 1, 3)[:, :, there]
     centre = np.outer(belief.change_if, level)[there]
@@ -85,5 +90,20 @@ def _information(belief: Belief, joint: Floats, level: NDArray[Any]) -> Floats:
     of_answer = parts @ density.reshape(-1, len(centre)).T
     ratio = of_answer / np.maximum(of_answer.sum(axis=0) * parts.sum(axis=2)[:, :, None], _NEVER)
     gain = np.log2(np.maximum(ratio, _NEVER)).reshape(*parts.shape, -1) @ (_WEIGHTS / np.sqrt(np.pi))
-    found: Floats = np.maximum(0.0, (parts * gain).sum(axis=(0, 2)))
+    found = np.zeros(len(belief.one))
+    found[tried] = np.maximum(0.0, (parts * gain).sum(axis=(0, 2)))
     return found
+
+
+def candidates(belief: Belief) -> NDArray[np.int64]:
+    """Give the builds that are worth a look: all, or of a long history the last of each group and some within it."""
+    builds = len(belief.one)
+    if builds <= _MOST_TRIED:
+        return np.arange(builds)
+    mass = np.bincount(belief.group[1:], weights=belief.changed[1:])
+    found = {0}
+    for group, share in enumerate(mass):
+        members = np.flatnonzero(belief.group == group)
+        count = min(len(members), _WITHIN if share > _NEGLIGIBLE_SHARE else 1)
+        found.update(members[np.linspace(len(members) - 1, 0, count).astype(int)].tolist())
+    return np.array(sorted(found))

@@ -181,8 +181,10 @@ def _of_ends(
         return None
     if _is_excluded(belief, settings.tolerance):
         return Answer(NONE, (), 1 - EXCLUDED)
-    if len(ends) >= MOST_ENDS:
-        return Answer(NONE, (), belief.none, f"no change was shown in {len(ends)} visits")
+    if len(ends) >= MOST_ENDS or len(ends) + len(controls) >= settings.most_visits:
+        possible = -100 * math.expm1(-abs(belief.change) - EXCLUDED_ERRORS * belief.change_error)
+        reason = f"no change was shown in {len(ends)} visits, but one of {possible:.1f} % is possible"
+        return Answer(NONE, (), belief.none, reason)
     return Next(history.bad, 0, ENDS)
 
 

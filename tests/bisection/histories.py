@@ -2,10 +2,13 @@
 
 import os
 import subprocess
+import sys
+from pathlib import Path
 
 from support import ROOT
 
 FORWARDER = ROOT / "examples" / "bisect" / "forwarder"
+MEASURE = Path(__file__).with_name("measure_forwarder.py")
 _IDENTITY = {"NAME": "A. U. Thor", "EMAIL": "author@example.org", "DATE": "2026-01-01T00:00:00Z"}
 
 
@@ -22,9 +25,15 @@ def git(directory, *arguments):
 
 
 def make_forwarder(directory, *, commits=32, slower=20, work=(2000, 2170)):
-    """Make the repository: each commit adds a line of notes, and one makes each frame cost more."""
+    """Make the repository: each commit adds a line of notes, and one makes each frame cost more; v1.0 is the first.
+
+    Its program ``measure`` stands for a test bed of its own: it only reads the forwarder.
+    """
     directory.mkdir()
     git(directory, "init", "--quiet")
+    (directory / "measure").write_text(f"#!/bin/sh\nexec {sys.executable} {MEASURE} $(dirname $0)/forwarder\n")
+    (directory / "measure").chmod(0o755)
+    (directory / "Makefile").write_text("all:\n\t@echo nothing to do\n")
     hashes = []
     for number in range(commits + 1):
         text = FORWARDER.read_text().replace("WORK = 2000", f"WORK = {work[number >= slower]}")
@@ -34,4 +43,5 @@ def make_forwarder(directory, *, commits=32, slower=20, work=(2000, 2170)):
         git(directory, "add", ".")
         git(directory, "commit", "--quiet", "-m", f"Change {number}")
         hashes.append(git(directory, "rev-parse", "HEAD"))
+    git(directory, "tag", "v1.0", hashes[0])
     return hashes

@@ -235,9 +235,9 @@ def _notes(plan: BisectionPlan) -> list[str]:
         "A visit compares fresh instances of two builds under overload, in pairs of trials; what it strays by is learnt"
         " from the visits.",
         "The belief starts with each build as likely as any other to have changed something. It holds that none, one or"
-        " two of them did; a change of less than a third of the whole is not told apart.",
-        f"It stops at {format_ratio(plan.confidence)}, after visits of the build beside its parent. Of many answers at"
-        " that confidence as many are right.",
+        " two of them did; a change of less than a third of the whole counts as part of the larger one.",
+        f"It stops at {format_ratio(plan.confidence)}, after visits of the build beside its parent. Of answers"
+        " with that probability at least this share is right.",
     ]
 
 

@@ -163,7 +163,7 @@ class _SearchCommand(BedCommand, GroupedCommand):
     "assertions",
     multiple=True,
     metavar="CONDITION",
-    help="Exit with code 1 unless this is true: 'ndr >= 1.2Mpps'.",
+    help="Exit with code 1 unless this is true: 'ndr >= 1.2Mpps', or 'ndr >= 95% of RUN', an earlier run.",
 )
 @click.option(
     "--junit",
@@ -232,7 +232,7 @@ def search(**options: Any) -> int:  # noqa: ANN401
             )
     finally:
         measurer.close()
-    conditions = [(check.text, check.failures(outcome.result.goal_results)) for check in checks]
+    conditions = [(check.text, check.failures(outcome.result.goal_results, outcome.run)) for check in checks]
     missed = [text for _, failures in conditions for text in failures]
     _print(outcome, as_json=options["as_json"], missed=missed)
     if options["junit"]:

@@ -13,7 +13,7 @@ from brimful.measurers.opening import is_disk
 
 _PASSED_ON = ("frame_size", "flows", "direction", "vlan")
 _DEAF = ("sim", "cmd", "replay")
-"""Measurers that no option tells what to send."""
+"""Measurers for which no option says what to send."""
 
 _OPTIONS = (
     click.option(
@@ -60,7 +60,7 @@ def traffic_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_traffic(options: dict[str, Any], measurers: Sequence[str]) -> None:
-    """Refuse options of what is sent where no measurer would be told.
+    """Refuse options of what is sent that no measurer would get.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""``brimful compare``: tells whether two sets of runs are the same."""
+"""``brimful compare``: says whether two sets of runs are the same."""
 
 from __future__ import annotations
 

@@ -168,7 +168,10 @@ def searches(runs: int, first: int) -> None:
             planner, (ratio,) = compared(pair_of(seed, 1.0, name), plan_of(seed=seed, tolerance=1e-4))
             ours.append(planner.elapsed_s)
         theirs_s = statistics.mean(times) * (1.96 / 0.01) ** 2 * statistics.fmean(log**2 for log in logs)
-        print(f"{name}: searches {theirs_s:.0f} s to ±1 %, pairs {statistics.median(ours):.0f} s with calibration:", end=" ")
+        print(
+            f"{name}: searches {theirs_s:.0f} s to ±1 %, pairs {statistics.median(ours):.0f} s with calibration:",
+            end=" ",
+        )
         print(f"{theirs_s / statistics.median(ours):.0f} times (bar {bar})")
 
 
@@ -232,7 +235,9 @@ def switching(runs: int, first: int) -> None:
                 best_s, best = mean_s, trials
         ours_s = statistics.mean(time_s for time_s, _ in own)
         said = dict(Counter(verdict for _, verdict in own))
-        print(f"switching 30 s, r = 0.95, {name}: {ours_s:.0f} s, the best fixed number ({best}) {best_s:.0f} s:", end=" ")
+        print(
+            f"switching 30 s, r = 0.95, {name}: {ours_s:.0f} s, the best fixed number ({best}) {best_s:.0f} s:", end=" "
+        )
         print(f"{ours_s / best_s:.2f} (bar 1.3); {said}", flush=True)
     assert activations.LEAST_PAIRS > 1
 

@@ -282,7 +282,9 @@ def name_of(module: str, name: str) -> str:
 def test_modules_import_only_what_they_may(part, file):
     if part in CLI_PARTS:
         return
-    assert {name.partition(".")[0] for name in imported_modules(file)} - {part} <= MODULES[part] | ALSO.get(module_name(file), set())
+    assert {name.partition(".")[0] for name in imported_modules(file)} - {part} <= MODULES[part] | ALSO.get(
+        module_name(file), set()
+    )
 
 
 def rows_inside() -> list[tuple[str, str]]:

@@ -143,7 +143,7 @@ SUBJECTS: tuple[Subject, ...] = (
         kinds=(Pair, Activation, Ratio, LossPairs),
         line="brimful.report.paired.model:line",
         document="brimful.report.paired.model:build",
-        verify="brimful.cli.verdicts:of_comparison",
+        verify="brimful.report.verdicts:of_comparison",
     ),
 )
 

@@ -170,7 +170,9 @@ def suite(file: RunFile) -> Suite:
     if end is None or not cases:
         text = "the run has not ended" if end is None else end.text or end.reason
         cases.append(Case(name="the comparison has a result", problem=text))
-    return Suite(name=f"compare {_named(plan)}", cases=cases, duration_s=0.0 if end is None else end.search_s)
+    return Suite(
+        name=f"compare {_named(plan)}", cases=cases, duration_s=0.0 if end is None else end.search_s, command="compare"
+    )
 
 
 def _blocks(

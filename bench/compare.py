@@ -165,7 +165,7 @@ def searches(runs: int, first: int) -> None:
                 now_s = device.now()
             logs.append(math.log(found[1] / found[0]))
             times.append(now_s)
-            planner, (ratio,) = compared(pair_of(seed, 1.0, name), plan_of(seed=seed, tolerance=1e-4))
+            planner, _ = compared(pair_of(seed, 1.0, name), plan_of(seed=seed, tolerance=1e-4))
             ours.append(planner.elapsed_s)
         theirs_s = statistics.mean(times) * (1.96 / 0.01) ** 2 * statistics.fmean(log**2 for log in logs)
         print(

@@ -133,7 +133,7 @@ MODULES = {
 """Part of the package: the parts it may import ("" is the package itself). `cli` may import all. Reports read records
 and nothing else."""
 
-ALSO = {"report.verdicts": {"burst", "campaign", "delay", "recovery", "throughput", "verified"}}
+ALSO = {"report.verdicts": {"burst", "campaign", "delay", "paired", "recovery", "throughput", "verified"}}
 """Module: what it may import beside. A report on whether a record holds is what each subject computes again."""
 
 _FORMS = {

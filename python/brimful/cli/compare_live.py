@@ -200,7 +200,8 @@ def progress_line(run: Run, state: PairedProgress) -> str:
     time = f"{units.format_duration(round(state.elapsed_s, 1)):>9}"
     if not state.ratios:
         name = run.paired.devices[state.step.device].name if run.paired is not None else ""
-        return f"{time}  calibrating {name} at {units.format_load(state.step.load, run.load_unit)}"
+        load = units.format_load(state.step.load, run.load_unit)
+        return f"{time}  calibrating {name}, trial {state.step.round + 1} at {load}"
     known = ", ".join(_ratio(ratio, run) for ratio in state.ratios if ratio.verdict not in ("same", "differs"))
     if state.step.stage == "loss":
         return f"{time}  {known}; counting losses, pair {state.step.round + 1}"

@@ -6,22 +6,25 @@ Everything but ``lab`` is in virtual time. Nothing was fitted on the seeds that 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import random
 import statistics
+import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "paired"))
 
+from brimful.errors import MeasureError
 from brimful.measurers.base import Measurer
 from brimful.measurers.simulated import SimulatedMeasurer
-from brimful.paired import activations
+from brimful.paired.calibration import capacity_of
 from brimful.paired.manager import BUDGET_S
 from brimful.paired.planner import Planner
 from brimful.paired.ratios import Ratios
@@ -239,7 +242,6 @@ def switching(runs: int, first: int) -> None:
             f"switching 30 s, r = 0.95, {name}: {ours_s:.0f} s, the best fixed number ({best}) {best_s:.0f} s:", end=" "
         )
         print(f"{ours_s / best_s:.2f} (bar 1.3); {said}", flush=True)
-    assert activations.LEAST_PAIRS > 1
 
 
 def kills(runs: int, first: int) -> None:
@@ -260,18 +262,81 @@ def kills(runs: int, first: int) -> None:
     print(f"killed at a random byte and resumed: {same} of {runs} with the same trials, pairs and verdict (bar: all)")
 
 
+LAB = "lab:bridge,work=10000"
+BLOCK = 20
+
+
+@contextlib.contextmanager
+def loaded() -> Iterator[None]:
+    """Let other work come and go on the machine: a program that is busy for half a minute, and away for another."""
+    work = "import time\nwhile True:\n    end = time.time() + 30\n    while time.time() < end: pass\n    time.sleep(30)"
+    with subprocess.Popen([sys.executable, "-c", work]) as process:
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+def lab(runs: int, first: int) -> None:
+    """A lab against itself, and how much less pairs stray than blocks while the machine has other work."""
+    from brimful import compare
+
+    with tempfile.TemporaryDirectory() as place:
+        with loaded():
+            compare(LAB, LAB, precision=0.001, tolerance=0.0002, budget_s=300, seed=first, record=f"{place}/loaded")
+        file = read_run(Path(place) / "loaded")
+        told_of_variance("loaded", file.counted(), file.run.paired)
+        said, same = Counter[str](), 0
+        for number in range(runs):
+            record = Path(place) / f"{number}"
+            with contextlib.suppress(MeasureError):
+                found = compare(LAB, LAB, tolerance="5%", control=True, seed=first + number, record=record)
+                ratio, control = found.ratios
+                said[ratio.verdict] += 1
+                same += control.verdict == "same"
+                trials = read_run(record).counted()
+                print(f"  {ratio.verdict} {ratio.ratio:.3f} ({ratio.low:.3f} to {ratio.high:.3f}),", end=" ")
+                print(f"control {control.ratio:.3f} {control.verdict}, {trials[-1].start_s:.0f} s", flush=True)
+    print(f"A against itself, 5 %, {runs} runs: {dict(said)} (bar: no regression), control the same in {same}")
+
+
+def told_of_variance(name: str, trials: Sequence[Trial], plan: PairedPlan | None) -> None:
+    """Print the variance of a log ratio of 20 trials each in blocks, and in pairs, from the trials of one run."""
+    queue = plan.devices[0].queue or 0.0 if plan is not None else 0.0
+    logs: dict[str, dict[int, float]] = {"A": {}, "B": {}}
+    for trial in trials:
+        if trial.step == "pairs":
+            logs[trial.path or ""][trial.round or 0] = math.log(capacity_of(trial, queue))
+    rounds = sorted(logs["A"].keys() & logs["B"].keys())
+    a, b = (np.array([logs[name][number] for number in rounds]) for name in "AB")
+    count = len(rounds) // (2 * BLOCK)
+    if count < 2:
+        print(f"{name}: {len(rounds)} rounds are too few for blocks of {BLOCK}")
+        return
+    means_a, means_b = (each[: 2 * count * BLOCK].reshape(-1, BLOCK).mean(axis=1) for each in (a, b))
+    blocks = np.concatenate([means_b[1:] - means_a[:-1], means_b[:-1] - means_a[1:]])
+    pairs = means_b - means_a
+    ratio = float(np.mean((blocks - np.mean(blocks)) ** 2) / np.var(pairs, ddof=1))
+    print(f"{name}: {len(rounds)} rounds, a trial strays by {100 * a.std():.1f} %; of {BLOCK} trials each:", end=" ")
+    print(f"blocks {100 * np.std(blocks):.2f} %, pairs {100 * pairs.std(ddof=1):.2f} %,", end=" ")
+    print(f"ratio of variances {ratio:.1f} (bar 10 where a trial strays by 10 % or more)", flush=True)
+
+
 PARTS = {
     "weathers": (weathers, 100),
     "searches": (searches, 12),
     "two-modes": (two_modes, 60),
     "switching": (switching, 40),
     "kills": (kills, 20),
+    "lab": (lab, 20),
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--parts", default=",".join(PARTS), help="of: " + ", ".join(PARTS))
+    parser.add_argument(
+        "--parts", default=",".join(name for name in PARTS if name != "lab"), help="of: " + ", ".join(PARTS)
+    )
     parser.add_argument("--runs", type=int, help="of each row")
     parser.add_argument("--first", type=int, default=1001, help="first seed")
     options = parser.parse_args()

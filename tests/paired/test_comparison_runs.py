@@ -1,10 +1,13 @@
 """Live comparisons from the first trial to the verdict, on simulated devices."""
 
+import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
+import comparing
 import msgspec
 import numpy as np
 import pytest
@@ -19,6 +22,9 @@ from brimful.paired.planner import Planner
 from brimful.paired.verification import verify_comparison
 from brimful.policies import Policies
 from brimful.records import Activation, Pair, PairedDevice, PairedPlan, Ratio, Trial, read_run
+from brimful.report import rendering
+from brimful.report.exports import results_as_prometheus
+from brimful.report.paired import model
 from comparing import Drifting, Weather, compare_simulated, request
 from support import brimful, sharp
 
@@ -424,3 +430,18 @@ def test_a_tolerance_below_what_earlier_controls_show_is_refused(tmp_path):
         compare_simulated(tmp_path / "runs" / str(seed), A, B, f"sharp,capacity={capacity!r}", control=True)
     found = brimful("compare", "-m", f"sim:{A}", "-m", f"sim:{B}", cwd=tmp_path, check=2)
     assert "in 3 earlier runs here" in found.stderr
+
+
+def test_the_ratios_of_a_comparison_are_written_for_prometheus():
+    lines = results_as_prometheus(comparing.invented_run(Path("invented"))).decode().splitlines()
+    values = dict(re.findall(r'^(brimful_comparison_regression)\{device="B".* (\S+)$', "\n".join(lines), re.M))
+    assert values == {"brimful_comparison_regression": "1.0"}
+    assert sum(line.startswith("brimful_comparison_ratio{") for line in lines) == 3
+
+
+def test_the_report_of_a_comparison(snapshot):
+    file = comparing.invented_run(Path("invented"))
+    assert rendering.text(file) == snapshot
+    assert model.line(file) == snapshot
+    page = rendering.page(file)
+    assert [page.count(f'data-figure="{name}-wide"') for name in ("ratios", "pairs", "forwarded")] == [1, 1, 1]

@@ -263,6 +263,7 @@ def kills(runs: int, first: int) -> None:
 
 
 LAB = "lab:bridge,work=10000"
+WAIT = ["--straggler-wait=1s"]
 BLOCK = 20
 
 
@@ -283,14 +284,17 @@ def lab(runs: int, first: int) -> None:
 
     with tempfile.TemporaryDirectory() as place:
         with loaded():
-            compare(LAB, LAB, precision=0.001, tolerance=0.0002, budget_s=300, seed=first, record=f"{place}/loaded")
+            long = {"precision": 0.001, "tolerance": 0.0002, "budget_s": 600.0, "trial_s": 0.25}
+            compare(LAB, LAB, seed=first, record=f"{place}/loaded", traffic=WAIT, **long)
         file = read_run(Path(place) / "loaded")
         told_of_variance("loaded", file.counted(), file.run.paired)
         said, same = Counter[str](), 0
         for number in range(runs):
             record = Path(place) / f"{number}"
             with contextlib.suppress(MeasureError):
-                found = compare(LAB, LAB, tolerance="5%", control=True, seed=first + number, record=record)
+                found = compare(
+                    LAB, LAB, tolerance="5%", control=True, seed=first + number, record=record, traffic=WAIT
+                )
                 ratio, control = found.ratios
                 said[ratio.verdict] += 1
                 same += control.verdict == "same"

@@ -254,7 +254,7 @@ def search(**options: Any) -> int:  # noqa: ANN401
 
 
 def _request(options: dict[str, Any]) -> SearchRequest:
-    # A campaign says itself who is told the sizes.
+    # A campaign gives the sizes itself.
     sized = options["sizes"] is not None
     check_traffic({**options, "frame_size": None} if sized else options, options["measurers"])
     check_goals(options["preset"], options["goal_texts"])

@@ -97,7 +97,7 @@ def find_throughput(
     if not result.regular:
         text = f"the result of {result.goal} is irregular ({result.reason}): what builds on it builds on a bound"
         warnings.append(Warning(code="irregular-throughput", text=text))
-    ceiling = outcome.run.measurer.get("ceiling")
+    ceiling = outcome.run.measurer.known_ceiling
     return FoundThroughput(result.conditional_throughput, outcome.run.run_id, result.goal, ceiling, warnings)
 
 

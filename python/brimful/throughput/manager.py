@@ -389,10 +389,10 @@ def _deviations(request: SearchRequest, description: Description) -> list[str]:
 def _warnings(run: Run, result: SearchResult) -> list[Warning]:
     """Say what a reader of the result should know beyond the numbers."""
     warnings = list(_below_resolution(run, result))
-    ceiling = run.measurer.get("ceiling")
+    ceiling = run.measurer.known_ceiling
     for goal in result.goal_results:
         found = goal.upper_bound or goal.lower_bound
-        if isinstance(ceiling, float) and found is not None and found > NEAR_CEILING * ceiling:
+        if ceiling is not None and found is not None and found > NEAR_CEILING * ceiling:
             text = (
                 f"goal {goal.goal}: the result is above {units.format_ratio(NEAR_CEILING)} of what the tester itself"
                 f" can do ({units.format_load(ceiling, run.load_unit)}): it may be the tester's limit, not the device's"

@@ -59,7 +59,7 @@ def list_of_runs():
             "path": f"runs/{name}",
             "started": file.run.started,
             "subject": file.run.subject,
-            "what": str(file.run.measurer.get("spec", "")),
+            "what": file.run.measurer.spec,
             "result": load(subject_of(file.run, name).line)(file),
             "problem": None,
         }

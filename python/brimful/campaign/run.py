@@ -306,7 +306,7 @@ class _Turn(msgspec.Struct, frozen=True):
         """Give the tester's own ceiling, where an earlier repeat measured it: it is not the device's to change."""
         cell = self.planned.cell
         runs = [member.run for member in self.ended if (member.measurer, member.frame_size) == cell]
-        return next((run.measurer["ceiling"] for run in runs if run and run.measurer.get("ceiling")), None)
+        return next((run.measurer.known_ceiling for run in runs if run and run.measurer.known_ceiling), None)
 
     def _member(self, end: End) -> Member:
         planned = self.planned

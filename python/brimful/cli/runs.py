@@ -70,7 +70,7 @@ def _listed(path: Path) -> Listed:
         path=str(path),
         started=file.run.started,
         subject=row.name,
-        what=str(file.run.measurer.get("spec") or file.run.measurer.get("name") or ""),
+        what=file.run.measurer.title,
         result=_state(file) or load(row.line)(file),
     )
 

@@ -238,7 +238,7 @@ def search(**options: Any) -> int:  # noqa: ANN401
     if options["junit"]:
         end, unit = outcome.result.end, outcome.run.load_unit
         found = junit.cases(outcome.result.goal_results, unit, conditions)
-        suite = junit.Suite(name=outcome.run.measurer["spec"], cases=found, duration_s=end.search_s)
+        suite = junit.Suite(name=outcome.run.measurer.spec, cases=found, duration_s=end.search_s)
         write_atomically(options["junit"], junit.render([suite]))
     unwritten = 0
     if options["html"]:

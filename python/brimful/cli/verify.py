@@ -49,7 +49,7 @@ def verify_command(
 
 def _verified(log: Path, goals: list[Goal] | None) -> Verified:
     if not is_run(log):
-        from brimful.cli.verdicts import of_trials
+        from brimful.report.verdicts import of_trials
 
         return of_trials(verify(open_log(log, goals)))
     file = read_run(log)

@@ -8,6 +8,7 @@ import msgspec
 
 from brimful.records.burst import BurstPlan
 from brimful.records.delay import DelayPlan
+from brimful.records.measurer import MeasurerFacts
 from brimful.records.record import Record
 from brimful.records.recovery import RecoveryPlan
 from brimful.records.throughput import Goal
@@ -30,7 +31,7 @@ class Run(Record, frozen=True, omit_defaults=True, tag="run"):
     without loss. ``recovery``: how long frames are lost after an overload or a reset. ``block-device``: QoS parameters
     of a block device. ``switch-discards``: what uplinks of switches dropped, and whom it hurt. ``campaign``: many
     searches. ``burst-campaign``: runs on bursts, one for each frame size."""
-    measurer: dict[str, Any] = {}
+    measurer: MeasurerFacts = MeasurerFacts()
     goals: list[Goal] = []
     delay: DelayPlan | None = None
     burst: BurstPlan | None = None

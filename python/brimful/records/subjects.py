@@ -63,7 +63,7 @@ SUBJECTS: tuple[Subject, ...] = (
         text="brimful.report.throughput.text:report_run",
         page="brimful.report.throughput.html:report_run",
         json="brimful.report.throughput.export:report_run",
-        verify="brimful.cli.verdicts:of_search",
+        verify="brimful.report.verdicts:of_search",
         compare="brimful.report.throughput.compare:compare_runs",
     ),
     Subject(
@@ -74,7 +74,7 @@ SUBJECTS: tuple[Subject, ...] = (
         text="brimful.report.iocost.text:report_run",
         page="brimful.report.iocost.html:render",
         json="brimful.report.iocost.export:report_run",
-        verify="brimful.cli.verdicts:of_lines",
+        verify="brimful.report.verdicts:of_lines",
         compare="brimful.report.iocost.comparison:compare_runs",
     ),
     Subject(
@@ -86,7 +86,7 @@ SUBJECTS: tuple[Subject, ...] = (
         page="brimful.report.discards.html:render",
         json="brimful.report.discards.export:to_json",
         png="brimful.report.discards.png:write",
-        verify="brimful.cli.verdicts:of_lines",
+        verify="brimful.report.verdicts:of_lines",
         compare="brimful.report.discards.comparison:compare_runs",
     ),
     Subject(
@@ -97,7 +97,7 @@ SUBJECTS: tuple[Subject, ...] = (
         text="brimful.report.campaign.text:report_run",
         page="brimful.report.campaign.html:report_run",
         json="brimful.report.campaign.export:to_json",
-        verify="brimful.cli.verdicts:of_campaign",
+        verify="brimful.report.verdicts:of_campaign",
         compare="brimful.report.campaign.comparison:compare_runs",
     ),
     Subject(
@@ -106,7 +106,7 @@ SUBJECTS: tuple[Subject, ...] = (
         kinds=(Delay,),
         line="brimful.report.delay.model:line",
         document="brimful.report.delay.model:build",
-        verify="brimful.cli.verdicts:of_delay",
+        verify="brimful.report.verdicts:of_delay",
     ),
     Subject(
         name="burst",
@@ -114,7 +114,7 @@ SUBJECTS: tuple[Subject, ...] = (
         kinds=(BurstTest, Burst),
         line="brimful.report.burst.model:headline",
         document="brimful.report.burst.model:build",
-        verify="brimful.cli.verdicts:of_burst",
+        verify="brimful.report.verdicts:of_burst",
         explain="brimful.report.burst.explain:explain",
         compare="brimful.report.burst.comparison:compare_runs",
     ),
@@ -124,7 +124,7 @@ SUBJECTS: tuple[Subject, ...] = (
         kinds=(Member,),
         line="brimful.report.burst_campaign.model:line",
         document="brimful.report.burst_campaign.model:build",
-        verify="brimful.cli.verdicts:of_burst_campaign",
+        verify="brimful.report.verdicts:of_burst_campaign",
         explain="brimful.report.burst_campaign.model:explain",
         compare="brimful.report.burst_campaign.comparison:compare_runs",
     ),
@@ -134,7 +134,7 @@ SUBJECTS: tuple[Subject, ...] = (
         kinds=(Recovery,),
         line="brimful.report.recovery.model:line",
         document="brimful.report.recovery.model:build",
-        verify="brimful.cli.verdicts:of_recovery",
+        verify="brimful.report.verdicts:of_recovery",
     ),
 )
 

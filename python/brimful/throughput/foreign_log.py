@@ -9,11 +9,11 @@ import math
 from pathlib import Path
 from typing import Any
 
-from brimful.attempts import trial_of
 from brimful.errors import RecordError
 from brimful.files import read_file
 from brimful.measurers.base import TrialOutput, with_intended
 from brimful.records import Trial, check_trial
+from brimful.session import trial_of
 
 _NUMBERS = {
     "load": ("load", "trial_load", "intended_load"),

@@ -353,7 +353,7 @@ def _method(run: Run, members: Sequence[Member], size_name: str) -> list[str]:
             f"Searches began near what earlier ones had found (repeats at their mean, a new size at {near}): that "
             "selects loads, and no trial counts twice."
         )
-    if any(member.run and member.run.measurer.get("ceiling") for member in members) and repeats > 1:
+    if any(member.run and member.run.measurer.known_ceiling for member in members) and repeats > 1:
         said.append("The tester's own ceiling was measured once for each measurer and size, and holds for its repeats.")
     return said
 

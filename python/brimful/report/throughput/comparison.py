@@ -135,7 +135,7 @@ def differences(one: Run, other: Run) -> list[str]:
             ("load unit", one.load_unit, other.load_unit),
             ("load scope", one.load_scope, other.load_scope),
             ("conversion factor", one.conversion_factor, other.conversion_factor),
-            ("measurer", _measurer_kind(one), _measurer_kind(other)),
+            ("measurer", one.measurer.kind, other.measurer.kind),
         )
         if first != second
     ]
@@ -162,11 +162,6 @@ def _attribute_differences(prefix: str, attributes: dict[str, object], other: Go
         for name, value in attributes.items()
         if value != others[name]
     ]
-
-
-def _measurer_kind(run: Run) -> str:
-    kind = run.measurer.get("kind") or str(run.measurer.get("name", "")).partition(":")[0]
-    return str(kind)
 
 
 def _unrest(file: RunFile) -> str | None:

@@ -174,7 +174,7 @@ def _title(run: Run) -> str:
     if run.device.get("device"):
         device = str(run.device["device"])
         return f"{_LAB_DEVICES.get(device, device.capitalize())} in a lab"
-    return str(run.measurer.get("name") or run.run_id)
+    return run.measurer.name or run.run_id
 
 
 def _outcome(file: RunFile) -> str:

@@ -107,11 +107,11 @@ class _SearchCommand(BedCommand, GroupedCommand):
 )
 @click.option(
     "--find",
-    type=click.Choice(["throughput", "burst", "recovery"]),
+    type=click.Choice(["throughput", "burst", "recovery", "loss"]),
     default="throughput",
     show_default=True,
-    help="Loads; the longest burst of frames back to back (RFC 2544 section 26.4, RFC 9004); or how long frames are"
-    " lost after an overload or a reset (sections 26.5, 26.6).",
+    help="Loads; the longest burst of frames back to back (RFC 2544 section 26.4, RFC 9004); how long frames are lost"
+    " after an overload or a reset (sections 26.5, 26.6); or how much is lost at each load (section 26.3).",
 )
 @burst_options
 @click.option(
@@ -205,6 +205,10 @@ def search(**options: Any) -> int:  # noqa: ANN401
         from brimful.cli import burst
 
         return burst.search(request, open_for, options)
+    if options["find"] == "loss":
+        from brimful.cli import loss
+
+        return loss.search(request, open_for, options)
     if options["find"] == "recovery":
         from brimful.cli import recovery
 

@@ -14,6 +14,7 @@ from brimful.records.burst import Burst, BurstPlan, BurstTest
 from brimful.records.campaign import Member
 from brimful.records.delay import Delay, DelayDistribution, DelayInterval, DelayPlan
 from brimful.records.format import check_trial, decode_line, encode, json_schema
+from brimful.records.loss import Loss, LossPlan
 from brimful.records.measurer import MeasurerFacts
 from brimful.records.reading import RunFile, collect, iterate_records, read_run, read_unchanged
 from brimful.records.record import Record
@@ -39,6 +40,8 @@ __all__ = [
     "Fit",
     "Goal",
     "GoalResult",
+    "Loss",
+    "LossPlan",
     "Machine",
     "MeasurerFacts",
     "Member",

@@ -9,6 +9,7 @@ from brimful.burst.verification import verify_burst
 from brimful.campaign.verification import verify_bursts, verify_campaign
 from brimful.delay.verification import verify_delay
 from brimful.errors import UsageError
+from brimful.loss.verification import verify_loss
 from brimful.records import Goal, RunFile
 from brimful.records.subjects import subject_of
 from brimful.recovery.verification import verify_recovery
@@ -103,6 +104,13 @@ def of_recovery(file: RunFile, goals: list[Goal] | None) -> Verified:
     found = verify_recovery(file)
     trials, rounds = words.count(found.trials, "trial"), words.count(len(found.recoveries), "round")
     return _recomputed(f"{trials}, {rounds}: every time recomputed", found, found.findings, found.notes)
+
+
+def of_loss(file: RunFile, goals: list[Goal] | None) -> Verified:
+    """Recompute the loss ratios of a run; goals say nothing of them."""
+    found = verify_loss(file)
+    trials, loads = words.count(found.trials, "trial"), words.count(len(found.losses), "load")
+    return _recomputed(f"{trials} at {loads}: every loss ratio recomputed", found, found.findings, found.notes)
 
 
 def of_lines(file: RunFile, goals: list[Goal] | None) -> Verified:

@@ -54,9 +54,9 @@ class MeasurerType(click.ParamType[str]):
         """Offer what goes on from what was typed."""
         from brimful import _core
         from brimful.lab.catalogue import DEVICES
-        from brimful.measurers.opening import KINDS
+        from brimful.measurers.catalogue import KINDS
 
-        offered = [f"{kind}:" for kind in KINDS]
+        offered = [kind.name if kind.is_disk and ":" in kind.name else f"{kind.name}:" for kind in KINDS]
         offered += [f"lab:{device.value}" for device in DEVICES]
         offered += [f"sim:{kind}" for kind, *_ in _core.simulator_kinds()]
         with contextlib.suppress(UsageError):

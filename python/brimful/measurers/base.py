@@ -126,6 +126,19 @@ def _builtin(value: Any) -> Any:  # noqa: ANN401 - whatever somebody answered
     raise TypeError(message)
 
 
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """How a measurer is opened; each takes what it can use."""
+
+    timeout_s: float
+    """How much longer than a trial a program's reply may take."""
+    tester_arguments: list[str] = []
+    """Traffic options, as our own tester takes them."""
+    ip: int = 4
+    """Internet protocol version of the test traffic: what a lab's router routes."""
+    detail: bool = False
+    """Whether programs are asked for all that they know of the delay in each trial: batches and histograms."""
+
+
 class Measurer(Protocol):
     """Anything that can offer a load and count what was lost."""
 

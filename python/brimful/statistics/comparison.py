@@ -192,6 +192,18 @@ def smallest_permutation_p(new: int, baseline: int) -> float:
     return both_ways / math.comb(new + baseline, new)
 
 
+def would_show(comparison: Comparison, loss: float) -> bool:
+    """Say whether a relative loss of this size would have been seen.
+
+    Either its power is 80 %, or the interval of the ratio excludes it. Bounds alone have no confidence: one run a side
+    shows no loss of any size.
+    """
+    if comparison.by_bounds:
+        return False
+    has_power = comparison.detectable is not None and comparison.detectable <= loss
+    return has_power or comparison.ratio_least >= 1 - loss
+
+
 class _Noise(msgspec.Struct, frozen=True):
     """What is known of the spread between runs, on logarithms."""
 

@@ -110,7 +110,7 @@ class RunFile(msgspec.Struct, frozen=True):
         return f"no end is recorded: the run goes on, or was killed{resumed}"
 
     def unsigned(self) -> str:
-        """Say what nobody can tell of a record without digests; empty: it has them."""
+        """Say what cannot be known of a record without digests; empty: it has them."""
         if self.run.digest:
             return ""
         return "it has no digests (older records have none): a change that no result depends on cannot be noticed"

@@ -149,7 +149,7 @@ _NOT_COUNTED = ("bit/s", "bits/s", "b/s", "byte/s", "bytes/s", "B/s")
 
 
 def is_rate_of_units(load_unit: str) -> bool:
-    """Tell whether a load times a duration is a number of units that could be counted.
+    """Say whether a load times a duration is a number of units that could be counted.
 
     >>> [is_rate_of_units(unit) for unit in ("frames/s", "pps", "%", "Mbit/s")]
     [True, True, False, False]

@@ -50,7 +50,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     verify: str | None = None
     """``(RunFile, goals) -> Verified``: everything that the record claims, computed again."""
     explain: str | None = None
-    """``(RunFile) -> str``: why the result is what it is; null where loads and their verdicts are, or nothing."""
+    """``(RunFile) -> str``: why the result is what it is. None: `explain` shows loads and verdicts, or nothing."""
     compare: str | None = None
     """``(runs, baseline, *, tolerance) -> Compared``: two sets of runs put side by side."""
 

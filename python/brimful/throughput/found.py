@@ -72,7 +72,7 @@ def find_throughput(
     record
         Directory of the record of the search.
     progress, note
-        Are told where the search stands, and what to say once.
+        Get where the search stands, and what to say once.
 
     Raises
     ------

@@ -107,7 +107,7 @@ class Session:
     watch
         Looks at the machine before each trial, where that means something.
     budget_s
-        After so many seconds the session ends.
+        The session ends after this time, in seconds.
     """
 
     def __init__(

@@ -58,7 +58,7 @@ def manage(
     place
         Of its record.
     note
-        Is told what a user should know.
+        Is given what a user should know, in words.
     begin
         Gives the begin of a new record; refuses what cannot be carried out before anything is written.
     perform

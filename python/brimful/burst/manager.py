@@ -17,7 +17,7 @@ from brimful.managed import Begun, Place, Sink, manage, new_run
 from brimful.measurers.base import Description, Measurer, checked_description
 from brimful.policies import Policies
 from brimful.records import BurstPlan, Run, RunFile, Warning
-from brimful.runs import fingerprint
+from brimful.records.experiment import fingerprint
 from brimful.throughput.found import (
     FoundThroughput,
     begin_with_throughput,

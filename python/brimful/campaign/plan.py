@@ -9,7 +9,7 @@ import msgspec
 from brimful.burst.manager import BurstRequest
 from brimful.errors import UsageError
 from brimful.measurers.catalogue import is_disk, kind_of
-from brimful.runs import fingerprint
+from brimful.records.experiment import fingerprint
 from brimful.throughput.manager import SearchRequest
 
 SUBJECT, BURST_SUBJECT = "campaign", "burst-campaign"

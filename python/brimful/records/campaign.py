@@ -30,6 +30,11 @@ class Member(Record, frozen=True, omit_defaults=True, tag="member"):
     warnings: list[Warning] = []
 
     @property
+    def cell(self) -> tuple[str, str | None]:
+        """What it shares with its repeats."""
+        return self.measurer, self.frame_size
+
+    @property
     def failed(self) -> bool:
         """Whether measuring failed."""
         return self.end.reason == "measurement-failed"

@@ -10,6 +10,7 @@ import msgspec
 from brimful.errors import RecordError, UsageError
 from brimful.measurers.base import Calibrating, Description, Measurer
 from brimful.records import Goal, Run, RunFile, Warning, read_unchanged
+from brimful.records.experiment import other_traffic
 from brimful.runs import RECORD_NAME, new_run_directory
 from brimful.throughput.manager import SearchOutcome, SearchRequest, parse_load, run_search
 from brimful.throughput.run_loop import Progress
@@ -158,8 +159,7 @@ def given_throughput(text: str, description: Description) -> FoundThroughput:
 
 
 def _differing(run: Run, description: Description) -> list[Warning]:
-    keys = ("profile", "frame_size", "direction", "flows", "vlan", "ip_version")
-    differing = [key for key in keys if run.traffic.get(key) != description.traffic.get(key)]
+    differing = other_traffic(run.traffic, description.traffic)
     if not differing:
         return []
     text = f"the throughput was found with other traffic, which makes the result wrong: {', '.join(differing)} differ"

@@ -18,7 +18,7 @@ from brimful.managed import Begun, Note, Place, Sink, manage, new_run
 from brimful.measurers.base import Calibrating, Description, Measurer, checked_description
 from brimful.policies import ON_ERROR, ON_INVALID, FailurePolicy
 from brimful.records import Goal, Run, RunFile, Warning, is_rate_of_units
-from brimful.runs import fingerprint
+from brimful.records.experiment import fingerprint
 from brimful.session import spoiled_warnings
 from brimful.throughput.limits import check_delay_limits, check_limits, least_evidence_s, unit_difference
 from brimful.throughput.result import SearchResult

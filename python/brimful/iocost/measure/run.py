@@ -33,7 +33,8 @@ from brimful.iocost.measure.protection import Groups, Protection, VrateMeasurer
 from brimful.iocost.measure.searches import Search
 from brimful.measurers.base import Description
 from brimful.records import Done, End, MeasurerFacts, Record, Run, RunFile, Trial, Warning, read_run
-from brimful.runs import fingerprint, open_record, run_identity, saved_run
+from brimful.records.experiment import fingerprint
+from brimful.runs import open_record, run_identity, saved_run
 from brimful.units import format_duration
 
 METHOD = "searches of the disk (brimful iocost measure)"

@@ -238,7 +238,7 @@ def _frame_size(member: Member) -> str | None:
 def _cells(run: Run, members: Sequence[Member]) -> list[Cell]:
     groups: dict[tuple[str, str | None], list[Member]] = {}
     for member in members:
-        groups.setdefault((member.measurer, member.frame_size), []).append(member)
+        groups.setdefault(member.cell, []).append(member)
     order = entries(run, "measurers")
     cells = [_cell(run, group) for group in groups.values()]
     return sorted(cells, key=lambda cell: order.index(cell.measurer) if cell.measurer in order else len(order))

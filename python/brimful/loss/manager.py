@@ -17,7 +17,7 @@ from brimful.managed import Begun, Place, Sink, manage, new_run
 from brimful.measurers.base import Calibrating, Description, Measurer, checked_description
 from brimful.policies import Policies
 from brimful.records import LossPlan, Run, RunFile
-from brimful.runs import fingerprint
+from brimful.records.experiment import fingerprint
 from brimful.throughput.found import greatest_load
 from brimful.throughput.manager import SearchRequest, parse_load
 

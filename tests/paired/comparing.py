@@ -11,7 +11,7 @@ from brimful.paired.beds import OwnBeds
 from brimful.paired.loop import PairedLoop
 from brimful.paired.manager import PairedRequest, run_comparison
 from brimful.policies import Policies
-from brimful.records import SCHEMA, PairedDevice, PairedPlan, Run, collect
+from brimful.records import SCHEMA, MeasurerFacts, PairedDevice, PairedPlan, Run, collect
 
 
 def request(*specs, **options):
@@ -97,7 +97,7 @@ def invented_run(directory):
         command=["brimful"],
         host={"cpu_model": "i7-4770", "kernel": "5.12"},
         subject="comparison",
-        measurer={"spec": plan.devices[0].spec},
+        measurer=MeasurerFacts(spec=plan.devices[0].spec),
         paired=plan,
         traffic={"frame_size": 64, "direction": "bi"},
     )

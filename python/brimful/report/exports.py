@@ -136,7 +136,7 @@ def _sample(name: str, run: Run, result: GoalResult) -> str | None:
 def _labels(run: Run, **first: str) -> str:
     labels = {
         **first,
-        "measurer": str(run.measurer.get("spec") or run.measurer.get("name") or ""),
+        "measurer": run.measurer.title,
         "frame_size": str(run.traffic.get("frame_size", "")),
         "unit": run.load_unit,
         "run_id": run.run_id,

@@ -445,3 +445,23 @@ def test_the_report_of_a_comparison(snapshot):
     assert model.line(file) == snapshot
     page = rendering.page(file)
     assert [page.count(f'data-figure="{name}-wide"') for name in ("ratios", "pairs", "forwarded")] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ('"tolerance":0.02', '"tolerance":1e308'),
+        ('"trial_s":0.5', '"trial_s":0'),
+        ('"verdict":"regression"', '"verdict":"\u00e4"'),
+        ('"device":"B","log_ratio"', '"device":"Z","log_ratio"'),
+        ('"deviation":', '"deviation":1e308,"x":'),
+    ],
+)
+def test_a_record_that_was_changed_is_refused_or_does_not_hold(tmp_path, was, becomes):
+    path = compare_simulated(tmp_path / "run", A, B).path
+    text = path.read_text()
+    assert was in text
+    path.write_text(text.replace(was, becomes))
+    assert brimful("verify", "run", cwd=tmp_path).returncode in (1, 2)
+    assert brimful("report", "run", cwd=tmp_path).returncode in (0, 2)
+    assert brimful("runs", ".", cwd=tmp_path).returncode == 0

@@ -189,7 +189,13 @@ def plan_of(file: RunFile) -> PairedPlan:
     if file.run.paired is None or len(file.run.paired.devices) < 2:
         message = f"{file.path}:1: the run is of the subject 'comparison', but does not say what was measured"
         raise RecordError(message)
-    return file.run.paired
+    plan = file.run.paired
+    shares = {"tolerance": plan.tolerance, "precision": plan.precision}
+    for name, share in shares.items():
+        if not 0 < share < 1:
+            message = f"{file.path}:1: paired.{name} is {share:g}; it must be above 0 and below 1"
+            raise RecordError(message)
+    return plan
 
 
 def ratios_of(file: RunFile) -> list[Ratio]:

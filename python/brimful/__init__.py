@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from brimful.errors import BrimfulError, MeasureError, RecordError, UsageError
     from brimful.measurers.base import Description, InvalidTrialError, Measurer, TrialOutput
     from brimful.measurers.function import MeasureFunction
+    from brimful.paired.compare import ComparisonResult, compare
     from brimful.records import End, GoalResult, Sums, Trial
     from brimful.throughput.goals import SearchGoal
     from brimful.throughput.result import SearchResult
@@ -26,6 +27,7 @@ __version__ = VERSION
 __all__ = [
     "BisectionResult",
     "BrimfulError",
+    "ComparisonResult",
     "Description",
     "End",
     "GoalResult",
@@ -43,6 +45,7 @@ __all__ = [
     "TrialOutput",
     "UsageError",
     "bisect",
+    "compare",
     "search",
 ]
 
@@ -67,6 +70,8 @@ _HOMES = {
     "TrialOutput": "brimful.measurers.base",
     "UsageError": "brimful.errors",
     "search": "brimful.throughput.search",
+    "compare": "brimful.paired.compare",
+    "ComparisonResult": "brimful.paired.compare",
 }
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from brimful.errors import RecordError
 from brimful.measurers.base import Description
-from brimful.records import Record, Run, RunFile
+from brimful.records import MeasurerFacts, Record, Run, RunFile
 from brimful.runs import no_record, open_record, run_identity, saved_run
 
 Sink = Callable[[Record], None]
@@ -58,7 +58,7 @@ def manage(
     place
         Of its record.
     note
-        Is told what a user should know.
+        Is given what a user should know, in words.
     begin
         Gives the begin of a new record; refuses what cannot be carried out before anything is written.
     perform
@@ -115,7 +115,8 @@ def new_run(spec: str, description: Description, **facts: Any) -> Run:  # noqa: 
     facts
         Fields of the run; ``measurer``: what else is to be kept of the measurer.
     """
-    measurer = {"spec": spec, "name": description.name, "contract": description.contract, **facts.pop("measurer", {})}
+    known = facts.pop("measurer", {})
+    measurer = MeasurerFacts(spec, description.name, contract=description.contract, **known)
     return Run(
         **run_identity(),
         measurer=measurer,

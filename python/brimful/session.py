@@ -97,7 +97,7 @@ class Session:
     Parameters
     ----------
     measurers
-        Whoever performs the trials, one at a time. Where time is virtual, it passes for all of them alike.
+        They perform the trials, one at a time. Where time is virtual, it passes for all of them alike.
     policies
         What to do about trials that gave nothing to count.
     sink
@@ -107,7 +107,7 @@ class Session:
     watch
         Looks at the machine before each trial, where that means something.
     budget_s
-        After so many seconds the session ends.
+        The session ends after this time, in seconds.
     """
 
     def __init__(

@@ -183,7 +183,7 @@ def test_control_characters_of_a_record_do_not_reach_the_terminal(tmp_path, whol
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", text)
         assert outcome("report", path, "--html", tmp_path / "page.html")[0] == 0
         assert "who␛[31m" in (tmp_path / "page.html").read_text()
-        assert read_run(path).run.measurer["name"] == "a␛]0;b␇ \\u001b"
+        assert read_run(path).run.measurer.name == "a␛]0;b␇ \\u001b"
 
 
 def test_a_unit_without_end_is_cut_for_display(tmp_path, whole):

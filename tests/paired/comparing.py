@@ -2,12 +2,16 @@
 
 import math
 
+import msgspec
 import numpy as np
 from brimful.managed import Place
 from brimful.measurers.base import Description, TrialOutput
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.paired.beds import OwnBeds
+from brimful.paired.loop import PairedLoop
 from brimful.paired.manager import PairedRequest, run_comparison
+from brimful.policies import Policies
+from brimful.records import SCHEMA, MeasurerFacts, PairedDevice, PairedPlan, Run, collect
 
 
 def request(*specs, **options):
@@ -66,3 +70,41 @@ class Drifting:
         self._now_s = max(self._now_s, elapsed_s)
 
     def close(self): ...
+
+
+PLAN = PairedPlan(
+    devices=[
+        PairedDevice(name=name, spec=f"lab:bridge,work={work}") for name, work in (("A", 10), ("B", 12), ("C", 10))
+    ],
+    tolerance=0.02,
+    precision=0.01,
+    trial_s=0.5,
+    seed=1,
+    budget_s=600.0,
+    loss_ratio=0.0,
+)
+
+
+def invented_run(directory):
+    """Two devices against a first one and its control, in a drift that all share."""
+    devices = [*PLAN.devices, PairedDevice(name="A again", spec=PLAN.devices[0].spec)]
+    plan = msgspec.structs.replace(PLAN, devices=devices, control=True)
+    run = Run(
+        schema=SCHEMA,
+        run_id="20210526T0756",
+        started="2021-05-26T07:56:00+00:00",
+        tool={"name": "brimful", "version": "0.1.0"},
+        command=["brimful"],
+        host={"cpu_model": "i7-4770", "kernel": "5.12"},
+        subject="comparison",
+        measurer=MeasurerFacts(spec=plan.devices[0].spec),
+        paired=plan,
+        traffic={"frame_size": 64, "direction": "bi"},
+    )
+    weather = Weather(5, 0.05, 60)
+    made = [
+        Drifting(ratio * 4.3e4, weather, seed=seed, noise=0.02) for seed, ratio in enumerate((1.0, 0.93, 1.04, 1.0))
+    ]
+    records = []
+    PairedLoop(plan, OwnBeds(lambda number: made[number], 4), Policies(), sink=records.append).run()
+    return collect(directory, [run, *records])

@@ -1,11 +1,15 @@
 """Live comparisons from the first trial to the verdict, on simulated devices."""
 
+import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
+import comparing
 import msgspec
+import numpy as np
 import pytest
 from brimful.errors import UsageError
 from brimful.measurers.base import InvalidTrialError, TrialOutput
@@ -17,7 +21,10 @@ from brimful.paired.manager import run_comparison
 from brimful.paired.planner import Planner
 from brimful.paired.verification import verify_comparison
 from brimful.policies import Policies
-from brimful.records import Pair, PairedDevice, PairedPlan, Ratio, Trial, read_run
+from brimful.records import Activation, Pair, PairedDevice, PairedPlan, Ratio, Trial, read_run
+from brimful.report import rendering
+from brimful.report.exports import results_as_prometheus
+from brimful.report.paired import model
 from comparing import Drifting, Weather, compare_simulated, request
 from support import brimful, sharp
 
@@ -326,3 +333,135 @@ for line in sys.stdin:
     lost = max(0, sent - round(capacity * wobble * asked["duration_s"]))
     print(json.dumps({"id": asked["id"], "sent": sent, "lost": lost}), flush=True)
 """
+
+
+def test_functions_are_compared_from_python(tmp_path):
+    import brimful as package
+
+    def noisy(capacity, seed):
+        draw = np.random.default_rng(seed)
+
+        def measure(load, duration):
+            sent = round(load * duration)
+            return sent, max(0, sent - round(capacity * (1 + 0.01 * draw.normal()) * duration))
+
+        return measure
+
+    record = tmp_path / "run"
+    found = package.compare(noisy(1e6, 1), noisy(0.9e6, 2), tolerance="2%", trial_s=1.0, record=record)
+    assert found.regressed
+    assert found.ratios[0].ratio == pytest.approx(0.9, rel=0.05)
+    assert verify_comparison(read_run(record)).findings == []
+
+
+def test_what_a_function_answers_is_checked():
+    import brimful as package
+
+    with pytest.raises(package.MeasureError, match="lost 2 is above sent 1"):
+        package.compare(lambda load, duration: (1, 2), lambda load, duration: (1, 2))
+
+
+BED = """
+import json, pathlib, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["op"] == "describe":
+        print(json.dumps({"name": "bed", "max_load": 1e6, "overload": 3e5, "device": {"input_queue_frames": 0}}))
+    else:
+        capacity = float(pathlib.Path("active").read_text())
+        sent = round(asked["load"] * asked["duration_s"])
+        wobble = 1 + 0.01 * (asked["id"] * 7 % 11 / 11 - 0.5)
+        lost = max(0, sent - round(capacity * wobble * asked["duration_s"]))
+        print(json.dumps({"id": asked["id"], "sent": sent, "lost": lost}))
+    sys.stdout.flush()
+"""
+
+
+def test_builds_on_one_test_bed_are_made_active_in_turns(tmp_path):
+    (tmp_path / "bed.py").write_text(BED)
+    found = brimful(
+        *("compare", "-m", f"cmd:{sys.executable} bed.py", "--out", "run", "--junit", "junit.xml"),
+        *("--variant", "old=echo old; echo 1e5 > active", "--variant", "new=echo new; echo 0.9e5 > active"),
+        cwd=tmp_path,
+        check=1,
+    )
+    assert "new is slower than old by more than 2 %" in found.stdout
+    file = read_run(tmp_path / "run")
+    activations = [record for record in file.others if isinstance(record, Activation)]
+    assert {record.device: record.output for record in activations} == {"old": "old\n", "new": "new\n"}
+    assert len(activations) == 2 + 2 * 8
+    assert 'failures="1"' in (tmp_path / "junit.xml").read_text()
+    brimful("verify", "run", cwd=tmp_path, check=0)
+
+
+def test_a_build_that_cannot_be_made_active_fails_the_run(tmp_path):
+    (tmp_path / "bed.py").write_text(BED)
+    words = ["compare", "-m", f"cmd:{sys.executable} bed.py", "--out", "run"]
+    words += ["--variant", "old=echo 1e5 > active", "--variant", "new=echo no such build; exit 1"]
+    found = brimful(*words, cwd=tmp_path, check=3)
+    assert "exit code 1: no such build" in found.stderr
+    brimful("verify", "run", cwd=tmp_path, check=0)
+    words[-1] = "new=true"
+    assert "of another search" in brimful(*words, "--resume", cwd=tmp_path, check=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-m", "sim:sharp"], "there is one device"),
+        (["-m", "sim:sharp", "-m", "sim:sharp", "."], "either recorded runs or devices"),
+        (["-m", "sim:sharp", "-m", "sim:sharp", "--at", "0.5"], "is not loss=RATIO"),
+        (["-m", "sim:sharp", "-m", "sim:sharp", "--variant", "a=b"], "builds share one test bed"),
+        (["-m", "sim:sharp", "--variant", "a=b", "--variant", "a=c"], "another name"),
+        (["-m", "sim:sharp", "-m", "sim:sharp", "--detect", "5%"], "is for recorded runs"),
+        (["-m", "sim:sharp", "-m", "sim:sharp", "--tolerance", "0%"], "--tolerance"),
+        (["--seed", "4"], "--seed: is for devices"),
+        ([], "give RUNS and --against"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_in_one_line(tmp_path, words, said):
+    found = brimful("compare", *words, cwd=tmp_path, check=2)
+    assert said in found.stderr
+    assert len(found.stderr.splitlines()) == 1
+
+
+def test_a_tolerance_below_what_earlier_controls_show_is_refused(tmp_path):
+    for seed, capacity in enumerate((0.93e6, 1.06e6, 0.95e6)):
+        compare_simulated(tmp_path / "runs" / str(seed), A, B, f"sharp,capacity={capacity!r}", control=True)
+    found = brimful("compare", "-m", f"sim:{A}", "-m", f"sim:{B}", cwd=tmp_path, check=2)
+    assert "in 3 earlier runs here" in found.stderr
+
+
+def test_the_ratios_of_a_comparison_are_written_for_prometheus():
+    lines = results_as_prometheus(comparing.invented_run(Path("invented"))).decode().splitlines()
+    values = dict(re.findall(r'^(brimful_comparison_regression)\{device="B".* (\S+)$', "\n".join(lines), re.M))
+    assert values == {"brimful_comparison_regression": "1.0"}
+    assert sum(line.startswith("brimful_comparison_ratio{") for line in lines) == 3
+
+
+def test_the_report_of_a_comparison(snapshot):
+    file = comparing.invented_run(Path("invented"))
+    assert rendering.text(file) == snapshot
+    assert model.line(file) == snapshot
+    page = rendering.page(file)
+    assert [page.count(f'data-figure="{name}-wide"') for name in ("ratios", "pairs", "forwarded")] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ('"tolerance":0.02', '"tolerance":1e308'),
+        ('"trial_s":0.5', '"trial_s":0'),
+        ('"verdict":"regression"', '"verdict":"\u00e4"'),
+        ('"device":"B","log_ratio"', '"device":"Z","log_ratio"'),
+        ('"deviation":', '"deviation":1e308,"x":'),
+    ],
+)
+def test_a_record_that_was_changed_is_refused_or_does_not_hold(tmp_path, was, becomes):
+    path = compare_simulated(tmp_path / "run", A, B).path
+    text = path.read_text()
+    assert was in text
+    path.write_text(text.replace(was, becomes))
+    assert brimful("verify", "run", cwd=tmp_path).returncode in (1, 2)
+    assert brimful("report", "run", cwd=tmp_path).returncode in (0, 2)
+    assert brimful("runs", ".", cwd=tmp_path).returncode == 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -16,7 +15,7 @@ from brimful.bisection.manager import BisectionRequest, run_bisection
 from brimful.errors import UsageError
 from brimful.managed import Place
 from brimful.measurers.base import Measurer
-from brimful.measurers.function import FunctionMeasurer, MeasureFunction
+from brimful.measurers.function import MeasureFunction, measurer_of
 from brimful.records import End, Visit
 
 
@@ -98,8 +97,7 @@ def bisect(
         raise UsageError(message)
 
     def opened(build: int) -> Measurer:
-        found: Any = start(names[build])
-        return found if hasattr(found, "describe") else FunctionMeasurer(found)
+        return measurer_of(start(names[build]))
 
     request = BisectionRequest(
         measurer=getattr(start, "__qualname__", type(start).__name__),

@@ -17,7 +17,7 @@ from brimful.managed import Begun, Place, Sink, manage, new_run
 from brimful.measurers.base import Description, Measurer, checked_description
 from brimful.policies import Policies
 from brimful.records import BurstPlan, Run, RunFile, Warning
-from brimful.runs import fingerprint
+from brimful.records.experiment import fingerprint
 from brimful.throughput.found import (
     FoundThroughput,
     begin_with_throughput,
@@ -82,7 +82,7 @@ def run_burst(
     out, resume
         Where the record is, and whether to go on with it.
     search_progress, progress, note
-        Are told where the search for the throughput and the run stand, and what to say once.
+        Get where the search for the throughput and the run stand, and what to say once.
 
     Raises
     ------

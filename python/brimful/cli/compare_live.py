@@ -102,15 +102,10 @@ _OPTIONS = (
     ),
     click.option("--resume", is_flag=True, help="Continue the last run that had the same options."),
     click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record."),
-    click.option(
-        "--junit",
-        type=click.Path(dir_okay=False, path_type=Path),
-        help="Write the verdicts as JUnit XML, which CI servers show.",
-    ),
     click.option("--quiet", "-q", is_flag=True, help="No progress."),
     click.option("--verbose", "-v", is_flag=True, help="A line for each trial."),
 )
-_SHARED = ("tolerance", "html_file", "as_json")
+_SHARED = ("tolerance", "html_file", "junit_file", "as_json")
 """Options that comparisons of recorded runs have too."""
 
 
@@ -136,8 +131,11 @@ def is_live(context: click.Context) -> bool:
         if given["runs"] or given["against"]:
             message = "runs and -m are both given: compare either recorded runs or devices"
             raise UsageError(message)
+        if given["loss"] is not None:
+            message = "--detect: is for recorded runs; live, --precision and --tolerance say what is to be seen"
+            raise UsageError(message)
         return True
-    recorded = {"runs", "against", *_SHARED}
+    recorded = {"runs", "against", "loss", *_SHARED}
     for parameter in context.command.params:
         name = parameter.name or ""
         if name not in recorded and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
@@ -175,8 +173,8 @@ def run(options: dict[str, Any]) -> int:
     finally:
         beds.close()
     unwritten = reports.show_run(done.path, {**options, "html": options["html_file"]})
-    if options["junit"]:
-        _write_junit(done.path, options["junit"])
+    if options["junit_file"]:
+        _write_junit(done.path, options["junit_file"])
     outcome, end = done.outcome, done.outcome.end
     if end.reason == "measurement-failed":
         return reports.tell_why_unfinished(end, done.path, None)
@@ -202,7 +200,8 @@ def progress_line(run: Run, state: PairedProgress) -> str:
     time = f"{units.format_duration(round(state.elapsed_s, 1)):>9}"
     if not state.ratios:
         name = run.paired.devices[state.step.device].name if run.paired is not None else ""
-        return f"{time}  calibrating {name} at {units.format_load(state.step.load, run.load_unit)}"
+        load = units.format_load(state.step.load, run.load_unit)
+        return f"{time}  calibrating {name}, trial {state.step.round + 1} at {load}"
     known = ", ".join(_ratio(ratio, run) for ratio in state.ratios if ratio.verdict not in ("same", "differs"))
     if state.step.stage == "loss":
         return f"{time}  {known}; counting losses, pair {state.step.round + 1}"

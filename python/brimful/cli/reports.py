@@ -134,7 +134,7 @@ def write_prometheus(file: RunFile, path: Path) -> None:
 
     content = exports.results_as_prometheus(file)
     if not content.strip():
-        message = f"--prometheus {path}: {file.path} has no results of a search"
+        message = f"--prometheus {path}: {file.path} has no results of a search or a comparison"
         raise UsageError(message)
     _write(file, path, content)
 
@@ -167,7 +167,7 @@ def style() -> Style:
 
 
 def as_text(file: RunFile, *, columns: int = 100) -> str:
-    """Give the report for a terminal of so many columns."""
+    """Give the report for a terminal of this width."""
     text: str = load(_row(file).text)(file, style=style(), columns=columns)
     return text
 

@@ -58,7 +58,7 @@ def traffic_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_traffic(options: dict[str, Any], measurers: Sequence[str]) -> None:
-    """Refuse options of what is sent where no measurer would be told.
+    """Refuse options of what is sent where no measurer hears them.
 
     Raises
     ------

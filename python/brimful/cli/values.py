@@ -77,7 +77,7 @@ def policy(context: click.Context, parameter: click.Parameter, text: str) -> str
 
 
 def directory(context: click.Context, parameter: click.Parameter, text: str | None) -> Path | None:
-    """Read the name of a directory: an empty one would be the current directory, which nobody asked for."""
+    """Read the name of a directory: an empty one would be the current directory, which was not asked for."""
     if text == "":
         message = f"{parameter.opts[0]} '': names no directory; leave it out for a new one"
         raise UsageError(message)

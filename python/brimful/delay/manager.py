@@ -17,7 +17,7 @@ from brimful.managed import Begun, Place, Sink, manage, new_run
 from brimful.measurers.base import Description, Measurer
 from brimful.policies import ON_ERROR, ON_INVALID, Policies
 from brimful.records import DelayPlan, Run, RunFile, Trial, Warning, read_unchanged
-from brimful.runs import fingerprint
+from brimful.records.experiment import fingerprint, other_traffic
 
 SUBJECT = "delay"
 _SAME_LOAD = 1e-3
@@ -77,7 +77,7 @@ def run_delay(
     out, resume
         Where the record is, and whether to go on with it.
     progress, note
-        Are told where the run stands, and what to say once.
+        Get where the run stands, and what to say once.
 
     Raises
     ------
@@ -217,11 +217,7 @@ def _throughput(request: DelayRequest, file: RunFile, description: Description) 
     if not result.regular:
         text = f"the result of {name} is irregular ({result.reason}): shares of it are shares of a bound"
         warnings.append(Warning(code="irregular-throughput", text=text))
-    differing = [
-        key
-        for key in ("profile", "frame_size", "direction", "flows", "vlan", "ip_version", "pattern", "io_size")
-        if file.run.traffic.get(key) != description.traffic.get(key)
-    ]
+    differing = other_traffic(file.run.traffic, description.traffic)
     if differing:
         text = f"the throughput was found with other traffic: {', '.join(differing)} differ"
         warnings.append(Warning(code="other-traffic", text=text))

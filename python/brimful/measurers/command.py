@@ -288,7 +288,7 @@ class _Program:
                 self._signal(signal.SIGTERM)
                 self._has_ended(1.0)
         finally:
-            # Whoever interrupts the wait has none left for the program.
+            # A user who interrupts the wait has no patience left for the program.
             self._signal(signal.SIGKILL)
             self._has_ended(5.0)
             self._listener.join(1.0)

@@ -204,7 +204,7 @@ class Iperf3Measurer:
         options = self._options
         bits_per_second = max(1, round(load * options.datagram_bytes * 8 / options.streams))
         command = [*options.prefix, "iperf3", "--json", "--udp", f"-{options.ip}", "--client", options.server]
-        # A count, not a time: iperf3 knows whole seconds only, and versions before 3.16 then send exactly so many.
+        # A count, not a time: iperf3 knows whole seconds only, and versions before 3.16 then send exactly that number.
         command += [f"--port={options.port}", f"--blockcount={frames}", f"--bitrate={bits_per_second}"]
         command += [f"--length={options.datagram_bytes}", f"--parallel={options.streams}"]
         command += [f"--interval={_INTERVAL_S:g}"]

@@ -86,7 +86,7 @@ def _frames(arguments: list[str], ip: int) -> _Frames:
 _OFFER_STEP, _OFFER_LOADS = 0.9, 40
 """From one load that may be offered to the next, and how many there are."""
 _OFFER_MOST, _OFFER_TRIAL_S = 3, 0.5
-"""A load may be offered once so many short trials at it are on schedule, before as many are not."""
+"""A load may be offered once this number of short trials at it are on schedule, before as many are not."""
 _OFFER_LOOK = 4
 """Loads that are looked at, downwards from one at which a trial was on schedule."""
 

@@ -6,14 +6,23 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from brimful.errors import MeasureError, RecordError
+from brimful.errors import MeasureError, RecordError, shown
 from brimful.machine.watch import Watch
+from brimful.measurers.base import (
+    InvalidTrialError,
+    Measurer,
+    TrialFailedError,
+    TrialOutput,
+    check_surplus,
+    checked_output,
+    with_intended,
+)
 from brimful.paired.beds import Beds
 from brimful.paired.planner import CALIBRATION, Planner, Step, replay
 from brimful.paired.ratios import is_switched
 from brimful.policies import Policies
 from brimful.records import Activation, End, LossPairs, Pair, PairedPlan, Ratio, Record, RunFile, Trial, Warning
-from brimful.session import DONE, TIME_BUDGET, Session, SpoiledTooOftenError, spoiled_warnings
+from brimful.session import DONE, TIME_BUDGET, Keep, Session, SpoiledTooOftenError, spoiled_warnings
 
 _LOPSIDED = 10
 """Invalid trials of one device beyond those of another that are worth a warning."""
@@ -72,6 +81,7 @@ class PairedLoop:
         self._sink = sink
         self._progress = progress
         self._planner = Planner(plan)
+        self._description = beds.measurer(0).describe()
         self._session = Session(beds.measurers(), policies, sink=sink, learn=self._learn, watch=watch)
         self._instance: int | None = None if is_switched(plan) else 0
         self._activated: set[int] = set()
@@ -143,6 +153,7 @@ class PairedLoop:
             step.load,
             step.duration_s,
             where=f"trial of {name} at {step.load:.10g}/s",
+            perform=self._perform,
             path=name,
             round=step.round,
             step=step.stage,
@@ -152,6 +163,22 @@ class PairedLoop:
         if made.policy is not None and self._failures > made.policy.retries:
             message = f"{made.problem} ({self._failures} times in a row)" if self._failures > 1 else made.problem
             raise SpoiledTooOftenError(message, made.trial)
+
+    def _perform(self, measurer: Measurer, load: float, duration_s: float, keep: Keep) -> None:
+        """Have a trial performed, and refuse an answer that cannot be, or in which nothing was sent."""
+        factor, unit = self._description.conversion_factor, self._description.load_unit
+        keep(TrialOutput(sent=0, lost=0, intended=max(1, round(load * duration_s * factor))))
+        answer = measurer.measure(load, duration_s)
+        where = f"trial at {load:.10g}/s"
+        if not isinstance(answer, TrialOutput):
+            message = f"{where}: the measurer returned {shown(answer)}, which is no TrialOutput"
+            raise TrialFailedError(message)
+        output = checked_output(msgspec.structs.asdict(answer), where=where)
+        keep(with_intended(output, load, duration_s, conversion_factor=factor, load_unit=unit))
+        if output.sent == 0:
+            message = "nothing was sent; see whether the generator works"
+            raise InvalidTrialError(message, output.extra)
+        check_surplus(output, load, duration_s, self._description)
 
     def _learn(self, trial: Trial) -> None:
         for pair in self._planner.record(trial):

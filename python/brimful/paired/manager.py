@@ -18,7 +18,8 @@ from brimful.paired.beds import Beds
 from brimful.paired.loop import PairedLoop, PairedOutcome, PairedProgress
 from brimful.policies import ON_ERROR, ON_INVALID, Policies
 from brimful.records import LossPairs, PairedDevice, PairedPlan, Ratio, Run, RunFile, read_run
-from brimful.runs import HOME, fingerprint, run_directories
+from brimful.records.experiment import fingerprint
+from brimful.runs import HOME, run_directories
 from brimful.statistics.pairs import floor_of_repeats
 
 SUBJECT = "comparison"
@@ -168,7 +169,7 @@ def check_alike(names: Sequence[str], descriptions: Sequence[Description]) -> No
             "units counted for each of a load": (first.conversion_factor, other.conversion_factor),
             **{
                 key: (first.traffic.get(key), other.traffic.get(key))
-                for key in ("frame_size", "frame_sizes", "direction", "profile", "block_bytes", "block")
+                for key in ("frame_size", "frame_sizes", "direction", "profile", "io_size")
             },
         }
         for what, (ours, theirs) in pairs.items():
@@ -188,7 +189,13 @@ def plan_of(file: RunFile) -> PairedPlan:
     if file.run.paired is None or len(file.run.paired.devices) < 2:
         message = f"{file.path}:1: the run is of the subject 'comparison', but does not say what was measured"
         raise RecordError(message)
-    return file.run.paired
+    plan = file.run.paired
+    shares = {"tolerance": plan.tolerance, "precision": plan.precision}
+    for name, share in shares.items():
+        if not 0 < share < 1:
+            message = f"{file.path}:1: paired.{name} is {share:g}; it must be above 0 and below 1"
+            raise RecordError(message)
+    return plan
 
 
 def ratios_of(file: RunFile) -> list[Ratio]:

@@ -8,6 +8,7 @@ Robbins 1965). The rule uses both.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 
@@ -247,17 +248,12 @@ def _widening(differences: Sequence[float], units: Sequence[int], rule: Rule, pl
     return max(1.0, student_half_width(len(means), float(np.std(means, ddof=1)), 1.0, rule.final_alpha) / plain)
 
 
-_FACTORS: dict[tuple[float, int], float] = {}
-
-
 def _student_factor(probability: float, freedom: float) -> float:
-    """Give a quantile of Student's distribution, remembered for whole numbers below the degrees of freedom.
+    """Give a quantile of Student's distribution, for the whole number below where there are 20 degrees of freedom.
 
     One below is the wider side, by less than a tenth of a per cent from 40 on.
     """
-    if freedom < 20:
-        return student_quantile(probability, freedom)
-    key = (probability, math.floor(freedom) if freedom < 2000 else 2000)
-    if key not in _FACTORS:
-        _FACTORS[key] = student_quantile(probability, key[1])
-    return _FACTORS[key]
+    return _remembered_quantile(probability, freedom if freedom < 20 else min(2000, math.floor(freedom)))
+
+
+_remembered_quantile = functools.lru_cache(maxsize=10_000)(student_quantile)

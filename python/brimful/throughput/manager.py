@@ -18,7 +18,7 @@ from brimful.managed import Begun, Note, Place, Sink, manage, new_run
 from brimful.measurers.base import Calibrating, Description, Measurer, checked_description
 from brimful.policies import ON_ERROR, ON_INVALID, FailurePolicy
 from brimful.records import Goal, Run, RunFile, Warning, is_rate_of_units
-from brimful.runs import fingerprint
+from brimful.records.experiment import fingerprint
 from brimful.session import spoiled_warnings
 from brimful.throughput.limits import check_delay_limits, check_limits, least_evidence_s, unit_difference
 from brimful.throughput.result import SearchResult
@@ -32,7 +32,7 @@ _CALIBRATION_SHARE = 0.25
 """Of a time budget, where the search can do without the tester's own ceiling."""
 _WITHOUT_CEILING = "results near it cannot be told from the device's"
 _NEAR_ENOUGH = 2.0
-"""A ceiling is measured in a few short trials: a load up to so many times as high is worth a try."""
+"""A ceiling is measured in a few short trials: a load up to this many times as high is worth a try."""
 _MIN_LOAD_SHARE = 1000
 """Without `--min-load` the search goes down to the max load divided by this."""
 
@@ -105,7 +105,7 @@ def run_search(
     set_up_s
         Time that opening the measurer took; unless time is virtual, it counts against a time budget.
     progress, note
-        Are told where the search stands, and what a user should know.
+        Get where the search stands, and what a user should know.
 
     Raises
     ------
@@ -389,10 +389,10 @@ def _deviations(request: SearchRequest, description: Description) -> list[str]:
 def _warnings(run: Run, result: SearchResult) -> list[Warning]:
     """Say what a reader of the result should know beyond the numbers."""
     warnings = list(_below_resolution(run, result))
-    ceiling = run.measurer.get("ceiling")
+    ceiling = run.measurer.known_ceiling
     for goal in result.goal_results:
         found = goal.upper_bound or goal.lower_bound
-        if isinstance(ceiling, float) and found is not None and found > NEAR_CEILING * ceiling:
+        if ceiling is not None and found is not None and found > NEAR_CEILING * ceiling:
             text = (
                 f"goal {goal.goal}: the result is above {units.format_ratio(NEAR_CEILING)} of what the tester itself"
                 f" can do ({units.format_load(ceiling, run.load_unit)}): it may be the tester's limit, not the device's"
@@ -407,7 +407,7 @@ def _warnings(run: Run, result: SearchResult) -> list[Warning]:
 
 
 def _below_resolution(run: Run, result: SearchResult) -> Iterator[Warning]:
-    """Name bounds that are closer than trials at their loads can tell: at max load these trials could."""
+    """Name bounds that are closer than trials at their loads can show: at max load these trials could."""
     unit = run.load_unit.removesuffix("/s")
     for goal, found in zip(run.goals, result.goal_results, strict=True):
         if found.lower_bound is None or found.upper_bound is None or not is_rate_of_units(run.load_unit):

@@ -243,7 +243,7 @@ def _notes(plan: BisectionPlan) -> list[str]:
 
 def _set_up(file: RunFile, plan: BisectionPlan) -> list[tuple[str, str]]:
     rows = [
-        ("Measurer", str(file.run.measurer.get("spec", "not recorded"))),
+        ("Measurer", file.run.measurer.spec or "not recorded"),
         ("Builds", f"{len(plan.versions) - 1} after the good one"),
     ]
     if plan.git is not None:

@@ -8,7 +8,7 @@ from brimful.report.figures import WIDE, Size, arrange, figure_of, to_svg
 from brimful.report.palette import DASHED
 
 LOGARITHMIC_FROM = 100
-"""The axis of frames is logarithmic where the longest burst is so many times the shortest."""
+"""The axis of frames is logarithmic where the longest burst is this many times the shortest."""
 
 
 def draw_bursts(file: RunFile, size: Size = WIDE) -> str:

@@ -112,7 +112,7 @@ def _entry(file: RunFile, member: Member) -> dict[str, Any]:
 
 
 def size_of(member: Member) -> str:
-    """Give the frame size of a member as the campaign was told it."""
+    """Give the frame size of a member as the campaign was given it."""
     return member.frame_size or "unknown"
 
 
@@ -128,7 +128,7 @@ def runs_of(file: RunFile) -> list[tuple[Member, RunFile]]:
 
 
 def planned_sizes(file: RunFile) -> list[str]:
-    """Give the frame sizes that the campaign was told, in their order."""
+    """Give the frame sizes that the campaign was given, in their order."""
     return _asked(file.run, "frame_sizes")
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
 _LOGARITHMIC_FROM = 8.0
-"""Axes are logarithmic where the largest value is so many times the least."""
+"""Axes are logarithmic where the largest value is this many times the least."""
 _APART = 0.012
 """Distance of the marks of directions at one load, as a share of the axis."""
 _MARKERS = ("o", "s", "D", "^")

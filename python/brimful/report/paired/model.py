@@ -14,6 +14,7 @@ from brimful.report.paired import figures
 from brimful.units import format_duration, format_load, format_ratio
 
 _CONTROL = ("same", "differs")
+_MOST_DEVIATION = 100.0
 _GOOD = ("no-regression", "same")
 _SHORT = {
     "regression": "regression",
@@ -62,7 +63,10 @@ def line(file: RunFile) -> str:
     """Give the result of a run in one line."""
     plan = plan_of(file)
     found = [ratio for ratio in ratios_of(file) if ratio.verdict not in _CONTROL]
-    told = [f"{ratio.device}/{plan.devices[0].name} {interval(ratio)}, {_SHORT[ratio.verdict]}" for ratio in found]
+    told = [
+        f"{ratio.device}/{plan.devices[0].name} {interval(ratio)}, {_SHORT.get(ratio.verdict, ratio.verdict)}"
+        for ratio in found
+    ]
     return "; ".join(told) or "no result"
 
 
@@ -170,7 +174,9 @@ def suite(file: RunFile) -> Suite:
     if end is None or not cases:
         text = "the run has not ended" if end is None else end.text or end.reason
         cases.append(Case(name="the comparison has a result", problem=text))
-    return Suite(name=f"compare {_named(plan)}", cases=cases, duration_s=0.0 if end is None else end.search_s)
+    return Suite(
+        name=f"compare {_named(plan)}", cases=cases, duration_s=0.0 if end is None else end.search_s, command="compare"
+    )
 
 
 def _blocks(
@@ -220,7 +226,7 @@ def _table(plan: PairedPlan, ratios: list[Ratio]) -> Table:
             _SHORT.get(ratio.verdict, ratio.verdict),
             *(f"{value:.4f}" if value is not None else "–" for value in (ratio.ratio, ratio.low, ratio.high)),
             str(ratio.pairs),
-            format_ratio(math.expm1(ratio.deviation), digits=2),
+            format_ratio(math.expm1(min(ratio.deviation, _MOST_DEVIATION)), digits=2),
             f"{ratio.tau:.1f}",
             str(ratio.instances),
             str(ratio.invalid),

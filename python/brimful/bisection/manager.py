@@ -18,7 +18,7 @@ from brimful.managed import Begun, Place, Sink, manage, new_run
 from brimful.measurers.base import Description, checked_description
 from brimful.policies import ON_ERROR, ON_INVALID, Policies
 from brimful.records import Bisected, BisectionPlan, Run, RunFile, Version
-from brimful.runs import fingerprint
+from brimful.records.experiment import fingerprint
 
 SUBJECT = "bisection"
 CONFIDENCE, TOLERANCE, PAIRS, TRIAL_S, MOST_VISITS = 0.95, 0.01, 20, 0.5, 200

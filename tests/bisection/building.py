@@ -5,9 +5,13 @@ import random
 
 from brimful.bisection.bench import FunctionBench
 from brimful.bisection.histories import between
+from brimful.bisection.loop import BisectionLoop
 from brimful.bisection.manager import BisectionRequest, run_bisection
+from brimful.errors import MeasureError
 from brimful.managed import Place
 from brimful.measurers.base import Description, TrialOutput
+from brimful.policies import Policies
+from brimful.records import SCHEMA, BisectionPlan, MeasurerFacts, Run, Version, collect
 
 QUICK = {"pairs": 4, "trial_s": 0.1}
 
@@ -48,8 +52,6 @@ class Builds(FunctionBench):
         self.stop_after = math.inf
 
     def make(self, build):
-        from brimful.errors import MeasureError
-
         if build in self._unmakable:
             raise MeasureError("make: failed with exit code 2: no rule")
         return super().make(build)
@@ -77,3 +79,36 @@ def levels(builds, *changes):
     for build, share in changes:
         found[build:] = [capacity * share for capacity in found[build:]]
     return found
+
+
+def invented_run(directory, bench=None, builds=13, **options):
+    """Find a slower commit, one of whose neighbours cannot be made."""
+    versions = [Version(f"{number:040x}", f"{number:07x} Change {number}") for number in range(builds)]
+    plan = BisectionPlan(
+        versions=[Version(one.version, one.title, [place - 1] if place else []) for place, one in enumerate(versions)],
+        confidence=0.95,
+        tolerance=0.01,
+        pairs=4,
+        trial_s=0.1,
+        seed=1,
+        side_by_side=True,
+        prepare="make -C {dir}",
+        git="/src/forwarder",
+        first_load=2e5,
+        **options,
+    )
+    run = Run(
+        schema=SCHEMA,
+        run_id="20210526T0756",
+        started="2021-05-26T07:56:00+00:00",
+        tool={"name": "brimful", "version": "0.1.0"},
+        command=["brimful"],
+        host={"cpu_model": "i7-4770", "kernel": "5.12"},
+        subject="bisection",
+        measurer=MeasurerFacts(spec="cmd:{dir}/measure"),
+        bisection=plan,
+    )
+    bench = bench or Builds(levels(builds, (8, 0.95)), unmakable=[6])
+    records = []
+    BisectionLoop(plan, bench, Instance(1.0, seed=0).describe(), Policies(), sink=records.append).run()
+    return collect(directory, [run, *records])

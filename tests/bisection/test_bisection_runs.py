@@ -7,7 +7,8 @@ import pytest
 from brimful.bisection.verification import verify_bisection
 from brimful.records import Bisected, Build, Visit, read_run
 from brimful.report import rendering
-from building import Builds, bisect, levels
+from brimful.report.bisection import model
+from building import Builds, bisect, invented_run, levels
 from support import brimful
 
 
@@ -172,6 +173,21 @@ def test_the_report_says_what_was_found_and_why(record):
     page = rendering.page(read_run(record))
     assert "belief-wide" in page or "<svg" in page
     assert json.loads(rendering.to_json(read_run(record)))["answer"]["builds"] == [[11]]
+
+
+ANSWERS = {
+    "one": Builds(levels(13, (8, 0.95)), unmakable=[6]),
+    "two": Builds(levels(13, (4, 0.95), (9, 0.95))),
+    "range": Builds(levels(13, (8, 0.95)), unmakable=[7]),
+    "none": Builds(levels(13)),
+}
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_the_report_of_each_answer(answer, snapshot, tmp_path):
+    file = invented_run(tmp_path, ANSWERS[answer])
+    assert rendering.text(file) == snapshot
+    assert model.line(file) == snapshot
 
 
 def test_records_keep_their_kinds(record):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from brimful.machine.watch import Watch
 from brimful.managed import Begun, Place, Sink, manage, new_run
 from brimful.measurers.base import Description, checked_description
 from brimful.policies import ON_ERROR, ON_INVALID, Policies
-from brimful.records import Bisected, BisectionPlan, Run, RunFile, Version
+from brimful.records import Bisected, BisectionPlan, Build, Run, RunFile, Version
 from brimful.records.experiment import fingerprint
 
 SUBJECT = "bisection"
@@ -88,25 +89,27 @@ def run_bisection(
     policies = Policies.without_loss(
         request.on_invalid, request.on_error, reason="a trial that was not made says nothing of a build"
     )
-    described: list[Description] = []
+    described: list[tuple[Description, Build]] = []
 
-    def description() -> Description:
+    def first() -> tuple[Description, Build]:
         if not described:
-            described.append(_describe(bench))
+            described.append(_make_first(bench))
         return described[0]
 
     def begin() -> Begun:
-        return Begun(_run(request, description(), _plan(request, description(), bench)))
+        description, made = first()
+        return Begun(_run(request, description, _plan(request, description, bench)), more=[made])
 
     def perform(file: RunFile, sink: Sink) -> BisectionRun:
+        description, _ = first()
         loop = BisectionLoop(
             plan_of(file),
             bench,
-            description(),
+            description,
             policies,
             sink=sink,
             progress=lambda state: progress(file.run, state),
-            watch=Watch() if description().on_this_machine else None,
+            watch=Watch() if description.on_this_machine else None,
             budget_s=request.budget_s,
         )
         loop.resume(file)
@@ -160,15 +163,18 @@ def check_record(file: RunFile) -> None:
             raise RecordError(message)
 
 
-def _describe(bench: Bench) -> Description:
-    """Make the good build and ask it; it is made again, and noted, as the run begins."""
-    bench.make(0)
+def _make_first(bench: Bench) -> tuple[Description, Build]:
+    """Make the good build, and ask an instance of it what it is."""
+    began_s = time.monotonic()
+    output = bench.make(0)
+    elapsed_s = time.monotonic() - began_s
     first = bench.start(0)
     try:
-        return checked_description(first.describe(), where="what the measurer says of itself")
+        description = checked_description(first.describe(), where="what the measurer says of itself")
     finally:
         first.close()
-        bench.keep([])
+    taken_s = 0.0 if description.virtual_time else round(elapsed_s, 9)
+    return description, Build(build=0, start_s=0.0, elapsed_s=taken_s, output=output)
 
 
 def _plan(request: BisectionRequest, description: Description, bench: Bench) -> BisectionPlan:

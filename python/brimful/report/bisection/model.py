@@ -116,11 +116,10 @@ def sentence(plan: BisectionPlan, answer: Bisected) -> str:
         return f"The change lies in {ranges}, with a probability of {sure}{why}. In all it is {change}."
     if answer.answer == "cannot-say":
         return f"This machine cannot say: {answer.reason}."
-    why = f": {answer.reason}" if answer.reason else ""
-    return (
-        f"No difference{why}. A change of more than {format_ratio(plan.tolerance)} between {name(plan, 0)} and"
-        f" {name(plan, last)} was not found."
-    )
+    ends = f"{name(plan, 0)} and {name(plan, last)}"
+    if answer.reason:
+        return f"No difference between {ends} was found: {answer.reason}."
+    return f"No difference: a change of more than {format_ratio(plan.tolerance)} between {ends} is excluded."
 
 
 def diff_command(plan: BisectionPlan, number: int) -> str:
@@ -177,7 +176,8 @@ def _blocks(
                 key="belief",
             )
         )
-        shown.append(_likeliest(plan, answer))
+        if answer.builds:
+            shown.append(_likeliest(plan, answer))
     if found:
         shown.append(_measured(plan, found))
     if visits:

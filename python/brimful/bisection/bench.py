@@ -141,7 +141,7 @@ class BuildBench:
 
 
 class _Lent:
-    """A measurer that is not closed by whoever uses it for a while."""
+    """A measurer that is lent: closing it leaves it open."""
 
     def __init__(self, measurer: Measurer) -> None:
         self._measurer = measurer
@@ -225,7 +225,7 @@ class Turns:
         self._passed_s = max(self._passed_s, elapsed_s)
 
     def close(self) -> None:
-        """Nothing is held: instances are closed by whoever started them."""
+        """Nothing is held: the caller closes the instances."""
 
 
 def is_side_by_side(spec: str) -> bool:

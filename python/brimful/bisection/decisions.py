@@ -23,11 +23,11 @@ ENDS, CONTROL, SEARCH, CONFIRM = "ends", "control", "search", "confirm"
 """What a visit is for."""
 
 SHOWN = 0.01
-"""A change is shown once it is so unlikely that nothing changed."""
+"""Probability that nothing changed, below which a change is shown."""
 EXCLUDED = 0.01
-"""A change is excluded once it is so unlikely that it is larger than the tolerance."""
+"""Probability that a change is larger than the tolerance, below which it is excluded."""
 EXCLUDED_ERRORS = 2.5
-"""Standard errors to a limit that is exceeded so seldom."""
+"""The same as standard errors."""
 FIRST_ENDS, MOST_ENDS = 3, 40
 """Visits of the bad build before anything is decided, and after which it is given up."""
 CONTROLS = 2
@@ -37,7 +37,7 @@ CONTROL_LIMIT = 0.999
 CONFIRMING = 2
 """Visits of what is believed beside its parent."""
 LEADING = 0.5
-"""An answer of so much probability is tested itself: before, it is asked where the change is."""
+"""Probability from which on the likeliest answer itself is tested; before, it is asked where the change is."""
 LEAST_INFORMATION = 1e-4
 """In bits: visits that say less are not worth their time."""
 

@@ -23,7 +23,7 @@ _WHY = {"time-budget": "when the time was up", "interrupted": "when it was inter
 
 
 class BisectionProgress(msgspec.Struct, frozen=True):
-    """Where a run stands, for whoever shows it."""
+    """Where a run stands, to be shown."""
 
     doing: str
     """``build`` or ``visit``."""
@@ -64,11 +64,11 @@ class BisectionLoop:
     sink
         Is given every record the moment it exists; returns when it is safe.
     progress
-        Is told what is about to be done.
+        Is called with what is about to be done.
     watch
         Looks at the machine before each trial, where that means something.
     budget_s
-        After so many seconds the run ends with what it knows.
+        The run ends after this many seconds, with what it knows.
     """
 
     def __init__(

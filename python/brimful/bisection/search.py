@@ -61,13 +61,13 @@ def bisect(
     builds
         From the good one to the bad one.
     confidence
-        A build is named when it is so likely that it changed something.
+        Probability from which on a build is named.
     tolerance
         A change of less, relative, is none.
     pairs, trial
         Pairs of trials in each visit, and the length of a trial in seconds.
     most_visits, budget
-        After so many visits, or seconds, it ends with a range.
+        It ends with a range after this many visits, or seconds.
     max_load
         The largest load to offer.
     seed

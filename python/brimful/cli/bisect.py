@@ -86,7 +86,7 @@ _DOING = {
     callback=values.ratio,
     default="95%",
     show_default=True,
-    help="A build is named when it is so likely that it changed something.",
+    help="A build is named when it changed something with this probability.",
 )
 @click.option(
     "--tolerance",
@@ -103,9 +103,9 @@ _DOING = {
     "--trial", metavar="TIME", callback=values.seconds, default="500ms", show_default=True, help="Length of each trial."
 )
 @click.option(
-    "--most-visits", type=click.IntRange(6), default=200, show_default=True, help="End with a range after so many."
+    "--most-visits", type=click.IntRange(6), default=200, show_default=True, help="End with a range after this many."
 )
-@click.option("--budget", metavar="TIME", callback=values.seconds, help="End with a range after so much time.")
+@click.option("--budget", metavar="TIME", callback=values.seconds, help="End with a range after this time.")
 @click.option("--max-load", metavar="LOAD", help="Offer no more than this. Default: what the tester can.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="What the order is drawn from.")
 @values.failure_options("fail or retry:N")

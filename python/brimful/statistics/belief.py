@@ -80,7 +80,7 @@ class History:
 
     @classmethod
     def linear(cls, changes: int) -> History:
-        """Give a history without merges, of so many builds after the good one."""
+        """Give a history without merges, of this many builds after the good one."""
         return cls([(build,) for build in range(changes)])
 
     @property

@@ -1,10 +1,12 @@
 """Whole bisections of simulated builds: what is found, what is skipped, what is on disk, and that it goes on."""
 
 import json
+import random
 
 import msgspec
 import pytest
 from brimful.bisection.verification import verify_bisection
+from brimful.errors import RecordError
 from brimful.records import Bisected, Build, Visit, read_run
 from brimful.report import rendering
 from brimful.report.bisection import model
@@ -155,7 +157,7 @@ def test_a_record_verifies(record):
     [
         ("visit", {"mean": -0.2}, "its mean is recorded as -0.2, but the trials give"),
         ("visit", {"build": 3}, "but due was"),
-        ("visit", {"build": 99}, "is of builds 99"),
+        ("visit", {"build": 99}, "there is a visit of build 99"),
         ("bisected", {"builds": [[12]]}, "the answer is recorded as one of builds [[12]]"),
         ("bisected", {"probability": 0.5}, "the answer is recorded"),
     ],
@@ -173,6 +175,45 @@ def test_the_report_says_what_was_found_and_why(record):
     page = rendering.page(read_run(record))
     assert "belief-wide" in page or "<svg" in page
     assert json.loads(rendering.to_json(read_run(record)))["answer"]["builds"] == [[11]]
+
+
+NUMBERS = (-1, 0, 99, 1e300, -1e300, 0.5)
+
+
+def test_a_record_of_other_numbers_is_reported_and_refused_in_words(record, tmp_path):
+    """Whatever stands in the place of a number; digests find it, and nothing is calculated that cannot be."""
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    draw = random.Random(5)
+    places = [
+        (number, field)
+        for number, line in enumerate(lines)
+        if line["kind"] in ("build", "visit", "bisected")
+        for field, value in line.items()
+        if isinstance(value, int | float)
+    ]
+    for number, field in draw.sample(places, 60):
+        value = draw.choice(NUMBERS)
+        value = int(value) if isinstance(lines[number][field], int) and abs(value) < 1e18 else value
+        if value == lines[number][field]:
+            continue
+        other = [{**line, field: value} if place == number else line for place, line in enumerate(lines)]
+        (tmp_path / "run.jsonl").write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in other))
+        try:
+            file = read_run(tmp_path / "run.jsonl")
+        except RecordError:
+            continue
+        assert verify_bisection(file).findings != []
+        assert rendering.text(file)
+        assert model.line(file)
+
+
+def test_a_run_does_not_go_on_from_another_number(record, tmp_path):
+    lines = [json.loads(line) for line in record.read_text().splitlines() if '"end"' not in line]
+    place = max(number for number, line in enumerate(lines) if line["kind"] == "visit")
+    lines[place]["build"] = 99
+    (tmp_path / "run.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(RecordError):
+        bisect(tmp_path, Builds(levels(17)), 17, resume=True)
 
 
 ANSWERS = {

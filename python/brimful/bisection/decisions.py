@@ -112,8 +112,6 @@ def decide(
     if (step := _of_ends(history, ends, controls, belief, settings)) is not None:
         return step, belief
     testable = tuple(build for build in range(history.builds) if build not in broken)
-    if belief.none >= settings.confidence:
-        return Answer(NONE, (), belief.none, "the change of the first visits was not found again"), belief
     suspect = _suspect(belief, groups_of(history, testable))
     if suspect is not None and suspect.answer.probability >= settings.confidence:
         return _confirmed(history, visits, testable, suspect.answer), belief
@@ -175,7 +173,7 @@ def _of_ends(
         return Next(history.bad, 0, ENDS)
     if len(controls) < CONTROLS:
         return Next(0, 0, CONTROL)
-    if len(ends) > FIRST_ENDS and _is_shown_to_stray(controls, belief):
+    if len(ends) > FIRST_ENDS and _is_shown_to_stray(controls, ends):
         return Answer(CANNOT_SAY, (), 1.0, "the good build differs from itself")
     if belief.none < SHOWN:
         return None
@@ -193,10 +191,22 @@ def _is_excluded(belief: Belief, tolerance: float) -> bool:
     return abs(belief.change) + EXCLUDED_ERRORS * error < limit
 
 
-def _is_shown_to_stray(controls: Sequence[Visit], belief: Belief) -> bool:
-    mean = math.fsum(visit.mean for visit in controls) / len(controls)
-    error = math.sqrt(belief.variance / len(controls))
-    return abs(mean) > student_quantile(0.5 + CONTROL_LIMIT / 2, 4 + len(controls)) * error
+def _is_shown_to_stray(controls: Sequence[Visit], ends: Sequence[Visit]) -> bool:
+    """Say whether the good build differs from itself by more than visits of the same builds differ."""
+    squares = sum(_squares(kind) for kind in (controls, ends))
+    freedom = len(controls) + len(ends) - 2
+    of_pairs = max(visit.deviation**2 / visit.pairs for visit in controls)
+    error = math.sqrt(max(squares / freedom, of_pairs) / len(controls))
+    return abs(_mean(controls)) > student_quantile(0.5 + CONTROL_LIMIT / 2, freedom) * error
+
+
+def _mean(visits: Sequence[Visit]) -> float:
+    return math.fsum(visit.mean for visit in visits) / len(visits)
+
+
+def _squares(visits: Sequence[Visit]) -> float:
+    centre = _mean(visits)
+    return math.fsum((visit.mean - centre) ** 2 for visit in visits)
 
 
 @lru_cache(maxsize=16)

@@ -24,6 +24,8 @@ from brimful.records.experiment import fingerprint
 SUBJECT = "bisection"
 CONFIDENCE, TOLERANCE, PAIRS, TRIAL_S, MOST_VISITS = 0.95, 0.01, 20, 0.5, 200
 _QUEUE = "input_queue_frames"
+_LARGEST = 100.0
+"""Of logarithms of ratios: far more than any device differs by."""
 
 
 class BisectionRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,7 +122,16 @@ def run_bisection(
         outcome = BisectionOutcome(answer_of(file), log.visits, log.builds, file.warnings, file.ends[-1])
         return BisectionRun(file.path, outcome)
 
-    return manage(SUBJECT, request.fingerprint(), place or Place(), note, begin=begin, perform=perform, show=show)
+    return manage(
+        SUBJECT,
+        request.fingerprint(),
+        place or Place(),
+        note,
+        begin=begin,
+        perform=perform,
+        show=show,
+        check=check_record,
+    )
 
 
 def check_request(request: BisectionRequest) -> None:
@@ -149,17 +160,25 @@ def answer_of(file: RunFile) -> Bisected | None:
 
 
 def check_record(file: RunFile) -> None:
-    """Refuse to go on from a record whose visits are none of its builds.
+    """Refuse to build on a record whose builds and visits are not those of its plan.
 
     Raises
     ------
     RecordError
-        Naming the visit.
+        Naming the first that is not.
     """
-    builds = len(plan_of(file).versions)
-    for visit in Log.of(file).visits:
-        if not (0 <= visit.build < builds and 0 <= visit.beside < builds and visit.pairs >= 1):
-            message = f"{file.path}: visit {visit.visit} is of builds {visit.build} and {visit.beside} of {builds}"
+    log, builds = Log.of(file), len(plan_of(file).versions)
+    numbers = [("build", build.build) for build in log.builds]
+    numbers += [("visit of build", number) for visit in log.visits for number in (visit.build, visit.beside)]
+    for what, number in numbers:
+        if not 0 <= number < builds:
+            message = f"{file.path}: there is a {what} {number}, but the builds are 0 to {builds - 1}"
+            raise RecordError(message)
+    for visit in log.visits:
+        if visit.pairs < 1 or abs(visit.mean) > _LARGEST or not 0 <= visit.deviation <= _LARGEST:
+            message = (
+                f"{file.path}: visit {visit.visit} has {visit.pairs} pairs of mean {visit.mean:.4g}, which cannot be"
+            )
             raise RecordError(message)
 
 

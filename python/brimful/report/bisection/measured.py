@@ -10,6 +10,8 @@ import msgspec
 from brimful.records import BisectionPlan, Visit
 from brimful.statistics.student import CONFIDENCE, student_quantile
 
+_LARGEST = 100.0
+
 
 class Measured(msgspec.Struct, frozen=True):
     """A build that was visited beside the good one, as a ratio to it."""
@@ -29,7 +31,7 @@ def measured_builds(plan: BisectionPlan, visits: Sequence[Visit]) -> list[Measur
     own: dict[int, list[float]] = {}
     for visit in visits:
         if visit.beside == 0 and 0 <= visit.build < len(plan.versions):
-            own.setdefault(visit.build, []).append(visit.mean)
+            own.setdefault(visit.build, []).append(_within(visit.mean))
     freedom = sum(len(means) - 1 for means in own.values())
     if freedom < 1:
         return []
@@ -38,5 +40,14 @@ def measured_builds(plan: BisectionPlan, visits: Sequence[Visit]) -> list[Measur
     found = []
     for build in sorted(own):
         mean, margin = math.fsum(own[build]) / len(own[build]), factor / math.sqrt(len(own[build]))
-        found.append(Measured(build, math.exp(mean), math.exp(mean - margin), math.exp(mean + margin), len(own[build])))
+        found.append(Measured(build, ratio(mean), ratio(mean - margin), ratio(mean + margin), len(own[build])))
     return found
+
+
+def ratio(logarithm: float) -> float:
+    """Give the ratio of a logarithm; a record may have any number in its place."""
+    return math.exp(_within(logarithm))
+
+
+def _within(logarithm: float) -> float:
+    return max(-_LARGEST, min(_LARGEST, logarithm))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -10,7 +9,7 @@ from brimful.errors import RecordError
 from brimful.records import Bisected, BisectionPlan, Build, RunFile, Visit
 from brimful.report import blocks, facts, words
 from brimful.report.bisection import figures
-from brimful.report.bisection.measured import Measured, measured_builds
+from brimful.report.bisection.measured import Measured, measured_builds, ratio
 from brimful.report.blocks import Block, Card, Document, Figure, Sentence, Table
 from brimful.units import format_duration, format_ratio
 
@@ -94,6 +93,8 @@ def builds_of(file: RunFile) -> list[Build]:
 
 def name(plan: BisectionPlan, number: int) -> str:
     """Give what a build is called, as it can be shown."""
+    if not 0 <= number < len(plan.versions):
+        return f"build {number}, which is none"
     version = plan.versions[number]
     text = facts.text(version.title or version.version)
     return text if len(text) <= _NAMED else f"{text[: _NAMED - 3]}..."
@@ -105,6 +106,8 @@ def sentence(plan: BisectionPlan, answer: Bisected) -> str:
     last = len(plan.versions) - 1
     if answer.answer == "one":
         found = answer.builds[0][0]
+        if not 0 <= found < len(plan.versions):
+            return name(plan, found)
         said = f"{name(plan, found)} made it {change}, with a probability of {sure}."
         return f"{said} Its diff: {diff_command(plan, found)}"
     if answer.answer == "two":
@@ -220,7 +223,7 @@ def _log(plan: BisectionPlan, visits: Sequence[Visit]) -> Table:
                 name(plan, visit.build),
                 name(plan, visit.beside),
                 _PURPOSES.get(visit.purpose, visit.purpose),
-                f"{math.exp(visit.mean):.4f}",
+                f"{ratio(visit.mean):.4f}",
                 format_duration(round(visit.elapsed_s, 1)),
             ]
             for number, visit in enumerate(visits, start=1)
@@ -267,8 +270,8 @@ def _range(plan: BisectionPlan, group: Sequence[int]) -> str:
 
 
 def _change(answer: Bisected) -> str:
-    share = -math.expm1(answer.change)
-    error = math.exp(answer.change) * answer.change_error
+    share = 1 - ratio(answer.change)
+    error = ratio(answer.change) * answer.change_error
     return f"{abs(share) * 100:.1f} ± {196 * error:.1f} % {'slower' if share > 0 else 'faster'}"
 
 

@@ -231,6 +231,13 @@ def test_a_budget_ends_a_run_without_a_verdict(tmp_path):
     assert done.outcome.ratios[0].pairs_needed > done.outcome.ratios[0].pairs
 
 
+def test_a_budget_may_end_before_the_loads_are_known(tmp_path):
+    done = compare_simulated(tmp_path / "run", A, B, budget_s=3.0)
+    assert done.outcome.end.reason == "time-budget"
+    assert done.outcome.ratios == []
+    assert verify_comparison(read_run(done.path)).findings == []
+
+
 def test_a_device_that_loses_below_its_capacity_is_found_by_the_second_question(tmp_path):
     stray = "vhost,capacity=1Mpps,gap=0%,drift=0%,jitter=0%,seed=1"
     done = compare_simulated(tmp_path / "run", "sharp,capacity=1Mpps", f"{stray},stray=20pps", loss_ratio=0.0)
@@ -248,7 +255,7 @@ def lines_of(path):
 def test_a_run_that_was_killed_goes_on_to_what_it_would_have_come_to(tmp_path):
     whole = compare_simulated(tmp_path / "whole", A, B, loss_ratio=0.0)
     content = whole.path.read_bytes().splitlines(keepends=True)
-    for number, cut in enumerate(range(1, len(content), len(content) // 6)):
+    for number, cut in enumerate(range(1, len(content), len(content) // 4)):
         directory = tmp_path / f"cut-{number}"
         directory.mkdir()
         (directory / "run.jsonl").write_bytes(b"".join(content[:cut]))

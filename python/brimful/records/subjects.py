@@ -153,6 +153,7 @@ SUBJECTS: tuple[Subject, ...] = (
         line="brimful.report.paired.model:line",
         document="brimful.report.paired.model:build",
         verify="brimful.report.verdicts:of_comparison",
+        explain="brimful.report.paired.model:explain",
     ),
 )
 

@@ -88,7 +88,7 @@ def compare(
     max_load
         Offer no more than this.
     renew_s
-        Devices that were given as text are made anew after so many seconds. Default: 120 where all are labs.
+        Devices that were given as text are made anew after this time in seconds. Default: 120 where all are labs.
     on_invalid, on_error
         What to do about a trial that was spoiled, and about one whose answer cannot be: ``fail`` or ``retry:N``.
     traffic, ip, timeout_s
@@ -96,7 +96,7 @@ def compare(
     record, resume
         Directory of the record, and whether to go on with the run there.
     progress
-        Is told before each trial where the comparison stands.
+        Is called before each trial with where the comparison stands.
 
     Raises
     ------

@@ -15,7 +15,7 @@ from brimful.records import RunFile, read_run
 from brimful.records.subjects import load, subject_of
 from brimful.runs import HOME, is_being_written, run_directories
 
-_MEASURED = frozenset({"search", "campaign", "burst", "burst-campaign", "delay", "recovery", "loss"})
+_MEASURED = frozenset({"search", "campaign", "burst", "burst-campaign", "delay", "recovery", "loss", "suite"})
 """Subjects of runs that measure, and so end; analyses have no end."""
 
 

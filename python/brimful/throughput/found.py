@@ -11,7 +11,8 @@ from brimful.errors import RecordError, UsageError
 from brimful.measurers.base import Calibrating, Description, Measurer
 from brimful.records import Goal, Run, RunFile, Warning, read_unchanged
 from brimful.records.experiment import other_traffic
-from brimful.runs import RECORD_NAME, new_run_directory
+from brimful.run_index import RECORD_NAME
+from brimful.runs import new_run_directory
 from brimful.throughput.manager import SearchOutcome, SearchRequest, parse_load, run_search
 from brimful.throughput.run_loop import Progress
 from brimful.throughput.verify import open_log, verify

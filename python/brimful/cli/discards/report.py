@@ -140,7 +140,7 @@ def _check_memory(text: str) -> None:
 
 def _check(store: Store, sites: tuple[str, ...], out: Path | None) -> None:
     """Find out what is wrong before anything long is begun."""
-    from brimful.runs import RECORD_NAME
+    from brimful.run_index import RECORD_NAME
 
     there = sorted({*store.sites("samples"), *store.sites("tests")})
     if not there:
@@ -209,7 +209,7 @@ def _say(stage: str) -> None:
 def _keep(run: RunFile, out: Path) -> None:
     from brimful.files import write_atomically
     from brimful.records import encode
-    from brimful.runs import RECORD_NAME
+    from brimful.run_index import RECORD_NAME
 
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -98,7 +98,7 @@ MODULES = {
         "statistics",
         "units",
     },
-    "discards": {"", "errors", "files", "records"},
+    "discards": {"", "errors", "files", "records", "statistics"},
     "files": {"errors"},
     "iocost": {
         "",

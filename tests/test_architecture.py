@@ -75,6 +75,19 @@ MODULES = {
         "throughput",
         "units",
     },
+    "loss": {
+        "managed",
+        "policies",
+        "session",
+        "errors",
+        "machine",
+        "measurers",
+        "records",
+        "runs",
+        "statistics",
+        "throughput",
+        "units",
+    },
     "recovery": {
         "managed",
         "policies",
@@ -123,7 +136,7 @@ MODULES = {
 """Part of the package: the parts it may import ("" is the package itself). `cli` may import all. Reports read records
 and nothing else."""
 
-ALSO = {"report.verdicts": {"burst", "campaign", "delay", "recovery", "throughput", "verified"}}
+ALSO = {"report.verdicts": {"burst", "campaign", "delay", "loss", "recovery", "throughput", "verified"}}
 """Module: what it may import beside. A report on whether a record holds is what each subject computes again."""
 
 _FORMS = {
@@ -165,6 +178,7 @@ INSIDE = {
         "burst": {*_FORMS, "blocks"},
         "burst_campaign": {*_FORMS, "blocks", "burst"},
         "recovery": {*_FORMS, "blocks"},
+        "loss": {*_FORMS, "blocks"},
         "iocost": _FORMS,
         "discards": _FORMS,
     },
@@ -174,12 +188,13 @@ INSIDE = {
         "delay": {"record"},
         "burst": {"record"},
         "recovery": {"record"},
+        "loss": {"record"},
         "analysis": {"record"},
         "measurer": set(),
         "experiment": {"run"},
-        "run": {"record", "throughput", "delay", "burst", "recovery", "measurer"},
+        "run": {"record", "throughput", "delay", "burst", "recovery", "loss", "measurer"},
         "campaign": {"record", "run", "throughput", "burst"},
-        "subjects": {"record", "run", "throughput", "delay", "burst", "recovery", "analysis", "campaign"},
+        "subjects": {"record", "run", "throughput", "delay", "burst", "recovery", "loss", "analysis", "campaign"},
         "format": {"record", "run", "campaign", "measurer", "subjects"},
         "digest": {"record", "run", "format"},
         "writing": {"record", "digest"},
@@ -190,6 +205,7 @@ INSIDE = {
             "delay",
             "burst",
             "recovery",
+            "loss",
             "analysis",
             "campaign",
             "format",

@@ -56,7 +56,7 @@ def test_json_has_the_results_and_every_statement(name):
 def test_html_states_every_item(name):
     page = html.render(model.build(example(name)))
     assert all(f'id="item-{item.id}"' in page for item in items.ITEMS)
-    assert "What the specification asks for, and where it is in this report" in page
+    assert "(draft-ietf-bmwg-mlrsearch-15, RFC 9971 to be) and RFC 2544 ask for, and where it is" in page
 
 
 def test_every_row_that_a_report_must_state_has_an_item():

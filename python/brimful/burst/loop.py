@@ -22,7 +22,7 @@ LATE_S = 100e-6
 
 
 class BurstProgress(msgspec.Struct, frozen=True):
-    """Where a run stands, for whoever shows it."""
+    """Where a run stands, to be shown."""
 
     test: int
     """From 0."""
@@ -50,13 +50,13 @@ class BurstLoop:
     plan
         What to measure.
     measurer
-        Whoever sends the bursts.
+        What sends the bursts.
     policies
         What to do about trials that failed.
     sink
         Is given every record the moment it exists; returns when it is safe.
     progress
-        Is told where the run stands before each burst.
+        Gets where the run stands before each burst.
     watch
         Looks at the machine before each burst, where that means something.
     """

@@ -82,7 +82,7 @@ def run_burst(
     out, resume
         Where the record is, and whether to go on with it.
     search_progress, progress, note
-        Are told where the search for the throughput and the run stand, and what to say once.
+        Get where the search for the throughput and the run stand, and what to say once.
 
     Raises
     ------

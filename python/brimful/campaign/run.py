@@ -109,7 +109,7 @@ def _show_all(
     run: Run,
     state: Progress,
 ) -> None:
-    """Tell where a search stands, and how long the campaign may still take."""
+    """Report where a search stands, and how long the campaign may still take."""
     whole_s = None
     if state.remaining_s is not None:
         expected_s = state.elapsed_s + state.remaining_s

@@ -16,7 +16,7 @@ from brimful.records.subjects import subject_of
 from brimful.run_index import Entry, Index, result_of
 from brimful.runs import HOME, is_being_written, run_directories
 
-_MEASURED = frozenset({"search", "campaign", "burst", "burst-campaign", "delay", "recovery"})
+_MEASURED = frozenset({"search", "campaign", "burst", "burst-campaign", "delay", "recovery", "loss"})
 """Subjects of runs that measure, and so end; analyses have no end."""
 
 

@@ -21,7 +21,11 @@ from brimful.verified import Verified
 @click.command("verify")
 @click.argument("log", type=values.RunType(exists=False), required=False)
 @goal_options
-@click.option("--requirements", is_flag=True, help="List what the specification demands, and what satisfies it.")
+@click.option(
+    "--requirements",
+    is_flag=True,
+    help="List what MLRsearch (draft-ietf-bmwg-mlrsearch-15, RFC 9971 to be) demands, and what satisfies it.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print everything recomputed as JSON.")
 def verify_command(
     log: Path | None, preset: str | None, goal_texts: tuple[str, ...], requirements: bool, as_json: bool

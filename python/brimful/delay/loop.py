@@ -21,7 +21,7 @@ from brimful.session import Attempt, Keep, Session, repeat_as_allowed, spoiled_w
 
 
 class DelayProgress(msgspec.Struct, frozen=True):
-    """Where a run stands, for whoever shows it."""
+    """Where a run stands, to be shown."""
 
     trial: int
     """Of those that count, from 1."""
@@ -48,13 +48,13 @@ class DelayLoop:
     plan
         What to measure.
     measurers
-        By path: whoever performs the trials.
+        By path: what performs the trials.
     policies
         What to do about trials that failed.
     sink
         Is given every record the moment it exists; returns when it is safe.
     progress
-        Is told where the run stands before each trial.
+        Gets where the run stands before each trial.
     watch
         Looks at the machine before each trial, where that means something.
     """

@@ -77,7 +77,7 @@ def run_delay(
     out, resume
         Where the record is, and whether to go on with it.
     progress, note
-        Are told where the run stands, and what to say once.
+        Get where the run stands, and what to say once.
 
     Raises
     ------

@@ -55,7 +55,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     device: dict[str, str]
     strategy: str
     plan: dict[str, Any]
-    """Of bursts, delays and recovery, but for what was found first."""
+    """Of bursts, delays, recovery and losses, but for what was found first."""
 
     @property
     def digest(self) -> str:
@@ -97,7 +97,7 @@ def key(run: Run) -> Experiment:
 
     Two runs of one experiment differ by chance, by the version of something, or by the time between them.
     """
-    plan = msgspec.to_builtins(run.burst or run.delay or run.recovery or {})
+    plan = msgspec.to_builtins(run.burst or run.delay or run.recovery or run.loss or {})
     device = {name: run.device[name] for name in _OF_THE_DEVICE if run.device.get(name)}
     return Experiment(
         question=question(run),

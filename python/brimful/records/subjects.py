@@ -15,6 +15,7 @@ from brimful.records.analysis import Done, Finding, Fit, Series, Solution
 from brimful.records.burst import Burst, BurstTest
 from brimful.records.campaign import Member
 from brimful.records.delay import Delay
+from brimful.records.loss import Loss
 from brimful.records.record import Record
 from brimful.records.recovery import Recovery
 from brimful.records.run import End, Run, Trial, Warning
@@ -49,7 +50,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     verify: str | None = None
     """``(RunFile, goals) -> Verified``: everything that the record claims, computed again."""
     explain: str | None = None
-    """``(RunFile) -> str``: why the result is what it is; null where loads and their verdicts are, or nothing."""
+    """``(RunFile) -> str``: why the result is what it is. None: `explain` shows loads and verdicts, or nothing."""
     compare: str | None = None
     """``(runs, baseline, *, tolerance) -> Compared``: two sets of runs put side by side."""
 
@@ -135,6 +136,14 @@ SUBJECTS: tuple[Subject, ...] = (
         line="brimful.report.recovery.model:line",
         document="brimful.report.recovery.model:build",
         verify="brimful.report.verdicts:of_recovery",
+    ),
+    Subject(
+        name="loss",
+        plural="loss rates",
+        kinds=(Loss,),
+        line="brimful.report.loss.model:line",
+        document="brimful.report.loss.model:build",
+        verify="brimful.report.verdicts:of_loss",
     ),
 )
 

@@ -35,7 +35,7 @@ class RecoveryLoop:
     plan
         What to measure.
     measurer
-        Whoever performs the trials.
+        What performs the trials.
     policies
         What to do about trials that failed.
     reset
@@ -43,7 +43,7 @@ class RecoveryLoop:
     sink
         Is given every record the moment it exists; returns when it is safe.
     progress
-        Is told what is about to be done, in words.
+        Gets what is about to be done, in words.
     """
 
     def __init__(

@@ -75,7 +75,7 @@ def run_recovery(
     out
         Directory of the record; none: a new one under ``runs/``.
     search_progress, progress, note
-        Are told where the search for the throughput and the run stand, and what to say once.
+        Get where the search for the throughput and the run stand, and what to say once.
 
     Raises
     ------

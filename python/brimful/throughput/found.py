@@ -74,7 +74,7 @@ def find_throughput(
     out
         Directory of the run, with that of the search in it; none: a new one under ``runs/``.
     progress, note
-        Are told where the search stands, and what to say once.
+        Get where the search stands, and what to say once.
 
     Raises
     ------

@@ -32,7 +32,7 @@ _CALIBRATION_SHARE = 0.25
 """Of a time budget, where the search can do without the tester's own ceiling."""
 _WITHOUT_CEILING = "results near it cannot be told from the device's"
 _NEAR_ENOUGH = 2.0
-"""A ceiling is measured in a few short trials: a load up to so many times as high is worth a try."""
+"""A ceiling is measured in a few short trials: a load up to this many times as high is worth a try."""
 _MIN_LOAD_SHARE = 1000
 """Without `--min-load` the search goes down to the max load divided by this."""
 
@@ -105,7 +105,7 @@ def run_search(
     set_up_s
         Time that opening the measurer took; unless time is virtual, it counts against a time budget.
     progress, note
-        Are told where the search stands, and what a user should know.
+        Get where the search stands, and what a user should know.
 
     Raises
     ------
@@ -407,7 +407,7 @@ def _warnings(run: Run, result: SearchResult) -> list[Warning]:
 
 
 def _below_resolution(run: Run, result: SearchResult) -> Iterator[Warning]:
-    """Name bounds that are closer than trials at their loads can tell: at max load these trials could."""
+    """Name bounds that are closer than trials at their loads can show: at max load these trials could."""
     unit = run.load_unit.removesuffix("/s")
     for goal, found in zip(run.goals, result.goal_results, strict=True):
         if found.lower_bound is None or found.upper_bound is None or not is_rate_of_units(run.load_unit):

@@ -43,7 +43,7 @@ _NO_TIME_S = 1e-9
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a search is told."""
+    """Everything that a search is given."""
 
     goals: list[Goal]
     min_load: float
@@ -84,7 +84,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_budget(budget_s: float | None) -> None:
-    """Refuse a time budget that none is.
+    """Require 0 < budget <= 1e9 s.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def check_budget(budget_s: float | None) -> None:
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """Where a search stands, for whoever shows it."""
+    """Where a search stands, to be shown."""
 
     bounds: list[tuple[float | None, float | None]]
     next_trial: tuple[float, float] | None
@@ -110,9 +110,9 @@ class Progress(msgspec.Struct, frozen=True):
 
 WARM_UP = "warm-up"
 DEAD_DIRECTION_CHECK = "dead-direction check"
-"""Why a trial that nobody spoiled is not counted, as the record says it."""
+"""Why a trial that was not spoiled is not counted, as the record says it."""
 _CHECK_UNITS = 100
-"""So many units tell a dead path from one that loses some."""
+"""This number of units distinguishes a dead path from one that loses some."""
 
 
 _LOWER = 0.75
@@ -133,11 +133,11 @@ class SearchLoop:
     plan
         What to search for.
     measurer
-        Whoever performs the trials.
+        What performs the trials.
     sink
         Is given every record the moment it exists; returns when it is safe.
     progress
-        Is told where the search stands before each trial.
+        Gets where the search stands before each trial.
     watch
         Looks at the machine before each trial, where that means something.
     spent_s
@@ -390,7 +390,7 @@ class SearchLoop:
 def _dead_directions(trial: Trial) -> set[tuple[str, str]]:
     """Give sender and receiver of the directions in which nothing that was sent arrived.
 
-    A tester that tells no directions has one, without names.
+    A tester that reports no directions has one, without names.
     """
     if not trial.directions:
         return {("", "")} if trial.lost == trial.sent != 0 else set()

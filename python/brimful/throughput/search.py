@@ -87,7 +87,7 @@ def search(
     resume
         Whether to go on with the run in ``record``.
     progress
-        Is told before each trial where the search stands.
+        Gets before each trial where the search stands.
 
     Returns
     -------

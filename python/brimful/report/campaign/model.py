@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from brimful.records import End, Goal, GoalResult, Member, Run, RunFile
+from brimful.records import SPECIFICATION, End, Goal, GoalResult, Member, Run, RunFile
 from brimful.report import facts, words
 from brimful.report.throughput.model import RFC2544_TRIAL_S
 from brimful.statistics.comparison import Sample, interval
@@ -330,9 +330,9 @@ def _range_in_widths(goal: Goal, spread: Spread | None) -> float | None:
 def _method(run: Run, members: Sequence[Member], size_name: str) -> list[str]:
     repeats = _repeats(run)
     said = [
-        "Every search is an ordinary run in a directory of its own, whose report states all that MLRsearch-15 and "
+        f"Every search is an ordinary run in a directory of its own, whose report states all that {SPECIFICATION} and "
         "RFC 2544 ask for.",
-        "Every value is a conditional throughput (MLRsearch-15). Its mean, standard deviation (n - 1) and range are "
+        "Every value is a conditional throughput. Its mean, standard deviation (n - 1) and range are "
         "over the regular results of the repeats. The 95 % interval is Student's t on logarithms, widened by the "
         "bounds: from the mean conditional throughput down, and from the mean upper bound up.",
         "Irregular results are listed apart and are in no mean: where a search was limited by its max load (the "

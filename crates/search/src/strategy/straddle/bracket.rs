@@ -4,12 +4,28 @@
 //! bound. Measuring a load between them costs time and leaves one of two narrower brackets, with a chance that
 //! follows from the belief under which the bracket came about.
 
-use super::prospect::{Prospect, sums_of_products};
+use brimful_trial::Load;
 
-/// Halving a distance between loads that are no candidates costs this share of a fresh pair of bounds.
-const HALVING_SHARE: f64 = 0.35;
-/// Leaving the range of the candidates costs this share of a fresh pair on top.
-const OUTSIDE_SHARE: f64 = 1.0;
+use super::target::leftover;
+
+/// A load that may be measured for a goal, and what it promises.
+pub(super) struct Candidate {
+    pub(super) index: i64,
+    pub(super) load: Load,
+    /// Chance to become a lower bound, by point.
+    pub(super) lower: Vec<f32>,
+    /// Seconds to a verdict, by point.
+    pub(super) seconds: Vec<f32>,
+    /// Whether it pays to begin with a short trial.
+    pub(super) begins_short: bool,
+}
+
+impl Candidate {
+    /// Chance to become a lower bound.
+    pub(super) fn mean_lower(&self) -> f32 {
+        self.lower.iter().sum::<f32>() / self.lower.len() as f32
+    }
+}
 
 /// What a load would be measured for.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +52,7 @@ pub(super) struct Ends {
 
 /// All brackets of one goal. Load 0 is the end below the candidates, and the last load the end above them.
 pub(super) struct Brackets {
-    pub(super) candidates: Vec<Prospect>,
+    pub(super) candidates: Vec<Candidate>,
     ends: Ends,
     steps: i64,
     pair_seconds: f64,
@@ -52,7 +68,7 @@ pub(super) struct Policy {
 }
 
 impl Brackets {
-    pub(super) fn new(candidates: Vec<Prospect>, ends: Ends, steps: i64, pair_seconds: f64) -> Self {
+    pub(super) fn new(candidates: Vec<Candidate>, ends: Ends, steps: i64, pair_seconds: f64) -> Self {
         let size = candidates.len() + 2;
         let mut brackets = Self {
             candidates,
@@ -153,15 +169,6 @@ impl Brackets {
     }
 }
 
-/// Seconds to two neighbouring bounds without a plan: by halving from known ones this many steps of the grid apart, or
-/// from unknown ones.
-pub(super) fn leftover(pair_seconds: f64, gap: Option<i64>, steps: i64) -> f64 {
-    let pairs = gap.map_or(OUTSIDE_SHARE, |gap| {
-        HALVING_SHARE * (gap as f64 / steps as f64).log2().max(0.0)
-    });
-    pairs * pair_seconds
-}
-
 impl Policy {
     /// What to measure first; `None` where nothing is left to measure.
     pub(super) fn first(&self) -> Option<Move> {
@@ -188,4 +195,21 @@ impl Policy {
         }
         spent
     }
+}
+
+/// The sums of `weights` times `a` and times `b`, in an order that the processor can do several at a time.
+fn sums_of_products(weights: &[f32], a: &[f32], b: &[f32]) -> (f32, f32) {
+    const LANES: usize = 8;
+    let (mut first, mut second) = ([0.0_f32; LANES], [0.0_f32; LANES]);
+    let blocks = weights
+        .chunks_exact(LANES)
+        .zip(a.chunks_exact(LANES))
+        .zip(b.chunks_exact(LANES));
+    for ((weights, a), b) in blocks {
+        for lane in 0..LANES {
+            first[lane] += weights[lane] * a[lane];
+            second[lane] += weights[lane] * b[lane];
+        }
+    }
+    (first.iter().sum(), second.iter().sum())
 }

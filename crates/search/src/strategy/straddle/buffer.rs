@@ -33,6 +33,11 @@ impl Buffer {
         self.above(duration) - self.above(self.longest_s)
     }
 
+    /// Puts a trial where the longest ones would lose as much.
+    pub(super) fn correct(&self, seen: &mut Observation) {
+        seen.position = seen.place - self.shift(seen.duration);
+    }
+
     /// The same compared with a trial without end.
     fn above(&self, duration: f64) -> f64 {
         (self.seconds / duration).ln_1p() / self.log_step

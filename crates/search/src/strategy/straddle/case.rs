@@ -83,7 +83,7 @@ impl Case {
         let result = TrialResult { input, output };
         self.log.add(result);
         self.seen
-            .push(Observation::new(&result, &self.grid, &self.no_buffer(), &[]));
+            .push(Observation::new(&result, &self.grid, &[]));
         self.target.refresh(&self.log, &self.grid);
     }
 }

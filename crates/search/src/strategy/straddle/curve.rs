@@ -7,18 +7,16 @@ use std::iter;
 
 use brimful_trial::Nanoseconds;
 
-use super::draw::{ascending, draw_evenly};
+use super::lattice::{ascending, draw_evenly, offsets};
 use super::observation::Observation;
 use super::second_opinion::SecondOpinion;
 use super::shape::{Shape, TrialPlan, shapes};
 use super::stray::Stray;
-use super::threshold::{Outcome, Threshold};
+use super::threshold::{Limit, Outcome, Threshold};
 
 /// Offsets of m from the centre come in quarters of a step within this many steps, and sparser beyond.
 const FINE_REACH: i64 = 28;
 const PER_STEP: i64 = 4;
-/// Beyond the fine reach, gaps grow by this factor.
-const SPREAD: f64 = 1.16;
 /// Points below this share of the largest are dropped: they come back when the curve is drawn anew.
 const NEGLIGIBLE: f64 = 1e-5;
 /// Belief from which a system is taken for a soft one.
@@ -28,17 +26,6 @@ const OFF_SCALE: f64 = 0.4;
 /// Delay grows with the inverse of the distance from the capacity, at which the curve is centred. So a delay threshold
 /// is as likely 1 to 2 % below it as 10 to 20 %; nearer than so many steps all positions are alike.
 const NEAREST_DELAY: f64 = 4.0;
-
-/// What divides high loss from low loss, for goals of one loss ratio.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Limit {
-    /// The loss ratio as overload in steps.
-    pub(super) overload: f64,
-    /// Seconds of a full-length trial.
-    pub(super) full_s: f64,
-    /// Whether shorter trials are made for it too.
-    pub(super) has_short: bool,
-}
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Point {
@@ -231,20 +218,4 @@ impl Curve {
     pub(super) fn odds(&self, point: &Point, plan: &TrialPlan) -> f64 {
         self.shapes[point.shape].odds(plan, point.position)
     }
-}
-
-/// Offsets from the centre with the width of the cell that each stands for, ascending.
-pub(super) fn offsets(span: f64, reach: i64, per_step: i64) -> impl Iterator<Item = (f64, f64)> {
-    let fine = reach * per_step;
-    let mut outer = Vec::new();
-    let (mut offset, mut gap) = (reach as f64, 1.0 / per_step as f64);
-    while offset < span {
-        gap *= 1.0 + (SPREAD - 1.0) * 2.0;
-        gap = gap.min(offset * (SPREAD - 1.0));
-        offset = ((offset + gap) * per_step as f64).ceil() / per_step as f64;
-        outer.push((offset, gap));
-    }
-    let below: Vec<(f64, f64)> = outer.iter().rev().map(|&(offset, cell)| (-offset, cell)).collect();
-    let middle = (-fine..=fine).map(move |index| (index as f64 / per_step as f64, 1.0 / per_step as f64));
-    below.into_iter().chain(middle).chain(outer)
 }

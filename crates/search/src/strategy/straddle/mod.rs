@@ -6,8 +6,8 @@ mod buffer;
 #[cfg(test)]
 mod case;
 mod curve;
-mod draw;
 mod guard;
+mod lattice;
 mod locate;
 mod observation;
 mod placement;
@@ -24,7 +24,7 @@ mod verdict;
 use brimful_trial::{Load, Nanoseconds, TrialInput, TrialResult};
 
 use self::buffer::Buffer;
-use self::curve::{Curve, Limit};
+use self::curve::Curve;
 use self::guard::Watch;
 use self::locate::Knee;
 use self::observation::Observation;
@@ -32,6 +32,7 @@ use self::placement::Strict;
 use self::plan::Choice;
 use self::prospect::Outlooker;
 use self::target::Target;
+use self::threshold::Limit;
 use crate::grid::LoadGrid;
 use crate::strategy::Strategy;
 use crate::{Problem, TrialLog, Verdict};
@@ -203,7 +204,7 @@ impl Straddle {
     fn assume(&mut self, buffer: Buffer) {
         self.buffer = buffer;
         for seen in &mut self.seen {
-            seen.position = seen.place - buffer.shift(seen.duration);
+            buffer.correct(seen);
         }
         let last = self.seen[self.seen.len() - 1];
         if last.is_lossy() {
@@ -387,7 +388,8 @@ impl Strategy for Straddle {
     }
 
     fn observe(&mut self, problem: &Problem, _: &TrialLog, result: &TrialResult) {
-        let seen = Observation::new(result, &self.scale, &self.buffer, &self.seen);
+        let mut seen = Observation::new(result, &self.scale, &self.seen);
+        self.buffer.correct(&mut seen);
         let before = self.seen.last();
         let has_moved = before.is_some_and(|before| !before.is_at(seen.place));
         for (watch, target) in self.watches.iter_mut().zip(&self.targets) {

@@ -2,7 +2,6 @@
 
 use brimful_trial::{TrialOutput, TrialResult};
 
-use super::buffer::Buffer;
 use crate::grid::LoadGrid;
 
 /// A trial: where it was on the grid, and what it lost.
@@ -34,8 +33,8 @@ const SAME_LOAD: f64 = 1e-6;
 const SMALL_OVERLOAD: f64 = 1.5;
 
 impl Observation {
-    /// What a trial showed, on a system with this buffer, after earlier ones.
-    pub(super) fn new(result: &TrialResult, scale: &LoadGrid, buffer: &Buffer, earlier: &[Self]) -> Self {
+    /// What a trial showed after earlier ones, if there is no buffer.
+    pub(super) fn new(result: &TrialResult, scale: &LoadGrid, earlier: &[Self]) -> Self {
         let counts = result.output.counts;
         let load = result.input.load.per_second();
         let intended = result.input.duration.as_seconds();
@@ -50,7 +49,7 @@ impl Observation {
         let lost_as_much = |earlier: &Self| overload <= NEWS * earlier.overload;
         Self {
             place,
-            position: place - buffer.shift(duration),
+            position: place,
             units_per_step: load * scale.log_step() * duration,
             duration,
             overload,

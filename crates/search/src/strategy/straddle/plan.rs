@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 
 use brimful_trial::{Load, Nanoseconds, TrialInput};
 
-use super::bracket::{Brackets, Ends, Move, Policy};
-use super::prospect::{Outlooker, Prospect};
+use super::bracket::{Brackets, Candidate, Ends, Move, Policy};
+use super::prospect::Outlooker;
 use super::target::Target;
 
 /// Candidates are laid around the highest load with this share of the chance to be a lower bound that min load has.
@@ -112,7 +112,7 @@ fn urgency(step: &Move) -> f64 {
 
 /// When a load is to be measured for a goal that takes several trials to decide and is above others: first, but after a
 /// high-loss trial in other weather. So the answer depends less on which of two capacities is met first.
-fn turn_of_measurement(outlooker: &Outlooker, prospect: &Prospect, target: &Target) -> Turn {
+fn turn_of_measurement(outlooker: &Outlooker, prospect: &Candidate, target: &Target) -> Turn {
     let goal = &outlooker.problem.goals()[target.goal];
     let last = outlooker.log.trials_at(prospect.load).last();
     let was_high_loss = last.is_some_and(|trial| goal.is_high_loss(trial) == Some(true));
@@ -126,7 +126,7 @@ fn turn_of_measurement(outlooker: &Outlooker, prospect: &Prospect, target: &Targ
 /// When an attempt at a lower bound that one high-loss trial ends is to go on, as one of several goals.
 fn turn_of_attempt<'p>(
     outlooker: &Outlooker,
-    prospect: &Prospect,
+    prospect: &Candidate,
     target: &Target,
     mut others: impl Iterator<Item = (&'p Plan, &'p Target)>,
 ) -> Turn {
@@ -216,8 +216,8 @@ struct Candidates<'a> {
 impl Candidates<'_> {
     /// Candidates on both sides as far as their verdicts are in doubt; `low` and `high` would make pairs with the
     /// bounds that are known.
-    fn around(&self, middle: i64, low: i64, high: i64) -> Vec<Prospect> {
-        let mut found: Vec<Prospect> = self.prospect(middle).into_iter().collect();
+    fn around(&self, middle: i64, low: i64, high: i64) -> Vec<Candidate> {
+        let mut found: Vec<Candidate> = self.prospect(middle).into_iter().collect();
         for (direction, bound, limit) in [(-1, low, 0), (1, high, self.outlooker.grid.top())] {
             let mut indices: BTreeSet<i64> = OFFSETS.map(|offset| offset * self.target.steps).into_iter().collect();
             let farthest = OFFSETS[OFFSETS.len() - 1] * self.target.steps;
@@ -241,7 +241,7 @@ impl Candidates<'_> {
         found
     }
 
-    fn prospect(&self, index: i64) -> Option<Prospect> {
+    fn prospect(&self, index: i64) -> Option<Candidate> {
         let is_allowed = self.allowed.contains(&index) && (0..=self.outlooker.grid.top()).contains(&index);
         is_allowed
             .then(|| self.outlooker.prospect(self.target, index))
@@ -249,7 +249,7 @@ impl Candidates<'_> {
     }
 }
 
-fn duration(target: &Target, prospect: &Prospect) -> Nanoseconds {
+fn duration(target: &Target, prospect: &Candidate) -> Nanoseconds {
     match target.short {
         Some(short) if prospect.begins_short => short,
         _ => target.duration,

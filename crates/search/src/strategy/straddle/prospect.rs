@@ -2,9 +2,10 @@
 
 use brimful_trial::{Load, Nanoseconds};
 
+use super::bracket::Candidate;
 use super::buffer::Buffer;
 use super::curve::{Curve, Point};
-use super::draw::{ascending, draw_evenly};
+use super::lattice::{ascending, draw_evenly};
 use super::observation::Observation;
 use super::shape::TrialPlan;
 use super::stray::Drawn;
@@ -18,26 +19,8 @@ use crate::{Problem, TrialLog, Verdict};
 const STOPPED_SECONDS: f64 = 3.0;
 /// Short trials at one load before a long one is due.
 const SHORT_TRIALS: usize = 2;
-/// So many points stand for the posterior in planning; a multiple of the lanes of [`sums_of_products`].
+/// So many points stand for the posterior in planning; a multiple of the lanes of `sums_of_products`.
 const REPRESENTATIVES: usize = 64;
-
-pub(super) struct Prospect {
-    pub(super) index: i64,
-    pub(super) load: Load,
-    /// Chance to become a lower bound, by point.
-    pub(super) lower: Vec<f32>,
-    /// Seconds to a verdict, by point.
-    pub(super) seconds: Vec<f32>,
-    /// Whether it pays to begin with a short trial.
-    pub(super) begins_short: bool,
-}
-
-impl Prospect {
-    /// Chance to become a lower bound.
-    pub(super) fn mean_lower(&self) -> f32 {
-        self.lower.iter().sum::<f32>() / self.lower.len() as f32
-    }
-}
 
 /// What is known, and where to read it.
 pub(super) struct Outlooker<'a> {
@@ -122,7 +105,7 @@ impl<'a> Outlooker<'a> {
         self.seen.iter().rev().position(is_there).unwrap_or(self.seen.len())
     }
 
-    pub(super) fn prospect(&self, target: &Target, index: i64) -> Option<Prospect> {
+    pub(super) fn prospect(&self, target: &Target, index: i64) -> Option<Candidate> {
         let load = target.load(self.grid, index);
         if self.log.verdict(load, target.goal) != Verdict::Undecided {
             return None;
@@ -132,7 +115,7 @@ impl<'a> Outlooker<'a> {
         let plan = self.trial_plan(target, load, target.duration_s);
         // A trial that is only too slow runs to its end.
         let stops = self.problem.has_early_termination() && target.delay_limit.is_none();
-        let mut prospect = Prospect {
+        let mut prospect = Candidate {
             index,
             load,
             lower: Vec::with_capacity(self.points.len()),
@@ -160,7 +143,7 @@ impl<'a> Outlooker<'a> {
     }
 
     /// With an exceed ratio of 0 a short high-loss trial makes an upper bound, and saves a long one.
-    fn consider_short(&self, target: &Target, prospect: &mut Prospect, full: f64) {
+    fn consider_short(&self, target: &Target, prospect: &mut Candidate, full: f64) {
         let (Some(short), Some(short_s)) = (target.short, target.short_s) else {
             return;
         };
@@ -259,20 +242,3 @@ const LEAST_ODDS: f64 = 1e-12;
 
 /// Events in a trial beyond which nothing changes.
 const MOST_STRAY: f64 = 30.0;
-
-/// The sums of `weights` times `a` and times `b`, in an order that the processor can do several at a time.
-pub(super) fn sums_of_products(weights: &[f32], a: &[f32], b: &[f32]) -> (f32, f32) {
-    const LANES: usize = 8;
-    let (mut first, mut second) = ([0.0_f32; LANES], [0.0_f32; LANES]);
-    let blocks = weights
-        .chunks_exact(LANES)
-        .zip(a.chunks_exact(LANES))
-        .zip(b.chunks_exact(LANES));
-    for ((weights, a), b) in blocks {
-        for lane in 0..LANES {
-            first[lane] += weights[lane] * a[lane];
-            second[lane] += weights[lane] * b[lane];
-        }
-    }
-    (first.iter().sum(), second.iter().sum())
-}

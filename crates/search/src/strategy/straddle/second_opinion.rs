@@ -1,9 +1,8 @@
 //! The second opinion: for one loss ratio, a load above which trials are high-loss. It takes over from the curve as far
 //! as it foretells better.
 
-use super::curve::Limit;
 use super::observation::Observation;
-use super::threshold::{Outcome, Threshold};
+use super::threshold::{Limit, Outcome, Threshold};
 
 /// Odds against the second opinion before anything is measured.
 const PRIOR_ODDS: f64 = 4.0;

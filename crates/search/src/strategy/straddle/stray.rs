@@ -1,7 +1,7 @@
 //! Loss that has nothing to do with overload: dips, stalls, stray units. How often it strikes, and how much less often
 //! at lower loads. A dip may take any amount. Units are lost one by one, by chance, so their rate tells the amount.
 
-use super::draw::{draw_evenly, without_pattern};
+use super::lattice::{draw_evenly, without_pattern};
 use super::observation::Observation;
 
 /// Dips a second at the lowest load that had a stray loss.

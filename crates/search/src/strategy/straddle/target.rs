@@ -2,7 +2,6 @@
 
 use brimful_trial::{Load, Nanoseconds, Ratio};
 
-use super::bracket::leftover;
 use super::observation::Observation;
 use super::verdict::Needed;
 use crate::grid::LoadGrid;
@@ -41,6 +40,10 @@ pub(super) struct Target {
     pub(super) upper_index: Option<i64>,
 }
 
+/// Halving a distance between loads that are no candidates costs this share of a fresh pair of bounds.
+const HALVING_SHARE: f64 = 0.35;
+/// Leaving the range of the candidates costs this share of a fresh pair on top.
+const OUTSIDE_SHARE: f64 = 1.0;
 /// What keeps a load on its own index in spite of rounding.
 const ON_GRID: f64 = 1e-6;
 
@@ -147,4 +150,13 @@ impl Target {
     pub(super) fn exploring_duration(&self) -> Nanoseconds {
         self.short.unwrap_or(self.duration)
     }
+}
+
+/// Seconds to two neighbouring bounds without a plan: by halving from known ones this many steps of the grid apart, or
+/// from unknown ones.
+pub(super) fn leftover(pair_seconds: f64, gap: Option<i64>, steps: i64) -> f64 {
+    let pairs = gap.map_or(OUTSIDE_SHARE, |gap| {
+        HALVING_SHARE * (gap as f64 / steps as f64).log2().max(0.0)
+    });
+    pairs * pair_seconds
 }

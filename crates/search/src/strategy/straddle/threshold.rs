@@ -1,8 +1,7 @@
 //! A belief about a load above which trials fail. It knows no amounts and no shape, so nothing in it can be wrong but
 //! that there is such a load; and that may move.
 
-use super::curve::offsets;
-use super::draw::{draw_evenly, without_pattern};
+use super::lattice::{draw_evenly, offsets, without_pattern};
 use super::shape::heavy_odds;
 
 /// How far from the threshold outcomes are mixed, in steps.
@@ -13,6 +12,17 @@ const FINE_REACH: i64 = 60;
 const MOVES: f64 = 0.004;
 /// How far it moves, in steps.
 const NEAR: f64 = 15.0;
+
+/// What divides high loss from low loss, for goals of one loss ratio.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Limit {
+    /// The loss ratio as overload in steps.
+    pub(super) overload: f64,
+    /// Seconds of a full-length trial.
+    pub(super) full_s: f64,
+    /// Whether shorter trials are made for it too.
+    pub(super) has_short: bool,
+}
 
 pub(super) struct Threshold {
     centre: f64,

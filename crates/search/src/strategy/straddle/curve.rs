@@ -101,13 +101,6 @@ impl Curve {
         curve
     }
 
-    /// Takes over what an earlier curve knows beside its own position.
-    pub(super) fn keep_what_does_not_move(&mut self, before: Self) {
-        self.strays = before.strays;
-        self.second_opinions = before.second_opinions;
-        self.delays = before.delays;
-    }
-
     /// Learns from a trial.
     pub(super) fn observe(&mut self, seen: &Observation) {
         self.learnt += 1;

@@ -1,5 +1,4 @@
-//! Where the capacity is, from a few amounts lost: before the curve knows, and once it is no longer where the curve
-//! has it.
+//! Where the capacity is, from a few amounts lost, before the curve knows.
 
 use super::observation::Observation;
 
@@ -9,8 +8,6 @@ const FAR_STEPS: f64 = 2.0;
 const STEEP: f64 = 1.1;
 /// Between loads this far apart, in steps, the middle is as good as what the curve says of the first few losses.
 const WIDE_GAP: f64 = 8.0;
-/// Steps of overload that do not contradict that the capacity was above.
-const SLIGHT: f64 = 0.1;
 
 /// Where loss begins on a system that forwards less the more it is overloaded.
 #[derive(Clone, Copy, Debug)]
@@ -85,25 +82,6 @@ fn lowest_lossy_above(seen: &[Observation], position: f64) -> Option<&Observatio
     lossy.min_by(|a, b| a.position.total_cmp(&b.position))
 }
 
-/// The capacity that the last two trials agree on, if it is well below them, a load as high lost nothing before, and
-/// it is not one that strays that far all the time.
-pub(super) fn dropped(seen: &[Observation]) -> Option<f64> {
-    let [earlier @ .., before, last] = seen else {
-        return None;
-    };
-    let lowest = before.capacity().min(last.capacity());
-    let highest = before.capacity().max(last.capacity());
-    if before.overload.min(last.overload) <= FAR_STEPS || highest - lowest >= FAR_STEPS {
-        return None;
-    }
-    let was_clean_above =
-        |seen: &Observation| seen.overload < SLIGHT && seen.position >= before.position.min(last.position);
-    let last_clean = earlier.iter().rposition(was_clean_above)?;
-    let was_as_low = |seen: &Observation| seen.overload > FAR_STEPS && seen.capacity() < highest + FAR_STEPS;
-    let strays = earlier[..last_clean].iter().any(was_as_low);
-    (!strays).then_some(lowest)
-}
-
 #[cfg(test)]
 mod tests {
     use brimful_trial::{Counts, TrialOutput};
@@ -170,26 +148,5 @@ mod tests {
         let middle = next(&[seen(1.4, 2.0), seen(0.8, 2.0)]).unwrap();
         assert!((middle / (1.4_f64 * 0.8).sqrt() - 1.0).abs() < 1e-9, "{middle}");
         assert_eq!(next(&[seen(1.4, 1.0), seen(0.8, 1.0)]), None);
-    }
-
-    #[test]
-    fn two_trials_that_agree_make_a_drop_and_one_does_not() {
-        let lost = |load: f64, capacity: f64| {
-            let steps = seen(load, 1.0).position - seen(capacity, 1.0).position;
-            Observation {
-                overload: steps,
-                ..seen(load, 1.0)
-            }
-        };
-        let before = seen(0.999, 1.0);
-        let (first, second) = (lost(0.999, 0.94), lost(0.99, 0.941));
-        let capacity = dropped(&[before, first, second]).unwrap();
-        assert!((capacity - 0.94_f64.ln() / LOG_STEP).abs() < 1e-9);
-        assert_eq!(dropped(&[before, first]), None);
-        assert_eq!(dropped(&[before, first, lost(0.99, 0.9)]), None);
-        assert_eq!(dropped(&[seen(0.93, 1.0), first, second]), None);
-        // It was as low before, and higher again.
-        assert_eq!(dropped(&[before, first, before, first, second]), None);
-        assert!(dropped(&[before, lost(0.999, 0.97), before, first, second]).is_some());
     }
 }

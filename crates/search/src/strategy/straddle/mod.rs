@@ -67,8 +67,6 @@ pub(crate) struct Straddle {
     curve: Option<Curve>,
     /// Where the curve is to be drawn anew before it is used: first trials may ask for that several times.
     around: Option<f64>,
-    /// Trials from here on tell where the capacity is: it has dropped since those before.
-    since: usize,
     /// How many trials the curve knows ...
     learnt: usize,
     /// ... and was last drawn anew from.
@@ -103,7 +101,6 @@ impl Straddle {
             early_seconds: 0.0,
             curve: None,
             around: None,
-            since: 0,
             learnt: 0,
             drawn_at: 0,
             remaining: None,
@@ -140,11 +137,8 @@ impl Straddle {
                 }
             },
         );
-        for seen in &self.seen[self.since..] {
+        for seen in &self.seen {
             curve.observe(seen);
-        }
-        if let Some(before) = self.curve.take().filter(|_| self.since > 0) {
-            curve.keep_what_does_not_move(before);
         }
         self.curve = Some(curve);
         self.learnt = self.seen.len();
@@ -163,7 +157,7 @@ impl Straddle {
         (position + self.grid.shift_from(&self.scale)).ceil() as i64
     }
 
-    fn follow(&mut self, problem: &Problem, seen: Observation) {
+    fn follow(&mut self, seen: Observation) {
         let is_first_loss = seen.is_lossy() && !self.seen.iter().any(Observation::is_lossy);
         self.seen.push(seen);
         let buffer = self.buffer.told(&self.seen);
@@ -189,14 +183,6 @@ impl Straddle {
         }
         if let Some(between) = self.between() {
             self.around = Some(between);
-            return;
-        }
-        if let Some(capacity) = locate::dropped(&self.seen[self.since..]) {
-            self.catch_up(problem);
-            self.since = self.seen.len() - 2;
-            // Whatever the load lost before, this amount is news.
-            self.seen[self.since].is_repeated = false;
-            self.draw_curve(problem, capacity);
         }
     }
 
@@ -396,7 +382,7 @@ impl Strategy for Straddle {
             watch.notice(has_moved, target.is_high_loss(&seen));
         }
         self.watches[self.served].spend(result);
-        self.follow(problem, seen);
+        self.follow(seen);
     }
 
     fn forecast(&self, _: &Problem, _: &TrialLog) -> Option<Nanoseconds> {

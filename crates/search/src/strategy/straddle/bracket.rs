@@ -16,8 +16,6 @@ pub(super) struct Candidate {
     pub(super) lower: Vec<f32>,
     /// Seconds to a verdict, by point.
     pub(super) seconds: Vec<f32>,
-    /// Whether it pays to begin with a short trial.
-    pub(super) begins_short: bool,
 }
 
 impl Candidate {

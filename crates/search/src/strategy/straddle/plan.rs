@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use brimful_trial::{Load, Nanoseconds, TrialInput};
+use brimful_trial::{Load, TrialInput};
 
 use super::bracket::{Brackets, Candidate, Ends, Move, Policy};
 use super::prospect::Outlooker;
@@ -82,7 +82,7 @@ pub(super) fn choose(outlooker: &Outlooker, targets: &mut [Target], refines_knee
         if best.is_none_or(|(foremost, most, _)| (turn, urgency) > (foremost, most)) {
             let input = TrialInput {
                 load: prospect.load,
-                duration: duration(target, prospect),
+                duration: target.duration,
             };
             let goal = target.goal;
             best = Some((turn, urgency, Choice { goal, input, remaining }));
@@ -246,13 +246,6 @@ impl Candidates<'_> {
         is_allowed
             .then(|| self.outlooker.prospect(self.target, index))
             .flatten()
-    }
-}
-
-fn duration(target: &Target, prospect: &Candidate) -> Nanoseconds {
-    match target.short {
-        Some(short) if prospect.begins_short => short,
-        _ => target.duration,
     }
 }
 

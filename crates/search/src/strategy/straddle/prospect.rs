@@ -17,8 +17,6 @@ use crate::{Problem, TrialLog, Verdict};
 
 /// A trial that is stopped costs the rest after it, and a second until the loss is noticed.
 const STOPPED_SECONDS: f64 = 3.0;
-/// Short trials at one load before a long one is due.
-const SHORT_TRIALS: usize = 2;
 /// So many points stand for the posterior in planning; a multiple of the lanes of `sums_of_products`.
 const REPRESENTATIVES: usize = 64;
 
@@ -120,9 +118,7 @@ impl<'a> Outlooker<'a> {
             load,
             lower: Vec::with_capacity(self.points.len()),
             seconds: Vec::with_capacity(self.points.len()),
-            begins_short: false,
         };
-        let mut full = 0.0;
         for (odds, weather) in self.odds(target, &plan, target.duration_s) {
             let Outlook { lower, trials } = race.outlook(odds * weather);
             let full_s = target.duration_s;
@@ -132,40 +128,10 @@ impl<'a> Outlooker<'a> {
                 full_s
             };
             let seconds = trials * (full_s + (failing_s - full_s) * odds / (1.0 + odds));
-            full += seconds;
             prospect.lower.push(lower as f32);
             prospect.seconds.push(seconds as f32);
         }
-        if target.is_strict {
-            self.consider_short(target, &mut prospect, full);
-        }
         Some(prospect)
-    }
-
-    /// With an exceed ratio of 0 a short high-loss trial makes an upper bound, and saves a long one.
-    fn consider_short(&self, target: &Target, prospect: &mut Candidate, full: f64) {
-        let (Some(short), Some(short_s)) = (target.short, target.short_s) else {
-            return;
-        };
-        let tried = self.log.trials_at(prospect.load).iter();
-        if tried.filter(|trial| trial.input.duration == short).count() >= SHORT_TRIALS {
-            return;
-        }
-        let plan = self.trial_plan(target, prospect.load, short_s);
-        let mut with_short = 0.0;
-        let seconds: Vec<f32> = self
-            .odds(target, &plan, short_s)
-            .zip(&prospect.seconds)
-            .map(|((odds, _), &full)| {
-                let seconds = short_s + f64::from(full) / (1.0 + odds);
-                with_short += seconds;
-                seconds as f32
-            })
-            .collect();
-        if with_short < full {
-            prospect.seconds = seconds;
-            prospect.begins_short = true;
-        }
     }
 
     /// Chance that a load never measured becomes a lower bound.

@@ -20,7 +20,6 @@ pub(super) struct Target {
     pub(super) duration_s: f64,
     /// The shortest trials to select, where those are not full-length.
     pub(super) short: Option<Nanoseconds>,
-    pub(super) short_s: Option<f64>,
     /// Whether a single high-loss trial makes an upper bound.
     pub(super) is_strict: bool,
     /// Whether it takes several trials to decide about a load, and another goal allows less loss.
@@ -70,7 +69,6 @@ impl Target {
             duration: attributes.final_trial_duration,
             duration_s,
             short,
-            short_s: short.map(Nanoseconds::as_seconds),
             is_strict,
             is_above_others: !is_strict
                 && problem

@@ -444,9 +444,7 @@ impl Straddle {
         let outlooker = Outlooker::new(problem, log, &self.grid, &self.scale, curve, &self.seen, &self.buffer);
         let Choice { goal, input, remaining } = plan::choose(&outlooker, open, self.steep_knee().is_some())?;
         let target = open.iter().find(|target| target.goal == goal)?;
-        let input = probe::lowest(problem, log, target, &self.seen)
-            .or_else(|| probe::probe(log, target, &self.grid, &self.buffer, input))
-            .unwrap_or(input);
+        let input = probe::lowest(problem, log, target, &self.seen).unwrap_or(input);
         Some(Selection {
             goal,
             input: probe::shorter_first(problem, log, target, input),

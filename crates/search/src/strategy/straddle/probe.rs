@@ -1,16 +1,12 @@
 //! Trials that the plan did not ask for: looks at loads that would make an attempt needless, and what to do where
 //! nothing is planned.
 
-use brimful_trial::{Load, Nanoseconds, TrialInput};
+use brimful_trial::{Nanoseconds, TrialInput};
 
-use super::buffer::Buffer;
 use super::observation::Observation;
 use super::target::Target;
-use crate::grid::LoadGrid;
-use crate::{Problem, Sums, TrialLog, Verdict};
+use crate::{Problem, TrialLog, Verdict};
 
-/// Widths between a clean load and the next one with high loss that are too many to settle below by a long trial.
-const WIDE_GAP: f64 = 4.0;
 /// Loads tried in a row without a low-loss trial, before the lowest is tried. Fitted on draws 1 to 400 of the random
 /// family.
 const IN_VAIN: usize = 4;
@@ -35,31 +31,6 @@ pub(super) fn shorter_first(problem: &Problem, log: &TrialLog, target: &Target, 
         duration: medium,
         ..planned
     }
-}
-
-/// What to try before a long trial far below others that may do as well. Plans weigh whole attempts, and may settle far
-/// below loads that were never tried, or lost nothing. A short look at the middle of the gap costs little beside a long
-/// trial.
-pub(super) fn probe(
-    log: &TrialLog,
-    target: &Target,
-    grid: &LoadGrid,
-    buffer: &Buffer,
-    planned: TrialInput,
-) -> Option<TrialInput> {
-    let short = target.short.filter(|&short| planned.duration > short)?;
-    let is_lossy = |load: Load| has_high(&log.sums(load, target.goal));
-    let lossy = log.loads().find(|&load| load > planned.load && is_lossy(load))?;
-    let position = |load: Load| grid.position(load.per_second());
-    // Below this, the buffer takes what is too much for so short a time.
-    let blind = position(planned.load) + buffer.shift(short.as_seconds());
-    let below = log.loads().filter(|&load| load < lossy).last();
-    let (low, high) = (below.map_or(blind, position).max(blind), position(lossy));
-    let is_wide = (high - low) / target.steps as f64 > WIDE_GAP;
-    is_wide.then(|| TrialInput {
-        load: grid.load(f64::midpoint(low, high).round() as i64),
-        duration: short,
-    })
 }
 
 /// The lowest load, where the last trials lost a little at several loads, too much for the goal: it tells soonest
@@ -87,43 +58,12 @@ pub(super) fn lowest(problem: &Problem, log: &TrialLog, target: &Target, seen: &
     (is_due && lowest.duration.as_seconds() <= LONGER * tried_s).then_some(lowest)
 }
 
-fn has_high(sums: &Sums) -> bool {
-    sums.full_high.max(sums.short_high) > Nanoseconds::ZERO
-}
-
 #[cfg(test)]
 mod tests {
     use brimful_trial::Ratio;
 
     use super::*;
-    use crate::strategy::straddle::case::{Case, half, load, seconds};
-
-    /// What is tried instead of a full-length trial at 400 kpps.
-    fn instead(case: &Case) -> Option<f64> {
-        let planned = TrialInput {
-            load: load(4e5),
-            duration: case.target.duration,
-        };
-        let input = probe(&case.log, &case.target, &case.grid, &case.no_buffer(), planned)?;
-        assert_eq!(input.duration, seconds(1.0));
-        Some(input.load.per_second())
-    }
-
-    #[test]
-    fn the_middle_of_a_wide_gap_is_tried_before_a_long_trial_below_it() {
-        let mut case = Case::new(Ratio::ZERO, 60.0);
-        case.add(&[(4.2e5, 7)]);
-        let middle = instead(&case).unwrap();
-        assert!((middle / 4.1e5 - 1.0).abs() < 0.005, "{middle}");
-        case.add(&[(4.13e5, 0)]);
-        assert_eq!(instead(&case), None);
-        let mut short = Case::new(Ratio::ZERO, 1.0);
-        short.add(&[(9e5, 7)]);
-        assert_eq!(instead(&short), None);
-        let mut patient = Case::new(half(), 60.0);
-        patient.add(&[(4.2e5, 7)]);
-        assert_eq!(instead(&patient), Some(middle));
-    }
+    use crate::strategy::straddle::case::{Case, half, seconds};
 
     #[test]
     fn the_lowest_load_is_tried_once_many_were_tried_in_vain() {

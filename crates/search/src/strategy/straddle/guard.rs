@@ -7,7 +7,7 @@
 //! interval has halved, in log(load), and with `CREDIT` more. Without credit the model does not choose: the load under
 //! way is measured to its verdict, then loads below the upper bound, in steps that double with each that fails, but no
 //! farther down than the middle, or in the middle where several trials decide. The lowest load where all trials were
-//! high-loss comes before such a step, and min load once the steps are wide. Once one holds, the model may choose again,
+//! high-loss comes before such a step. Once one holds, the model may choose again,
 //! as long as there is credit. The plain search begins sooner where attempts end alike, and with min load then, and where
 //! losses come with changes of the load.
 //!
@@ -43,8 +43,6 @@ const AGREEMENT: f64 = 0.001;
 const RECOVERED: usize = 3;
 /// Widths to the first load of a plain search. Fitted on the same draws.
 const FIRST_STEP: f64 = 4.0;
-/// Widths to the next load from which on min load comes first, if no load has held. Fitted on the same draws.
-const WIDE_STEP: f64 = 128.0;
 
 /// What one goal has cost, and what it has got for it.
 #[derive(Clone, Debug)]
@@ -212,7 +210,7 @@ impl Watch {
         let Some(upper) = target.upper else {
             return problem.max_load();
         };
-        if target.lower.is_none() && (self.ends_alike(target) || self.widths >= WIDE_STEP) {
+        if target.lower.is_none() && self.ends_alike(target) {
             return problem.min_load();
         }
         let width = problem.goals()[target.goal].target_width();
@@ -361,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn min_load_is_tried_once_steps_are_wide() {
+    fn steps_double_down_to_min_load() {
         let mut case = Case::new(Ratio::ZERO, 1.0);
         let mut watch = Watch {
             is_plain: true,
@@ -369,7 +367,7 @@ mod tests {
             ..Watch::default()
         };
         let mut tried = Vec::new();
-        for index in 0..6 {
+        for index in 0..9 {
             let next = watch
                 .plain_trial(&case.problem, &case.log, &case.grid, &case.target)
                 .load;
@@ -377,10 +375,10 @@ mod tests {
             spend(&mut watch, &mut case, next.per_second(), &[7 + index]);
         }
         let widths = |pair: &[Load]| (pair[1].per_second() / pair[0].per_second()).ln() / 0.995_f64.ln();
-        for (pair, expected) in tried.windows(2).zip([8.0, 16.0, 32.0, 64.0]) {
+        for (pair, expected) in tried.windows(2).zip([8.0, 16.0, 32.0, 64.0, 128.0, 256.0]) {
             assert!((widths(pair) - expected).abs() < 0.5, "{tried:?}");
         }
-        assert_eq!(tried[5], case.problem.min_load());
+        assert_eq!(tried[8], case.problem.min_load());
     }
 
     #[test]

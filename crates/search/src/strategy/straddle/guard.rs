@@ -184,11 +184,7 @@ impl Watch {
         };
         let under_way = self.at.filter(is_under_way);
         let load = under_way.unwrap_or_else(|| self.load(problem, log, grid, target));
-        let duration = if log.trials_at(load).is_empty() {
-            target.exploring_duration()
-        } else {
-            target.duration
-        };
+        let duration = target.duration;
         probe::shorter_first(problem, log, target, TrialInput { load, duration })
     }
 

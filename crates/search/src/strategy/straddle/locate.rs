@@ -15,20 +15,13 @@ pub(super) struct Knee {
     pub(super) position: f64,
     /// Steps of overload for each step above it.
     pub(super) slope: f64,
-    /// The trials that told it, and the sum of the squares of what they differ by, in steps.
-    pub(super) trials: f64,
-    pub(super) squares: f64,
 }
 
 impl Knee {
     fn new(told: &[f64], slope: f64) -> Self {
-        let trials = told.len() as f64;
-        let position = told.iter().sum::<f64>() / trials;
         Self {
-            position,
+            position: told.iter().sum::<f64>() / told.len() as f64,
             slope,
-            trials,
-            squares: told.iter().map(|told| (told - position).powi(2)).sum(),
         }
     }
 }

@@ -28,7 +28,6 @@ use self::curve::Curve;
 use self::guard::Watch;
 use self::locate::Knee;
 use self::observation::Observation;
-use self::placement::Strict;
 use self::plan::Choice;
 use self::prospect::Outlooker;
 use self::target::Target;
@@ -61,7 +60,8 @@ pub(crate) struct Straddle {
     delay_limits: Vec<Nanoseconds>,
     seen: Vec<Observation>,
     buffer: Buffer,
-    strict: Option<Strict>,
+    /// Of goals that one high-loss trial ends, the highest limit.
+    strict: Option<f64>,
     /// Knees and gaps are looked for in the trials of so many seconds.
     early_seconds: f64,
     curve: Option<Curve>,
@@ -145,9 +145,9 @@ impl Straddle {
         self.drawn_at = self.seen.len();
     }
 
-    /// Lays the grid so that a capacity is so many steps below the next load. The curve is to be drawn around it.
-    fn align(&mut self, capacity: f64, spare: f64) {
-        let upper = capacity + spare;
+    /// Lays the grid so that a capacity is where it belongs between two loads. The curve is to be drawn around it.
+    fn align(&mut self, capacity: f64) {
+        let upper = capacity + placement::SPARE_ABOVE;
         self.grid = self.scale.shifted(upper.ceil() - upper);
         self.around = Some(capacity);
     }
@@ -166,7 +166,7 @@ impl Straddle {
             return;
         }
         if is_first_loss {
-            self.align(seen.capacity(), placement::SPARE_ABOVE);
+            self.align(seen.capacity());
             return;
         }
         let is_blank = self.curve.is_none() && self.around.is_none();
@@ -175,9 +175,8 @@ impl Straddle {
             return;
         }
         if let Some(knee) = self.steep_knee() {
-            let spare = placement::spare_above_knee(&knee, self.scale.log_step(), self.strict);
-            if !placement::is_settled(&self.seen, knee.position + spare, self.strict) {
-                self.align(knee.position, spare);
+            if !placement::is_settled(&self.seen, knee.position + placement::SPARE_ABOVE, self.strict) {
+                self.align(knee.position);
                 return;
             }
         }
@@ -194,7 +193,7 @@ impl Straddle {
         }
         let last = self.seen[self.seen.len() - 1];
         if last.is_lossy() {
-            self.align(last.capacity(), placement::SPARE_ABOVE);
+            self.align(last.capacity());
         } else {
             self.around = Some(last.position);
         }
@@ -244,7 +243,7 @@ impl Straddle {
         let is_just_above = above.is_lossy() && !above.lost_much();
         let is_just_below = !below.is_lossy() && below.position < above.position;
         let strict = self.strict.filter(|_| is_just_above && is_just_below)?;
-        Some(above.capacity() + strict.limit)
+        Some(above.capacity() + strict)
     }
 
     /// Whether a trial was too slow for one of the goals.
@@ -268,17 +267,10 @@ fn delay_limits(problem: &Problem) -> Vec<Nanoseconds> {
     limits
 }
 
-/// Of goals that one high-loss trial ends, the longest lower bound and the highest limit.
-fn strict(targets: &[Target]) -> Option<Strict> {
+/// Of goals that one high-loss trial ends, the highest limit.
+fn strict(targets: &[Target]) -> Option<f64> {
     let strict = targets.iter().filter(|target| target.is_strict);
-    let each = strict.map(|target| Strict {
-        seconds: target.pair_seconds,
-        limit: target.limit,
-    });
-    each.reduce(|a, b| Strict {
-        seconds: a.seconds.max(b.seconds),
-        limit: a.limit.max(b.limit),
-    })
+    strict.map(|target| target.limit).reduce(f64::max)
 }
 
 /// Whether max load began well, and has no verdict yet, for a goal that several trials decide: if it holds, it is the

@@ -65,11 +65,7 @@ pub(crate) struct Straddle {
     /// Knees and gaps are looked for in the trials of so many seconds.
     early_seconds: f64,
     curve: Option<Curve>,
-    /// Where the curve is to be drawn anew before it is used: first trials may ask for that several times.
-    around: Option<f64>,
-    /// How many trials the curve knows ...
-    learnt: usize,
-    /// ... and was last drawn anew from.
+    /// How many trials the curve was last drawn from.
     drawn_at: usize,
     remaining: Option<f64>,
     /// The goal that the next trial is made for.
@@ -100,8 +96,6 @@ impl Straddle {
             strict: None,
             early_seconds: 0.0,
             curve: None,
-            around: None,
-            learnt: 0,
             drawn_at: 0,
             remaining: None,
             served: 0,
@@ -110,12 +104,14 @@ impl Straddle {
         straddle.strict = strict(&straddle.targets);
         let lower_bounds = straddle.targets.iter().map(Target::lower_bound_s);
         straddle.early_seconds = EARLY_SHARE * lower_bounds.fold(0.0, f64::max);
-        straddle.around = problem.hint().map(|hint| grid.position(hint.per_second()));
+        if let Some(hint) = problem.hint() {
+            straddle.draw_curve(problem, grid.position(hint.per_second()), None);
+        }
         straddle
     }
 
-    /// Draws the curve anew, in most detail around a position.
-    fn draw_curve(&mut self, problem: &Problem, around: f64) {
+    /// Draws the curve anew, in most detail around a position and a softness.
+    fn draw_curve(&mut self, problem: &Problem, around: f64, softness: Option<f64>) {
         let top = self.scale.top() as f64;
         let range = (-MARGIN, top + MARGIN);
         let even = 1.0 / (range.1 - range.0);
@@ -127,7 +123,7 @@ impl Straddle {
             centre,
             range,
             (&self.limits, &self.delay_limits),
-            self.curve.as_ref().and_then(Curve::softness),
+            softness,
             |position| match hint {
                 None => even,
                 Some(hint) => {
@@ -141,15 +137,13 @@ impl Straddle {
             curve.observe(seen);
         }
         self.curve = Some(curve);
-        self.learnt = self.seen.len();
         self.drawn_at = self.seen.len();
     }
 
-    /// Lays the grid so that a capacity is where it belongs between two loads. The curve is to be drawn around it.
+    /// Lays the grid so that a capacity is where it belongs between two loads.
     fn align(&mut self, capacity: f64) {
         let upper = capacity + placement::SPARE_ABOVE;
         self.grid = self.scale.shifted(upper.ceil() - upper);
-        self.around = Some(capacity);
     }
 
     /// The index of the first load at or above a position of the curve.
@@ -157,36 +151,32 @@ impl Straddle {
         (position + self.grid.shift_from(&self.scale)).ceil() as i64
     }
 
-    fn follow(&mut self, seen: Observation) {
+    /// Takes notice of a trial; where it tells that the curve is elsewhere, that is the position to draw it anew around.
+    fn follow(&mut self, seen: Observation) -> Option<f64> {
         let is_first_loss = seen.is_lossy() && !self.seen.iter().any(Observation::is_lossy);
         self.seen.push(seen);
         let buffer = self.buffer.told(&self.seen);
         if buffer != self.buffer {
-            self.assume(buffer);
-            return;
+            return Some(self.assume(buffer));
         }
         if is_first_loss {
             self.align(seen.capacity());
-            return;
+            return Some(seen.capacity());
         }
-        let is_blank = self.curve.is_none() && self.around.is_none();
-        if is_blank && self.is_slow(&seen) {
-            self.around = Some(seen.position);
-            return;
+        if self.curve.is_none() && self.is_slow(&seen) {
+            return Some(seen.position);
         }
-        if let Some(knee) = self.steep_knee() {
-            if !placement::is_settled(&self.seen, knee.position + placement::SPARE_ABOVE, self.strict) {
-                self.align(knee.position);
-                return;
-            }
+        if let Some(knee) = self.steep_knee()
+            && !placement::is_settled(&self.seen, knee.position + placement::SPARE_ABOVE, self.strict)
+        {
+            self.align(knee.position);
+            return Some(knee.position);
         }
-        if let Some(between) = self.between() {
-            self.around = Some(between);
-        }
+        self.between()
     }
 
     /// Takes all trials for what they tell with this buffer.
-    fn assume(&mut self, buffer: Buffer) {
+    fn assume(&mut self, buffer: Buffer) -> f64 {
         self.buffer = buffer;
         for seen in &mut self.seen {
             buffer.correct(seen);
@@ -194,27 +184,20 @@ impl Straddle {
         let last = self.seen[self.seen.len() - 1];
         if last.is_lossy() {
             self.align(last.capacity());
-        } else {
-            self.around = Some(last.position);
         }
+        last.capacity()
     }
 
-    /// Has the curve learn from all trials, if there is one or is to be drawn.
-    fn catch_up(&mut self, problem: &Problem) {
-        if let Some(curve) = &mut self.curve {
-            for seen in &self.seen[self.learnt..] {
-                curve.observe(seen);
-            }
-            self.learnt = self.seen.len();
-        }
-        if let Some(around) = self.around.take() {
-            self.draw_curve(problem, around);
-        }
-        let Some(curve) = &self.curve else { return };
+    /// Has the curve learn from the last trial, and draws it anew where that was off its scales.
+    fn learn(&mut self, problem: &Problem) {
+        let (Some(curve), Some(last)) = (&mut self.curve, self.seen.last()) else {
+            return;
+        };
+        curve.observe(last);
         let is_due = self.seen.len() >= self.drawn_at + self.seen.len() / REDRAW_SHARE;
         if is_due && curve.is_off_centre() {
-            let around = curve.median();
-            self.draw_curve(problem, around);
+            let (around, softness) = (curve.median(), curve.softness());
+            self.draw_curve(problem, around, softness);
         }
     }
 
@@ -374,7 +357,11 @@ impl Strategy for Straddle {
             watch.notice(has_moved, target.is_high_loss(&seen));
         }
         self.watches[self.served].spend(result);
-        self.follow(seen);
+        if let Some(around) = self.follow(seen) {
+            self.draw_curve(problem, around, None);
+        } else {
+            self.learn(problem);
+        }
     }
 
     fn forecast(&self, _: &Problem, _: &TrialLog) -> Option<Nanoseconds> {
@@ -431,7 +418,6 @@ impl Straddle {
 
     /// `None` where the plan has no load to choose from.
     fn planned(&mut self, problem: &Problem, log: &TrialLog, open: &mut [Target]) -> Option<Selection> {
-        self.catch_up(problem);
         let curve = self.curve.as_ref()?;
         let outlooker = Outlooker::new(problem, log, &self.grid, &self.scale, curve, &self.seen, &self.buffer);
         let Choice { goal, input, remaining } = plan::choose(&outlooker, open, self.steep_knee().is_some())?;

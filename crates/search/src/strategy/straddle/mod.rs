@@ -336,7 +336,7 @@ impl Strategy for Straddle {
             by_done.then(by_limit).then(a.goal.cmp(&b.goal))
         });
         let open = targets.iter().filter(|target| !target.is_done(problem)).count();
-        let next = self.select(problem, log, &mut targets[..open]);
+        let next = self.select(problem, log, &targets[..open]);
         targets.sort_by_key(|target| target.goal);
         self.targets = targets;
         let Some(Selection { goal, input, remaining }) = next else {
@@ -371,7 +371,7 @@ impl Strategy for Straddle {
 
 impl Straddle {
     /// What is to be measured next for goals that have no answer yet; `None` where all have one.
-    fn select(&mut self, problem: &Problem, log: &TrialLog, open: &mut [Target]) -> Option<Selection> {
+    fn select(&self, problem: &Problem, log: &TrialLog, open: &[Target]) -> Option<Selection> {
         let first = open.first()?;
         Some(match self.phase(problem, log, open) {
             Phase::Plain(goal) => self.plain(problem, log, open, goal)?,
@@ -417,7 +417,7 @@ impl Straddle {
     }
 
     /// `None` where the plan has no load to choose from.
-    fn planned(&mut self, problem: &Problem, log: &TrialLog, open: &mut [Target]) -> Option<Selection> {
+    fn planned(&self, problem: &Problem, log: &TrialLog, open: &[Target]) -> Option<Selection> {
         let curve = self.curve.as_ref()?;
         let outlooker = Outlooker::new(problem, log, &self.grid, &self.scale, curve, &self.seen, &self.buffer);
         let Choice { goal, input, remaining } = plan::choose(&outlooker, open, self.steep_knee().is_some())?;

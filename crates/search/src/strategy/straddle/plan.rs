@@ -58,8 +58,8 @@ struct Plan {
 
 /// The next trial for these targets, or `None` where no candidate is left to try. While trials at a steep knee
 /// tell it better (`refines_knee`), urgency alone decides which goal that one high-loss trial ends goes first.
-pub(super) fn choose(outlooker: &Outlooker, targets: &mut [Target], refines_knee: bool) -> Option<Choice> {
-    let mut plans: Vec<Plan> = targets.iter_mut().map(|target| Plan::new(outlooker, target)).collect();
+pub(super) fn choose(outlooker: &Outlooker, targets: &[Target], refines_knee: bool) -> Option<Choice> {
+    let mut plans: Vec<Plan> = targets.iter().map(|target| Plan::new(outlooker, target)).collect();
     for _ in 0..SHARING_PASSES {
         for index in 0..plans.len() {
             let spent = spent_by_others(&plans, index);
@@ -164,10 +164,9 @@ fn spent_by_others(plans: &[Plan], index: usize) -> Vec<f64> {
 }
 
 impl Plan {
-    fn new(outlooker: &Outlooker, target: &mut Target) -> Self {
+    fn new(outlooker: &Outlooker, target: &Target) -> Self {
         let top = outlooker.grid.top();
         let balanced = balanced_index(outlooker, target);
-        target.expected = balanced;
         let lower = target.lower_index.unwrap_or(-1);
         let upper = target.upper_index.unwrap_or(top + 1);
         let (lowest, highest) = ((lower + 1).min(upper - 1), (lower + 1).max(upper - 1));
@@ -254,7 +253,7 @@ fn balanced_index(outlooker: &Outlooker, target: &Target) -> i64 {
     let top = outlooker.grid.top();
     let enough = HOPEFUL * outlooker.fresh_lower(target, 0);
     let lower = |index: i64| outlooker.fresh_lower(target, index) >= enough;
-    let mut at = target.expected.clamp(0, top);
+    let mut at = outlooker.median_index();
     let mut step = 1;
     let upwards = lower(at);
     let (mut good, mut bad) = if upwards { (at, top + 1) } else { (-1, at) };

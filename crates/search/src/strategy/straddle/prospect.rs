@@ -96,6 +96,12 @@ impl<'a> Outlooker<'a> {
         }
     }
 
+    /// The index nearest to where the curve most likely is.
+    pub(super) fn median_index(&self) -> i64 {
+        let median = self.curve.median() + self.grid.shift_from(self.scale);
+        self.grid.nearest(median)
+    }
+
     /// How many trials ago there was one at a load; all where there was none.
     pub(super) fn trials_since(&self, load: Load) -> usize {
         let place = self.scale.position(load.per_second());

@@ -30,8 +30,6 @@ pub(super) struct Target {
     pub(super) fresh: Needed,
     /// Seconds for two fresh bounds.
     pub(super) pair_seconds: f64,
-    /// Where the curve last put the answer.
-    pub(super) expected: i64,
     pub(super) lower: Option<Load>,
     pub(super) upper: Option<Load>,
     /// The relevant bounds on the grid: what lies at or beyond these indices is known.
@@ -82,7 +80,6 @@ impl Target {
             },
             pair_seconds: bounds * fresh.low * duration_s,
             fresh,
-            expected: grid.top(),
             lower: None,
             upper: None,
             lower_index: None,

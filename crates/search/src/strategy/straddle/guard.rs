@@ -22,7 +22,6 @@
 
 use brimful_trial::{Load, TrialInput, TrialResult};
 
-use super::probe;
 use super::target::Target;
 use crate::grid::LoadGrid;
 use crate::{Problem, TrialLog, Verdict};
@@ -184,8 +183,10 @@ impl Watch {
         };
         let under_way = self.at.filter(is_under_way);
         let load = under_way.unwrap_or_else(|| self.load(problem, log, grid, target));
-        let duration = target.duration;
-        probe::shorter_first(problem, log, target, TrialInput { load, duration })
+        TrialInput {
+            load,
+            duration: target.duration,
+        }
     }
 
     /// The next step, or a lower load where all trials were high-loss: if that fails, so would the step.

@@ -373,7 +373,7 @@ impl Straddle {
     /// What is to be measured next for goals that have no answer yet; `None` where all have one.
     fn select(&self, problem: &Problem, log: &TrialLog, open: &[Target]) -> Option<Selection> {
         let first = open.first()?;
-        Some(match self.phase(problem, log, open) {
+        let selection = match self.phase(problem, log, open) {
             Phase::Plain(goal) => self.plain(problem, log, open, goal)?,
             Phase::MaxLoad(goal) => {
                 let target = open.iter().find(|target| target.goal == goal)?;
@@ -388,6 +388,11 @@ impl Straddle {
                 Some(selection) => selection,
                 None => self.plain(problem, log, open, open.first()?.goal)?,
             },
+        };
+        let target = open.iter().find(|target| target.goal == selection.goal)?;
+        Some(Selection {
+            input: probe::look_first(problem, log, target, &self.seen, selection.input),
+            ..selection
         })
     }
 
@@ -421,11 +426,9 @@ impl Straddle {
         let curve = self.curve.as_ref()?;
         let outlooker = Outlooker::new(problem, log, &self.grid, &self.scale, curve, &self.seen, &self.buffer);
         let Choice { goal, input, remaining } = plan::choose(&outlooker, open, self.steep_knee().is_some())?;
-        let target = open.iter().find(|target| target.goal == goal)?;
-        let input = probe::lowest(problem, log, target, &self.seen).unwrap_or(input);
         Some(Selection {
             goal,
-            input: probe::shorter_first(problem, log, target, input),
+            input,
             remaining: Some(remaining),
         })
     }

@@ -18,9 +18,21 @@ const LONGER: f64 = 4.0;
 /// 500 of the random family.
 const MEDIUM_SHARE: u64 = 8;
 
+/// The trial to make before the planned one, if not that itself.
+pub(super) fn look_first(
+    problem: &Problem,
+    log: &TrialLog,
+    target: &Target,
+    seen: &[Observation],
+    planned: TrialInput,
+) -> TrialInput {
+    let next = lowest(problem, log, target, seen).unwrap_or(planned);
+    shorter_first(problem, log, target, next)
+}
+
 /// The planned trial, or a shorter one at its load that may show the same for less. Where trials are stopped early, the
 /// long one itself is short.
-pub(super) fn shorter_first(problem: &Problem, log: &TrialLog, target: &Target, planned: TrialInput) -> TrialInput {
+fn shorter_first(problem: &Problem, log: &TrialLog, target: &Target, planned: TrialInput) -> TrialInput {
     let medium = Nanoseconds(target.duration.0 / MEDIUM_SHARE);
     let pays = target.is_strict && !problem.has_early_termination() && target.short.is_some_and(|short| short < medium);
     let mut before = log.trials_at(planned.load).iter();
@@ -36,7 +48,7 @@ pub(super) fn shorter_first(problem: &Problem, log: &TrialLog, target: &Target, 
 /// The lowest load, where the last trials lost a little at several loads, too much for the goal: it tells soonest
 /// whether any load can be an answer. It is not to take much longer than those trials. What loses more says itself how
 /// far away the answer is.
-pub(super) fn lowest(problem: &Problem, log: &TrialLog, target: &Target, seen: &[Observation]) -> Option<TrialInput> {
+fn lowest(problem: &Problem, log: &TrialLog, target: &Target, seen: &[Observation]) -> Option<TrialInput> {
     let load = problem.min_load();
     let is_open = target.lower.is_none() && log.verdict(load, target.goal) == Verdict::Undecided;
     let in_vain = seen.iter().rev().take_while(|seen| target.is_high_loss(seen));

@@ -6,15 +6,15 @@
 
 use brimful_trial::Load;
 
-use super::target::leftover;
+use crate::strategy::straddle::goals::GoalFacts;
 
 /// A load that may be measured for a goal, and what it promises.
 pub(super) struct Candidate {
     pub(super) index: i64,
     pub(super) load: Load,
-    /// Chance to become a lower bound, by point.
+    /// Chance to become a lower bound, by world.
     pub(super) lower: Vec<f32>,
-    /// Seconds to a verdict, by point.
+    /// Seconds to a verdict, by world.
     pub(super) seconds: Vec<f32>,
 }
 
@@ -49,11 +49,10 @@ pub(super) struct Ends {
 }
 
 /// All brackets of one goal. Load 0 is the end below the candidates, and the last load the end above them.
-pub(super) struct Brackets {
+pub(super) struct Brackets<'g> {
     pub(super) candidates: Vec<Candidate>,
     ends: Ends,
-    steps: i64,
-    pair_seconds: f64,
+    goal: &'g GoalFacts,
     /// What a load within a bracket is to be measured for alone: its chance to become a lower bound, and seconds. By
     /// (low, high, middle).
     options: Vec<(f32, f32)>,
@@ -65,14 +64,13 @@ pub(super) struct Policy {
     size: usize,
 }
 
-impl Brackets {
-    pub(super) fn new(candidates: Vec<Candidate>, ends: Ends, steps: i64, pair_seconds: f64) -> Self {
+impl<'g> Brackets<'g> {
+    pub(super) fn new(candidates: Vec<Candidate>, ends: Ends, goal: &'g GoalFacts) -> Self {
         let size = candidates.len() + 2;
         let mut brackets = Self {
             candidates,
             ends,
-            steps,
-            pair_seconds,
+            goal,
             options: vec![(0.0, 0.0); size * size * size],
         };
         for (low, high) in (0..size).flat_map(|low| (low + 2..size).map(move |high| (low, high))) {
@@ -82,8 +80,8 @@ impl Brackets {
             let belief = brackets.belief(low, high);
             let whole = belief.iter().sum::<f32>().max(1e-12);
             for middle in low + 1..high {
-                let prospect = &brackets.candidates[middle - 1];
-                let (lower, seconds) = sums_of_products(&belief, &prospect.lower, &prospect.seconds);
+                let candidate = &brackets.candidates[middle - 1];
+                let (lower, seconds) = sums_of_products(&belief, &candidate.lower, &candidate.seconds);
                 let at = brackets.at(low, high, middle);
                 brackets.options[at] = (lower / whole, seconds / whole);
             }
@@ -91,7 +89,7 @@ impl Brackets {
         brackets
     }
 
-    /// How likely it is, for each point if it is true, that the bracket comes about.
+    /// How likely it is, for each world if it is the true one, that the bracket comes about.
     fn belief(&self, low: usize, high: usize) -> Vec<f32> {
         let mut belief = vec![1.0; self.candidates[0].lower.len()];
         if let Some(low) = low.checked_sub(1) {
@@ -122,7 +120,7 @@ impl Brackets {
     }
 
     fn is_narrow(&self, low: usize, high: usize) -> bool {
-        !self.is_assumed(low, high) && self.gap(low, high) <= self.steps
+        !self.is_assumed(low, high) && self.gap(low, high) <= self.goal.steps
     }
 
     /// Whether an end of the bracket is no load that was measured or is a candidate.
@@ -133,10 +131,10 @@ impl Brackets {
     /// What is left to pay when no candidate lies within the bracket.
     fn leftover(&self, low: usize, high: usize) -> f64 {
         let gap = (!self.is_assumed(low, high)).then(|| self.gap(low, high));
-        leftover(self.pair_seconds, gap, self.steps)
+        self.goal.leftover(gap)
     }
 
-    /// Finds the cheapest way, the narrowest brackets first, where so many seconds at each candidate cost nothing.
+    /// Finds the cheapest way, the narrowest brackets first, where this many seconds at each candidate cost nothing.
     pub(super) fn solve(&self, spared: &[f64]) -> Policy {
         let size = self.size();
         let mut moves: Vec<Option<Move>> = vec![None; size * size];

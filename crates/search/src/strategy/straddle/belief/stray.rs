@@ -202,7 +202,7 @@ impl Loss {
         }
     }
 
-    /// Chance that overload may be the cause where so many events are expected: there was no dip, and units alone would
+    /// Chance that overload may be the cause where this many events are expected: there was no dip, and units alone would
     /// not have been more than this loss.
     fn left_to_overload(self, drawn: Drawn, events: f64) -> f64 {
         let excess = if drawn.is_independent() {
@@ -266,13 +266,13 @@ fn hypotheses(limit: f64) -> Vec<Hypothesis> {
 
 #[cfg(test)]
 mod tests {
-    use brimful_trial::{Counts, TrialOutput};
+    use brimful_trial::{Counts, Load, TrialOutput};
 
     use super::*;
 
     const LOG_STEP: f64 = 0.005;
 
-    /// A trial at a position in which so many of a million units were lost.
+    /// A trial at a position in which some of a million units were lost.
     fn seen(position: f64, lost: u64) -> Observation {
         let output = TrialOutput {
             counts: Counts::new(1_000_000, 1_000_000 - lost, 0).unwrap(),
@@ -281,6 +281,7 @@ mod tests {
             stopped_early: false,
         };
         Observation {
+            load: Load::new(1e6).unwrap(),
             place: position,
             position,
             units_per_step: 5e3,
@@ -291,7 +292,7 @@ mod tests {
         }
     }
 
-    /// What is believed after trials at these positions that lost so many units, none of which overload explains.
+    /// What is believed after trials at these positions that lost units, none of which overload explains.
     fn after(losses: &[(f64, u64)]) -> Stray {
         let mut stray = Stray::new(0.0, 0.0, LOG_STEP);
         for &(position, lost) in losses {

@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 use super::observation::Observation;
 
 /// Chance that a trial is clean although the curve says otherwise.
-const FLUKE: f64 = 0.001;
+pub(super) const FLUKE: f64 = 0.001;
 /// Values of softness in an octave, where it is likely.
 const SOFT_PER_OCTAVE: i32 = 8;
-/// An onset of less looks sharp, in steps; one of more is not told from stray losses, in widths.
+/// An onset of less looks sharp, in steps; one of more looks like stray losses, in widths.
 const LEAST_SOFTNESS: f64 = 0.1;
 const MOST_SOFTNESS: f64 = 12.0;
 
@@ -25,9 +25,9 @@ pub(super) struct Learnt {
 /// How loss sets in around the position.
 #[derive(Clone, Copy, Debug)]
 enum Onset {
-    /// At once, but where changes from trial to trial by about so many steps.
+    /// At once, but where changes from trial to trial by about this many steps.
     Jitter(f64),
-    /// By a factor of e in so many steps.
+    /// By a factor of e in this many steps.
     Soft(f64),
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Shape {
 
 /// What the curve says of a trial before it is made.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TrialPlan {
+pub(super) struct PlannedTrial {
     /// Where on the grid.
     pub(super) position: f64,
     /// Units lost by an overload of one step.
@@ -50,7 +50,7 @@ pub(super) struct TrialPlan {
     pub(super) limit: f64,
 }
 
-impl TrialPlan {
+impl PlannedTrial {
     /// Another trial like one that was made.
     pub(super) fn of(seen: &Observation, limit: f64) -> Self {
         Self {
@@ -100,16 +100,16 @@ impl Shape {
     }
 
     /// The odds that a trial is high-loss.
-    pub(super) fn odds(&self, plan: &TrialPlan, position: f64) -> f64 {
-        let distance = plan.position - position;
+    pub(super) fn odds(&self, trial: &PlannedTrial, position: f64) -> f64 {
+        let distance = trial.position - position;
         match self.onset {
-            Onset::Jitter(deviation) => heavy_odds((distance - plan.limit / self.slope) / deviation),
+            Onset::Jitter(deviation) => heavy_odds((distance - trial.limit / self.slope) / deviation),
             Onset::Soft(_) => {
                 let overload = self.overload(distance);
-                if plan.limit > 0.0 {
-                    heavy_odds((overload - plan.limit) / (SOFT_DEVIATION + SOFT_SHARE * plan.limit))
+                if trial.limit > 0.0 {
+                    heavy_odds((overload - trial.limit) / (SOFT_DEVIATION + SOFT_SHARE * trial.limit))
                 } else {
-                    loss_odds(overload * plan.units_per_step)
+                    loss_odds(overload * trial.units_per_step)
                 }
             }
         }
@@ -229,13 +229,13 @@ fn softplus(u: f64) -> f64 {
     }
 }
 
-/// Capacities that stray by so many steps leave little to what trials share.
+/// Capacities that stray by this many steps leave little to what trials share.
 const FAR_STEPS: f64 = 4.0;
 
-/// Softness in steps with its prior: in octaves, or in eighths of one around what trials have told, and in octaves farther
-/// away.
-fn softnesses(told: Option<f64>, per_width: f64) -> Vec<(f64, f64)> {
-    let Some(told) = told else {
+/// Softness in steps with its prior: in octaves, or in eighths of one around what trials have shown, and in octaves
+/// farther away.
+fn softnesses(shown: Option<f64>, per_width: f64) -> Vec<(f64, f64)> {
+    let Some(shown) = shown else {
         let narrow = [(0.25, 0.06), (0.5, 0.07)];
         let wide = [(1.0, 0.08), (2.0, 0.08), (4.0, 0.04), (8.0, 0.02)];
         let wide = wide.map(|(widths, prior)| (widths * per_width, prior));
@@ -246,7 +246,7 @@ fn softnesses(told: Option<f64>, per_width: f64) -> Vec<(f64, f64)> {
     (-4 * SOFT_PER_OCTAVE..=4 * SOFT_PER_OCTAVE)
         .filter(|step| is_near(*step) || step % SOFT_PER_OCTAVE == 0)
         .map(|step| {
-            let softness = told * (f64::from(step) / per_octave).exp2();
+            let softness = shown * (f64::from(step) / per_octave).exp2();
             let octaves = if is_near(step) { 1.0 / per_octave } else { 1.0 };
             (softness, 0.08 * octaves / (1.0 + softness / (4.0 * per_width)))
         })
@@ -255,7 +255,7 @@ fn softnesses(told: Option<f64>, per_width: f64) -> Vec<(f64, f64)> {
 }
 
 /// Half of the prior is on systems without any softness; a flat prior wanders down after softness on every sharp one.
-/// The scale of softness is fine around what trials have told.
+/// The scale of softness is fine around what trials have shown.
 pub(super) fn shapes(log_step: f64, softness: Option<f64>) -> Vec<Shape> {
     // Real jitter and softness are shares of the load, however narrow the goal.
     let per_width = (0.005 / log_step).max(1.0);
@@ -299,10 +299,10 @@ mod tests {
         let mut case = Case::new(Ratio::ZERO, 1.0);
         case.add(&[(5e5, 0)]);
         let seen = case.seen[0];
-        let log_step = case.grid.log_step();
+        let log_step = case.log_step();
         for shape in [shapes(log_step, None), shapes(log_step, Some(1.3))].concat() {
             for distance in [-50.0, -2.0, -0.1, 0.0, 0.1, 2.0, 50.0] {
-                let planned = shape.odds(&TrialPlan::of(&seen, 0.0), seen.position - distance);
+                let planned = shape.odds(&PlannedTrial::of(&seen, 0.0), seen.position - distance);
                 let learnt = shape.learn(seen.position - distance, &seen, None).lossy;
                 assert!(
                     (learnt - planned / (1.0 + planned)).abs() < 1e-9,
@@ -313,23 +313,23 @@ mod tests {
     }
 
     #[test]
-    fn the_scale_of_softness_is_fine_around_what_is_told() {
+    fn the_scale_of_softness_is_fine_around_what_is_shown() {
         let total = |softnesses: &[(f64, f64)]| softnesses.iter().map(|(_, prior)| prior).sum::<f64>();
         let coarse = softnesses(None, 1.0);
-        for told in [0.4, 1.3, 3.0, 9.0] {
-            let fine = softnesses(Some(told), 1.0);
+        for shown in [0.4, 1.3, 3.0, 9.0] {
+            let fine = softnesses(Some(shown), 1.0);
             let largest_gap = fine
                 .windows(2)
-                .filter(|pair| (0.7 * told..1.4 * told).contains(&pair[0].0));
+                .filter(|pair| (0.7 * shown..1.4 * shown).contains(&pair[0].0));
             let largest_gap = largest_gap.map(|pair| pair[1].0 / pair[0].0).fold(1.0, f64::max);
-            assert!((1.0..1.1).contains(&largest_gap), "{told}: {fine:?}");
+            assert!((1.0..1.1).contains(&largest_gap), "{shown}: {fine:?}");
             assert!(
-                fine.iter().any(|(softness, _)| (softness / told - 1.0).abs() < 1e-9),
-                "{told}: {fine:?}"
+                fine.iter().any(|(softness, _)| (softness / shown - 1.0).abs() < 1e-9),
+                "{shown}: {fine:?}"
             );
             assert!(
                 (0.5..1.5).contains(&(total(&fine) / total(&coarse))),
-                "{told}: {fine:?}"
+                "{shown}: {fine:?}"
             );
         }
         // A narrow goal has many steps where a wide one has few.
@@ -346,7 +346,7 @@ mod tests {
         };
         // The capacity is about a tenth below the load, which a loss of a fifth allows and one of a unit does not.
         let position = little.position - 20.0;
-        for shape in shapes(case.grid.log_step(), None)
+        for shape in shapes(case.log_step(), None)
             .iter()
             .filter(|shape| shape.slope >= 1.0)
         {

@@ -2,34 +2,27 @@
 
 use super::observation::Observation;
 
-/// Steps that tell two capacities or two loads apart.
+/// Capacities or loads at least this many steps apart are different ones.
 const FAR_STEPS: f64 = 2.0;
 /// More lost for each unit of load than this is more than overload explains.
 const STEEP: f64 = 1.1;
 /// Between loads this far apart, in steps, the middle is as good as what the curve says of the first few losses.
 const WIDE_GAP: f64 = 8.0;
+/// An upper bound of all goals this near above a knee, in steps, leaves the grid where it is.
+const SETTLED: f64 = 0.6;
 
 /// Where loss begins on a system that forwards less the more it is overloaded.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Knee {
-    pub(super) position: f64,
+pub(crate) struct Knee {
+    pub(crate) position: f64,
     /// Steps of overload for each step above it.
     pub(super) slope: f64,
 }
 
-impl Knee {
-    fn new(told: &[f64], slope: f64) -> Self {
-        Self {
-            position: told.iter().sum::<f64>() / told.len() as f64,
-            slope,
-        }
-    }
-}
-
-/// Where loss begins on a system that forwards less the more it is overloaded: the first loss tells too low a
-/// capacity of it. The losses in units a second of the lowest lossy load and of one farther up are on a line, whose
-/// root is near. Trials there tell it again, and are averaged if it `is_refined`. `None` where the line is no steeper
-/// than overload explains, or contradicts clean trials or those near the knee.
+/// The knee of a steep system, where the first loss shows too low a capacity. The losses in units a second of the lowest
+/// lossy load and of one farther up are on a line, whose root is near. Trials there show it again, and are averaged if
+/// it `is_refined`. `None` where the line is no steeper than overload explains, or contradicts clean trials or those near
+/// the knee.
 pub(super) fn steep_knee(seen: &[Observation], log_step: f64, is_refined: bool) -> Option<Knee> {
     let highest_clean = highest_clean(seen)?;
     let near = lowest_lossy_above(seen, f64::NEG_INFINITY)?;
@@ -43,22 +36,30 @@ pub(super) fn steep_knee(seen: &[Observation], log_step: f64, is_refined: bool) 
         return None;
     }
     let close = seen.iter().filter(|seen| seen.is_lossy() && !seen.lost_much());
-    let mut told: Vec<f64> = close.map(|seen| seen.position - seen.overload / slope).collect();
-    if told.is_empty() {
+    let mut shown: Vec<f64> = close.map(|seen| seen.position - seen.overload / slope).collect();
+    if shown.is_empty() {
         let position = near.position + capacity.ln() / log_step;
-        return (position > highest_clean).then(|| Knee::new(&[position], slope));
+        return (position > highest_clean).then_some(Knee { position, slope });
     }
     // Where a trial lost nothing, capacity was at least there; it grows where most did.
-    let knee = Knee::new(&told, slope).position;
-    let clean = seen.iter().filter(|seen| !seen.is_lossy() && seen.position > knee);
-    let losses = told.len();
-    told.extend(clean.map(|seen| seen.position));
-    (is_refined && told.len() <= 3 * losses).then(|| Knee::new(&told, slope))
+    let mean = |shown: &[f64]| shown.iter().sum::<f64>() / shown.len() as f64;
+    let (first, losses) = (mean(&shown), shown.len());
+    let clean = seen.iter().filter(|seen| !seen.is_lossy() && seen.position > first);
+    shown.extend(clean.map(|seen| seen.position));
+    let position = mean(&shown);
+    (is_refined && shown.len() <= 3 * losses).then_some(Knee { position, slope })
 }
 
-/// The middle between the lowest lossy load and the highest clean one, as long as the loss tells a capacity that the
-/// clean one is above: it says nothing of where between them loss begins.
-pub(super) fn between(seen: &[Observation]) -> Option<f64> {
+/// Whether the grid is to stay although the knee has moved: a load just above it is an upper bound of all goals already.
+/// The trial that makes it one shows the knee lower.
+pub(super) fn is_settled(seen: &[Observation], knee: f64, limit: f64) -> bool {
+    let mut seen = seen.iter();
+    seen.any(|seen| seen.overload > limit && seen.position < knee + SETTLED)
+}
+
+/// The middle between the lowest lossy load and the highest clean one, as long as the capacity that the loss shows is
+/// below the clean one: it says nothing of where between them loss begins.
+pub(super) fn middle_of_gap(seen: &[Observation]) -> Option<f64> {
     let highest_clean = highest_clean(seen)?;
     let lossy = lowest_lossy_above(seen, f64::NEG_INFINITY)?;
     let gap = lossy.position - highest_clean;
@@ -77,7 +78,7 @@ fn lowest_lossy_above(seen: &[Observation], position: f64) -> Option<&Observatio
 
 #[cfg(test)]
 mod tests {
-    use brimful_trial::{Counts, TrialOutput};
+    use brimful_trial::{Counts, Load, TrialOutput};
 
     use super::*;
 
@@ -87,6 +88,7 @@ mod tests {
     fn seen(load: f64, slope: f64) -> Observation {
         let lost = (slope * (load - 1.0) / load).max(0.0);
         Observation {
+            load: Load::new(load).unwrap(),
             place: load.ln() / LOG_STEP,
             position: load.ln() / LOG_STEP,
             units_per_step: 1e4,
@@ -103,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_steep_knee_is_found_from_two_losses_and_told_again_near_it() {
+    fn a_steep_knee_is_found_from_two_losses_and_again_near_it() {
         let far_away = [seen(1.5, 1.5), seen(0.75, 1.5), seen(1.12, 1.5)];
         let knee = steep_knee(&far_away, LOG_STEP, false).unwrap();
         assert!(knee.position.abs() < 1e-6, "{knee:?}");
@@ -136,10 +138,27 @@ mod tests {
     }
 
     #[test]
-    fn a_load_between_is_next_where_loss_tells_too_low_a_capacity() {
-        let next = |trials: &[Observation]| between(trials).map(|next| (next * LOG_STEP).exp());
+    fn a_load_between_is_next_where_loss_shows_too_low_a_capacity() {
+        let next = |trials: &[Observation]| middle_of_gap(trials).map(|next| (next * LOG_STEP).exp());
         let middle = next(&[seen(1.4, 2.0), seen(0.8, 2.0)]).unwrap();
         assert!((middle / (1.4_f64 * 0.8).sqrt() - 1.0).abs() < 1e-9, "{middle}");
         assert_eq!(next(&[seen(1.4, 1.0), seen(0.8, 1.0)]), None);
+    }
+
+    #[test]
+    fn the_grid_follows_the_knee_until_the_load_above_is_an_upper_bound_of_all_goals() {
+        let above = |overload: f64| {
+            let position = 8.0;
+            [Observation {
+                position,
+                overload,
+                ..seen(1.0, 1.0)
+            }]
+        };
+        let limit = 1.0;
+        assert!(!is_settled(&above(limit - 0.1), 7.5, limit));
+        assert!(is_settled(&above(limit + 0.1), 7.5, limit));
+        assert!(is_settled(&above(limit + 0.1), 8.0, limit));
+        assert!(!is_settled(&above(limit + 0.1), 8.0 - SETTLED - 0.01, limit));
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn draw_evenly(weights: impl Iterator<Item = f64>, shares: impl Itera
         .collect()
 }
 
-/// So many shares from 0 to 1, ascending.
+/// `count` shares from 0 to 1, ascending.
 pub(super) fn ascending(count: usize) -> impl Iterator<Item = f64> {
     (0..count).map(move |index| (index as f64 + 0.5) / count as f64)
 }

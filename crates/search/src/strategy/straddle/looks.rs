@@ -1,0 +1,115 @@
+//! Trials that come before the one that was picked: looks that may make an attempt needless.
+
+use brimful_trial::{Nanoseconds, TrialInput};
+
+use super::goals::Standing;
+use super::{Pick, View};
+use crate::Verdict;
+
+/// Loads tried in a row without a low-loss trial, before the lowest is tried. Chosen on seeds 1-400 of
+/// `examples/search_time/drawn.rs`.
+const IN_VAIN: usize = 4;
+/// How much longer than those trials one of the lowest load may take. Chosen on seeds 1-300 of
+/// `examples/search_time/drawn.rs`, where 2 to 8 were alike.
+const LONGER: f64 = 4.0;
+/// A long trial that one high-loss trial makes needless waits for one of this share of its length. Chosen on seeds 1-500
+/// of `examples/search_time/drawn.rs`.
+const MEDIUM_SHARE: u64 = 8;
+
+/// The trial to make before the one that was picked, if not that itself.
+pub(super) fn look_first(view: &View, pick: Pick) -> Pick {
+    let mut open = view.open.iter();
+    let Some(standing) = open.find(|standing| standing.goal.index == pick.goal) else {
+        return pick;
+    };
+    let next = lowest(view, standing).unwrap_or(pick.input);
+    Pick {
+        input: medium_first(view, standing, next),
+        ..pick
+    }
+}
+
+/// This trial, or a shorter one at its load that may show the same for less. Where trials are stopped early, the long one
+/// itself is short.
+fn medium_first(view: &View, standing: &Standing, long: TrialInput) -> TrialInput {
+    let goal = standing.goal;
+    let medium = Nanoseconds(goal.duration.0 / MEDIUM_SHARE);
+    let has_shorter = goal.short.is_some_and(|short| short < medium);
+    let pays = goal.is_strict && has_shorter && !view.problem.has_early_termination();
+    let mut before = view.log.trials_at(long.load).iter();
+    if !pays || long.duration < goal.duration || before.any(|trial| trial.input.duration >= medium) {
+        return long;
+    }
+    TrialInput {
+        duration: medium,
+        ..long
+    }
+}
+
+/// The lowest load, where the last trials lost a little at several loads, too much for the goal: it shows soonest
+/// whether any load can be an answer. It is not to take much longer than those trials. What loses more says itself how
+/// far away the answer is.
+fn lowest(view: &View, standing: &Standing) -> Option<TrialInput> {
+    let (goal, load) = (standing.goal, view.problem.min_load());
+    let is_open = standing.lower.is_none() && view.log.verdict(load, goal.index) == Verdict::Undecided;
+    let in_vain = view.belief.seen().iter().rev();
+    let in_vain = in_vain.take_while(|seen| goal.is_high_loss(seen));
+    let little = in_vain.filter(|seen| !seen.lost_much());
+    let pairs = little.clone().zip(little.clone().skip(1));
+    let changes = pairs.filter(|(a, b)| a.load != b.load).count();
+    let duration = if view.log.trials_at(load).is_empty() {
+        goal.exploring_duration()
+    } else {
+        goal.duration
+    };
+    let lowest = medium_first(view, standing, TrialInput { load, duration });
+    // One that was stopped early would have been a short one at least.
+    let short_s = goal.exploring_duration().as_seconds();
+    let tried_s: f64 = little.map(|seen| seen.duration.max(short_s)).sum();
+    let is_due = is_open && changes + 1 >= IN_VAIN;
+    (is_due && lowest.duration.as_seconds() <= LONGER * tried_s).then_some(lowest)
+}
+
+#[cfg(test)]
+mod tests {
+    use brimful_trial::Ratio;
+
+    use super::*;
+    use crate::strategy::straddle::account::Account;
+    use crate::strategy::straddle::case::{Case, half, seconds};
+
+    fn looked_at(case: &Case) -> Option<TrialInput> {
+        case.with_view(&Account::new(), |view| lowest(view, &view.open[0]))
+    }
+
+    #[test]
+    fn the_lowest_load_is_tried_once_many_were_tried_in_vain() {
+        let lossy: Vec<(f64, u64)> = (0..IN_VAIN).map(|index| (9e5 - 1e5 * index as f64, 7)).collect();
+        let tried = |trials: &[(f64, u64)]| {
+            let mut case = Case::new(half(), 1.0);
+            case.add(trials);
+            looked_at(&case).map(|input| input.load.per_second())
+        };
+        assert_eq!(tried(&lossy), Some(1e4));
+        assert_eq!(tried(&lossy[1..]), None);
+        assert_eq!(tried(&[&lossy[1..], &lossy[IN_VAIN - 1..]].concat()), None);
+        assert_eq!(tried(&[&lossy[..], &[(8.5e5, 0)]].concat()), None);
+        assert_eq!(tried(&[&[(8.5e5, 0)], &lossy[..]].concat()), Some(1e4));
+        assert_eq!(tried(&[&lossy[..], &[(1e4, 7); 30]].concat()), Some(1e4));
+        assert_eq!(tried(&[&lossy[..], &[(1e4, 7); 31]].concat()), None);
+    }
+
+    #[test]
+    fn a_long_trial_of_the_lowest_load_waits_until_as_much_was_tried_in_vain() {
+        let duration_after = |losses: usize| {
+            let mut case = Case::new(Ratio::ZERO, 60.0);
+            case.add(&[(1e4, 0)]);
+            case.add_long(1e4, 0, 7.5);
+            let lossy: Vec<(f64, u64)> = (0..losses).map(|index| (9e5 - 1e4 * index as f64, 7)).collect();
+            case.add(&lossy);
+            looked_at(&case).map(|input| input.duration)
+        };
+        assert_eq!(duration_after(14), None);
+        assert_eq!(duration_after(15), Some(seconds(60.0)));
+    }
+}

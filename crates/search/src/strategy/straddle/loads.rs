@@ -4,10 +4,6 @@ use super::belief::News;
 use crate::grid::LoadGrid;
 use crate::{Problem, SearchGoal};
 
-/// The part of a step between a capacity and the next load above. The rest is below, and is to be the larger part, as
-/// lower bounds cost more than upper ones.
-const SPARE_ABOVE: f64 = 0.45;
-
 pub(super) struct Loads {
     /// What positions are measured on: it never moves.
     scale: LoadGrid,
@@ -25,9 +21,8 @@ impl Loads {
 
     /// Lays the grid so that a capacity is where it belongs between two loads. Nothing else moves it.
     pub(super) fn react(&mut self, news: News) {
-        if let News::Capacity(capacity) = news {
-            let upper = capacity + SPARE_ABOVE;
-            self.grid = self.scale.shifted(upper.ceil() - upper);
+        if let News::Capacity { load_above, .. } = news {
+            self.grid = self.scale.shifted(load_above.ceil() - load_above);
         }
     }
 

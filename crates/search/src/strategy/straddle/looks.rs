@@ -1,6 +1,8 @@
 //! Trials that come before the one that was picked: looks that may make an attempt needless.
 
-use brimful_trial::{Nanoseconds, TrialInput};
+use std::collections::BTreeSet;
+
+use brimful_trial::{Load, Nanoseconds, TrialInput};
 
 use super::goals::Standing;
 use super::{Pick, View};
@@ -19,29 +21,31 @@ const MEDIUM_SHARE: u64 = 8;
 /// The trial to make before the one that was picked, if not that itself.
 pub(super) fn look_first(view: &View, pick: Pick) -> Pick {
     let mut open = view.open.iter();
-    let Some(standing) = open.find(|standing| standing.goal.index == pick.goal) else {
+    let standing = open.find(|standing| standing.goal.index == pick.goal);
+    // While nothing was lost, there is nothing to look for.
+    let Some(standing) = standing.filter(|_| !view.belief.is_unbounded()) else {
         return pick;
     };
     let next = lowest(view, standing).unwrap_or(pick.input);
     Pick {
-        input: medium_first(view, standing, next),
+        input: shorter_first(view, standing, next),
         ..pick
     }
 }
 
-/// This trial, or a shorter one at its load that may show the same for less. Where trials are stopped early, the long one
-/// itself is short.
-fn medium_first(view: &View, standing: &Standing, long: TrialInput) -> TrialInput {
+/// This trial, or a shorter one at its load that may show the same for less. Where trials are stopped early, a long one
+/// that fails is short itself: only the shortest costs less.
+fn shorter_first(view: &View, standing: &Standing, long: TrialInput) -> TrialInput {
     let goal = standing.goal;
     let medium = Nanoseconds(goal.duration.0 / MEDIUM_SHARE);
-    let has_shorter = goal.short.is_some_and(|short| short < medium);
-    let pays = goal.is_strict && has_shorter && !view.problem.has_early_termination();
-    let mut before = view.log.trials_at(long.load).iter();
-    if !pays || long.duration < goal.duration || before.any(|trial| trial.input.duration >= medium) {
+    let Some(short) = goal.short.filter(|&short| goal.is_strict && short < medium) else {
         return long;
-    }
+    };
+    let shorter = if view.problem.has_early_termination() { short } else { medium };
+    let mut before = view.log.trials_at(long.load).iter();
+    let is_due = long.duration == goal.duration && before.all(|trial| trial.input.duration < shorter);
     TrialInput {
-        duration: medium,
+        duration: if is_due { shorter } else { long.duration },
         ..long
     }
 }
@@ -55,18 +59,17 @@ fn lowest(view: &View, standing: &Standing) -> Option<TrialInput> {
     let in_vain = view.belief.seen().iter().rev();
     let in_vain = in_vain.take_while(|seen| goal.is_high_loss(seen));
     let little = in_vain.filter(|seen| !seen.lost_much());
-    let pairs = little.clone().zip(little.clone().skip(1));
-    let changes = pairs.filter(|(a, b)| a.load != b.load).count();
+    let loads: BTreeSet<Load> = little.clone().map(|seen| seen.load).collect();
     let duration = if view.log.trials_at(load).is_empty() {
         goal.exploring_duration()
     } else {
         goal.duration
     };
-    let lowest = medium_first(view, standing, TrialInput { load, duration });
+    let lowest = shorter_first(view, standing, TrialInput { load, duration });
     // One that was stopped early would have been a short one at least.
     let short_s = goal.exploring_duration().as_seconds();
     let tried_s: f64 = little.map(|seen| seen.duration.max(short_s)).sum();
-    let is_due = is_open && changes + 1 >= IN_VAIN;
+    let is_due = is_open && loads.len() >= IN_VAIN;
     (is_due && lowest.duration.as_seconds() <= LONGER * tried_s).then_some(lowest)
 }
 

@@ -8,8 +8,8 @@ const FAR_STEPS: f64 = 2.0;
 const STEEP: f64 = 1.1;
 /// Between loads this far apart, in steps, the middle is as good as what the curve says of the first few losses.
 const WIDE_GAP: f64 = 8.0;
-/// An upper bound of all goals this near above a knee, in steps, leaves the grid where it is.
-const SETTLED: f64 = 0.6;
+/// How far above the load that is wanted next to a knee one may be that is an upper bound already, in steps.
+const ALIGNED: f64 = 0.15;
 
 /// Where loss begins on a system that forwards less the more it is overloaded.
 #[derive(Clone, Copy, Debug)]
@@ -50,11 +50,18 @@ pub(super) fn steep_knee(seen: &[Observation], log_step: f64, is_refined: bool) 
     (is_refined && shown.len() <= 3 * losses).then_some(Knee { position, slope })
 }
 
-/// Whether the grid is to stay although the knee has moved: a load just above it is an upper bound of all goals already.
-/// The trial that makes it one shows the knee lower.
-pub(super) fn is_settled(seen: &[Observation], knee: f64, limit: f64) -> bool {
+impl Knee {
+    /// Where the next load above is to be, so that it loses more than this limit; the load below is one step lower.
+    pub(super) fn load_above(&self, limit: f64) -> f64 {
+        self.position + f64::midpoint((limit / self.slope).min(1.0), 1.0)
+    }
+}
+
+/// Whether the grid is to stay although the knee has moved: a load that is hardly above the one wanted next to it is an
+/// upper bound of all goals already. The trial that makes it one shows the knee lower.
+pub(super) fn is_settled(seen: &[Observation], load_above: f64, limit: f64) -> bool {
     let mut seen = seen.iter();
-    seen.any(|seen| seen.overload > limit && seen.position < knee + SETTLED)
+    seen.any(|seen| seen.overload > limit && seen.position < load_above + ALIGNED)
 }
 
 /// The middle between the lowest lossy load and the highest clean one, as long as the capacity that the loss shows is
@@ -64,6 +71,24 @@ pub(super) fn middle_of_gap(seen: &[Observation]) -> Option<f64> {
     let lossy = lowest_lossy_above(seen, f64::NEG_INFINITY)?;
     let gap = lossy.position - highest_clean;
     (gap > WIDE_GAP && lossy.overload >= gap).then_some(highest_clean + gap / 2.0)
+}
+
+/// The capacity that the last two trials agree on, if it is well below them, a load as high lost nothing before, and it
+/// is not one that strays that far all the time.
+pub(super) fn capacity_after_drop(seen: &[Observation]) -> Option<f64> {
+    let [earlier @ .., before, last] = seen else {
+        return None;
+    };
+    let lowest = before.capacity().min(last.capacity());
+    let highest = before.capacity().max(last.capacity());
+    let load = before.position.min(last.position);
+    if before.overload.min(last.overload) <= FAR_STEPS || highest - lowest >= FAR_STEPS {
+        return None;
+    }
+    let last_clean = earlier.iter().rposition(|seen| !seen.is_lossy() && seen.position >= load)?;
+    let was_as_low = |seen: &Observation| seen.overload > FAR_STEPS && seen.capacity() < highest + FAR_STEPS;
+    let strays = earlier[..last_clean].iter().any(was_as_low);
+    (!strays).then_some(lowest)
 }
 
 fn highest_clean(seen: &[Observation]) -> Option<f64> {
@@ -156,9 +181,30 @@ mod tests {
             }]
         };
         let limit = 1.0;
-        assert!(!is_settled(&above(limit - 0.1), 7.5, limit));
-        assert!(is_settled(&above(limit + 0.1), 7.5, limit));
+        assert!(!is_settled(&above(limit - 0.1), 8.0, limit));
         assert!(is_settled(&above(limit + 0.1), 8.0, limit));
-        assert!(!is_settled(&above(limit + 0.1), 8.0 - SETTLED - 0.01, limit));
+        assert!(is_settled(&above(limit + 0.1), 8.4, limit));
+        assert!(!is_settled(&above(limit + 0.1), 8.0 - ALIGNED - 0.01, limit));
+    }
+
+    #[test]
+    fn two_trials_that_agree_make_a_drop_and_one_does_not() {
+        let lost = |load: f64, capacity: f64| {
+            let steps = seen(load, 1.0).position - seen(capacity, 1.0).position;
+            Observation {
+                overload: steps,
+                ..seen(load, 1.0)
+            }
+        };
+        let before = seen(0.999, 1.0);
+        let (first, second) = (lost(0.999, 0.94), lost(0.99, 0.941));
+        let capacity = capacity_after_drop(&[before, first, second]).unwrap();
+        assert!((capacity - 0.94_f64.ln() / LOG_STEP).abs() < 1e-9);
+        assert_eq!(capacity_after_drop(&[before, first]), None);
+        assert_eq!(capacity_after_drop(&[before, first, lost(0.99, 0.9)]), None);
+        assert_eq!(capacity_after_drop(&[seen(0.93, 1.0), first, second]), None);
+        // It was as low before, and higher again.
+        assert_eq!(capacity_after_drop(&[before, first, before, first, second]), None);
+        assert!(capacity_after_drop(&[before, lost(0.999, 0.97), before, first, second]).is_some());
     }
 }

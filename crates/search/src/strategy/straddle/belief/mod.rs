@@ -27,14 +27,30 @@ use crate::grid::LoadGrid;
 /// Knees and gaps are looked for in as many seconds as this share of a lower bound takes, which may fail that late.
 const EARLY_SHARE: f64 = 0.75;
 
+/// The part of a step between a capacity and the next load above. The rest is below, and is to be the larger part, as
+/// lower bounds cost more than upper ones.
+const SPARE_ABOVE: f64 = 0.45;
+
 /// What a trial changed beyond the likelihood of what was thought likely. Positions are on the scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum News {
     Nothing,
-    /// This is the capacity, as far as a few trials show it.
-    Capacity(f64),
+    /// The capacity is here, as far as a few trials show it, and the next load above is to be there.
+    Capacity {
+        position: f64,
+        load_above: f64,
+    },
     /// The capacity is around here.
     Region(f64),
+}
+
+impl News {
+    fn sharp(capacity: f64) -> Self {
+        Self::Capacity {
+            position: capacity,
+            load_above: capacity + SPARE_ABOVE,
+        }
+    }
 }
 
 pub(crate) struct Belief {
@@ -45,6 +61,8 @@ pub(crate) struct Belief {
     /// Knees and gaps are looked for in the trials of this many seconds.
     early_s: f64,
     seen: Vec<Observation>,
+    /// Trials from here on show where the capacity is: it has dropped since those before.
+    since: usize,
     buffer: Buffer,
     /// `None` before anything points to where the curve may be.
     model: Option<Model>,
@@ -68,6 +86,7 @@ impl Belief {
             strict: strict.map(|ratio| overload_of(ratio, &scale)),
             early_s: EARLY_SHARE * lower_bound_s,
             seen: Vec::new(),
+            since: 0,
             buffer: Buffer::none(longest.as_seconds(), scale.log_step()),
             model: None,
             scale,
@@ -93,7 +112,7 @@ impl Belief {
         self.seen.push(seen);
         let news = self.news(&seen);
         match (news, &mut self.model) {
-            (News::Capacity(around) | News::Region(around), _) => self.model = Some(self.model_around(around, None)),
+            (News::Capacity { position: around, .. } | News::Region(around), _) => self.model = Some(self.model_around(around, None)),
             (News::Nothing, Some(model)) => {
                 model.observe(&seen);
                 if let Some((around, softness)) = model.drifted(self.seen.len()) {
@@ -106,7 +125,7 @@ impl Belief {
     }
 
     fn model_around(&self, around: f64, softness: Option<f64>) -> Model {
-        Model::new(&self.prior, around, softness, &self.seen)
+        Model::new(&self.prior, around, softness, &self.seen[self.since..])
     }
 
     /// What the last trial shows of the capacity.
@@ -117,16 +136,32 @@ impl Belief {
         }
         let is_first_loss = seen.is_lossy() && self.seen.iter().filter(|seen| seen.is_lossy()).count() == 1;
         if is_first_loss {
-            return News::Capacity(seen.capacity());
+            return News::sharp(seen.capacity());
         }
         if self.model.is_none() && self.is_slow(seen) {
             return News::Region(seen.position);
         }
         let limit = self.strict.unwrap_or(0.0);
-        match self.knee() {
-            Some(knee) if !knee::is_settled(&self.seen, knee.position, limit) => News::Capacity(knee.position),
-            _ => self.gap().map_or(News::Nothing, News::Region),
+        if let Some(knee) = self.knee() {
+            let load_above = match self.strict {
+                Some(limit) => knee.load_above(limit),
+                None => knee.position + SPARE_ABOVE,
+            };
+            if !knee::is_settled(&self.seen, load_above, limit) {
+                let position = knee.position;
+                return News::Capacity { position, load_above };
+            }
         }
+        if let Some(middle) = self.gap() {
+            return News::Region(middle);
+        }
+        let Some(capacity) = knee::capacity_after_drop(&self.seen[self.since..]) else {
+            return News::Nothing;
+        };
+        self.since = self.seen.len() - 2;
+        // Whatever the load lost before, this amount is news.
+        self.seen[self.since].is_repeated = false;
+        News::Region(capacity)
     }
 
     /// Takes all trials for what they show with this buffer.
@@ -137,7 +172,7 @@ impl Belief {
         }
         let last = self.seen[self.seen.len() - 1];
         if last.is_lossy() {
-            News::Capacity(last.capacity())
+            News::sharp(last.capacity())
         } else {
             News::Region(last.position)
         }

@@ -66,7 +66,7 @@ impl Curve {
             points.extend(shapes.iter().enumerate().map(|(index, shape)| Point {
                 position,
                 shape: index,
-                weight: density * shape.prior(),
+                weight: density * shape.prior,
             }));
         }
         let mut curve = Self {

@@ -1,7 +1,5 @@
 //! What a loss curve may look like around its position: how loss sets in there, and how steeply it grows.
 
-use std::sync::LazyLock;
-
 use super::observation::Observation;
 
 /// Chance that a trial is clean although the curve says otherwise.
@@ -35,7 +33,7 @@ enum Onset {
 pub(super) struct Shape {
     onset: Onset,
     slope: f64,
-    prior: f64,
+    pub(super) prior: f64,
     log_step: f64,
 }
 
@@ -62,10 +60,6 @@ impl PlannedTrial {
 }
 
 impl Shape {
-    pub(super) fn prior(&self) -> f64 {
-        self.prior
-    }
-
     /// Steps; `None` where loss sets in at once.
     pub(super) fn softness(&self) -> Option<f64> {
         match self.onset {
@@ -102,27 +96,17 @@ impl Shape {
     /// The odds that a trial is high-loss.
     pub(super) fn odds(&self, trial: &PlannedTrial, position: f64) -> f64 {
         let distance = trial.position - position;
-        match self.onset {
-            Onset::Jitter(deviation) => heavy_odds((distance - trial.limit / self.slope) / deviation),
-            Onset::Soft(_) => {
-                let overload = self.overload(distance);
-                if trial.limit > 0.0 {
-                    heavy_odds((overload - trial.limit) / (SOFT_DEVIATION + SOFT_SHARE * trial.limit))
-                } else {
-                    loss_odds(overload * trial.units_per_step)
-                }
-            }
-        }
+        self.odds_at(trial, distance, self.overload(distance))
     }
 
-    /// Chance that a trial loses anything, so far above the position and with this overload on average.
-    fn lossy(&self, units_per_step: f64, distance: f64, overload: f64) -> f64 {
+    /// The odds that a trial is high-loss which is this far above the position and has this overload on average.
+    fn odds_at(&self, trial: &PlannedTrial, distance: f64, overload: f64) -> f64 {
         match self.onset {
-            Onset::Jitter(deviation) => heavy_chance(distance / deviation),
-            Onset::Soft(_) => {
-                let odds = loss_odds(overload * units_per_step);
-                odds / (1.0 + odds)
+            Onset::Jitter(deviation) => heavy_odds((distance - trial.limit / self.slope) / deviation),
+            Onset::Soft(_) if trial.limit > 0.0 => {
+                heavy_odds((overload - trial.limit) / (SOFT_DEVIATION * (1.0 + trial.limit)))
             }
+            Onset::Soft(_) => loss_odds(overload * trial.units_per_step),
         }
     }
 
@@ -132,7 +116,7 @@ impl Shape {
     pub(super) fn learn(&self, position: f64, seen: &Observation, by_stray: Option<(f64, f64)>) -> Learnt {
         let distance = seen.position - position;
         let overload = self.overload(distance);
-        let lossy = self.lossy(seen.units_per_step, distance, overload);
+        let lossy = chance(self.odds_at(&PlannedTrial::of(seen, 0.0), distance, overload));
         let Some((left, density)) = by_stray else {
             let likelihood = 1.0 - lossy + FLUKE;
             return Learnt {
@@ -145,7 +129,8 @@ impl Shape {
         let (deviation, excess) = match self.onset {
             Onset::Jitter(deviation) => (deviation, (distance - seen.overload / self.slope) / deviation),
             Onset::Soft(_) => {
-                let deviation = deviation_by_chance(overload, seen);
+                // Few lost units say little about the mean.
+                let deviation = overload / (1.0 + overload * seen.units_per_step).sqrt();
                 (deviation, (overload - seen.overload) / rough(deviation))
             }
         };
@@ -154,7 +139,7 @@ impl Shape {
             lossy,
             likelihood,
             // Overload takes no more than was lost.
-            with_stray: left * likelihood + density * (1.0 - heavy_chance(excess)),
+            with_stray: left * likelihood + density * (1.0 - chance(heavy_odds(excess))),
         }
     }
 
@@ -178,20 +163,14 @@ impl Shape {
     }
 }
 
-/// How far the loss of a soft system strays around its mean where it matters: steps, and a share of it.
+/// How far the loss of a soft system strays around its mean where it matters: of a step, and of the limit.
 const SOFT_DEVIATION: f64 = 0.1;
-const SOFT_SHARE: f64 = 0.1;
 
 /// What amounts differ by from what the curve says, as a share of it: mostly little, sometimes much.
 const EXACT: f64 = 0.05;
 const ROUGH: f64 = 0.3;
 /// Keeps densities finite, in steps.
 const LEAST_DEVIATION: f64 = 1e-9;
-
-/// How far the overload of a trial is from its mean by chance: few lost units say little about it.
-fn deviation_by_chance(expected: f64, seen: &Observation) -> f64 {
-    expected / (1.0 + expected * seen.units_per_step).sqrt()
-}
 
 /// The odds that something is lost when `mean` units are expected: between Poisson and geometric.
 fn loss_odds(mean: f64) -> f64 {
@@ -205,28 +184,13 @@ pub(super) fn heavy_odds(deviations: f64) -> f64 {
     if deviations >= 0.0 { odds } else { 1.0 / odds }
 }
 
-/// The same as a chance.
-fn heavy_chance(deviations: f64) -> f64 {
-    let odds = (1.0 + deviations.abs()).powi(4);
-    (if deviations >= 0.0 { odds } else { 1.0 }) / (1.0 + odds)
+fn chance(odds: f64) -> f64 {
+    odds / (1.0 + odds)
 }
 
-/// `ln(1 + e^u)` from a table.
+/// `ln(1 + e^u)`.
 fn softplus(u: f64) -> f64 {
-    const PER_UNIT: f64 = 16.0;
-    const REACH: f64 = 32.0;
-    static TABLE: LazyLock<Vec<f64>> = LazyLock::new(|| {
-        (0..=(2.0 * REACH * PER_UNIT) as usize)
-            .map(|index| (index as f64 / PER_UNIT - REACH).exp().ln_1p())
-            .collect()
-    });
-    if u > REACH {
-        u
-    } else if u < -REACH {
-        0.0
-    } else {
-        TABLE[((u + REACH) * PER_UNIT + 0.5) as usize]
-    }
+    u.max(0.0) + (-u.abs()).exp().ln_1p()
 }
 
 /// Capacities that stray by this many steps leave little to what trials share.
@@ -259,22 +223,16 @@ fn softnesses(shown: Option<f64>, per_width: f64) -> Vec<(f64, f64)> {
 pub(super) fn shapes(log_step: f64, softness: Option<f64>) -> Vec<Shape> {
     // Real jitter and softness are shares of the load, however narrow the goal.
     let per_width = (0.005 / log_step).max(1.0);
-    let jitters = [
-        (Onset::Jitter(0.12), 0.6),
-        (Onset::Jitter(0.4 * per_width), 0.16),
-        (Onset::Jitter(1.5 * per_width), 0.06),
-        (Onset::Jitter(5.0 * per_width), 0.03),
-        (Onset::Jitter(16.0 * per_width), 0.02),
-    ];
-    let soft = softnesses(softness, per_width)
-        .into_iter()
-        .map(|(steps, prior)| (Onset::Soft(steps), prior));
-    let onsets: Vec<(Onset, f64)> = jitters.into_iter().chain(soft).collect();
+    let jitters = [(0.4, 0.16), (1.5, 0.06), (5.0, 0.03), (16.0, 0.02)];
+    let jitters = jitters.map(|(widths, prior)| (Onset::Jitter(widths * per_width), prior));
+    let soft = softnesses(softness, per_width).into_iter();
+    let soft = soft.map(|(steps, prior)| (Onset::Soft(steps), prior));
+    let onsets = [(Onset::Jitter(0.12), 0.6)].into_iter().chain(jitters).chain(soft);
     let slopes = [(1.0, 0.6), (1.4, 0.25), (2.0, 0.15)];
     // Where some of several queues or processors are full before the others, only their share is lost.
     let gentle_slopes = [0.5, 0.25, 0.125, 0.0625].map(|slope| (slope, 0.02));
     let is_sharp = |onset: Onset| matches!(onset, Onset::Jitter(deviation) if deviation < per_width);
-    let mut shapes = Vec::with_capacity(onsets.len() * (slopes.len() + gentle_slopes.len()));
+    let mut shapes = Vec::new();
     for (onset, share) in onsets {
         let gentle = gentle_slopes.into_iter().filter(|_| is_sharp(onset));
         shapes.extend(slopes.into_iter().chain(gentle).map(|(slope, part)| Shape {

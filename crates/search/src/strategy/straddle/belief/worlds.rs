@@ -11,7 +11,7 @@ use super::stray::Drawn;
 use super::threshold::SampledThreshold;
 use crate::grid::LoadGrid;
 
-/// This many worlds are drawn; a multiple of the lanes that sums over them are taken in.
+/// This many worlds are drawn.
 const REPRESENTATIVES: usize = 64;
 /// Like the golden ratio, but in no step with it.
 const PLASTIC_RATIO: f64 = 0.754_877_666_246_693;

@@ -81,7 +81,7 @@ impl<'g> Brackets<'g> {
             let whole = belief.iter().sum::<f32>().max(1e-12);
             for middle in low + 1..high {
                 let candidate = &brackets.candidates[middle - 1];
-                let (lower, seconds) = sums_of_products(&belief, &candidate.lower, &candidate.seconds);
+                let (lower, seconds) = (sum(&belief, &candidate.lower), sum(&belief, &candidate.seconds));
                 let at = brackets.at(low, high, middle);
                 brackets.options[at] = (lower / whole, seconds / whole);
             }
@@ -193,19 +193,6 @@ impl Policy {
     }
 }
 
-/// The sums of `weights` times `a` and times `b`, in an order that the processor can do several at a time.
-fn sums_of_products(weights: &[f32], a: &[f32], b: &[f32]) -> (f32, f32) {
-    const LANES: usize = 8;
-    let (mut first, mut second) = ([0.0_f32; LANES], [0.0_f32; LANES]);
-    let blocks = weights
-        .chunks_exact(LANES)
-        .zip(a.chunks_exact(LANES))
-        .zip(b.chunks_exact(LANES));
-    for ((weights, a), b) in blocks {
-        for lane in 0..LANES {
-            first[lane] += weights[lane] * a[lane];
-            second[lane] += weights[lane] * b[lane];
-        }
-    }
-    (first.iter().sum(), second.iter().sum())
+fn sum(weights: &[f32], values: &[f32]) -> f32 {
+    weights.iter().zip(values).map(|(weight, value)| weight * value).sum()
 }

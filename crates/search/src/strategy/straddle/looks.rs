@@ -33,19 +33,20 @@ pub(super) fn look_first(view: &View, pick: Pick) -> Pick {
     }
 }
 
-/// This trial, or a shorter one at its load that may show the same for less. Where trials are stopped early, a long one
-/// that fails is short itself: only the shortest costs less.
+/// This trial, or a shorter one at its load that may show the same for less: the shortest, then one of medium length.
+/// Where trials are stopped early, a long one that fails is short itself: only the shortest costs less.
 fn shorter_first(view: &View, standing: &Standing, long: TrialInput) -> TrialInput {
     let goal = standing.goal;
     let medium = Nanoseconds(goal.duration.0 / MEDIUM_SHARE);
     let Some(short) = goal.short.filter(|&short| goal.is_strict && short < medium) else {
         return long;
     };
-    let shorter = if view.problem.has_early_termination() { short } else { medium };
-    let mut before = view.log.trials_at(long.load).iter();
-    let is_due = long.duration == goal.duration && before.all(|trial| trial.input.duration < shorter);
+    let before = view.log.trials_at(long.load).iter();
+    let longest = before.map(|trial| trial.input.duration).max().unwrap_or_default();
+    let shorter = [Some(short), Some(medium).filter(|_| !view.problem.has_early_termination())];
+    let mut due = shorter.into_iter().flatten().filter(|&shorter| shorter > longest);
     TrialInput {
-        duration: if is_due { shorter } else { long.duration },
+        duration: due.next().map_or(long.duration, |due| due.min(long.duration)),
         ..long
     }
 }

@@ -68,7 +68,9 @@ impl GoalFacts {
             steps: ((width / scale.log_step() * (1.0 - 1e-12)) as i64).max(1),
             limit,
             overload: limits[limit].overload,
-            delay: goal.delay_limit.map(|limit| delays.partition_point(|&delay| delay < limit)),
+            delay: goal
+                .delay_limit
+                .map(|limit| delays.partition_point(|&delay| delay < limit)),
             delay_limit: goal.delay_limit,
             duration: goal.final_trial_duration,
             duration_s,

@@ -43,7 +43,10 @@ fn shorter_first(view: &View, standing: &Standing, long: TrialInput) -> TrialInp
     };
     let before = view.log.trials_at(long.load).iter();
     let longest = before.map(|trial| trial.input.duration).max().unwrap_or_default();
-    let shorter = [Some(short), Some(medium).filter(|_| !view.problem.has_early_termination())];
+    let shorter = [
+        Some(short),
+        Some(medium).filter(|_| !view.problem.has_early_termination()),
+    ];
     let mut due = shorter.into_iter().flatten().filter(|&shorter| shorter > longest);
     TrialInput {
         duration: due.next().map_or(long.duration, |due| due.min(long.duration)),
@@ -83,7 +86,7 @@ mod tests {
     use crate::strategy::straddle::case::{Case, half, seconds};
 
     fn looked_at(case: &Case) -> Option<TrialInput> {
-        case.with_view(&Account::new(), |view| lowest(view, &view.open[0]))
+        case.with_view(&Account::default(), |view| lowest(view, &view.open[0]))
     }
 
     #[test]

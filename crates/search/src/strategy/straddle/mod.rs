@@ -89,7 +89,7 @@ impl Straddle {
         let lower_bounds = goals.iter().map(GoalFacts::lower_bound_s);
         Self {
             belief: Belief::new(problem, loads.grid, lower_bounds.fold(0.0, f64::max)),
-            accounts: vec![Account::new(); goals.len()],
+            accounts: vec![Account::default(); goals.len()],
             loads,
             goals,
             served: 0,

@@ -23,7 +23,7 @@ const FAILURE: f64 = 0.72;
 const RECOVERED: usize = 3;
 
 /// What one goal has cost, and what it has got for it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Account {
     lower: Option<Load>,
     upper: Option<Load>,
@@ -33,8 +33,8 @@ pub(super) struct Account {
     failed: Vec<Failed>,
     /// Whether the model is not to choose.
     is_plain: bool,
-    /// Widths from the upper bound to the next load of the plain search.
-    widths: f64,
+    /// How often the steps of the plain search have doubled.
+    doublings: i32,
     /// Loads to skip of those where all trials were high-loss: twice as many with each load that holds.
     skips: usize,
     /// The load that the last trial for the goal was made at.
@@ -58,21 +58,6 @@ pub(super) fn without_model(view: &View) -> Option<Pick> {
 }
 
 impl Account {
-    pub(super) fn new() -> Self {
-        Self {
-            lower: None,
-            upper: None,
-            spent_s: 0.0,
-            failed: Vec::new(),
-            is_plain: false,
-            widths: plain::FIRST_STEP,
-            skips: 0,
-            at: None,
-            has_moved: false,
-            recovered: 0,
-        }
-    }
-
     /// Charges a trial that was made for this goal.
     pub(super) fn charge(&mut self, result: &TrialResult) {
         self.spent_s += run_seconds(result);
@@ -100,11 +85,12 @@ impl Account {
         } else if let Some(upper) = standing.upper.filter(|_| standing.upper != self.upper) {
             self.failed.extend(Failed::new(log.trials_at(upper)));
             if self.is_plain {
-                self.widths *= 2.0;
+                self.doublings += 1;
             }
         }
         (self.lower, self.upper) = (standing.lower, standing.upper);
-        self.is_plain |= self.is_behind(problem, standing) || self.ends_alike(standing) || self.loses_when_moved(standing);
+        self.is_plain |=
+            self.is_behind(problem, standing) || self.ends_alike(standing) || self.loses_when_moved(standing);
     }
 
     fn is_behind(&self, problem: &Problem, standing: &Standing) -> bool {
@@ -162,7 +148,7 @@ mod tests {
     /// Whether the plain search has begun after attempts of these numbers of clean trials, each ended by a lossy one.
     fn is_plain_after(clean_trials: &[usize]) -> bool {
         let mut case = Case::new(Ratio::ZERO, 1.0);
-        let mut account = Account::new();
+        let mut account = Account::default();
         for (index, &clean) in clean_trials.iter().enumerate() {
             let at = 9e5 - 5e3 * index as f64;
             spend(&mut account, &mut case, at, &[vec![0; clean], vec![7]].concat());
@@ -183,7 +169,7 @@ mod tests {
     /// Whether the plain search has begun after attempts with these losses, each after this many clean trials.
     fn is_plain_after_losses(clean: usize, lost: &[u64]) -> bool {
         let mut case = Case::new(Ratio::ZERO, 1.0);
-        let mut account = Account::new();
+        let mut account = Account::default();
         for (index, &lost) in lost.iter().enumerate() {
             let at = 9e5 - 1e4 * index as f64;
             spend(
@@ -219,12 +205,11 @@ mod tests {
         let mut account = Account {
             is_plain: true,
             spent_s: 1e6,
-            ..Account::new()
+            ..Account::default()
         };
         let mut tried = Vec::new();
         for index in 0..9 {
-            let next = next_trial(&account, &case)
-                .load;
+            let next = next_trial(&account, &case).load;
             tried.push(next);
             spend(&mut account, &mut case, next.per_second(), &[7 + index]);
         }
@@ -238,11 +223,10 @@ mod tests {
     #[test]
     fn goals_that_several_trials_decide_get_the_middle() {
         let mut case = Case::new(half(), 1.0);
-        let mut account = Account::new();
+        let mut account = Account::default();
         spend(&mut account, &mut case, 4e5, &[0; 62]);
         spend(&mut account, &mut case, 9e5, &[7; 62]);
-        let next = next_trial(&account, &case)
-            .load;
+        let next = next_trial(&account, &case).load;
         assert!(
             (next.per_second() / 6e5).ln().abs() <= case.loads.grid.log_step() / 2.0,
             "{next:?}"
@@ -253,7 +237,7 @@ mod tests {
     fn losses_that_come_with_changes_of_the_load_make_the_plain_search_begin() {
         let is_plain_after = |moves: usize, lost: &[u64]| {
             let mut case = Case::new(half(), 1.0);
-            let mut account = Account::new();
+            let mut account = Account::default();
             spend(&mut account, &mut case, 9e5, &[7]);
             for index in 0..moves {
                 spend(&mut account, &mut case, 8e5 - 1e3 * (index % 2) as f64, lost);
@@ -270,7 +254,7 @@ mod tests {
     #[test]
     fn the_plain_search_begins_without_credit_and_ends_when_a_load_holds() {
         let mut case = Case::new(Ratio::ZERO, 1.0);
-        let mut account = Account::new();
+        let mut account = Account::default();
         let mut attempts = 0;
         while !account.is_plain {
             let (at, clean) = (9e5 - 5e3 * attempts as f64, 59 - 7 * attempts);
@@ -299,7 +283,7 @@ mod tests {
     #[test]
     fn time_in_which_no_bound_moves_is_charged_and_the_load_under_way_gets_its_verdict() {
         let mut case = Case::new(half(), 1.0);
-        let mut account = Account::new();
+        let mut account = Account::default();
         let mut trials = 0;
         while !account.is_plain {
             spend(&mut account, &mut case, 1e5 + 1e3 * (trials % 20) as f64, &[0]);
@@ -315,7 +299,7 @@ mod tests {
         let next = |trials: &[(f64, u64)]| {
             let mut case = Case::new(half(), 1.0);
             case.add(trials);
-            let trial = next_trial(&Account::new(), &case);
+            let trial = next_trial(&Account::default(), &case);
             trial.load.per_second()
         };
         let failing = [(8e5, 7), (6e5, 7), (4e5, 0), (4e5, 7), (3e5, 0)];
@@ -329,14 +313,12 @@ mod tests {
         let mut account = Account {
             is_plain: true,
             spent_s: 1e6,
-            ..Account::new()
+            ..Account::default()
         };
         case.add(&[(5e5, 7), (5.1e5, 7), (5.2e5, 7), (5.3e5, 7), (5.4e5, 7), (5.5e5, 7)]);
         let mut tried = Vec::new();
         for _ in 0..3 {
-            let next = next_trial(&account, &case)
-                .load
-                .per_second();
+            let next = next_trial(&account, &case).load.per_second();
             tried.push((next / 1e4).round());
             spend(&mut account, &mut case, next, &[0; 62]);
         }

@@ -9,14 +9,13 @@ use crate::strategy::straddle::goals::Standing;
 use crate::strategy::straddle::{Pick, View};
 
 /// Widths to the first load. Chosen on seeds 1-400 of `examples/search_time/drawn.rs`.
-pub(super) const FIRST_STEP: f64 = 4.0;
+const FIRST_STEP: f64 = 4.0;
 
 /// The next trial without the model.
 pub(super) fn pick(view: &View, standing: &Standing) -> Pick {
     let account = &view.accounts[standing.goal.index];
-    let is_under_way = |load: &Load| {
-        standing.is_within(*load) && view.log.verdict(*load, standing.goal.index) == Verdict::Undecided
-    };
+    let is_under_way =
+        |load: &Load| standing.is_within(*load) && view.log.verdict(*load, standing.goal.index) == Verdict::Undecided;
     let load = account.at.filter(is_under_way);
     Pick {
         goal: standing.goal.index,
@@ -51,7 +50,7 @@ fn step(account: &Account, view: &View, standing: &Standing) -> Load {
         return min_load;
     }
     let width = view.problem.goals()[standing.goal.index].target_width();
-    let below = upper.per_second() * (1.0 - width).powf(account.widths);
+    let below = upper.per_second() * (1.0 - width).powf(FIRST_STEP * f64::from(account.doublings).exp2());
     let middle = standing
         .lower
         .map(|lower| (lower.per_second() * upper.per_second()).sqrt());
@@ -68,5 +67,9 @@ fn step(account: &Account, view: &View, standing: &Standing) -> Load {
 fn on_grid(grid: &LoadGrid, standing: &Standing, load: Load) -> Load {
     let near = grid.load(grid.nearest(grid.position(load.per_second())));
     let is_limit = load == grid.load(0) || load == grid.load(grid.top());
-    if standing.is_within(near) && !is_limit { near } else { load }
+    if standing.is_within(near) && !is_limit {
+        near
+    } else {
+        load
+    }
 }

@@ -117,7 +117,11 @@ mod tests {
             let below = above * 0.995;
             let trials = seen(buffer_s, 1.0, &[(9e5, 1.0), (above, 1.0), (below, 1.0), (below, 7.5)]);
             assert_eq!(estimated_ms(&trials[..3]), 0);
-            assert!((estimated_ms(&trials) - buffer_ms).abs() <= 1, "{buffer_ms}: {}", estimated_ms(&trials));
+            assert!(
+                (estimated_ms(&trials) - buffer_ms).abs() <= 1,
+                "{buffer_ms}: {}",
+                estimated_ms(&trials)
+            );
         }
     }
 
@@ -128,7 +132,11 @@ mod tests {
             1.5,
             &[(5e5, 1.0), (4e5, 1.0), (3.62e5, 1.0), (3.5e5, 1.0), (3.6e5, 7.5)],
         );
-        assert!((195..=205).contains(&estimated_ms(&trials)), "{}", estimated_ms(&trials));
+        assert!(
+            (195..=205).contains(&estimated_ms(&trials)),
+            "{}",
+            estimated_ms(&trials)
+        );
     }
 
     #[test]

@@ -26,14 +26,6 @@ pub(super) struct Point {
     weight: f64,
 }
 
-/// How likely a trial was by what the curve said before it was made.
-pub(super) struct Foretold {
-    /// Chance of any loss by overload.
-    pub(super) lossy: f64,
-    /// How likely the outcome was by overload alone.
-    pub(super) likelihood: f64,
-}
-
 /// All curves that are thought possible.
 pub(super) struct Curve {
     shapes: Vec<Shape>,
@@ -80,9 +72,10 @@ impl Curve {
         curve
     }
 
-    /// Learns from a trial. If it lost something, stray losses leave a chance to overload, and explain the loss with a
-    /// density.
-    pub(super) fn observe(&mut self, seen: &Observation, by_stray: Option<(f64, f64)>) -> Foretold {
+    /// Learns from a trial, and gives the chance of any loss by overload and the likelihood of the outcome by overload
+    /// alone, as seen before. If the trial lost something, stray losses leave a chance to overload, and explain the loss
+    /// with a density.
+    pub(super) fn observe(&mut self, seen: &Observation, by_stray: Option<(f64, f64)>) -> (f64, f64) {
         self.learnt += 1;
         let (mut lossy, mut likelihood) = (0.0, 0.0);
         for point in &mut self.points {
@@ -92,7 +85,7 @@ impl Curve {
             point.weight *= learnt.with_stray;
         }
         self.normalise();
-        Foretold { lossy, likelihood }
+        (lossy, likelihood)
     }
 
     fn normalise(&mut self) {

@@ -85,7 +85,9 @@ pub(super) fn capacity_after_drop(seen: &[Observation]) -> Option<f64> {
     if before.overload.min(last.overload) <= FAR_STEPS || highest - lowest >= FAR_STEPS {
         return None;
     }
-    let last_clean = earlier.iter().rposition(|seen| !seen.is_lossy() && seen.position >= load)?;
+    let last_clean = earlier
+        .iter()
+        .rposition(|seen| !seen.is_lossy() && seen.position >= load)?;
     let was_as_low = |seen: &Observation| seen.overload > FAR_STEPS && seen.capacity() < highest + FAR_STEPS;
     let strays = earlier[..last_clean].iter().any(was_as_low);
     (!strays).then_some(lowest)

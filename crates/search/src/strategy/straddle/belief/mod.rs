@@ -112,7 +112,9 @@ impl Belief {
         self.seen.push(seen);
         let news = self.news(&seen);
         match (news, &mut self.model) {
-            (News::Capacity { position: around, .. } | News::Region(around), _) => self.model = Some(self.model_around(around, None)),
+            (News::Capacity { position: around, .. } | News::Region(around), _) => {
+                self.model = Some(self.model_around(around, None))
+            }
             (News::Nothing, Some(model)) => {
                 model.observe(&seen);
                 if let Some((around, softness)) = model.drifted(self.seen.len()) {

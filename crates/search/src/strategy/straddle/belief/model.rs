@@ -101,12 +101,12 @@ impl Model {
             .map(|stray| self.curve.high(&PlannedTrial::of(seen, stray.limit())))
             .collect();
         let by_stray = seen.is_lossy().then(|| self.strays[0].explain(seen));
-        let foretold = self.curve.observe(seen, by_stray);
-        let highs = iter::once(foretold.lossy).chain(above_limits);
+        let (lossy, likelihood) = self.curve.observe(seen, by_stray);
+        let highs = iter::once(lossy).chain(above_limits);
         for ((stray, rival), high) in self.strays.iter_mut().zip(&mut self.rivals).zip(highs) {
             let clean = (1.0 - high) * (1.0 - stray.share(seen.position, seen.duration));
             rival.observe(seen, 1.0 - clean);
-            stray.observe(seen, foretold.likelihood);
+            stray.observe(seen, likelihood);
         }
     }
 

@@ -304,10 +304,7 @@ mod tests {
         };
         // The capacity is about a tenth below the load, which a loss of a fifth allows and one of a unit does not.
         let position = little.position - 20.0;
-        for shape in shapes(case.log_step(), None)
-            .iter()
-            .filter(|shape| shape.slope >= 1.0)
-        {
+        for shape in shapes(case.log_step(), None).iter().filter(|shape| shape.slope >= 1.0) {
             let is_wide = matches!(shape.onset, Onset::Jitter(deviation) if deviation >= FAR_STEPS);
             let at_most = |seen: &Observation| shape.learn(position, seen, Some((0.0, 1.0))).with_stray;
             assert!(is_wide || at_most(&little) < 0.1, "{shape:?}");

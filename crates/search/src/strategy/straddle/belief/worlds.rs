@@ -6,8 +6,9 @@ use super::Belief;
 use super::buffer::Buffer;
 use super::curve::Point;
 use super::model::Model;
+use super::rival::Rival;
 use super::shape::PlannedTrial;
-use super::stray::Drawn;
+use super::stray::{Drawn, Stray};
 use super::threshold::SampledThreshold;
 use crate::grid::LoadGrid;
 
@@ -15,10 +16,8 @@ use crate::grid::LoadGrid;
 const REPRESENTATIVES: usize = 64;
 /// Like the golden ratio, but in no step with it.
 const PLASTIC_RATIO: f64 = 0.754_877_666_246_693;
-/// Keeps odds above 0.
-const LEAST_ODDS: f64 = 1e-12;
-/// Events in a trial beyond which nothing changes.
-const MOST_STRAY: f64 = 30.0;
+/// Odds beyond which nothing changes.
+const MOST_ODDS: f64 = 1e12;
 
 /// A trial that may be made for a goal.
 #[derive(Clone, Copy, Debug)]
@@ -48,14 +47,19 @@ pub(crate) struct Worlds<'a> {
 /// What goes with the curves of the worlds for one limit.
 struct Beside {
     strays: Vec<Drawn>,
-    thresholds: Vec<SampledThreshold>,
-    /// Share of the worlds that have the threshold instead of the curve.
-    belief: f64,
+    /// The threshold of those worlds that have one instead of the curve.
+    thresholds: Vec<Option<SampledThreshold>>,
 }
 
 impl Beside {
-    fn prefers_threshold(&self, world: usize) -> bool {
-        ((world as f64 + 0.5) * PLASTIC_RATIO).fract() < self.belief
+    fn of((stray, rival): (&Stray, &Rival)) -> Self {
+        let is_rival = |world: usize| ((world as f64 + 0.5) * PLASTIC_RATIO).fract() < rival.belief();
+        let thresholds = rival.draw(REPRESENTATIVES).into_iter().enumerate();
+        let thresholds = thresholds.map(|(world, threshold)| is_rival(world).then_some(threshold));
+        Self {
+            strays: stray.draw(REPRESENTATIVES),
+            thresholds: thresholds.collect(),
+        }
     }
 }
 
@@ -63,18 +67,14 @@ impl<'a> Worlds<'a> {
     /// `None` before anything points to where the curve may be.
     pub(crate) fn of(belief: &'a Belief) -> Option<Self> {
         let model = belief.model.as_ref()?;
-        let beside = model.strays.iter().zip(&model.rivals).map(|(stray, rival)| Beside {
-            strays: stray.draw(REPRESENTATIVES),
-            thresholds: rival.draw(REPRESENTATIVES),
-            belief: rival.belief(),
-        });
+        let beside = model.strays.iter().zip(&model.rivals);
         let delays = model.delays.iter();
         Some(Self {
             scale: &belief.scale,
             model,
             buffer: &belief.buffer,
             points: model.curve.draw(REPRESENTATIVES),
-            beside: beside.collect(),
+            beside: beside.map(Beside::of).collect(),
             delays: delays.map(|(_, threshold)| threshold.draw(REPRESENTATIVES)).collect(),
         })
     }
@@ -100,7 +100,7 @@ impl<'a> Worlds<'a> {
         let worlds = self.points.iter().zip(&beside.strays).zip(&beside.thresholds);
         worlds.enumerate().map(move |(world, ((point, stray), threshold))| {
             let weather = |is_independent| if is_independent { 1.0 } else { shared };
-            let (lossy, weather) = if beside.prefers_threshold(world) {
+            let (lossy, weather) = if let Some(threshold) = threshold {
                 (threshold.odds(planned.position), shared)
             } else {
                 let is_independent = self.model.curve.is_independent(point, planned.limit);
@@ -123,7 +123,7 @@ impl<'a> Worlds<'a> {
 /// Odds of high loss when stray losses may come on top, `stray` on average, and what to multiply them with when all
 /// trials are to be low-loss.
 fn with_stray((odds, weather): (f64, f64), (stray, stray_weather): (f64, f64)) -> (f64, f64) {
-    let both = (1.0 + odds) * stray.min(MOST_STRAY).exp() - 1.0 + LEAST_ODDS;
-    let sum = odds + stray + LEAST_ODDS;
-    (both, (weather * (odds + LEAST_ODDS) + stray_weather * stray) / sum)
+    let both = ((1.0 + odds) * stray.exp() - 1.0).min(MOST_ODDS);
+    let sum = (odds + stray).max(f64::MIN_POSITIVE);
+    (both, (weather * odds + stray_weather * stray) / sum)
 }

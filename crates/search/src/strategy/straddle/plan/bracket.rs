@@ -51,11 +51,8 @@ pub(super) struct Ends {
 /// All brackets of one goal. Load 0 is the end below the candidates, and the last load the end above them.
 pub(super) struct Brackets<'g> {
     pub(super) candidates: Vec<Candidate>,
-    ends: Ends,
-    goal: &'g GoalFacts,
-    /// What a load within a bracket is to be measured for alone: its chance to become a lower bound, and seconds. By
-    /// (low, high, middle).
-    options: Vec<(f32, f32)>,
+    pub(super) ends: Ends,
+    pub(super) goal: &'g GoalFacts,
 }
 
 /// What the program decided, by bracket.
@@ -64,51 +61,19 @@ pub(super) struct Policy {
     size: usize,
 }
 
-impl<'g> Brackets<'g> {
-    pub(super) fn new(candidates: Vec<Candidate>, ends: Ends, goal: &'g GoalFacts) -> Self {
-        let size = candidates.len() + 2;
-        let mut brackets = Self {
-            candidates,
-            ends,
-            goal,
-            options: vec![(0.0, 0.0); size * size * size],
-        };
-        for (low, high) in (0..size).flat_map(|low| (low + 2..size).map(move |high| (low, high))) {
-            if brackets.is_narrow(low, high) {
-                continue;
-            }
-            let belief = brackets.belief(low, high);
-            let whole = belief.iter().sum::<f32>().max(1e-12);
-            for middle in low + 1..high {
-                let candidate = &brackets.candidates[middle - 1];
-                let (lower, seconds) = (sum(&belief, &candidate.lower), sum(&belief, &candidate.seconds));
-                let at = brackets.at(low, high, middle);
-                brackets.options[at] = (lower / whole, seconds / whole);
-            }
-        }
-        brackets
-    }
-
+impl Brackets<'_> {
     /// How likely it is, for each world if it is the true one, that the bracket comes about.
     fn belief(&self, low: usize, high: usize) -> Vec<f32> {
-        let mut belief = vec![1.0; self.candidates[0].lower.len()];
-        if let Some(low) = low.checked_sub(1) {
-            belief.copy_from_slice(&self.candidates[low].lower);
-        }
+        let mut belief = match low.checked_sub(1) {
+            Some(low) => self.candidates[low].lower.clone(),
+            None => vec![1.0; self.candidates[0].lower.len()],
+        };
         if let Some(high) = self.candidates.get(high - 1) {
             for (share, lower) in belief.iter_mut().zip(&high.lower) {
                 *share *= 1.0 - lower;
             }
         }
         belief
-    }
-
-    fn size(&self) -> usize {
-        self.candidates.len() + 2
-    }
-
-    fn at(&self, low: usize, high: usize, middle: usize) -> usize {
-        (low * self.size() + high) * self.size() + middle
     }
 
     fn gap(&self, low: usize, high: usize) -> i64 {
@@ -119,35 +84,34 @@ impl<'g> Brackets<'g> {
         high - low
     }
 
-    fn is_narrow(&self, low: usize, high: usize) -> bool {
-        !self.is_assumed(low, high) && self.gap(low, high) <= self.goal.steps
-    }
-
     /// Whether an end of the bracket is no load that was measured or is a candidate.
     fn is_assumed(&self, low: usize, high: usize) -> bool {
-        low == 0 && !self.ends.is_low_known || high == self.size() - 1 && !self.ends.is_high_known
-    }
-
-    /// What is left to pay when no candidate lies within the bracket.
-    fn leftover(&self, low: usize, high: usize) -> f64 {
-        let gap = (!self.is_assumed(low, high)).then(|| self.gap(low, high));
-        self.goal.leftover(gap)
+        low == 0 && !self.ends.is_low_known || high > self.candidates.len() && !self.ends.is_high_known
     }
 
     /// Finds the cheapest way, the narrowest brackets first, where this many seconds at each candidate cost nothing.
     pub(super) fn solve(&self, spared: &[f64]) -> Policy {
-        let size = self.size();
+        let size = self.candidates.len() + 2;
         let mut moves: Vec<Option<Move>> = vec![None; size * size];
         let mut values = vec![0.0; size * size];
         for distance in 1..size {
             for low in 0..size - distance {
                 let high = low + distance;
-                if self.is_narrow(low, high) {
+                let gap = (!self.is_assumed(low, high)).then(|| self.gap(low, high));
+                if gap.is_some_and(|gap| gap <= self.goal.steps) {
                     continue;
                 }
+                if distance == 1 {
+                    // No candidate lies within the bracket.
+                    values[low * size + high] = self.goal.leftover(gap);
+                    continue;
+                }
+                let belief = self.belief(low, high);
+                let whole = belief.iter().sum::<f32>().max(1e-12);
                 let within = (low + 1..high).map(|middle| {
-                    let (lower, seconds) = self.options[self.at(low, high, middle)];
-                    let (lower, seconds) = (f64::from(lower), f64::from(seconds));
+                    let candidate = &self.candidates[middle - 1];
+                    let lower = f64::from(sum(&belief, &candidate.lower) / whole);
+                    let seconds = f64::from(sum(&belief, &candidate.seconds) / whole);
                     let rest = lower * values[middle * size + high] + (1.0 - lower) * values[low * size + middle];
                     Move {
                         candidate: middle - 1,
@@ -157,7 +121,7 @@ impl<'g> Brackets<'g> {
                     }
                 });
                 let best = within.min_by(|a, b| a.total.total_cmp(&b.total));
-                values[low * size + high] = best.map_or_else(|| self.leftover(low, high), |best| best.total);
+                values[low * size + high] = best.map_or(0.0, |best| best.total);
                 moves[low * size + high] = best;
             }
         }

@@ -69,13 +69,11 @@ pub(super) fn cheapest(view: &View) -> Option<Pick> {
 /// The seconds that all goals are expected to spend, each load once.
 fn remaining(plans: &[Plan]) -> f64 {
     let mut by_load: BTreeMap<Load, f64> = BTreeMap::new();
-    let each = |plan: &'_ Plan| -> Vec<(Load, f64)> {
-        let loads = plan.brackets.candidates.iter().map(|candidate| candidate.load);
-        loads.zip(plan.spending.iter().copied()).collect()
-    };
-    for (load, seconds) in plans.iter().flat_map(each) {
-        let most = by_load.entry(load).or_default();
-        *most = most.max(seconds);
+    for plan in plans {
+        for (candidate, &seconds) in plan.brackets.candidates.iter().zip(&plan.spending) {
+            let most = by_load.entry(candidate.load).or_default();
+            *most = most.max(seconds);
+        }
     }
     by_load.values().sum()
 }
@@ -108,7 +106,7 @@ impl<'a> Plan<'a> {
             .iter()
             .map(|candidate| weight * clean_s(candidate.load))
             .collect();
-        let brackets = Brackets::new(candidates, ends, goal);
+        let brackets = Brackets { candidates, ends, goal };
         let policy = brackets.solve(&begun);
         Self {
             standing,

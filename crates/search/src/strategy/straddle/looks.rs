@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use brimful_trial::{Load, Nanoseconds, TrialInput};
 
-use super::goals::Standing;
+use super::goals::{GoalFacts, Standing};
 use super::{Pick, View};
 use crate::Verdict;
 
@@ -28,29 +28,29 @@ pub(super) fn look_first(view: &View, pick: Pick) -> Pick {
     };
     let next = lowest(view, standing).unwrap_or(pick.input);
     Pick {
-        input: shorter_first(view, standing, next),
+        input: shorter_first(view, standing.goal, next),
         ..pick
     }
 }
 
-/// This trial, or a shorter one at its load that may show the same for less: the shortest, then one of medium length.
-/// Where trials are stopped early, a long one that fails is short itself: only the shortest costs less.
-fn shorter_first(view: &View, standing: &Standing, long: TrialInput) -> TrialInput {
-    let goal = standing.goal;
+/// The length of a trial that comes before a long one at a load, as it may show the same for less: the shortest, then one
+/// of medium length. Where trials are stopped early, a long one that fails is short itself: only the shortest costs less.
+pub(super) fn shorter(view: &View, goal: &GoalFacts, load: Load) -> Option<Nanoseconds> {
     let medium = Nanoseconds(goal.duration.0 / MEDIUM_SHARE);
-    let Some(short) = goal.short.filter(|&short| goal.is_strict && short < medium) else {
-        return long;
-    };
-    let before = view.log.trials_at(long.load).iter();
+    let short = goal.short.filter(|&short| goal.is_strict && short < medium)?;
+    let medium = Some(medium).filter(|_| !view.problem.has_early_termination());
+    let before = view.log.trials_at(load).iter();
     let longest = before.map(|trial| trial.input.duration).max().unwrap_or_default();
-    let shorter = [
-        Some(short),
-        Some(medium).filter(|_| !view.problem.has_early_termination()),
-    ];
-    let mut due = shorter.into_iter().flatten().filter(|&shorter| shorter > longest);
+    let mut lengths = [short].into_iter().chain(medium);
+    lengths.find(|&length| length > longest)
+}
+
+/// This trial, or a shorter one at its load.
+fn shorter_first(view: &View, goal: &GoalFacts, TrialInput { load, duration }: TrialInput) -> TrialInput {
+    let shorter = shorter(view, goal, load).filter(|&shorter| shorter < duration);
     TrialInput {
-        duration: due.next().map_or(long.duration, |due| due.min(long.duration)),
-        ..long
+        load,
+        duration: shorter.unwrap_or(duration),
     }
 }
 
@@ -69,7 +69,7 @@ fn lowest(view: &View, standing: &Standing) -> Option<TrialInput> {
     } else {
         goal.duration
     };
-    let lowest = shorter_first(view, standing, TrialInput { load, duration });
+    let lowest = shorter_first(view, goal, TrialInput { load, duration });
     // One that was stopped early would have been a short one at least.
     let short_s = goal.exploring_duration().as_seconds();
     let tried_s: f64 = little.map(|seen| seen.duration.max(short_s)).sum();

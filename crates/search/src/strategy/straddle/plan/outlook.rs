@@ -3,8 +3,9 @@
 use super::bracket::Candidate;
 use crate::Verdict;
 use crate::strategy::straddle::View;
-use crate::strategy::straddle::belief::Worlds;
+use crate::strategy::straddle::belief::{Trial, Worlds};
 use crate::strategy::straddle::goals::Standing;
+use crate::strategy::straddle::looks::shorter;
 use crate::strategy::straddle::needed::{Needed, Outlook};
 
 /// A trial that is stopped costs the rest after it, and a second until the loss is noticed.
@@ -39,7 +40,17 @@ impl Prospects<'_> {
             let seconds = trials * (full_s + (failing_s - full_s) * odds / (1.0 + odds));
             (lower as f32, seconds as f32)
         };
-        let (lower, seconds) = self.worlds.odds(&goal.trial(load)).map(of_world).unzip();
+        let (lower, mut seconds): (_, Vec<f32>) = self.worlds.odds(&goal.trial(load)).map(of_world).unzip();
+        if let Some(shorter) = shorter(self.view, goal, load) {
+            // One that fails is an upper bound, and saves the long ones.
+            let trial = Trial {
+                seconds: shorter.as_seconds(),
+                ..goal.trial(load)
+            };
+            for (seconds, (odds, _)) in seconds.iter_mut().zip(self.worlds.odds(&trial)) {
+                *seconds = (trial.seconds + f64::from(*seconds) / (1.0 + odds)) as f32;
+            }
+        }
         Some(Candidate {
             index,
             load,

@@ -8,6 +8,8 @@ use super::goals::{GoalFacts, Standing};
 use super::{Pick, View};
 use crate::Verdict;
 
+/// Widths between a clean load and the next one with high loss that are too many to settle below by a long trial.
+const WIDE_GAP: f64 = 4.0;
 /// Loads tried in a row without a low-loss trial, before the lowest is tried. Chosen on seeds 1-400 of
 /// `examples/search_time/drawn.rs`.
 const IN_VAIN: usize = 4;
@@ -26,7 +28,8 @@ pub(super) fn look_first(view: &View, pick: Pick) -> Pick {
     let Some(standing) = standing.filter(|_| !view.belief.is_unbounded()) else {
         return pick;
     };
-    let next = lowest(view, standing).unwrap_or(pick.input);
+    let next = lowest(view, standing).or_else(|| middle(view, standing, pick.input));
+    let next = next.unwrap_or(pick.input);
     Pick {
         input: shorter_first(view, standing.goal, next),
         ..pick
@@ -52,6 +55,26 @@ fn shorter_first(view: &View, goal: &GoalFacts, TrialInput { load, duration }: T
         load,
         duration: shorter.unwrap_or(duration),
     }
+}
+
+/// The middle between a clean load and the next one with high loss, before a long trial far below it. Plans weigh whole
+/// attempts, and may settle far below loads that were never tried, or lost nothing. A short look costs little beside.
+fn middle(view: &View, standing: &Standing, planned: TrialInput) -> Option<TrialInput> {
+    let (goal, grid) = (standing.goal, &view.loads.grid);
+    let duration = goal.short.filter(|&short| planned.duration > short)?;
+    let is_lossy = |load: &Load| {
+        let sums = view.log.sums(*load, goal.index);
+        *load > planned.load && sums.full_high.max(sums.short_high) > Nanoseconds::ZERO
+    };
+    let lossy = view.log.loads().find(is_lossy)?;
+    let position = |load: Load| grid.position(load.per_second());
+    // Below this, the buffer takes what is too much for so short a time.
+    let blind = position(planned.load) + view.belief.shift(duration);
+    let below = view.log.loads().filter(|&load| load < lossy).last();
+    let (low, high) = (below.map_or(blind, position).max(blind), position(lossy));
+    let is_wide = high - low > WIDE_GAP * goal.steps as f64;
+    let load = grid.load(f64::midpoint(low, high).round() as i64);
+    is_wide.then_some(TrialInput { load, duration })
 }
 
 /// The lowest load, where the last trials lost a little at several loads, too much for the goal: it shows soonest

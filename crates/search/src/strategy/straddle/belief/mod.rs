@@ -180,6 +180,11 @@ impl Belief {
         }
     }
 
+    /// Steps by which a trial of this duration shows the capacity higher than the longest ones do.
+    pub(crate) fn shift(&self, duration: Nanoseconds) -> f64 {
+        self.buffer.shift(duration.as_seconds())
+    }
+
     /// The knee of a steep system; refined only where one trial makes an upper bound, as trials above the knee are
     /// worth nothing otherwise once the grid moves.
     pub(crate) fn knee(&self) -> Option<Knee> {

@@ -12,7 +12,7 @@ use super::stray::{Drawn, Stray};
 use super::threshold::SampledThreshold;
 use crate::grid::LoadGrid;
 
-/// This many worlds are drawn.
+/// This many worlds are drawn; a multiple of the eight lanes that the plan adds them up in.
 const REPRESENTATIVES: usize = 64;
 /// Like the golden ratio, but in no step with it.
 const PLASTIC_RATIO: f64 = 0.754_877_666_246_693;

@@ -28,7 +28,14 @@ pub(crate) struct Limit {
 }
 
 pub(super) struct Threshold {
+    centre: f64,
+    range: (f64, f64),
+    /// How likely it is a number of steps from the centre, before anything is measured.
+    density: fn(f64) -> f64,
     points: Vec<Weighted>,
+    records: Vec<(f64, Outcome)>,
+    /// How many trials the points were last laid out for.
+    laid_out_at: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -42,9 +49,10 @@ pub(super) enum Outcome {
 #[derive(Clone, Copy, Debug)]
 struct Weighted {
     sample: SampledThreshold,
-    /// How likely a move leads here.
     prior: f64,
     weight: f64,
+    /// Chance of high loss in the trial that is learnt from.
+    high: f64,
 }
 
 /// A threshold that stands for its share of the posterior.
@@ -55,42 +63,76 @@ pub(super) struct SampledThreshold {
 }
 
 impl Threshold {
-    /// A threshold that is this likely at a distance of some steps from the centre.
-    pub(super) fn new(centre: f64, (lowest, highest): (f64, f64), density: fn(f64) -> f64) -> Self {
-        let centre = centre.round();
-        let mut points = Vec::new();
+    pub(super) fn new(centre: f64, range: (f64, f64), density: fn(f64) -> f64) -> Self {
+        let mut threshold = Self {
+            centre,
+            range,
+            density,
+            points: Vec::new(),
+            records: Vec::new(),
+            laid_out_at: 0,
+        };
+        threshold.lay_out(centre);
+        threshold
+    }
+
+    fn lay_out(&mut self, centre: f64) {
+        self.centre = centre.round();
+        self.points.clear();
+        let (lowest, highest) = self.range;
         let (mut total, mut all_priors) = (0.0, 0.0);
         for (offset, cell) in offsets(highest - lowest, FINE_REACH, 1) {
-            let position = centre + offset;
+            let position = self.centre + offset;
             if position < lowest || position > highest {
                 continue;
             }
-            let weight = cell * density(offset);
-            // Where it moves to is more likely near.
-            let prior = cell / (1.0 + (offset / NEAR).powi(2));
+            let weight = cell * (self.density)(offset);
             for deviation in DEVIATIONS {
+                // Where it moves to is more likely near.
+                let prior = cell / (1.0 + (offset / NEAR).powi(2));
                 total += weight;
                 all_priors += prior;
-                points.push(Weighted {
+                self.points.push(Weighted {
                     sample: SampledThreshold { position, deviation },
                     prior,
                     weight,
+                    high: 0.0,
                 });
             }
         }
-        for point in &mut points {
+        for point in &mut self.points {
             point.prior /= all_priors;
             point.weight /= total;
         }
-        Self { points }
     }
 
     /// Learns from the outcome of a trial, and gives the chance of high loss that it saw before.
     pub(super) fn observe(&mut self, position: f64, outcome: Outcome) -> f64 {
-        let (mut chance, mut total) = (0.0, 0.0);
+        let high = self.foretell(position);
+        self.learn(outcome);
+        self.records.push((position, outcome));
+        if matches!(outcome, Outcome::ShortLow) {
+            return high;
+        }
+        let median = self.median();
+        let is_due = self.records.len() >= self.laid_out_at + self.records.len() / 8;
+        if is_due && (median - self.centre).abs() > 0.7 * FINE_REACH as f64 {
+            self.lay_out(median);
+            self.laid_out_at = self.records.len();
+            for index in 0..self.records.len() {
+                let (position, outcome) = self.records[index];
+                self.foretell(position);
+                self.learn(outcome);
+            }
+        }
+        high
+    }
+
+    /// Learns from a trial at a position that was foretold.
+    fn learn(&mut self, outcome: Outcome) {
+        let mut total = 0.0;
         for point in &mut self.points {
-            let high = point.sample.high(position);
-            chance += point.weight * high;
+            let high = point.high;
             point.weight *= match outcome {
                 Outcome::High => high,
                 Outcome::Low => 1.0 - high,
@@ -102,7 +144,27 @@ impl Threshold {
         for point in &mut self.points {
             point.weight = point.weight * stays + MOVES * point.prior;
         }
-        chance
+    }
+
+    /// Chance of high loss at a position.
+    fn foretell(&mut self, position: f64) -> f64 {
+        let mut sum = 0.0;
+        for point in &mut self.points {
+            point.high = point.sample.high(position);
+            sum += point.weight * point.high;
+        }
+        sum
+    }
+
+    fn median(&self) -> f64 {
+        let mut below = 0.0;
+        for point in &self.points {
+            below += point.weight;
+            if below >= 0.5 {
+                return point.sample.position;
+            }
+        }
+        self.centre
     }
 
     /// Evenly drawn thresholds, in an order without pattern.

@@ -1,39 +1,45 @@
 //! Loss that has nothing to do with overload: dips, stalls, stray units. How often it strikes, and how much less often
-//! at lower loads. A dip may take any amount. Units are lost one by one, by chance, so their rate tells the amount.
+//! at lower loads. A dip may take any amount. Units are lost one by one, by chance, so their rate says the amount.
 
-use super::draw::{draw_evenly, without_pattern};
+use super::lattice::{draw_evenly, without_pattern};
 use super::observation::Observation;
 
-/// Dips a second at the lowest load that had a stray loss.
-const DIP_RATES: [f64; 9] = [0.0005, 0.004, 0.012, 0.025, 0.05, 0.1, 0.2, 0.45, 1.0];
-const DIP_PRIOR: [f64; 9] = [0.55, 0.17, 0.09, 0.05, 0.04, 0.03, 0.025, 0.025, 0.02];
+/// Dips a second at the lowest load that had a stray loss, and what each rate weighs.
+const DIPS: [(f64, f64); 9] = [
+    (0.0005, 0.55),
+    (0.004, 0.17),
+    (0.012, 0.09),
+    (0.025, 0.05),
+    (0.05, 0.04),
+    (0.1, 0.03),
+    (0.2, 0.025),
+    (0.45, 0.025),
+    (1.0, 0.02),
+];
 /// Units a second at that load, in octaves: from one in a quarter of an hour. All are equally likely.
 const UNIT_OCTAVES: std::ops::Range<i32> = -10..15;
 /// What all hypotheses of units weigh, where those of dips weigh 1.
 const UNIT_PRIOR: f64 = 0.05;
-/// Share of the load below that one over which events thin out to none; the last is never. What thins out fast is more
-/// likely the curve's own business.
-const REACHES: [f64; 10] = [0.008, 0.014, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15, 0.3, f64::INFINITY];
-const REACH_PRIOR: [f64; 10] = [0.05, 0.05, 0.08, 0.08, 0.12, 0.12, 0.1, 0.1, 0.1, 0.2];
-/// Units may also go in proportion to the load.
+/// Share of the load below that one over which events thin out to none, and what each weighs; the last is never. What
+/// thins out fast is more likely the curve's own business. Only units thin out over the first.
+const REACHES: [(f64, f64); 10] = [
+    (0.008, 0.05),
+    (0.014, 0.05),
+    (0.02, 0.08),
+    (0.03, 0.08),
+    (0.045, 0.12),
+    (0.07, 0.12),
+    (0.1, 0.1),
+    (0.15, 0.1),
+    (0.3, 0.1),
+    (f64::INFINITY, 0.2),
+];
+/// What it weighs that units go in proportion to the load.
 const PROPORTIONAL_PRIOR: f64 = 0.15;
-/// Only units thin out over the shortest reach.
-const DIP_REACHES: std::ops::Range<usize> = 1..REACHES.len();
 /// Density of a dip, by logarithm of the overload.
 const DIP_DENSITY: f64 = 0.05;
-/// How far, as a share, the amount of units is from what their rate tells, chance aside: rates come in octaves.
+/// How far, as a share, the amount of units is from what their rate says, chance aside: rates come in octaves.
 const RATE_SPREAD: f64 = 0.2;
-
-/// How the rate of stray losses depends on the load.
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    /// Dips that thin out over this of the reaches.
-    Dips(usize),
-    /// Units that do.
-    Units(usize),
-    /// Units in proportion to the load.
-    Proportional,
-}
 
 #[derive(Clone, Copy, Debug)]
 struct Hypothesis {
@@ -46,14 +52,14 @@ struct Hypothesis {
 pub(super) struct Drawn {
     /// Dips or units a second at the anchor.
     rate: f64,
-    kind: Kind,
+    /// Which of the factors says how the rate depends on the load.
+    factor: usize,
+    /// Whether units are lost one by one, independently of each other.
+    is_units: bool,
 }
 
-/// What to multiply rates with at one load.
-pub(super) struct Factors {
-    by_reach: [f64; REACHES.len()],
-    proportional: f64,
-}
+/// What to multiply rates with at one load: by reach, and last in proportion to the load.
+pub(super) type Factors = [f64; REACHES.len() + 1];
 
 /// A posterior over the rate of stray losses above a limit.
 pub(super) struct Stray {
@@ -63,22 +69,8 @@ pub(super) struct Stray {
     anchor: f64,
     log_step: f64,
     hypotheses: Vec<Hypothesis>,
-    records: Vec<Record>,
-}
-
-/// A trial as far as it matters here.
-#[derive(Clone, Copy, Debug)]
-struct Record {
-    position: f64,
-    duration: f64,
-    /// What was lost, and its density if overload is the cause.
-    loss: Option<(Loss, f64)>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Loss {
-    units: f64,
-    is_repeated: bool,
+    /// All trials, with the density of their losses if overload is the cause.
+    records: Vec<(Observation, f64)>,
 }
 
 impl Stray {
@@ -107,12 +99,11 @@ impl Stray {
     /// times the chance of that.
     pub(super) fn explain(&self, seen: &Observation) -> (f64, f64) {
         let factors = self.factors(seen.position);
-        let loss = Loss::of(seen);
         let (mut left, mut by_stray) = (0.0, 0.0);
         for each in &self.hypotheses {
             let events = each.drawn.rate(&factors) * seen.duration;
-            left += each.weight * loss.left_to_overload(each.drawn, events);
-            by_stray += each.weight * loss.density(each.drawn, events);
+            left += each.weight * each.drawn.left_to_overload(seen, events);
+            by_stray += each.weight * each.drawn.density(seen, events);
         }
         (left, by_stray)
     }
@@ -126,22 +117,14 @@ impl Stray {
 
     pub(super) fn factors(&self, position: f64) -> Factors {
         let distance = (position - self.anchor) * self.log_step;
-        Factors {
-            by_reach: REACHES.map(|reach| (1.0 + distance / reach).max(0.0)),
-            proportional: distance.exp(),
-        }
+        let by_reach = |&(reach, _): &(f64, f64)| (1.0 + distance / reach).max(0.0);
+        std::array::from_fn(|factor| REACHES.get(factor).map_or(distance.exp(), by_reach))
     }
 
     /// Learns from a trial whose loss, if any, has this density if overload is the cause.
     pub(super) fn observe(&mut self, seen: &Observation, by_overload: f64) {
-        let loss = (seen.overload > self.limit).then(|| Loss::of(seen));
-        let record = Record {
-            position: seen.position,
-            duration: seen.duration,
-            loss: loss.map(|loss| (loss, by_overload)),
-        };
-        self.records.push(record);
-        let is_stray = loss.is_some() && {
+        self.records.push((*seen, by_overload));
+        let is_stray = seen.overload > self.limit && {
             let (left, by_stray) = self.explain(seen);
             by_stray > left * by_overload
         };
@@ -149,130 +132,108 @@ impl Stray {
             self.anchor = seen.position;
             self.hypotheses = hypotheses(self.limit);
             for index in 0..self.records.len() {
-                self.learn(self.records[index]);
+                let (seen, by_overload) = self.records[index];
+                self.learn(&seen, by_overload);
             }
         } else {
-            self.learn(record);
+            self.learn(seen, by_overload);
         }
     }
 
-    fn learn(&mut self, record: Record) {
-        let factors = self.factors(record.position);
-        let mut total = 0.0;
+    fn learn(&mut self, seen: &Observation, by_overload: f64) {
+        let factors = self.factors(seen.position);
         for each in &mut self.hypotheses {
-            let events = each.drawn.rate(&factors) * record.duration;
-            each.weight *= match record.loss {
-                Some((loss, by_overload)) => {
-                    loss.density(each.drawn, events) + loss.left_to_overload(each.drawn, events) * by_overload
-                }
-                None => (-events).exp(),
+            let events = each.drawn.rate(&factors) * seen.duration;
+            each.weight *= if seen.overload > self.limit {
+                each.drawn.density(seen, events) + each.drawn.left_to_overload(seen, events) * by_overload
+            } else {
+                (-events).exp()
             };
-            total += each.weight;
         }
-        if total > 0.0 {
-            for each in &mut self.hypotheses {
-                each.weight /= total;
-            }
-        }
+        normalise(&mut self.hypotheses);
     }
 }
 
 impl Drawn {
     /// Events a second. Units get lost ever more often above the anchor too; dips need not.
     pub(super) fn rate(self, factors: &Factors) -> f64 {
-        self.rate
-            * match self.kind {
-                Kind::Dips(reach) => factors.by_reach[reach].min(1.0),
-                Kind::Units(reach) => factors.by_reach[reach],
-                Kind::Proportional => factors.proportional,
-            }
+        let factor = factors[self.factor];
+        self.rate * if self.is_units { factor } else { factor.min(1.0) }
     }
 
     /// Whether losses come independently of each other.
     pub(super) fn is_independent(self) -> bool {
-        !matches!(self.kind, Kind::Dips(_))
-    }
-}
-
-impl Loss {
-    fn of(seen: &Observation) -> Self {
-        Self {
-            units: seen.output.counts.missing() as f64,
-            is_repeated: seen.is_repeated,
-        }
+        self.is_units
     }
 
-    /// Chance that overload may be the cause where so many events are expected: there was no dip, and units alone would
-    /// not have been more than this loss.
-    fn left_to_overload(self, drawn: Drawn, events: f64) -> f64 {
-        let excess = if drawn.is_independent() {
-            (events - self.units).max(0.0)
-        } else {
-            events
-        };
-        (-excess).exp()
+    /// Chance that overload may be the cause of a loss where this many events are expected: there was no dip, and units
+    /// alone would not have been more than this loss.
+    fn left_to_overload(self, seen: &Observation, events: f64) -> f64 {
+        let by_units = if self.is_units { units(seen) } else { 0.0 };
+        (-(events - by_units).max(0.0)).exp()
     }
 
-    /// Density, by logarithm of the overload, of this loss as a stray one.
-    fn density(self, drawn: Drawn, events: f64) -> f64 {
+    /// Density, by logarithm of the overload, of a loss as a stray one.
+    fn density(self, seen: &Observation, events: f64) -> f64 {
         let chance = 1.0 - (-events).exp();
-        if self.is_repeated {
+        if seen.is_repeated {
             return chance;
         }
-        if !drawn.is_independent() {
+        if !self.is_units {
             return chance * DIP_DENSITY;
         }
         // The mean of trials that lose something is `events / chance`.
-        let deviation = (1.0 / self.units.max(1.0) + RATE_SPREAD * RATE_SPREAD).sqrt();
-        let missed = (self.units.max(1.0) * chance / events.max(f64::MIN_POSITIVE)).ln() / deviation;
+        let units = units(seen).max(1.0);
+        let deviation = (1.0 / units + RATE_SPREAD * RATE_SPREAD).sqrt();
+        let missed = (units * chance / events.max(f64::MIN_POSITIVE)).ln() / deviation;
         chance / (std::f64::consts::PI * deviation * (1.0 + missed * missed))
     }
 }
 
+fn units(seen: &Observation) -> f64 {
+    seen.output.counts.missing() as f64
+}
+
 fn hypotheses(limit: f64) -> Vec<Hypothesis> {
-    let dips = DIP_RATES.into_iter().zip(DIP_PRIOR).flat_map(|(rate, share)| {
-        DIP_REACHES.map(move |reach| Hypothesis {
-            drawn: Drawn {
-                rate,
-                kind: Kind::Dips(reach),
-            },
-            weight: share * REACH_PRIOR[reach],
-        })
+    let hypothesis = |rate, factor, is_units, weight| Hypothesis {
+        drawn: Drawn { rate, factor, is_units },
+        weight,
+    };
+    let dips = DIPS.into_iter().flat_map(|(rate, share)| {
+        let reaches = REACHES.into_iter().enumerate().skip(1);
+        reaches.map(move |(factor, (_, part))| hypothesis(rate, factor, false, share * part))
     });
-    let reaches = REACH_PRIOR.into_iter().enumerate();
-    let kinds: Vec<(Kind, f64)> = reaches
-        .map(|(reach, part)| (Kind::Units(reach), part))
-        .chain([(Kind::Proportional, PROPORTIONAL_PRIOR)])
-        .collect();
-    let each = UNIT_PRIOR / UNIT_OCTAVES.len() as f64;
     let units = UNIT_OCTAVES.flat_map(|octave| {
-        let hypothesis = move |&(kind, part): &(Kind, f64)| Hypothesis {
-            drawn: Drawn {
-                rate: f64::from(octave).exp2(),
-                kind,
-            },
-            weight: each * part,
-        };
-        kinds.iter().map(hypothesis).collect::<Vec<_>>()
+        let parts = REACHES.map(|(_, part)| part).into_iter().chain([PROPORTIONAL_PRIOR]);
+        let each = UNIT_PRIOR / UNIT_OCTAVES.len() as f64;
+        parts
+            .enumerate()
+            .map(move |(factor, part)| hypothesis(f64::from(octave).exp2(), factor, true, each * part))
     });
     // Single units are too few to exceed a limit above 0.
     let mut hypotheses: Vec<Hypothesis> = dips.chain(units.filter(|_| limit <= 0.0)).collect();
-    let total: f64 = hypotheses.iter().map(|each| each.weight).sum();
-    for each in &mut hypotheses {
-        each.weight /= total;
-    }
+    normalise(&mut hypotheses);
     hypotheses
+}
+
+fn normalise(hypotheses: &mut [Hypothesis]) {
+    let total: f64 = hypotheses.iter().map(|each| each.weight).sum();
+    if total > 0.0 {
+        for each in hypotheses {
+            each.weight /= total;
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use brimful_trial::{Counts, TrialOutput};
+    use brimful_trial::{Counts, Load, TrialOutput};
 
     use super::*;
 
     const LOG_STEP: f64 = 0.005;
 
-    /// A trial at a position in which so many of a million units were lost.
+    /// A trial at a position in which some of a million units were lost.
     fn seen(position: f64, lost: u64) -> Observation {
         let output = TrialOutput {
             counts: Counts::new(1_000_000, 1_000_000 - lost, 0).unwrap(),
@@ -281,6 +242,7 @@ mod tests {
             stopped_early: false,
         };
         Observation {
+            load: Load::new(1e6).unwrap(),
             place: position,
             position,
             units_per_step: 5e3,
@@ -291,7 +253,7 @@ mod tests {
         }
     }
 
-    /// What is believed after trials at these positions that lost so many units, none of which overload explains.
+    /// What is believed after trials at these positions that lost units, none of which overload explains.
     fn after(losses: &[(f64, u64)]) -> Stray {
         let mut stray = Stray::new(0.0, 0.0, LOG_STEP);
         for &(position, lost) in losses {

@@ -1,7 +1,7 @@
 //! A queue that takes what is above the capacity until it is full: the shorter a trial, the higher the capacity that it
 //! shows.
 
-use super::locate;
+use super::knee::steep_knee;
 use super::observation::Observation;
 
 /// Steps that tell the capacities of two trials apart.
@@ -28,9 +28,14 @@ impl Buffer {
         }
     }
 
-    /// Steps that a trial of this duration shows the capacity higher than the longest ones do.
+    /// Steps by which a trial of this duration shows the capacity higher than the longest ones do.
     pub(super) fn shift(&self, duration: f64) -> f64 {
         self.above(duration) - self.above(self.longest_s)
+    }
+
+    /// Puts a trial where the longest ones would lose as much.
+    pub(super) fn correct(&self, seen: &mut Observation) {
+        seen.position = seen.place - self.shift(seen.duration);
     }
 
     /// The same compared with a trial without end.
@@ -38,8 +43,8 @@ impl Buffer {
         (self.seconds / duration).ln_1p() / self.log_step
     }
 
-    /// The buffer that trials tell, which lost more than shorter ones make expect: none if one of them contradicts.
-    pub(super) fn told(&self, seen: &[Observation]) -> Self {
+    /// The buffer that follows from trials which lost more than shorter ones lead to expect: none if one contradicts.
+    pub(super) fn estimate(&self, seen: &[Observation]) -> Self {
         let none = Self::none(self.longest_s, self.log_step);
         self.explain(seen).unwrap_or(none)
     }
@@ -50,7 +55,7 @@ impl Buffer {
         let longer = || seen.iter().filter(|seen| seen.duration > shortest);
         longer().next()?;
         let short: Vec<Observation> = seen.iter().filter(|seen| seen.duration <= shortest).copied().collect();
-        let slope = locate::steep_knee(&short, self.log_step, true).map_or(1.0, |knee| knee.slope);
+        let slope = steep_knee(&short, self.log_step, true).map_or(1.0, |knee| knee.slope);
         let lost = |seen: &Observation| 1.0 - (-seen.overload * self.log_step).exp();
         let shown = |seen: &Observation| seen.place + (1.0 - lost(seen) / slope).ln() / self.log_step;
         let near = short.iter().filter(|seen| seen.is_lossy());
@@ -64,17 +69,17 @@ impl Buffer {
                 let seconds = (ratio - 1.0) / (1.0 / shortest - ratio / seen.duration);
                 (seconds > 0.0).then_some(seconds)
             });
-        let told = Self {
+        let estimate = Self {
             seconds: seconds.reduce(f64::min)?,
             ..*self
         };
-        let capacity = near - told.above(shortest);
+        let capacity = near - estimate.above(shortest);
         let agrees = |seen: &Observation| {
-            let distance = seen.place - capacity - told.above(seen.duration);
+            let distance = seen.place - capacity - estimate.above(seen.duration);
             let most = STEEPEST * distance.max(0.0) + APART;
             seen.overload >= distance - APART && (seen.overload <= most || !seen.lost_much())
         };
-        longer().all(agrees).then_some(told)
+        longer().all(agrees).then_some(estimate)
     }
 }
 
@@ -87,7 +92,7 @@ mod tests {
 
     const CAPACITY: f64 = 3e5;
 
-    /// Trials on a system that has queued so many seconds, and loses `slope` units for each one above the capacity.
+    /// Trials on a system that has a queue of this many seconds, and loses `slope` units for each one above the capacity.
     fn seen(buffer_s: f64, slope: f64, trials: &[(f64, f64)]) -> Vec<Observation> {
         let mut case = Case::new(Ratio::ZERO, 60.0);
         for &(load, duration_s) in trials {
@@ -99,8 +104,8 @@ mod tests {
     }
 
     /// Milliseconds.
-    fn told(seen: &[Observation]) -> i64 {
-        let buffer = Case::new(Ratio::ZERO, 60.0).no_buffer().told(seen);
+    fn estimated_ms(seen: &[Observation]) -> i64 {
+        let buffer = Buffer::none(60.0, Case::new(Ratio::ZERO, 60.0).log_step()).estimate(seen);
         (1e3 * buffer.seconds).round() as i64
     }
 
@@ -111,8 +116,12 @@ mod tests {
             let above = CAPACITY * (1.001 + buffer_s);
             let below = above * 0.995;
             let trials = seen(buffer_s, 1.0, &[(9e5, 1.0), (above, 1.0), (below, 1.0), (below, 7.5)]);
-            assert_eq!(told(&trials[..3]), 0);
-            assert!((told(&trials) - buffer_ms).abs() <= 1, "{buffer_ms}: {}", told(&trials));
+            assert_eq!(estimated_ms(&trials[..3]), 0);
+            assert!(
+                (estimated_ms(&trials) - buffer_ms).abs() <= 1,
+                "{buffer_ms}: {}",
+                estimated_ms(&trials)
+            );
         }
     }
 
@@ -123,7 +132,11 @@ mod tests {
             1.5,
             &[(5e5, 1.0), (4e5, 1.0), (3.62e5, 1.0), (3.5e5, 1.0), (3.6e5, 7.5)],
         );
-        assert!((195..=205).contains(&told(&trials)), "{}", told(&trials));
+        assert!(
+            (195..=205).contains(&estimated_ms(&trials)),
+            "{}",
+            estimated_ms(&trials)
+        );
     }
 
     #[test]
@@ -138,16 +151,16 @@ mod tests {
     }
 
     #[test]
-    fn no_buffer_is_told_by_what_it_does_not_explain() {
+    fn no_buffer_follows_from_what_it_does_not_explain() {
         let sharp = seen(0.0, 1.0, &[(9e5, 1.0), (3.01e5, 1.0), (2.99e5, 1.0), (3.01e5, 7.5)]);
-        assert_eq!(told(&sharp), 0);
+        assert_eq!(estimated_ms(&sharp), 0);
         let with_long = |trials: &[(f64, u64, f64)]| {
             let mut case = Case::new(Ratio::ZERO, 60.0);
             case.add(&[(9e5, 600_000), (3.01e5, 1_000), (2.99e5, 0)]);
             for &(load, lost, duration_s) in trials {
                 case.add_long(load, lost, duration_s);
             }
-            told(&case.seen)
+            estimated_ms(&case.seen)
         };
         // A few units, as a soft system loses them.
         assert_eq!(with_long(&[(2.9e5, 7, 7.5)]), 0);

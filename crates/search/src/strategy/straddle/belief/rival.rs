@@ -1,11 +1,10 @@
-//! The second opinion: for one loss ratio, a load above which trials are high-loss. It takes over from the curve as far
-//! as it foretells better.
+//! The rival of the curve: for one loss ratio, a load above which trials are high-loss. It takes over from the curve as
+//! far as it foretells better.
 
-use super::curve::Limit;
 use super::observation::Observation;
-use super::threshold::{Outcome, Threshold};
+use super::threshold::{Limit, Outcome, SampledThreshold, Threshold};
 
-/// Odds against the second opinion before anything is measured.
+/// Odds against the rival before anything is measured.
 const PRIOR_ODDS: f64 = 4.0;
 /// The same where trials of different lengths are made, of which only the curve knows how they compare.
 const PRIOR_ODDS_SHORT: f64 = 50.0;
@@ -14,14 +13,14 @@ const LARGEST_VOTE: f64 = 2.0;
 /// How fast old votes fade.
 const MEMORY: f64 = 0.97;
 
-pub(super) struct SecondOpinion {
+pub(super) struct Rival {
     limit: Limit,
     threshold: Threshold,
     /// Logarithm of how much better than the curve it has foretold.
     score: f64,
 }
 
-impl SecondOpinion {
+impl Rival {
     pub(super) fn new(limit: Limit, centre: f64, range: (f64, f64)) -> Self {
         Self {
             limit,
@@ -30,8 +29,9 @@ impl SecondOpinion {
         }
     }
 
-    pub(super) fn threshold(&self) -> &Threshold {
-        &self.threshold
+    /// Evenly drawn thresholds.
+    pub(super) fn draw(&self, count: usize) -> Vec<SampledThreshold> {
+        self.threshold.draw(count)
     }
 
     /// How much it is to be believed instead of the curve.

@@ -4,12 +4,26 @@
 //! bound. Measuring a load between them costs time and leaves one of two narrower brackets, with a chance that
 //! follows from the belief under which the bracket came about.
 
-use super::prospect::{Prospect, sums_of_products};
+use brimful_trial::Load;
 
-/// Halving a distance between loads that are no candidates costs this share of a fresh pair of bounds.
-const HALVING_SHARE: f64 = 0.35;
-/// Leaving the range of the candidates costs this share of a fresh pair on top.
-const OUTSIDE_SHARE: f64 = 1.0;
+use crate::strategy::straddle::goals::GoalFacts;
+
+/// A load that may be measured for a goal, and what it promises.
+pub(super) struct Candidate {
+    pub(super) index: i64,
+    pub(super) load: Load,
+    /// Chance to become a lower bound, by world.
+    pub(super) lower: Vec<f32>,
+    /// Seconds to a verdict, by world.
+    pub(super) seconds: Vec<f32>,
+}
+
+impl Candidate {
+    /// Chance to become a lower bound.
+    pub(super) fn mean_lower(&self) -> f32 {
+        self.lower.iter().sum::<f32>() / self.lower.len() as f32
+    }
+}
 
 /// What a load would be measured for.
 #[derive(Clone, Copy, Debug)]
@@ -35,14 +49,10 @@ pub(super) struct Ends {
 }
 
 /// All brackets of one goal. Load 0 is the end below the candidates, and the last load the end above them.
-pub(super) struct Brackets {
-    pub(super) candidates: Vec<Prospect>,
-    ends: Ends,
-    steps: i64,
-    pair_seconds: f64,
-    /// What a load within a bracket is to be measured for alone: its chance to become a lower bound, and seconds. By
-    /// (low, high, middle).
-    options: Vec<(f32, f32)>,
+pub(super) struct Brackets<'g> {
+    pub(super) candidates: Vec<Candidate>,
+    pub(super) ends: Ends,
+    pub(super) goal: &'g GoalFacts,
 }
 
 /// What the program decided, by bracket.
@@ -51,52 +61,19 @@ pub(super) struct Policy {
     size: usize,
 }
 
-impl Brackets {
-    pub(super) fn new(candidates: Vec<Prospect>, ends: Ends, steps: i64, pair_seconds: f64) -> Self {
-        let size = candidates.len() + 2;
-        let mut brackets = Self {
-            candidates,
-            ends,
-            steps,
-            pair_seconds,
-            options: vec![(0.0, 0.0); size * size * size],
-        };
-        for (low, high) in (0..size).flat_map(|low| (low + 2..size).map(move |high| (low, high))) {
-            if brackets.is_narrow(low, high) {
-                continue;
-            }
-            let belief = brackets.belief(low, high);
-            let whole = belief.iter().sum::<f32>().max(1e-12);
-            for middle in low + 1..high {
-                let prospect = &brackets.candidates[middle - 1];
-                let (lower, seconds) = sums_of_products(&belief, &prospect.lower, &prospect.seconds);
-                let at = brackets.at(low, high, middle);
-                brackets.options[at] = (lower / whole, seconds / whole);
-            }
-        }
-        brackets
-    }
-
-    /// How likely it is, for each point if it is true, that the bracket comes about.
+impl Brackets<'_> {
+    /// How likely it is, for each world if it is the true one, that the bracket comes about.
     fn belief(&self, low: usize, high: usize) -> Vec<f32> {
-        let mut belief = vec![1.0; self.candidates[0].lower.len()];
-        if let Some(low) = low.checked_sub(1) {
-            belief.copy_from_slice(&self.candidates[low].lower);
-        }
+        let mut belief = match low.checked_sub(1) {
+            Some(low) => self.candidates[low].lower.clone(),
+            None => vec![1.0; self.candidates[0].lower.len()],
+        };
         if let Some(high) = self.candidates.get(high - 1) {
             for (share, lower) in belief.iter_mut().zip(&high.lower) {
                 *share *= 1.0 - lower;
             }
         }
         belief
-    }
-
-    fn size(&self) -> usize {
-        self.candidates.len() + 2
-    }
-
-    fn at(&self, low: usize, high: usize, middle: usize) -> usize {
-        (low * self.size() + high) * self.size() + middle
     }
 
     fn gap(&self, low: usize, high: usize) -> i64 {
@@ -107,35 +84,34 @@ impl Brackets {
         high - low
     }
 
-    fn is_narrow(&self, low: usize, high: usize) -> bool {
-        !self.is_assumed(low, high) && self.gap(low, high) <= self.steps
-    }
-
     /// Whether an end of the bracket is no load that was measured or is a candidate.
     fn is_assumed(&self, low: usize, high: usize) -> bool {
-        low == 0 && !self.ends.is_low_known || high == self.size() - 1 && !self.ends.is_high_known
+        low == 0 && !self.ends.is_low_known || high > self.candidates.len() && !self.ends.is_high_known
     }
 
-    /// What is left to pay when no candidate lies within the bracket.
-    fn leftover(&self, low: usize, high: usize) -> f64 {
-        let gap = (!self.is_assumed(low, high)).then(|| self.gap(low, high));
-        leftover(self.pair_seconds, gap, self.steps)
-    }
-
-    /// Finds the cheapest way, the narrowest brackets first, where so many seconds at each candidate cost nothing.
+    /// Finds the cheapest way, the narrowest brackets first, where this many seconds at each candidate cost nothing.
     pub(super) fn solve(&self, spared: &[f64]) -> Policy {
-        let size = self.size();
+        let size = self.candidates.len() + 2;
         let mut moves: Vec<Option<Move>> = vec![None; size * size];
         let mut values = vec![0.0; size * size];
         for distance in 1..size {
             for low in 0..size - distance {
                 let high = low + distance;
-                if self.is_narrow(low, high) {
+                let gap = (!self.is_assumed(low, high)).then(|| self.gap(low, high));
+                if gap.is_some_and(|gap| gap <= self.goal.steps) {
                     continue;
                 }
+                if distance == 1 {
+                    // No candidate lies within the bracket.
+                    values[low * size + high] = self.goal.leftover(gap);
+                    continue;
+                }
+                let belief = self.belief(low, high);
+                let whole = belief.iter().sum::<f32>().max(1e-12);
                 let within = (low + 1..high).map(|middle| {
-                    let (lower, seconds) = self.options[self.at(low, high, middle)];
-                    let (lower, seconds) = (f64::from(lower), f64::from(seconds));
+                    let candidate = &self.candidates[middle - 1];
+                    let lower = f64::from(sum(&belief, &candidate.lower) / whole);
+                    let seconds = f64::from(sum(&belief, &candidate.seconds) / whole);
                     let rest = lower * values[middle * size + high] + (1.0 - lower) * values[low * size + middle];
                     Move {
                         candidate: middle - 1,
@@ -145,21 +121,12 @@ impl Brackets {
                     }
                 });
                 let best = within.min_by(|a, b| a.total.total_cmp(&b.total));
-                values[low * size + high] = best.map_or_else(|| self.leftover(low, high), |best| best.total);
+                values[low * size + high] = best.map_or(0.0, |best| best.total);
                 moves[low * size + high] = best;
             }
         }
         Policy { moves, size }
     }
-}
-
-/// Seconds to two neighbouring bounds without a plan: by halving from known ones this many steps of the grid apart, or
-/// from unknown ones.
-pub(super) fn leftover(pair_seconds: f64, gap: Option<i64>, steps: i64) -> f64 {
-    let pairs = gap.map_or(OUTSIDE_SHARE, |gap| {
-        HALVING_SHARE * (gap as f64 / steps as f64).log2().max(0.0)
-    });
-    pairs * pair_seconds
 }
 
 impl Policy {
@@ -188,4 +155,15 @@ impl Policy {
         }
         spent
     }
+}
+
+/// The sum of products, in lanes of which the processor can do several at a time.
+fn sum(weights: &[f32], values: &[f32]) -> f32 {
+    let mut lanes = [0.0_f32; 8];
+    for (weights, values) in weights.chunks_exact(8).zip(values.chunks_exact(8)) {
+        for lane in 0..8 {
+            lanes[lane] += weights[lane] * values[lane];
+        }
+    }
+    lanes.iter().sum()
 }

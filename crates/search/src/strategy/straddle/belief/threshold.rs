@@ -1,9 +1,10 @@
 //! A belief about a load above which trials fail. It knows no amounts and no shape, so nothing in it can be wrong but
 //! that there is such a load; and that may move.
 
-use super::curve::offsets;
-use super::draw::{draw_evenly, without_pattern};
-use super::shape::heavy_odds;
+use brimful_trial::Ratio;
+
+use super::lattice::{draw_evenly, offsets, without_pattern};
+use super::shape::{FLUKE, heavy_odds};
 
 /// How far from the threshold outcomes are mixed, in steps.
 const DEVIATIONS: [f64; 3] = [0.3, 1.5, 6.0];
@@ -14,10 +15,22 @@ const MOVES: f64 = 0.004;
 /// How far it moves, in steps.
 const NEAR: f64 = 15.0;
 
+/// What divides high loss from low loss, for goals of one loss ratio.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Limit {
+    pub(crate) loss_ratio: Ratio,
+    /// The loss ratio as overload in steps.
+    pub(crate) overload: f64,
+    /// Seconds of a full-length trial.
+    pub(super) full_s: f64,
+    /// Whether shorter trials are made for it too.
+    pub(super) has_short: bool,
+}
+
 pub(super) struct Threshold {
     centre: f64,
     range: (f64, f64),
-    /// How likely it is so many steps from the centre, before anything is measured.
+    /// How likely it is a number of steps from the centre, before anything is measured.
     density: fn(f64) -> f64,
     points: Vec<Weighted>,
     records: Vec<(f64, Outcome)>,
@@ -35,7 +48,7 @@ pub(super) enum Outcome {
 
 #[derive(Clone, Copy, Debug)]
 struct Weighted {
-    drawn: At,
+    sample: SampledThreshold,
     prior: f64,
     weight: f64,
     /// Chance of high loss in the trial that is learnt from.
@@ -44,7 +57,7 @@ struct Weighted {
 
 /// A threshold that stands for its share of the posterior.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct At {
+pub(super) struct SampledThreshold {
     position: f64,
     deviation: f64,
 }
@@ -80,7 +93,7 @@ impl Threshold {
                 total += weight;
                 all_priors += prior;
                 self.points.push(Weighted {
-                    drawn: At { position, deviation },
+                    sample: SampledThreshold { position, deviation },
                     prior,
                     weight,
                     high: 0.0,
@@ -137,7 +150,7 @@ impl Threshold {
     fn foretell(&mut self, position: f64) -> f64 {
         let mut sum = 0.0;
         for point in &mut self.points {
-            point.high = point.drawn.high(position);
+            point.high = point.sample.high(position);
             sum += point.weight * point.high;
         }
         sum
@@ -148,23 +161,23 @@ impl Threshold {
         for point in &self.points {
             below += point.weight;
             if below >= 0.5 {
-                return point.drawn.position;
+                return point.sample.position;
             }
         }
         self.centre
     }
 
     /// Evenly drawn thresholds, in an order without pattern.
-    pub(super) fn draw(&self, count: usize) -> Vec<At> {
+    pub(super) fn draw(&self, count: usize) -> Vec<SampledThreshold> {
         let drawn = draw_evenly(self.points.iter().map(|point| point.weight), without_pattern(count));
-        drawn.into_iter().map(|index| self.points[index].drawn).collect()
+        drawn.into_iter().map(|index| self.points[index].sample).collect()
     }
 }
 
-impl At {
+impl SampledThreshold {
     /// Odds of a high-loss trial; nothing is ever certain.
     pub(super) fn odds(&self, position: f64) -> f64 {
-        heavy_odds((position - self.position) / self.deviation).clamp(LEAST_ODDS, 1.0 / LEAST_ODDS)
+        heavy_odds((position - self.position) / self.deviation).clamp(FLUKE, 1.0 / FLUKE)
     }
 
     fn high(&self, position: f64) -> f64 {
@@ -172,6 +185,3 @@ impl At {
         odds / (1.0 + odds)
     }
 }
-
-/// Odds of a fluke.
-const LEAST_ODDS: f64 = 1e-3;

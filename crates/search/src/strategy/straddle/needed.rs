@@ -9,7 +9,7 @@ const LARGEST_ODDS: f64 = 1e5;
 /// Trials are counted in groups where more high-loss ones than this are needed.
 const MOST_GROUPS: f64 = 40.0;
 
-/// How many more full-length trials decide about a load: so many low-loss ones, or so many high-loss ones.
+/// How many more full-length trials decide about a load: either low-loss ones or high-loss ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Needed {
     pub(super) low: f64,

@@ -45,42 +45,47 @@ class Adding:
         UsageError
             When a value is in another unit than its series.
         """
-        execute = self._connection.execute
-        row = (run.source, run.version, run.at, self._label_set(run.labels), run.report, self._now)
-        new = execute(
-            "INSERT OR IGNORE INTO run (source, version, at, label_set, report, added) VALUES (?, ?, ?, ?, ?, ?)", row
-        )
-        is_new = new.rowcount == 1
-        id = new.lastrowid if is_new else execute("SELECT id FROM run WHERE source = ?", (run.source,)).fetchone()[0]
-        self.added.runs += is_new
-        there: Counter[tuple[int, float | None, str | None]] = Counter()
-        repeats: Counter[int] = Counter()
+        id, is_new = self._run(run)
         points = [(self._series_of(point), point) for point in run.points]
-        if not is_new:
-            for series in {series for series, _ in points}:
-                query = "SELECT value, problem FROM value WHERE series = ? AND run = ?"
-                found = execute(query, (series, id)).fetchall()
-                there.update((series, value, problem) for value, problem in found)
-                repeats[series] = len(found)
+        there, repeats = (Counter[_Same](), Counter[int]()) if is_new else self._there(id, {each for each, _ in points})
+        rows = []
         for series, point in points:
-            if there[series, point.value, point.problem] > 0:
-                there[series, point.value, point.problem] -= 1
-                self.added.known += 1
+            same = series, point.value, point.problem
+            if there[same] > 0:
+                there[same] -= 1
                 continue
-            execute(
-                "INSERT INTO value (series, run, repeat, value, error, problem) VALUES (?, ?, ?, ?, ?, ?)",
-                (series, id, repeats[series], point.value, point.error, point.problem),
-            )
+            rows.append((series, id, repeats[series], point.value, point.error, point.problem))
             repeats[series] += 1
-            self.added.values += 1
-            self.added.missing += point.value is None
+        self._connection.executemany(_VALUE, sorted(rows))
+        self.added.runs += is_new
+        self.added.values += len(rows)
+        self.added.known += len(points) - len(rows)
+        self.added.missing += sum(row[3] is None for row in rows)
+
+    def _run(self, run: Measured) -> tuple[int, bool]:
+        """Give the id of a run, and whether it is new."""
+        row = (run.source, run.version, run.at, self._label_set(run.labels), run.report, self._now)
+        if self._connection.execute(_RUN, row).rowcount == 1:
+            return self._number("SELECT last_insert_rowid()"), True
+        return self._number("SELECT id FROM run WHERE source = ?", run.source), False
+
+    def _there(self, run: int, all_series: set[int]) -> tuple[Counter[_Same], Counter[int]]:
+        """Give what is there of a run: how often each value, and how many of each series."""
+        values, numbers = Counter[_Same](), Counter[int]()
+        for series in all_series:
+            found = self._connection.execute(_THERE, (series, run)).fetchall()
+            values.update((series, value, problem) for value, problem in found)
+            numbers[series] = len(found)
+        return values, numbers
+
+    def _number(self, query: str, *values: str) -> int:
+        return int(self._connection.execute(query, values).fetchone()[0])
 
     def _label_set(self, labels: dict[str, str]) -> int:
         text = json.dumps(labels, sort_keys=True, ensure_ascii=False)
         if text not in self._label_sets:
             self._connection.execute("INSERT OR IGNORE INTO label_set (labels) VALUES (?)", (text,))
-            found = self._connection.execute("SELECT id FROM label_set WHERE labels = ?", (text,)).fetchone()
-            self._label_sets[text] = found[0]
+            self._label_sets[text] = self._number("SELECT id FROM label_set WHERE labels = ?", text)
         return self._label_sets[text]
 
     def _series_of(self, point: Point) -> int:
@@ -100,3 +105,10 @@ class Adding:
             )
             raise UsageError(message)
         return id
+
+
+_Same = tuple[int, float | None, str | None]
+"""What makes values of a run equal: series, value and problem."""
+_RUN = "INSERT OR IGNORE INTO run (source, version, at, label_set, report, added) VALUES (?, ?, ?, ?, ?, ?)"
+_VALUE = "INSERT INTO value (series, run, repeat, value, error, problem) VALUES (?, ?, ?, ?, ?, ?)"
+_THERE = "SELECT value, problem FROM value WHERE series = ? AND run = ?"

@@ -119,13 +119,9 @@ def assemble(
     *, id: int, key: dict[str, str], unit: str, worse: str, rows: Sequence[Row], label_sets: dict[int, dict[str, str]]
 ) -> Series:
     """Put the rows of a series together, version by version."""
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(row[0], []).append(row)
-    versions = _ordered(groups)
-    columns = [_entry(groups[version]) for version in versions]
-    values, least, most, counts, errors, times, labels, reports, problems = (
-        [list(column) for column in zip(*columns, strict=True)] if columns else [[] for _ in range(9)]
+    entries = _entries(rows)
+    versions, values, least, most, counts, errors, times, labels, reports, problems = (
+        [list(column) for column in zip(*entries, strict=True)] if entries else [[] for _ in range(10)]
     )
     return Series(
         id=id,
@@ -146,40 +142,54 @@ def assemble(
     )
 
 
-_Entry = tuple[float | None, float | None, float | None, int, float, float | None, int, str, str | None]
+_Entry = tuple[str, float | None, float | None, float | None, int, float, float | None, int, str, str | None]
+"""Columns of `Value`, with the number of its set of labels."""
+
+
+def _entries(rows: Sequence[Row]) -> list[_Entry]:
+    """Give an entry for each version, in their order."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row[0], []).append(row)
+    if len(groups) == len(rows):
+        entries = [
+            (version, value, value, value, int(value is not None), error, at, labels, report, problem)
+            for version, at, value, error, problem, labels, report in rows
+        ]
+    else:
+        entries = [_entry(group) for group in groups.values()]
+    return [entries[index] for index in _order(groups)]
 
 
 def _entry(rows: list[Row]) -> _Entry:
-    _, at, value, error, problem, labels, report = rows[-1]
-    if len(rows) == 1:
-        return value, value, value, int(value is not None), error, at, labels, report, problem
-    times = [row[1] for row in rows if row[1] is not None]
-    found = [row[2] for row in rows if row[2] is not None]
-    first = min(times, default=None)
+    version, _, _, error, problem, labels, report = rows[-1]
+    first = min((row[1] for row in rows if row[1] is not None), default=None)
+    found = [(row[2], row[3]) for row in rows if row[2] is not None]
     if not found:
-        return None, None, None, 0, 0.0, first, labels, report, problem
-    error = _error_of_median(found) if len(found) > 1 else next(row[3] for row in rows if row[2] is not None)
-    return median(found), min(found), max(found), len(found), error, first, labels, report, None
+        return version, None, None, None, 0, 0.0, first, labels, report, problem
+    values = [value for value, _ in found]
+    error = _error_of_median(values) if len(values) > 1 else found[0][1]
+    return version, median(values), min(values), max(values), len(values), error, first, labels, report, None
 
 
 def _error_of_median(values: list[float]) -> float:
     return _PER_MEDIAN * stdev(math.log(value) for value in values) / math.sqrt(len(values))
 
 
-def _ordered(groups: dict[str, list[Row]]) -> list[str]:
+def _order(groups: dict[str, list[Row]]) -> list[int]:
     """Order versions: by their numbers if all are numbers, else by when they were first measured.
 
     What has no time stands after what was added before it.
     """
     numbers = [number(version) for version in groups]
     if all(numbers):
-        return [version for _, version in sorted(zip(numbers, groups, strict=True))]
-    begun: dict[str, float] = {}
+        return sorted(range(len(numbers)), key=numbers.__getitem__)
+    begun = []
     latest = -math.inf
-    for version, rows in groups.items():
-        times = [row[1] for row in rows if row[1] is not None]
-        latest = begun[version] = min(times, default=latest)
-    return sorted(groups, key=begun.__getitem__)
+    for rows in groups.values():
+        latest = min((row[1] for row in rows if row[1] is not None), default=latest)
+        begun.append(latest)
+    return sorted(range(len(begun)), key=begun.__getitem__)
 
 
 @functools.lru_cache(maxsize=1 << 16)

@@ -1,4 +1,4 @@
-"""The outcome of searches as JUnit XML, which CI servers show: a test case for each goal and each condition."""
+"""Outcomes as JUnit XML, which CI servers show: of searches a test case for each goal and each condition."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Suite(msgspec.Struct, frozen=True, kw_only=True):
-    """The cases of one search."""
+    """The cases of one search, or of one check."""
 
     name: str
     cases: list[Case]
@@ -43,7 +43,7 @@ def cases(results: Sequence[GoalResult], unit: str, conditions: Sequence[tuple[s
     return goals + asserted
 
 
-def render(suites: Sequence[Suite]) -> bytes:
+def render(suites: Sequence[Suite], *, classname: str = "brimful.search") -> bytes:
     """Write the file."""
     root = ElementTree.Element("testsuites", name="brimful")
     for suite in suites:
@@ -58,7 +58,7 @@ def render(suites: Sequence[Suite]) -> bytes:
             },
         )
         for case in suite.cases:
-            shown = ElementTree.SubElement(element, "testcase", name=_printable(case.name), classname="brimful.search")
+            shown = ElementTree.SubElement(element, "testcase", name=_printable(case.name), classname=classname)
             if case.problem is not None:
                 failure = ElementTree.SubElement(shown, "failure", message=_printable(case.problem))
                 failure.text = _printable(case.said or case.problem)

@@ -82,6 +82,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     series: int
     version: str
     """The newest; empty: it has none."""
+    value: float | None
+    """Of the newest version."""
     state: str
     """One of `STATES`."""
     text: str

@@ -63,6 +63,7 @@ def judge(
     return Judgement(
         series=series.id,
         version=series.versions[count - 1] if count else "",
+        value=series.values[count - 1] if count else None,
         state=state,
         text=text,
         method=detection.METHOD,

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from brimful.errors import UsageError
+from brimful.trend.chaining import with_anchor
 from brimful.trend.measured import Measured, Point
 from brimful.trend.series import name_of
 
@@ -46,7 +47,7 @@ class Adding:
             When a value is in another unit than its series.
         """
         id, is_new = self._run(run)
-        points = [(self._series_of(point), point) for point in run.points]
+        points = [(self._series_of(point), point) for point in map(self._anchored, run.points)]
         there, repeats = (Counter[_Same](), Counter[int]()) if is_new else self._there(id, {each for each, _ in points})
         rows = []
         for series, point in points:
@@ -80,6 +81,9 @@ class Adding:
 
     def _number(self, query: str, *values: str) -> int:
         return int(self._connection.execute(query, values).fetchone()[0])
+
+    def _anchored(self, point: Point) -> Point:
+        return point if point.anchor is None else with_anchor(self._connection, point)
 
     def _label_set(self, labels: dict[str, str]) -> int:
         text = json.dumps(labels, sort_keys=True, ensure_ascii=False)

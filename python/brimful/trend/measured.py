@@ -9,7 +9,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     """A value of a series."""
 
     key: dict[str, str]
-    """Of the series, see `Series.key`."""
+    """Of the series, see `Series.key`; without the anchor."""
     worse: str
     """``higher`` or ``lower``."""
     unit: str = ""
@@ -19,6 +19,8 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     """Standard error of its logarithm; 0 where it is not known."""
     problem: str | None = None
     """Why there is no value."""
+    anchor: str | None = None
+    """Version that the value is a ratio to; null: it is no ratio."""
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):

@@ -37,6 +37,8 @@ _APPLICATION = 0x62726D66
 """Says in the file that it is a store of brimful."""
 _WAIT_S = 60.0
 """For another writer to end."""
+_CACHE_KIB = 1 << 16
+"""For the pages that a run of thousands of series adds to."""
 _TABLES = ("series", "label_set", "run", "value", "judgement", "word")
 _SCHEMA = """
 CREATE TABLE series (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, unit TEXT NOT NULL, worse TEXT NOT NULL);
@@ -115,6 +117,7 @@ class Store:
             raise UsageError(message)
         with _errors(path):
             connection = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None)
+            connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         store = cls(path, connection)
         try:
             with _errors(path):

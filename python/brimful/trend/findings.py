@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from brimful.trend.judgement import OPEN, ChangeLine
+from brimful.trend.judgement import OPEN, REGRESSION, ChangeLine
 from brimful.trend.series import Series
 
 
@@ -51,7 +51,7 @@ def found_in(series: Series, changes: Sequence[ChangeLine]) -> list[Found]:
 
 
 def grouped(found: Sequence[Found]) -> list[Finding]:
-    """Put changes together that one version may have brought, as few findings as there can be; the largest first.
+    """Put changes together that one version may have brought, few findings in all; regressions first, the largest first.
 
     Each time the version that may have brought most of the changes that are left takes them; of equal versions the one
     that is the likeliest of more.
@@ -66,7 +66,7 @@ def grouped(found: Sequence[Found]) -> list[Finding]:
             taken = [each for each in left if version in each.versions]
             left = [each for each in left if version not in each.versions]
             findings.append(Finding(kind, version, sorted(taken, key=_size, reverse=True)))
-    return sorted(findings, key=lambda finding: _size(finding.changes[0]), reverse=True)
+    return sorted(findings, key=lambda finding: (finding.kind == REGRESSION, _size(finding.changes[0])), reverse=True)
 
 
 def _size(found: Found) -> float:

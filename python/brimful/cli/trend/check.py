@@ -114,9 +114,7 @@ def _text(found: Checked) -> str:
         if row.judgement.state != NORMAL and row.judgement.series not in in_findings
     ]
     lines += ["", *_cut(others)] if others else []
-    number = len(found.rows)
-    lines += ["", f"Without any change, a check of {number:,} series reports {_few(found.expected_false_alarms)}."]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", f"False alarms to expect: {_few(found.expected_false_alarms)}."])
 
 
 def _cut(lines: list[str]) -> list[str]:
@@ -125,4 +123,4 @@ def _cut(lines: list[str]) -> list[str]:
 
 
 def _few(expected: float) -> str:
-    return f"a false one once in {1 / expected:,.0f} times" if expected < 1 else f"{expected:.2g} false ones"
+    return f"one in {1 / expected:,.0f} checks" if expected < 1 else f"{expected:.2g} in each check"

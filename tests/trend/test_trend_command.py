@@ -95,7 +95,7 @@ def test_a_check_is_written_for_ci_servers_and_prometheus(store, snapshot):
     found = json.loads(brimful("trend", "check", "store", *options, cwd=store, check=1).stdout)
     assert found["exit_code"] == 1
     assert {row["name"] for row in found["rows"]} == HISTORIES.keys()
-    assert [len(finding["changes"]) for finding in found["findings"]] == [1, 2]
+    assert [len(finding["changes"]) for finding in found["findings"]] == [2, 1]
     cases = ElementTree.parse(store / "junit.xml").iter("testcase")
     failed = {case.get("name") for case in cases if case.find("failure") is not None}
     assert failed == {"login", "logout", "failing", "upload"}

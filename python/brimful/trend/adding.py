@@ -35,8 +35,8 @@ class Adding:
         self._path = path
         self._connection = connection
         self._now = now
-        self._series: dict[str, tuple[int, str, str]] = {}
-        self._label_sets: dict[str, int] = {}
+        self._series: dict[_Facts, tuple[int, str, str]] = {}
+        self._label_sets: dict[_Facts, int] = {}
 
     def add(self, run: Measured) -> None:
         """Add a run and its values.
@@ -66,8 +66,9 @@ class Adding:
     def _run(self, run: Measured) -> tuple[int, bool]:
         """Give the id of a run, and whether it is new."""
         row = (run.source, run.version, run.at, self._label_set(run.labels), run.report, self._now)
-        if self._connection.execute(_RUN, row).rowcount == 1:
-            return self._number("SELECT last_insert_rowid()"), True
+        made = self._connection.execute(_RUN, row)
+        if made.rowcount == 1 and made.lastrowid is not None:
+            return made.lastrowid, True
         return self._number("SELECT id FROM run WHERE source = ?", run.source), False
 
     def _there(self, run: int, all_series: set[int]) -> tuple[Counter[_Same], Counter[int]]:
@@ -86,22 +87,24 @@ class Adding:
         return point if point.anchor is None else with_anchor(self._connection, point)
 
     def _label_set(self, labels: dict[str, str]) -> int:
-        text = json.dumps(labels, sort_keys=True, ensure_ascii=False)
-        if text not in self._label_sets:
+        facts = tuple(labels.items())
+        if facts not in self._label_sets:
+            text = json.dumps(labels, sort_keys=True, ensure_ascii=False)
             self._connection.execute("INSERT OR IGNORE INTO label_set (labels) VALUES (?)", (text,))
-            self._label_sets[text] = self._number("SELECT id FROM label_set WHERE labels = ?", text)
-        return self._label_sets[text]
+            self._label_sets[facts] = self._number("SELECT id FROM label_set WHERE labels = ?", text)
+        return self._label_sets[facts]
 
     def _series_of(self, point: Point) -> int:
-        text = json.dumps(point.key, sort_keys=True, ensure_ascii=False)
-        if text not in self._series:
+        facts = tuple(point.key.items())
+        if facts not in self._series:
+            text = json.dumps(point.key, sort_keys=True, ensure_ascii=False)
             made = self._connection.execute(
                 "INSERT OR IGNORE INTO series (key, unit, worse) VALUES (?, ?, ?)", (text, point.unit, point.worse)
             )
             self.added.new_series += made.rowcount
             query = "SELECT id, unit, worse FROM series WHERE key = ?"
-            self._series[text] = self._connection.execute(query, (text,)).fetchone()
-        id, unit, worse = self._series[text]
+            self._series[facts] = self._connection.execute(query, (text,)).fetchone()
+        id, unit, worse = self._series[facts]
         if (unit, worse) != (point.unit, point.worse):
             message = (
                 f"{self._path}: {name_of(point.key)!r} is in {unit or 'no unit'}, {worse} is worse; now it came in"
@@ -111,6 +114,7 @@ class Adding:
         return id
 
 
+_Facts = tuple[tuple[str, str], ...]
 _Same = tuple[int, float | None, str | None]
 """What makes values of a run equal: series, value and problem."""
 _RUN = "INSERT OR IGNORE INTO run (source, version, at, label_set, report, added) VALUES (?, ?, ?, ?, ?, ?)"

@@ -51,7 +51,7 @@ def found_in(series: Series, changes: Sequence[ChangeLine]) -> list[Found]:
 
 
 def grouped(found: Sequence[Found]) -> list[Finding]:
-    """Put changes together that one version may have brought, few findings in all; regressions first, the largest first.
+    """Put changes together that one version may have brought; regressions first, and the largest of each.
 
     Each time the version that may have brought most of the changes that are left takes them; of equal versions the one
     that is the likeliest of more.

@@ -61,23 +61,21 @@ def read(path: Path, columns: Columns, *, now: float) -> Table:
     notes = _Notes(path)
     groups: dict[tuple[str, float | None], list[Point]] = {}
     latest = -math.inf
-    for line, row in _rows(path, columns):
-        version = (row[columns.version] or "").strip()
+    for line, version, text, time in _rows(path, columns):
         if not version:
             notes.count("rows have no version and were left out", line, "")
             continue
         at = None
-        if columns.time is not None:
-            text = (row[columns.time] or "").strip()
-            at = _time(text, now)
+        if time is not None:
+            at = _time(time, now)
             if at is None:
-                notes.count("times are none, before 1990 or in the future, and count as unknown", line, text)
+                notes.count("times are none, before 1990 or in the future, and count as unknown", line, time)
             elif at < latest:
-                notes.count("times are before that of the row above; versions without numbers go by time", line, text)
+                notes.count("times are before that of the row above; versions without numbers go by time", line, time)
             latest = at if at is not None else latest
-        point = _point(row[columns.value] or "", columns)
+        point = _point(text, columns)
         if point.value is None:
-            notes.count("rows have no number above 0 and count as failed", line, row[columns.value] or "")
+            notes.count("rows have no number above 0 and count as failed", line, text)
         groups.setdefault((version, at), []).append(point)
     if not groups:
         message = f"{path}: has no rows with a version; nothing was added"
@@ -85,21 +83,28 @@ def read(path: Path, columns: Columns, *, now: float) -> Table:
     return Table([_run(columns, *group, points) for group, points in groups.items()], notes.lines())
 
 
-def _rows(path: Path, columns: Columns) -> Iterator[tuple[int, dict[str, str | None]]]:
-    wanted = [name for name in (columns.version, columns.value, columns.time) if name is not None]
+def _rows(path: Path, columns: Columns) -> Iterator[tuple[int, str, str, str | None]]:
+    """Give line, version, value and time of each row; no time where none is read."""
     try:
         with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-            reader = csv.DictReader(file)
-            missing = [name for name in wanted if name not in (reader.fieldnames or [])]
-            if missing:
-                there = ", ".join(reader.fieldnames or []) or "none: it is empty"
-                message = f"{path}: has no column {shown(missing[0])}; its columns are {one_line(there)}"
-                raise UsageError(message)
-            for row in reader:
-                yield reader.line_num, row
+            reader = csv.reader(file)
+            head = next(reader, [])
+            version, value = _place(path, head, columns.version), _place(path, head, columns.value)
+            time = None if columns.time is None else _place(path, head, columns.time)
+            for row in filter(None, reader):
+                row += [""] * (len(head) - len(row))
+                yield reader.line_num, row[version].strip(), row[value], None if time is None else row[time].strip()
     except (OSError, csv.Error) as error:
         message = f"{path}: cannot read: {one_line(error)}"
         raise UsageError(message) from error
+
+
+def _place(path: Path, head: list[str], name: str) -> int:
+    if name not in head:
+        there = one_line(", ".join(head)) or "none: it is empty"
+        message = f"{path}: has no column {shown(name)}; its columns are {there}"
+        raise UsageError(message)
+    return head.index(name)
 
 
 def _point(text: str, columns: Columns) -> Point:

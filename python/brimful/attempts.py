@@ -97,7 +97,7 @@ def make_trial(
     where
         Names the trial.
     of_failure
-        Gives what is kept of one that came to nothing, from the reply of whoever spoiled it.
+        Gives what is kept of one that came to nothing, from the reply that spoiled it.
 
     Raises
     ------

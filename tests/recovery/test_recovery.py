@@ -17,7 +17,8 @@ from brimful.recovery.loop import RecoveryLoop
 from brimful.recovery.manager import RecoveryRequest, run_recovery
 from brimful.recovery.reset import Reset, resetting
 from brimful.recovery.verification import verify_recovery
-from brimful.report.recovery import html, text
+from brimful.report import rendering
+from brimful.report.recovery import model
 from brimful.throughput.manager import SearchRequest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -230,6 +231,6 @@ def test_the_report_has_all_that_is_in_the_record(tmp_path):
         in brimful("search", "-m", system, *options, "--step", "3", cwd=tmp_path, check=2).stderr
     )
     file = read_run(tmp_path / "one")
-    assert text.line(file) == "recovery from overload 0 ns to 0 ns"
-    page = html.render(file)
+    assert model.line(file) == "recovery from overload 0 ns to 0 ns"
+    page = rendering.page(file)
     assert "Deviation: the load after the overload is not continuous" in page

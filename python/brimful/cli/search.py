@@ -24,7 +24,8 @@ from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, tr
 from brimful.errors import UsageError
 from brimful.files import write_atomically
 from brimful.measurers.base import Measurer
-from brimful.measurers.opening import FORMS, is_disk, open_measurer
+from brimful.measurers.catalogue import FORMS, is_disk
+from brimful.measurers.opening import open_measurer
 from brimful.records import read_run, read_unchanged
 from brimful.report import junit, words
 from brimful.runs import named_run, refuse_if_written
@@ -162,7 +163,7 @@ class _SearchCommand(BedCommand, GroupedCommand):
     "assertions",
     multiple=True,
     metavar="CONDITION",
-    help="Exit with code 1 unless this is true: 'ndr >= 1.2Mpps'.",
+    help="Exit with code 1 unless this is true: 'ndr >= 1.2Mpps', or 'ndr >= 95% of RUN', an earlier run.",
 )
 @click.option(
     "--junit",
@@ -231,7 +232,7 @@ def search(**options: Any) -> int:  # noqa: ANN401
             )
     finally:
         measurer.close()
-    conditions = [(check.text, check.failures(outcome.result.goal_results)) for check in checks]
+    conditions = [(check.text, check.failures(outcome.result.goal_results, outcome.run)) for check in checks]
     missed = [text for _, failures in conditions for text in failures]
     _print(outcome, as_json=options["as_json"], missed=missed)
     if options["junit"]:
@@ -253,7 +254,7 @@ def search(**options: Any) -> int:  # noqa: ANN401
 
 
 def _request(options: dict[str, Any]) -> SearchRequest:
-    # A campaign says itself who is told the sizes.
+    # A campaign gives the sizes itself.
     sized = options["sizes"] is not None
     check_traffic({**options, "frame_size": None} if sized else options, options["measurers"])
     check_goals(options["preset"], options["goal_texts"])

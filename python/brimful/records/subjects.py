@@ -35,11 +35,14 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """Its records, beside `COMMON_KINDS`."""
     line: str
     """``(RunFile) -> str``: the result in one line, for lists of runs."""
-    text: str
+    document: str | None = None
+    """``(RunFile) -> Document``: the blocks of a report, which the three functions below render unless they are
+    named."""
+    text: str = "brimful.report.rendering:text"
     """``(RunFile, *, style, columns) -> str``: the report for a terminal."""
-    page: str
+    page: str = "brimful.report.rendering:page"
     """``(RunFile) -> str``: the report as one HTML file, from which the PDF is made."""
-    json: str
+    json: str = "brimful.report.rendering:to_json"
     """``(RunFile) -> str``: what the report is made of."""
     png: str | None = None
     """``(RunFile, directory) -> list[Path]``: each figure as a file."""
@@ -101,44 +104,36 @@ SUBJECTS: tuple[Subject, ...] = (
         name="delay",
         plural="delays",
         kinds=(Delay,),
-        line="brimful.report.delay.text:line",
-        text="brimful.report.delay.text:render",
-        page="brimful.report.delay.html:render",
-        json="brimful.report.delay.export:to_json",
+        line="brimful.report.delay.model:line",
+        document="brimful.report.delay.model:build",
         verify="brimful.cli.verdicts:of_delay",
     ),
     Subject(
         name="burst",
         plural="bursts",
         kinds=(BurstTest, Burst),
-        line="brimful.report.burst.text:line",
-        text="brimful.report.burst.text:render",
-        page="brimful.report.burst.html:render",
-        json="brimful.report.burst.export:to_json",
+        line="brimful.report.burst.model:headline",
+        document="brimful.report.burst.model:build",
         verify="brimful.cli.verdicts:of_burst",
-        explain="brimful.report.burst.text:explain",
+        explain="brimful.report.burst.explain:explain",
         compare="brimful.report.burst.comparison:compare_runs",
     ),
     Subject(
         name="burst-campaign",
         plural="campaigns of bursts",
         kinds=(Member,),
-        line="brimful.report.burst_campaign.text:line",
-        text="brimful.report.burst_campaign.text:render",
-        page="brimful.report.burst_campaign.html:render",
-        json="brimful.report.burst_campaign.export:to_json",
+        line="brimful.report.burst_campaign.model:line",
+        document="brimful.report.burst_campaign.model:build",
         verify="brimful.cli.verdicts:of_burst_campaign",
-        explain="brimful.report.burst_campaign.text:explain",
+        explain="brimful.report.burst_campaign.model:explain",
         compare="brimful.report.burst_campaign.comparison:compare_runs",
     ),
     Subject(
         name="recovery",
         plural="recoveries",
         kinds=(Recovery,),
-        line="brimful.report.recovery.text:line",
-        text="brimful.report.recovery.text:render",
-        page="brimful.report.recovery.html:render",
-        json="brimful.report.recovery.export:to_json",
+        line="brimful.report.recovery.model:line",
+        document="brimful.report.recovery.model:build",
         verify="brimful.cli.verdicts:of_recovery",
     ),
 )

@@ -10,6 +10,15 @@ import msgspec
 from brimful.errors import UsageError
 from brimful.records import RunFile
 from brimful.report.styles import Style
+from brimful.statistics.comparison import Comparison
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What one value of the new runs is beside that of the baseline."""
+
+    name: str
+    comparison: Comparison
+    sentence: str
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,6 +31,8 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     json: Callable[[], str]
     page: Callable[[], str] | None = None
     """As one HTML file; null where there is none."""
+    outcomes: Sequence[Outcome] = ()
+    """Each value that has an interval; none where a comparison has no verdict."""
     incomplete: str | None = None
     """Why the verdict does not count, when all is shown; null where it does."""
 

@@ -245,7 +245,7 @@ _UNITS: Mapping[str, Callable[[float], str]] = {
 def load_of_a_unit(goal: Goal, conversion_factor: float, load_unit: str = "frames/s") -> float:
     """Give the load, in units per second, by which a full-length trial that counts one more differs.
 
-    Where loads are no rates of what is counted, nobody knows: it is left out.
+    Where loads are no rates of what is counted, it is not known, and left out.
 
     >>> load_of_a_unit(Goal("ndr", 0.0, 0.5, 0.5, 10.0, 0.5), 2.0)
     1.0

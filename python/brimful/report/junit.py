@@ -1,4 +1,4 @@
-"""Outcomes as JUnit XML, which CI servers show: of searches a test case for each goal and each condition."""
+"""Outcomes as JUnit XML, which CI servers show: a test case for each goal, condition, value compared, series."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Suite(msgspec.Struct, frozen=True, kw_only=True):
-    """The cases of one search, or of one check."""
+    """The cases of one search, comparison or check."""
 
     name: str
     cases: list[Case]
     duration_s: float
+    command: str = "search"
+    """Of brimful, that made it."""
 
 
 def cases(results: Sequence[GoalResult], unit: str, conditions: Sequence[tuple[str, list[str]]]) -> list[Case]:
@@ -43,7 +45,7 @@ def cases(results: Sequence[GoalResult], unit: str, conditions: Sequence[tuple[s
     return goals + asserted
 
 
-def render(suites: Sequence[Suite], *, classname: str = "brimful.search") -> bytes:
+def render(suites: Sequence[Suite]) -> bytes:
     """Write the file."""
     root = ElementTree.Element("testsuites", name="brimful")
     for suite in suites:
@@ -58,7 +60,9 @@ def render(suites: Sequence[Suite], *, classname: str = "brimful.search") -> byt
             },
         )
         for case in suite.cases:
-            shown = ElementTree.SubElement(element, "testcase", name=_printable(case.name), classname=classname)
+            shown = ElementTree.SubElement(
+                element, "testcase", name=_printable(case.name), classname=f"brimful.{suite.command}"
+            )
             if case.problem is not None:
                 failure = ElementTree.SubElement(shown, "failure", message=_printable(case.problem))
                 failure.text = _printable(case.said or case.problem)

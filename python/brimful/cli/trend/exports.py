@@ -29,7 +29,7 @@ def as_junit(rows: Sequence[Row]) -> bytes:
         )
         for row in rows
     ]
-    return junit.render([junit.Suite(name="trend", cases=cases, duration_s=0.0)], classname="brimful.trend")
+    return junit.render([junit.Suite(name="trend check", cases=cases, duration_s=0.0, command="trend")])
 
 
 def as_prometheus(rows: Sequence[Row]) -> bytes:

@@ -153,7 +153,7 @@ def measure(
     resume
         Whether to go on with an earlier run of the same measurement.
     note
-        Is told what happens.
+        Gets what happens, in words.
 
     Raises
     ------

@@ -15,7 +15,7 @@ from brimful.report.throughput.statements import MISSING, make_statements
 from brimful.report.web_page import render_page
 
 SHOWN_TRIALS = 2000
-"""A page lists at most so many trials; the record has them all."""
+"""The most trials that a page lists; the record has them all."""
 
 
 def report_run(file: RunFile) -> str:

@@ -124,7 +124,7 @@ def test_a_large_change_that_is_no_unit_is_a_regression():
     assert said(levels((100, 30), (90_000, 20))).text.startswith("900")
 
 
-def test_labels_that_changed_with_a_level_are_told():
+def test_labels_that_changed_with_a_level_are_given():
     labels = [{"kernel": "6.1", "brimful": "1"}] * 30 + [{"kernel": "6.2", "brimful": "1"}] * 10
     found = said(levels((100, 30), (105, 10)), labels=labels)
     assert found.changes[0].changed_labels == {"kernel": ("6.1", "6.2")}

@@ -1,4 +1,4 @@
-"""A store keeps every line: what is added twice is there once, and whoever is killed loses nothing."""
+"""A store keeps every line: what is added twice is there once, and a writer that is killed loses nothing."""
 
 import sqlite3
 

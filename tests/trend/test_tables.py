@@ -71,7 +71,7 @@ def test_one_version_with_other_values_is_one_value(tmp_path):
     assert (judgement.state, judgement.value, judgement.changes) == ("normal", pytest.approx(100.2, abs=0.1), [])
 
 
-def test_a_clock_that_goes_back_is_told_and_moves_no_numbered_version(tmp_path):
+def test_a_clock_that_goes_back_is_noted_and_moves_no_numbered_version(tmp_path):
     times = [1.7e9 + 86400 * number for number in range(40)]
     times[20:] = [time - 30 * 86400 for time in times[20:]]
     lines = [
@@ -86,7 +86,7 @@ def test_a_clock_that_goes_back_is_told_and_moves_no_numbered_version(tmp_path):
 
 
 @pytest.mark.parametrize("time", ["", "soon", "0", "-1e9", "1989-12-31", "9e9", "2999-01-01", "nan", "inf", "1e300"])
-def test_times_that_cannot_be_are_unknown_and_told(tmp_path, time):
+def test_times_that_cannot_be_are_unknown_and_noted(tmp_path, time):
     table = read(tmp_path, f"t,v,x\n2026-01-01,a,1\n{time},b,1\n", time="t")
     assert [run.at for run in table.runs] == [1767225600.0, None]
     assert "1 times are none, before 1990 or in the future, and count as unknown (first: line 3," in table.notes[0]
@@ -98,7 +98,7 @@ def test_a_unit_that_changes_is_asked_about(tmp_path):
     assert "has the unit changed?" in judgement.text
 
 
-def test_rows_without_a_version_are_left_out_and_told(tmp_path):
+def test_rows_without_a_version_are_left_out_and_noted(tmp_path):
     table = read(tmp_path, "v,x\n,1\na,2\n  ,3\n")
     assert [run.version for run in table.runs] == ["a"]
     assert table.notes == [f"{tmp_path}/t.csv: 2 rows have no version and were left out (first: line 2, '')"]

@@ -37,7 +37,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     findings: list[Finding]
     """Open changes of one run together, the largest first."""
     expected_false_alarms: float
-    """Changes that a check of as many series without any reports falsely, on the average."""
+    """Changes that a check of as many series without any reports falsely, on average."""
 
     @property
     def counts(self) -> dict[str, int]:

@@ -18,10 +18,10 @@ from brimful.trend.judgement import Settings
 METHOD = "levels 1"
 """Name and version of the detector."""
 FALSE_PER_RUN = 0.0011
-"""At most so many changes it reports falsely for each new run of a series without any, with the penalty 16; see
+"""Changes that it reports falsely for each new run of a series without any, at most, with the penalty 16; see
 `bench/run trend`."""
 _PENALTY_FOR_E = 3.0
-"""So much more penalty makes false reports rarer by a factor of e: `bench/run trend`."""
+"""This much more penalty makes false reports rarer by a factor of e: `bench/run trend`."""
 
 
 class Level(msgspec.Struct, frozen=True):
@@ -109,7 +109,7 @@ def _quantile(freedom: float) -> float:
 
 
 def penalty_for(settings: Settings, series: int) -> float:
-    """Give the penalty with which so many series have no more false alarms in a check than the settings allow.
+    """Give the penalty with which a check of this number of series has no more false alarms than the settings allow.
 
     >>> penalty_for(Settings(), 1), round(penalty_for(Settings(), 7500))
     (16.0, 31)
@@ -118,7 +118,7 @@ def penalty_for(settings: Settings, series: int) -> float:
 
 
 def expected_false_alarms(settings: Settings, series: int) -> float:
-    """Give how many changes a check of so many series without any reports falsely, on the average."""
+    """Give the number of changes that a check of series without any reports falsely, on average."""
     return series * FALSE_PER_RUN / _strictness(settings, series)
 
 

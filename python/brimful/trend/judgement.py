@@ -26,13 +26,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     tolerance: float = 0.01
     """Relative change that does not matter."""
     false_alarms: float = 0.05
-    """How many changes a check of all series may report falsely, on the average."""
+    """How many changes a check of all series may report falsely, on average."""
     penalty: float = 16.0
     """What a level costs in units of the variance of the noise, for few series; see `detection.penalty_for`."""
     cap: float = 9.0
     """What a value costs at most, likewise."""
     suspected_at: float = 3.0
-    """So many standard deviations from its level a value is suspected, for few series."""
+    """Standard deviations from its level beyond which a value is suspected, for few series."""
     fewest: int = 12
     """Versions with values that a series needs to be judged."""
 
@@ -94,7 +94,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     all_series: int
     """How many series were judged together."""
     penalty: float
-    """That was used for so many."""
+    """That was used for this number."""
     deviation: float
     """Relative standard deviation of the noise."""
     correlation: float

@@ -1,4 +1,4 @@
-"""Histories in tables of comma-separated values, whoever wrote them."""
+"""Histories in tables of comma-separated values."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ use super::LEAST_DEVIATION;
 /// Of a normal distribution: standard deviation / median absolute deviation.
 const PER_MEDIAN: f64 = 1.4826;
 
-/// Differences count up to so many standard deviations: a jump is not noise.
+/// Differences count up to this number of standard deviations: a jump is not noise.
 const WINSORISED_AT: f64 = 3.0;
 
 const HIGHEST_CORRELATION: f64 = 0.8;

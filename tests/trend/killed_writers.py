@@ -33,7 +33,7 @@ def run(writer, number):
 
 
 def kill_writers(directory, points, seed):
-    """Kill writers at this number of points; give what was lost or is there twice, and how many runs were acknowledged."""
+    """Kill writers at this number of points; give what was lost or is there twice, and how many were acknowledged."""
     store, chance = directory / "store", random.Random(seed)
     acknowledged = Counter()
     writers = {name: _start(store, name, 0) for name in ("a", "b")}

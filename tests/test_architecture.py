@@ -144,6 +144,7 @@ MODULES = {
         "units",
     },
     "kernel": {"errors", "records"},
+    "trend": {"_core", "errors", "files", "records", "statistics", "units"},
     "switch": {"errors"},
     "report": {"", "_core", "errors", "files", "kernel", "records", "statistics", "units"},
 }
@@ -257,6 +258,24 @@ INSIDE = {
         "strategies": {"goals"},
         "found": {"manager", "run_loop", "verify"},
     },
+    "trend": {
+        "series": set(),
+        "measured": set(),
+        "judgement": set(),
+        "detection": {"judgement"},
+        "standing": {"detection", "judgement", "series"},
+        "judging": {"detection", "judgement", "series", "standing"},
+        "replaying": {"judgement", "judging", "series"},
+        "findings": {"judgement", "series"},
+        "confirmation": {"judgement"},
+        "runs": {"measured", "series"},
+        "tables": {"measured"},
+        "formats": {"measured", "series"},
+        "chaining": {"measured"},
+        "adding": {"chaining", "measured", "series"},
+        "store": {"adding", "judgement", "measured", "series"},
+        "checking": {"confirmation", "detection", "findings", "judgement", "judging", "series", "store"},
+    },
     "iocost": {"controller": set(), "measure": {"controller"}},
     "discards": {
         "telemetry": {"archives", "capacities", "identity", "schema", "store", "texts", "times"},
@@ -330,7 +349,7 @@ def test_parts_of_a_package_import_only_what_they_may(package, part):
     assert inside - {part} <= INSIDE[package][part]
 
 
-@pytest.mark.parametrize("package", ["report", "records", "throughput"])
+@pytest.mark.parametrize("package", ["report", "records", "throughput", "trend"])
 def test_every_part_of_a_package_has_its_row(package):
     found = {path.stem for path in (PACKAGE / package).iterdir() if path.suffix == ".py" or any(path.glob("*.py"))}
     assert found - {"__init__"} == set(INSIDE[package])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import os
 import uuid
@@ -17,7 +16,8 @@ import pyarrow as pa
 from ibis.expr.types import Table
 
 from brimful.discards import schema
-from brimful.discards.store import Partition, Store
+from brimful.discards.places import Bucket
+from brimful.discards.store import Store
 from brimful.errors import BrimfulError, UsageError
 
 if TYPE_CHECKING:
@@ -165,10 +165,16 @@ class DuckDB(_StoreEngine):
             yield self.samples(), self.tests()
 
     def _read(self, name: str, site: str | None) -> Table:
-        directory = "*" if site is None else _directory(self.store, name, site).name
+        directory = name if site is None else self.store.directory(name, site)
+        place = self.store.place
+        if isinstance(place, Bucket):
+            # DuckDB's own reader of buckets has to be downloaded, and has other ideas of where keys are.
+            view = f"brimful_{uuid.uuid4().hex}"
+            self.backend.con.register(view, place.dataset(directory, no_rows(name).schema))
+            return self.backend.table(view)
         try:
             # Without autocast, or a site named 01 is the number 1.
-            files = str(self.store.path / name / directory / "day=*" / "*.parquet")
+            files = f"{self.store.path}/{directory}/**/*.parquet"
             table = self.backend.read_parquet(files, hive_partitioning=True, hive_types_autocast=False)
         except duckdb.Error as error:
             raise self._failed("DuckDB", error) from error
@@ -201,9 +207,9 @@ class Spark(_StoreEngine):
         return self._named(self.session.createDataFrame(rows))
 
     def _read(self, name: str, site: str | None) -> Table:
-        base = self.store.path / name
-        reader = self.session.read.option("basePath", str(base))
-        table = self._named(reader.parquet(str(base if site is None else _directory(self.store, name, site))))
+        place = self.store.place.for_spark()
+        reader = self.session.read.option("basePath", f"{place}/{name}")
+        table = self._named(reader.parquet(f"{place}/{name if site is None else self.store.directory(name, site)}"))
         return table.mutate(day=table.day.cast("date"))
 
     def _named(self, frame: DataFrame) -> Table:
@@ -226,7 +232,7 @@ def connect_duckdb(
     spill
         Where to put what does not fit into memory; else a directory of the store.
     """
-    return DuckDB(store, memory_limit, threads, spill or store.path / ".spill")
+    return DuckDB(store, memory_limit, threads, spill or store.place.scratch / ".spill")
 
 
 def connect_spark(store: Store, *, master: str | None = None, driver_memory: str = "4g") -> Spark:
@@ -255,6 +261,10 @@ def connect_spark(store: Store, *, master: str | None = None, driver_memory: str
     if master is not None or not submitted:
         builder = builder.master(master or "local[*]").config("spark.driver.memory", driver_memory)
     builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+    if isinstance(store.place, Bucket) and store.place.end_point is not None:
+        builder = builder.config("spark.hadoop.fs.s3a.endpoint", store.place.end_point)
+        # Names of buckets are not in the names of hosts that the user has.
+        builder = builder.config("spark.hadoop.fs.s3a.path.style.access", "true")
     try:
         return Spark(store, builder.getOrCreate())
     except PySparkRuntimeError as error:
@@ -265,10 +275,6 @@ def connect_spark(store: Store, *, master: str | None = None, driver_memory: str
 def absent(what: str, extra: str) -> UsageError:
     """Say that an optional part is not installed."""
     return UsageError(f"{what} is not installed; install it with: pip install 'brimful[{extra}]'")
-
-
-def _directory(store: Store, name: str, site: str) -> Path:
-    return store.file(Partition(name, site, datetime.date.min, "any")).parent.parent
 
 
 def no_rows(name: str) -> pa.Table:
@@ -284,12 +290,13 @@ def _plain(type_: pa.DataType) -> pa.DataType:
 
 
 def _monitoring_clients(store: Store) -> list[str] | None:
-    path = store.path / "monitoring_clients.json"
-    if not path.exists():
+    content = store.document("monitoring_clients.json")
+    if content is None:
         return None
+    path = f"{store.path}/monitoring_clients.json"
     try:
-        clients = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+        clients = json.loads(content)
+    except ValueError as error:
         message = f"{path}: cannot read: {error}; ingest the tests again"
         raise BrimfulError(message) from error
     if not isinstance(clients, list) or not all(isinstance(client, str) for client in clients):

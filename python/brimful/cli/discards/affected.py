@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from brimful import units
+from brimful.cli.discards.store_place import StorePlace
 from brimful.report import words
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ _DAY = click.DateTime(["%Y-%m-%d"])
 
 
 @click.command()
-@click.option("--store", "path", required=True, type=click.Path(path_type=Path), help="The store to read.")
+@click.option("--store", "path", required=True, type=StorePlace(), help="The store to read.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the list: .csv or .parquet.")
 @click.option("--site", "sites", multiple=True, help="Only this site; may be repeated.")
 @click.option("--since", type=_DAY, help="The first day (UTC).")
@@ -41,7 +42,7 @@ _DAY = click.DateTime(["%Y-%m-%d"])
 @click.option("--dataset", metavar="PROJECT.DATASET", help="Dataset of BigQuery that the store was loaded into.")
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
 def affected(
-    path: Path,
+    path: Path | str,
     out: Path | None,
     sites: tuple[str, ...],
     since: datetime.datetime | None,

@@ -58,12 +58,9 @@ def serve(directory):
         wait_for(ports["s3"], process, directory / "log")
         yield f"http://127.0.0.1:{ports['s3']}"
     finally:
-        process.terminate()
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        # It would take its time to end well, and nothing of it is needed.
+        process.kill()
+        process.wait()
         shutil.rmtree(directory / "data", ignore_errors=True)
 
 
@@ -81,8 +78,8 @@ def wait_for(port, process, log):
     while time.monotonic() < end_s:
         assert process.poll() is None, log.read_text()[-2000:]
         with contextlib.suppress(OSError, http.client.HTTPException):
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-            connection.request("GET", "/status")
-            return connection.getresponse().read()
+            with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=5)) as connection:
+                connection.request("GET", "/status")
+                return connection.getresponse().read()
         time.sleep(0.1)
     raise AssertionError(log.read_text()[-2000:])

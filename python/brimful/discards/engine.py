@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +20,7 @@ from ibis.expr.types import Table
 from brimful.discards import schema
 from brimful.discards.places import Bucket
 from brimful.discards.store import Store
-from brimful.errors import BrimfulError, UsageError
+from brimful.errors import BrimfulError, UsageError, one_line
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,6 +34,12 @@ Follow = Callable[[Table], Table]
 COLUMNS = {"samples": schema.SAMPLES, "tests": schema.TESTS}
 """Of the tables; with them come ``site`` and ``day``."""
 MEMORY_LIMIT = "3GB"
+WORKERS_S = 120.0
+"""How long a cluster may take to start the first executor."""
+_NO_CONNECTOR = (
+    "Spark has no connector for S3; give it org.apache.hadoop:hadoop-aws of the version of its hadoop-client, "
+    "by PYSPARK_SUBMIT_ARGS='--packages org.apache.hadoop:hadoop-aws:3.4.1 pyspark-shell'"
+)
 
 
 class Engine(ABC):
@@ -119,8 +127,7 @@ class _StoreEngine(Engine):
         """Give a table that has files."""
 
     def _failed(self, engine: str, error: Exception) -> BrimfulError:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        return BrimfulError(f"{self.store.path}: {engine} cannot compute this: {reason}")
+        return BrimfulError(f"{self.store.path}: {engine} cannot compute this: {_reason(error)}")
 
 
 class DuckDB(_StoreEngine):
@@ -194,13 +201,9 @@ class Spark(_StoreEngine):
 
     def rows(self, expression: Table) -> pa.Table:
         """Compute an expression."""
-        from pyspark.errors import PySparkException
-
-        try:
+        with self._in_words():
             # Past Ibis, which would go through data frames of pandas.
             return self.session.sql(self.backend.compile(expression)).toArrow().cast(expression.schema().to_pyarrow())
-        except PySparkException as error:
-            raise self._failed("Spark", error) from error
 
     def table(self, rows: pa.Table) -> Table:
         """Give rows from elsewhere as a table that expressions can use."""
@@ -209,8 +212,24 @@ class Spark(_StoreEngine):
     def _read(self, name: str, site: str | None) -> Table:
         place = self.store.place.for_spark()
         reader = self.session.read.option("basePath", f"{place}/{name}")
-        table = self._named(reader.parquet(f"{place}/{name if site is None else self.store.directory(name, site)}"))
+        with self._in_words():
+            frame = reader.parquet(f"{place}/{name if site is None else self.store.directory(name, site)}")
+        table = self._named(frame)
         return table.mutate(day=table.day.cast("date"))
+
+    @contextlib.contextmanager
+    def _in_words(self) -> Iterator[None]:
+        """Make what Spark or Java throws an error of one line."""
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
+        try:
+            yield
+        except (PySparkException, Py4JError) as error:
+            if "S3AFileSystem not found" in str(error):
+                message = f"{self.store.path}: {_NO_CONNECTOR}"
+                raise UsageError(message) from error
+            raise self._failed("Spark", error) from error
 
     def _named(self, frame: DataFrame) -> Table:
         name = f"brimful_{uuid.uuid4().hex}"
@@ -252,6 +271,7 @@ def connect_spark(store: Store, *, master: str | None = None, driver_memory: str
         When PySpark or Java are not installed.
     """
     try:
+        from py4j.protocol import Py4JError
         from pyspark.errors import PySparkRuntimeError
         from pyspark.sql import SparkSession
     except ImportError as error:
@@ -260,16 +280,46 @@ def connect_spark(store: Store, *, master: str | None = None, driver_memory: str
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ or SparkSession.getActiveSession() is not None
     if master is not None or not submitted:
         builder = builder.master(master or "local[*]").config("spark.driver.memory", driver_memory)
+        # Its warnings are pages of Java; what matters of them is said here.
+        builder = builder.config("spark.log.level", "ERROR")
     builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
     if isinstance(store.place, Bucket) and store.place.end_point is not None:
         builder = builder.config("spark.hadoop.fs.s3a.endpoint", store.place.end_point)
         # Names of buckets are not in the names of hosts that the user has.
         builder = builder.config("spark.hadoop.fs.s3a.path.style.access", "true")
     try:
-        return Spark(store, builder.getOrCreate())
+        session = builder.getOrCreate()
     except PySparkRuntimeError as error:
         message = "Spark cannot start: is Java 17 or later installed, and does JAVA_HOME point to it?"
         raise UsageError(message) from error
+    except Py4JError as error:
+        message = f"Spark cannot start on {master}: is this the name of a master that this machine can reach?"
+        raise UsageError(message) from error
+    if master is not None and master.startswith("spark://"):
+        _wait_for_workers(session, master)
+    return Spark(store, session)
+
+
+def _wait_for_workers(session: SparkSession, master: str) -> None:
+    """Wait for the first executor: without one Spark waits for ever, and says so in its log only."""
+    end_s = time.monotonic() + WORKERS_S
+    # The driver counts as one.
+    while session.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 2:
+        if time.monotonic() > end_s:
+            session.stop()
+            message = (
+                f"{master}: no worker is free and has the memory for an executor; "
+                "set SPARK_EXECUTOR_MEMORY to what the workers have, or end what else they do"
+            )
+            raise UsageError(message)
+        time.sleep(0.1)
+
+
+def _reason(error: Exception) -> str:
+    """Give what went wrong in one line; Java's own words where there are any."""
+    java = getattr(error, "java_exception", None)
+    text = str((java and java.getMessage()) or error).strip()
+    return one_line(text.partition("\n")[0] or type(error).__name__)
 
 
 def absent(what: str, extra: str) -> UsageError:

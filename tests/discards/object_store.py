@@ -49,6 +49,8 @@ def serve(directory):
     command = [PROGRAM, "server", "-s3", f"-s3.config={directory}/users.json", f"-dir={directory}/data"]
     command += ["-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3.port.iceberg=0", "-s3.port.lance=0", "-s3.iam=false"]
     command += ["-master.telemetry=false", "-volume.preStopSeconds=0", "-master.volumeSizeLimitMB=64"]
+    # As many volumes as the disk has room for: each bucket takes seven at once.
+    command += ["-volume.max=0"]
     command += [
         f"-{name.replace('.', '.port.') if '.' in name else f'{name}.port'}={port}" for name, port in ports.items()
     ]
@@ -77,9 +79,9 @@ def wait_for(port, process, log):
     end_s = time.monotonic() + START_S
     while time.monotonic() < end_s:
         assert process.poll() is None, log.read_text()[-2000:]
-        with contextlib.suppress(OSError, http.client.HTTPException):
-            with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=5)) as connection:
-                connection.request("GET", "/status")
-                return connection.getresponse().read()
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        with contextlib.suppress(OSError, http.client.HTTPException), contextlib.closing(connection):
+            connection.request("GET", "/status")
+            return connection.getresponse().read()
         time.sleep(0.1)
     raise AssertionError(log.read_text()[-2000:])

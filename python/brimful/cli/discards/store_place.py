@@ -18,6 +18,8 @@ class StorePlace(click.ParamType[Path | str]):
         """Give the place, unless it is the URL of something else."""
         text = str(value)
         if re.match(r"[a-z][a-z0-9+.-]*://", text) is None:
+            if Path(text).is_file():
+                self.fail(f"{text!r} is a file; a store is a directory", param, ctx)
             return Path(text)
         if re.fullmatch(r"s3://[^/]+(/.*)?", text) is None:
             self.fail(f"{text!r} is no place of a store; give a directory, or s3://BUCKET/PATH", param, ctx)

@@ -97,12 +97,12 @@ class Capacities:
 
     @classmethod
     def of_store(cls, store: Store) -> Capacities:
-        """Read what a store was told; nothing where it was not."""
+        """Read the capacities of a store; nothing where it has none."""
         content = store.document(_FILE)
         return cls() if content is None else cls._of(content, f"{store.path}/{_FILE}")
 
     def keep(self, store: Store) -> None:
-        """Tell a store."""
+        """Write the capacities of a store."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(_COLUMNS)

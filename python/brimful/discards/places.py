@@ -46,7 +46,7 @@ class Place(ABC):
 
     @abstractmethod
     def is_empty(self) -> bool:
-        """Tell whether nothing lies here."""
+        """Say whether nothing lies here."""
 
     @abstractmethod
     def read(self, name: str) -> bytes | None:
@@ -93,7 +93,7 @@ class Directory(Place):
         self.path.mkdir(parents=True, exist_ok=True)
 
     def is_empty(self) -> bool:
-        """Tell whether nothing lies here."""
+        """Say whether nothing lies here."""
         return not any(self.path.iterdir())
 
     def read(self, name: str) -> bytes | None:
@@ -106,7 +106,7 @@ class Directory(Place):
     def write(self, name: str, content: bytes) -> None:
         """Put a content in the place of a file's."""
         path = self.path / name
-        # Hidden from whoever reads the store in the meantime, and written over by the next attempt.
+        # Hidden from readers of the store in the meantime, and written over by the next attempt.
         temporary = path.with_name(f".{path.name}.new")
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as file:
@@ -191,7 +191,7 @@ class Bucket(Place):
         """Do nothing: files in buckets need no directories."""
 
     def is_empty(self) -> bool:
-        """Tell whether nothing lies here."""
+        """Say whether nothing lies here."""
         return not self._list("", recursive=False)
 
     def read(self, name: str) -> bytes | None:
@@ -224,7 +224,7 @@ class Bucket(Place):
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """Let the user see to it that nobody else writes: buckets have no locks."""
+        """Let the user see to it that no other program writes: buckets have no locks."""
         yield
 
     def for_spark(self) -> str:
@@ -266,7 +266,7 @@ class Bucket(Place):
 
 
 def _is_unfinished(file: BinaryIO) -> bool:
-    """Tell whether the last line has no end: a killed program wrote it."""
+    """Say whether the last line has no end: a killed program wrote it."""
     if file.seek(0, os.SEEK_END) == 0:
         return False
     file.seek(-1, os.SEEK_END)

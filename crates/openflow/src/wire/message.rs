@@ -156,7 +156,7 @@ impl Message {
     /// Writes the whole message.
     ///
     /// # Panics
-    /// When it is longer than 65,535 bytes: whoever fills it keeps it below.
+    /// When it is longer than 65,535 bytes: the caller that fills it keeps it below.
     pub fn encode(&self, transaction: u32, version: Version) -> Vec<u8> {
         let mut writer = Writer::new(version);
         (version as u8).encode(&mut writer);

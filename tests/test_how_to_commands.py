@@ -54,6 +54,8 @@ ELSEWHERE = {
 BY_ANOTHER_TEST = {
     r"--port 1=s1|in_port=s1": "tests/switch/test_how_to_mininet.py",
     r"^brimful trend |--label version=": "tests/trend/test_how_to_trend.py",
+    r"--store s3://": "tests/discards/test_buckets.py",
+    r"--engine spark|spark-cluster$": "tests/discards/test_spark_cluster.py",
     r"^curl |discards (ingest|tests|report|affected) --store|^iperf3 --client": "tests/discards/test_how_to_snmp.py",
 }
 """Commands that another test runs in whole, with stand-ins for devices and servers."""

@@ -34,7 +34,7 @@ _DAY = click.DateTime(["%Y-%m-%d"])
 @engine_options("list")
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
 def affected(
-    store_path: Path,
+    store_path: Path | str,
     out: Path | None,
     sites: tuple[str, ...],
     since: datetime.datetime | None,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from brimful.cli.discards.store_place import StorePlace
 from brimful.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-store_option = click.option(
-    "--store", "store_path", required=True, type=click.Path(path_type=Path), help="The store to read."
-)
+store_option = click.option("--store", "store_path", required=True, type=StorePlace(), help="The store to read.")
 site_option = click.option("--site", "sites", multiple=True, help="Only this site; may be repeated.")
 
 

@@ -64,7 +64,7 @@ _DIRECTORY = click.Path(file_okay=False, path_type=Path)
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the bootstrap for the intervals.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def report(
-    store_path: Path,
+    store_path: Path | str,
     mode: str,
     before: str | None,
     after: str | None,
@@ -169,7 +169,8 @@ def _settings(
     from brimful.discards.record import Settings
     from brimful.discards.splits import parse
 
-    if windows is None and all(_has_tests(store, window) for window in PUBLISHED_WINDOWS):
+    days = {partition.day for partition in store.partitions("tests")}
+    if windows is None and all(any(first <= day <= last for day in days) for first, last in PUBLISHED_WINDOWS):
         windows = PUBLISHED_WINDOWS
     before, after = windows or (None, None)
     return Settings(
@@ -181,11 +182,6 @@ def _settings(
         seed=seed,
         splits=[parse(text, has_windows=windows is not None) for text in by],
     )
-
-
-def _has_tests(store: Store, window: Days) -> bool:
-    days = [window[0] + datetime.timedelta(days=number) for number in range((window[1] - window[0]).days + 1)]
-    return any(any((store.path / "tests").glob(f"site=*/day={day.isoformat()}")) for day in days)
 
 
 def _analyse(store: Store, settings: Settings, engine: Engine, *, shows_progress: bool) -> RunFile:

@@ -6,6 +6,7 @@
 #![warn(clippy::print_stderr)]
 
 mod batch;
+pub mod capture;
 mod change;
 pub mod channel;
 mod check;
@@ -19,7 +20,9 @@ pub mod files;
 mod learned;
 mod links;
 pub mod local;
+mod membership;
 pub mod metrics;
+mod mirror;
 mod notice;
 pub mod ofctl;
 mod packet_out;
@@ -33,6 +36,7 @@ mod state;
 pub mod status;
 pub mod supervisor;
 pub mod tables;
+mod tap;
 pub mod telemetry;
 pub mod trace;
 mod vacancy;

@@ -13,8 +13,9 @@ use serde_json::{Value, json};
 
 use crate::control::{Handle, Handles, Switch};
 use crate::dump::dump;
+use crate::settings::{PortSettings, QueueTable};
 use crate::status::Status;
-use crate::{tables, trace};
+use crate::{capture, membership, tables, trace};
 
 /// The longest request: a table of a million flows.
 const MOST_REQUEST_LEN: u64 = 1 << 30;
@@ -79,6 +80,49 @@ pub enum Request {
     },
     /// Tells what the switches are and have counted.
     Status {},
+    /// Adds a port.
+    AddPort {
+        /// Which switch.
+        switch: Option<String>,
+        /// What it is to be.
+        port: PortSettings,
+    },
+    /// Removes a port.
+    RemovePort {
+        /// Which switch.
+        switch: Option<String>,
+        /// Its number, or the name of its interface.
+        port: String,
+    },
+    /// Adds a queue to a port, or changes it.
+    AddQueue {
+        /// Which switch.
+        switch: Option<String>,
+        /// The port's number, or the name of its interface.
+        port: String,
+        /// What it is to be.
+        queue: QueueTable,
+    },
+    /// Removes a queue of a port.
+    RemoveQueue {
+        /// Which switch.
+        switch: Option<String>,
+        /// The port's number, or the name of its interface.
+        port: String,
+        /// The queue's number.
+        queue: u32,
+    },
+    /// Copies what ports take and send to another.
+    Mirror {
+        /// Which switch.
+        switch: Option<String>,
+        /// The port that gets the copies, by number or interface.
+        output: String,
+        /// The others, likewise; none for no copies.
+        ports: Vec<String>,
+    },
+    /// Captures what passes a port. The file follows the answer.
+    Capture(capture::Wanted),
 }
 
 /// A socket of this machine, which is removed when this is dropped.
@@ -180,6 +224,12 @@ fn converse(stream: UnixStream, handles: &Handles) -> io::Result<()> {
         if reader.by_ref().take(MOST_REQUEST_LEN).read_line(&mut line)? == 0 {
             return Ok(());
         }
+        if let Ok(Request::Capture(wanted)) = serde_json::from_str(&line) {
+            return match find(handles, wanted.switch.clone()) {
+                Ok(handle) => capture::serve(&writer, handle, &wanted),
+                Err(message) => writeln!(writer, "{}", json!({ "error": message })),
+            };
+        }
         let answer = answer(&line, handles).unwrap_or_else(|message| json!({ "error": message }));
         writeln!(writer, "{answer}")?;
     }
@@ -232,7 +282,42 @@ pub fn answer(line: &str, handles: &Handles) -> Result<Value, String> {
                 .filter_map(|name| handles[*name].call(|switch| Status::of(switch)).ok());
             Ok(json!({ "switches": statuses.collect::<Vec<_>>() }))
         }
+        Request::AddPort { switch, port } => {
+            // Of whichever switch it is.
+            for handle in handles.values() {
+                let interface = port.interface.clone();
+                let used = handle.call(move |switch| switch.ports.names().contains_key(&interface));
+                if used.unwrap_or(false) {
+                    return Err(format!(
+                        "interface {} is a port already: remove it first",
+                        port.interface
+                    ));
+                }
+            }
+            done(membership::add_port(find(handles, switch)?, port))
+        }
+        Request::RemovePort { switch, port } => {
+            let handle = find(handles, switch.clone())?;
+            let number = ask(handles, switch, move |switch| {
+                switch.find_port(&port).map(|port| port.number)
+            })??;
+            done(membership::remove_port(handle, number))
+        }
+        Request::AddQueue { switch, port, queue } => {
+            done(ask(handles, switch, move |switch| switch.add_queue(&port, queue))?)
+        }
+        Request::RemoveQueue { switch, port, queue } => {
+            done(ask(handles, switch, move |switch| switch.remove_queue(&port, queue))?)
+        }
+        Request::Mirror { switch, output, ports } => {
+            done(ask(handles, switch, move |switch| switch.mirror(&output, &ports))?)
+        }
+        Request::Capture(_) => Err("a capture needs a connection of its own".to_owned()),
     }
+}
+
+fn done(done: Result<(), String>) -> Result<Value, String> {
+    done.map(|()| json!({}))
 }
 
 fn ask<A: Send + 'static>(

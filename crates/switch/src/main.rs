@@ -337,6 +337,7 @@ impl Run {
             packet_in_rate: self.packet_in_rate,
             entries: self.entries,
             ports,
+            mirrors: Vec::new(),
         };
         let settings = Settings {
             control: self.control,

@@ -187,9 +187,10 @@ impl Worker {
         let view = self.ports.view();
         let ports = self.ports.all();
         let is_there = |port: &Arc<SwitchPort>| ports.iter().any(|there| Arc::ptr_eq(there, port));
-        self.inputs.retain(|input| is_there(&input.port));
+        let gone = self.inputs.extract_if(.., |input| !is_there(&input.port));
+        self.ports.depart(gone.map(|input| input.receiver));
         self.inputs.extend(self.ports.take_inputs(self.number));
-        self.inputs.iter_mut().for_each(Input::follow);
+        self.ports.depart(self.inputs.iter_mut().filter_map(Input::follow));
         self.tends = self.number == 0 && ports.iter().any(|port| port.has_queues());
         outbox.lanes = ports.into_iter().map(Lane::new).collect();
         view

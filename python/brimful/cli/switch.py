@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from brimful.cli import switch_ports
 from brimful.cli.switch_options import CONTROL, NAME
-from brimful.cli.switch_ports import capture, mirror, port, queue
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 # A bit of a port's configuration (OpenFlow 1.3.5, section 7.2.1): a controller has taken it out of operation.
@@ -136,7 +136,7 @@ def ofctl(context: click.Context, arguments: tuple[str, ...]) -> None:
     context.exit(run_ofctl(arguments))
 
 
-for _command in (capture, mirror, port, queue):
+for _command in (switch_ports.capture, switch_ports.mirror, switch_ports.port, switch_ports.queue):
     switch.add_command(_command)
 
 

@@ -66,7 +66,7 @@ def capture_to(file: str, control: Path, wanted: Mapping[str, object]) -> Captur
                     lost = _count_lost(block) if kind == _STATISTICS else lost
         except BrokenPipeError:
             # Whoever reads has seen enough.
-            sys.stdout = None  # type: ignore[assignment]
+            sys.stdout = None
             lost = 0
         except OSError as error:
             message = f"{file}: {error.strerror}: the capture ended after {frames} frames"

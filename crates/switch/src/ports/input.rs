@@ -1,6 +1,5 @@
 //! What is to be received of ports.
 
-use std::fmt;
 use std::io;
 use std::sync::Arc;
 
@@ -24,16 +23,6 @@ pub struct Input {
     pub(crate) taps: Vec<Arc<Tap>>,
 }
 
-impl fmt::Debug for Input {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Input")
-            .field("port", &self.port.number)
-            .field("place", &self.place)
-            .finish_non_exhaustive()
-    }
-}
-
 impl Input {
     /// What a receiving half of a port receives.
     pub fn new(port: Arc<SwitchPort>, receiver: Box<dyn Receiver>) -> Self {
@@ -53,14 +42,13 @@ impl Input {
     }
 
     /// Receives from the interface that has taken the name of the one before, if there is such a one, for all that capture
-    /// by now.
-    pub(crate) fn follow(&mut self) {
+    /// by now. Gives what received before.
+    pub(crate) fn follow(&mut self) -> Option<Box<dyn Receiver>> {
         self.taps.clone_from(&self.port.taps());
-        let reopening = self.port.reopening.as_ref();
-        if let Some(receiver) = reopening.and_then(|reopening| reopening.take_receiver(self.place)) {
-            self.receiver = receiver;
-            self.lost = 0;
-        }
+        let reopening = self.port.reopening.as_ref()?;
+        let receiver = reopening.take_receiver(self.place)?;
+        self.lost = 0;
+        Some(std::mem::replace(&mut self.receiver, receiver))
     }
 
     /// Frames that arrived and found no room.
@@ -78,7 +66,9 @@ pub(crate) fn receive(receiver: &mut dyn Receiver, taps: &[Arc<Tap>], take: Take
         return receiver.receive_burst(MAX_BURST, take);
     }
     receiver.receive_burst(MAX_BURST, &mut |frame| {
-        taps.iter().for_each(|tap| tap.take(Way::In, &frame));
+        for tap in taps {
+            tap.take(Way::In, &frame);
+        }
         take(frame);
     })
 }

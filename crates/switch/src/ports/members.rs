@@ -1,8 +1,11 @@
 //! The ports of a switch: which there are, and what all of them are like at one moment.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use brimful_netdev::Receiver;
 
 use super::view::PortView;
 use super::{Input, SwitchPort};
@@ -12,17 +15,24 @@ use crate::learned::Learned;
 pub(super) type Members = BTreeMap<u32, Arc<SwitchPort>>;
 
 /// The ports of a switch, by number. They may come and go while frames pass.
-#[derive(Debug)]
 pub struct Ports {
     by_number: RwLock<Arc<Members>>,
     /// What data-plane threads, by their places, are still to take over.
     arriving: Mutex<Vec<(usize, Input)>>,
+    /// What they have let go of: to close it takes longer than frames may wait.
+    departed: Mutex<Vec<Box<dyn Receiver>>>,
     learned: Arc<Learned>,
     /// By the port that gets copies, those whose frames are copied.
     mirrors: Mutex<BTreeMap<u32, Vec<u32>>>,
     view: RwLock<Arc<PortView>>,
     generation: AtomicU64,
     drops_fragments: AtomicBool,
+}
+
+impl fmt::Debug for Ports {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_map().entries(self.members().iter()).finish()
+    }
 }
 
 impl Ports {
@@ -39,6 +49,7 @@ impl Ports {
         Self {
             by_number: RwLock::new(Arc::new(by_number)),
             arriving: Mutex::default(),
+            departed: Mutex::default(),
             learned,
             mirrors: Mutex::default(),
             view,
@@ -138,6 +149,18 @@ impl Ports {
         taken.into_iter().map(|(_, input)| input).collect()
     }
 
+    /// Lets go of what is not received any more.
+    pub(crate) fn depart(&self, receivers: impl IntoIterator<Item = Box<dyn Receiver>>) {
+        let mut departed = self.departed.lock().unwrap_or_else(PoisonError::into_inner);
+        departed.extend(receivers);
+    }
+
+    /// Closes what data-plane threads have let go of.
+    pub(crate) fn close_departed(&self) {
+        let departed = std::mem::take(&mut *self.departed.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(departed);
+    }
+
     /// Gives bits of [`super::port_config`] to a port; false where there is none.
     pub fn configure(&self, number: u32, config: u32, mask: u32) -> bool {
         let Some(port) = self.get(number) else {
@@ -150,6 +173,7 @@ impl Ports {
 
     /// Asks the interfaces for their links; gives the ports whose link has changed.
     pub(crate) fn look_at_links(&self) -> Vec<u32> {
+        self.close_departed();
         let members = self.members();
         let changed = members.values().filter(|port| port.look_at_link());
         let changed: Vec<u32> = changed.map(|port| port.number).collect();

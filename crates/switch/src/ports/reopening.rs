@@ -132,8 +132,11 @@ impl SwitchPort {
         };
         for (place, sender) in senders.into_iter().take(self.ways_out.len()).enumerate() {
             let mut way_out = self.way(place);
-            way_out.exit.sender = sender;
+            let before = std::mem::replace(&mut way_out.exit.sender, sender);
             way_out.refused = 0;
+            // To close it takes longer than frames may wait.
+            drop(way_out);
+            drop(before);
         }
         true
     }
@@ -207,7 +210,7 @@ mod tests {
         let mut input = Input::new(Arc::clone(&port), fresh().receiver);
         assert!(port.look_at_link(), "whoever follows the port is told");
         assert!(port.has_link());
-        input.follow();
+        assert!(input.follow().is_some());
         let sent = port.way(0).exit.sender.send_burst(1, &mut |_, _| 60);
         assert_eq!(sent.unwrap(), 1);
         let received = input.receiver.receive_burst(1, &mut |_| {});

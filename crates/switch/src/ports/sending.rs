@@ -87,7 +87,9 @@ impl SwitchPort {
         for _ in 0..ATTEMPTS {
             match exit.sender.send_merged(frame, &how) {
                 Ok(true) => {
-                    exit.taps.iter().for_each(|tap| tap.take(Way::Out, frame));
+                    for tap in &exit.taps {
+                        tap.take(Way::Out, frame);
+                    }
                     self.counts.sent_frames.add(1);
                     self.counts.sent_bytes.add(frame.len() as u64);
                     return;

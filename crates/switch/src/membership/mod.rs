@@ -1,12 +1,15 @@
 //! Ports, queues and mirrors that come and go while frames pass.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::control::{Handle, Switch};
 use crate::ports::{self, OpenedPort, SwitchPort};
 use crate::settings::{MirrorSettings, PortSettings, QueueTable, SwitchSettings, check_mirror};
 use crate::watch::PortEvent;
+
+#[cfg(test)]
+mod tests;
 
 /// How long data-plane threads may take to let go of a port: they look between two bursts.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -26,18 +29,22 @@ pub(crate) fn add_port(handle: &Handle, settings: PortSettings) -> Result<(), St
     added.map_err(|ended| ended.to_string())?
 }
 
-/// Removes a port, and waits until its interface is let go of.
+/// Removes a port, and waits until its interface is let go of, which is closed on this thread.
 ///
 /// # Errors
 /// When there is none of this number.
 pub(crate) fn remove_port(handle: &Handle, number: u32) -> Result<(), String> {
-    let gone = handle.call(move |switch| switch.remove_port(number));
-    let gone = gone.map_err(|ended| ended.to_string())??;
+    let gone = handle.call(move |switch| switch.remove_port(number).map(|gone| (gone, Arc::clone(&switch.ports))));
+    let (gone, ports) = gone.map_err(|ended| ended.to_string())??;
     let begun = Instant::now();
-    while gone.strong_count() > 0 && begun.elapsed() < PATIENCE {
+    loop {
+        ports.close_departed();
+        // Data-plane threads, and whoever looks at its counts, have had it too.
+        if Arc::strong_count(&gone) == 1 || begun.elapsed() > PATIENCE {
+            return Ok(());
+        }
         std::thread::sleep(LOOK);
     }
-    Ok(())
 }
 
 /// Has a switch follow its settings; gives what could not be done, a line each.
@@ -123,7 +130,7 @@ impl Switch {
         Ok(())
     }
 
-    fn remove_port(&mut self, number: u32) -> Result<Weak<SwitchPort>, String> {
+    fn remove_port(&mut self, number: u32) -> Result<Arc<SwitchPort>, String> {
         let gone = self.ports.remove(number);
         let gone = gone.ok_or_else(|| format!("there is no port {number}"))?;
         self.shares
@@ -131,9 +138,11 @@ impl Switch {
             .for_each(|share| share.retain(|&other| other != number));
         self.port_settings.remove(&number);
         self.renew_queues();
-        gone.taps().iter().for_each(|tap| tap.end());
+        for tap in &*gone.taps() {
+            tap.end();
+        }
         self.tell_of(&gone, PortEvent::Deleted);
-        Ok(Arc::downgrade(&gone))
+        Ok(gone)
     }
 
     /// Gives a port other queues, or none.

@@ -109,6 +109,7 @@ def test_nothing_is_lost_at_other_ports(bed, tmp_path, back_end):
                 pytest.skip(str(error))
             raise
         receiver = subprocess.Popen(far.command([*PYTHON, "-c", RECEIVE]), stdout=subprocess.PIPE, text=True)
+        stack.enter_context(receiver)
         stack.callback(receiver.kill)
         assert receiver.stdout.readline() == "ready\n"
         with subprocess.Popen(near.command([*PYTHON, "-c", SEND])) as sender:
@@ -210,6 +211,7 @@ def test_frames_of_both_ways_are_captured(bed, tmp_path, back_end):
             raise
         words = ["switch", "capture", "s1", f"--control={own.control}", "-w", file, "--filter", "udp"]
         process = subprocess.Popen([sys.executable, "-c", MAIN, *words], stderr=subprocess.PIPE, text=True)
+        stack.enter_context(process)
         stack.callback(process.kill)
         wait_until(lambda: own.port(1)["captures"] == 1, "a capture")
         begun = time.time_ns()

@@ -16,7 +16,7 @@ use thiserror::Error;
 use crate::events::{PacketInEvent, PacketListeners};
 use crate::plane::{Plane, SharedPipeline};
 use crate::ports::{Input, Ports, SwitchPort};
-use crate::settings::PortSettings;
+use crate::settings::port::PortSettings;
 use crate::tables::{self, Placed, TableError, Tables};
 use crate::vacancy::Vacancies;
 use crate::watch::{PortEvent, Watcher};

@@ -15,11 +15,12 @@ use crate::control::{Handles, Running, Switch};
 use crate::files::read_text;
 use crate::notice::say;
 use crate::plane::{Interpreter, Plane, SharedPipeline};
-use crate::ports::{self, Input, Ports};
+use crate::ports::{Input, Ports};
 use crate::settings::{Settings, SwitchSettings};
+use crate::socket::Socket;
 use crate::state::Keeper;
 use crate::telemetry::Telemetry;
-use crate::{links, local, membership, metrics, state, tables};
+use crate::{links, local, membership, metrics, opening, state, tables};
 
 /// How often signals are looked for.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -67,8 +68,8 @@ pub fn run(
     }
     let control = match &settings.control {
         Some(path) => {
-            let socket = local::Socket::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
-            helpers.push(socket.serve(Arc::clone(&handles)).map_err(|error| error.to_string())?);
+            let socket = Socket::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
+            helpers.push(local::serve(&socket, Arc::clone(&handles)).map_err(|error| error.to_string())?);
             Some(socket)
         }
         None => None,
@@ -164,7 +165,7 @@ fn open(settings: &SwitchSettings) -> Result<Running, String> {
     let mut inputs = Vec::new();
     let mut ports = Vec::new();
     for port in &settings.ports {
-        let opened = ports::open(port, settings.threads)?;
+        let opened = opening::open(port, settings.threads)?;
         inputs.extend(opened.inputs);
         ports.push(opened.port);
     }

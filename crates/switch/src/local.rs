@@ -1,9 +1,7 @@
 //! The local control socket: a request a line, an answer a line, both JSON.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -13,7 +11,8 @@ use serde_json::{Value, json};
 
 use crate::control::{Handle, Handles, Switch};
 use crate::dump::dump;
-use crate::settings::{PortSettings, QueueTable};
+use crate::settings::port::{PortSettings, QueueTable};
+use crate::socket::Socket;
 use crate::status::Status;
 use crate::{capture, membership, tables, trace};
 
@@ -125,89 +124,35 @@ pub enum Request {
     Capture(capture::Wanted),
 }
 
-/// A socket of this machine, which is removed when this is dropped.
-pub struct Socket {
-    path: PathBuf,
-    listener: UnixListener,
-    /// Device and inode: what has been put there since is somebody else's.
-    made: (u64, u64),
-}
-
-impl Socket {
-    /// Makes it. Only this user may ask.
-    ///
-    /// # Errors
-    /// When it cannot be made; what is there and is no socket stays.
-    pub fn open(path: &Path) -> io::Result<Self> {
-        match std::fs::symlink_metadata(path) {
-            Ok(found) if !found.file_type().is_socket() => {
-                let text = "there is a file that is no socket: give another path, or remove it";
-                return Err(io::Error::other(text));
+/// Answers from threads of its own, which live as long as the process.
+///
+/// # Errors
+/// When there is no descriptor left for it.
+pub fn serve(socket: &Socket, handles: Arc<Handles>) -> io::Result<JoinHandle<()>> {
+    let listener = socket.listener().try_clone()?;
+    let thread = std::thread::Builder::new().name("local".to_owned());
+    thread.spawn(move || {
+        let asking = Arc::new(());
+        loop {
+            let accepted = listener.accept();
+            let Ok((stream, _)) = accepted else {
+                // Without a descriptor or memory for it, it would fail again at once.
+                std::thread::sleep(PAUSE);
+                continue;
+            };
+            // Each has one.
+            if Arc::strong_count(&asking) > MOST_ASKING {
+                continue;
             }
-            Ok(_) if UnixStream::connect(path).is_ok() => {
-                let text = "another switch answers there: give another path";
-                return Err(io::Error::other(text));
-            }
-            // What one left that has ended.
-            Ok(_) => std::fs::remove_file(path)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+            let (handles, asking) = (Arc::clone(&handles), Arc::clone(&asking));
+            // Without memory for a thread, it is hung up.
+            let _ = std::thread::Builder::new().spawn(move || {
+                // The other side may hang up whenever it likes.
+                let _ = converse(stream, &handles);
+                drop(asking);
+            });
         }
-        let listener = UnixListener::bind(path)?;
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-        let made = std::fs::symlink_metadata(path)?;
-        Ok(Self {
-            path: path.to_owned(),
-            listener,
-            made: (made.dev(), made.ino()),
-        })
-    }
-
-    /// What it is made of.
-    pub(crate) fn listener(&self) -> &UnixListener {
-        &self.listener
-    }
-
-    /// Answers from threads of its own, which live as long as the process.
-    ///
-    /// # Errors
-    /// When there is no descriptor left for it.
-    pub fn serve(&self, handles: Arc<Handles>) -> io::Result<JoinHandle<()>> {
-        let listener = self.listener.try_clone()?;
-        let thread = std::thread::Builder::new().name("local".to_owned());
-        thread.spawn(move || {
-            let asking = Arc::new(());
-            loop {
-                let accepted = listener.accept();
-                let Ok((stream, _)) = accepted else {
-                    // Without a descriptor or memory for it, it would fail again at once.
-                    std::thread::sleep(PAUSE);
-                    continue;
-                };
-                // Each has one.
-                if Arc::strong_count(&asking) > MOST_ASKING {
-                    continue;
-                }
-                let (handles, asking) = (Arc::clone(&handles), Arc::clone(&asking));
-                // Without memory for a thread, it is hung up.
-                let _ = std::thread::Builder::new().spawn(move || {
-                    // The other side may hang up whenever it likes.
-                    let _ = converse(stream, &handles);
-                    drop(asking);
-                });
-            }
-        })
-    }
-}
-
-impl Drop for Socket {
-    fn drop(&mut self) {
-        let is_own = |found: std::fs::Metadata| (found.dev(), found.ino()) == self.made;
-        if std::fs::symlink_metadata(&self.path).is_ok_and(is_own) {
-            // It may have been removed by somebody else just now.
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
+    })
 }
 
 /// Until the other side hangs up, or says what is no request: another protocol would wait for ever.

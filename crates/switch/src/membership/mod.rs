@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::control::{Handle, Switch};
-use crate::ports::{self, OpenedPort, SwitchPort};
-use crate::settings::{MirrorSettings, PortSettings, QueueTable, SwitchSettings, check_mirror};
+use crate::opening::{self, OpenedPort};
+use crate::ports::SwitchPort;
+use crate::settings::SwitchSettings;
+use crate::settings::port::{MirrorSettings, PortSettings, QueueTable, check_mirror};
 use crate::watch::PortEvent;
 
 #[cfg(test)]
@@ -24,7 +26,7 @@ pub(crate) fn add_port(handle: &Handle, settings: PortSettings) -> Result<(), St
     let (number, interface) = (settings.number, settings.interface.clone());
     let threads = handle.call(move |switch| switch.check_new(number, &interface).map(|()| switch.threads));
     let threads = threads.map_err(|ended| ended.to_string())??;
-    let opened = ports::open(&settings, threads)?;
+    let opened = opening::open(&settings, threads)?;
     let added = handle.call(move |switch| switch.add_port(settings, opened));
     added.map_err(|ended| ended.to_string())?
 }

@@ -7,12 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use brimful_netdev::Receiver;
 
-use super::view::PortView;
+use super::view::{Members, PortView};
 use super::{Input, SwitchPort};
 use crate::learned::Learned;
-
-/// By number.
-pub(super) type Members = BTreeMap<u32, Arc<SwitchPort>>;
 
 /// The ports of a switch, by number. They may come and go while frames pass.
 pub struct Ports {

@@ -2,7 +2,6 @@
 
 mod input;
 mod members;
-mod opening;
 mod reopening;
 mod sending;
 mod view;
@@ -20,7 +19,6 @@ use reopening::Reopening;
 pub use input::Input;
 pub(crate) use input::receive;
 pub use members::Ports;
-pub(crate) use opening::{OpenedPort, open};
 pub use reopening::Open;
 pub(crate) use sending::{TAG_LEN, is_tagged};
 pub use view::PortView;

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use brimful_openflow::port;
 use brimful_pipeline::{Floods, Normal};
 
-use super::members::Members;
 use super::{SwitchPort, port_config};
 use crate::learned::{Learned, is_for_bridges};
+
+/// Ports by number.
+pub(super) type Members = BTreeMap<u32, Arc<SwitchPort>>;
 
 /// Which ports are alive and where floods go, at one moment.
 #[derive(Debug, Default)]

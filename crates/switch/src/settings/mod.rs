@@ -1,9 +1,8 @@
 //! What a switch is to be, from one TOML file or from the command line.
 
-mod port;
+pub mod port;
 
 use std::collections::{BTreeMap, HashSet};
-use std::fmt::Display;
 use std::path::PathBuf;
 
 use brimful_openflow::wire::Version;
@@ -13,8 +12,7 @@ use serde::Deserialize;
 use crate::channel::{Credentials, Endpoint, Peers, Protocol, TlsFiles};
 use crate::events::DEFAULT_PACKET_IN_RATE;
 
-pub(crate) use port::check_mirror;
-pub use port::{MirrorSettings, PortSettings, QueueTable};
+use port::{MirrorSettings, PortSettings, check_mirror, in_range};
 
 /// Data-plane threads at most; there are no interfaces with more receive queues.
 const MOST_THREADS: usize = 256;
@@ -238,14 +236,6 @@ impl SwitchSettings {
         let read = u64::from_str_radix(digits, 16).ok().filter(|_| digits.len() <= 16);
         read.ok_or_else(|| format!("dpid is {:?}: use at most 16 hexadecimal digits", self.dpid))
     }
-}
-
-/// Whether a setting can be.
-fn in_range<T: Copy + Display + PartialOrd>(what: &str, value: T, least: T, most: T) -> Result<(), String> {
-    if least <= value && value <= most {
-        return Ok(());
-    }
-    Err(format!("{what} is {value}: use {least} to {most}"))
 }
 
 #[cfg(test)]

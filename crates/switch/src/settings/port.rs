@@ -1,12 +1,12 @@
 //! What ports, their queues and their mirrors are to be.
 
 use std::collections::HashSet;
+use std::fmt::Display;
 
 use brimful_netdev::{Attachment, BackEnd, PacketRing};
 use brimful_openflow::port;
 use serde::{Deserialize, Serialize};
 
-use super::in_range;
 use crate::batch::SMALLEST_FRAME_LEN;
 use crate::ports::TAG_LEN;
 use crate::queues::{NO_RATE, QueueSettings};
@@ -76,6 +76,14 @@ fn default_frame_len() -> usize {
 
 fn default_speed() -> u64 {
     10_000_000_000
+}
+
+/// Whether a setting can be.
+pub(super) fn in_range<T: Copy + Display + PartialOrd>(what: &str, value: T, least: T, most: T) -> Result<(), String> {
+    if least <= value && value <= most {
+        return Ok(());
+    }
+    Err(format!("{what} is {value}: use {least} to {most}"))
 }
 
 /// Whether copies of what ports take and send can go to another.

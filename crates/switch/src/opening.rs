@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use brimful_netdev::{BackEnd, PacketPortOptions, hardware_address};
 
-use super::{Input, SwitchPort, TAG_LEN};
-use crate::settings::PortSettings;
+use crate::ports::{Input, SwitchPort, TAG_LEN};
+use crate::settings::port::PortSettings;
 
 /// The kernel puts frames into one chunk after the other: the more there are, the more often is each out of all caches
 /// when its turn comes. On veth, 4096 chunks let a processor pass a half more frames than 16384.

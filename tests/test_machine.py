@@ -7,7 +7,7 @@ import pytest
 from brimful.machine.figures import MOST_FOR_OTHERS, explain_unrest, judge, others_share, read_usage, speed_spread
 from brimful.machine.watch import Watch, time_work
 from brimful.measurers import tester
-from brimful.measurers.base import Description
+from brimful.measurers.base import Description, Settings
 from brimful.measurers.command import CommandMeasurer
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import End, Machine, decode_line, encode, read_run
@@ -261,6 +261,6 @@ def test_a_program_says_itself_whether_it_sends_from_this_machine(tmp_path, monk
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{script % ""}"\n')
     program.chmod(0o755)
     monkeypatch.setattr(tester, "tester_program", lambda: str(program))
-    measurer = tester.tester_on_ports(["eth1", "eth2"], [], timeout_s=10.0, detail=False)
+    measurer = tester.tester_on_ports("eth1,eth2", Settings(timeout_s=10.0))
     assert measurer.describe().on_this_machine
     measurer.close()

@@ -26,7 +26,3 @@ def test_a_graph_ends_with_the_answer_and_is_in_the_document(graph):
 def test_graphs_that_are_compared_have_the_same_axis():
     assert len({graph.axis_s for graph in GRAPHS if graph.name.startswith("published-mdr-10")}) == 1
     assert len({graph.axis_s for graph in GRAPHS if graph.strategy == "bisect"}) == 1
-
-
-def test_the_document_is_short_enough_to_be_read():
-    assert len(DOCUMENT.split()) <= 1500

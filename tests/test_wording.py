@@ -1,7 +1,10 @@
 """What people read is in the words of the field, and numbers have one form wherever they stand."""
 
+import ast
 import html
+import io
 import re
+import tokenize
 
 import pytest
 from report.gallery import makers, page
@@ -17,7 +20,12 @@ PRIVATE = {
     r"\btells? no\b|\btells? delays?\b": "say: does not report",
     r"\bspoke of\b|\bspeaks? of\b": "say: reports",
 }
-"""Phrases that nobody says, and what to say instead."""
+"""Phrases that are not of the field, and what to say instead."""
+IN_COMMENTS = {
+    r"\b[Tt](old|ells?|elling)\b": "say: reports, gives, knows, shows, distinguishes",
+    r"\b([Ww]hoever|[Nn]obody)\b": "say: the caller, the reader, no other process",
+}
+"""The same, in what only readers of the code see."""
 NUMBERS = {
     r"\d[\u2009\u202f]\d": "thousands are parted by commas",
     r"\d \d{3}\b(?=[ ,.;:)]*(frames|bytes|clients|tests|samples|entries|addresses|prefixes|flows))": "write 10,000",
@@ -43,6 +51,43 @@ TEXTS = {
     **{str(path.relative_to(ROOT)): prose(path) for path in PAGES},
     **{str(path.relative_to(ROOT)): path.read_text() for path in SNAPSHOTS},
 }
+SOURCES = sorted([*(ROOT / "crates").rglob("*.rs"), *(ROOT / "python").rglob("*.py")])
+NOT_YET = ("crates/search/src/strategy/straddle/",)
+"""Folders whose comments are not covered yet, because they are being rewritten."""
+
+
+def comments(path):
+    """The comments and docstrings of a file of Rust or Python, each on its line, without what is code in them."""
+    source = path.read_text()
+    lines = [""] * (source.count("\n") + 1)
+    if path.suffix == ".rs":
+        lines = [line[line.find("//") :] if "//" in line else "" for line in source.splitlines()]
+    else:
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type == tokenize.COMMENT:
+                lines[token.start[0] - 1] = token.string
+        for node in ast.walk(ast.parse(source)):
+            if (
+                isinstance(node, ast.Expr)
+                and isinstance(node.value, ast.Constant)
+                and isinstance(node.value.value, str)
+            ):
+                lines[node.lineno - 1 : node.end_lineno] = source.splitlines()[node.lineno - 1 : node.end_lineno]
+    return re.sub(r"`[^`\n]*`", "``", "\n".join(lines))
+
+
+def folders():
+    """Every crate and every folder of the package, each with its files that are covered."""
+    found = {}
+    for path in SOURCES:
+        name = str(path.relative_to(ROOT))
+        parts = name.split("/")
+        if not name.startswith(NOT_YET):
+            found.setdefault("/".join(parts[: 2 if parts[0] == "crates" else -1][:3]), []).append(path)
+    return found
+
+
+FOLDERS = folders()
 PAGES_OF_REPORTS = {f"page of {name}": name for name in makers()}
 
 
@@ -65,6 +110,25 @@ def test_words_are_those_of_the_field(name):
 @pytest.mark.parametrize("name", [name for name in [*TEXTS, *PAGES_OF_REPORTS] if "bigquery" not in name])
 def test_numbers_have_one_form(name):
     assert list(found(text_of(name), NUMBERS)) == []
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_comments_are_in_the_words_of_the_field(folder):
+    wrong = {
+        str(path.relative_to(ROOT)): list(found(comments(path), PRIVATE | IN_COMMENTS)) for path in FOLDERS[folder]
+    }
+    assert {path: lines for path, lines in wrong.items() if lines} == {}
+
+
+def test_every_folder_that_is_not_covered_yet_is_there():
+    assert [name for name in NOT_YET if not (ROOT / name).is_dir()] == []
+
+
+def test_comments_are_found_in_both_languages(tmp_path):
+    (tmp_path / "a.rs").write_text('/// Told `told`.\nlet a = "told"; // Nobody.\n')
+    (tmp_path / "a.py").write_text('"""Told\ntold."""\na = "told"  # nobody\n"""Tells `a`."""\n')
+    for name, words in (("a.rs", 2), ("a.py", 4)):
+        assert len(list(found(comments(tmp_path / name), IN_COMMENTS))) == words
 
 
 def test_the_other_forms_would_be_found():

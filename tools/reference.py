@@ -1,29 +1,59 @@
-"""Prints docs/reference/command.md: the help of every command, as it prints it."""
+"""Prints docs/reference/command.md: the help of every command; an option is described once."""
 
 from __future__ import annotations
+
+import re
 
 import click
 from brimful.cli import group
 
-HEAD = "# The command\n\nWhat `--help` prints, of every command. Written by `make docs`.\n"
+HEAD = """# The command
+
+What `--help` prints, of every command. An option that means the same in an earlier command is only named, and the
+commands of a group are the sections that follow it. Written by `make docs`.
+"""
+OPTION = re.compile(r"^  (-(?:.*\n(?:   .*\n)*))", re.MULTILINE)
+EMPTY_SECTION = re.compile(r"^\S.*:\n(?=\n|\Z)", re.MULTILINE)
+COMMANDS = re.compile(r"^Commands:\n(?:  .*\n)+", re.MULTILINE)
+"""An option with the lines that continue it, a heading whose options all were described, and a list of commands."""
+HELP = "-h, --help Show this message and exit."
 
 
-def sections(command: click.Command, name: str, parent: click.Context | None = None) -> list[str]:
+def without_repetitions(text: str, described: set[str]) -> str:
+    """Leave out the options that are already described, and name them at the end."""
+    repeated = []
+
+    def shown(option: re.Match[str]) -> str:
+        words = " ".join(option[1].split())
+        if words not in described:
+            described.add(words)
+            return option[0]
+        if words != HELP:
+            repeated.append(re.findall(r"(?<![\w-])--?[a-z-]+", option[1].split("  ")[0])[-1])
+        return ""
+
+    text = COMMANDS.sub("", EMPTY_SECTION.sub("", OPTION.sub(shown, text + "\n")))
+    text = re.sub(r"\n{3,}", "\n\n", text)
+    as_before = click.wrap_text(f"As before: {', '.join(repeated)}.", 100) if repeated else ""
+    return f"{text.rstrip()}\n\n{as_before}".rstrip()
+
+
+def sections(command: click.Command, name: str, described: set[str], parent: click.Context | None = None) -> list[str]:
     """Give the help of a command and of those below it."""
     context = click.Context(command, info_name=name, parent=parent, terminal_width=100, **command.context_settings)
     title = context.command_path
-    found = [f"## {title}\n\n```\n{command.get_help(context)}\n```\n"]
+    found = [f"## {title}\n\n```\n{without_repetitions(command.get_help(context), described)}\n```\n"]
     if isinstance(command, click.Group):
         for below in command.list_commands(context):
             child = command.get_command(context, below)
             if child is not None:
-                found += sections(child, below, context)
+                found += sections(child, below, described, context)
     return found
 
 
 def render() -> str:
     """Give the whole page."""
-    return "\n".join([HEAD, *sections(group, "brimful")])
+    return "\n".join([HEAD, *sections(group, "brimful", {HELP})])
 
 
 if __name__ == "__main__":

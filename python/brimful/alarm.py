@@ -14,7 +14,7 @@ _SOON_S = 0.001
 
 @contextlib.contextmanager
 def alarm(seconds: float | None, error: type[Exception]) -> Iterator[None]:
-    """Raise the error within the block after so many seconds; none: never.
+    """Raise the error within the block after this number of seconds; none: never.
 
     Only the main thread can have an alarm. One that is set already and rings earlier is left to do so, a later one is
     set again.

@@ -1,7 +1,7 @@
 """What brimful changes outside itself for a while: noted before it is changed, so that a killed run leaves it known.
 
 A note is a file of its own in `NOTES`, locked by the process that changes something. Where the lock is free and the
-note is there, that process was killed, and whoever comes next puts back what the note says. Settings of the kernel last
+note is there, that process was killed, and the next command puts back what the note says. Settings of the kernel last
 until the machine is started anew, and so does the directory.
 """
 
@@ -104,7 +104,7 @@ def put_back(*, notes: Path | None = None) -> list[str]:
     Returns
     -------
     list of str
-        What was put back, and what could not be: then the note stays for whoever may.
+        What was put back, and what could not be: then the note stays for a user who may.
     """
     directory = notes or NOTES
     try:
@@ -138,7 +138,7 @@ def _put_back_one(path: Path) -> Iterator[str]:
             if note is None or note["boot"] != _boot():
                 path.unlink(missing_ok=True)
                 return
-            # Held while it is put back: nobody else does it at the same time.
+            # Held while it is put back: no other process does it at the same time.
             refused = []
             for place, line in note["put_back"]:
                 try:
@@ -169,7 +169,7 @@ def _is_of_the_dead(file: IO[bytes]) -> bool:
 
 
 def _read(content: bytes) -> dict[str, Any] | None:
-    """Read a note; none where it is none: what is no note was written by nobody of ours."""
+    """Read a note; none where it is none: what is no note was not written by brimful."""
     try:
         note = json.loads(content)
         lines = [(str(place), str(line)) for place, line in note["put_back"]]

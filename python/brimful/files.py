@@ -14,7 +14,7 @@ from brimful.errors import BrimfulError, RecordError, UsageError
 
 
 def check_target(path: Path, option: str, *, out: Path | None = None) -> None:
-    """Refuse a place where no file can be written, before anything is done that the file should tell of.
+    """Refuse a place where no file can be written, before anything is done that the file should report.
 
     ``out`` is a directory that will be there by then.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import datetime
 import fcntl
-import hashlib
 import json
 import os
 import platform
@@ -31,12 +30,6 @@ LATEST = "latest"
 """Names the newest run in `HOME` wherever a command takes one."""
 
 
-def fingerprint(**facts: Any) -> str:  # noqa: ANN401 - any JSON value
-    """Digest what makes two runs the same search."""
-    text = json.dumps(facts, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
 def new_run_directory(out: Path | None) -> Path:
     """Make the directory of a new run: the one asked for, or a fresh one under ``runs/``.
 
@@ -60,14 +53,14 @@ def new_run_directory(out: Path | None) -> Path:
 def run_directories(directory: Path) -> list[Path]:
     """Give the runs in a directory, newest first: by when their records say that they began.
 
-    The time of a file is that of whoever copied it last. It stands in only where the record does not tell.
+    The time of a file is that of the last copy. It stands in only where the record does not have it.
     """
     found = [path.parent for path in directory.glob(f"*/{RECORD_NAME}")]
     return sorted(found, key=_begun, reverse=True)
 
 
 def _begun(directory: Path) -> tuple[float, str]:
-    """Give when a run began, in seconds, and its id, which tells more of the time."""
+    """Give when a run began, in seconds, and its id, which is more exact."""
     record = directory / RECORD_NAME
     try:
         with record.open("rb") as file:
@@ -150,7 +143,7 @@ def saved_run(out: Path | None, wanted: str, *, resume: bool, what: str, note: C
     what
         Is run, such as "search".
     note
-        Is told that there is none.
+        Called when there is none.
 
     Raises
     ------
@@ -240,7 +233,7 @@ def refuse_if_written(out: Path | None, wanted: str) -> None:
 
 
 def run_identity() -> dict[str, Any]:
-    """Give what the first record of every new run says of itself: who measures, when, where, and how it was told."""
+    """Give what the first record of every new run says of itself: who measures, when, where, and by which command."""
     begun = now()
     return {
         "schema": SCHEMA,

@@ -15,7 +15,8 @@ from brimful.campaign.verification import verify_bursts
 from brimful.errors import MeasureError, UsageError
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import RecordWriter, encode, read_run
-from brimful.report.burst_campaign import html, model, text
+from brimful.report import rendering
+from brimful.report.burst_campaign import model
 from brimful.throughput.manager import SearchRequest
 from support import BRIMFUL, Troubled, brimful, goal, interrupted_at
 
@@ -98,11 +99,11 @@ def test_a_size_that_fails_does_not_stop_the_rest_and_is_tried_again(tmp_path):
     outcome = run(tmp_path / "c", open_member)
     assert [member.failed for member in outcome.members] == [True, True, False]
     assert outcome.members[0].end.text == "no throughput was found: no link"
-    shown = text.render(read_run(tmp_path / "c"))
+    shown = rendering.text(read_run(tmp_path / "c"))
     assert "3 of 3 runs ended (2 failed)" in shown
     assert "- 512: measuring failed: the cable is out" in shown
-    assert text.line(read_run(tmp_path / "c")) == "longest bursts in frames: 3,035 at 1518"
-    html.render(read_run(tmp_path / "c"))
+    assert model.line(read_run(tmp_path / "c")) == "longest bursts in frames: 3,035 at 1518"
+    rendering.page(read_run(tmp_path / "c"))
     again = run(tmp_path / "c", resume=True)
     assert found(again.members) == found([outcome.members[2], *run(tmp_path / "whole").members[:2]])
     assert not any(member.failed for member in again.members)
@@ -151,9 +152,9 @@ def test_what_was_changed_is_found(tmp_path):
 def test_a_size_at_which_no_burst_overflows_has_a_row_that_says_why(tmp_path):
     run(tmp_path / "c", lambda request: SimulatedMeasurer("buffer,capacity=2Mpps,frames=1000,link=2Mpps"))
     view = model.build(read_run(tmp_path / "c"))
-    assert [row[3] for row in view.rows] == ["–"] * 3
+    assert [row[3] for row in view.blocks[0].rows] == ["–"] * 3
     assert view.warnings[1].startswith("64: the throughput is 2.000 Mpps, the load of bursts 2.000 Mpps: no burst")
-    assert html.render(read_run(tmp_path / "c")).count("There is no result: no test came to its end.") == 3
+    assert rendering.page(read_run(tmp_path / "c")).count("There is no result: no test came to its end.") == 3
 
 
 def test_the_command_prints_one_table_and_a_page_with_a_section_for_each_size(tmp_path):

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 from brimful.errors import RecordError
 from brimful.records import Burst
-from brimful.report.burst import html, model, text
+from brimful.report import rendering
+from brimful.report.burst import model
 from invented_bursts import invented_run
 from support import brimful
 
@@ -20,34 +21,35 @@ def file(tmp_path):
 
 
 def test_the_text_is_as_it_was(file, snapshot):
-    assert text.render(file) == snapshot
+    assert rendering.text(file) == snapshot
 
 
 def test_the_line_says_when_the_result_is_a_least_value(file):
-    assert text.line(file).startswith("longest burst 26,000 frames at 1.000 Mpps, corrected buffer time 5.2")
+    assert model.headline(file).startswith("longest burst 26,000 frames at 1.000 Mpps, corrected buffer time 5.2")
     (result,) = [record for record in file.others if isinstance(record, Burst)]
     limited = msgspec.structs.replace(result, at_limit=1)
-    assert "at least 26" in text.line(msgspec.structs.replace(file, others=[limited]))
-    assert text.line(msgspec.structs.replace(file, others=[])) == "no result"
+    assert "at least 26" in model.headline(msgspec.structs.replace(file, others=[limited]))
+    assert model.headline(msgspec.structs.replace(file, others=[])) == "no result"
 
 
 def test_the_page_has_all_that_the_text_has(file):
-    page = html.render(file).replace("\N{NO-BREAK SPACE}", " ")
+    page = rendering.page(file).replace("\N{NO-BREAK SPACE}", " ")
     view = model.build(file)
-    for shown in (*view.results[0], *view.test_rows[1], *view.warnings, 'data-figure="bursts-wide"', "loss"):
+    _, result, tests = view.blocks
+    for shown in (*result.rows[0], *tests.rows[1], *view.warnings, 'data-figure="bursts-wide"', "loss"):
         assert shown in page, shown
-    assert html.render(file) == html.render(file)
+    assert rendering.page(file) == rendering.page(file)
 
 
 def test_a_run_without_tests_has_a_report(file):
     bare = msgspec.structs.replace(file, others=[], trials=[], ends=[])
-    assert "There is no result" in text.render(bare)
-    assert "There is no result" in html.render(bare)
+    assert "There is no result" in rendering.text(bare)
+    assert "There is no result" in rendering.page(bare)
 
 
 def test_a_record_without_a_plan_is_refused(file):
     with pytest.raises(RecordError, match="does not say what was measured"):
-        text.render(msgspec.structs.replace(file, run=msgspec.structs.replace(file.run, burst=None)))
+        rendering.text(msgspec.structs.replace(file, run=msgspec.structs.replace(file.run, burst=None)))
 
 
 def test_the_command_prints_the_report_of_its_record(tmp_path):

@@ -11,11 +11,13 @@ from brimful.records import (
     DelayPlan,
     End,
     Machine,
+    MeasurerFacts,
     Run,
     Warning,
     collect,
 )
-from brimful.report.delay import html, model, text
+from brimful.report import rendering
+from brimful.report.delay import model
 from brimful.report.delay.figures import draw_means, draw_percentiles
 from brimful.report.figures import NARROW, WIDE
 
@@ -57,7 +59,7 @@ def run_file(tmp_path, *records, **changes):
         command=["brimful"],
         host={"cpu_model": "i7-4770", "kernel": "3.14"},
         subject="delay",
-        measurer={"spec": "lab:bridge"},
+        measurer=MeasurerFacts("lab:bridge"),
         delay=plan,
         device={"device": "bridge"},
         traffic={"frame_size": 64},
@@ -76,36 +78,36 @@ def file(tmp_path):
 
 
 def test_the_text_is_as_it_was(file, snapshot):
-    assert text.render(file) == snapshot
+    assert rendering.text(file) == snapshot
 
 
 def test_how_quiet_the_machine_was_is_said(tmp_path):
     seen = Machine(others_share=0.2, speed_spread=0.01, quiet=False)
     run = run_file(tmp_path, End("done", 40, 52.0, machine=seen))
-    assert "Machine: not quiet: " in text.render(run)
-    assert "Machine: not quiet: " in html.render(run)
+    assert "Machine: not quiet: " in rendering.text(run)
+    assert "Machine: not quiet: " in rendering.page(run)
 
 
 def test_a_run_without_results_says_so(tmp_path):
     empty = run_file(tmp_path, End("interrupted", 1, 0.5))
-    assert "There is no result: too few trials were made." in text.render(empty)
-    page = html.render(empty)
+    assert "There is no result: too few trials were made." in rendering.text(empty)
+    page = rendering.page(empty)
     assert "There is no result" in page
     assert "<svg" not in page
 
 
 def test_a_record_without_a_plan_is_one_line(tmp_path):
     with pytest.raises(RecordError, match="does not say what was measured"):
-        text.render(run_file(tmp_path, delay=None))
+        rendering.text(run_file(tmp_path, delay=None))
 
 
 def test_a_resumed_run_shows_its_last_results(tmp_path):
     twice = run_file(tmp_path, delay(10e3, "all", 9.0), End("interrupted", 1, 1.0), delay(10e3, "all", 3.0))
-    assert [row.cells[0] for row in model.build(twice).results] == ["3.00 ± 0.38 µs"]
+    assert [row[2] for row in model.build(twice).blocks[2].rows] == ["3.00 ± 0.38 µs"]
 
 
 def test_loss_is_marked_on_the_page(tmp_path):
-    page = html.render(
+    page = rendering.page(
         run_file(tmp_path, delay(10e3, "all", 3.0, lost=500), Warning("delay-under-loss", "it lost <frames>"))
     )
     assert "under loss" in page
@@ -113,12 +115,11 @@ def test_loss_is_marked_on_the_page(tmp_path):
 
 
 def test_figures_are_the_same_each_time_and_for_every_number_of_loads(file, tmp_path):
-    view = model.build(file)
     for draw in (draw_means, draw_percentiles):
         for size in (WIDE, NARROW):
-            assert draw(view, size) == draw(view, size)
-    single = model.build(run_file(tmp_path, delay(10e3, "all", 3.0, wire=False)))
+            assert draw(file, size) == draw(file, size)
+    single = run_file(tmp_path, delay(10e3, "all", 3.0, wire=False))
     assert "<svg" in draw_means(single)
     many = [delay(1e3 * 1.3**step, "all", 3.0 + step) for step in range(30)]
-    names = draw_means(model.build(run_file(tmp_path, *many)), NARROW)
+    names = draw_means(run_file(tmp_path, *many), NARROW)
     assert names.count("<text") < 40

@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 from brimful.campaign.plan import Campaign
+from brimful.measurers.base import Settings
 from brimful.measurers.disk import open_disk
 from brimful.throughput.manager import SearchRequest
 from disk_support import DISK, run
@@ -39,7 +40,7 @@ def test_the_second_repeat_of_a_campaign_goes_to_other_places_than_the_first(tmp
     members = Campaign(search=search, measurers=[spec], frame_sizes=[None], repeats=2).members()
     places = []
     for request in (each.request.measurer for each in [*members, members[0]]):
-        measurer = open_disk(request.removeprefix("disk:"), timeout_s=30.0, detail=False)
+        measurer = open_disk(request.removeprefix("disk:"), Settings(timeout_s=30.0))
         try:
             measurer.describe()
             # The blocks are put back, so that what is found changed was written by this trial.

@@ -96,7 +96,7 @@ def test_a_stalled_device_is_loss_and_never_invalid_for_it(lab_permitted):
         DiskTester("--device", lab.path, "--deadline", "100ms", command=lab.command) as tester,
     ):
         good = tester.measure_on_schedule(1000, 0.5)
-        lab.limit("10iops")
+        lab.limit("50iops")
         bad = tester.measure_on_schedule(1000, 1.0)
         lab.limit("20kiops")
     assert good["lost"] == 0

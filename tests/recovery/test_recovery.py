@@ -7,17 +7,19 @@ import time
 
 import msgspec
 import pytest
-from brimful.attempts import Policies
 from brimful.errors import MeasureError, UsageError
 from brimful.measurers.base import InvalidTrialError
 from brimful.measurers.simulated import SimulatedMeasurer
+from brimful.policies import Policies
 from brimful.records import Recovery, Trial, read_run
 from brimful.recovery.calculations import of_reset
 from brimful.recovery.loop import RecoveryLoop
 from brimful.recovery.manager import RecoveryRequest, run_recovery
 from brimful.recovery.reset import Reset, resetting
 from brimful.recovery.verification import verify_recovery
-from brimful.report.recovery import html, text
+from brimful.report import rendering
+from brimful.report.recovery import model
+from brimful.session import Session
 from brimful.throughput.manager import SearchRequest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -117,7 +119,7 @@ class Spoiling(SimulatedMeasurer):
 @pytest.mark.parametrize(("spoils_after", "resets"), [(0, 1), (1, 3)])
 def test_a_spoiled_trial_takes_its_reset_with_it(tmp_path, monkeypatch, spoils_after, resets):
     waits = []
-    monkeypatch.setattr(RecoveryLoop, "_wait", lambda self, seconds: waits.append(seconds))
+    monkeypatch.setattr(Session, "wait", lambda self, seconds: waits.append(seconds))
     marks = tmp_path / "resets"
     measurer = Spoiling(marks, 2, spoils_after=spoils_after)
     done = run_recovery(request(reset_command=f"printf x >>{marks}", duration_s=0.4), measurer, out=tmp_path / "run")
@@ -230,6 +232,6 @@ def test_the_report_has_all_that_is_in_the_record(tmp_path):
         in brimful("search", "-m", system, *options, "--step", "3", cwd=tmp_path, check=2).stderr
     )
     file = read_run(tmp_path / "one")
-    assert text.line(file) == "recovery from overload 0 ns to 0 ns"
-    page = html.render(file)
+    assert model.line(file) == "recovery from overload 0 ns to 0 ns"
+    page = rendering.page(file)
     assert "Deviation: the load after the overload is not continuous" in page

@@ -12,7 +12,7 @@ import pytest
 from brimful.errors import UsageError
 from brimful.lab import permitted
 from brimful.lab.namespaces import start_keeper
-from brimful.measurers.base import check_surplus
+from brimful.measurers.base import Settings, check_surplus
 from brimful.measurers.iperf3 import Iperf3Measurer, Iperf3Options, open_iperf3
 from support import InvalidTrialError, MeasureError, TrialFailedError
 
@@ -36,7 +36,7 @@ def fake(tmp_path, monkeypatch):
         program.write_text(f'#!/bin/sh\necho "$@" >{tmp_path}/arguments\n{script}\n')
         program.chmod(program.stat().st_mode | stat.S_IEXEC)
         monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-        return open_iperf3("10.0.0.2", ONE_WAY, ip=4, timeout_s=30.0)
+        return open_iperf3("10.0.0.2", Settings(tester_arguments=ONE_WAY, ip=4, timeout_s=30.0))
 
     return fake
 
@@ -107,7 +107,7 @@ FORMS = {
 def test_any_age_of_client_and_server(tmp_path, fake, form, both_ways):
     measurer = fake(f"cat {tmp_path}/report")
     if both_ways:
-        measurer = open_iperf3("10.0.0.2", ["--frame-size=64"], ip=4, timeout_s=30.0)
+        measurer = open_iperf3("10.0.0.2", Settings(tester_arguments=["--frame-size=64"], ip=4, timeout_s=30.0))
     parts = ("sum_sent", "sum_received", "sum_sent_bidir_reverse", "sum_received_bidir_reverse")
     (tmp_path / "report").write_text(json.dumps({"end": dict(zip(parts, FORMS[form], strict=True))}))
     output = measurer.measure(4000.0, 0.25)
@@ -153,7 +153,7 @@ def test_counts_that_cannot_be(tmp_path, fake, end):
 )
 def test_an_address_says_which_internet_protocol_it_is(tmp_path, fake, spec, ip, server, version):
     fake("exit 1")
-    measurer = open_iperf3(spec, ["--direction=uni"], ip=ip, timeout_s=30.0)
+    measurer = open_iperf3(spec, Settings(tester_arguments=["--direction=uni"], ip=ip, timeout_s=30.0))
     assert measurer.describe().traffic["frame_size"] == (64 if version == "-4" else 82)
     with pytest.raises(TrialFailedError):
         measurer.measure(5000.0, 0.2)
@@ -225,19 +225,21 @@ def test_a_run_without_end_is_ended(tmp_path, monkeypatch, fake):
 def test_what_iperf3_cannot_do_is_said_before(fake, spec, traffic, ip, complaint):
     fake("exit 1")
     with pytest.raises(UsageError, match=complaint):
-        open_iperf3(spec, traffic, ip=ip, timeout_s=1.0)
+        open_iperf3(spec, Settings(tester_arguments=traffic, ip=ip, timeout_s=1.0))
 
 
 @pytest.mark.parametrize(("ip", "least"), [(4, 64), (6, 82)])
 def test_without_a_size_frames_are_as_small_as_can_be(fake, ip, least):
     fake("exit 1")
-    assert open_iperf3("h", [], ip=ip, timeout_s=1.0).describe().traffic["frame_size"] == least
+    assert (
+        open_iperf3("h", Settings(tester_arguments=[], ip=ip, timeout_s=1.0)).describe().traffic["frame_size"] == least
+    )
 
 
 def test_a_machine_without_iperf3(monkeypatch):
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(UsageError, match="iperf3 is not installed here"):
-        open_iperf3("h", ONE_WAY, ip=4, timeout_s=1.0)
+        open_iperf3("h", Settings(tester_arguments=ONE_WAY, ip=4, timeout_s=1.0))
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import brimful
 import pytest
 from brimful.errors import MeasureError
 from brimful.measurers import iperf3
-from brimful.measurers.base import Description, TrialOutput
+from brimful.measurers.base import Description, Settings, TrialOutput
 from brimful.measurers.command import CommandMeasurer
 from brimful.records import read_run
 from brimful.report.throughput import comparison
@@ -40,7 +40,9 @@ def printed(tmp_path, monkeypatch, text):
     program.write_text(f"#!/bin/sh\ncat {tmp_path}/text\n")
     program.chmod(program.stat().st_mode | stat.S_IEXEC)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    return iperf3.open_iperf3("10.0.0.2", ["--frame-size=64", "--direction=uni"], ip=4, timeout_s=5.0)
+    return iperf3.open_iperf3(
+        "10.0.0.2", Settings(tester_arguments=["--frame-size=64", "--direction=uni"], ip=4, timeout_s=5.0)
+    )
 
 
 @pytest.mark.parametrize(

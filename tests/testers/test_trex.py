@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import pytest
+from brimful.measurers.base import Settings
 from brimful.measurers.trex import open_trex
 from stand_in import Faults, Port, StandIn
 from support import InvalidTrialError, MeasureError, brimful
@@ -37,7 +38,7 @@ def connect(server):
         place = [f"sync-port={server.sync_port}", f"async-port={server.async_port}", "rpc-timeout=1"]
         # A stall of this machine must not look like a fault of the server.
         spec = ",".join(["127.0.0.1", *place, "settle=0.02", "max-stretch=5", *words])
-        opened.append(open_trex(spec, [*traffic], ip=ip, timeout_s=30.0))
+        opened.append(open_trex(spec, Settings(tester_arguments=[*traffic], ip=ip, timeout_s=30.0)))
         return opened[-1]
 
     yield connect
@@ -50,7 +51,9 @@ def shared():
     """One server and one program for all tests that need no options: starting the client takes a second."""
     server = StandIn()
     place = f"sync-port={server.sync_port},async-port={server.async_port},rpc-timeout=1"
-    measurer = open_trex(f"127.0.0.1,{place},settle=0.02,max-stretch=5", TRAFFIC, ip=4, timeout_s=30.0)
+    measurer = open_trex(
+        f"127.0.0.1,{place},settle=0.02,max-stretch=5", Settings(tester_arguments=TRAFFIC, ip=4, timeout_s=30.0)
+    )
     yield server, measurer
     measurer.close()
     assert release_is_complete(server)
@@ -277,7 +280,8 @@ def test_versions_that_do_not_fit(server, connect):
 def program(server):
     """The process of its own, as `CommandMeasurer` starts it."""
     command = open_trex(
-        f"127.0.0.1,sync-port={server.sync_port},async-port={server.async_port},settle=0.02", [], ip=4, timeout_s=1.0
+        f"127.0.0.1,sync-port={server.sync_port},async-port={server.async_port},settle=0.02",
+        Settings(tester_arguments=[], ip=4, timeout_s=1.0),
     )._command
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
 
@@ -319,7 +323,9 @@ def test_an_installation_is_found_by_its_path(connect):
 
 
 def test_no_server_is_said_in_one_line():
-    measurer = open_trex("127.0.0.1,sync-port=1,async-port=2,rpc-timeout=1", [], ip=4, timeout_s=20.0)
+    measurer = open_trex(
+        "127.0.0.1,sync-port=1,async-port=2,rpc-timeout=1", Settings(tester_arguments=[], ip=4, timeout_s=20.0)
+    )
     with pytest.raises(MeasureError, match=r"no TRex server answers at 127.0.0.1:1 .*start it with") as caught:
         measurer.describe()
     assert "\n" not in str(caught.value)

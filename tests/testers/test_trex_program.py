@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from brimful.errors import UsageError
+from brimful.measurers.base import Settings
 from brimful.measurers.trex import open_trex, trex_program
 from brimful.measurers.trex.trex_program import frames
 from brimful.measurers.trex.trex_program.__main__ import parse
@@ -41,7 +42,7 @@ def test_the_program_is_for_older_pythons_and_needs_nothing(source):
 )
 def test_an_unknown_option_is_a_usage_error(spec, complaint):
     with pytest.raises(UsageError, match=complaint):
-        open_trex(spec, [], ip=4, timeout_s=1.0)
+        open_trex(spec, Settings(tester_arguments=[], ip=4, timeout_s=1.0))
 
 
 @pytest.mark.parametrize(
@@ -195,7 +196,7 @@ def test_what_was_seen_of_the_end_of_sending(still_sending_s, stopped_s, complai
 
 def test_a_python_that_is_not_there():
     with pytest.raises(UsageError, match="'TRex at lab1' cannot be started: No such file"):
-        open_trex("lab1,python=/nonexistent/python", [], ip=4, timeout_s=1.0).describe()
+        open_trex("lab1,python=/nonexistent/python", Settings(tester_arguments=[], ip=4, timeout_s=1.0)).describe()
 
 
 @pytest.mark.parametrize(
@@ -219,7 +220,7 @@ def test_a_client_that_is_not_there_or_broken(tmp_path, module, complaint):
         place.joinpath("__init__.py").touch()
         place.parent.joinpath("__init__.py").touch()
         place.joinpath("api.py").write_text(module)
-    measurer = open_trex(f"lab1,trex-path={tmp_path}", [], ip=4, timeout_s=20.0)
+    measurer = open_trex(f"lab1,trex-path={tmp_path}", Settings(tester_arguments=[], ip=4, timeout_s=20.0))
     with pytest.raises(MeasureError, match=complaint) as caught:
         measurer.describe()
     assert "\n" not in str(caught.value)

@@ -347,7 +347,7 @@ impl<Q: Queue, C: Clock> Engine<Q, C> {
         Ok(())
     }
 
-    /// Waits until nothing is in flight; whether nobody called it off.
+    /// Waits until nothing is in flight; false if it was called off.
     fn drain(&mut self, stop: &AtomicBool) -> Result<bool, Fault> {
         let end = self.clock.now() + DRAIN_LIMIT;
         while self.in_flight.len() > 0 {

@@ -110,7 +110,7 @@ impl InFlight {
         started
     }
 
-    /// Marks those that were due before a time, which rises; `expired` is told each once.
+    /// Marks those that were due before a time, which rises; `expired` gets each once.
     pub(crate) fn expire(&mut self, before: Nanoseconds, mut expired: impl FnMut(&Started)) {
         while let Some(slot) = self.slots.get_mut(self.unexpired as usize)
             && slot.started.due < before

@@ -57,7 +57,7 @@ impl Buffers {
         self.stamp = random.next_u64();
         for slot in 0..self.slots {
             let start = self.start(slot as u32, self.slot_len);
-            // SAFETY: the bytes are within the mapping, and nobody else uses them: IO begins later.
+            // SAFETY: the bytes are within the mapping, and nothing else uses them: IO begins later.
             random.fill_bytes(unsafe { std::slice::from_raw_parts_mut(start, self.slot_len) });
         }
     }

@@ -20,7 +20,7 @@ const WINDOW: usize = 5;
 const RANGE: f64 = 0.2;
 const SLOPE: f64 = 0.1;
 
-/// Writes an area once, unless that was done before; `progress` is told the bytes. Whether nobody called it off.
+/// Writes an area once, unless that was done before; `progress` gets the bytes. False if it was called off.
 ///
 /// # Errors
 /// When the device refuses.
@@ -60,8 +60,8 @@ pub fn write_once(
     Ok(true)
 }
 
-/// Makes rounds of random writes until their rate is steady, or `most` are made: each rate is told. Whether it is, and
-/// after how many; nothing when it was called off.
+/// Makes rounds of random writes until their rate is steady, or `most` are made: each rate is reported. Whether it is,
+/// and after how many; nothing when it was called off.
 ///
 /// # Errors
 /// When the device refuses.

@@ -29,7 +29,7 @@ pub trait Queue {
     /// When the kernel refuses.
     fn enter(&mut self) -> io::Result<()>;
 
-    /// The same, and sleeps until there are so many completions or the time is over.
+    /// The same, and sleeps until there are this many completions or the time is over.
     ///
     /// # Errors
     /// When the kernel refuses.

@@ -45,7 +45,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// A ring of so many slots for IOs up to a length. `durable` writes are stored before they complete.
+    /// A ring of `slots` slots for IOs up to a length. `durable` writes are stored before they complete.
     ///
     /// # Errors
     /// When the kernel refuses, or memory is short.

@@ -82,7 +82,7 @@ impl<C: Clock> Service<C> {
         }
     }
 
-    /// The rate with so many IOs always in flight, for a time, and how long they took; nothing when called off.
+    /// The rate with `depth` IOs always in flight, for a time, and how long they took; nothing when called off.
     ///
     /// # Errors
     /// When nothing more can be measured.

@@ -6,7 +6,7 @@ use crate::in_flight::Started;
 use crate::pacing::{Pacing, Punctuality};
 use crate::queue::Completion;
 
-/// More of the loss than one in so many may not be of the tester's making.
+/// At most one in this many lost IOs may be of the tester's making.
 const OWN_LOSS_SHARE: u64 = 10;
 
 /// What was counted in a trial, as it goes on.

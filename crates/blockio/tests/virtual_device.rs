@@ -1,4 +1,4 @@
-//! Trials against devices in virtual time: what is lost is told from what the tester spoiled.
+//! Trials against devices in virtual time: what is lost is distinguished from what the tester spoiled.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;

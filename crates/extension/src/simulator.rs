@@ -143,7 +143,7 @@ pub(crate) fn simulate(problem_json: &str, strategy: &str, spec: &str, seeds: Ve
     serde_json::to_string(&searches).map_err(value_error)
 }
 
-/// Refuses goals with a delay limit for a system that tells no delay: none of its trials could ever keep one.
+/// Refuses goals with a delay limit for a system that reports no delay: none of its trials could ever keep one.
 fn check_delay(problem: &Problem, spec: &SystemSpec) -> PyResult<()> {
     if Simulator::new(spec).describe().tells_delay {
         return Ok(());

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use crate::controller::{loads_of, results_text, stop_reason, trial_result};
 use crate::exchange::{AssessmentText, problem, value_error};
 
-/// The trials of a search, classified; nobody asks for more.
+/// The trials of a search, classified; no more are asked for.
 #[pyclass(name = "TrialLog", module = "brimful._core")]
 pub(crate) struct PyTrialLog {
     problem: Problem,

@@ -43,7 +43,8 @@ impl<'a> Search<'a> {
         search
     }
 
-    /// A sum of squares with which a line of at least so many vertices is certainly no better than the best so far.
+    /// A sum of squares with which a line of at least this number of vertices is certainly no better than the best so
+    /// far.
     pub(crate) fn hopeless(&self, vertices: usize) -> f64 {
         self.hopeless[vertices]
     }

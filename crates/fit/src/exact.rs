@@ -99,7 +99,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The sum of squares below which a line with so many vertices is the best so far.
+    /// The sum of squares below which a line with this number of vertices is the best so far.
     fn limit(&self, vertices: usize) -> f64 {
         (self.best_score / penalty(vertices) * self.data.count()).powi(2) - ROUNDING
     }

@@ -11,7 +11,7 @@
 //! assert_eq!(lines.evaluate(90.0), 6.0);
 //! ```
 
-// Flat segments, shared ends and equal positions are told by equality, as in the published results.
+// Flat segments, shared ends and equal positions are recognised by equality, as in the published results.
 #![allow(clippy::float_cmp)]
 
 mod candidates;
@@ -82,7 +82,7 @@ pub(crate) fn mean(points: &[Point]) -> f64 {
     points.iter().map(|point| point.y).sum::<f64>() / points.len() as f64
 }
 
-/// What the score of a line with so many vertices is multiplied with.
+/// What the score of a line with this number of vertices is multiplied with.
 pub(crate) fn penalty(vertices: usize) -> f64 {
     VERTEX_PENALTY.powi(i32::try_from(vertices).unwrap_or(i32::MAX) - 1)
 }

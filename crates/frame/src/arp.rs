@@ -6,7 +6,7 @@ use crate::{EtherType, MacAddress, Malformed};
 const FORMAT: &str = "ARP";
 const HARDWARE_ETHERNET: u16 = 1;
 
-/// What an ARP packet asks or tells.
+/// What an ARP packet asks or answers.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ArpOperation {
     /// Who has the target address?

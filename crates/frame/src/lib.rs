@@ -1,4 +1,4 @@
-//! Frame formats: Ethernet, 802.1Q, MPLS, ARP, IPv4, IPv6, UDP, TCP, SCTP and ICMP, whoever reads or writes them.
+//! Frame formats: Ethernet, 802.1Q, MPLS, ARP, IPv4, IPv6, UDP, TCP, SCTP and ICMP, for every reader and writer.
 //!
 //! [`FIELDS`] is the one table of header fields: what each is called, where it lies, how wide it is and which checksums
 //! cover it. [`Headers`] says where the headers of a frame lie; with it a [`Field`] is read, and written in place with

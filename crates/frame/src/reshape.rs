@@ -212,7 +212,7 @@ impl Ttl {
         }
     }
 
-    /// RFC 4928: the first four bits tell the version.
+    /// RFC 4928: the first four bits are the version.
     fn of_ip(frame: &[u8], at: usize) -> Option<Self> {
         let (ttl, len, checksum) = match frame.get(at)? >> 4 {
             4 => (8, 20, Some(10)),

@@ -173,8 +173,8 @@ impl SctpSum {
     }
 
     /// Changes the stored sum as the segment has changed: one that was wrong stays wrong. It is little-endian on the
-    /// wire (RFC 9260 appendix A); a frame whose sender wrote it the other way round keeps that order, so that whoever
-    /// took it before takes it now.
+    /// wire (RFC 9260 appendix A); a frame whose sender wrote it the other way round keeps that order, so that a
+    /// receiver that took it before takes it now.
     fn update(&self, frame: &mut [u8], headers: &Headers) {
         let end = ip_end(frame, headers);
         let segment = &mut frame[self.at..end];

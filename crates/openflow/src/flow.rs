@@ -100,7 +100,7 @@ pub enum FlowCommand {
 
 /// Bits of [`FlowMod::flags`].
 pub mod flow_flag {
-    /// Tell the controller when the entry goes.
+    /// Notify the controller when the entry goes.
     pub const SEND_FLOW_REMOVED: u16 = 1;
     /// Refuse an entry that overlaps one of the same priority.
     pub const CHECK_OVERLAP: u16 = 2;
@@ -265,7 +265,7 @@ pub mod meter_flag {
 pub enum BandType {
     /// Drops.
     Drop,
-    /// Raises the drop precedence in the DSCP by so many levels.
+    /// Raises the drop precedence in the DSCP by this number of levels.
     DscpRemark(u8),
 }
 

@@ -24,8 +24,8 @@ impl Pipeline {
         self.counters.end_log();
     }
 
-    /// Undoes changes, which have to be all of those since a checkpoint, in their order. Nobody else may have learnt of
-    /// them. Idle entries among those that had gone are taken to have been used `now`.
+    /// Undoes changes, which have to be all of those since a checkpoint, in their order. No other reader may have
+    /// learnt of them. Idle entries among those that had gone are taken to have been used `now`.
     pub fn roll_back(&mut self, checkpoint: Checkpoint, changes: &[Change], now: u64) {
         for change in changes.iter().rev() {
             match change {
@@ -87,7 +87,7 @@ mod tests {
         pipeline.roll_back(checkpoint, &changes, 6);
         assert_eq!(state(&pipeline), before);
         assert!(pipeline.take_retired().is_empty());
-        // What comes next gets counters that nobody else has.
+        // What comes next gets counters that nothing else has.
         let added = pipeline.flow_mod(&flow(9, port::IN_PORT), 7).unwrap();
         let [Change::Installed(entry)] = &added[..] else {
             panic!("{added:?}");

@@ -60,8 +60,8 @@ fn is_live_within(bucket: &Bucket, environment: &dyn Environment, depth: u32, wa
     port_lives || group_lives || !(watches_port || watches_group)
 }
 
-/// A number that all frames of a flow share, whatever tells flows apart: addresses of Ethernet, of IP or ARP, and ports.
-/// Of a fragment the ports do not count: only the first one has them, and all of a packet go the same way.
+/// A number that all frames of a flow share, by what distinguishes flows: addresses of Ethernet, of IP or ARP, and
+/// ports. Of a fragment the ports do not count: only the first one has them, and all of a packet go the same way.
 pub fn flow_hash(frame: &[u8], headers: &Headers) -> u64 {
     const FIELDS: [Field; 10] = [
         Field::EthDst,

@@ -20,7 +20,7 @@ const DESCRIPTION_HEADERS: usize = 8;
 /// Statistics of a group or a meter, and of each of its buckets or bands (OF 1.3.5 sections 7.3.5.6 and 7.3.5.9).
 const STATISTICS_HEADERS: usize = 40;
 const STATISTICS_OF_PART: usize = 16;
-/// So many actions and buckets fit whatever they are: none takes more than 40 bytes.
+/// This number of actions and buckets fits whatever they are: none takes more than 40 bytes.
 const FEW: usize = 1000;
 
 /// Checks the instructions of an entry.

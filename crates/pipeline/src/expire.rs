@@ -7,9 +7,9 @@ const SECOND: u64 = 1_000_000_000;
 const AT_ONCE: usize = 256;
 
 impl Pipeline {
-    /// Takes out the entries whose time has come, of those with the lowest counters from one on; gives the counter to go
-    /// on from, so that whoever has more entries can do other things meanwhile. Go through all some times a second: an
-    /// entry may stay as much longer as that is apart.
+    /// Takes out the entries whose time has come, of those with the lowest counters from one on; gives the counter to
+    /// go on from, so that a caller with more entries can do other things meanwhile. Go through all some times a
+    /// second: an entry may stay as much longer as that is apart.
     pub fn expire(&mut self, first: CounterId, now: u64) -> (Vec<Change>, Option<CounterId>) {
         let counters = &self.counters;
         let (mut gone, mut next) = (Vec::new(), None);

@@ -20,7 +20,7 @@ impl Pipeline {
         self.trace(passage, environment, outputs);
     }
 
-    /// The same, and tells which entries it met.
+    /// The same, and reports which entries it met.
     pub fn trace(
         &self,
         passage: &mut Passage<'_>,

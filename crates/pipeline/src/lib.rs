@@ -1,7 +1,7 @@
 //! The OpenFlow pipeline: flow tables, groups and meters, how they change, and what they do to frames.
 //!
-//! [`Pipeline`] is the state, owned by one thread. Every change of it is told as [`Change`]s, from which a faster data
-//! plane keeps its own form. [`run_instructions`] and [`finish`] are what entries do: the interpreter
+//! [`Pipeline`] is the state, owned by one thread. Every change of it is reported as [`Change`]s, from which a faster
+//! data plane keeps its own form. [`run_instructions`] and [`finish`] are what entries do: the interpreter
 //! ([`Pipeline::process`]) and compiled code both use them, so that there is one meaning.
 //!
 //! Frames shorter than Ethernet's smallest are padded by the port that sends them, not here.

@@ -10,7 +10,7 @@ pub struct Shared {
     pub groups: HashMap<u32, Arc<GroupEntry>>,
     /// By number.
     pub meters: HashMap<u32, Arc<MeterEntry>>,
-    /// The queues that ports have; `None` where nobody has said so.
+    /// The queues that ports have; `None` where it is not known.
     pub queues: Option<Arc<[u32]>>,
 }
 

@@ -43,7 +43,7 @@ pub enum Removal {
     Eviction,
 }
 
-/// What has changed, for whoever runs frames through the tables.
+/// What has changed, for the data plane that runs frames through the tables.
 #[derive(Clone, Debug)]
 pub enum Change {
     /// A new entry.
@@ -282,7 +282,7 @@ impl Pipeline {
             self.next_order += 1;
             (order, self.counters.give().ok_or_else(no_counter)?)
         };
-        // Nobody else has it yet, so that nothing is copied.
+        // It has no other owner yet, so that nothing is copied.
         let entry = Arc::make_mut(&mut new);
         (entry.order, entry.counter, entry.installed_at) = (order, counter, now);
         self.put_in_place(&new, now);

@@ -16,7 +16,7 @@ pub(crate) struct Watched {
 }
 
 impl Timeouts {
-    /// Watches an entry that has had so many packets, if it goes by itself.
+    /// Watches an entry that has had this number of packets, if it goes by itself.
     pub(crate) fn watch(&mut self, entry: &Arc<FlowEntry>, packets: impl FnOnce() -> u64, now: u64) {
         if entry.idle_timeout_s == 0 && entry.hard_timeout_s == 0 {
             self.0.remove(&entry.counter);

@@ -19,7 +19,7 @@ pub struct View<'v> {
 pub trait Floods: std::fmt::Debug + Sync {
     /// The ports that a frame from `in_port` is flooded to; with `all`, also those that are closed for floods.
     fn ports(&self, in_port: u32, all: bool) -> &[u32];
-    /// Where a frame goes by what has been learnt of its receiver; learns of its sender. Nobody has learnt anything unless
+    /// Where a frame goes by what has been learnt of its receiver; learns of its sender. Nothing has been learnt unless
     /// this says so.
     fn normal(&self, _frame: &[u8], _in_port: u32, _now: u64) -> Normal {
         Normal::Flood

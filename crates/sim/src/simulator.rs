@@ -31,7 +31,7 @@ pub struct Simulator {
     overhead: Nanoseconds,
     overhead_counts: bool,
     rest: Nanoseconds,
-    /// The 99th percentile without load; zero where the system tells no delay.
+    /// The 99th percentile without load; zero where the system reports no delay.
     delay: Nanoseconds,
     now: Nanoseconds,
 }

@@ -27,7 +27,7 @@ impl Slot {
 pub(crate) struct Loss {
     /// More arrives than can go: no chance in it but the rounding to whole frames.
     pub(crate) overflow: f64,
-    /// Single frames that get lost by chance, on average so many.
+    /// The average number of single frames that get lost by chance.
     pub(crate) stray: f64,
 }
 

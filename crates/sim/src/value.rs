@@ -40,7 +40,7 @@ const HIGHEST_RATE: f64 = 1e12;
 const LONGEST_SPAN_S: f64 = 1e6;
 
 impl Quantity {
-    /// Reads a value; `None` where the text is not one that [`Quantity::allowed`] tells of.
+    /// Reads a value; `None` where the text is not one that [`Quantity::allowed`] describes.
     pub(crate) fn parse(self, text: &str) -> Option<Value> {
         match self {
             Self::Load => parse_rate(text).filter(|rate| *rate > 0.0).map(Value::Rate),

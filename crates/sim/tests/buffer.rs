@@ -27,7 +27,7 @@ fn lost_of(burst: u64, rate: u64, capacity: u64, frames: u64) -> u64 {
     lost
 }
 
-/// The counts of a burst, offered as a trial of so many frames at a rate.
+/// The counts of a burst, offered as a trial of N frames at a rate.
 fn measured(simulator: &mut Simulator, burst: u64, rate: u64) -> (u64, u64, u64) {
     let input = TrialInput {
         load: Load::new(rate as f64).unwrap(),

@@ -24,7 +24,7 @@ fn loss_ratio(text: &str, multiple: f64, seconds: f64) -> f64 {
     counts.loss_ratio().as_f64()
 }
 
-/// The share of so many trials of one second that lose anything.
+/// The share of `trials` trials of one second that lose anything.
 fn lossy_share(text: &str, multiple: f64, trials: u32) -> f64 {
     let mut simulator = simulator(text);
     let lossy = (0..trials)

@@ -1,5 +1,6 @@
 //! Waits for each frame of a schedule as the tester does, sends nothing, and prints how late it was: what the machine
-//! alone costs. With a third argument it spends so many nanoseconds on each frame: what any sender of that cost could do.
+//! alone costs. With a third argument it spends that number of nanoseconds on each frame: what any sender of that cost
+//! could do.
 //!
 //! usage: `busy_loop LOAD SECONDS [NANOSECONDS]`
 

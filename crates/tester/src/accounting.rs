@@ -12,11 +12,11 @@ pub enum Arrival {
     Reordered,
     /// Another copy.
     Duplicate,
-    /// So far behind the newest frame that nobody knows any more: it counts as lost.
+    /// So far behind the newest frame that it is not known any more: it counts as lost.
     Late,
 }
 
-/// Tells by sequence number which frames of one direction arrived, in memory that does not grow with the trial.
+/// Keeps by sequence number which frames of one direction arrived, in memory that does not grow with the trial.
 ///
 /// One bit a frame in a window that slides with the newest frame. A trial that fits the window (16.7 million frames)
 /// is counted exactly; in a longer one, a frame further behind than the window is late.
@@ -112,7 +112,7 @@ impl Tracker {
         self.reordered
     }
 
-    /// Frames that arrived too far behind to be told.
+    /// Frames that arrived too far behind to be recognised.
     pub fn late(&self) -> u64 {
         self.late
     }

@@ -43,7 +43,7 @@ impl Counted {
             .is_some_and(|interface| interface.is_without_link || interface.link_losses > 0)
     }
 
-    /// Frames that arrived on the interface and did not reach whoever reads the port.
+    /// Frames that arrived on the interface and did not reach the reader of the port.
     pub(crate) fn unseen(&self) -> u64 {
         let arrived = self.interface.map_or(0, |interface| interface.received);
         arrived
@@ -54,7 +54,7 @@ impl Counted {
 
 /// The frames of one direction of a trial, counted at each place that they pass.
 ///
-/// Exact where nobody else sends on the interfaces: what the kernel or a device sends of its own is counted too.
+/// Exact where nothing else sends on the interfaces: what the kernel or a device sends of its own is counted too.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub struct Account {
     /// Sent by the tester.

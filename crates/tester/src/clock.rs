@@ -7,7 +7,7 @@ use thiserror::Error;
 /// Looks in a row that may give the same time. One takes some tens of nanoseconds, so that this is longer than the ticks
 /// of any clock in use.
 const SAME_LOOKS: u32 = 1 << 20;
-/// A nap in between stands for so many.
+/// A nap in between stands for this number.
 const LOOKS_OF_A_NAP: u32 = 1 << 13;
 
 /// Time as the tester sees it, the same for all threads.
@@ -15,7 +15,7 @@ pub trait Clock: Sync {
     /// Time since some moment; never goes back.
     fn now(&self) -> Nanoseconds;
 
-    /// The same moment by this clock; nothing where it does not tell the system's time or had not begun yet.
+    /// The same moment by this clock; nothing where it is not the system's time or had not begun yet.
     fn at(&self, _moment: MonotonicTime) -> Option<Nanoseconds> {
         None
     }

@@ -4,7 +4,7 @@ use brimful_trial::Nanoseconds;
 
 use crate::Tracker;
 
-/// How many frames of one direction had been sent at which time, at the coarse steps at which it is told.
+/// How many frames of one direction had been sent at which time, at the coarse steps at which it is reported.
 #[derive(Clone, Debug, Default)]
 pub struct SentHistory {
     entries: VecDeque<(Nanoseconds, u64)>,

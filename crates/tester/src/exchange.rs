@@ -1,4 +1,4 @@
-//! What the two sides of a trial tell each other while frames are sent, each perhaps in a thread of its own.
+//! What the two sides of a trial exchange while frames are sent, each perhaps in a thread of its own.
 
 #[cfg(all(feature = "loom", test))]
 use loom::sync::{
@@ -29,7 +29,7 @@ pub(crate) struct Exchange {
 
 /// How far the sending side is with one direction.
 ///
-/// A frame can arrive before whoever sent it has counted it. What may arrive is therefore told before the frames are
+/// A frame can arrive before its sender has counted it. What may arrive is therefore announced before the frames are
 /// handed to a port, and what was sent after they were taken. What the sending side writes all the time is alone in two
 /// cache lines, because processors fetch them in pairs.
 #[derive(Debug, Default)]

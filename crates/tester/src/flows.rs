@@ -44,7 +44,7 @@ impl FlowTurns {
         remainder(quotient(sequence, self.pattern), self.flows)
     }
 
-    /// Frames of a flow among the first so many of all.
+    /// Frames of a flow among the first `sent` of all.
     fn sent_of(self, flow: u64, sent: u64) -> u64 {
         let round = self.pattern * self.flows;
         let begun = (sent % round).saturating_sub(flow * self.pattern);

@@ -19,11 +19,11 @@ const OFF_WINDOWS_ALLOWED: u64 = 2;
 
 /// From where on the sender, not the device, made the result.
 ///
-/// The defaults were chosen on a virtual machine with two processors that others used as well. Stalls of 0.1-4.4 ms
-/// are the weather there, so that a stricter bound would refuse everything; 10 ms is far outside it. What makes the
-/// lenient bounds safe is that all frames are sent within 1 % of the time and that catching up never exceeds 1.1
-/// times the load. A device that is within 10 % of its limit may still lose frames to a short stall; repeating the
-/// trial tells.
+/// The defaults were chosen on a virtual machine with two processors that others used as well. Stalls of 0.1-4.4 ms are
+/// the weather there, so that a stricter bound would refuse everything; 10 ms is far outside it. What makes the lenient
+/// bounds safe is that all frames are sent within 1 % of the time and that catching up never exceeds 1.1 times the
+/// load. A device that is within 10 % of its limit may still lose frames to a short stall; repeating the trial shows
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PacingBounds {
     /// Share of windows that may be off.

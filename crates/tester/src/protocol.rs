@@ -70,7 +70,7 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// The reply to a request; `None` when its trial was called off, after which nobody listens.
+    /// The reply to a request; `None` when its trial was called off, after which no reply is expected.
     pub fn of_trial(request: MeasureRequest, outcome: Outcome) -> Option<Self> {
         let MeasureRequest { id, detail, .. } = request;
         match outcome {

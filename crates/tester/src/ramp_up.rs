@@ -36,7 +36,7 @@ impl RampUp {
         (self.next, (due - self.next) as usize)
     }
 
-    /// So many of them were sent.
+    /// How many of them were sent.
     pub(crate) fn sent(&mut self, count: usize) {
         self.next += count as u64;
     }

@@ -48,8 +48,7 @@ impl ReceivingLane {
         }
     }
 
-    /// Frames missing of so many that were sent. Whoever makes up frames that look like ours can make it too small, but
-    /// never less than none.
+    /// Frames missing of `sent`. Forged frames can make it too small, but never less than none.
     pub(crate) fn lost_of(&self, sent: u64) -> u64 {
         sent.saturating_sub(self.tracker.received())
     }

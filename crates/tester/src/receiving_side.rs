@@ -111,12 +111,13 @@ impl<'t, R: Receiver> ReceivingSide<'t, R> {
         self.receive(clock, Arriving::WhileSending).map(Turn::Handled)
     }
 
-    /// Whether no frame suffers where nobody looks for a moment, because the kernel has noted when all arrived so far.
+    /// Whether no frame suffers if the ports are not polled for a moment, because the kernel has noted when all arrived
+    /// so far.
     pub(crate) fn may_be_late(&self) -> bool {
         self.noted.yes > 0 && self.noted.no == 0
     }
 
-    /// Nobody looks for a while, because nothing is on its way.
+    /// The ports are not polled for a while, because nothing is on its way.
     pub(crate) fn rest(&mut self) {
         for lane in &mut self.lanes {
             lane.delay.polls.rest();
@@ -214,7 +215,7 @@ impl Noted {
     }
 }
 
-/// Whose a frame of the current trial is; nobody's when it was never sent.
+/// Whose a frame of the current trial is; none when it was never sent.
 fn lane_of<'l>(lanes: &'l mut [ReceivingLane], stamp: &Stamp, exchange: &Exchange) -> Option<&'l mut ReceivingLane> {
     let stream = usize::from(stamp.stream);
     let lane = lanes.get_mut(stream)?;
@@ -223,7 +224,7 @@ fn lane_of<'l>(lanes: &'l mut [ReceivingLane], stamp: &Stamp, exchange: &Exchang
         .then_some(lane)
 }
 
-/// Throws away what arrived while nobody looked.
+/// Throws away what arrived while the ports were not polled.
 pub(crate) fn drain<R: Receiver>(receivers: &mut [R; 2]) -> io::Result<()> {
     for receiver in receivers {
         for _ in 0..BACKLOG_BURSTS {

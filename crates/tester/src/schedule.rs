@@ -21,7 +21,7 @@ const NEVER: Nanoseconds = Nanoseconds(u64::MAX);
 pub enum LoadShape {
     /// All the same distance apart.
     Even,
-    /// So many frames at this distance, then a gap. At loads that leave no gap the distance is the even one.
+    /// A number of frames at this distance, then a gap. At loads that leave no gap the distance is the even one.
     Bursts {
         /// Frames of a burst.
         frames: u64,
@@ -121,7 +121,7 @@ impl Schedule {
         Nanoseconds(self.start + elapsed as u64)
     }
 
-    /// When the first frame after so many is due; never, after the last.
+    /// When the first frame after this many is due; never, after the last.
     pub fn due_after(&self, sent: u64) -> Nanoseconds {
         if sent < self.count { self.due(sent) } else { NEVER }
     }

@@ -17,7 +17,7 @@ pub(crate) struct SendingLane {
     next_due: Nanoseconds,
 }
 
-/// What tells the frames of one trial and direction from all others.
+/// What distinguishes the frames of one trial and direction from all others.
 #[derive(Clone, Copy)]
 pub(crate) struct Identity {
     pub(crate) trial: u16,

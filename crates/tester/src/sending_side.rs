@@ -193,7 +193,7 @@ impl<'t, S: Sender> SendingSide<'t, S> {
         Ok([first.flush()?, second.flush()?])
     }
 
-    /// Tells the lanes how many of their frames were refused on the spot.
+    /// Gives the lanes how many of their frames were refused on the spot.
     pub(crate) fn settle_refused(&mut self) -> io::Result<()> {
         let refused = self.refused()?;
         for lane in &mut self.lanes {

@@ -9,7 +9,7 @@ use brimful_frame::{
 use crate::test_frames::{Stamp, TemplateError, TestFrame};
 use crate::{Profile, Stream};
 
-/// An ARP packet has room for so many in the smallest frame.
+/// An ARP packet has room for this many in the smallest frame.
 const MAX_TAGS: usize = 4;
 
 /// The stream of frames that only teach a bridge where an address is.
@@ -69,7 +69,7 @@ impl Station {
         self.sent.fill(buffer, learning_stamp(trial))
     }
 
-    /// A broadcast that tells every neighbour the address of the port; nothing without IPv4.
+    /// A broadcast of the address of the port to every neighbour; nothing without IPv4.
     pub(crate) fn fill_announcement(&self, buffer: &mut [u8]) -> Option<usize> {
         let IpAddr::V4(own) = self.profile.source_ip(self.port)? else {
             return None;

@@ -81,7 +81,7 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         })
     }
 
-    /// The same with its trials performed by so many threads.
+    /// The same with its trials performed by this number of threads.
     #[must_use]
     pub fn with_threads(self, threads: Threads) -> Self {
         Self { threads, ..self }
@@ -160,12 +160,12 @@ impl<'a, S: Sender, R: Receiver, C: Clock> Tester<'a, S, R, C> {
         Ok(evidence.judge(end, plan.stop_above, spoiled, &timing.bounds))
     }
 
-    /// The sending halves of the ports, for whoever lent them.
+    /// The sending halves of the ports, for their owner.
     pub fn senders_mut(&mut self) -> &mut [S; 2] {
         &mut self.senders
     }
 
-    /// The receiving halves of the ports, for whoever lent them.
+    /// The receiving halves of the ports, for their owner.
     pub fn receivers_mut(&mut self) -> &mut [R; 2] {
         &mut self.receivers
     }

@@ -232,7 +232,7 @@ impl<S: Sender, R: Receiver, C: Clock> Trial<'_, S, R, C> {
     }
 }
 
-/// Tells the receiving side, on another thread, that its own sends no more, however it ended.
+/// Signals the receiving side, on another thread, that its own sends no more, however it ended.
 struct TellsTheEnd<'t>(&'t Exchange, Thread);
 
 impl Drop for TellsTheEnd<'_> {

@@ -17,7 +17,7 @@ pub(crate) enum End {
 /// What came of a turn of one side.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Turn {
-    /// So many frames were sent or received.
+    /// The number of frames sent or received.
     Handled(usize),
     /// The sending phase is over.
     Over(End),

@@ -19,7 +19,7 @@ pub struct TrialOutput {
     /// The time that this trial weighs; absent means its intended duration.
     pub effective_duration: Option<Nanoseconds>,
     /// The 99th percentile of the delay of the units that arrived, the largest of all directions; absent where nothing
-    /// arrived, or where the Measurer tells no delay.
+    /// arrived, or where the Measurer reports no delay.
     pub delay_p99: Option<Nanoseconds>,
     /// The Measurer stopped because the loss was certain to exceed the limit it had been given. `sent` and `lost`
     /// are then of the part that ran, while `intended` stays that of the whole trial.
@@ -49,8 +49,8 @@ impl TrialResult {
     }
 
     /// Whether this is a high-loss trial for a goal with this loss ratio and delay limit: it lost more, or its delay
-    /// was above the limit. `None` where a trial was stopped before that was certain; what its delay would have been
-    /// in the end, nobody knows.
+    /// was above the limit. `None` where a trial was stopped before that was certain; its delay in the end is not
+    /// known.
     pub fn is_high_loss(&self, loss_ratio: Ratio, delay_limit: Option<Nanoseconds>) -> Option<bool> {
         let counts = self.output.counts;
         if self.output.stopped_early {

@@ -60,8 +60,8 @@ impl Ratio {
         })
     }
 
-    /// The fraction that a person meant who wrote this number: the decimal if nine places tell it, else the
-    /// simplest fraction with the same binary value (1/3, 6/7), else the decimal to 18 places.
+    /// The fraction that a person meant who wrote this number: the decimal if nine places show it, else the simplest
+    /// fraction with the same binary value (1/3, 6/7), else the decimal to 18 places.
     ///
     /// # Errors
     /// When the number is not between 0 and 1.

@@ -8,15 +8,13 @@ import msgspec
 
 from brimful.burst.manager import BurstRequest
 from brimful.errors import UsageError
-from brimful.measurers.opening import is_disk
-from brimful.runs import fingerprint
+from brimful.measurers.catalogue import is_disk, kind_of
+from brimful.records.experiment import fingerprint
 from brimful.throughput.manager import SearchRequest
 
 SUBJECT, BURST_SUBJECT = "campaign", "burst-campaign"
 SIZE, REPEAT = "{size}", "{repeat}"
 """What a measurer's text may have in it: replaced by the frame size and by the number of the repeat."""
-_DEAF = ("cmd", "replay")
-"""Measurers that no option tells a frame size."""
 MAX_MEMBERS = 10_000
 _LONGEST_NAME = 40
 
@@ -117,7 +115,7 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
             message = f"the campaign has {number} searches; {MAX_MEMBERS} are the most"
             raise UsageError(message)
         for measurer in self.measurers:
-            if self.frame_sizes != [None] and measurer.partition(":")[0] in _DEAF and SIZE not in measurer:
+            if self.frame_sizes != [None] and not kind_of(measurer).hears_size and SIZE not in measurer:
                 message = f"measurer {measurer!r} would not be told the frame size; write {SIZE} where it belongs"
                 raise UsageError(message)
 

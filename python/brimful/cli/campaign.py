@@ -41,8 +41,8 @@ def search(
         f"{member.name}: {text}"
         for check in checks
         for member in outcome.members
-        if member.goal_results
-        for text in check.failures(member.goal_results)
+        if member.goal_results and member.run is not None
+        for text in check.failures(member.goal_results, member.run)
     ]
     if options["junit"]:
         write_atomically(options["junit"], junit.render([_suite(member, checks) for member in outcome.members]))
@@ -59,12 +59,11 @@ def search(
 
 def _suite(member: Member, checks: Sequence[Assertion]) -> junit.Suite:
     """Give the test cases of one search; one that failed has a case that says so."""
-    if not member.goal_results:
+    if not member.goal_results or member.run is None:
         cases = [junit.Case(name="the search ended", problem=member.end.text or member.end.reason)]
         return junit.Suite(name=member.name, cases=cases, duration_s=member.end.search_s)
-    unit = member.run.load_unit if member.run is not None else ""
-    conditions = [(check.text, check.failures(member.goal_results)) for check in checks]
-    cases = junit.cases(member.goal_results, unit, conditions)
+    conditions = [(check.text, check.failures(member.goal_results, member.run)) for check in checks]
+    cases = junit.cases(member.goal_results, member.run.load_unit, conditions)
     return junit.Suite(name=member.name, cases=cases, duration_s=member.end.search_s)
 
 

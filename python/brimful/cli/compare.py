@@ -1,4 +1,4 @@
-"""``brimful compare``: tells whether two sets of runs are the same."""
+"""``brimful compare``: says whether two sets of runs are the same."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ import click
 from brimful.cli import values
 from brimful.cli.reports import checked_target, prose_columns, spare, style, write_page
 from brimful.errors import UsageError
+from brimful.files import write_atomically
 from brimful.records.subjects import load, subject_of
+from brimful.report import junit, words
+from brimful.statistics.comparison import REGRESSION, would_show
+from brimful.units import format_ratio
 
 if TYPE_CHECKING:
     from brimful.records import RunFile
@@ -55,9 +59,29 @@ class _AgainstCommand(click.Command):
     callback=checked_target,
     help="Write one HTML file.",
 )
+@click.option(
+    "--detect",
+    "loss",
+    metavar="RATIO",
+    callback=values.ratio,
+    help="Exit with code 4 unless a loss of this size would have been seen, in every value.",
+)
+@click.option(
+    "--junit",
+    "junit_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=checked_target,
+    help="Write each value as a test case of a JUnit XML file, for CI servers.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 def compare(
-    runs: tuple[Path, ...], against: tuple[Path, ...], tolerance: float | None, html_file: Path | None, as_json: bool
+    runs: tuple[Path, ...],
+    against: tuple[Path, ...],
+    tolerance: float | None,
+    html_file: Path | None,
+    loss: float | None,
+    junit_file: Path | None,
+    as_json: bool,
 ) -> int:
     """Compare RUNS with the runs of a baseline: searches, campaigns, or block devices.
 
@@ -68,7 +92,8 @@ def compare(
     the spread is not known: a verdict then needs a --tolerance above 0, and the whole range by bounds must be beyond.
 
     Exit code: 0 no goal got worse, 1 a goal got worse, 2 the runs cannot be compared or one of them failed or did not
-    finish, 3 no goal got worse but the file of --html could not be written.
+    finish, 3 no goal got worse but the file of --html could not be written, 4 no goal got worse, but a loss of the size
+    of --detect could have been missed.
 
     In campaigns, searches that failed or have no result are left out and listed. Exit code 2 then means that nothing is
     left to compare, or that the new side lacks a measurer and frame size for which the baseline has a result.
@@ -84,9 +109,47 @@ def compare(
     unwritten = 0
     if html_file is not None and found.page is not None:
         unwritten = write_page(html_file, found.page, records)
+    blind = [] if loss is None else _blind(found, loss)
+    for sentence in blind:
+        click.echo(sentence, err=True)
+    if junit_file is not None:
+        write_atomically(junit_file, junit.render([_suite(runs, against, found, blind)]))
     if found.incomplete is not None:
         raise UsageError(found.incomplete)
-    return 1 if found.regressed else unwritten
+    if found.regressed:
+        return 1
+    return 4 if blind else unwritten
+
+
+def _blind(found: Compared, loss: float) -> list[str]:
+    """Say of each value that could hide such a loss what would have been seen."""
+    if not found.outcomes:
+        message = "--detect: such runs are compared without an interval; leave it out"
+        raise UsageError(message)
+    sentences = []
+    for outcome in found.outcomes:
+        numbers = outcome.comparison
+        if not would_show(numbers, loss):
+            seen = "one run a side shows no spread" if numbers.detectable is None else None
+            seen = seen or f"only {words.share(numbers.detectable or 0)} or more would have been"
+            sentences.append(f"{outcome.name}: a loss of {format_ratio(loss)} could have been missed: {seen}")
+    return sentences
+
+
+def _suite(runs: tuple[Path, ...], against: tuple[Path, ...], found: Compared, blind: list[str]) -> junit.Suite:
+    cases = [
+        junit.Case(
+            name=f"{outcome.name} has not got worse",
+            problem=outcome.sentence if outcome.comparison.verdict == REGRESSION else None,
+            said=outcome.sentence,
+        )
+        for outcome in found.outcomes
+    ]
+    cases += [junit.Case(name="the comparison would have seen it", problem=sentence) for sentence in blind]
+    if found.incomplete is not None:
+        cases.append(junit.Case(name="all of the baseline is compared", problem=found.incomplete))
+    name = f"{', '.join(map(str, runs))} against {', '.join(map(str, against))}"
+    return junit.Suite(name=name, cases=cases, duration_s=0.0, command="compare")
 
 
 def _compared(ours: list[RunFile], theirs: list[RunFile], tolerance: float | None, html_file: Path | None) -> Compared:

@@ -27,7 +27,7 @@ _BOUNDS_WIDTH = len("999.9 kpps .. 1.000 Mpps")
 
 
 class ProgressView(Protocol):
-    """Whoever shows progress."""
+    """What shows progress."""
 
     def update(self, run: Run, progress: Progress) -> None:
         """Show where the search stands."""
@@ -204,7 +204,7 @@ def bounds_text(run: Run, lower: float | None, upper: float | None) -> str:
 
 
 def scale_line(run: Run, bounds: tuple[float | None, float | None], trial: float | None, width: int) -> str:
-    """Draw bounds and the trial in flight between min and max load, on a logarithmic scale of so many cells.
+    """Draw bounds and the trial in flight between min and max load, on a logarithmic scale of N cells.
 
     ``=`` is where the answer lies, ``*`` the trial.
     """

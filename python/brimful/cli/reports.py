@@ -167,7 +167,7 @@ def style() -> Style:
 
 
 def as_text(file: RunFile, *, columns: int = 100) -> str:
-    """Give the report for a terminal of so many columns."""
+    """Give the report for a terminal of this width."""
     text: str = load(_row(file).text)(file, style=style(), columns=columns)
     return text
 

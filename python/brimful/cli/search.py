@@ -24,7 +24,8 @@ from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, tr
 from brimful.errors import UsageError
 from brimful.files import write_atomically
 from brimful.measurers.base import Measurer
-from brimful.measurers.opening import FORMS, is_disk, open_measurer
+from brimful.measurers.catalogue import FORMS, is_disk
+from brimful.measurers.opening import open_measurer
 from brimful.records import read_run, read_unchanged
 from brimful.report import junit, words
 from brimful.runs import named_run, refuse_if_written
@@ -106,11 +107,11 @@ class _SearchCommand(BedCommand, GroupedCommand):
 )
 @click.option(
     "--find",
-    type=click.Choice(["throughput", "burst", "recovery"]),
+    type=click.Choice(["throughput", "burst", "recovery", "loss"]),
     default="throughput",
     show_default=True,
-    help="Loads; the longest burst of frames back to back (RFC 2544 section 26.4, RFC 9004); or how long frames are"
-    " lost after an overload or a reset (sections 26.5, 26.6).",
+    help="Loads; the longest burst of frames back to back (RFC 2544 section 26.4, RFC 9004); how long frames are lost"
+    " after an overload or a reset (sections 26.5, 26.6); or how much is lost at each load (section 26.3).",
 )
 @burst_options
 @click.option(
@@ -162,7 +163,7 @@ class _SearchCommand(BedCommand, GroupedCommand):
     "assertions",
     multiple=True,
     metavar="CONDITION",
-    help="Exit with code 1 unless this is true: 'ndr >= 1.2Mpps'.",
+    help="Exit with code 1 unless this is true: 'ndr >= 1.2Mpps', or 'ndr >= 95% of RUN', an earlier run.",
 )
 @click.option(
     "--junit",
@@ -176,10 +177,11 @@ class _SearchCommand(BedCommand, GroupedCommand):
 def search(**options: Any) -> int:  # noqa: ANN401
     """Find how much load something takes at given loss ratios.
 
-    Every trial is kept in a record as soon as it is made; see `brimful report`. Exit code: 0 all results regular,
-    1 irregular or an asserted threshold missed, 2 wrong usage, 3 measuring failed or the file of --html could not be
-    written, 130 interrupted before the search began, or twice. With --find burst or recovery: 0 found, 1 nothing or
-    only a lower limit, 2 and 3 as above, 130 interrupted.
+    Goals, verdicts and results are those of MLRsearch (draft-ietf-bmwg-mlrsearch-15, RFC 9971 to be). Every trial is
+    kept in a record as soon as it is made; see `brimful report`. Exit code: 0 all results regular, 1 irregular or an
+    asserted threshold missed, 2 wrong usage, 3 measuring failed or the file of --html could not be written, 130
+    interrupted before the search began, or twice. With --find burst or recovery: 0 found, 1 nothing or only a lower
+    limit, 2 and 3 as above, 130 interrupted.
 
     With --sizes, --repeat or several measurers it is a campaign: a search for every combination, one record and one
     report. A repeat begins when all searches of the one before have ended. All other options apply to each search.
@@ -204,6 +206,10 @@ def search(**options: Any) -> int:  # noqa: ANN401
         from brimful.cli import burst
 
         return burst.search(request, open_for, options)
+    if options["find"] == "loss":
+        from brimful.cli import loss
+
+        return loss.search(request, open_for, options)
     if options["find"] == "recovery":
         from brimful.cli import recovery
 
@@ -231,13 +237,13 @@ def search(**options: Any) -> int:  # noqa: ANN401
             )
     finally:
         measurer.close()
-    conditions = [(check.text, check.failures(outcome.result.goal_results)) for check in checks]
+    conditions = [(check.text, check.failures(outcome.result.goal_results, outcome.run)) for check in checks]
     missed = [text for _, failures in conditions for text in failures]
     _print(outcome, as_json=options["as_json"], missed=missed)
     if options["junit"]:
         end, unit = outcome.result.end, outcome.run.load_unit
         found = junit.cases(outcome.result.goal_results, unit, conditions)
-        suite = junit.Suite(name=outcome.run.measurer["spec"], cases=found, duration_s=end.search_s)
+        suite = junit.Suite(name=outcome.run.measurer.spec, cases=found, duration_s=end.search_s)
         write_atomically(options["junit"], junit.render([suite]))
     unwritten = 0
     if options["html"]:
@@ -253,7 +259,7 @@ def search(**options: Any) -> int:  # noqa: ANN401
 
 
 def _request(options: dict[str, Any]) -> SearchRequest:
-    # A campaign says itself who is told the sizes.
+    # A campaign gives the sizes itself.
     sized = options["sizes"] is not None
     check_traffic({**options, "frame_size": None} if sized else options, options["measurers"])
     check_goals(options["preset"], options["goal_texts"])

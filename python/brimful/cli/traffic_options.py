@@ -9,11 +9,9 @@ from typing import Any
 import click
 
 from brimful.errors import UsageError
-from brimful.measurers.opening import is_disk
+from brimful.measurers.catalogue import kind_of
 
 _PASSED_ON = ("frame_size", "flows", "direction", "vlan")
-_DEAF = ("sim", "cmd", "replay")
-"""Measurers that no option tells what to send."""
 
 _OPTIONS = (
     click.option(
@@ -60,14 +58,14 @@ def traffic_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_traffic(options: dict[str, Any], measurers: Sequence[str]) -> None:
-    """Refuse options of what is sent where no measurer would be told.
+    """Refuse options of what is sent where no measurer hears them.
 
     Raises
     ------
     UsageError
         Naming the option and the measurer.
     """
-    if not all(is_disk(measurer) or measurer.partition(":")[0] in _DEAF for measurer in measurers):
+    if any(kind_of(measurer).hears_traffic for measurer in measurers):
         return
     given = [f"--{name.replace('_', '-')}" for name in _PASSED_ON if options[name] is not None]
     given += ["--ip"] if options["ip"] != "4" else []

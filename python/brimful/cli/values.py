@@ -11,9 +11,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from brimful import units
-from brimful.attempts import ON_ERROR, ON_INVALID, FailurePolicy
 from brimful.cli.beds import read_beds
 from brimful.errors import UsageError
+from brimful.policies import ON_ERROR, ON_INVALID, FailurePolicy
 from brimful.runs import HOME, LATEST, named_run, run_directories
 
 Reader = Callable[[click.Context, click.Parameter, str | None], float | None]
@@ -54,9 +54,9 @@ class MeasurerType(click.ParamType[str]):
         """Offer what goes on from what was typed."""
         from brimful import _core
         from brimful.lab.catalogue import DEVICES
-        from brimful.measurers.opening import KINDS
+        from brimful.measurers.catalogue import KINDS
 
-        offered = [f"{kind}:" for kind in KINDS]
+        offered = [kind.name if kind.is_disk and ":" in kind.name else f"{kind.name}:" for kind in KINDS]
         offered += [f"lab:{device.value}" for device in DEVICES]
         offered += [f"sim:{kind}" for kind, *_ in _core.simulator_kinds()]
         with contextlib.suppress(UsageError):
@@ -77,7 +77,7 @@ def policy(context: click.Context, parameter: click.Parameter, text: str) -> str
 
 
 def directory(context: click.Context, parameter: click.Parameter, text: str | None) -> Path | None:
-    """Read the name of a directory: an empty one would be the current directory, which nobody asked for."""
+    """Read the name of a directory: an empty one would be the current directory, which was not asked for."""
     if text == "":
         message = f"{parameter.opts[0]} '': names no directory; leave it out for a new one"
         raise UsageError(message)

@@ -17,7 +17,7 @@ from brimful.iocost.read import Result, version_of
 
 BASES = ("first", "median")
 FEWEST_MODELS = 4
-"""With fewer distinct models, none can be told to be an outlier."""
+"""With fewer distinct models, none can be known to be an outlier."""
 _FIELDS = Model.__struct_fields__
 
 

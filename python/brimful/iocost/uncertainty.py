@@ -160,7 +160,7 @@ def _bootstrap(
 
 
 def _draw(points: _Sample, resamples: int, generator: random.Random) -> Iterator[_Sample]:
-    """Draw runs with replacement, as many as there are; nothing where there are too few to tell anything."""
+    """Draw runs with replacement, as many as there are; nothing where there are too few."""
     vrates = sorted({vrate for series in points.values() for vrate, _ in series})
     if len(vrates) < FEWEST_RUNS:
         return

@@ -119,7 +119,7 @@ class Lab:
         return devices.tester_cpus(self._device)
 
     def tester_arguments(self, *, cpus: Sequence[int] | None = None) -> list[str]:
-        """Return the arguments that tell `brimful-tester` its ports, CPUs, next hops and addresses.
+        """Return the arguments that give `brimful-tester` its ports, CPUs, next hops and addresses.
 
         Parameters
         ----------

@@ -49,7 +49,7 @@ class Input(StrEnum):
     QUEUE = "queue"
     """A queue and a thread of the device; loss is counted there and hidden from the sender."""
     THREAD = "thread"
-    """A thread of the device behind a short ring; the sender is told of frames that find it full."""
+    """A thread of the device behind a short ring; the sender learns of frames that find it full."""
     PROGRAM = "program"
     """A queue that a program of the device empties; loss is the device's and hidden from the sender."""
     INLINE = "inline"
@@ -271,7 +271,7 @@ def tester_cpus(device: Device) -> tuple[int, ...]:
     """Return the CPUs that are the tester's alone: one that sends and one that receives, where a device leaves two.
 
     Without a device, all that the tester sends is received where it can be. A device gets a CPU first. Where there is
-    but one, nobody has it alone.
+    but one, no program has it alone.
     """
     cpus = sorted(os.sched_getaffinity(0))
     left = len(cpus) if device is Device.WIRE else len(cpus) - 1
@@ -320,7 +320,7 @@ def find_classifier(device: Namespace) -> str | None:
 
 
 def _add_work(device: Namespace, ports: Sequence[str], work: int) -> bool:
-    """Let every frame cost so many multiplications, which depend on each other and touch no memory."""
+    """Let every frame cost N multiplications, which depend on each other and touch no memory."""
     whole, rest = divmod(work, _MULTIPLICATIONS_OF_A_PROGRAM)
     parts = [_MULTIPLICATIONS_OF_A_PROGRAM] * whole + [rest] * (rest > 0)
     commands: list[str] = []
@@ -344,7 +344,7 @@ def _program(multiplications: int) -> str:
 
 
 def _queue_is_safe(release: str) -> bool:
-    """Tell whether a queue in front of the ring can be used.
+    """Say whether a queue in front of the ring can be used.
 
     Linux 6.16 taught veth to stop a queue instead of dropping (commit dc82a33297fc), and its first versions could leave
     the queue stopped; 6.18 is the oldest that was tried. Before 6.16 the ring drops in spite of the queue.

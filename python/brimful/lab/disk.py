@@ -61,7 +61,7 @@ class Throttle:
         return ["/bin/sh", "-c", _ENTER, str(self._directory / "cgroup.procs"), *argv]
 
     def close(self) -> None:
-        """Remove it; whoever was in it has ended."""
+        """Remove it; the processes in it have ended."""
         with contextlib.suppress(OSError):
             self._directory.rmdir()
         if self._enabled is not None:
@@ -93,7 +93,7 @@ class DiskLab:
         self._limit = limit
         self._size = size
         _limit(limit)
-        # The number tells whose it is, in the list of loop devices too.
+        # The number says whose it is, in the list of loop devices too.
         self._memory = os.memfd_create(f"{_NAME}{os.getpid()}")
         self._loop: int | None = None
         self._throttle: Throttle | None = None

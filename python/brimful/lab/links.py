@@ -29,7 +29,7 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         fcntl.ioctl(control, 0x8946, struct.pack("16sP16x", name.encode(), request.buffer_info()[0]))
 """
 
-# sysfs shows the namespace of whoever mounts it; the mount is private to this one program.
+# sysfs shows the namespace of the process that mounts it; the mount is private to this one program.
 _THREADED_SCRIPT = """
 mount -t sysfs none /sys || exit 1
 for name; do echo 1 >"/sys/class/net/$name/threaded" || exit 1; done

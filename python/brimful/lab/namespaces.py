@@ -66,7 +66,7 @@ class Process:
         return None if fields[0] in "ZX" else cls(pid, int(fields[19]))
 
     def is_alive(self) -> bool:
-        """Tell whether this very process still runs."""
+        """Say whether this very process still runs."""
         return Process.find(self.pid) == self
 
 
@@ -98,7 +98,7 @@ class Namespace:
         return subprocess.run(self.command(argv), input=text, capture_output=True, text=True, check=False)
 
     def is_alive(self) -> bool:
-        """Tell whether the keeper still runs and is really a keeper of this lab."""
+        """Say whether the keeper still runs and is really a keeper of this lab."""
         try:
             words = Path(f"/proc/{self.keeper.pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
         except OSError:
@@ -224,7 +224,7 @@ def tool(name: str) -> str:
 
 
 def _needs_user_namespace() -> bool:
-    """Tell whether this user may make network namespaces in a user namespace only: root of a container often is one."""
+    """Say whether this user may make network namespaces in a user namespace only: root of a container often is one."""
     if os.geteuid() != 0:
         return True
     plain = [*_unshare(in_user_namespace=False), "true"]

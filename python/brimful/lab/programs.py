@@ -115,7 +115,7 @@ class Programs:
     def start(self, name: str, argv: Sequence[str], ending: Ending) -> Program:
         """Start a program in the device's namespace, on the device's CPUs."""
         lab_id, log = self.namespace.lab_id, self.directory / f"{name}.log"
-        # Whoever reads it need not wait for the shell to make it.
+        # Its reader need not wait for the shell to make it.
         log.touch()
         script = ["sh", "-c", _SCRIPT, MARKER, lab_id, name, str(self.directory), ending.value]
         child = start_shell(self.namespace.command([*script, *self._on_cpus, *argv]))
@@ -126,7 +126,7 @@ class Programs:
             raise MeasureError(message)
         namespace = Namespace(lab_id, name, keeper, self.namespace.in_user_namespace)
         self._keepers.append(Keeper(namespace, child))
-        # One that has already ended is nobody: process number 0 never is.
+        # One that has already ended has process number 0, which no process has.
         program = Program(name, process or Process(0, 0), log)
         self.running.append(program)
         return program

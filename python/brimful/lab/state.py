@@ -89,7 +89,7 @@ def clean_stale() -> list[Entry]:
 def sweep() -> None:
     """Forget labs that ended with their owner and could not be forgotten by it."""
     for path in _directory().glob("*.json"):
-        # A file that cannot be read is for whoever lists labs to complain about.
+        # A file that cannot be read is reported where labs are listed.
         with contextlib.suppress(RecordError):
             entry = _read(path)
             if entry is None or entry.life is Life.ALIVE:
@@ -99,7 +99,7 @@ def sweep() -> None:
 
 
 def clean_one(lab_id: str) -> Entry:
-    """End one lab, whoever owns it, and return it."""
+    """End one lab, even one of another user, and return it."""
     for entry in read_all():
         if entry.lab_id == lab_id:
             _end(entry)

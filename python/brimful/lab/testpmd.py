@@ -49,7 +49,7 @@ def build_testpmd(place: Place, *, mode: str) -> Settings:
     forwarding = [f"--forward-mode={mode}", f"--total-num-mbufs={_BUFFER_MEMORY // frame_bytes}", "--no-mlockall"]
     forwarding.append(f"--mbuf-size={_BUFFER_HEADROOM + frame_bytes}")
     forwarding += [f"--eth-peer={number},{mac}" for number, mac in enumerate(reversed(devices.TESTER_MACS))]
-    # It writes each line at once, so that one can tell when it is ready.
+    # It writes each line at once, which shows when it is ready.
     command = ["env", f"RUNTIME_DIRECTORY={programs.directory}", "stdbuf", "--output=L", testpmd, *environment]
     programs.start(_TESTPMD, [*command, "--", *forwarding], Ending.INPUT).wait_for("Press enter")
     return Settings(Input.PROGRAM, ring_frames, 0, ends, {"mode": mode})

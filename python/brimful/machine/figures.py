@@ -77,8 +77,8 @@ def read_usage(stat: str, processes: Mapping[int, str], root: int) -> Usage | No
 def others_share(before: Usage, after: Usage) -> float | None:
     """Give the share of the processors' time that others than the watched process took; None when no time passed.
 
-    Stolen time is others'. Interrupts and kernel threads are nobody's: they forward the frames of a lab, and what they
-    do for others cannot be told apart. It is the least that others took: many kernels count an interrupt for the
+    Stolen time is others'. Interrupts and kernel threads do not count: they forward the frames of a lab, and what they
+    do for others cannot be distinguished. It is the least that others took: many kernels count an interrupt for the
     process or thread that it interrupts too, and the time of others in the kernel hides behind that. Where kernel
     threads cannot be seen, none of it is known.
     """

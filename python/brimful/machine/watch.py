@@ -33,7 +33,7 @@ class Watch:
     Parameters
     ----------
     proc
-        Where the kernel tells what processors did.
+        Where the kernel reports what processors did.
     work
         Gives the nanoseconds that a fixed piece of work takes now.
     """
@@ -51,7 +51,7 @@ class Watch:
         self._times_ns.append(self._work())
 
     def result(self, goals: Iterable[Goal]) -> Machine | None:
-        """Say how quiet the machine was for these goals; None where the kernel does not tell, or with too few looks."""
+        """Say how quiet the machine was for these goals; None if the kernel does not say, or with too few looks."""
         before, after = self._before, self._usage()
         others = None if before is None or after is None else others_share(before, after)
         return judge(others, speed_spread(self._times_ns), goals)

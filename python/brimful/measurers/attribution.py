@@ -13,10 +13,10 @@ def attribute(
     moved: Mapping[str, Mapping[str, int]],
     cables: Mapping[str, str],
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Tell loss on the links from loss in the device.
+    """Distinguish loss on the links from loss in the device.
 
     What a link lost is what one end counted out and the other did not count in; both are read at the same time, so that
-    frames of nobody's trial cancel out. The rest of what was lost between the tester's interfaces is the device's.
+    frames of no trial cancel out. The rest of what was lost between the tester's interfaces is the device's.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     min_duration_s: float | None = None
     """A search that asks for a larger load, or a shorter trial, is refused."""
     overload: float | None = None
-    """A load above what the device takes, as a quick try showed: where a search begins unless it is told."""
+    """A load above what the device takes, as a quick try showed: where a search begins unless a load is given."""
     can_stop_early: bool = False
     can_calibrate: bool = False
     tells_delay: bool = False
@@ -126,6 +126,19 @@ def _builtin(value: Any) -> Any:  # noqa: ANN401 - whatever somebody answered
     raise TypeError(message)
 
 
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """How a measurer is opened; each takes what it can use."""
+
+    timeout_s: float
+    """How much longer than a trial a program's reply may take."""
+    tester_arguments: list[str] = []
+    """Traffic options, as our own tester takes them."""
+    ip: int = 4
+    """Internet protocol version of the test traffic: what a lab's router routes."""
+    detail: bool = False
+    """Whether programs are asked for all that they know of the delay in each trial: batches and histograms."""
+
+
 class Measurer(Protocol):
     """Anything that can offer a load and count what was lost."""
 
@@ -162,7 +175,7 @@ class Measurer(Protocol):
         ...
 
     def resume_at(self, elapsed_s: float) -> None:
-        """Be told that a resumed run had got this far."""
+        """Take note that a resumed run had got this far."""
         ...
 
     def close(self) -> None:
@@ -238,7 +251,7 @@ def with_intended(
     conversion_factor: float = 1.0,
     load_unit: str = "frames/s",
 ) -> TrialOutput:
-    """Give a trial output with its intended count: where the measurer tells none, it is what the load asks for.
+    """Give a trial output with its intended count: where the measurer reports none, it is what the load asks for.
 
     A unit less for each interface is rounding, and no loss, unless the measurer intended it. What else was not sent
     counts as loss, and a warning says so. A load that is no rate of what is counted says nothing of a count.
@@ -271,7 +284,7 @@ _SURPLUS = 0.01
 def check_surplus(output: TrialOutput, load: float, duration_s: float, description: Description) -> None:
     """Refuse a trial that sent more than was asked for: what it says is of a higher load.
 
-    A load that is no rate of what is counted says nothing of a count: there the intended count does, if it is told.
+    A load that is no rate of what is counted says nothing of a count: there the intended count does, if it is known.
 
     Parameters
     ----------

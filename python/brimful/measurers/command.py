@@ -21,6 +21,7 @@ from brimful.errors import MeasureError, UsageError, one_line
 from brimful.measurers.base import (
     Description,
     InvalidTrialError,
+    Settings,
     TrialFailedError,
     TrialOutput,
     checked_description,
@@ -287,7 +288,7 @@ class _Program:
                 self._signal(signal.SIGTERM)
                 self._has_ended(1.0)
         finally:
-            # Whoever interrupts the wait has none left for the program.
+            # A user who interrupts the wait has no patience left for the program.
             self._signal(signal.SIGKILL)
             self._has_ended(5.0)
             self._listener.join(1.0)
@@ -336,3 +337,22 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
         message = "a pipe that was asked for is missing"
         raise AssertionError(message)
     return pipe
+
+
+def open_command(command: str, settings: Settings) -> CommandMeasurer:
+    """Open a program that speaks the measurer protocol, written as for a shell.
+
+    Raises
+    ------
+    UsageError
+        When the text cannot be parted into words.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        message = f"measurer 'cmd:{command}': {str(error).lower()}; check the quotes"
+        raise UsageError(message) from error
+    if not words:
+        message = "measurer 'cmd:' names no program"
+        raise UsageError(message)
+    return CommandMeasurer(words, timeout_s=settings.timeout_s, detail=settings.detail)

@@ -14,7 +14,7 @@ import msgspec
 from brimful.errors import MeasureError, UsageError
 from brimful.lab.disk import DEFAULT_BYTES, DEFAULT_LIMIT, DiskLab
 from brimful.lab.programs import find_own_program
-from brimful.measurers.base import Description, TrialOutput
+from brimful.measurers.base import Description, Settings, TrialOutput
 from brimful.measurers.command import CommandMeasurer
 
 PROGRAM = "brimful-disk"
@@ -27,7 +27,7 @@ _DESTROY = "destroy-data"
 _LAB_OPTIONS = ("limit", "bytes")
 
 
-def open_disk(rest: str, *, timeout_s: float, detail: bool) -> CommandMeasurer:
+def open_disk(rest: str, settings: Settings) -> CommandMeasurer:
     """Open ``PATH[,key=value...]``: keys are the long options of ``brimful-disk``.
 
     A workload that writes finds its working set written once: what was written before is not written again.
@@ -49,7 +49,12 @@ def open_disk(rest: str, *, timeout_s: float, detail: bool) -> CommandMeasurer:
         message = f"measurer 'disk:{rest}': {_STEADY_ROUNDS} writes: it needs {_DESTROY}={path}"
         raise UsageError(message)
     command = [find_program(), "--device", path, *_arguments(options)]
-    return CommandMeasurer(command, timeout_s=timeout_s, name=PROGRAM, detail=detail)
+    return CommandMeasurer(command, timeout_s=settings.timeout_s, name=PROGRAM, detail=settings.detail)
+
+
+def open_lab_disk(rest: str, settings: Settings) -> LabDiskMeasurer:
+    """Open ``disk[,key=value...]``: the lab's disk, with its options and those of ``brimful-disk``."""
+    return LabDiskMeasurer(rest, timeout_s=settings.timeout_s, detail=settings.detail)
 
 
 def _path_and_words(rest: str) -> tuple[str, str]:

@@ -20,7 +20,7 @@ class FunctionMeasurer:
         self._function = function
 
     def describe(self) -> Description:
-        """Name it after the function. Whether it tells delays shows with its first trial."""
+        """Name it after the function. Whether it reports delays shows with its first trial."""
         return Description(
             name=getattr(self._function, "__qualname__", type(self._function).__name__), tells_delay=True
         )

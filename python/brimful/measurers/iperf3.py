@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from brimful.errors import MeasureError, UsageError, one_line, shown
-from brimful.measurers.base import Description, InvalidTrialError, TrialFailedError, TrialOutput
+from brimful.measurers.base import Description, InvalidTrialError, Settings, TrialFailedError, TrialOutput
 
 _ETHERNET_BYTES = 18
 """With the frame check sequence."""
@@ -58,7 +58,7 @@ class Iperf3Options:
     """What to run iperf3 through: a command that enters a network namespace."""
 
 
-def open_iperf3(spec: str, tester_arguments: list[str], *, ip: int, timeout_s: float) -> Iperf3Measurer:
+def open_iperf3(spec: str, settings: Settings) -> Iperf3Measurer:
     """Drive iperf3 against the server that ``HOST[,key=value...]`` names.
 
     Raises
@@ -67,13 +67,13 @@ def open_iperf3(spec: str, tester_arguments: list[str], *, ip: int, timeout_s: f
         When an option is unknown, iperf3 is not installed or cannot send such traffic.
     """
     host, *words = spec.split(",")
-    server, ip = _server(spec, host, ip)
+    server, ip = _server(spec, host, settings.ip)
     given = dict(word.partition("=")[::2] for word in words)
     unknown = sorted(given.keys() - {"port", "max-stretch", "window", "netns"})
     if unknown:
         message = f"measurer 'iperf3:{spec}': {unknown[0]!r} is none of port=, max-stretch=, window=, netns="
         raise UsageError(message)
-    traffic = dict(argument.removeprefix("--").partition("=")[::2] for argument in tester_arguments)
+    traffic = dict(argument.removeprefix("--").partition("=")[::2] for argument in settings.tester_arguments)
     unknown = sorted(traffic.keys() - {"frame-size", "flows", "direction"})
     if unknown:
         message = f"--{unknown[0]}: iperf3 cannot send such traffic; leave it out"
@@ -96,7 +96,7 @@ def open_iperf3(spec: str, tester_arguments: list[str], *, ip: int, timeout_s: f
     if options.streams > _MOST_STREAMS:
         message = f"--flows {options.streams}: iperf3 has at most {_MOST_STREAMS} streams"
         raise UsageError(message)
-    return Iperf3Measurer(options, timeout_s=timeout_s)
+    return Iperf3Measurer(options, timeout_s=settings.timeout_s)
 
 
 def _server(spec: str, host: str, ip: int) -> tuple[str, int]:
@@ -204,7 +204,7 @@ class Iperf3Measurer:
         options = self._options
         bits_per_second = max(1, round(load * options.datagram_bytes * 8 / options.streams))
         command = [*options.prefix, "iperf3", "--json", "--udp", f"-{options.ip}", "--client", options.server]
-        # A count, not a time: iperf3 knows whole seconds only, and versions before 3.16 then send exactly so many.
+        # A count, not a time: iperf3 knows whole seconds only, and versions before 3.16 then send exactly that number.
         command += [f"--port={options.port}", f"--blockcount={frames}", f"--bitrate={bits_per_second}"]
         command += [f"--length={options.datagram_bytes}", f"--parallel={options.streams}"]
         command += [f"--interval={_INTERVAL_S:g}"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from brimful import _core
 from brimful.errors import UsageError
-from brimful.measurers.base import Description, TrialOutput
+from brimful.measurers.base import Description, Settings, TrialOutput
 
 
 class SimulatedMeasurer:
@@ -61,3 +61,8 @@ class SimulatedMeasurer:
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+def open_simulated(spec: str, _settings: Settings) -> SimulatedMeasurer:
+    """Open ``KIND[,key=value...]``; nothing is sent."""
+    return SimulatedMeasurer(spec)

@@ -15,7 +15,7 @@ from brimful.lab import Lab, catalogue, open_lab
 from brimful.lab.devices import DEFAULT_MTU, ETHERNET_LEN, TESTER_PORTS
 from brimful.lab.programs import find_own_program
 from brimful.measurers.attribution import attribute
-from brimful.measurers.base import Description, InvalidTrialError, TrialOutput
+from brimful.measurers.base import Description, InvalidTrialError, Settings, TrialOutput
 from brimful.measurers.command import CommandMeasurer
 
 
@@ -34,14 +34,27 @@ def tester_program() -> str:
     return found
 
 
-def tester_on_ports(ports: list[str], arguments: list[str], *, timeout_s: float, detail: bool) -> CommandMeasurer:
-    """Drive the tester on two ports of this machine, cabled to the device under test."""
+def tester_on_ports(spec: str, settings: Settings) -> CommandMeasurer:
+    """Drive the tester on two ports of this machine, ``PORT,PORT``, cabled to the device under test."""
+    ports = spec.split(",")
     if len(ports) != 2 or not all(ports):
-        message = f"measurer 'tester:{','.join(ports)}': name two ports, like tester:eth1,eth2"
+        message = f"measurer 'tester:{spec}': name two ports, like tester:eth1,eth2"
         raise UsageError(message)
-    command = [tester_program(), *(word for port in ports for word in ("--port", port)), *arguments]
-    name = "brimful-tester"
-    return CommandMeasurer(command, timeout_s=timeout_s, name=name, detail=detail, on_this_machine=True)
+    command = [tester_program(), *(word for port in ports for word in ("--port", port)), *settings.tester_arguments]
+    return CommandMeasurer(
+        command, timeout_s=settings.timeout_s, name="brimful-tester", detail=settings.detail, on_this_machine=True
+    )
+
+
+def open_lab_measurer(device: str, settings: Settings) -> LabMeasurer:
+    """Make a lab with ``DEVICE[,key=value...]`` between the tester's ports."""
+    return LabMeasurer(
+        device,
+        settings.tester_arguments,
+        ip=settings.ip,
+        timeout_s=settings.timeout_s,
+        detail=settings.detail,
+    )
 
 
 class _Frames(msgspec.Struct):
@@ -73,7 +86,7 @@ def _frames(arguments: list[str], ip: int) -> _Frames:
 _OFFER_STEP, _OFFER_LOADS = 0.9, 40
 """From one load that may be offered to the next, and how many there are."""
 _OFFER_MOST, _OFFER_TRIAL_S = 3, 0.5
-"""A load may be offered once so many short trials at it are on schedule, before as many are not."""
+"""A load may be offered once this number of short trials at it are on schedule, before as many are not."""
 _OFFER_LOOK = 4
 """Loads that are looked at, downwards from one at which a trial was on schedule."""
 

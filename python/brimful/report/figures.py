@@ -28,7 +28,7 @@ class Size(msgspec.Struct, frozen=True):
     longest_name: int = 24
     """In characters; longer names of goals are cut in the middle."""
     times: int = 8
-    """At most so many ticks on an axis of times."""
+    """The most ticks on an axis of times."""
 
 
 WIDE = Size("wide", 8.0, 4.4, 8.8)
@@ -161,7 +161,7 @@ def drawable(text: str, *, longest: int | None = None, family: str = "sans-serif
     text
         Any text.
     longest
-        Cut it after so many characters.
+        Cut it after this number of characters.
     family
         Of the font.
     """

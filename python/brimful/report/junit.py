@@ -1,4 +1,4 @@
-"""The outcome of searches as JUnit XML, which CI servers show: a test case for each goal and each condition."""
+"""Outcomes as JUnit XML, which CI servers show: a test case for each goal, each condition, each value compared."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Suite(msgspec.Struct, frozen=True, kw_only=True):
-    """The cases of one search."""
+    """The cases of one search, or of one comparison."""
 
     name: str
     cases: list[Case]
     duration_s: float
+    command: str = "search"
+    """Of brimful, that made it."""
 
 
 def cases(results: Sequence[GoalResult], unit: str, conditions: Sequence[tuple[str, list[str]]]) -> list[Case]:
@@ -58,7 +60,9 @@ def render(suites: Sequence[Suite]) -> bytes:
             },
         )
         for case in suite.cases:
-            shown = ElementTree.SubElement(element, "testcase", name=_printable(case.name), classname="brimful.search")
+            shown = ElementTree.SubElement(
+                element, "testcase", name=_printable(case.name), classname=f"brimful.{suite.command}"
+            )
             if case.problem is not None:
                 failure = ElementTree.SubElement(shown, "failure", message=_printable(case.problem))
                 failure.text = _printable(case.said or case.problem)

@@ -38,7 +38,7 @@ def load_scale(largest: float, unit: str) -> tuple[float, str]:
 
 
 def scale_times(axis: Axis, end: float, most: int) -> str:
-    """Let an axis show at most so many times in round numbers and give the unit."""
+    """Let an axis show at most `most` times in round numbers and give the unit."""
     divisor, unit = (3600, "h") if end > 3 * 3600 else (60, "min") if end > 600 else (1, "s")
     step = _round_step(max(end, 1e-9) / divisor / most)
     ticks = [index * step for index in range(int(end / divisor / step) + 1)]

@@ -107,7 +107,7 @@ def machine(seen: Machine) -> str:
 
 
 def machine_figures(seen: Machine) -> str:
-    """Say what went to others, and how far the speed moved."""
+    """Say what went to others, and how far the speed varied."""
     others, speed = (format_ratio(share, digits=3) for share in (seen.others_share, seen.speed_spread))
     return f"others took {others} of the processors, CPU speed varied by {speed}"
 

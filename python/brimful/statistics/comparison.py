@@ -2,7 +2,7 @@
 
 Everything is done on logarithms of conditional throughput, so differences are ratios. A run does not give an exact
 value: the true one lies between its conditional throughput and its upper bound. The interval of a comparison adds that
-to the spread between runs. One run a side tells no spread: it is judged only by a tolerance that somebody chose.
+to the spread between runs. One run a side shows no spread: it is judged only by a tolerance that somebody chose.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from brimful.statistics.student import CONFIDENCE, student_cdf, student_quantile
 
 POWER = 0.80
 EXACT_PERMUTATIONS = 200_000
-"""Up to so many arrangements the permutation test tries all of them; beyond, it is left out."""
+"""Up to this number of arrangements the permutation test tries all of them; beyond, it is left out."""
 
 REGRESSION, IMPROVEMENT, SAME, UNCLEAR = "regression", "improvement", "same", "unclear"
 DEFAULT_TOLERANCE = 0.01
@@ -67,7 +67,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     smallest_permutation_p: float | None
     """The least p value that a permutation test of so few runs could give."""
     detectable: float | None
-    """The smallest relative loss that so many runs show with a power of 80 %; null where the spread is not known."""
+    """The smallest relative loss that these runs show with a power of 80 %; null where the spread is not known."""
     verdict: str
 
     @property
@@ -147,7 +147,7 @@ def interval(sample: Sample) -> tuple[float, float] | None:
     Returns
     -------
     tuple or None
-        Both ends, in the unit of the sample; none with one run, which tells no spread, or where a bound is missing.
+        Both ends, in the unit of the sample; none with one run, which shows no spread, or where a bound is missing.
 
     Examples
     --------
@@ -183,13 +183,25 @@ def permutation_p(new: Sequence[float], baseline: Sequence[float]) -> float | No
 
 
 def smallest_permutation_p(new: int, baseline: int) -> float:
-    """Give the least two-sided p value that a permutation test of so many runs can give.
+    """Give the least two-sided p value that a permutation test of this number of runs can give.
 
     >>> smallest_permutation_p(3, 3), smallest_permutation_p(5, 5) < 0.01
     (0.1, True)
     """
     both_ways = 2 if new == baseline else 1
     return both_ways / math.comb(new + baseline, new)
+
+
+def would_show(comparison: Comparison, loss: float) -> bool:
+    """Say whether a relative loss of this size would have been seen.
+
+    Either its power is 80 %, or the interval of the ratio excludes it. Bounds alone have no confidence: one run a side
+    shows no loss of any size.
+    """
+    if comparison.by_bounds:
+        return False
+    has_power = comparison.detectable is not None and comparison.detectable <= loss
+    return has_power or comparison.ratio_least >= 1 - loss
 
 
 class _Noise(msgspec.Struct, frozen=True):

@@ -31,7 +31,7 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def arithmetic_mean(values: Sequence[float]) -> float:
-    """Give the mean that is stated of several runs, whoever states it.
+    """Give the mean that is stated of several runs.
 
     >>> arithmetic_mean([9.0, 10.0, 14.0])
     11.0

@@ -58,11 +58,11 @@ systems reach that, and moves do not."""
 _MOST_PLACES = 100
 """For a change, or loads for two modes, that are tried first: trials may be many."""
 _FINER = 10
-"""Around the best of places that are tried first, others are tried that are so many times closer."""
+"""Around the best of places that are tried first, others are tried that are this many times closer."""
 _MOST_CELLS = 1000
-"""Loads that are told apart. Of more, neighbours count as one."""
+"""Loads that are distinguished. Of more, neighbours count as one."""
 _ALIKE = 1e-6
-"""Places of equal evidence: no trial between them tells which it is."""
+"""Places of equal evidence: no trial between them shows which it is."""
 _LEAST_SIDE = 4
 """Trials before and after."""
 

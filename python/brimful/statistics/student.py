@@ -8,7 +8,7 @@ CONFIDENCE = 0.95
 
 
 def student_cdf(t: float, freedom: float) -> float:
-    """Give the probability that a Student variable with so many degrees of freedom is at most ``t``.
+    """Give the probability that a Student variable with `freedom` degrees of freedom is at most ``t``.
 
     >>> round(student_cdf(2.0, 5.0), 6)
     0.94903

@@ -28,7 +28,7 @@ const LEFT_BEHIND: Duration = Duration::from_secs(1);
 /// What the tester may do to a device.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Access {
-    /// Read what nobody else uses.
+    /// Read what is not in use.
     Read,
     /// Read it although others use it.
     ReadInUse,
@@ -50,7 +50,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// Opens a device, and holds it so that nobody mounts it meanwhile.
+    /// Opens a device, and holds it so that it cannot be mounted meanwhile.
     ///
     /// # Errors
     /// Says in one line what was found that forbids it.
@@ -182,7 +182,7 @@ impl Device {
     }
 }
 
-/// A device that nobody is known to use may still be held by a program that has just ended: it is asked for again.
+/// A device without a known user may still be held by a program that has just ended: opening it is tried again.
 fn open(path: &Path, writes: bool, flags: i32, usage: &Usage) -> io::Result<File> {
     let end = Instant::now() + LEFT_BEHIND;
     loop {

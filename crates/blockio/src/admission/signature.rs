@@ -35,7 +35,7 @@ pub(crate) fn find(path: &Path, file: &File, ours: bool) -> io::Result<Option<St
     }
 }
 
-/// Of a partition, `blkid` also tells where it lies; that is no signature.
+/// Of a partition, `blkid` also reports where it lies; that is no signature.
 fn in_words(output: &str) -> Option<String> {
     let value = |key: &str| {
         output

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use super::Refusal;
 
-/// Who uses a block device, as far as the kernel tells.
+/// Who uses a block device, as far as the kernel reports it.
 #[derive(Debug, Default)]
 pub(crate) struct Usage {
     /// `mounted at /`, `swap`, `held by dm-0`.

@@ -1,6 +1,6 @@
 //! The greatest of many parabolas, each of which counts on an interval only.
 
-/// Values of t beyond this are not looked at: a peak so many times higher than all points.
+/// Values of t beyond this are not looked at: a peak this many times higher than all points.
 pub(super) const FARTHEST: f64 = 1e6;
 
 /// A parabola on an interval, and which part of a line it stands for.

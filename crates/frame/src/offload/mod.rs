@@ -42,7 +42,7 @@ pub fn finish_checksum(frame: &mut [u8], start: usize, offset: usize) -> bool {
     true
 }
 
-/// Finishes a checksum of which nobody has told whether it is finished.
+/// Finishes a checksum of which it is not known whether it is finished.
 ///
 /// One that holds exactly the sum of the pseudo header is taken for unfinished. Where it was finished and has that value
 /// by chance, it stays as it is: what is stored is the same sum. A missing sum of SCTP is 0 likewise.
@@ -131,7 +131,7 @@ impl Transport {
         })
     }
 
-    /// The sum of the pseudo header for so many bytes, folded and not inverted.
+    /// The sum of the pseudo header for this length, folded and not inverted.
     fn pseudo_sum(&self, frame: &[u8], len: usize) -> u16 {
         let addresses = if self.is_v6 { 8..40 } else { 12..20 };
         let addresses = &frame[self.network + addresses.start..self.network + addresses.end];
@@ -165,7 +165,7 @@ pub struct Merged {
     pub(crate) is_v6: bool,
 }
 
-/// How a card is told of the checksum of a merged frame.
+/// How a card learns of the checksum of a merged frame.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct PartialSum {
     /// Where summing begins.
@@ -206,7 +206,7 @@ impl Merged {
         })
     }
 
-    /// A frame with one segment of TCP whose checksum nobody has finished, as hosts send that cannot merge: others may
+    /// A frame with one segment of TCP whose checksum is not finished, as hosts send that cannot merge: others may
     /// follow that belong to it ([`crate::Train`]). Nothing but data and acknowledgements is taken for such.
     pub fn find_unfinished(frame: &[u8]) -> Option<Self> {
         Self::unfinished_at(frame, Transport::find(frame)?)
@@ -270,7 +270,7 @@ impl Merged {
             && self.is_still_itself(frame)
     }
 
-    /// Whether nobody has written another protocol into IP.
+    /// Whether no action has written another protocol into IP.
     fn is_still_itself(&self, frame: &[u8]) -> bool {
         self.is_v6 || frame[frame.len() - self.network + 9] == self.protocol.0
     }

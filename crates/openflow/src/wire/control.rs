@@ -1,4 +1,4 @@
-//! Messages of the connection itself and of what a controller wants to be told.
+//! Messages of the connection itself and of what a controller wants to be notified of.
 
 use std::fmt;
 
@@ -262,7 +262,7 @@ structure! {
     }
 }
 
-/// Which reasons of one kind of event a controller wants to be told of.
+/// Which reasons of one kind of event a controller wants to be notified of.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct EventMask {
     /// The number of the property of 1.4: packet-in, port status, flow removed, role status, table status, request
@@ -278,7 +278,7 @@ properties! {
     }
 }
 
-/// What a controller wants to be told of.
+/// What a controller wants to be notified of.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct AsyncConfiguration {
     /// Kind by kind; six of them in 1.3, masters first.

@@ -156,7 +156,7 @@ impl Message {
     /// Writes the whole message.
     ///
     /// # Panics
-    /// When it is longer than 65,535 bytes: whoever fills it keeps it below.
+    /// When it is longer than 65,535 bytes: the caller that fills it keeps it below.
     pub fn encode(&self, transaction: u32, version: Version) -> Vec<u8> {
         let writer = self.written(transaction, version);
         assert!(!writer.is_too_long(), "messages are shorter than 64 KiB");

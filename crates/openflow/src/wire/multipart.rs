@@ -157,7 +157,7 @@ impl<T: Content> Wire for Part<T> {
     }
 }
 
-/// A change of entries that a monitor is told of (1.4).
+/// A change of entries that a monitor reports (1.4).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum FlowEvent {
     /// 0 there already, 1 added, 2 removed, 3 modified.

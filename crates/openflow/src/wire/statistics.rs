@@ -340,7 +340,7 @@ structure! {
 }
 
 structure! {
-    /// A wish to be told of changes of entries (1.4).
+    /// A wish to be notified of changes of entries (1.4).
     FlowMonitor {
         monitor: u32;
         out_port: u32;

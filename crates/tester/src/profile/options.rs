@@ -19,7 +19,7 @@ const MAC: [MacAddress; 2] = [
     MacAddress([0x02, b'b', b'r', b'i', 0x00, 0x0a]),
     MacAddress([0x02, b'b', b'r', b'i', 0x00, 0x0b]),
 ];
-/// Dynamic ports begin here (RFC 6335); flows are told apart by them.
+/// Dynamic ports begin here (RFC 6335); flows differ by them.
 const FIRST_SOURCE_PORT: u128 = 49_152;
 const SOURCE_PORTS: u64 = 16_384;
 /// The port of the test frames of RFC 2544 appendix C.2.6.4.
@@ -175,7 +175,7 @@ impl ProfileOptions {
         })
     }
 
-    /// What fields have of which nobody said anything; where there is no such field, nothing.
+    /// What fields have that are not given; where there is no such field, nothing.
     fn defaults(&self, layout: &FrameLayout, port: usize, macs: [MacAddress; 2]) -> Vec<(HeaderField, u128)> {
         let ips = match (self.source_ips, layout.content) {
             (Some(ips), _) => ips.map(ip_value),

@@ -8,7 +8,8 @@ use crate::division::{quotient, remainder};
 use crate::flows::FlowTurns;
 use crate::test_frames::{FieldPlace, HeaderField, Stamp, TemplateError, TestTemplate};
 
-/// Frames of all flows are prepared up to so many bytes: they should stay in the cache nearest to the processor but one.
+/// Frames of all flows are prepared up to this number of bytes: they should stay in the cache nearest to the processor
+/// but one.
 const PREPARED_BYTES: u64 = 1 << 20;
 
 /// The frames of one direction, by sequence number.

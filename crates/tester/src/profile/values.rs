@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use crate::division::{quotient, remainder};
 
-/// The values of a header field: which one a frame has follows from its number alone, so that nobody has to keep
+/// The values of a header field: which one a frame has follows from its number alone, so that no caller has to keep
 /// count.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Values {

@@ -52,7 +52,7 @@ impl Anatomy {
         at += 2;
         if ether_type == EtherType::MPLS {
             at += label_stack_len(&bytes[at..])?;
-            // RFC 4928: what follows the stack is told by its first four bits.
+            // RFC 4928: the first four bits say what follows the stack.
             ether_type = match bytes.get(at).map(|first| first >> 4) {
                 Some(4) => EtherType::IPV4,
                 Some(6) => EtherType::IPV6,

@@ -38,7 +38,7 @@ impl TestFrame {
             }
             return Ok(found);
         };
-        // A device that leaves the UDP checksum out (RFC 768 allows it) has taken away what tells damage.
+        // A device that leaves the UDP checksum out (RFC 768 allows it) has taken away what shows damage.
         let checksum = &bytes[segment.checksum_offset..segment.checksum_offset + 2];
         let is_left_out = segment.protocol == IpProtocol::UDP && *checksum == [0; 2];
         if is_left_out || !segment.pseudo_header.with_bytes(&bytes[segment.place]).is_intact() {

@@ -24,7 +24,7 @@ pub const SEQUENCE_MASK: u64 = (1 << 48) - 1;
 ///
 /// All numbers are in network order. At the end of a payload of odd length one byte follows the stamp, so that its
 /// words are those of the payload. Because of the check the payload adds nothing to a checksum of UDP, TCP or ICMP,
-/// which depends on the headers alone; where there is no such checksum, the check tells damage.
+/// which depends on the headers alone; where there is no such checksum, the check shows damage.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Stamp {
     /// Which trial it belongs to, so that a frame of an earlier one does not count.
@@ -41,7 +41,7 @@ impl Stamp {
     /// Bytes that it takes.
     pub const LEN: usize = 18;
 
-    /// Reads it from the start of a payload; the check is left to whoever has all of the payload.
+    /// Reads it from the start of a payload; the check is left to the caller, who has all of the payload.
     ///
     /// # Errors
     /// When the payload is too short or has another magic number.
@@ -66,7 +66,7 @@ impl Stamp {
         })
     }
 
-    /// Where in a payload of so many bytes a stamp at its end begins; `None` where there is no room for one.
+    /// Where in a payload of this length a stamp at its end begins; `None` where there is no room for one.
     pub(crate) fn offset_at_end(payload_len: usize) -> Option<usize> {
         Some(payload_len.checked_sub(Self::LEN)? & !1)
     }

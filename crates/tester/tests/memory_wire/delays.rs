@@ -1,4 +1,4 @@
-//! The delay that is told is the one that was injected.
+//! The delay that is reported is the one that was injected.
 
 use std::io;
 use std::time::Duration;

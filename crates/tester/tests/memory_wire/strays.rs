@@ -173,7 +173,7 @@ fn foreign_and_damaged_frames_do_not_count() {
 #[test]
 fn endless_chatter_does_not_hold_up_the_end_of_a_lossy_trial() {
     for threads in MODES {
-        // No frame of the trial can arrive: port a is joined to nobody who listens.
+        // No frame of the trial can arrive: port a is not joined to a receiver.
         let [a, _] = memory_wire(["a", "x"], 4096);
         let [b, _] = memory_wire(["b", "y"], 4096);
         let report = trial_with_babble(threads, [a, b], &[0; 60], 1000.0);

@@ -112,7 +112,7 @@ fn of_flows_only(mut model: Model) -> Model {
 }
 
 fn told_apart(model: &Model) -> Model {
-    // More flows than one need a field that tells them apart.
+    // More flows than one need a field that distinguishes them.
     let mut model = model.clone();
     model.macs[1] = Field::List(vec![1, 2, 3]);
     model

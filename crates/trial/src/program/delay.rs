@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{Polls, TimeHistogram};
 use crate::Nanoseconds;
 
-/// Parts of a trial of which each has a mean of its own, so that a reader can tell how much a mean over the trial is
+/// Parts of a trial of which each has a mean of its own, so that a reader can see how much a mean over the trial is
 /// worth although the delays of neighbouring frames are alike.
 const BATCHES: u64 = 32;
 

@@ -6,7 +6,7 @@ use hdrhistogram::serialization::{Serializer, V2Serializer};
 use crate::Nanoseconds;
 
 const SIGNIFICANT_DIGITS: u8 = 3;
-/// 18 minutes: what the time stamp in a test frame can tell.
+/// 18 minutes: what the time stamp in a test frame can hold.
 const LONGEST: u64 = (1 << 40) - 1;
 
 /// How often each time was seen, to three significant digits; 250 kB whatever it holds.

@@ -1,6 +1,6 @@
 use std::fs;
 
-/// Less of the processors' time taken by others on the same hardware is nothing to speak of.
+/// Less of the processors' time taken by others on the same hardware does not matter.
 const NOTABLE_STEAL: f64 = 0.01;
 /// Columns of a line of `/proc/stat` that add up to all time: user, nice, system, idle, iowait, irq, softirq, steal.
 const COLUMNS: usize = 8;

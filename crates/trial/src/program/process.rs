@@ -10,7 +10,7 @@ use signal_hook::flag;
 /// The most weight that a process can have.
 const HIGHEST_PRIORITY: i32 = -20;
 
-/// Ends with the parent: nobody reads the results of a program whose parent is gone.
+/// Ends with the parent: the results of a program whose parent is gone have no reader.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -36,7 +36,7 @@ pub fn stop_on_signals(stop: &Arc<AtomicBool>) -> io::Result<()> {
 pub fn raise_priority() {
     // Not being allowed is no reason not to measure: the pacing figures show what it cost.
     let _ = setpriority_process(None, HIGHEST_PRIORITY);
-    // Whoever started it may have given it a session already.
+    // The starter may have given it a session already.
     let leads_session = || setsid().is_ok() || getsid(None).is_ok_and(|session| session == getpid());
     if !io::stdin().is_terminal() && leads_session() {
         let _ = fs::write("/proc/self/autogroup", HIGHEST_PRIORITY.to_string());

@@ -12,7 +12,7 @@ use super::{MeasureRequest, Request};
 /// How late a signal is noticed while nothing is asked.
 const SIGNAL_POLL: Duration = Duration::from_millis(20);
 
-/// Whoever answers the requests of the measurer protocol.
+/// What answers the requests of the measurer protocol.
 pub trait Respond {
     /// One line to the driver.
     type Reply: Serialize;
@@ -23,7 +23,7 @@ pub trait Respond {
     /// How much can you do?
     fn calibrate(&mut self) -> Self::Reply;
 
-    /// One trial; `None` when it was called off, after which nobody listens.
+    /// One trial; `None` when it was called off, after which no reply is expected.
     fn measure(&mut self, request: MeasureRequest) -> Option<Self::Reply>;
 
     /// To a request that made no sense.

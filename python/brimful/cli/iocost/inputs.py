@@ -96,7 +96,7 @@ def _with_options(function: _Command, *options: Callable[[_Command], _Command]) 
 
 
 def split_job_spec(arguments: tuple[str, ...]) -> tuple[list[Path], str | None]:
-    """Tell files from a job spec, which may stand anywhere among them."""
+    """Separate files from a job spec, which may stand anywhere among them."""
     specs = [text for text in arguments if text.partition(":")[0] == "iocost-tune" and not Path(text).exists()]
     if len(specs) > 1:
         message = f"{len(specs)} job specs were given; put all rules into one, parted by colons"
@@ -161,7 +161,7 @@ def _results_below(directory: Path) -> Iterator[Path]:
 
 
 class Batch:
-    """Goes through files; one that cannot be used is told at the end and does not stop the others."""
+    """Goes through files; one that cannot be used is reported at the end and does not stop the others."""
 
     def __init__(self, files: list[Path], *, isol_pct: str | None = None, isol_thr: str | None = None) -> None:
         from brimful.iocost.rules import parse_fraction
@@ -202,7 +202,7 @@ class Batch:
                 self.failures.append(str(error))
 
     def finish(self) -> int:
-        """Tell the failures; give the exit code."""
+        """Report the failures; give the exit code."""
         for failure in self.failures:
             click.echo(f"brimful: error: {failure}", err=True)
         if self.failures and len(self.files) > 1:

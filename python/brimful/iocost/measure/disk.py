@@ -148,7 +148,7 @@ class Disk:
         return Probe(self.closed_loop(pattern, size, depth, seconds - ramp_s), depth, tried)
 
     def closed_loop(self, pattern: str, size: str, depth: int, seconds: float) -> float:
-        """Give the rate with so many IOs in flight."""
+        """Give the rate with `depth` IOs in flight."""
         arguments = [f"--pattern={pattern}", f"--size={size}", f"--depth={depth}", f"--duration={seconds:.3f}s"]
         found = _run(self.command(*arguments, f"--slots={depth}", writes=_is_writing(pattern)), seconds)
         return float(found["rate"])
@@ -198,7 +198,7 @@ class Disk:
 
     @contextlib.contextmanager
     def claimed(self) -> Iterator[None]:
-        """Hold the disk while several testers share it, so that nobody else takes it."""
+        """Hold the disk while several testers share it, so that no other process takes it."""
         descriptor = self._claim()
         try:
             yield

@@ -31,7 +31,7 @@ SETTLE_S = 2.0
 """Between a setting and the count: the kernel's vrate needs a hundred of its periods, each twice the target."""
 HOG_DEPTH = 64
 LEAST_VRATE_FACTOR = 1.2
-"""Below so many times what the protected group needs, it starves by the setting itself."""
+"""Below this many times what the protected group needs, it starves by the setting itself."""
 GREATEST_VRATE = 150.0
 LEAST_VRATE = 5.0
 _PREFIX = "brimful-iocost-"
@@ -74,7 +74,7 @@ class Groups:
         return ["/bin/sh", "-c", _ENTER, str(self._place(name) / "cgroup.procs"), *argv]
 
     def close(self) -> None:
-        """Remove them; whoever was in them has ended."""
+        """Remove them; the processes in them have ended."""
         for directory in self._made:
             _remove(directory)
         if self._enabled is not None:

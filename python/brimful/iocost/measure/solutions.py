@@ -17,7 +17,7 @@ Results = Mapping[str, Mapping[str, Any]]
 """Name of a step: its result."""
 PERCENTILE = 99.0
 SLACK = 4.0
-"""By so many points the kernel's percentile is below that of the latency: a target that is met with slack."""
+"""By this many points the kernel's percentile is below that of the latency: a target that is met with slack."""
 LEAST_SHARE = 50.0
 """Lowest vrate of the dynamic rule, in per cent of the found one."""
 NAIVE_LEAST = 75.0

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from brimful.errors import UsageError
+from brimful.measurers.base import Settings
 from brimful.measurers.command import CommandMeasurer
 
 _FLAGS = frozenset({"force", "ignore-receive-errors"})
@@ -35,7 +36,7 @@ _RUN_PACKAGE = (
 """The directory of the package, and nothing of brimful's, is what the other Python gets to see."""
 
 
-def open_trex(spec: str, tester_arguments: list[str], *, ip: int, timeout_s: float) -> CommandMeasurer:
+def open_trex(spec: str, settings: Settings) -> CommandMeasurer:
     """Drive the TRex server that ``HOST[,key=value...]`` names.
 
     ``BRIMFUL_TREX_PATH`` and ``BRIMFUL_TREX_PYTHON`` stand in for ``trex-path`` and ``python``.
@@ -52,8 +53,17 @@ def open_trex(spec: str, tester_arguments: list[str], *, ip: int, timeout_s: flo
         options["trex-path"] = os.environ["BRIMFUL_TREX_PATH"]
     arguments = [f"--{key}" if value is None else f"--{key}={value}" for key, value in options.items()]
     place = str(Path(__file__).parent)
-    command = [python, "-c", _RUN_PACKAGE, place, f"--server={host}", *tester_arguments, f"--ip={ip}", *arguments]
-    return CommandMeasurer(command, timeout_s=timeout_s, name=f"TRex at {host}")
+    command = [
+        python,
+        "-c",
+        _RUN_PACKAGE,
+        place,
+        f"--server={host}",
+        *settings.tester_arguments,
+        f"--ip={settings.ip}",
+        *arguments,
+    ]
+    return CommandMeasurer(command, timeout_s=settings.timeout_s, name=f"TRex at {host}")
 
 
 def _option(spec: str, word: str) -> tuple[str, str | None]:

@@ -10,7 +10,7 @@ import msgspec
 from brimful.errors import UsageError
 from brimful.records import RunFile
 from brimful.report.burst import model
-from brimful.report.compared import Compared, refuse_repeated
+from brimful.report.compared import Compared, Outcome, refuse_different, refuse_repeated
 from brimful.report.lines import table
 from brimful.report.styles import Style
 from brimful.statistics.comparison import REGRESSION, Comparison, Sample, compare
@@ -32,6 +32,7 @@ def compare_runs(new: Sequence[RunFile], baseline: Sequence[RunFile], *, toleran
     return Compared(
         regressed=found.verdict == REGRESSION,
         text=lambda style, columns: _text(found, style),
+        outcomes=[Outcome(name="longest burst without loss", comparison=found, sentence=_sentence(found))],
         json=lambda: msgspec.json.format(msgspec.json.encode(found), indent=2).decode(),
     )
 
@@ -42,11 +43,7 @@ def _check_alike(files: Sequence[RunFile]) -> None:
         shown = ", ".join(format_load(load, digits=6) for load in sorted(loads))
         message = f"bursts of different loads cannot be compared: {shown}; give the runs the same --max-load"
         raise UsageError(message)
-    for key in ("frame_size", "direction", "profile"):
-        values = {str(file.run.traffic.get(key)) for file in files}
-        if len(values) > 1:
-            message = f"runs with different traffic cannot be compared: {key} is {', '.join(sorted(values))}"
-            raise UsageError(message)
+    refuse_different(files)
 
 
 def _sample(side: Sequence[RunFile]) -> Sample:
@@ -61,8 +58,6 @@ def _sample(side: Sequence[RunFile]) -> Sample:
 
 
 def _text(found: Comparison, style: Style) -> str:
-    most = "?" if found.ratio_most is None else f"{found.ratio_most:.4f}"
-    ratio = "not known" if found.ratio is None else f"{found.ratio:.4f}"
     rows = [
         ["", "tests", "average"],
         ["new", str(found.runs), _frames(found.mean)],
@@ -71,10 +66,16 @@ def _text(found: Comparison, style: Style) -> str:
     lines = [
         style("Longest burst without loss", "title"),
         table(rows, right=(1, 2)),
-        f"ratio {ratio}, {'by bounds' if found.by_bounds else '95 % interval'} {found.ratio_least:.4f} to {most}",
+        _sentence(found),
         style(f"verdict: {found.verdict}", "title"),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _sentence(found: Comparison) -> str:
+    most = "?" if found.ratio_most is None else f"{found.ratio_most:.4f}"
+    ratio = "not known" if found.ratio is None else f"{found.ratio:.4f}"
+    return f"ratio {ratio}, {'by bounds' if found.by_bounds else '95 % interval'} {found.ratio_least:.4f} to {most}"
 
 
 def _frames(mean: float | None) -> str:

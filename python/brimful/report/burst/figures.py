@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from brimful.records import RunFile
 from brimful.report import palette, words
-from brimful.report.burst.model import View
 from brimful.report.figures import WIDE, Size, arrange, figure_of, to_svg
 from brimful.report.palette import DASHED
 
 LOGARITHMIC_FROM = 100
-"""The axis of frames is logarithmic where the longest burst is so many times the shortest."""
+"""The axis of frames is logarithmic where the longest burst is this many times the shortest."""
 
 
-def draw_bursts(view: View, size: Size = WIDE) -> str:
+def draw_bursts(file: RunFile, size: Size = WIDE) -> str:
     """Draw the length of each burst in its order, those with and without loss apart.
 
     Parameters
     ----------
-    view
-        From `brimful.report.burst.model.build`.
+    file
+        A record with the subject ``burst``.
     size
         `WIDE` or `NARROW`.
     """
-    trials = [trial for trial in view.file.counted() if trial.burst]
+    trials = [trial for trial in file.counted() if trial.burst]
     colour = palette.goal_colour(0)
     with figure_of(size, "bursts", size.height_in * 0.75) as figure:
         axes = figure.subplots()

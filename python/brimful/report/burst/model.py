@@ -2,73 +2,64 @@
 
 from __future__ import annotations
 
-import msgspec
+from functools import partial
 
 from brimful.errors import RecordError
 from brimful.records import Burst, BurstPlan, BurstTest, RunFile
-from brimful.report import facts, measured, words
+from brimful.report import blocks, facts, words
+from brimful.report.blocks import Card, Document, Figure, Sentence, Table
+from brimful.report.burst import figures
 from brimful.units import format_delay, format_duration, format_load
 
 RECOMMENDED_TESTS = 50
 """RFC 2544 section 26.4."""
 
-
 RESULT_NAMES = ["average", "least", "most", "std. deviation", "implied buffer", "corrected buffer"]
+NO_RESULT = Sentence("There is no result: no test came to its end.")
 
 
-class View(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is shown about a run."""
-
-    file: RunFile
-    plan: BurstPlan
-    result: Burst | None
-    tests: list[BurstTest]
-    title: str
-    outcome: str
-    headline: str
-    result_names: list[str]
-    results: list[list[str]]
-    """The rows of RFC 9004 section 7: one, as a run has one frame size."""
-    test_names: list[str]
-    test_rows: list[list[str]]
-    notes: list[str]
-    """What the values mean, and what they do not."""
-    set_up: list[tuple[str, str]]
-    warnings: list[str]
-    machine: str | None
-    """How quiet the machine was; null where nothing was watched."""
-
-
-def build(file: RunFile) -> View:
+def build(file: RunFile) -> Document:
     """Compute what a report shows.
+
+    Parameters
+    ----------
+    file
+        A record with the subject ``burst``.
 
     Raises
     ------
     RecordError
         When the record has no plan of such a run.
     """
-    plan = file.run.burst
-    if plan is None:
+    plan = plan_of(file)
+    result, tests = result_of(file), tests_of(file)
+    return Document(
+        run=file.run,
+        kind="Back-to-back frames",
+        title=f"Back-to-back frames: {blocks.device_name(file.run)}",
+        outcome=blocks.outcome(file, "burst"),
+        cards=[] if result is None else [_card(file, plan, result)],
+        blocks=[NO_RESULT] if result is None else [bursts_tried(file), _result(file, plan, result), tests_table(file)],
+        notes=notes(file, plan, result),
+        set_up=set_up(file, plan),
+        warnings=[warning.text for warning in file.warnings],
+        machine=blocks.machine(file),
+        data={"plan": plan, "result": result, "tests": tests},
+    )
+
+
+def plan_of(file: RunFile) -> BurstPlan:
+    """Give what a run set out to measure.
+
+    Raises
+    ------
+    RecordError
+        When the record does not say.
+    """
+    if file.run.burst is None:
         message = f"{file.path}:1: the run is of the subject 'burst', but does not say what was measured"
         raise RecordError(message)
-    result, tests = result_of(file), tests_of(file)
-    return View(
-        file=file,
-        plan=plan,
-        result=result,
-        tests=tests,
-        title=f"Back-to-back frames: {measured.device_name(file.run)}",
-        outcome=measured.outcome(file, "burst"),
-        headline=headline(file),
-        result_names=["frame size", *RESULT_NAMES],
-        results=[] if result is None else [[_frame_size(file), *result_cells(plan, result)]],
-        test_names=["test", "longest without loss", "shortest with loss", "bursts"],
-        test_rows=[_test_row(file, test) for test in tests],
-        notes=_notes(file, plan, result),
-        set_up=_set_up(file, plan),
-        warnings=[warning.text for warning in file.warnings],
-        machine=measured.machine(file),
-    )
+    return file.run.burst
 
 
 def result_of(file: RunFile) -> Burst | None:
@@ -91,6 +82,48 @@ def headline(file: RunFile) -> str:
     buffer_s = result.corrected_buffer_s
     said = "" if buffer_s is None else f", corrected buffer time {least}{format_delay(buffer_s)}"
     return f"longest burst {least}{frames(result.mean)} frames at {format_load(plan.load)}{said}"
+
+
+def bursts_tried(file: RunFile) -> Figure:
+    """Give the figure of every burst."""
+    return Figure(
+        title="Bursts tried",
+        draw=partial(figures.draw_bursts, file),
+        caption="Each burst in its order: full marks lost nothing, hollow ones lost frames. Dashed lines separate the"
+        " tests.",
+        key="tests-figure",
+    )
+
+
+def tests_table(file: RunFile) -> Table:
+    """Give a row for each test."""
+    return Table(
+        title="Tests",
+        names=["test", "longest without loss", "shortest with loss", "bursts"],
+        rows=[_test_row(file, test) for test in tests_of(file)],
+        key="tests",
+    )
+
+
+def _result(file: RunFile, plan: BurstPlan, result: Burst) -> Table:
+    """Give the table of RFC 9004 section 7: one row, as a run has one frame size."""
+    return Table(
+        title="Longest burst without loss",
+        names=["frame size", *RESULT_NAMES],
+        rows=[[_frame_size(file), *result_cells(plan, result)]],
+        key="results",
+    )
+
+
+def _card(file: RunFile, plan: BurstPlan, result: Burst) -> Card:
+    average, *_, implied, corrected = result_cells(plan, result)
+    return Card(
+        name="longest burst without loss",
+        value=f"{average} frames",
+        caption=f"average of {words.count(result.tests, 'test')} at {format_load(plan.load, file.run.load_unit)}",
+        badge="lower limit" if result.at_limit else "",
+        pairs=[("Implied buffer time", implied), ("Corrected buffer time", corrected)],
+    )
 
 
 def frames(value: float) -> str:
@@ -129,8 +162,9 @@ def _test_row(file: RunFile, test: BurstTest) -> list[str]:
     return [str(test.test + 1), words.group(test.frames), lossy, str(bursts)]
 
 
-def _notes(file: RunFile, plan: BurstPlan, result: Burst | None) -> list[str]:
-    notes = [
+def notes(file: RunFile, plan: BurstPlan, result: Burst | None) -> list[str]:
+    """Say what the values mean, and what they do not."""
+    said = [
         "The result is the average, over tests that know nothing of each other, of the longest burst of frames back to"
         " back that lost none (RFC 2544 section 26.4, RFC 9004 section 6).",
         "Implied buffer time: how long the average burst took to send. Corrected: implied x (load of bursts -"
@@ -138,15 +172,16 @@ def _notes(file: RunFile, plan: BurstPlan, result: Burst | None) -> list[str]:
         f"Frames are {file.run.load_scope}.",
     ]
     if result is not None and result.corrected_buffer_s is None:
-        notes.append("The throughput is not known, so that nothing is corrected.")
+        said.append("The throughput is not known, so that nothing is corrected.")
     if result is not None and result.tests < RECOMMENDED_TESTS:
-        notes.append(
+        said.append(
             f"N = {result.tests} tests; RFC 2544 recommends {RECOMMENDED_TESTS}, RFC 9004 that their number is stated."
         )
-    return notes
+    return said
 
 
-def _set_up(file: RunFile, plan: BurstPlan) -> list[tuple[str, str]]:
+def set_up(file: RunFile, plan: BurstPlan) -> list[tuple[str, str]]:
+    """Say how it was measured."""
     run = file.run
     throughput = "not known" if plan.throughput is None else format_load(plan.throughput, run.load_unit)
     if plan.throughput_run is not None:
@@ -155,7 +190,7 @@ def _set_up(file: RunFile, plan: BurstPlan) -> list[tuple[str, str]]:
     if plan.attempts > 1:
         attempts += f" with loss verification: a lossy burst is offered {plan.attempts} times"
     return [
-        ("Device", str(run.measurer.get("spec", "not recorded"))),
+        ("Device", run.measurer.spec or "not recorded"),
         ("Load of bursts", format_load(plan.load, run.load_unit, digits=6)),
         ("Throughput", throughput),
         ("Tests (N)", str(plan.tests)),
@@ -165,6 +200,5 @@ def _set_up(file: RunFile, plan: BurstPlan) -> list[tuple[str, str]]:
         ("Between bursts", f"{format_duration(plan.rest_s)} at least"),
         ("Frame size", _frame_size(file)),
         ("Directions", facts.directions(run) or "unknown"),
-        ("Started", run.started),
-        ("Host", f"{run.host.get('cpu_model', '')}, kernel {run.host.get('kernel', '')}"),
+        *blocks.place_and_time(run),
     ]

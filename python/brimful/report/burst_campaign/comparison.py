@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+import msgspec
+
 from brimful.errors import UsageError
 from brimful.records import RunFile
 from brimful.report.burst import comparison as one_size
@@ -38,6 +40,11 @@ def compare_runs(new: Sequence[RunFile], baseline: Sequence[RunFile], *, toleran
         regressed=any(compared.regressed for compared in found.values()),
         text=lambda style, columns: _text(found, [size for size in ours if size not in theirs], lost, style, columns),
         json=lambda: _json(found),
+        outcomes=[
+            msgspec.structs.replace(outcome, name=f"{size}, {outcome.name}")
+            for size, compared in found.items()
+            for outcome in compared.outcomes
+        ],
         incomplete=f"the new campaigns have no result at frame size {', '.join(lost)}; measure it" if lost else None,
     )
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,12 +13,13 @@ import msgspec
 from brimful.errors import UsageError
 from brimful.records import Member, Run, RunFile
 from brimful.report.campaign.model import entries
-from brimful.report.compared import Compared, refuse_repeated
+from brimful.report.compared import Compared, Outcome, refuse_repeated
 from brimful.report.lines import WIDTH, bullets, table
 from brimful.report.styles import Style, plain
 from brimful.report.throughput import comparison
 from brimful.report.throughput.comparison import CHANGE, ComparisonReport, GoalComparison, range_title, signed
 from brimful.report.throughput.comparison_text import ROLES
+from brimful.report.web_page import render_page
 from brimful.statistics.comparison import DEFAULT_TOLERANCE
 from brimful.units import format_load, format_ratio
 
@@ -28,13 +30,17 @@ class CellComparison(msgspec.Struct, frozen=True, kw_only=True):
     """One measurer and frame size of both sides."""
 
     measurer: str
+    """Of the new side."""
+    against: str
+    """The measurer of the baseline: the same, or the one that it is paired with."""
     frame_size: str | None
     comparison: ComparisonReport
 
     @property
     def title(self) -> str:
         """What it is."""
-        return self.measurer if self.frame_size is None else f"{self.measurer}, {self.frame_size}"
+        measurer = self.measurer if self.measurer == self.against else f"{self.measurer} against {self.against}"
+        return _name((measurer, self.frame_size))
 
 
 class CampaignComparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,12 +67,18 @@ class CampaignComparison(msgspec.Struct, frozen=True, kw_only=True):
 def build(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: float | None = None) -> CampaignComparison:
     """Compare campaigns with those of a baseline.
 
+    Measurers that one side alone has are paired in their order where the other side has as many: a new build that is
+    measured under another name, or another device.
+
     Raises
     ------
     UsageError
         When no measurer and frame size has a value on both sides, or they asked different things of one.
     """
-    ours, theirs = _cells(new), _cells(baseline)
+    theirs = _cells(baseline)
+    names = _paired(_cells(new), theirs)
+    ours = {(names.get(measurer, measurer), size): files for (measurer, size), files in _cells(new).items()}
+    new_names = {against: measurer for measurer, against in names.items()}
     left_out = [*_left_out(new), *_left_out(baseline)]
     common = [key for key in theirs if key in ours]
     both = [key for key in common if ours[key] and theirs[key]]
@@ -79,7 +91,8 @@ def build(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: flo
         tolerance=DEFAULT_TOLERANCE if tolerance is None else tolerance,
         cells=[
             CellComparison(
-                measurer=measurer,
+                measurer=new_names.get(measurer, measurer),
+                against=measurer,
                 frame_size=size,
                 comparison=comparison.build(ours[measurer, size], theirs[measurer, size], tolerance=tolerance),
             )
@@ -97,6 +110,17 @@ def build(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: flo
     )
 
 
+def _paired(ours: Mapping[Key, object], theirs: Mapping[Key, object]) -> dict[str, str]:
+    """Give for each measurer that only the new side has the one of the baseline that it is compared with.
+
+    >>> _paired({("lab:a", "64"): 0, ("lab:c", None): 0}, {("lab:a", "64"): 0, ("lab:b", None): 0})
+    {'lab:c': 'lab:b'}
+    """
+    new, old = (list(dict.fromkeys(measurer for measurer, _ in side)) for side in (ours, theirs))
+    only_new, only_old = ([name for name in one if name not in other] for one, other in ((new, old), (old, new)))
+    return dict(zip(only_new, only_old, strict=True)) if len(only_new) == len(only_old) else {}
+
+
 def compare_runs(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: float | None = None) -> Compared:
     """Compare campaigns with those of a baseline.
 
@@ -112,6 +136,12 @@ def compare_runs(new: Sequence[RunFile], baseline: Sequence[RunFile], *, toleran
         regressed=found.regressed,
         text=lambda style, columns: render(found, style=style),
         json=lambda: to_json(found),
+        page=lambda: _page(found),
+        outcomes=[
+            Outcome(name=f"{cell.title}, {goal.goal.name}", comparison=goal.comparison, sentence=goal.sentence)
+            for cell in found.cells
+            for goal in cell.comparison.goals
+        ],
         incomplete=_incomplete(found.lost),
     )
 
@@ -125,25 +155,58 @@ def _incomplete(lost: Sequence[str]) -> str | None:
 
 def render(found: CampaignComparison, *, style: Style = plain) -> str:
     """Write the comparison for a terminal: a table of all cells, and a sentence for each goal of each."""
-    goals = [goal for cell in found.cells for goal in cell.comparison.goals]
-    rows = [["measurer and size", "goal", "new", "runs", "baseline", "runs", "change", range_title(goals)]]
-    rows += [_row(cell, goal) for cell in found.cells for goal in cell.comparison.goals]
+    names, rows = _table(found)
     sentences = [
         _sentence(f"{cell.title}, {goal.goal.name}", goal, style)
         for cell in found.cells
         for goal in cell.comparison.goals
     ]
-    scope = f"mean conditional throughput; {CHANGE}; tolerance {format_ratio(found.tolerance)}"
     blocks = [
-        f"{style('Campaign against campaign', 'title')}\n{style(scope, 'faint')}",
-        table(rows, right=range(2, 8), indent=0),
+        f"{style(_TITLE, 'title')}\n{style(_scope(found), 'faint')}",
+        table([names, *rows], right=range(2, 8), indent=0),
         "\n".join(sentences),
-        bullets("Only in the new ones", found.only_new, style),
-        bullets("Only in the baseline", found.only_baseline, style),
-        bullets("Not compared", found.not_compared, style),
-        bullets("Searches without a value, left out", found.left_out, style),
+        *(bullets(title, entries, style) for title, entries in _lists(found)),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _page(found: CampaignComparison) -> str:
+    from brimful.report.throughput.comparison_html import VERDICTS
+
+    names, rows = _table(found)
+    return render_page(
+        Path(__file__).with_name("comparison.html"),
+        title=_TITLE,
+        scope=_scope(found),
+        regressed=found.regressed,
+        cells=found.cells,
+        verdicts=VERDICTS,
+        names=names,
+        rows=rows,
+        lists=_lists(found),
+    )
+
+
+_TITLE = "Campaign against campaign"
+
+
+def _scope(found: CampaignComparison) -> str:
+    return f"mean conditional throughput; {CHANGE}; tolerance {format_ratio(found.tolerance)}"
+
+
+def _table(found: CampaignComparison) -> tuple[list[str], list[list[str]]]:
+    goals = [goal for cell in found.cells for goal in cell.comparison.goals]
+    names = ["measurer and size", "goal", "new", "runs", "baseline", "runs", "change", range_title(goals)]
+    return names, [_row(cell, goal) for cell in found.cells for goal in cell.comparison.goals]
+
+
+def _lists(found: CampaignComparison) -> list[tuple[str, list[str]]]:
+    return [
+        ("Only in the new ones", found.only_new),
+        ("Only in the baseline", found.only_baseline),
+        ("Not compared", found.not_compared),
+        ("Searches without a value, left out", found.left_out),
+    ]
 
 
 def to_json(found: CampaignComparison) -> str:
@@ -164,7 +227,7 @@ def _cells(files: Sequence[RunFile]) -> dict[Key, list[RunFile]]:
         for key in itertools.product(entries(file.run, "measurers"), sizes):
             cells.setdefault(key, [])
         for member in file.members:
-            cell = cells.setdefault((member.measurer, member.frame_size), [])
+            cell = cells.setdefault(member.cell, [])
             if member.run is not None and _lack(file, member) is None:
                 cell.append(_as_file(file, member, member.run))
     return cells

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from math import log10
 from typing import TYPE_CHECKING
 
-from brimful.records import Delay, DelayDistribution
-from brimful.report import palette, scales
+from brimful.records import Delay, DelayDistribution, RunFile
+from brimful.report import facts, palette, scales
 from brimful.report.delay import numbers
-from brimful.report.delay.model import DIRECTIONS, View, name_of
+from brimful.report.delay.numbers import DIRECTIONS, name_of
 from brimful.report.figures import WIDE, Size, arrange, figure_of, to_svg
 from brimful.report.palette import DASHED
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
 _LOGARITHMIC_FROM = 8.0
-"""Axes are logarithmic where the largest value is so many times the least."""
+"""Axes are logarithmic where the largest value is this many times the least."""
 _APART = 0.012
 """Distance of the marks of directions at one load, as a share of the axis."""
 _MARKERS = ("o", "s", "D", "^")
@@ -30,24 +30,24 @@ _PERCENTILES: tuple[tuple[str, Callable[[DelayDistribution], float | None]], ...
 )
 
 
-def draw_means(view: View, size: Size = WIDE) -> str:
+def draw_means(file: RunFile, size: Size = WIDE) -> str:
     """Draw the mean delay over load with its interval, each direction apart.
 
     Parameters
     ----------
-    view
-        From `brimful.report.delay.model.build`.
+    file
+        A record with the subject ``delay`` and results.
     size
         `WIDE` or `NARROW`.
     """
-    loads = _loads(view)
+    loads = _loads(file)
     places = _Places(loads)
     with figure_of(size, "delay-means", size.height_in * 0.85) as figure:
         axes = figure.subplots()
-        values = [time for result in view.delays for time in _ends(result)]
+        values = [time for result in file.delays for time in _ends(result)]
         factor, unit = numbers.unit_of(values)
         for number, direction in enumerate(DIRECTIONS):
-            found = [result for result in view.delays if result.direction == direction]
+            found = [result for result in file.delays if result.direction == direction]
             if not found:
                 continue
             colour = palette.goal_colour(number)
@@ -62,38 +62,38 @@ def draw_means(view: View, size: Size = WIDE) -> str:
                 [below, above],
                 fmt=f"{_MARKERS[number]}-",
                 color=colour,
-                label=name_of(view.file, direction),
+                label=name_of(file, direction),
                 linewidth=1.2,
                 markersize=4.6,
                 elinewidth=1.4,
                 capsize=3,
                 zorder=4 - number,
             )
-        _name_loads(axes, places, view)
+        _name_loads(axes, places, file)
         low, high = min(values) / factor, max(values) / factor
         margin = 0.08 * (high - low) or 0.08 * abs(high)
         # Zero belongs to the picture unless everything is far from it.
         axes.set_ylim(0 if 0 <= low < 0.6 * high else low - margin, high + margin)
-        axes.set_ylabel(f"{'delay of the device' if view.plan.wire else 'delay'} ({unit})")
+        axes.set_ylabel(f"{'delay of the device' if file.run.delay and file.run.delay.wire else 'delay'} ({unit})")
         arrange(figure, axes, size, right_in=0.15, gap=0.1)
         return to_svg(figure, f"delay-means-{size.name}")
 
 
-def draw_percentiles(view: View, size: Size = WIDE) -> str:
+def draw_percentiles(file: RunFile, size: Size = WIDE) -> str:
     """Draw percentiles over load, of the frames of both directions, through the device and over the wire.
 
     Parameters
     ----------
-    view
-        From `brimful.report.delay.model.build`.
+    file
+        A record with the subject ``delay`` and results.
     size
         `WIDE` or `NARROW`.
     """
-    loads = _loads(view)
+    loads = _loads(file)
     places = _Places(loads)
     with figure_of(size, "delay-percentiles", size.height_in * 0.85) as figure:
         axes = figure.subplots()
-        found = [result for result in view.delays if result.direction == "all"]
+        found = [result for result in file.delays if result.direction == "all"]
         shown: list[float] = []
         for number, (name, percentile) in enumerate(_PERCENTILES):
             for path, style in (("device", "-"), ("wire", DASHED)):
@@ -112,9 +112,9 @@ def draw_percentiles(view: View, size: Size = WIDE) -> str:
                     linewidth=1.2,
                     label=f"{name}, {path}" if known else None,
                 )
-        _name_loads(axes, places, view)
+        _name_loads(axes, places, file)
         _scale_times(axes.yaxis, shown)
-        axes.set_ylabel(f"delay of {view.distribution_names[0]}, with the tester's own")
+        axes.set_ylabel(f"delay of {facts.units(file.run)}, with the tester's own")
         arrange(figure, axes, size, right_in=0.15, gap=0.1)
         return to_svg(figure, f"delay-percentiles-{size.name}")
 
@@ -131,8 +131,8 @@ class _Places:
         return (value - low) / (high - low) + shift if high > low else 0.5 + shift
 
 
-def _loads(view: View) -> list[float]:
-    return sorted({result.load for result in view.delays})
+def _loads(file: RunFile) -> list[float]:
+    return sorted({result.load for result in file.delays})
 
 
 def _ends(result: Delay) -> tuple[float, ...]:
@@ -140,9 +140,9 @@ def _ends(result: Delay) -> tuple[float, ...]:
     return tuple(time for time in (mean.low_s, mean.value_s, mean.high_s) if time is not None)
 
 
-def _name_loads(axes: Axes, places: _Places, view: View) -> None:
+def _name_loads(axes: Axes, places: _Places, file: RunFile) -> None:
     """Name the loads that were measured, as far as their names do not run into each other."""
-    factor, unit = scales.load_scale(places.loads[-1], view.file.run.load_unit)
+    factor, unit = scales.load_scale(places.loads[-1], file.run.load_unit)
     ticks: list[tuple[float, str]] = []
     for load in reversed(places.loads):
         x = places.at(load)

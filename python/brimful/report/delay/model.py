@@ -2,55 +2,26 @@
 
 from __future__ import annotations
 
-import msgspec
+from functools import partial
 
 from brimful.errors import RecordError
 from brimful.records import Delay, DelayPlan, Run, RunFile
-from brimful.report import facts, measured, words
-from brimful.report.delay import numbers
-from brimful.units import format_duration, format_load
+from brimful.report import blocks, facts, words
+from brimful.report.blocks import Card, Document, Figure, Sentence, Table
+from brimful.report.delay import figures, numbers
+from brimful.report.delay.numbers import DIRECTIONS
+from brimful.units import format_delay, format_duration, format_load
 
-DIRECTIONS = ("all", "to", "from")
 PERCENTILES = "A percentile of the device alone cannot be had by subtracting two of these: percentiles do not add up."
 
 
-class Row(msgspec.Struct, frozen=True):
-    """A line of a table."""
-
-    load: str
-    """Empty where it is that of the line before."""
-    name: str
-    cells: list[str]
-
-
-class View(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is shown about a run."""
-
-    file: RunFile
-    plan: DelayPlan
-    title: str
-    outcome: str
-    headline: str
-    """What the values of the first table are."""
-    results: list[Row]
-    result_names: list[str]
-    distributions: list[Row]
-    distribution_names: list[str]
-    notes: list[str]
-    """What the values mean, and what they do not."""
-    set_up: list[tuple[str, str]]
-    warnings: list[str]
-    machine: str | None
-    """How quiet the machine was; null where nothing was watched."""
-
-    @property
-    def delays(self) -> list[Delay]:
-        """The results."""
-        return self.file.delays
-
-
-def build(file: RunFile) -> View:
+def build(file: RunFile) -> Document:
     """Compute what a report shows.
+
+    Parameters
+    ----------
+    file
+        A record with the subject ``delay``.
 
     Raises
     ------
@@ -62,49 +33,79 @@ def build(file: RunFile) -> View:
         message = f"{file.path}:1: the run is of the subject 'delay', but does not say what was measured"
         raise RecordError(message)
     delays = sorted(file.delays, key=lambda result: (result.load, DIRECTIONS.index(result.direction)))
-    return View(
-        file=file,
-        plan=plan,
-        title=f"Delay: {measured.device_name(file.run)}",
-        outcome=measured.outcome(file, "trial"),
-        headline="Processing delay: through the device minus over the bare wire"
-        if plan.wire
-        else "Delay through the device, the tester's own delay included",
-        results=_results(file, delays),
-        result_names=["mean, 95 % interval", "median of rounds", "of that the tester's", "lost"],
-        distributions=[row for result in delays for row in _distribution(file, result)],
-        distribution_names=[
-            facts.units(file.run),
-            "min",
-            "p50",
-            "p90",
-            "p99",
-            "p99.9",
-            "max",
-            "mean",
-            "jitter",
-            "lost",
-        ],
+    nothing = Sentence("There is no result: too few trials were made.")
+    what = "Processing delay: through the device minus over the bare wire"
+    if not plan.wire:
+        what = "Delay through the device, the tester's own delay included"
+    return Document(
+        run=file.run,
+        kind="Delay",
+        title=f"Delay: {blocks.device_name(file.run)}",
+        outcome=blocks.outcome(file, "trial"),
+        cards=[_card(file, result) for result in delays if result.direction == "all"],
+        lead=f"{what}; loads {file.run.load_scope}.",
+        blocks=[*_figures(file, plan), _results(file, delays, what), _distributions(file, delays)]
+        if delays
+        else [nothing],
         notes=_notes(file, plan, delays),
         set_up=_set_up(file, plan),
         warnings=[warning.text for warning in file.warnings],
-        machine=measured.machine(file),
+        machine=blocks.machine(file),
+        values="intervals",
+        data={"plan": plan, "delays": file.delays},
     )
 
 
-def _results(file: RunFile, delays: list[Delay]) -> list[Row]:
+def line(file: RunFile) -> str:
+    """Give the result of a run in one line."""
+    unit = file.run.load_unit
+    both = [delay for delay in file.delays if delay.direction == "all"]
+    return ", ".join(f"{format_delay(delay.mean.value_s)} at {format_load(delay.load, unit)}" for delay in both)
+
+
+def _card(file: RunFile, result: Delay) -> Card:
+    apart = [other for other in file.delays if other.load == result.load and other.direction != "all"]
+    median = [("Median of rounds", numbers.median(result.median))] if result.median else []
+    return Card(
+        name=format_load(result.load, file.run.load_unit),
+        value=numbers.mean(result.mean),
+        caption=f"mean of all {facts.units(file.run)}, 95 % interval",
+        badge="under loss" if result.device.lost else "",
+        pairs=[*((numbers.name_of(file, other.direction), numbers.mean(other.mean)) for other in apart), *median],
+    )
+
+
+def _figures(file: RunFile, plan: DelayPlan) -> list[Figure]:
+    units = facts.units(file.run)
+    what = "Through the device minus over the bare wire" if plan.wire else "With the tester's own delay"
+    return [
+        Figure(
+            title="Delay over load",
+            draw=partial(figures.draw_means, file),
+            caption=f"{what}: mean and 95 % interval of all {units}, and of each direction. Marks at one load stand "
+            "beside each other so that none hides another.",
+            key="means",
+        ),
+        Figure(
+            title="Percentiles over load",
+            draw=partial(figures.draw_percentiles, file),
+            caption=f"How long the {units} of both directions took, on a logarithmic scale, the tester's own delay "
+            f"included: through the device, and dashed over the bare wire. {PERCENTILES}",
+            key="percentiles",
+        ),
+    ]
+
+
+def _results(file: RunFile, delays: list[Delay], what: str) -> Table:
     rows = []
     for result in delays:
         share = result.device.lost / result.device.sent if result.device.sent else 0.0
-        cells = [
-            numbers.mean(result.mean),
-            numbers.median(result.median),
-            f"± {numbers.delay(result.mean.systematic_s)}",
-            words.share(share),
-        ]
         load = _load(file, result) if result.direction == "all" else ""
-        rows.append(Row(load, name_of(file, result.direction), cells))
-    return rows
+        cells = [numbers.mean(result.mean), numbers.median(result.median)]
+        tester = f"± {numbers.delay(result.mean.systematic_s)}"
+        rows.append([load, numbers.name_of(file, result.direction), *cells, tester, words.share(share)])
+    names = ["load", "direction", "mean, 95 % interval", "median of rounds", "of that the tester's", "lost"]
+    return Table(title=what, names=names, rows=rows, key="results", words=2)
 
 
 def _load(file: RunFile, result: Delay) -> str:
@@ -113,7 +114,19 @@ def _load(file: RunFile, result: Delay) -> str:
     return f"{load} ({words.share(result.load / throughput)})" if throughput else load
 
 
-def _distribution(file: RunFile, result: Delay) -> list[Row]:
+def _distributions(file: RunFile, delays: list[Delay]) -> Table:
+    units = facts.units(file.run)
+    percentiles = ["min", "p50", "p90", "p99", "p99.9", "max", "mean", "jitter"]
+    return Table(
+        title=f"How long {units} took, the tester's own delay included",
+        names=["load", "direction, path", units, *percentiles, "lost"],
+        rows=[row for result in delays for row in _distribution(file, result)],
+        key="distributions",
+        words=2,
+    )
+
+
+def _distribution(file: RunFile, result: Delay) -> list[list[str]]:
     rows = []
     for path, seen in (("device", result.device), ("wire", result.wire)):
         if seen is None:
@@ -121,18 +134,8 @@ def _distribution(file: RunFile, result: Delay) -> list[Row]:
         times = (seen.min_s, seen.p50_s, seen.p90_s, seen.p99_s, seen.p999_s, seen.max_s, seen.mean_s, seen.jitter_s)
         cells = [words.group(seen.frames), *map(numbers.delay, times), words.group(seen.lost)]
         load = _load(file, result) if result.direction == "all" and path == "device" else ""
-        rows.append(Row(load, f"{name_of(file, result.direction)}, {path}", cells))
+        rows.append([load, f"{numbers.name_of(file, result.direction)}, {path}", *cells])
     return rows
-
-
-def name_of(file: RunFile, direction: str) -> str:
-    """Give what a direction is called, so that a reader knows which it is."""
-    names = _OF_DISKS if facts.counts_ios(file.run) else _OF_PORTS
-    return names.get(direction, direction)
-
-
-_OF_DISKS = {"to": "reads", "from": "writes"}
-_OF_PORTS = {"to": "to (port 1 to 2)", "from": "from (port 2 to 1)"}
 
 
 def _notes(file: RunFile, plan: DelayPlan, delays: list[Delay]) -> list[str]:
@@ -179,13 +182,12 @@ def _size(run: Run) -> tuple[str, str]:
 def _set_up(file: RunFile, plan: DelayPlan) -> list[tuple[str, str]]:
     run = file.run
     rows = [
-        ("Device", str(run.measurer.get("spec", "not recorded"))),
+        ("Device", run.measurer.spec or "not recorded"),
         ("Bare wire", f"run {plan.wire_run}" if plan.wire_run else plan.wire or "none"),
         ("Rounds", f"{plan.rounds}, trials of {format_duration(plan.trial_s)}"),
         ("Loads are", run.load_scope),
         _size(run),
-        ("Started", run.started),
-        ("Host", f"{run.host.get('cpu_model', '')}, kernel {run.host.get('kernel', '')}"),
+        *blocks.place_and_time(run),
     ]
     if plan.throughput is not None:
         found = f"{format_load(plan.throughput, run.load_unit)}, {plan.throughput_goal} of run {plan.throughput_run}"

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import floor, log10
 
-from brimful.records import DelayInterval
+from brimful.records import DelayInterval, RunFile
+from brimful.report import facts
 
+DIRECTIONS = ("all", "to", "from")
 _FOUR_DIGITS = 1e-2
 """Of a value: its second digit is the fourth of the value itself."""
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
@@ -78,3 +80,13 @@ def unit_of(times: Sequence[float]) -> tuple[float, str]:
 
 def _digits(half: float) -> int:
     return max(0, min(6, 1 - floor(log10(half)))) if half > 0 else 3
+
+
+def name_of(file: RunFile, direction: str) -> str:
+    """Give what a direction is called, so that a reader knows which it is."""
+    names = _OF_DISKS if facts.counts_ios(file.run) else _OF_PORTS
+    return names.get(direction, direction)
+
+
+_OF_DISKS = {"to": "reads", "from": "writes"}
+_OF_PORTS = {"to": "to (port 1 to 2)", "from": "from (port 2 to 1)"}

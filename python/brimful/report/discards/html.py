@@ -14,7 +14,7 @@ from brimful.report.discards.svg import draw_compact
 from brimful.report.web_page import render_page
 
 MANY_POINTS = 250_000
-"""From so many on, marks are pixels: pages stay small, but the marks keep their colours on a dark one."""
+"""From this number on, marks are pixels: pages stay small, but the marks keep their colours on a dark one."""
 
 
 def render(run_file: RunFile) -> str:

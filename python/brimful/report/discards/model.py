@@ -34,7 +34,7 @@ QUANTITIES_OF_SPLITS = {
     "bins_with_discards": "Share of bins with discards",
 }
 PER_FACET = 7
-"""So many sites share a panel at most."""
+"""The most sites that share a panel."""
 DAY_S = 86400.0
 
 Point = tuple[float, float]

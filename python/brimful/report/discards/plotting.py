@@ -41,9 +41,9 @@ DENSITY_FOOT_IN = 0.44
 BETWEEN_IN = 0.62
 """Beside each other: room for the tick labels of the right panel."""
 LONGEST_SITE = 20
-"""So many letters of a name are in a legend."""
+"""The most letters of a name in a legend."""
 MANY_MONTHS = 5
-"""From so many on, ticks are at months instead of days."""
+"""From this number of days on, ticks are at months instead of days."""
 SHOWN_DENSITY = 0.005
 """The axis of rates begins and ends where densities are so small a share of the greatest."""
 DAYS_OF_SMALL_MARKS = 400
@@ -164,7 +164,7 @@ def _draw_panel(axes: Axes, panel: Panel, page: Page, *, labels_x: bool, width_p
 
 
 def _write_above(axes: Axes, text: str, at: float, raised_pt: float, **looks: Any) -> None:  # noqa: ANN401 - matplotlib's
-    """Write above axes, so many points up."""
+    """Write above axes, this number of points up."""
     axes.annotate(
         text, (at, 1), xycoords="axes fraction", xytext=(0, raised_pt), textcoords="offset points", va="bottom", **looks
     )

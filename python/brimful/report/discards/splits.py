@@ -6,7 +6,7 @@ from brimful.report.discards.figures import MBPS, Axis, Layer, Page, Panel, choo
 from brimful.report.discards.model import Point, Split, View
 
 MOST_COLOURS = {"time": 7, "density": 4}
-"""In a panel: so many looks differ, and so many names fit above panels of densities."""
+"""In a panel: how many looks differ, and how many names fit above panels of densities."""
 _WHOLE = ""
 """What stands in the place of a column that there is none of."""
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MANY = 8
-"""From so many marks on, a group is one element."""
+"""From this number of marks on, a group is one element."""
 
 _OUTLINE = re.compile(r'<path id="(\w+)" d="([^"]*)"')
 _MARK = re.compile(r'<use href="#(\w+)" x="([^"]+)" y="([^"]+)" style="([^"]*)"/>')

@@ -24,7 +24,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     heads: list[str]
     rows: list[list[str]]
     words: int = 1
-    """So many columns hold words, from the left."""
+    """The number of columns that hold words, from the left."""
     note: str = ""
 
 

@@ -25,7 +25,7 @@ MARKED = ("MOF", "aMOF", "aMOF-delta", "isol")
 LARGEST = 1e100
 """Values beyond it are not drawn: sums of them would not be finite."""
 SQUEEZED = 2.5
-"""Rejected points that are so many times as high as all others stand on the border, lest they squeeze the rest."""
+"""Rejected points that are this many times as high as all others stand on the border, lest they squeeze the rest."""
 
 _Point = tuple[float, float]
 

@@ -176,7 +176,7 @@ def unsolved(run_file: RunFile) -> list[tuple[str, list[Rule]]]:
 
 
 def next_steps(findings: Sequence[Finding]) -> list[tuple[str, str]]:
-    """Give what is worth measuring, each with what to tell the benchmark (or nothing)."""
+    """Give what is worth measuring, each with the job spec for the benchmark (or nothing)."""
     steps = []
     for finding in findings:
         if finding.code == "measure-next":

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 
-import msgspec
-
 from brimful.errors import RecordError
 from brimful.records import Recovery, RecoveryPlan, RunFile
-from brimful.report import facts, measured
+from brimful.report import blocks, facts, words
+from brimful.report.blocks import Block, Card, Document, Sentence, Table
 from brimful.units import format_delay, format_duration, format_load
 
 _TITLES = {"overload": "System recovery", "reset": "Reset"}
@@ -26,24 +25,13 @@ _METHODS = {
 }
 
 
-class View(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is shown about a run."""
-
-    file: RunFile
-    plan: RecoveryPlan
-    title: str
-    outcome: str
-    average: str
-    names: list[str]
-    rows: list[list[str]]
-    notes: list[str]
-    set_up: list[tuple[str, str]]
-    warnings: list[str]
-    machine: str | None
-
-
-def build(file: RunFile) -> View:
+def build(file: RunFile) -> Document:
     """Compute what a report shows.
+
+    Parameters
+    ----------
+    file
+        A record with the subject ``recovery``.
 
     Raises
     ------
@@ -55,19 +43,36 @@ def build(file: RunFile) -> View:
         message = f"{file.path}:1: the run is of the subject 'recovery', but does not say what was measured"
         raise RecordError(message)
     found = recoveries_of(file)
-    return View(
-        file=file,
-        plan=plan,
-        title=f"{_TITLES.get(plan.of, plan.of)}: {measured.device_name(file.run)}",
-        outcome=measured.outcome(file, "trial"),
-        average=average(found),
-        names=["round", "at least", "at most"],
-        rows=[[str(one.round + 1), format_delay(one.low_s), _most(one)] for one in found],
+    shown: list[Block] = [Sentence(f"Average: {average(found)}")]
+    if found:
+        shown.append(
+            Table(
+                title="Rounds",
+                names=["round", "at least", "at most"],
+                rows=[[str(one.round + 1), format_delay(one.low_s), _most(one)] for one in found],
+                key="rounds",
+            )
+        )
+    return Document(
+        run=file.run,
+        kind="Recovery",
+        title=f"{_TITLES.get(plan.of, plan.of)}: {blocks.device_name(file.run)}",
+        outcome=blocks.outcome(file, "trial"),
+        cards=[Card(name=f"average of {words.count(len(found), 'round')}", value=average(found))],
+        blocks=shown,
         notes=[_METHODS.get(plan.of, ""), f"Loads are {file.run.load_scope}."],
         set_up=_set_up(file, plan),
         warnings=[warning.text for warning in file.warnings],
-        machine=measured.machine(file),
+        machine=blocks.machine(file),
+        values="times",
+        data={"plan": plan, "recoveries": found},
     )
+
+
+def line(file: RunFile) -> str:
+    """Give the result of a run in one line."""
+    of = "" if file.run.recovery is None else f" from {file.run.recovery.of}"
+    return f"recovery{of} {average(recoveries_of(file))}"
 
 
 def recoveries_of(file: RunFile) -> list[Recovery]:
@@ -100,7 +105,7 @@ def _set_up(file: RunFile, plan: RecoveryPlan) -> list[tuple[str, str]]:
     if plan.throughput_run is not None:
         throughput += f", {plan.throughput_goal} of run {plan.throughput_run}"
     rows = [
-        ("Device", str(run.measurer.get("spec", "not recorded"))),
+        ("Device", run.measurer.spec or "not recorded"),
         ("Throughput", throughput),
         ("Load", f"{format_load(plan.load, run.load_unit)} for {format_duration(plan.duration_s)}"),
     ]
@@ -113,6 +118,5 @@ def _set_up(file: RunFile, plan: RecoveryPlan) -> list[tuple[str, str]]:
         *rows,
         ("Rounds", str(plan.rounds)),
         ("Frame size", facts.text(facts.lookup(run, facts.FRAME_SIZE_KEYS) or "unknown")),
-        ("Started", run.started),
-        ("Host", f"{run.host.get('cpu_model', '')}, kernel {run.host.get('kernel', '')}"),
+        *blocks.place_and_time(run),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from brimful.records import RunFile
-from brimful.report.compared import Compared, refuse_repeated
+from brimful.report.compared import Compared, Outcome, refuse_repeated
 from brimful.report.throughput import comparison, comparison_text, export
 
 
@@ -31,4 +31,7 @@ def compare_runs(new: Sequence[RunFile], baseline: Sequence[RunFile], *, toleran
         text=lambda style, columns: comparison_text.render(found, style=style, columns=columns),
         json=lambda: export.comparison_to_json(found),
         page=page,
+        outcomes=[
+            Outcome(name=goal.goal.name, comparison=goal.comparison, sentence=goal.sentence) for goal in found.goals
+        ],
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from brimful.records import RunFile
+from brimful.records import SPECIFICATION, RunFile
 from brimful.report import facts
 from brimful.report.figures import NARROW, WIDE
 from brimful.report.throughput import figures
@@ -15,7 +15,7 @@ from brimful.report.throughput.statements import MISSING, make_statements
 from brimful.report.web_page import render_page
 
 SHOWN_TRIALS = 2000
-"""A page lists at most so many trials; the record has them all."""
+"""The most trials that a page lists; the record has them all."""
 
 
 def report_run(file: RunFile) -> str:
@@ -37,6 +37,7 @@ def render(report: Report) -> str:
         run=report.run,
         statements=make_statements(report),
         missing=MISSING,
+        specification=SPECIFICATION,
         items=ITEMS,
         set_up=facts.set_up(report.run),
         irregular=_irregular(report),

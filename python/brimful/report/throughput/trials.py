@@ -115,7 +115,7 @@ def exceeds(trial: Trial, goal: Goal) -> bool:
 
 
 def is_slow(trial: Trial, goal: Goal) -> bool:
-    """Say whether the delay of a trial is above the limit of a goal; of a stopped trial nobody knows."""
+    """Say whether the delay of a trial is above the limit of a goal; of a stopped trial it is not known."""
     if goal.delay_limit_s is None or trial.stopped_early:
         return False
     return trial.delay_p99_s is None or nanoseconds(trial.delay_p99_s) > nanoseconds(goal.delay_limit_s)

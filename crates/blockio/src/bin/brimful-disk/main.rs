@@ -101,7 +101,7 @@ fn run(options: &Options) -> Result<(), Failure> {
     }
     let input = BufReader::new(io::stdin());
     match serve(&mut service, input, &mut io::stdout().lock(), &stop) {
-        // Whoever listened is gone: the same as the end of the input.
+        // The reader is gone: the same as the end of the input.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => Ok(result?),
     }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 /// Writes one JSON object a line for each interface: what it is used for, which back ends work, and why the others do not.
 ///
-/// Interfaces that nobody named are those of the namespace; such that are in use are handled with care.
+/// Without names, the interfaces are those of the namespace; such that are in use are handled with care.
 pub(crate) fn list(named: &[String], output: &mut impl Write) -> io::Result<()> {
     let (interfaces, care) = if named.is_empty() {
         (interface_names()?, Care::SpareUsed)

@@ -60,7 +60,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// A name that is nobody's is a mistake in the arguments, whatever is found out at opening only.
+/// A name without an interface is a mistake in the arguments, whatever is found out at opening only.
 fn exit_code_of(error: &(dyn std::error::Error + 'static)) -> u8 {
     match error.downcast_ref() {
         Some(OpenError::NoSuchInterface(_)) => EXIT_USAGE,
@@ -103,7 +103,7 @@ fn run(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     let speeds = [0, 1].map(|port| link_speed(&settings.port_names[port]));
     let description = settings.description(back_end, speeds);
     match serve(&mut Service::new(&mut tester, &description), input, &mut output, &stop) {
-        // Whoever listened is gone: the same as the end of the input.
+        // The reader is gone: the same as the end of the input.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => Ok(result?),
     }
@@ -116,7 +116,7 @@ fn arbitrary_trial_number() -> u16 {
     since_epoch.map_or(0, |time| (time.as_millis() >> 6) as u16)
 }
 
-/// Makes sure that nobody is disturbed. A TAP has its own end for the tester, and one tester at most.
+/// Makes sure that no other user is disturbed. A TAP has its own end for the tester, and one tester at most.
 fn claim_interfaces(settings: &Settings) -> Result<Vec<Claim>, OpenError> {
     if settings.back_end == Some(BackEnd::Tap) {
         return Ok(Vec::new());

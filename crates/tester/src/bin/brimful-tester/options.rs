@@ -315,7 +315,7 @@ impl Settings {
         if let Some(stem) = &self.profile_stem {
             fields.insert("profile_name".to_owned(), json!(profile.name().unwrap_or(stem)));
         }
-        // A long capture is told by its name.
+        // A long capture is identified by its name.
         let sizes = (self.sizes.len() <= MAX_SIZE_PATTERN).then_some(&self.sizes);
         let own = json!({
             "frame_sizes": sizes,

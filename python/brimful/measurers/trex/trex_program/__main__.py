@@ -74,7 +74,7 @@ def _seconds(text: str) -> float:
 
 
 class _Ended(BaseException):
-    """Nobody listens any more."""
+    """The reader is gone."""
 
 
 class _Requests:

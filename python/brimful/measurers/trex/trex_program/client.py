@@ -1,4 +1,4 @@
-"""The client in the lab's TRex installation: found, loaded, and told what to do."""
+"""The client in the lab's TRex installation: found, loaded, and controlled."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _START_UP_S = 10e-6
 _SURPLUS = 0.01
 """No generator that works sends so much more than it was asked to."""
 _FOREIGN_FRAMES_A_SECOND = 10
-"""So many frames that are not the tester's (LLDP, ARP, spanning tree) may be among those a port received."""
+"""This many frames that are not the tester's (LLDP, ARP, spanning tree) may be among those a port received."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ def check_stretch(watched: Watched, duration_s: float, bound_s: float) -> None:
     """Fail unless the server stopped sending when it should.
 
     TRex limits the time of its own schedule: where its queues are full that schedule, and with it the trial, takes
-    longer, at a load that nobody asked for.
+    longer, at a load that was not asked for.
 
     Raises
     ------
     SpoiledError
-        When it sent for longer, or nobody can tell because the client itself was held up.
+        When it sent for longer, or it is not known because the client itself was held up.
     """
     late_s = watched.still_sending_s - duration_s
     if late_s > bound_s:

@@ -1,0 +1,125 @@
+"""What a report shows, built once: terminal, page, paper and JSON render the same blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from brimful.records import Run, RunFile
+from brimful.report import facts, words
+from brimful.report.figures import Size
+from brimful.units import format_duration
+
+Pairs = Sequence[tuple[str, str]]
+"""Names and values."""
+
+
+class Sentence(msgspec.Struct, frozen=True):
+    """A sentence of its own."""
+
+    text: str
+
+
+class Table(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows of cells below the names of their columns."""
+
+    title: str
+    names: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    key: str
+    """Its anchor in the page."""
+    words: int = 0
+    """How many columns at the left hold words; those of numbers are aligned at their right edge."""
+
+
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
+    """A drawing; terminals leave it out."""
+
+    title: str
+    draw: Callable[[Size], str]
+    """Gives it as SVG, as wide as the page needs it."""
+    caption: str
+    key: str
+
+
+Block = Sentence | Table | Figure
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True):
+    """What a page shows of one part of a run."""
+
+    title: str
+    blocks: Sequence[Block]
+    key: str
+    set_up: Sequence[tuple[str, Pairs]] = ()
+
+
+class Card(msgspec.Struct, frozen=True, kw_only=True):
+    """A result in large type at the top of a page."""
+
+    name: str
+    value: str
+    caption: str = ""
+    badge: str = ""
+    """What is bad about it, in a word or two."""
+    pairs: Pairs = ()
+
+
+class Document(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is shown about a run."""
+
+    run: Run
+    kind: str
+    """What was measured, in two or three words."""
+    title: str
+    """The same, and of which device."""
+    outcome: str
+    """How the run ended."""
+    blocks: Sequence[Block]
+    notes: Sequence[str]
+    """What the values mean, and what they do not."""
+    set_up: Pairs
+    warnings: Sequence[str]
+    """What to know before the results are used."""
+    machine: str | None
+    """How quiet the machine was; null where nothing was watched."""
+    sections: Callable[[], Sequence[Section]] = tuple
+    """What a page has below the blocks; a terminal does without, so that what it needs is not read."""
+    cards: Sequence[Card] = ()
+    lead: str = ""
+    """A sentence below the cards."""
+    values: str = "values"
+    """What `brimful verify` computes again."""
+    data: Mapping[str, Any]
+    """What JSON has of this subject alone."""
+
+
+def device_name(run: Run) -> str:
+    """Give what the device is called, or what stands for it."""
+    return str(run.device.get("name") or run.device.get("device") or run.measurer.spec or run.run_id)
+
+
+def outcome(file: RunFile, one: str) -> str:
+    """Say how a run ended; ``one`` is what it counted, such as "trial"."""
+    if not file.ends:
+        return "The run has not ended: it is still active, or it was killed."
+    last = file.ends[-1]
+    how = words.CLOCK_WORDS.get(last.reason, f"ended ({last.reason})")
+    said = f"The run {how} after {words.count(last.trials, one)} in {format_duration(last.search_s)}."
+    return f"{said} {last.text}".rstrip()
+
+
+def machine(file: RunFile) -> str | None:
+    """Say how quiet the machine was; none where nothing was watched."""
+    seen = facts.machine(file.ends)
+    return None if seen is None else words.machine(seen)
+
+
+def place_and_time(run: Run) -> list[tuple[str, str]]:
+    """Give the last rows of every set-up."""
+    return [
+        ("Started", run.started),
+        ("Host", f"{run.host.get('cpu_model', '')}, kernel {run.host.get('kernel', '')}"),
+    ]

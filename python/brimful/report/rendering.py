@@ -1,0 +1,101 @@
+"""Reports made of blocks: as lines for a terminal, as one HTML file, as JSON.
+
+The row of a subject (`brimful.records.subjects`) names the function that builds its blocks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from brimful.records import RunFile
+from brimful.records.subjects import load, subject_of
+from brimful.report import facts
+from brimful.report.blocks import Block, Document, Figure, Sentence
+from brimful.report.figures import NARROW, WIDE
+from brimful.report.lines import WIDTH, bullets, table, wrap
+from brimful.report.styles import Style, plain
+from brimful.report.web_page import TEMPLATES, render_page
+
+
+def document_of(file: RunFile) -> Document:
+    """Build what a report on a run shows.
+
+    Raises
+    ------
+    RecordError
+        When the record lacks what its subject needs.
+    """
+    document: Document = load(subject_of(file.run, str(file.path)).document or "")(file)
+    return document
+
+
+def text(file: RunFile, *, style: Style = plain, columns: int = WIDTH) -> str:
+    """Write the report as lines for a terminal.
+
+    Parameters
+    ----------
+    file
+        A record of a subject that has blocks.
+    style
+        How roles look; the default leaves text plain.
+    columns
+        Where sentences wrap; tables are as wide as they are.
+    """
+    view = document_of(file)
+    head = [
+        style(view.title, "title"),
+        wrap(view.outcome, 0, columns=columns),
+        *([wrap(view.machine, 0, columns=columns)] if view.machine is not None else []),
+        style(f"run {view.run.run_id}, started {view.run.started}", "faint"),
+    ]
+    parts = [
+        "\n".join(head),
+        *(_lines(block, style, columns) for block in view.blocks),
+        bullets("Warnings", view.warnings, style, columns),
+        bullets("Deviations", view.run.deviations, style, columns),
+        bullets("What the values mean", view.notes, style, columns),
+        "\n".join([style("Set-up", "title"), table([list(row) for row in view.set_up])]),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _lines(block: Block, style: Style, columns: int) -> str:
+    if isinstance(block, Sentence):
+        return wrap(block.text, 0, columns=columns)
+    if isinstance(block, Figure):
+        return ""
+    right = range(block.words, len(block.names))
+    return "\n".join([style(block.title, "title"), table([list(block.names), *block.rows], right=right)])
+
+
+def page(file: RunFile) -> str:
+    """Write the report as one HTML file that needs nothing else: no scripts, no network."""
+    view = document_of(file)
+    return render_page(
+        TEMPLATES / "document.html", view=view, run=view.run, set_up=facts.set_up(view.run), wide=WIDE, narrow=NARROW
+    )
+
+
+def to_json(file: RunFile) -> str:
+    """Give the record as one object for other programs: what was measured, the results, and the warnings."""
+    run = file.run
+    content: dict[str, Any] = {
+        "kind": "report",
+        "run_id": run.run_id,
+        "path": str(file.path),
+        "started": run.started,
+        "tool": run.tool,
+        "measurer": run.measurer.facts(),
+        "device": run.device,
+        "traffic": run.traffic,
+        "load_unit": run.load_unit,
+        "load_scope": run.load_scope,
+        "end": file.ends[-1].reason if file.ends else None,
+        "trials": len(file.trials),
+        **document_of(file).data,
+        "deviations": run.deviations,
+        "warnings": file.warnings,
+    }
+    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode()

@@ -1,4 +1,4 @@
-//! Captures for whoever asks at the local socket: an answer in JSON, then the file itself, as it grows.
+//! Captures, asked for at the local socket: an answer in JSON, then the file itself, as it grows.
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;

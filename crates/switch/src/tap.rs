@@ -75,7 +75,7 @@ impl Filter {
 }
 
 impl Tap {
-    /// For at most so many frames.
+    /// For a number of frames at most.
     pub(crate) fn new(interface: &str, filter: Filter, most: u64) -> Self {
         let waiting = Waiting {
             blocks: CaptureBlocks::of(interface),

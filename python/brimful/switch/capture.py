@@ -65,7 +65,7 @@ def capture_to(file: str, control: Path, wanted: Mapping[str, object]) -> Captur
                     frames += kind == _FRAME
                     lost = _count_lost(block) if kind == _STATISTICS else lost
         except BrokenPipeError:
-            # Whoever reads has seen enough.
+            # The reader has seen enough.
             sys.stdout = None
             lost = 0
         except OSError as error:

@@ -41,7 +41,7 @@ pub(crate) fn remove_port(handle: &Handle, number: u32) -> Result<(), String> {
     let begun = Instant::now();
     loop {
         ports.close_departed();
-        // Data-plane threads, and whoever looks at its counts, have had it too.
+        // Data-plane threads, and others that look at its counts, have had it too.
         if Arc::strong_count(&gone) == 1 || begun.elapsed() > PATIENCE {
             return Ok(());
         }
@@ -222,7 +222,7 @@ impl Switch {
         Ok(())
     }
 
-    /// Tells the tables which queues there are.
+    /// Gives the tables the queues that there are.
     pub(crate) fn renew_queues(&mut self) {
         let ports = self.ports.all();
         let queues = ports.iter().flat_map(|port| port.queue_rates());

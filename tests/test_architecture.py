@@ -98,6 +98,7 @@ MODULES = {
         "policies",
         "records",
         "recovery",
+        "run_index",
         "runs",
         "session",
         "throughput",

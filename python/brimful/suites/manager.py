@@ -15,7 +15,8 @@ from brimful.measurers.base import checked_description
 from brimful.policies import Policies
 from brimful.records import End, Record, RunFile, SuitePlan, SuiteTest
 from brimful.records.experiment import fingerprint
-from brimful.runs import RECORD_NAME, new_run_directory
+from brimful.run_index import RECORD_NAME
+from brimful.runs import new_run_directory
 from brimful.session import DONE, FAILED, INTERRUPTED
 from brimful.suites.durations import FULL, QUICK, Durations
 from brimful.suites.rfc2544 import RESET, TESTS, Context, Open, run_test

@@ -29,6 +29,7 @@ from brimful.paired.manager import BUDGET_S
 from brimful.paired.planner import Planner
 from brimful.paired.ratios import Ratios
 from brimful.records import Activation, PairedDevice, PairedPlan, Ratio, Trial, read_run
+from brimful.report.paired.model import interval
 from comparing import Drifting, compare_simulated
 
 END_S = 1300.0
@@ -299,8 +300,8 @@ def lab(runs: int, first: int) -> None:
                 said[ratio.verdict] += 1
                 same += control.verdict == "same"
                 trials = read_run(record).counted()
-                print(f"  {ratio.verdict} {ratio.ratio:.3f} ({ratio.low:.3f} to {ratio.high:.3f}),", end=" ")
-                print(f"control {control.ratio:.3f} {control.verdict}, {trials[-1].start_s:.0f} s", flush=True)
+                print(f"  {ratio.verdict} {interval(ratio)}, control {control.verdict} {interval(control)},", end=" ")
+                print(f"{trials[-1].start_s:.0f} s", flush=True)
     print(f"A against itself, 5 %, {runs} runs: {dict(said)} (bar: no regression), control the same in {same}")
 
 

@@ -8,6 +8,7 @@ __all__ = [
     "Simulator",
     "TrialLog",
     "check_strategy",
+    "fit_levels",
     "fit_series",
     "simulate",
     "simulator_kinds",
@@ -25,6 +26,9 @@ def fit_series(
     cut: float | None = None,
     reject_outliers: bool = False,
 ) -> tuple[Lines, list[tuple[float, float]], list[tuple[float, float]], float]: ...
+def fit_levels(
+    values: list[float], errors: list[float], penalty: float, cap: float
+) -> tuple[float, float, list[tuple[int, int, float, int, float]], list[tuple[int, int, int]]]: ...
 
 @final
 class Lines:

@@ -14,7 +14,7 @@ import pytest
 from brimful.errors import UsageError
 from brimful.measurers.base import InvalidTrialError, TrialOutput
 from brimful.measurers.simulated import SimulatedMeasurer
-from brimful.paired.beds import OwnBeds, run_command
+from brimful.paired.beds import OwnBeds, run_command, share_a_place
 from brimful.paired.calibration import Calibration, capacity_of
 from brimful.paired.loop import PairedLoop
 from brimful.paired.manager import run_comparison
@@ -231,6 +231,30 @@ def test_a_budget_ends_a_run_without_a_verdict(tmp_path):
     assert done.outcome.ratios[0].pairs_needed > done.outcome.ratios[0].pairs
 
 
+def test_a_budget_may_end_before_the_loads_are_known(tmp_path):
+    done = compare_simulated(tmp_path / "run", A, B, budget_s=3.0)
+    assert done.outcome.end.reason == "time-budget"
+    assert done.outcome.ratios == []
+    assert verify_comparison(read_run(done.path)).findings == []
+
+
+def test_what_holds_the_same_disk_is_given_back_before_the_next_trial():
+    open_ = set()
+
+    class Holding(SimulatedMeasurer):
+        def measure(self, load, duration_s, *, stop_above=None):
+            open_.add(self)
+            assert len(open_) == 1
+            return super().measure(load, duration_s, stop_above=stop_above)
+
+        def close(self):
+            open_.discard(self)
+
+    specs = ["disk:/dev/sda,pattern=read", "disk:/dev/sda,pattern=randread"]
+    beds = OwnBeds(lambda number: Holding((A, B)[number]), 2, one_at_a_time=share_a_place(specs))
+    assert PairedLoop(plan(), beds, Policies()).run().ratios[0].verdict == "regression"
+
+
 def test_a_device_that_loses_below_its_capacity_is_found_by_the_second_question(tmp_path):
     stray = "vhost,capacity=1Mpps,gap=0%,drift=0%,jitter=0%,seed=1"
     done = compare_simulated(tmp_path / "run", "sharp,capacity=1Mpps", f"{stray},stray=20pps", loss_ratio=0.0)
@@ -248,7 +272,7 @@ def lines_of(path):
 def test_a_run_that_was_killed_goes_on_to_what_it_would_have_come_to(tmp_path):
     whole = compare_simulated(tmp_path / "whole", A, B, loss_ratio=0.0)
     content = whole.path.read_bytes().splitlines(keepends=True)
-    for number, cut in enumerate(range(1, len(content), len(content) // 6)):
+    for number, cut in enumerate(range(1, len(content), len(content) // 4)):
         directory = tmp_path / f"cut-{number}"
         directory.mkdir()
         (directory / "run.jsonl").write_bytes(b"".join(content[:cut]))
@@ -443,6 +467,7 @@ def test_the_report_of_a_comparison(snapshot):
     file = comparing.invented_run(Path("invented"))
     assert rendering.text(file) == snapshot
     assert model.line(file) == snapshot
+    assert model.explain(file) == snapshot
     page = rendering.page(file)
     assert [page.count(f'data-figure="{name}-wide"') for name in ("ratios", "pairs", "forwarded")] == [1, 1, 1]
 

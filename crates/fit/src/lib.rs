@@ -1,6 +1,7 @@
-//! Piecewise-linear fits of noisy series whose shape is known beforehand: non-decreasing, non-increasing, with one peak.
+//! Fits of noisy series: piecewise-linear ones whose shape is known beforehand (non-decreasing, non-increasing, with one
+//! peak), and levels with jumps between them ([`fit_levels`]).
 //!
-//! Two methods: [`Method::Compatible`] gives the answers of the published block-device results, its two defects
+//! Lines have two methods: [`Method::Compatible`] gives the answers of the published block-device results, its two defects
 //! included; [`Method::Exact`] gives the best line of the shape that is asked for.
 //!
 //! ```
@@ -17,11 +18,13 @@
 mod candidates;
 mod compatible;
 mod exact;
+mod levels;
 mod lines;
 mod peak;
 mod series;
 mod straight;
 
+pub use levels::{INTERVAL, Jump, LEAST_DEVIATION, Level, LevelFit, LevelSettings, fit_levels};
 pub use lines::{Lines, Point};
 pub use series::{SeriesFit, fit_series};
 

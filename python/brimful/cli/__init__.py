@@ -12,11 +12,13 @@ from brimful.errors import BrimfulError
 
 _COMMANDS = {
     "search": ("brimful.cli.search:search", "Find how much load something takes at given loss ratios."),
+    "rfc2544": ("brimful.cli.suite:rfc2544", "Make all tests of RFC 2544 at each frame size, with one report."),
     "delay": ("brimful.cli.delay:delay", "Measure how long a device takes to process a frame."),
     "report": ("brimful.cli.report:report", "Show a saved run as text, HTML, PDF or JSON."),
     "runs": ("brimful.cli.runs:runs", "List runs, newest first, each with its result in one line."),
     "compare": ("brimful.cli.compare:compare", "Are two sets of runs the same or different?"),
     "bisect": ("brimful.cli.bisect:bisect", "Find which build made a device slower."),
+    "trend": ("brimful.cli.trend:trend", "Since when is it slower: histories, changes with dates, a gate."),
     "verify": ("brimful.cli.verify:verify_command", "Recompute every verdict from a trial log."),
     "explain": ("brimful.cli.explain:explain", "Say why a load is an upper bound, a lower bound or undecided."),
     "iocost": ("brimful.cli.iocost:iocost", "QoS parameters of disks, measured here or from benchmark results."),

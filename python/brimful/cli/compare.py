@@ -82,7 +82,7 @@ def compare(context: click.Context, /, **options: Any) -> int:  # noqa: ANN401
 
     Devices (two --measurer, or one and two --variant): pairs of trials in random order, until it is known whether one
     forwards less than the first. Exit code: 1 a regression (slower by more than --tolerance), 0 no regression, 4 at the
-    threshold, out of time, or this machine cannot tell, 3 measuring failed.
+    threshold, out of time, or the first device differs from itself, 3 measuring failed.
 
     Runs: searches, campaigns, or block devices. Two runs on discards are shown side by side, without a verdict.
 

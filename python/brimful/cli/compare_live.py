@@ -283,7 +283,7 @@ def _loss_ratio(text: str | None) -> float | None:
 def _opened(request: PairedRequest, options: dict[str, Any]) -> Beds:
     """Open the test bed of each device, or the one that builds share."""
     from brimful.measurers.opening import open_measurer
-    from brimful.paired.beds import OwnBeds, SharedBed
+    from brimful.paired.beds import OwnBeds, SharedBed, share_a_place
 
     def opened(device: int) -> Any:  # noqa: ANN401 - a measurer of any kind
         return open_measurer(
@@ -295,7 +295,8 @@ def _opened(request: PairedRequest, options: dict[str, Any]) -> Beds:
 
     if request.commands:
         return SharedBed(opened(0), request.commands, limit_s=options["switch_limit"])
-    return OwnBeds(opened, len(request.devices))
+    specs = [spec for _, spec in request.devices]
+    return OwnBeds(opened, len(specs), one_at_a_time=share_a_place(specs))
 
 
 def _write_junit(record: Path, path: Path) -> None:

@@ -15,7 +15,8 @@ class GroupedCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, group by group."""
-        shown = {parameter.name: parameter.get_help_record(ctx) for parameter in self.get_params(ctx)}
+        options = [parameter for parameter in self.get_params(ctx) if isinstance(parameter, click.Option)]
+        shown = {option.name: option.get_help_record(ctx) for option in options}
         named = {name for names in self.groups.values() for name in names}
         rest = [name for name, record in shown.items() if name not in named and record is not None]
         for title, names in {**self.groups, "Other options": rest}.items():

@@ -42,6 +42,21 @@ class Beds(Protocol):
         ...
 
 
+_OF_A_PLACE = ("disk", "tester", "trex", "iperf3")
+"""Kinds of measurers that hold what they measure through."""
+
+
+def share_a_place(specs: Sequence[str]) -> bool:
+    """Say whether some devices are measured through the same ports, or are the same disk or server.
+
+    >>> share_a_place(["disk:/dev/sda,pattern=read", "disk:/dev/sda"]), share_a_place(["lab:bridge", "lab:bridge"])
+    (True, False)
+    """
+    held = [spec for spec in specs if spec.partition(":")[0] in _OF_A_PLACE]
+    places = [spec if spec.startswith("tester:") else spec.partition(",")[0] for spec in held]
+    return len(set(places)) < len(places)
+
+
 class OwnBeds:
     """A test bed for each device.
 
@@ -51,16 +66,25 @@ class OwnBeds:
         Makes the bed of a device, by its number.
     count
         How many devices there are.
+    one_at_a_time
+        Whether what one device holds keeps others from being measured: it is then given back before.
     """
 
-    def __init__(self, open_device: Callable[[int], Measurer], count: int) -> None:
+    def __init__(self, open_device: Callable[[int], Measurer], count: int, *, one_at_a_time: bool = False) -> None:
         self._open = open_device
         self._count = count
+        self._one_at_a_time = one_at_a_time
+        self._last: int | None = None
         self._measurers: list[Measurer] = []
         self._make()
 
     def measurer(self, device: int) -> Measurer:
-        """Give the measurer of a device."""
+        """Give the measurer of a device; one that was closed begins again with its next trial."""
+        if self._one_at_a_time and self._last not in (None, device):
+            for number, measurer in enumerate(self._measurers):
+                if number != device:
+                    measurer.close()
+        self._last = device
         return self._measurers[device]
 
     def measurers(self) -> list[Measurer]:

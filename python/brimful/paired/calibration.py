@@ -16,9 +16,9 @@ ROUNDS, AVERAGED, MOST_ROUNDS = 8, 4, 40
 QUEUE_ROUNDS = 8
 """Trials of each of two lengths that a queue is estimated from."""
 LONGER = 2.0
-"""Length of the longer trials that tell a queue, in lengths of the shorter ones."""
+"""Length of the longer trials that show a queue, in lengths of the shorter ones."""
 QUEUE_ERRORS, LEAST_QUEUE_SHARE = 5.0, 0.02
-"""A queue is subtracted where it is so many standard errors above nothing, and such a share of what is received: a
+"""A queue is subtracted where it is this number of standard errors above nothing, and this share of what is received: a
 queue that is not there would change the ratio as well."""
 LARGEST_QUEUE_SHARE = 0.7
 _POOLED_ERRORS = 3.0

@@ -17,7 +17,7 @@ from brimful.managed import Place
 from brimful.measurers.base import Measurer
 from brimful.measurers.function import MeasureFunction, measurer_of
 from brimful.measurers.opening import open_measurer
-from brimful.paired.beds import OwnBeds
+from brimful.paired.beds import OwnBeds, share_a_place
 from brimful.paired.loop import PairedProgress
 from brimful.paired.manager import CONTROL, RENEW_S, PairedRequest, check_request, run_comparison
 from brimful.policies import ON_ERROR, ON_INVALID
@@ -88,7 +88,7 @@ def compare(
     max_load
         Offer no more than this.
     renew_s
-        Devices that were given as text are made anew after so many seconds. Default: 120 where all are labs.
+        Devices that were given as text are made anew after this time in seconds. Default: 120 where all are labs.
     on_invalid, on_error
         What to do about a trial that was spoiled, and about one whose answer cannot be: ``fail`` or ``retry:N``.
     traffic, ip, timeout_s
@@ -96,7 +96,7 @@ def compare(
     record, resume
         Directory of the record, and whether to go on with the run there.
     progress
-        Is told before each trial where the comparison stands.
+        Is called before each trial with where the comparison stands.
 
     Raises
     ------
@@ -136,7 +136,8 @@ def compare(
 
     with contextlib.ExitStack() as stack:
         out = Path(record if record is not None else stack.enter_context(tempfile.TemporaryDirectory()))
-        beds = OwnBeds(opened, len(request.devices))
+        texts = [device for device in (*devices, first) if isinstance(device, str)][: len(request.devices)]
+        beds = OwnBeds(opened, len(request.devices), one_at_a_time=share_a_place(texts))
         stack.callback(beds.close)
         done = run_comparison(
             request,

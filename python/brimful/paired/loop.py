@@ -29,7 +29,7 @@ _LOPSIDED = 10
 
 
 class PairedProgress(msgspec.Struct, frozen=True):
-    """Where a run stands, for whoever shows it."""
+    """Where a run stands."""
 
     step: Step
     ratios: list[Ratio]
@@ -61,7 +61,7 @@ class PairedLoop:
     sink
         Is given every record the moment it exists; returns when it is safe.
     progress
-        Is told where the run stands before each trial.
+        Is called before each trial with where the run stands.
     watch
         Looks at the machine before each trial, where that means something.
     """

@@ -12,7 +12,7 @@ from brimful.statistics.pairs import UNDECIDED, autocorrelation_time
 SHARE = 0.97
 """Load / capacity."""
 EXCESS = 0.05
-"""A share of trials: that a device loses units in so many more is what is excluded."""
+"""A share of trials: what is excluded is that a device loses units in this share more of its trials."""
 MOST_PAIRS = 1000
 _EARLY_ALPHA, _ALPHA = 0.01, 0.05
 

@@ -85,7 +85,7 @@ def run_comparison(
     place
         Where the record is, and whether to go on with it.
     progress, note
-        Are told where the run stands, and what to say once.
+        Are called with where the run stands, and with what to say once.
 
     Raises
     ------

@@ -149,8 +149,8 @@ class Planner:
         self._number += 1
 
     def _calibration_step(self) -> Step | None:
-        open_ = [number for number, one in enumerate(self._calibrations) if not one.is_done]
-        if self._ratios is not None or not open_:
+        open_ = self._uncalibrated()
+        if self._ratios is not None or not open_ or self.elapsed_s >= self._plan.budget_s:
             return None
         trials = [calibration.trials for calibration in self._calibrations]
         device = open_[0] if is_switched(self._plan) else min(open_, key=lambda number: trials[number])
@@ -158,7 +158,13 @@ class Planner:
         load, duration_s = self._calibrations[device].next()
         return Step(device, load, duration_s, CALIBRATION, trials[device], self._instance)
 
+    def _uncalibrated(self) -> list[int]:
+        return [number for number, one in enumerate(self._calibrations) if not one.is_done]
+
     def _round_step(self) -> Step | None:
+        if self._ratios is None and self._uncalibrated():
+            self.is_out_of_time = True
+            return None
         if self._ratios is None:
             self._ratios = self._begin_ratios()
         stage = self._stage()

@@ -78,7 +78,7 @@ class Ratio(Record, frozen=True, omit_defaults=True, tag="ratio"):
 
     device: str
     verdict: str
-    """``regression``, ``no-regression``, ``at-threshold``, ``undecided`` or ``cannot-tell``; of a control: ``same``,
+    """``regression``, ``no-regression``, ``at-threshold``, ``undecided`` or `cannot-tell`; of a control: ``same``,
     ``differs`` or ``undecided``."""
     by: str
     """What ended it: ``early``, ``precision``, or ``end`` for the budget or a person."""
@@ -113,4 +113,4 @@ class LossPairs(Record, frozen=True, omit_defaults=True, tag="loss_pairs"):
     load: float
     first_load: float
     excess: float
-    """A share of trials: that the device exceeds the ratio in so many more is what ``no-regression`` excludes."""
+    """A share of trials: what `no-regression` excludes is that the device exceeds the ratio in this share more."""

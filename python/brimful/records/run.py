@@ -14,6 +14,7 @@ from brimful.records.measurer import MeasurerFacts
 from brimful.records.paired import PairedPlan
 from brimful.records.record import Record
 from brimful.records.recovery import RecoveryPlan
+from brimful.records.suite import SuitePlan
 from brimful.records.throughput import Goal
 
 SCHEMA = 1
@@ -42,6 +43,7 @@ class Run(Record, frozen=True, omit_defaults=True, tag="run"):
     burst: BurstPlan | None = None
     recovery: RecoveryPlan | None = None
     loss: LossPlan | None = None
+    suite: SuitePlan | None = None
     paired: PairedPlan | None = None
     bisection: BisectionPlan | None = None
     min_load: float = 0.0

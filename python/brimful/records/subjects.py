@@ -21,6 +21,7 @@ from brimful.records.paired import Activation, LossPairs, Pair, Ratio
 from brimful.records.record import Record
 from brimful.records.recovery import Recovery
 from brimful.records.run import End, Run, Trial, Warning
+from brimful.records.suite import SuiteTest
 from brimful.records.throughput import Bound, GoalResult
 
 COMMON_KINDS: tuple[type[Record], ...] = (Run, Trial, Warning, End)
@@ -148,12 +149,21 @@ SUBJECTS: tuple[Subject, ...] = (
         verify="brimful.report.verdicts:of_loss",
     ),
     Subject(
+        name="suite",
+        plural="suites",
+        kinds=(SuiteTest,),
+        line="brimful.report.suite.model:line",
+        document="brimful.report.suite.model:build",
+        verify="brimful.report.verdicts:of_suite",
+    ),
+    Subject(
         name="comparison",
         plural="comparisons",
         kinds=(Pair, Activation, Ratio, LossPairs),
         line="brimful.report.paired.model:line",
         document="brimful.report.paired.model:build",
         verify="brimful.report.verdicts:of_comparison",
+        explain="brimful.report.paired.model:explain",
     ),
     Subject(
         name="bisection",

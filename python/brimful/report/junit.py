@@ -1,4 +1,4 @@
-"""Outcomes as JUnit XML, which CI servers show: a test case for each goal, each condition, each value compared."""
+"""Outcomes as JUnit XML, which CI servers show: a test case for each goal, condition, value compared, series."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Suite(msgspec.Struct, frozen=True, kw_only=True):
-    """The cases of one search, or of one comparison."""
+    """The cases of one search, comparison or check."""
 
     name: str
     cases: list[Case]

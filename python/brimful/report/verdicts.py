@@ -12,10 +12,11 @@ from brimful.delay.verification import verify_delay
 from brimful.errors import UsageError
 from brimful.loss.verification import verify_loss
 from brimful.paired.verification import verify_comparison
-from brimful.records import SPECIFICATION, Goal, RunFile
+from brimful.records import SPECIFICATION, Goal, RunFile, subjects
 from brimful.records.subjects import subject_of
 from brimful.recovery.verification import verify_recovery
 from brimful.report import words
+from brimful.report.suite.results import results_of
 from brimful.throughput.verify import Verification, open_run, verify
 from brimful.verified import Verified
 
@@ -129,6 +130,33 @@ def of_bisection(file: RunFile, goals: list[Goal] | None) -> Verified:
     return _recomputed(
         f"{trials}, {visits}: every mean, decision and the answer recomputed", found, found.findings, found.notes
     )
+
+
+def of_suite(file: RunFile, goals: list[Goal] | None) -> Verified:
+    """Recompute what every test of a suite claims, each from its own record; goals say nothing of it.
+
+    Raises
+    ------
+    RecordError
+        When the record of a test cannot be read.
+    """
+    faults = [] if (change := file.change()) is None else [change]
+    lines, facts = [], {}
+    for result in results_of(file):
+        name = f"{result.size}, {result.test}"
+        if result.file is None:
+            if result.reason != "measurement-failed":
+                faults.append(f"{name}: its record is not there")
+            continue
+        verify_one = subjects.load(subject_of(result.file.run, str(result.file.path)).verify or "")
+        found: Verified = verify_one(result.file, None)
+        facts[name] = found.facts
+        said = found.text.splitlines()
+        lines.append(f"{name}: {next((text for text in said if 'recomputed' in text), said[-1])}")
+        if not found.holds:
+            faults.extend(f"{name}: {text}" for text in found.text.splitlines() if "does not hold" in text)
+    lines += [f"does not hold: {text}" for text in faults]
+    return Verified(holds=not faults, text="\n".join(lines), facts=facts)
 
 
 def of_lines(file: RunFile, goals: list[Goal] | None) -> Verified:

@@ -14,6 +14,11 @@ from brimful.report.paired import figures
 from brimful.units import format_duration, format_load, format_ratio
 
 _CONTROL = ("same", "differs")
+_KINDS = {
+    "early": "it holds at all numbers of pairs, error 1 %",
+    "precision": "Student's, error 4 %",
+    "end": "of a run that was ended, or of a control",
+}
 _MOST_DEVIATION = 100.0
 _GOOD = ("no-regression", "same")
 _SHORT = {
@@ -155,6 +160,27 @@ def loss_sentence(plan: PairedPlan, losses: LossPairs) -> str:
         excess = format_ratio(losses.excess)
         return f"No regression: that {losses.device} has {excess} more {of} than {first} is excluded. {said}"
     return f"Undecided whether {losses.device} has more {of} than {first}. {said}"
+
+
+def explain(file: RunFile) -> str:
+    """Say how each verdict follows from the pairs."""
+    plan = plan_of(file)
+    lines = [_reason(plan, ratio) for ratio in ratios_of(file)]
+    lines += [loss_sentence(plan, each) for each in losses_of(file)]
+    return "\n".join(lines) or "The devices were not compared: there is no verdict to explain."
+
+
+def _reason(plan: PairedPlan, ratio: Ratio) -> str:
+    name = f"{ratio.device}/{plan.devices[0].name}"
+    if ratio.low is None or ratio.high is None:
+        return f"{name}: {words.count(ratio.pairs, 'pair')}, too few for an interval: {_SHORT.get(ratio.verdict, '')}"
+    threshold = 1 - plan.tolerance if ratio.verdict not in _CONTROL else 1.0
+    where = "holds" if ratio.low <= threshold <= ratio.high else "is above" if ratio.low > threshold else "is below"
+    return (
+        f"{name}: {words.count(ratio.pairs, 'pair')}, of which about {ratio.tau:.1f} in a row are worth one; interval"
+        f" {ratio.low:.4f} to {ratio.high:.4f} ({_KINDS.get(ratio.by, ratio.by)}) {where} {threshold:g}:"
+        f" {_SHORT.get(ratio.verdict, ratio.verdict)}"
+    )
 
 
 def suite(file: RunFile) -> Suite:

@@ -1,0 +1,136 @@
+"""Files of other tools, each as its tool writes it."""
+
+import gzip
+import json
+
+import pytest
+from brimful.errors import UsageError
+from brimful.trend.formats import FORMATS, read
+
+RATE = {"value": 5e6, "unit": "pps"}
+FILES = {
+    "csit-uti": {
+        "test_type": "ndrpdr",
+        "test_name_long": "10ge2p1x710-64b-ethip4-ndrpdr",
+        "start_time": "2026-01-02T03:04:05.000000Z",
+        "hosts": ["10.0.0.1"],
+        "dut_type": "vpp",
+        "dut_version": "24.10-rc0~18",
+        "tg_version": "v3.03",
+        "passed": True,
+        "message": "",
+        "result": {
+            "type": "ndrpdr",
+            "ndr": {"lower": {"rate": RATE}, "upper": {"rate": RATE}},
+            "pdr": {"lower": {"rate": {"value": 6e6, "unit": "pps"}}, "upper": {"rate": RATE}},
+        },
+    },
+    "asv": {
+        "version": 2,
+        "commit_hash": "0123456789abcdef",
+        "date": 1767323045000,
+        "env_name": "virtualenv-py3.11",
+        "params": {"machine": "lab1"},
+        "result_columns": ["result", "params", "version", "started_at"],
+        "results": {
+            "bench.time_plain": [[0.25], [], "1", 1767323045000],
+            "bench.time_each": [[0.5, None], [["1", "2"]], "1", 1767323045000],
+            "bench.time_broken": [None, [["1"]], "1"],
+        },
+    },
+    "hyperfine": {"results": [{"command": "sleep 0.1", "mean": 0.1, "median": 0.101, "times": [0.1, 0.101, 0.104]}]},
+    "pytest-benchmark": {
+        "machine_info": {"node": "lab1", "python_version": "3.11.7"},
+        "commit_info": {"id": "0123456789abcdef", "branch": "main"},
+        "benchmarks": [{"fullname": "test_a.py::test_a", "stats": {"median": 2e-3, "mean": 2.1e-3, "rounds": 9}}],
+        "datetime": "2026-01-02T03:04:05+00:00",
+        "version": "5.1.0",
+    },
+    "google-benchmark": {
+        "context": {"date": "2026-01-02T03:04:05+00:00", "host_name": "lab1", "library_version": "v1.9.1"},
+        "benchmarks": [
+            {"name": "BM_a", "run_name": "BM_a", "run_type": "iteration", "real_time": 10.0, "time_unit": "us"},
+            {"name": "BM_a", "run_name": "BM_a", "run_type": "iteration", "real_time": 12.0, "time_unit": "us"},
+            {"name": "BM_a_median", "run_name": "BM_a", "run_type": "aggregate", "aggregate_name": "median",
+             "real_time": 11.0, "time_unit": "us"},
+            {"name": "BM_b_median", "run_name": "BM_b", "run_type": "aggregate", "aggregate_name": "median",
+             "real_time": 7.0, "time_unit": "ms"},
+            {"name": "BM_c", "run_name": "BM_c", "run_type": "iteration", "error_occurred": True},
+        ],
+    },
+}  # fmt: skip
+AT = 1767323045.0
+RATES = {"ndr": 5e6, "pdr": 6e6}
+VALUES = {
+    "csit-uti": ("24.10-rc0~18", AT, {f"vpp 10ge2p1x710-64b-ethip4-ndrpdr {goal}": at for goal, at in RATES.items()}),
+    "asv": ("0123456789abcdef", AT, {
+        "bench.time_plain": 0.25, "bench.time_each(1)": 0.5, "bench.time_each(2)": None, "bench.time_broken(1)": None
+    }),
+    "hyperfine": ("given", None, {"sleep 0.1": 0.101}),
+    "pytest-benchmark": ("0123456789abcdef", AT, {"test_a.py::test_a": 2e-3}),
+    "google-benchmark": ("given", AT, {"BM_a": 11e-6, "BM_b": 7e-3, "BM_c": None}),
+}  # fmt: skip
+
+
+def name_of(point):
+    return " ".join(point.key[part] for part in ("name", "device", "size", "goal") if part in point.key)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("packed", [False, True])
+def test_files_are_read(tmp_path, name, packed):
+    content = json.dumps(FILES[name]).encode()
+    (tmp_path / "file").write_bytes(gzip.compress(content) if packed else content)
+    version, at, values = VALUES[name]
+    found = read(tmp_path / "file", name, "given" if version == "given" else None)
+    assert (found.version, found.at) == (version, at)
+    for said, value in values.items():
+        (point,) = [point for point in found.points if name_of(point).startswith(said)]
+        assert point.value == (None if value is None else pytest.approx(value))
+        assert (point.problem is None) == (value is not None)
+        assert (point.worse, point.unit) == (("lower", "pps") if name == "csit-uti" else ("higher", "s"))
+    assert len(found.points) == len(values)
+    assert found.source == read(tmp_path / "file", name, version).source
+
+
+def test_repeats_in_a_file_are_a_value_with_an_error(tmp_path):
+    (tmp_path / "file").write_text(json.dumps(FILES["hyperfine"]))
+    (point,) = read(tmp_path / "file", "hyperfine", "1").points
+    assert 0.01 < point.error < 0.02
+
+
+@pytest.mark.parametrize(
+    ("result", "values"),
+    [
+        ({"type": "mrr", "receive_rate": {"rate": {"avg": 2e6, "unit": "pps", "values": [1e6, 2e6, 3e6]}}}, [2e6]),
+        ({"type": "mrr", "receive_rate": {"rate": {"avg": 2e6, "unit": "pps"}}}, [2e6]),
+        ({"type": "soak", "critical_rate": {"lower": {"rate": RATE}, "upper": {"rate": RATE}}}, [5e6]),
+        ({"type": "unknown"}, [None, None]),
+    ],
+)
+def test_other_results_of_csit_are_read(tmp_path, result, values):
+    (tmp_path / "file").write_text(json.dumps({**FILES["csit-uti"], "result": result}))
+    assert [point.value for point in read(tmp_path / "file", "csit-uti", None).points] == values
+
+
+def test_a_test_of_csit_that_failed_has_no_value(tmp_path):
+    (tmp_path / "file").write_text(json.dumps({**FILES["csit-uti"], "passed": False, "message": "no\nlink"}))
+    found = read(tmp_path / "file", "csit-uti", None)
+    assert [(point.value, point.problem) for point in found.points] == [(None, "no link")] * 2
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", "{}", "null", '{"results": 1}', '{"benchmarks": [{}], "context": 1}', "\x1f\x8b"]
+)
+def test_what_is_of_another_form_is_refused_in_a_line(tmp_path, name, content):
+    (tmp_path / "file").write_bytes(content.encode("latin-1"))
+    with pytest.raises(UsageError, match=rf"file: (is no file of {name}|has no results|does not say)") as caught:
+        read(tmp_path / "file", name, "1")
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_file_without_a_version_needs_one(tmp_path):
+    (tmp_path / "file").write_text(json.dumps(FILES["hyperfine"]))
+    with pytest.raises(UsageError, match="does not say the version that was measured; give it with --version"):
+        read(tmp_path / "file", "hyperfine", None)

@@ -1,5 +1,7 @@
 //! Trials that come before the one that was picked: looks that may make an attempt needless.
 
+use std::collections::BTreeSet;
+
 use brimful_trial::{Load, Nanoseconds, TrialInput};
 
 use super::goals::{GoalFacts, Standing};
@@ -84,8 +86,7 @@ fn lowest(view: &View, standing: &Standing) -> Option<TrialInput> {
     let in_vain = view.belief.seen().iter().rev();
     let in_vain = in_vain.take_while(|seen| goal.is_high_loss(seen));
     let little = in_vain.filter(|seen| !seen.lost_much());
-    let pairs = little.clone().zip(little.clone().skip(1));
-    let changes = pairs.filter(|(a, b)| a.load != b.load).count();
+    let loads: BTreeSet<Load> = little.clone().map(|seen| seen.load).collect();
     let duration = if view.log.trials_at(load).is_empty() {
         goal.exploring_duration()
     } else {
@@ -95,7 +96,7 @@ fn lowest(view: &View, standing: &Standing) -> Option<TrialInput> {
     // One that was stopped early would have been a short one at least.
     let short_s = goal.exploring_duration().as_seconds();
     let tried_s: f64 = little.map(|seen| seen.duration.max(short_s)).sum();
-    let is_due = is_open && changes + 1 >= IN_VAIN;
+    let is_due = is_open && loads.len() >= IN_VAIN;
     (is_due && lowest.duration.as_seconds() <= LONGER * tried_s).then_some(lowest)
 }
 

@@ -1,5 +1,6 @@
 """Builds to bisect: simulated devices whose instances differ, and what runs a bisection on them."""
 
+import hashlib
 import math
 import random
 
@@ -83,7 +84,8 @@ def levels(builds, *changes):
 
 def invented_run(directory, bench=None, builds=13, **options):
     """Find a slower commit, one of whose neighbours cannot be made."""
-    versions = [Version(f"{number:040x}", f"{number:07x} Change {number}") for number in range(builds)]
+    hashes = [hashlib.sha1(str(number).encode()).hexdigest() for number in range(builds)]
+    versions = [Version(one, f"{one[:7]} Change {number}") for number, one in enumerate(hashes)]
     plan = BisectionPlan(
         versions=[Version(one.version, one.title, [place - 1] if place else []) for place, one in enumerate(versions)],
         confidence=0.95,

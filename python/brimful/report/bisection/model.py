@@ -44,7 +44,6 @@ def build(file: RunFile) -> Document:
         title=f"Bisection: {name(plan, 0)} to {name(plan, len(plan.versions) - 1)}",
         outcome=blocks.outcome(file, "trial"),
         cards=[] if answer is None else [_card(plan, answer)],
-        lead="" if answer is None else sentence(plan, answer),
         blocks=_blocks(plan, answer, visits, builds),
         notes=_notes(plan),
         set_up=_set_up(file, plan),

@@ -217,12 +217,12 @@ class BisectionLoop:
         return block_of(self._switch_s, self._session.trials[-1].elapsed_s)
 
     def _load(self, path: str, build: int, make: Callable[[Asked], Trial]) -> float:
-        if build not in self._loads:
-            try:
-                self._loads[build], self._queue = calibrated(self._plan, path, self._queue, make)
-            except NotForwardingError as error:
-                raise _BuildError(build, str(error)) from error
-        return self._loads[build]
+        """Find the load of an instance: loads found when the machine was busier would be other factors of capacity."""
+        try:
+            load, self._queue = calibrated(self._plan, path, self._queue, self._loads.get(build), make)
+        except NotForwardingError as error:
+            raise _BuildError(build, str(error)) from error
+        return load
 
     def _trial(self, asked: Asked, number: int) -> Trial:
         return repeat_as_allowed(

@@ -45,9 +45,9 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 def calibrated(
-    plan: BisectionPlan, path: str, queue: float | None, make: Callable[[Asked], Trial]
+    plan: BisectionPlan, path: str, queue: float | None, earlier: float | None, make: Callable[[Asked], Trial]
 ) -> tuple[float, float]:
-    """Find the load of a build, and the units in its queue.
+    """Find the load of a build, from that of an ``earlier`` visit if there was one, and the units in its queue.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def calibrated(
     MeasureError
         When no load is found that is too much for it.
     """
-    calibration = Calibration(plan.trial_s, first_load=plan.first_load, max_load=plan.max_load, queue=queue)
+    calibration = Calibration(plan.trial_s, first_load=earlier or plan.first_load, max_load=plan.max_load, queue=queue)
     nothing = 0
     while not calibration.is_done:
         load, duration_s = calibration.next()

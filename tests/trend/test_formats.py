@@ -7,10 +7,13 @@ import math
 
 import pytest
 from brimful.errors import UsageError
+from brimful.records import read_run
+from brimful.report.csit_uti import render
 from brimful.trend.formats import FORMATS, read
 from hypothesis import given
 from hypothesis import strategies as st
 from refusals import one_line
+from support import ROOT
 
 RATE = {"value": 5e6, "unit": "pps"}
 FILES = {
@@ -133,6 +136,15 @@ def test_what_is_of_another_form_is_refused_in_a_line(tmp_path, name, content):
     with pytest.raises(UsageError, match=rf"file: (is no file of {name}|has no results|does not say)") as caught:
         read(tmp_path / "file", name, "1")
     assert len(str(caught.value).splitlines()) == 1
+
+
+def test_what_brimful_writes_for_csit_is_read(tmp_path):
+    run = read_run(ROOT / "tests" / "schema_1" / "search")
+    (tmp_path / "file").write_bytes(render(run))
+    found = read(tmp_path / "file", "csit-uti", "1")
+    assert [(point.key["goal"], point.value) for point in found.points] == [
+        (result.goal, result.lower_bound) for result in run.goal_results
+    ]
 
 
 def test_a_file_without_a_version_needs_one(tmp_path):

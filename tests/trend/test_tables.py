@@ -143,6 +143,7 @@ def test_many_rows_are_one_series(tmp_path):
 
 
 @pytest.mark.slow  # its quick twin is the test above
+@pytest.mark.timeout(900)
 def test_a_million_rows_are_one_series(tmp_path):
     _, judgement = judged(tmp_path, rows(levels((100, 1_000_000))))
     assert (judgement.state, judgement.version) == ("normal", "999999")

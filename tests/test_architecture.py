@@ -126,6 +126,18 @@ MODULES = {
         "statistics",
         "units",
     },
+    "paired": {
+        "errors",
+        "machine",
+        "managed",
+        "measurers",
+        "policies",
+        "records",
+        "runs",
+        "session",
+        "statistics",
+        "units",
+    },
     "discards": {"", "errors", "files", "records", "statistics"},
     "files": {"errors"},
     "iocost": {
@@ -152,7 +164,7 @@ MODULES = {
 """Part of the package: the parts it may import ("" is the package itself). `cli` may import all. Reports read records
 and nothing else."""
 
-ALSO = {"report.verdicts": {"burst", "campaign", "delay", "loss", "recovery", "throughput", "verified"}}
+ALSO = {"report.verdicts": {"burst", "campaign", "delay", "loss", "paired", "recovery", "throughput", "verified"}}
 """Module: what it may import beside. A report on whether a record holds is what each subject computes again."""
 
 _FORMS = {
@@ -195,6 +207,7 @@ INSIDE = {
         "burst_campaign": {*_FORMS, "blocks", "burst"},
         "recovery": {*_FORMS, "blocks"},
         "loss": {*_FORMS, "blocks"},
+        "paired": {*_FORMS, "blocks", "junit"},
         "suite": {*_FORMS, "blocks", "burst", "delay", "loss", "recovery"},
         "iocost": _FORMS,
         "discards": _FORMS,
@@ -207,10 +220,11 @@ INSIDE = {
         "recovery": {"record"},
         "loss": {"record"},
         "suite": {"record"},
+        "paired": {"record"},
         "analysis": {"record"},
         "measurer": set(),
         "experiment": {"run"},
-        "run": {"record", "throughput", "delay", "burst", "recovery", "loss", "suite", "measurer"},
+        "run": {"record", "throughput", "delay", "burst", "recovery", "loss", "suite", "paired", "measurer"},
         "campaign": {"record", "run", "throughput", "burst"},
         "subjects": {
             "record",
@@ -220,6 +234,7 @@ INSIDE = {
             "burst",
             "recovery",
             "loss",
+            "paired",
             "suite",
             "analysis",
             "campaign",
@@ -235,6 +250,7 @@ INSIDE = {
             "burst",
             "recovery",
             "loss",
+            "paired",
             "analysis",
             "campaign",
             "format",

@@ -38,6 +38,7 @@ MECHANISMS: dict[str, list[tuple[str, str, str]]] = {
     "upper goals settle the lower bound first": [("plan/mod", "LOWER_FIRST", "1.0")],
     "attempts that end after the same time": [("account/alike", "STEP_FROM", NEVER)],
     "attempts that lose the same time": [("account/alike", "AGREEMENT", "-1.0")],
+    "min load once steps are wide": [("account/plain", "WIDE_STEP", "1_000_000")],
     "losses that come with changes of the load": [("account/mod", "RECOVERED", "1_000_000")],
     # Not endless, as some searches would be then.
     "the account": [

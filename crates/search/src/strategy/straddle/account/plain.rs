@@ -10,6 +10,8 @@ use crate::strategy::straddle::{Pick, View};
 
 /// Widths to the first load. Chosen on seeds 1-400 of `examples/search_time/drawn.rs`.
 const FIRST_STEP: f64 = 4.0;
+/// Doublings of the step from which on min load comes first, if no load has held. Chosen on the same seeds.
+const WIDE_STEP: i32 = 5;
 
 /// The next trial without the model.
 pub(super) fn pick(view: &View, standing: &Standing) -> Pick {
@@ -46,7 +48,7 @@ fn step(account: &Account, view: &View, standing: &Standing) -> Load {
     let Some(upper) = standing.upper else {
         return view.problem.max_load();
     };
-    if standing.lower.is_none() && account.ends_alike(standing) {
+    if standing.lower.is_none() && (account.ends_alike(standing) || account.doublings >= WIDE_STEP) {
         return min_load;
     }
     let width = view.problem.goals()[standing.goal.index].target_width();

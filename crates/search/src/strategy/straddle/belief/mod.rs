@@ -91,7 +91,9 @@ impl Belief {
             model: None,
             scale,
         };
-        belief.model = belief.hint().map(|hint| belief.model_around(hint, None));
+        if let Some(hint) = belief.hint() {
+            belief.lay_out(hint, None);
+        }
         belief
     }
 
@@ -111,23 +113,30 @@ impl Belief {
         self.buffer.correct(&mut seen);
         self.seen.push(seen);
         let news = self.news(&seen);
-        match (news, &mut self.model) {
-            (News::Capacity { position: around, .. } | News::Region(around), _) => {
-                self.model = Some(self.model_around(around, None))
-            }
-            (News::Nothing, Some(model)) => {
-                model.observe(&seen);
-                if let Some((around, softness)) = model.drifted(self.seen.len()) {
-                    self.model = Some(self.model_around(around, softness));
-                }
-            }
+        let drifted = self.model.as_mut().and_then(|model| {
+            model.observe(&seen);
+            model.drifted(self.seen.len())
+        });
+        match (news, drifted) {
+            (News::Capacity { position: around, .. } | News::Region(around), _) => self.lay_out(around, None),
+            (News::Nothing, Some((around, softness))) => self.lay_out(around, softness),
             (News::Nothing, None) => {}
         }
         news
     }
 
-    fn model_around(&self, around: f64, softness: Option<f64>) -> Model {
-        Model::new(&self.prior, around, softness, &self.seen[self.since..])
+    /// Lays the model out anew, in most detail around a position and a softness. What it knows beside the curve does not
+    /// move with the capacity.
+    fn lay_out(&mut self, around: f64, softness: Option<f64>) {
+        let mut model = Model::new(&self.prior, around, softness, &self.seen[self.since..]);
+        if let Some(before) = self.model.take().filter(|_| self.since > 0) {
+            model = Model {
+                curve: model.curve,
+                ..before
+            };
+        }
+        model.laid_out_at = self.seen.len();
+        self.model = Some(model);
     }
 
     /// What the last trial shows of the capacity.

@@ -57,7 +57,7 @@ pub(super) struct Model {
     /// says nothing of how far the load is above the answer.
     pub(super) delays: Vec<(Nanoseconds, Threshold)>,
     /// How many trials it was laid out from.
-    laid_out_at: usize,
+    pub(super) laid_out_at: usize,
 }
 
 impl Model {

@@ -1,5 +1,7 @@
 //! What a loss curve may look like around its position: how loss sets in there, and how steeply it grows.
 
+use std::sync::LazyLock;
+
 use super::observation::Observation;
 
 /// Chance that a trial is clean although the curve says otherwise.
@@ -188,9 +190,22 @@ fn chance(odds: f64) -> f64 {
     odds / (1.0 + odds)
 }
 
-/// `ln(1 + e^u)`.
+/// `ln(1 + e^u)` from a table.
 fn softplus(u: f64) -> f64 {
-    u.max(0.0) + (-u.abs()).exp().ln_1p()
+    const PER_UNIT: f64 = 16.0;
+    const REACH: f64 = 32.0;
+    static TABLE: LazyLock<Vec<f64>> = LazyLock::new(|| {
+        (0..=(2.0 * REACH * PER_UNIT) as usize)
+            .map(|index| (index as f64 / PER_UNIT - REACH).exp().ln_1p())
+            .collect()
+    });
+    if u > REACH {
+        u
+    } else if u < -REACH {
+        0.0
+    } else {
+        TABLE[((u + REACH) * PER_UNIT + 0.5) as usize]
+    }
 }
 
 /// Capacities that stray by this many steps leave little to what trials share.

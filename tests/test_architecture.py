@@ -60,6 +60,20 @@ MODULES = {
         "statistics",
         "units",
     },
+    "bisection": {
+        "errors",
+        "files",
+        "machine",
+        "managed",
+        "measurers",
+        "paired",
+        "policies",
+        "records",
+        "runs",
+        "session",
+        "statistics",
+        "units",
+    },
     "campaign": {"burst", "errors", "measurers", "records", "run_index", "runs", "statistics", "throughput", "units"},
     "burst": {
         "alarm",
@@ -164,7 +178,19 @@ MODULES = {
 """Part of the package: the parts it may import ("" is the package itself). `cli` may import all. Reports read records
 and nothing else."""
 
-ALSO = {"report.verdicts": {"burst", "campaign", "delay", "loss", "paired", "recovery", "throughput", "verified"}}
+ALSO = {
+    "report.verdicts": {
+        "bisection",
+        "burst",
+        "campaign",
+        "delay",
+        "loss",
+        "paired",
+        "recovery",
+        "throughput",
+        "verified",
+    }
+}
 """Module: what it may import beside. A report on whether a record holds is what each subject computes again."""
 
 _FORMS = {
@@ -206,6 +232,7 @@ INSIDE = {
         "burst": {*_FORMS, "blocks"},
         "burst_campaign": {*_FORMS, "blocks", "burst"},
         "recovery": {*_FORMS, "blocks"},
+        "bisection": {*_FORMS, "blocks"},
         "loss": {*_FORMS, "blocks"},
         "paired": {*_FORMS, "blocks", "junit"},
         "suite": {*_FORMS, "blocks", "burst", "delay", "loss", "recovery"},
@@ -216,6 +243,7 @@ INSIDE = {
         "record": set(),
         "throughput": {"record"},
         "delay": {"record"},
+        "bisection": {"record"},
         "burst": {"record"},
         "recovery": {"record"},
         "loss": {"record"},
@@ -224,9 +252,21 @@ INSIDE = {
         "analysis": {"record"},
         "measurer": set(),
         "experiment": {"run"},
-        "run": {"record", "throughput", "delay", "burst", "recovery", "loss", "suite", "paired", "measurer"},
+        "run": {
+            "bisection",
+            "record",
+            "throughput",
+            "delay",
+            "burst",
+            "recovery",
+            "loss",
+            "suite",
+            "paired",
+            "measurer",
+        },
         "campaign": {"record", "run", "throughput", "burst"},
         "subjects": {
+            "bisection",
             "record",
             "run",
             "throughput",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from brimful.version import VERSION
 
 if TYPE_CHECKING:
+    from brimful.bisection.search import BisectionResult, bisect
     from brimful.errors import BrimfulError, MeasureError, RecordError, UsageError
     from brimful.measurers.base import Description, InvalidTrialError, Measurer, TrialOutput
     from brimful.measurers.function import MeasureFunction
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __version__ = VERSION
 
 __all__ = [
+    "BisectionResult",
     "BrimfulError",
     "ComparisonResult",
     "Description",
@@ -42,11 +44,14 @@ __all__ = [
     "Trial",
     "TrialOutput",
     "UsageError",
+    "bisect",
     "compare",
     "search",
 ]
 
 _HOMES = {
+    "bisect": "brimful.bisection.search",
+    "BisectionResult": "brimful.bisection.search",
     "Progress": "brimful.throughput.run_loop",
     "Load": "brimful.throughput.search",
     "MeasureFunction": "brimful.measurers.function",

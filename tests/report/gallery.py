@@ -3,6 +3,7 @@
 from functools import cache, partial
 from pathlib import Path
 
+from bisection import building
 from brimful.records import read_run
 from brimful.records.subjects import load, subject_of
 from brimful.report.run_list import page as list_page
@@ -30,6 +31,7 @@ def runs():
         "recovery": recovering.invented_run(Path("invented")),
         "loss": losing.invented_run(Path("invented")),
         "comparison": comparing.invented_run(Path("invented")),
+        "bisection": building.invented_run(Path("invented")),
         "delay": read_run(SCHEMA_1 / "delay" / "run.jsonl"),
         "block-device": test_html_runs.EDGES["made"],
         "block-device-measured": read_run(SCHEMA_1 / "device" / "run.jsonl"),

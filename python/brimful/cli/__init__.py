@@ -17,6 +17,7 @@ _COMMANDS = {
     "report": ("brimful.cli.report:report", "Show a saved run as text, HTML, PDF or JSON."),
     "runs": ("brimful.cli.runs:runs", "List runs, newest first, each with its result in one line."),
     "compare": ("brimful.cli.compare:compare", "Are two sets of runs the same or different?"),
+    "bisect": ("brimful.cli.bisect:bisect", "Find which build made a device slower."),
     "trend": ("brimful.cli.trend:trend", "Since when is it slower: histories, changes with dates, a gate."),
     "verify": ("brimful.cli.verify:verify_command", "Recompute every verdict from a trial log."),
     "explain": ("brimful.cli.explain:explain", "Say why a load is an upper bound, a lower bound or undecided."),

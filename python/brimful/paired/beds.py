@@ -147,12 +147,20 @@ class SharedBed:
         self._measurer.close()
 
 
-def run_command(command: str, limit_s: float) -> str:
-    """Run a shell command and give the end of what it printed.
+class CommandFailedError(MeasureError):
+    """A command failed; ``output`` is the end of what it printed."""
+
+    def __init__(self, message: str, output: str = "") -> None:
+        super().__init__(message)
+        self.output = output
+
+
+def run_command(command: str, limit_s: float, *, option: str = "--switch-limit") -> str:
+    """Run a shell command and give the end of what it printed; ``option`` is what sets its limit.
 
     Raises
     ------
-    MeasureError
+    CommandFailedError
         When it fails or takes too long; what it started is ended with it.
     """
     process = subprocess.Popen(
@@ -166,8 +174,8 @@ def run_command(command: str, limit_s: float) -> str:
     try:
         content, _ = process.communicate(timeout=limit_s)
     except subprocess.TimeoutExpired:
-        message = f"{command}: took longer than {time.monotonic() - began_s:.0f} s (--switch-limit)"
-        raise MeasureError(message) from None
+        message = f"{command}: took longer than {time.monotonic() - began_s:.0f} s ({option})"
+        raise CommandFailedError(message) from None
     finally:
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
@@ -177,5 +185,5 @@ def run_command(command: str, limit_s: float) -> str:
     if process.returncode != 0:
         last = next((line for line in reversed(output.splitlines()) if line.strip()), "it printed nothing")
         message = f"{command}: failed with exit code {process.returncode}: {one_line(last)}"
-        raise MeasureError(message)
+        raise CommandFailedError(message, output)
     return output

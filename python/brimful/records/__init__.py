@@ -10,6 +10,7 @@ Everybody imports from here; the modules are by subject.
 from __future__ import annotations
 
 from brimful.records.analysis import Done, Finding, Fit, Series, Solution
+from brimful.records.bisection import Bisected, BisectionPlan, Build, Version, Visit
 from brimful.records.burst import Burst, BurstPlan, BurstTest
 from brimful.records.campaign import Member
 from brimful.records.delay import Delay, DelayDistribution, DelayInterval, DelayPlan
@@ -30,7 +31,10 @@ __all__ = [
     "SPECIFICATION",
     "TESTER_CEILING",
     "Activation",
+    "Bisected",
+    "BisectionPlan",
     "Bound",
+    "Build",
     "Burst",
     "BurstPlan",
     "BurstTest",
@@ -66,6 +70,8 @@ __all__ = [
     "SuiteTest",
     "Sums",
     "Trial",
+    "Version",
+    "Visit",
     "Warning",
     "check_trial",
     "collect",

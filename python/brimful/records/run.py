@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from brimful.records.bisection import BisectionPlan
 from brimful.records.burst import BurstPlan
 from brimful.records.delay import DelayPlan
 from brimful.records.loss import LossPlan
@@ -35,7 +36,7 @@ class Run(Record, frozen=True, omit_defaults=True, tag="run"):
     each load. ``block-device``: QoS parameters
     of a block device. ``switch-discards``: what uplinks of switches dropped, and whom it hurt. ``campaign``: many
     searches. ``burst-campaign``: runs on bursts, one for each frame size. ``comparison``: devices against each other,
-    live."""
+    live. ``bisection``: which build of a history made a device slower."""
     measurer: MeasurerFacts = MeasurerFacts()
     goals: list[Goal] = []
     delay: DelayPlan | None = None
@@ -44,6 +45,7 @@ class Run(Record, frozen=True, omit_defaults=True, tag="run"):
     loss: LossPlan | None = None
     suite: SuitePlan | None = None
     paired: PairedPlan | None = None
+    bisection: BisectionPlan | None = None
     min_load: float = 0.0
     max_load: float = 0.0
     strategy: str = ""

@@ -12,6 +12,7 @@ import msgspec
 
 from brimful.errors import RecordError
 from brimful.records.analysis import Done, Finding, Fit, Series, Solution
+from brimful.records.bisection import Bisected, Build, Visit
 from brimful.records.burst import Burst, BurstTest
 from brimful.records.campaign import Member
 from brimful.records.delay import Delay
@@ -163,6 +164,14 @@ SUBJECTS: tuple[Subject, ...] = (
         document="brimful.report.paired.model:build",
         verify="brimful.report.verdicts:of_comparison",
         explain="brimful.report.paired.model:explain",
+    ),
+    Subject(
+        name="bisection",
+        plural="bisections",
+        kinds=(Build, Visit, Bisected),
+        line="brimful.report.bisection.model:line",
+        document="brimful.report.bisection.model:build",
+        verify="brimful.report.verdicts:of_bisection",
     ),
 )
 

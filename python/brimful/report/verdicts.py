@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from brimful import units
+from brimful.bisection.verification import verify_bisection
 from brimful.burst.verification import verify_burst
 from brimful.campaign.verification import verify_bursts, verify_campaign
 from brimful.delay.verification import verify_delay
@@ -120,6 +121,15 @@ def of_comparison(file: RunFile, goals: list[Goal] | None) -> Verified:
     found = verify_comparison(file)
     trials, pairs = words.count(found.trials, "trial"), words.count(found.pairs, "pair")
     return _recomputed(f"{trials}, {pairs}: every ratio and verdict recomputed", found, found.findings, found.notes)
+
+
+def of_bisection(file: RunFile, goals: list[Goal] | None) -> Verified:
+    """Run a bisection again from its trials; goals say nothing of it."""
+    found = verify_bisection(file)
+    trials, visits = words.count(found.trials, "trial"), words.count(found.visits, "visit")
+    return _recomputed(
+        f"{trials}, {visits}: every mean, decision and the answer recomputed", found, found.findings, found.notes
+    )
 
 
 def of_suite(file: RunFile, goals: list[Goal] | None) -> Verified:

@@ -1,0 +1,1 @@
+"""Which build of a history made a device slower, with a stated confidence."""

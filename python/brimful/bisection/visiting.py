@@ -1,0 +1,147 @@
+"""One visit: loads first where they are not known yet, then trials of both builds in pairs."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from brimful.errors import MeasureError
+from brimful.paired.calibration import LARGEST_QUEUE_SHARE, Calibration, capacity_of
+from brimful.records import BisectionPlan, Trial
+
+CALIBRATION, PAIRS = "calibration", "pairs"
+BUILD, BESIDE = "build", "beside"
+"""`Trial.path`: which of the two it was."""
+_NOTHING = 3
+"""Trials in which nothing arrives, after which a build is taken for one that does not forward."""
+_RAISE, _MOST_RAISES = 1.2, 20
+_TRIALS_FOR_SWITCH = 4
+"""Time of the trials of a turn, in times of making a build active."""
+
+
+class NotForwardingError(MeasureError):
+    """A build forwards nothing."""
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A trial to make."""
+
+    path: str
+    load: float
+    duration_s: float
+    step: str
+    round: int
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """What the pairs of a visit give."""
+
+    mean: float
+    deviation: float
+    pairs: int
+
+
+def calibrated(
+    plan: BisectionPlan, path: str, queue: float | None, make: Callable[[Asked], Trial]
+) -> tuple[float, float]:
+    """Find the load of a build, and the units in its queue.
+
+    Raises
+    ------
+    NotForwardingError
+        When nothing arrives.
+    MeasureError
+        When no load is found that is too much for it.
+    """
+    calibration = Calibration(plan.trial_s, first_load=plan.first_load, max_load=plan.max_load, queue=queue)
+    nothing = 0
+    while not calibration.is_done:
+        load, duration_s = calibration.next()
+        trial = make(Asked(path, load, duration_s, CALIBRATION, calibration.trials))
+        nothing = nothing + 1 if trial.sent - trial.lost <= 0 else 0
+        if nothing >= _NOTHING:
+            message = f"it does not forward: nothing arrived in {nothing} trials one after the other"
+            raise NotForwardingError(message)
+        calibration.record(trial)
+    if calibration.is_at_limit:
+        message = (
+            f"it took all of {calibration.load:.6g}/s, the most that can be offered: the builds are too fast for the"
+            " tester; use smaller frames, or raise --max-load"
+        )
+        raise MeasureError(message)
+    queue = calibration.queue or 0.0
+    if queue > LARGEST_QUEUE_SHARE * (queue + calibration.units_per_trial):
+        message = f"{queue:.0f} units stand in its queue, most of what arrives in a trial; make --trial longer"
+        raise MeasureError(message)
+    return calibration.load, queue
+
+
+def order(plan: BisectionPlan, visit: int, block: int) -> list[tuple[str, int]]:
+    """Give which build has its turn when, with the number of the pair: a coin decides who is first in each block.
+
+    >>> plan = BisectionPlan(versions=[], confidence=0.95, tolerance=0.01, pairs=3, trial_s=1.0, seed=1)
+    >>> [number for _, number in order(plan, 0, 2)]
+    [0, 1, 0, 1, 2, 2]
+    """
+    draw = random.Random(f"{plan.seed} {visit}")
+    blocks = [range(first, min(first + block, plan.pairs)) for first in range(0, plan.pairs, block)]
+    return [(path, number) for numbers in blocks for path in draw.sample([BUILD, BESIDE], 2) for number in numbers]
+
+
+def block_of(switch_s: float, trial_s: float) -> int:
+    """Give the trials of a turn, so that switching takes a fifth of the time at most.
+
+    >>> block_of(0.0, 1.0), block_of(3.0, 1.0)
+    (1, 12)
+    """
+    return max(1, round(_TRIALS_FOR_SWITCH * switch_s / max(trial_s, 1e-3)))
+
+
+def paired(
+    plan: BisectionPlan, visit: int, loads: dict[str, float], block: int, make: Callable[[Asked], Trial]
+) -> dict[str, float]:
+    """Make the trials of all pairs, and give the loads of both builds, which may have been raised.
+
+    Raises
+    ------
+    MeasureError
+        When loads cannot be raised any more.
+    """
+    for _ in range(_MOST_RAISES):
+        turns = order(plan, visit, block)
+        if all(make(Asked(path, loads[path], plan.trial_s, PAIRS, number)).lost for path, number in turns):
+            return loads
+        # To drop only pairs without loss would select: both loads are raised, and the pairs begun anew.
+        loads = {path: _RAISE * load for path, load in loads.items()}
+        if plan.max_load is not None and max(loads.values()) > plan.max_load:
+            break
+    message = f"trials came in without loss at {max(loads.values()) / _RAISE:.6g}/s, and loads cannot be raised further"
+    raise MeasureError(message)
+
+
+def summarise(trials: Sequence[Trial], queue: float) -> Summary | None:
+    """Give what the trials of a visit say; none: its pairs are not complete.
+
+    Pairs before a trial without loss do not count, as loads were raised after it. Where trials do not alternate, the
+    mean of their differences is that of the turns all the same.
+    """
+    logs: dict[str, dict[int, float]] = {BUILD: {}, BESIDE: {}}
+    for trial in trials:
+        if trial.invalid is not None or trial.step != PAIRS:
+            continue
+        if trial.lost == 0:
+            logs = {BUILD: {}, BESIDE: {}}
+            continue
+        capacity = capacity_of(trial, queue)
+        if capacity > 0:
+            logs[trial.path or BUILD][trial.round or 0] = math.log(capacity)
+    both = sorted(logs[BUILD].keys() & logs[BESIDE].keys())
+    if not both:
+        return None
+    differences = [logs[BUILD][number] - logs[BESIDE][number] for number in both]
+    mean = math.fsum(differences) / len(both)
+    squares = math.fsum((each - mean) ** 2 for each in differences)
+    return Summary(mean, math.sqrt(squares / max(1, len(both) - 1)), len(both))

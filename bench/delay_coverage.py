@@ -7,10 +7,10 @@ the bare wire is a second such lab without the fault. Many short runs, each with
 import os
 import statistics
 
-from brimful.attempts import FailurePolicy, Policies
 from brimful.delay.estimates import DEVICE, WIRE
 from brimful.delay.loop import DelayLoop
 from brimful.measurers.opening import open_measurer
+from brimful.policies import FailurePolicy, Policies
 from brimful.records import DelayPlan
 
 RUNS = int(os.environ.get("RUNS", "100"))

@@ -8,7 +8,7 @@ from pathlib import Path
 from brimful import records
 from brimful.measurers.base import InvalidTrialError, TrialOutput
 from brimful.measurers.simulated import SimulatedMeasurer
-from brimful.records import Goal, Record, Run, Warning, read_run
+from brimful.records import Goal, MeasurerFacts, Record, Run, Warning, read_run
 from brimful.throughput.run_loop import Plan, SearchLoop
 
 HERE = Path(__file__).parent
@@ -58,7 +58,7 @@ def make_example(name: str, measurer: Troubled, *, max_load: float = 2e6, warm_u
         tool={"name": "brimful", "version": "0.1.0"},
         command=["brimful", "search", "--measurer", str(description.name)],
         host={"kernel": "6.1.0", "machine": "x86_64", "cpu_model": "an example", "cpus": 2},
-        measurer={"spec": description.name, "name": description.name, "contract": description.contract},
+        measurer=MeasurerFacts(description.name, description.name, description.contract),
         goals=GOALS,
         min_load=begun.min_load,
         max_load=begun.max_load,

@@ -27,7 +27,7 @@ def beds(tmp_path):
 def test_a_bed_stands_for_its_options(beds):
     brimful("search", "-m", "@one", "-q", "--out", "out", cwd=beds, check=0)
     run = read_run(beds / "out").run
-    assert (run.measurer["spec"], run.preset, run.max_load) == ("sim:sharp,capacity=1Mpps", "quick", 5e6)
+    assert (run.measurer.spec, run.preset, run.max_load) == ("sim:sharp,capacity=1Mpps", "quick", 5e6)
     assert run.labels == {"dut": "switch 1", "rack": "4"}
 
 

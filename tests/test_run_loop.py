@@ -5,9 +5,9 @@ import signal
 import brimful
 import msgspec
 import pytest
-from brimful.attempts import FailurePolicy
 from brimful.measurers.replay import ReplayMeasurer
 from brimful.measurers.simulated import SimulatedMeasurer
+from brimful.policies import FailurePolicy
 from brimful.records import Bound, End, GoalResult, RecordWriter, Run, Trial, Warning, read_run
 from brimful.throughput.manager import SearchRequest, run_search
 from brimful.throughput.run_loop import Plan, SearchLoop

@@ -79,7 +79,7 @@ def test_virtual_time_is_spent_on_trials_only(tmp_path):
 @pytest.mark.parametrize(("measurer", "more"), [({}, {"max_load": "2Mpps"}), ({"max_load": 2e6}, {})])
 def test_a_search_that_can_do_without_the_ceiling_does_not_spend_its_budget_on_it(tmp_path, measurer, more):
     outcome, notes = searched(tmp_path, Calibrated(**measurer, hang_s=60.0), 4.0, **more)
-    assert outcome.run.measurer["ceiling"] is None
+    assert outcome.run.measurer.ceiling is None
     assert "the budget is too short for the tester's own ceiling" in notes[-1]
     assert outcome.result.end.reason == "time-budget"
 
@@ -112,7 +112,7 @@ BUSY = "the tester is late even where nothing is asked of it: is the machine bus
 def test_a_search_that_can_do_without_the_ceiling_goes_on_where_it_cannot_be_measured(tmp_path, measurer, more):
     outcome, notes = searched(tmp_path, Calibrated(**measurer, error=BUSY), None, **more)
     assert f"{BUSY}; results near it cannot be told from the device's" in notes
-    assert outcome.run.measurer["ceiling"] is None
+    assert outcome.run.measurer.ceiling is None
     assert {result.reason for result in outcome.result.goal_results} == {"max-load-is-lower-bound"}
 
 

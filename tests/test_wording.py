@@ -52,11 +52,8 @@ TEXTS = {
     **{str(path.relative_to(ROOT)): path.read_text() for path in SNAPSHOTS},
 }
 SOURCES = sorted([*(ROOT / "crates").rglob("*.rs"), *(ROOT / "python").rglob("*.py")])
-NOT_YET = tuple(f"crates/{name}/" for name in ("jit", "netdev", "search", "switch")) + tuple(
-    f"python/brimful/{name}/"
-    for name in ("burst", "campaign", "delay", "discards", "records", "recovery", "throughput")
-)
-"""Folders whose comments are not covered yet."""
+NOT_YET = ("crates/search/src/strategy/straddle/",)
+"""Folders whose comments are not covered yet, because they are being rewritten."""
 
 
 def comments(path):
@@ -80,11 +77,13 @@ def comments(path):
 
 
 def folders():
-    """Every crate and every folder of the package, each with its files."""
+    """Every crate and every folder of the package, each with its files that are covered."""
     found = {}
     for path in SOURCES:
-        parts = path.relative_to(ROOT).parts
-        found.setdefault("/".join(parts[: 2 if parts[0] == "crates" else -1][:3]) + "/", []).append(path)
+        name = str(path.relative_to(ROOT))
+        parts = name.split("/")
+        if not name.startswith(NOT_YET):
+            found.setdefault("/".join(parts[: 2 if parts[0] == "crates" else -1][:3]), []).append(path)
     return found
 
 
@@ -113,7 +112,7 @@ def test_numbers_have_one_form(name):
     assert list(found(text_of(name), NUMBERS)) == []
 
 
-@pytest.mark.parametrize("folder", [folder for folder in FOLDERS if not folder.startswith(NOT_YET)])
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_comments_are_in_the_words_of_the_field(folder):
     wrong = {
         str(path.relative_to(ROOT)): list(found(comments(path), PRIVATE | IN_COMMENTS)) for path in FOLDERS[folder]
@@ -122,7 +121,7 @@ def test_comments_are_in_the_words_of_the_field(folder):
 
 
 def test_every_folder_that_is_not_covered_yet_is_there():
-    assert [start for start in NOT_YET if not any(folder.startswith(start) for folder in FOLDERS)] == []
+    assert [name for name in NOT_YET if not (ROOT / name).is_dir()] == []
 
 
 def test_comments_are_found_in_both_languages(tmp_path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import datetime
 import fcntl
-import hashlib
 import json
 import os
 import platform
@@ -29,12 +28,6 @@ _LONGEST_START = 1 << 20
 """Bytes of a first line that are read to find when a run began."""
 LATEST = "latest"
 """Names the newest run in `HOME` wherever a command takes one."""
-
-
-def fingerprint(**facts: Any) -> str:  # noqa: ANN401 - any JSON value
-    """Digest what makes two runs the same search."""
-    text = json.dumps(facts, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def new_run_directory(out: Path | None) -> Path:

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import msgspec
 from attacking import dice
-from brimful.attempts import trial_of
 from brimful.cli.goal_options import parsed_goals
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import encode
 from brimful.records.digest import Digest
+from brimful.session import trial_of
 from brimful.throughput.goals import named_goals
 from brimful.throughput.manager import SearchRequest, _begin
 from brimful.throughput.verify import TrialLog

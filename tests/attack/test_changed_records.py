@@ -155,11 +155,11 @@ def test_resuming_a_delay_run_with_a_doubled_trial_is_refused(tmp_path):
     lines, trials = lines_of(source.read_bytes(), "trial")
     path = written(tmp_path, b"".join([*lines[: trials[3] + 1], lines[trials[3]]]))
     assert read_run(path).disorder() is not None
-    from brimful.delay.manager import _check_saved
     from brimful.errors import RecordError
+    from brimful.managed import check_intact
 
     with pytest.raises(RecordError, match="cannot go on from it"):
-        _check_saved(read_run(path))
+        check_intact(read_run(path), "measurement")
 
 
 @pytest.mark.parametrize("value", ["null", "0", "-1", "1e308"])
@@ -183,7 +183,7 @@ def test_control_characters_of_a_record_do_not_reach_the_terminal(tmp_path, whol
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", text)
         assert outcome("report", path, "--html", tmp_path / "page.html")[0] == 0
         assert "who␛[31m" in (tmp_path / "page.html").read_text()
-        assert read_run(path).run.measurer["name"] == "a␛]0;b␇ \\u001b"
+        assert read_run(path).run.measurer.name == "a␛]0;b␇ \\u001b"
 
 
 def test_a_unit_without_end_is_cut_for_display(tmp_path, whole):

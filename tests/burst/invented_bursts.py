@@ -1,6 +1,6 @@
 """A run on back-to-back frames that nobody measured."""
 
-from brimful.records import SCHEMA, Burst, BurstPlan, BurstTest, End, Run, Trial, Warning, collect
+from brimful.records import SCHEMA, Burst, BurstPlan, BurstTest, End, MeasurerFacts, Run, Trial, Warning, collect
 
 
 def trial(seq, test, burst, lost):
@@ -18,7 +18,7 @@ def invented_run(directory):
         command=["brimful"],
         host={"cpu_model": "i7-4770", "kernel": "5.12"},
         subject="burst",
-        measurer={"spec": "tester:eth1,eth2"},
+        measurer=MeasurerFacts("tester:eth1,eth2"),
         burst=BurstPlan(1e6, 2, 40_000, attempts=2, throughput=0.8e6, throughput_run="x", throughput_goal="throughput"),
         device={"name": "switch"},
         traffic={"frame_size": 64, "direction": "uni"},

@@ -2,13 +2,13 @@
 
 import msgspec
 import pytest
-from brimful.attempts import Policies
 from brimful.burst.loop import BurstLoop
 from brimful.burst.manager import BurstRequest, run_burst
 from brimful.burst.verification import verify_burst
 from brimful.errors import MeasureError, UsageError
 from brimful.measurers.base import TrialOutput
 from brimful.measurers.simulated import SimulatedMeasurer
+from brimful.policies import Policies
 from brimful.records import BurstPlan, BurstTest, read_run
 from brimful.throughput.manager import SearchRequest
 from hypothesis import given, settings

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from brimful.records import End, GoalResult, Member, Run, RunFile, Warning
+from brimful.records import End, GoalResult, MeasurerFacts, Member, Run, RunFile, Warning
 from support import NDR_AND_PDR
 
 RESULTS = {
@@ -27,7 +27,7 @@ def member_run(measurer, size, repeat):
         tool={"name": "brimful", "version": "0.1.0"},
         command=["brimful", "search"],
         host={},
-        measurer={"spec": measurer, "name": "brimful-tester", "ceiling": 900e3},
+        measurer=MeasurerFacts(measurer, "brimful-tester", ceiling=900e3),
         goals=NDR_AND_PDR,
         min_load=1e3,
         max_load=MAX_LOAD if size == "1518" else 900e3,

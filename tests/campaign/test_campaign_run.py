@@ -110,7 +110,7 @@ def test_the_ceiling_is_measured_once_for_each_measurer_and_size(tmp_path):
     Ceilinged.calibrated = 0
     members = run(tmp_path / "c", Ceilinged).members
     assert Ceilinged.calibrated == 2
-    assert [member.run.measurer["ceiling"] for member in members] == [2e6] * 4
+    assert [member.run.measurer.ceiling for member in members] == [2e6] * 4
     assert [member.run.max_load for member in members] == [2e6] * 4
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from brimful.errors import UsageError
-from brimful.records import Machine, encode
+from brimful.records import Machine, MeasurerFacts, encode
 from brimful.report import words
 from brimful.report.throughput import comparison, comparison_html, comparison_text, export
 from support import brimful
@@ -113,7 +113,7 @@ def test_a_least_value_against_a_value(snapshot):
         ({"load_unit": "IO/s"}, "load unit is frames/s in one and IO/s in the other"),
         ({"load_scope": "total"}, "load scope"),
         ({"conversion_factor": 2.0}, "conversion factor is 1 in one and 2 in the other"),
-        ({"measurer": {"name": "brimful-tester"}}, "measurer is sim in one and brimful-tester in the other"),
+        ({"measurer": MeasurerFacts(name="brimful-tester")}, "measurer is sim in one and brimful-tester in the other"),
         ({"traffic": {"frame_size": 64}}, "traffic.frame_size"),
         ({"goals": example("regular").run.goals[:1]}, "goal pdr is in one only"),
         (

@@ -1,14 +1,15 @@
 """Delay runs as they are carried out."""
 
 import signal
+import time
 from pathlib import Path
 
 import pytest
-from brimful.attempts import FailurePolicy, Policies
 from brimful.delay.estimates import DEVICE, WIRE
 from brimful.delay.loop import DelayLoop
 from brimful.machine.watch import Watch
-from brimful.measurers.base import TrialOutput
+from brimful.measurers.base import Description, TrialOutput
+from brimful.policies import FailurePolicy, Policies
 from brimful.records import End, Trial
 from delay_cases import plan
 from test_observed import direction
@@ -16,6 +17,12 @@ from test_observed import direction
 
 class Steady:
     """Frames of one delay."""
+
+    def describe(self):
+        return Description()
+
+    def now(self):
+        return time.monotonic()
 
     def measure(self, load, duration_s, *, stop_above=None):
         one = direction([50_000] * 10)

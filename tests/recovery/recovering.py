@@ -1,8 +1,8 @@
 """A system that recovers after a known time, and a run on it."""
 
-from brimful.attempts import Policies
 from brimful.measurers.base import Description, TrialOutput
-from brimful.records import SCHEMA, RecoveryPlan, Run, collect
+from brimful.policies import Policies
+from brimful.records import SCHEMA, MeasurerFacts, RecoveryPlan, Run, collect
 from brimful.recovery.loop import RecoveryLoop
 
 PLAN = RecoveryPlan(of="overload", rounds=2, load=1.1e6, duration_s=1.0, load_after=5.5e5, limit_s=20.0)
@@ -46,7 +46,7 @@ def invented_run(directory):
         command=["brimful"],
         host={"cpu_model": "i7-4770", "kernel": "5.12"},
         subject="recovery",
-        measurer={"spec": "tester:eth1,eth2"},
+        measurer=MeasurerFacts("tester:eth1,eth2"),
         recovery=PLAN,
         device={"name": "switch"},
         traffic={"frame_size": 64, "direction": "uni"},

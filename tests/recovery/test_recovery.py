@@ -7,10 +7,10 @@ import time
 
 import msgspec
 import pytest
-from brimful.attempts import Policies
 from brimful.errors import MeasureError, UsageError
 from brimful.measurers.base import InvalidTrialError
 from brimful.measurers.simulated import SimulatedMeasurer
+from brimful.policies import Policies
 from brimful.records import Recovery, Trial, read_run
 from brimful.recovery.calculations import of_reset
 from brimful.recovery.loop import RecoveryLoop
@@ -19,6 +19,7 @@ from brimful.recovery.reset import Reset, resetting
 from brimful.recovery.verification import verify_recovery
 from brimful.report import rendering
 from brimful.report.recovery import model
+from brimful.session import Session
 from brimful.throughput.manager import SearchRequest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -118,7 +119,7 @@ class Spoiling(SimulatedMeasurer):
 @pytest.mark.parametrize(("spoils_after", "resets"), [(0, 1), (1, 3)])
 def test_a_spoiled_trial_takes_its_reset_with_it(tmp_path, monkeypatch, spoils_after, resets):
     waits = []
-    monkeypatch.setattr(RecoveryLoop, "_wait", lambda self, seconds: waits.append(seconds))
+    monkeypatch.setattr(Session, "wait", lambda self, seconds: waits.append(seconds))
     marks = tmp_path / "resets"
     measurer = Spoiling(marks, 2, spoils_after=spoils_after)
     done = run_recovery(request(reset_command=f"printf x >>{marks}", duration_s=0.4), measurer, out=tmp_path / "run")

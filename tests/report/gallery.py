@@ -10,6 +10,7 @@ from burst import invented_bursts
 from campaign import invented_campaign
 from discards import invented_records
 from iocost import test_html_runs
+from loss import losing
 from recovery import recovering
 from report.cases import EXAMPLES, example
 
@@ -26,6 +27,7 @@ def runs():
         "burst": invented_bursts.invented_run(Path("invented")),
         "burst-campaign": read_run(SCHEMA_1 / "burst-campaign" / "run.jsonl"),
         "recovery": recovering.invented_run(Path("invented")),
+        "loss": losing.invented_run(Path("invented")),
         "delay": read_run(SCHEMA_1 / "delay" / "run.jsonl"),
         "block-device": test_html_runs.EDGES["made"],
         "block-device-measured": read_run(SCHEMA_1 / "device" / "run.jsonl"),
@@ -59,7 +61,7 @@ def list_of_runs():
             "path": f"runs/{name}",
             "started": file.run.started,
             "subject": file.run.subject,
-            "what": str(file.run.measurer.get("spec", "")),
+            "what": file.run.measurer.spec,
             "result": load(subject_of(file.run, name).line)(file),
             "problem": None,
         }

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 from brimful.errors import UsageError
-from brimful.records import Bound, End, Goal, GoalResult, Run, RunFile, Sums, Trial, Warning
+from brimful.records import Bound, End, Goal, GoalResult, MeasurerFacts, Run, RunFile, Sums, Trial, Warning
 from brimful.report.throughput import comparison, comparison_html, comparison_text, export, html, model, text
 from brimful.report.throughput.items import ITEMS
 from brimful.report.throughput.statements import make_statements
@@ -23,6 +23,14 @@ FACTS = st.dictionaries(
     ),
     st.one_of(st.none(), st.booleans(), st.integers(-1, 10**11), LOADS, TEXTS, st.lists(st.integers(), max_size=2)),
     max_size=5,
+)
+MEASURERS = st.builds(
+    MeasurerFacts,
+    spec=TEXTS,
+    name=TEXTS,
+    contract=TEXTS | st.just(msgspec.UNSET),
+    ceiling=st.none() | LOADS | st.just(msgspec.UNSET),
+    extra=FACTS.map(lambda facts: {key: value for key, value in facts.items() if key not in ("name", "contract")}),
 )
 REASONS = st.sampled_from(
     ["regular", "max-load-is-lower-bound", "min-load-is-upper-bound", "width-not-reached", "time-budget", "new-reason"]
@@ -94,7 +102,7 @@ def run_files(draw, with_goals=None):
         tool=draw(st.sampled_from([{}, {"name": "brimful", "version": "0.1.0"}])),
         command=["brimful", "search"],
         host={} if with_goals else draw(FACTS),
-        measurer={} if with_goals else draw(FACTS),
+        measurer=MeasurerFacts() if with_goals else draw(MEASURERS),
         goals=asked,
         min_load=1.0,
         max_load=draw(LOADS),

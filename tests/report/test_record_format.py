@@ -103,3 +103,19 @@ def test_the_documentation_names_every_field():
     definitions = json.loads((SCHEMAS / "record-v1.json").read_text())["$defs"]
     names = {name for definition in definitions.values() for name in definition["properties"]}
     assert {name for name in names if f"`{name}`" not in documented} == set()
+
+
+@pytest.mark.parametrize("of_member", [False, True])
+def test_facts_of_a_measurer_that_have_no_field_are_kept(of_member):
+    (line, *_) = (SCHEMAS / "examples" / "regular.jsonl").read_bytes().splitlines(keepends=True)
+    older = line.replace(b'"measurer":{', b'"measurer":{"version":"2","kind":"mine",')
+    if of_member:
+        older = b'{"kind":"member","name":"1","measurer":"m","repeat":1,"path":"1","end":%s,"run":%s}' % (
+            b'{"kind":"end","reason":"done","trials":0,"search_s":0}',
+            older.strip(),
+        )
+    record = decode_line(older, where="older")
+    run = record.run if of_member else record
+    assert run.measurer.facts()["version"] == "2"
+    assert (run.measurer.kind, run.measurer.title) == ("mine", decode_line(line, where="newer").measurer.spec)
+    assert decode_line(encode(record), where="again") == record

@@ -5,7 +5,7 @@ import re
 
 import msgspec
 import pytest
-from brimful.records import GoalResult, Machine, Trial
+from brimful.records import GoalResult, Machine, MeasurerFacts, Trial
 from brimful.report import scales, words
 from brimful.report.figures import NARROW, WIDE, figure_of
 from brimful.report.throughput import (
@@ -56,7 +56,7 @@ def test_json_has_the_results_and_every_statement(name):
 def test_html_states_every_item(name):
     page = html.render(model.build(example(name)))
     assert all(f'id="item-{item.id}"' in page for item in items.ITEMS)
-    assert "What the specification asks for, and where it is in this report" in page
+    assert "(draft-ietf-bmwg-mlrsearch-15, RFC 9971 to be) and RFC 2544 ask for, and where it is" in page
 
 
 def test_every_row_that_a_report_must_state_has_an_item():
@@ -191,7 +191,7 @@ def test_frame_size_link_and_aggregate():
         example("regular"),
         traffic={"frame_size": "64", "direction": "bi", "transport": "udp", "ip_version": 4},
         device={"name": "br0", "link_bps": 10e9, "isolated": True},
-        measurer={"name": "a tester"},
+        measurer=MeasurerFacts(name="a tester"),
         conversion_factor=2.0,
     )
     report = model.build(file)
@@ -204,7 +204,7 @@ def test_frame_size_link_and_aggregate():
 
 
 def test_what_the_record_does_not_say_is_missing():
-    report = model.build(with_run(example("regular"), traffic={}, device={}, measurer={}))
+    report = model.build(with_run(example("regular"), traffic={}, device={}, measurer=MeasurerFacts()))
     missing = {statement.item.id for statement in make_statements(report) if statement.state == MISSING}
     assert {"traffic-profile", "configuration", "isolation", "frame-size"} <= missing
 
@@ -214,7 +214,7 @@ def test_what_rfc_2544_wants_stands_in_one_table_of_every_report():
         example("regular"),
         traffic={"frame_size": 64, "transport": "udp", "ip_version": 4},
         device={"name": "br0", "link_bps": 10e9},
-        measurer={"name": "a tester"},
+        measurer=MeasurerFacts(name="a tester"),
     )
     report = model.build(file)
     heads, *rows = text.render(report).split("\nRFC 2544\n")[1].split("\n\n")[0].splitlines()
@@ -226,7 +226,7 @@ def test_what_rfc_2544_wants_stands_in_one_table_of_every_report():
 
 
 def test_what_is_not_in_the_table_of_rfc_2544_is_not_said_to_be():
-    file = with_run(example("regular"), traffic={"frame_size": 64}, device={}, measurer={"name": "a tester"})
+    file = with_run(example("regular"), traffic={"frame_size": 64}, device={}, measurer=MeasurerFacts(name="a tester"))
     statement = said(model.build(file), "rfc2544-format")
     assert statement.state == MISSING
     assert statement.text.endswith("the record does not say the limit of the medium and the protocol.")
@@ -241,7 +241,7 @@ def test_the_set_up_has_units_a_labelled_command_and_no_line_beyond_the_edge():
         example("regular"),
         command=["brimful", "search", "-m", "lab:bridge"],
         device={"work": 10000},
-        measurer={"spec": "lab:bridge", "ceiling": 352000.00000000006},
+        measurer=MeasurerFacts("lab:bridge", ceiling=352000.00000000006),
         traffic={"ports": [port, port]},
     )
     report = model.build(file)

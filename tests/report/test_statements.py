@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from brimful.records import GoalResult, Sums, Trial
+from brimful.records import GoalResult, MeasurerFacts, Sums, Trial
 from brimful.report import words
 from brimful.report.throughput import model
 from brimful.report.throughput.statements import make_statements
@@ -67,12 +67,12 @@ def test_a_warm_up_that_was_spoiled_is_no_missing_one():
     ],
 )
 def test_the_load_of_our_tester_is_told_by_its_gaps(traffic, text):
-    file = with_run(example("regular"), measurer={"name": "brimful-tester"}, traffic=traffic, device={})
+    file = with_run(example("regular"), measurer=MeasurerFacts(name="brimful-tester"), traffic=traffic, device={})
     assert text in said(file, "load-reaction")
 
 
 def test_an_effective_duration_is_told_by_how_it_comes_about():
-    file = with_run(example("regular"), measurer={"name": "mine"}, traffic={}, device={})
+    file = with_run(example("regular"), measurer=MeasurerFacts(name="mine"), traffic={}, device={})
     trials = [msgspec.structs.replace(trial, effective_duration_s=trial.duration_s) for trial in file.trials]
     file = msgspec.structs.replace(file, trials=trials)
     equal = "Equal to the intended duration of the trial: no trial reports another."
@@ -80,5 +80,8 @@ def test_an_effective_duration_is_told_by_how_it_comes_about():
     trials = [msgspec.structs.replace(trial, effective_duration_s=0.9 * trial.duration_s) for trial in file.trials]
     file = msgspec.structs.replace(file, trials=trials)
     assert "without saying how (measurer.effective_duration)" in said(file, "effective-duration")
-    told = with_run(file, measurer={"name": "mine", "effective_duration": "first frame sent to last frame received"})
+    told = with_run(
+        file,
+        measurer=MeasurerFacts(name="mine", extra={"effective_duration": "first frame sent to last frame received"}),
+    )
     assert "first frame sent to last frame received" in said(told, "effective-duration")

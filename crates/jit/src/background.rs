@@ -1,4 +1,4 @@
-//! The thread that lays tables out anew, compiles them, and drops what nobody reads any more.
+//! The thread that lays tables out anew, compiles them, and drops what has no reader any more.
 //!
 //! It shares no lock with the thread that changes tables, which therefore never waits for it. That thread says which
 //! table is to be laid out and, from then on, what becomes of its rules. This one reads the rules as data-plane threads
@@ -90,12 +90,12 @@ impl Background {
         self.order(Order::LayOut(task));
     }
 
-    /// Tells of a change of the table that is being laid out.
+    /// Reports a change of the table that is being laid out.
     pub(crate) fn tell(&self, since: Since) {
         self.order(Order::Since(since));
     }
 
-    /// Drops what nobody reads any more.
+    /// Drops what has no reader any more.
     pub(crate) fn drop_unread(&self, garbage: Garbage) {
         self.order(Order::Drop(garbage));
     }
@@ -126,7 +126,7 @@ impl Background {
     pub(crate) fn end(&mut self) {
         self.orders = None;
         if let Some(thread) = self.thread.take() {
-            // It has nothing to tell.
+            // It has nothing to report.
             let _ = thread.join();
         }
     }
@@ -180,7 +180,7 @@ impl Builder {
             seen += 1;
         }
         let new: Vec<NewRule<'_>> = rules.values().map(NotedRule::as_new).collect();
-        // Nobody reads any of it yet: what is replaced in it can go.
+        // It has no reader yet: what is replaced in it can go.
         let mut unread = Garbage::default();
         let random = &mut self.random;
         let mut version = Version::planned(&new, &mut || next_random(random), &mut unread);

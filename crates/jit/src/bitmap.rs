@@ -8,7 +8,7 @@ use brimful_openflow::MatchField;
 
 use crate::tuple::{EMPTY, TOMBSTONE};
 
-/// Rules at most: one word tells which words of a row have bits at all.
+/// Rules at most: one word says which words of a row have bits at all.
 pub(crate) const MOST_RULES: usize = 64 * 64;
 /// The row of a field that the frame lacks, behind those of the 256 values.
 pub(crate) const MISSING: usize = 256;

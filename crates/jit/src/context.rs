@@ -55,7 +55,7 @@ impl Context {
     /// The frame.
     ///
     /// # Safety
-    /// A frame is on its way: `data` and `len` are those of its bytes, which nobody else has meanwhile.
+    /// A frame is on its way: `data` and `len` are those of its bytes, which have no other user meanwhile.
     pub(crate) unsafe fn frame(&self) -> &[u8] {
         // SAFETY: the caller's.
         unsafe { std::slice::from_raw_parts(self.data, self.len as usize) }

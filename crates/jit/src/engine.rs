@@ -24,7 +24,7 @@ const PAUSE_FACTOR: u32 = 4;
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 /// Changes that a new form may lack when it is taken over: they are made up for at once.
 const MOST_MISSED: usize = 64;
-/// Things that nobody reads any more before they are handed over to be dropped.
+/// Things without readers before they are handed over to be dropped.
 const MOST_UNREAD: usize = 256;
 /// Changes between the one that is made and the one that memory is fetched for. Where that is, its entry says, which
 /// is fetched as many changes before.
@@ -56,7 +56,7 @@ pub struct Engine {
 /// A table that is being laid out.
 struct Layout {
     table: u8,
-    /// Changes that the background has been told of.
+    /// Changes that the background has been notified of.
     told: u64,
     /// The last of them.
     last: VecDeque<Since>,
@@ -211,8 +211,8 @@ impl Engine {
             entry: Arc::clone(entry),
             is_gone: AtomicBool::new(false),
         }));
-        // Before the value: whoever sees the value finds the rule. Others take a rule out of its place only once it is
-        // not in its table any more: what is read here is either in it or not used.
+        // Before the value: a reader that sees the value finds the rule. Others take a rule out of its place only once
+        // it is not in its table any more: what is read here is either in it or not used.
         let place = &self.functions.rules[counter as usize];
         let old = place.load(Ordering::Relaxed);
         place.store(code_rule, Ordering::Release);
@@ -262,7 +262,7 @@ impl Engine {
         self.tell(entry.table, || Since::Removed(counter));
     }
 
-    /// Tells the background of a change of the table that it lays out.
+    /// Notifies the background of a change of the table that it lays out.
     fn tell(&mut self, table: u8, since: impl FnOnce() -> Since) {
         if let Some(layout) = self.layout.as_mut().filter(|layout| layout.table == table) {
             let since = since();
@@ -318,7 +318,7 @@ impl Engine {
         }
     }
 
-    /// Hands over what nobody reads any more. It may be large: to drop it takes its time.
+    /// Hands over what has no reader any more. It may be large: to drop it takes its time.
     fn tidy(&mut self) {
         self.epochs.take_unread(&mut self.unread);
         if self.unread.is_large() || self.unread.len() > MOST_UNREAD {

@@ -39,7 +39,7 @@ pub(crate) struct Remains {
     pub(crate) end: u32,
 }
 
-/// A rule that was taken out or replaced, until nobody reads it any more.
+/// A rule that was taken out or replaced, until it has no reader any more.
 pub(crate) struct OldRule {
     rules: Arc<Rules>,
     rule: *mut CodeRule,
@@ -88,7 +88,7 @@ impl OldRule {
     /// Of a rule that is to be dropped.
     ///
     /// # Safety
-    /// The rule came from `Box::into_raw`, and nobody else takes it. What is made of it is dropped once no reader is left
+    /// The rule came from `Box::into_raw`, and has no other taker. What is made of it is dropped once no reader is left
     /// that entered before.
     pub(crate) unsafe fn new(rules: &Arc<Rules>, rule: *mut CodeRule) -> Self {
         let rules = Arc::clone(rules);

@@ -1,4 +1,4 @@
-//! What the processor and the allocator are told of memory before it is used.
+//! Hints to the processor and the allocator about memory before it is used.
 
 use std::ffi::c_long;
 use std::time::Duration;
@@ -8,7 +8,7 @@ const CACHE_LINE: usize = 64;
 /// `mi_option_purge_delay`, in milliseconds; the crate leaves its number to its users.
 const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
 
-/// Has the processor fetch all of something that will be changed, so that whoever changes many things in turn waits less
+/// Has the processor fetch all of something that will be changed, so that a writer of many things in turn waits less
 /// for memory, and for other processors that have it.
 #[inline]
 pub fn prefetch<T>(thing: &T) {
@@ -24,8 +24,8 @@ pub fn prefetch<T>(thing: &T) {
     }
 }
 
-/// Sets for how long mimalloc keeps memory that was freed, where that is the allocator. Whoever takes as much again
-/// meanwhile need not wait for the system. To be called before other threads begin.
+/// Sets for how long mimalloc keeps memory that was freed, where that is the allocator. A caller that takes as much
+/// again meanwhile need not wait for the system. To be called before other threads begin.
 pub fn keep_freed_memory(time: Duration) {
     let milliseconds = time.as_millis().try_into().unwrap_or(c_long::MAX);
     // SAFETY: stores a number among the options of the allocator, which no other thread changes.

@@ -8,7 +8,7 @@ use crate::sync::AtomicU64;
 
 #[cfg(not(all(feature = "loom", test)))]
 /// Memory from here on is taken from the system and given back to it: it comes zeroed page by page as it is used, so
-/// that taking it does not hold up whoever does. Less is zeroed within a millisecond, while a fault for each page, time
+/// that taking it does not hold up the caller. Less is zeroed within a millisecond, while a fault for each page, time
 /// and again, takes longer.
 const SMALLEST_MAPPED_BYTES: usize = 1 << 22;
 
@@ -69,7 +69,7 @@ impl Memory {
         unsafe { &*self.slots.add(index) }
     }
 
-    /// Has the processor fetch a word: whoever reads many in turn waits less for memory.
+    /// Has the processor fetch a word: a reader of many in turn waits less for memory.
     pub(crate) fn prefetch(&self, index: usize) {
         prefetch(self.word(index));
     }

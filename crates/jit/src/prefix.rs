@@ -108,7 +108,8 @@ impl Prefixes {
         }
     }
 
-    /// Puts a value where no longer prefix covers an upper half, or what is around the prefix in the place of its value.
+    /// Writes `value` to each upper half that no longer prefix covers; `None` restores the value of the next shorter
+    /// prefix.
     fn cover(&mut self, prefix: Prefix, value: Option<u64>) {
         let shorter = || {
             let mut shorter = (SHORTEST..prefix.1).rev();
@@ -173,7 +174,7 @@ impl Root {
 impl Drop for Root {
     fn drop(&mut self) {
         for entry in &self.0 {
-            // SAFETY: nobody has the root any more, and each block is in one place.
+            // SAFETY: the root has no reader any more, and each block is in one place.
             drop(unsafe { take_block(entry.load(Ordering::Relaxed)) });
         }
     }

@@ -1,4 +1,4 @@
-//! When nobody can be reading any more what was replaced.
+//! When what was replaced cannot have a reader any more.
 //!
 //! Every reader says at each burst which epoch it has seen, or that it reads nothing. What was replaced in one epoch is
 //! dropped once every reader has seen a later one.
@@ -87,7 +87,7 @@ impl Epochs {
         }
     }
 
-    /// Moves what nobody reads any more.
+    /// Moves what has no reader any more.
     pub(crate) fn take_unread(&mut self, unread: &mut Garbage) {
         if self.waiting.is_empty() {
             return;
@@ -106,7 +106,7 @@ impl Epochs {
         oldest.unwrap_or(IDLE)
     }
 
-    /// Everything that waits, whoever reads it: for an engine that ends.
+    /// Everything that waits, read or not: for an engine that ends.
     pub(crate) fn end(&mut self) -> Vec<Box<dyn Any + Send>> {
         self.waiting.drain(..).flat_map(|(_, garbage)| garbage.things).collect()
     }

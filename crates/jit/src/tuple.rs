@@ -44,7 +44,7 @@ pub(crate) struct Tuple {
     pub(crate) shape: MaskShape,
     pub(crate) layout: KeyLayout,
     pub(crate) cell: TupleCell,
-    /// Multiplies in the hash: chosen at random, so that nobody can send keys that collide.
+    /// Multiplies in the hash: chosen at random, so that a sender cannot make keys collide.
     pub(crate) factor: u64,
     /// Rules in it.
     len: AtomicUsize,
@@ -66,7 +66,7 @@ struct Growth {
 }
 
 impl Tuple {
-    /// With room for so many rules at first.
+    /// With room for this number of rules at first.
     pub(crate) fn with_room(shape: MaskShape, factor: u64, rules: usize) -> Self {
         let layout = KeyLayout::of(&shape);
         let memory = Memory::new(slots_for(rules), stride(layout.words));

@@ -360,7 +360,7 @@ fn has_shape(tuple: &Tuple, demands: &Demands) -> bool {
 /// How a rule gets its key.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Room {
-    /// Nobody has it.
+    /// It has no user.
     Free,
     /// The same rule has it.
     Own,
@@ -374,7 +374,7 @@ fn room_for(tuple: &Tuple, key: &[u64], rank: u64) -> Option<Room> {
     }
 }
 
-/// Puts a rule into the first of these tuples that has room for its key, or into a new one for so many rules.
+/// Puts a rule into the first of these tuples that has room for its key, or into a new one for this number of rules.
 fn put_into<'t>(
     same: impl IntoIterator<Item = &'t Arc<Tuple>>,
     shape: &MaskShape,

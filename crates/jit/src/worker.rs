@@ -64,7 +64,7 @@ impl Worker {
         self.is_in_burst = true;
     }
 
-    /// Says that there are no frames for now, so that nobody waits for this thread.
+    /// Says that there are no frames for now, so that no other thread waits for this one.
     pub fn rest(&mut self) {
         self.is_in_burst = false;
         self.reader.leave();
@@ -160,7 +160,7 @@ unsafe fn run_uncompiled(table: &Uncompiled, context: &mut Context, counters: &C
 unsafe extern "C" fn interpret(context: *mut Context, value: u64) -> u64 {
     // SAFETY: compiled code passes on the context that `process` called it with, which set the passenger.
     let context = unsafe { &mut *context };
-    // SAFETY: as above; nobody else has the passenger while the code runs.
+    // SAFETY: as above; no other code has the passenger while this code runs.
     let passenger = unsafe { &mut *context.passenger.cast::<Passenger<'_, '_>>() };
     // SAFETY: as above; the value is that of a rule.
     let Some(rule) = (unsafe { context.rule(RuleValue::counter_of(value)) }) else {

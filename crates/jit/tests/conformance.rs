@@ -164,7 +164,7 @@ fn check_step(device: &mut Device, step: &Value) -> Result<(), String> {
         wanted_in.push(padded(bytes(&step["packet_in"])));
     }
     if !step["invalid_ttl"].is_null() {
-        // For controllers that have asked to be told.
+        // For controllers that have asked to be notified.
         wanted_in.push(padded(bytes(&step["invalid_ttl"])));
     }
     if (&outputs, &packet_ins) != (&wanted, &wanted_in) {

@@ -15,7 +15,7 @@ const CARRIER_POLL: Duration = Duration::from_millis(20);
 /// by a driver that restarts the link for such a program.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Care {
-    /// Whoever asks knows what it is used for.
+    /// The caller knows what it is used for.
     TakeAll,
     /// An interface that carries an address or a default route, or belongs to another interface, is used by someone.
     SpareUsed,
@@ -29,7 +29,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Checks that an interface is up and nobody else's. Nothing is attached and nothing sent.
+    /// Checks that an interface is up and has no other user. Nothing is attached and nothing sent.
     ///
     /// # Errors
     /// When there is none of that name, or it is down or in use.

@@ -16,7 +16,7 @@ pub enum OpenError {
     /// Nothing is at the other end.
     #[error("interface `{0}` has no carrier: plug in its cable, or set the other end up")]
     NoCarrier(String),
-    /// Test traffic at full speed would disturb whoever uses it.
+    /// Test traffic at full speed would disturb its users.
     #[error(
         "interface `{name}` {used_for}, and test traffic would disturb who uses it: name another one, or give --force"
     )]
@@ -45,7 +45,7 @@ pub enum OpenError {
         /// The longest frame.
         most: usize,
     },
-    /// Frames would arrive on queues that nobody looks at.
+    /// Frames would arrive on queues that are not read.
     #[error("interface `{name}` has {queues} receive queues, AF_XDP needs one: `ethtool -L {name} combined 1`")]
     SeveralQueues {
         /// The interface.

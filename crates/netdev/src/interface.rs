@@ -144,7 +144,7 @@ impl Interface {
         Ok(flags & wanted == wanted)
     }
 
-    /// What somebody uses it for, in words that follow its name; nothing where test traffic would disturb nobody.
+    /// What it is used for, in words that follow its name; nothing where test traffic would not disturb.
     pub(crate) fn use_by_others(&self) -> io::Result<Option<String>> {
         if let Some(address) = address_of(self.index)? {
             return Ok(Some(format!("carries the address {address}")));
@@ -186,8 +186,8 @@ impl Interface {
         Ok(name.to_string_lossy().into_owned())
     }
 
-    /// Bits a second of the link; nothing where nobody knows. Software interfaces state speeds that mean nothing: veth
-    /// 10 Gbit/s, TAP 10 Mbit/s.
+    /// Bits a second of the link; nothing where it is not known. Software interfaces state speeds that mean nothing:
+    /// veth 10 Gbit/s, TAP 10 Mbit/s.
     fn speed(&self) -> io::Result<Option<u64>> {
         if Links::read()?.is_software(self.index) {
             return Ok(None);
@@ -227,7 +227,7 @@ impl Interface {
         })
     }
 
-    /// How many queues frames arrive on; 1 where the driver does not tell.
+    /// How many queues frames arrive on; 1 where the driver does not report it.
     pub(crate) fn receive_queues(&self) -> u32 {
         let mut channels = Channels {
             command: ETHTOOL_GET_CHANNELS,
@@ -267,7 +267,7 @@ impl LinkSettings {
     }
 }
 
-/// The speed of an interface's link in bits a second; nothing where there is no hardware, or it does not tell.
+/// The speed of an interface's link in bits a second; nothing where there is no hardware, or it does not report it.
 pub fn link_speed(name: &str) -> Option<u64> {
     Interface::find(name)?.speed().ok().flatten()
 }

@@ -8,9 +8,9 @@
 //!
 //! # Safety
 //!
-//! All `unsafe` of the packet path is in the back ends of the kernel and their system calls: pointers that live for
-//! the call, and memory shared with the kernel or another thread in which each part belongs to exactly one side, told
-//! by a status word (`packet`) or by the rings (`xdp`, `memory`, `ring`). Every block says what it relies on.
+//! All `unsafe` of the packet path is in the back ends of the kernel and their system calls: pointers that live for the
+//! call, and memory shared with the kernel or another thread in which each part belongs to exactly one side, known by a
+//! status word (`packet`) or by the rings (`xdp`, `memory`, `ring`). Every block says what it relies on.
 #![allow(unsafe_code)]
 
 mod arrived;

@@ -1,4 +1,4 @@
-//! What else the interfaces of this network namespace are used for, as the kernel tells over netlink.
+//! What else the interfaces of this network namespace are used for, as the kernel reports over netlink.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -176,7 +176,7 @@ fn parse_link(body: &[u8]) -> Option<Link> {
     Some(link)
 }
 
-/// The carrier, where the message tells; kernels before 4.16 do not count its losses.
+/// The carrier, where the message has it; kernels before 4.16 do not count its losses.
 fn parse_carrier(body: &[u8]) -> Option<Carrier> {
     let (mut is_there, mut losses) = (None, 0);
     for (kind, value) in attributes(body.get(LINK_HEADER_LEN..)?) {
@@ -197,7 +197,7 @@ fn parse_address(body: &[u8]) -> Option<(i32, IpAddr)> {
     let index = read_u32(body, 4)?.cast_signed();
     let mut address = None;
     for (kind, value) in attributes(body.get(ADDRESS_HEADER_LEN..)?) {
-        // Where both ends of a link are told, `IFA_ADDRESS` is the other one.
+        // Where both ends of a link are given, `IFA_ADDRESS` is the other one.
         if kind == libc::IFA_LOCAL || (kind == libc::IFA_ADDRESS && address.is_none()) {
             address = parse_ip(value);
         }

@@ -53,12 +53,12 @@ impl Mapping {
 // SAFETY: the memory belongs to the mapping, not to the thread that made it.
 unsafe impl Send for Mapping {}
 
-// SAFETY: shared, a mapping only tells where it is. What is done there is said, with its reasons, where it is done.
+// SAFETY: shared, a mapping only gives its address. What is done there is said, with its reasons, where it is done.
 unsafe impl Sync for Mapping {}
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the area was mapped with this length by `new`; whoever uses `start` keeps this alive.
+        // SAFETY: the area was mapped with this length by `new`; users of `start` keep this alive.
         unsafe { libc::munmap(self.area.as_ptr().cast(), self.len) };
     }
 }

@@ -1,4 +1,4 @@
-//! What hosts leave to network cards, as the kernel tells of it: the header of `linux/virtio_net.h` in front of a frame.
+//! What hosts leave to network cards, as the kernel reports it: the header of `linux/virtio_net.h` in front of a frame.
 
 use std::io;
 use std::mem;
@@ -10,7 +10,7 @@ use crate::system::{bind_packet_socket, check, enlarge_send_buffer, open_socket,
 pub(crate) const HEADER_LEN: usize = 10;
 /// `VIRTIO_NET_HDR_F_NEEDS_CSUM`.
 const NEEDS_CHECKSUM: u8 = 1;
-/// `VIRTIO_NET_HDR_GSO_*`, and the bit beside them that says that TCP tells of congestion.
+/// `VIRTIO_NET_HDR_GSO_*`, and the bit beside them that says that TCP reports congestion.
 const NOT_MERGED: u8 = 0;
 const TCP_V4: u8 = 1;
 const TCP_V6: u8 = 4;
@@ -32,14 +32,14 @@ pub enum Offload {
         /// Counted from `start`.
         offset: usize,
     },
-    /// The kernel does not tell whether there is a checksum to be finished.
+    /// The kernel does not report whether there is a checksum to be finished.
     Untold,
     /// Segments of TCP or UDP in one frame are to be sent one by one, and their checksums finished.
     Merged {
         /// Bytes that each carries, all but the last.
         size: usize,
     },
-    /// The same, where the kernel does not tell how much each carries.
+    /// The same, where the kernel does not report how much each carries.
     MergedUntold {
         /// Bytes of a frame of the interface that it came in by, without tag.
         longest: usize,
@@ -75,7 +75,7 @@ pub struct MergedFrame {
 }
 
 impl Offload {
-    /// What a header tells; nothing of a frame that this side cannot pass on.
+    /// What a header says; nothing of a frame that this side cannot pass on.
     pub(crate) fn read(header: &[u8]) -> Option<Self> {
         let word = |at: usize| usize::from(u16::from_ne_bytes([header[at], header[at + 1]]));
         match header[1] & !CONGESTION {

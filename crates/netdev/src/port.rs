@@ -46,7 +46,7 @@ pub trait Sender: Send {
     /// Counts since the port was opened.
     ///
     /// # Errors
-    /// When the operating system does not tell.
+    /// When the operating system does not report it.
     fn statistics(&mut self) -> io::Result<SendStatistics>;
 
     /// What the interface itself has counted both ways; nothing where there is no such count.
@@ -55,8 +55,8 @@ pub trait Sender: Send {
     /// When the interface is gone.
     fn interface_counters(&mut self) -> io::Result<Option<InterfaceCounters>>;
 
-    /// Whether the interface is up and has a carrier. For use while frames are sent: the answer costs little and may be a
-    /// second old; [`InterfaceCounters`] tell exactly.
+    /// Whether the interface is up and has a carrier. For use while frames are sent: the answer costs little and may be
+    /// a second old; [`InterfaceCounters`] are exact.
     ///
     /// # Errors
     /// When the interface is gone.
@@ -102,7 +102,7 @@ pub struct Capabilities {
     pub headroom: usize,
     /// Whether a thread can sleep until a frame arrives: [`Receiver::descriptor`] gives something.
     pub can_wait: bool,
-    /// Whether it tells when frames arrived.
+    /// Whether it reports when frames arrived.
     pub notes_arrival: bool,
 }
 
@@ -125,7 +125,7 @@ pub trait Receiver: Send {
     /// Counts since the port was opened.
     ///
     /// # Errors
-    /// When the operating system does not tell.
+    /// When the operating system does not report it.
     fn statistics(&mut self) -> io::Result<ReceiveStatistics>;
 }
 
@@ -134,8 +134,8 @@ pub trait Receiver: Send {
 pub struct SendStatistics {
     /// Frames that left: completed, not merely queued.
     pub sent: u64,
-    /// Of those, frames that the directly attached receiver's full queue threw away while they were handed over
-    /// (veth). They were offered; whoever was to receive them lost them.
+    /// Of those, frames that the directly attached receiver's full queue threw away while they were handed over (veth).
+    /// They were offered; the other end lost them.
     pub sent_into_full_queue: u64,
 }
 
@@ -148,7 +148,7 @@ pub struct ReceiveStatistics {
     pub receive_dropped: u64,
 }
 
-/// What an interface has counted, whoever sent and received, since it was made.
+/// What an interface has counted, of all senders and receivers, since it was made.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct InterfaceCounters {
     /// Frames that arrived.

@@ -28,7 +28,7 @@ pub struct Findings {
 /// The interfaces of this network namespace but `lo`, in the kernel's order.
 ///
 /// # Errors
-/// When the kernel does not tell.
+/// When the kernel does not answer.
 pub fn interface_names() -> io::Result<Vec<String>> {
     let table = fs::read_to_string("/proc/thread-self/net/dev")?;
     let names = table.lines().filter_map(|line| line.split_once(':'));

@@ -35,7 +35,7 @@ pub(crate) trait Position {
     /// Reads it; all that was done before it was moved there is seen from now on.
     fn acquire(&self) -> u32;
 
-    /// Moves it; whoever reads it sees all that was done before.
+    /// Moves it; its reader sees all that was done before.
     fn release(&self, position: u32);
 }
 
@@ -95,7 +95,7 @@ impl<M: RingMemory> Producer<M> {
     /// How many entries may be written, `wanted` at most.
     pub(crate) fn free(&mut self, wanted: u32) -> u32 {
         if self.size - self.waiting_as_seen() < wanted {
-            // Whoever released the entries has finished reading them.
+            // The side that released the entries has finished reading them.
             self.consumed = self.memory.consumed().acquire();
         }
         wanted.min(self.size - self.waiting_as_seen())

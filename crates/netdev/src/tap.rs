@@ -207,7 +207,7 @@ mod tests {
     use crate::{PacketPort, PacketRing};
 
     const FRAME_LEN: usize = 60;
-    /// Set aside for experiments (IEEE 802): nobody else's frames.
+    /// Set aside for experiments (IEEE 802): no other program's frames.
     const ETHER_TYPE: [u8; 2] = [0x88, 0xb5];
     /// How long frames may take at most; they are there within one or two.
     const PATIENCE_MS: usize = 2000;

@@ -43,7 +43,7 @@ fn wait(wanted: &mut [libc::pollfd], at_most: Duration) -> io::Result<bool> {
     let ready = check(unsafe { libc::poll(wanted.as_mut_ptr(), wanted.len() as libc::nfds_t, timeout) });
     match ready {
         Ok(count) => Ok(count > 0),
-        // A signal: whoever waits looks what there is to do.
+        // A signal: the caller looks what there is to do.
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
         Err(error) => Err(error),
     }

@@ -130,8 +130,8 @@ impl Controller {
     }
 }
 
-/// A load that still has no verdict after so many trials will never have one: they weigh next to nothing, or were
-/// stopped although their outcome was open. Every strategy ends because each load ends.
+/// A load that still has no verdict after this number of trials will never have one: they weigh next to nothing, or
+/// were stopped although their outcome was open. Every strategy ends because each load ends.
 fn most_trials_at_a_load(problem: &Problem) -> usize {
     let trials = |goal: &SearchGoal| goal.duration_sum.0.div_ceil(goal.initial_trial_duration.0) as usize;
     let most = problem.goals().iter().map(trials).max().unwrap_or(0);

@@ -1,7 +1,8 @@
 //! The search engine: at which loads to measure, and what the measurements mean.
 //!
-//! A pure state machine (MLRsearch-15 Controller): [`Controller::next`] hands out the next trial, [`Controller::record`]
-//! is fed its result. It knows no clock, no I/O, no thread, no randomness; whoever drives it owns those.
+//! A pure state machine (MLRsearch-15 Controller): [`Controller::next`] hands out the next trial,
+//! [`Controller::record`] is fed its result. It knows no clock, no I/O, no thread, no randomness; the caller owns
+//! those.
 //!
 //! ```
 //! use brimful_search::{Controller, Problem, SearchGoal, Step, StrategyKind};

@@ -28,9 +28,9 @@ const BAR: f64 = 3.0;
 enum Malice {
     /// In every so-manieth trial at a load.
     EveryNthAtALoad(u64),
-    /// When a load is one trial away from its verdict, so many times.
+    /// When a load is one trial away from its verdict, this number of times.
     AtTheWorstMoment { budget: u64 },
-    /// So many clean trials, then as many lossy ones.
+    /// A number of clean trials, then as many lossy ones.
     Alternating(u64),
     /// Whenever the load is above the one before.
     WhenRaised,
@@ -40,9 +40,10 @@ enum Malice {
     WhenMoved,
     /// As a clean load is about to have its verdict, the capacity drops just below it.
     FollowingDown,
-    /// The capacity is always so many thousandths above the last load that lost something, and sinks below clean ones.
+    /// The capacity is always a number of thousandths above the last load that lost something, and sinks below clean
+    /// ones.
     Around(u64),
-    /// One trial in so many, by chance.
+    /// One trial in N, by chance.
     Now(u64),
 }
 
@@ -74,7 +75,8 @@ fn goal_sets() -> [(f64, Vec<SearchGoal>); 4] {
     ]
 }
 
-/// What this adversary does to a search that takes so many clean seconds for a lower bound, the last trial of a length.
+/// What this adversary does to a search that takes a number of clean seconds for a lower bound, the last trial of a
+/// length.
 fn against(adversary: Adversary, (needed_s, longest_s): (f64, f64)) -> impl FnMut(TrialInput) -> TrialOutput {
     let mut tried: BTreeMap<Load, (u64, f64)> = BTreeMap::new();
     let (mut trials, mut spent, mut before) = (0_u64, 0_u64, None);

@@ -9,7 +9,7 @@ use brimful_trial::{Counts, Load, Ratio, TrialInput, TrialOutput, TrialResult};
 use common::{Dice, delay_limited, frames, goal, many_short, problem, queued, strategies, two_rates, whole};
 use proptest::prelude::*;
 
-/// One simulated trial told twice: as it would have ended, and as it was stopped.
+/// One simulated trial in two forms: as it would have ended, and as it was stopped.
 fn outcomes(input: TrialInput, lost: u64, stop_above: Option<Ratio>) -> (TrialOutput, TrialOutput) {
     let (completed, intended) = (queued(1e6, input, lost), frames(input));
     let first_too_many = stop_above.map(|limit| {

@@ -241,7 +241,7 @@ fn a_tester_whose_trials_weigh_nothing_ends_the_search() {
     }
 }
 
-/// Searches after fifty trials off every grid that nobody asked for.
+/// Searches after fifty trials off every grid that were not asked for.
 fn search_after_uninvited_trials(
     strategy: StrategyKind,
     seed: u64,

@@ -18,7 +18,7 @@ const HUNDREDTH_PERCENT: u64 = FRAMES / 10_000;
 const TENTH_PERCENT: u64 = FRAMES / 1000;
 const ONE_PERCENT: u64 = FRAMES / 100;
 
-/// So many trials of one length and one loss.
+/// A number of trials of one length and one loss.
 #[derive(Clone, Copy)]
 struct Batch {
     count: usize,

@@ -95,7 +95,7 @@ impl Switch {
         Ok(())
     }
 
-    /// Has the data plane take over changes, and tells whoever watches.
+    /// Has the data plane take over changes, and reports them to the watcher.
     pub(crate) fn take_over(&mut self, changes: &[Change], authors: &[Authored]) {
         self.hand_over(changes, authors, false);
     }

@@ -104,7 +104,7 @@ impl Plane for Compiled {
         let moment = self.engine.mark();
         let begun = Instant::now();
         while !moment.has_passed() {
-            // A burst takes microseconds. Who gives way at once may have to wait for others as long as they please.
+            // Spin first: a burst takes microseconds, and a yield may cost a whole scheduler slice.
             if begun.elapsed() < LONGEST_BURST {
                 std::hint::spin_loop();
             } else {

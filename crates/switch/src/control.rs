@@ -41,9 +41,9 @@ pub struct Switch {
     /// Data-plane threads.
     pub threads: usize,
     pub(crate) plane: Box<dyn Plane>,
-    /// Who is told of packets.
+    /// The listeners to packets.
     pub(crate) packets: PacketListeners,
-    /// Who is told of everything else.
+    /// The watchers of everything else.
     pub(crate) watcher: Option<Arc<dyn Watcher>>,
     /// Whether data-plane threads may still be running tables as they were.
     pub(crate) is_unsettled: bool,
@@ -153,7 +153,7 @@ impl Handle {
     ) -> Result<Pending<A>, Ended> {
         let (answers, answer) = channel();
         let request: Request = Box::new(move |switch| {
-            // Whoever asked may have gone.
+            // The asker may have gone.
             let _ = answers.send(ask(switch));
             done();
         });
@@ -225,20 +225,21 @@ impl Switch {
         }
     }
 
-    /// Sends every packet for controllers to a listener, as far as it follows, and tells a watcher of everything else.
+    /// Sends every packet for controllers to a listener, as far as it follows, and reports everything else to a
+    /// watcher.
     pub(crate) fn attach(&mut self, listener: SyncSender<PacketInEvent>, watcher: Arc<dyn Watcher>) {
         self.packets.add(listener);
         self.watcher = Some(watcher);
     }
 
-    /// Gives bits to a port's configuration, and tells listeners.
+    /// Gives bits to a port's configuration, and notifies listeners.
     pub fn configure_port(&mut self, number: u32, config: u32, mask: u32) {
         if self.ports.configure(number, config, mask) {
             self.tell_of_port(number);
         }
     }
 
-    /// Asks all ports for their links, and tells of those that have changed.
+    /// Asks all ports for their links, and reports those that have changed.
     pub fn look_at_links(&mut self) {
         for number in self.ports.look_at_links() {
             self.tell_of_port(number);
@@ -299,7 +300,7 @@ impl Switch {
 
 /// The control thread.
 fn run(seat: &Seat, asked: &Receiver<Request>, stops: &AtomicBool) {
-    // Elsewhere than on Linux 6.12 and later, requests may have to wait for whoever runs.
+    // Elsewhere than on Linux 6.12 and later, requests may have to wait for the thread that runs.
     let _ = use_short_slices(SLICE);
     let mut next_tick = MonotonicTime::now().0;
     // Entries are looked at for their timeouts some at a time, so that requests never wait for all.
@@ -311,7 +312,7 @@ fn run(seat: &Seat, asked: &Receiver<Request>, stops: &AtomicBool) {
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => break,
         };
-        // A thread that has panicked with the switch leaves tables that nobody may rely on.
+        // A thread that has panicked with the switch leaves tables that cannot be relied on.
         let Ok(mut guard) = seat.switch.lock() else { return };
         let Some(switch) = guard.as_mut() else { return };
         match request {

@@ -47,7 +47,7 @@ pub enum Reason {
     Down,
     /// The interface refused it otherwise.
     Refused,
-    /// It holds several segments that cannot be told apart, or no frame that a host could have meant.
+    /// It holds several segments that cannot be distinguished, or no frame that a host could have meant.
     Unfit,
     /// It is a part of an IP packet, which the switch is configured to drop.
     Fragment,

@@ -1,4 +1,4 @@
-//! What controllers are told without having asked.
+//! What controllers are sent without having asked.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::SyncSender;
@@ -13,9 +13,9 @@ const NANOSECONDS: u64 = 1_000_000_000;
 /// Packets a second for each kind of reason, unless something else is set.
 pub const DEFAULT_PACKET_IN_RATE: u64 = 10_000;
 
-/// Who is told of packets for controllers. Threads of the data plane tell them without the control thread, so that a
-/// packet is with its controller at once. There is a limit for each kind of reason, so that a storm costs the data plane
-/// little and does not keep packets of other kinds from their controllers.
+/// The listeners to packets for controllers. Threads of the data plane send these without the control thread, so that a
+/// packet is with its controller at once. There is a limit for each kind of reason, so that a storm costs the data
+/// plane little and does not keep packets of other kinds from their controllers.
 #[derive(Clone, Debug)]
 pub struct PacketListeners(Arc<Inner>);
 
@@ -47,7 +47,7 @@ impl PacketListeners {
         listeners.push(listener);
     }
 
-    /// At most so many packets a second of each kind; 0 for no limit.
+    /// The most packets a second of each kind; 0 for no limit.
     pub fn limit(&self, packets_per_s: u64) {
         let interval = NANOSECONDS.checked_div(packets_per_s).unwrap_or(0);
         self.0.interval_ns.store(interval, Relaxed);
@@ -58,7 +58,7 @@ impl PacketListeners {
         self.0.dropped.load(Relaxed)
     }
 
-    /// Tells of a packet of the data plane, unless it is above the limit.
+    /// Reports a packet of the data plane, unless it is above the limit.
     pub(crate) fn tell(&self, packet: &PacketIn<'_>) {
         let kind = match packet.reason {
             Reason::NoMatch => 0,
@@ -72,7 +72,7 @@ impl PacketListeners {
         }
     }
 
-    /// Tells all; one that does not follow misses it.
+    /// Reports to all; one that does not follow misses it.
     pub(crate) fn publish(&self, packet: PacketInEvent) {
         let listeners = self.0.listeners.read().unwrap_or_else(PoisonError::into_inner);
         if let Some((last, others)) = listeners.split_last() {

@@ -73,7 +73,7 @@ fn is_for_several(address: [u8; 6]) -> bool {
 /// Who a frame is for, and who it is from.
 fn stations(frame: &[u8]) -> Option<(Station, Station)> {
     let addresses: [u8; ADDRESSES_LEN] = *frame.first_chunk()?;
-    // IEEE 802.1Q section 9.6: a tag with VLAN 0 tells a priority only; such a frame is of the port's own VLAN, as one
+    // IEEE 802.1Q section 9.6: a tag with VLAN 0 gives a priority only; such a frame is of the port's own VLAN, as one
     // without a tag is.
     let vlan = match Field::VlanVid.read(frame, &Headers::parse(frame))? {
         VLAN_PRESENT => 0,

@@ -25,7 +25,7 @@ const LOOK: Timespec = Timespec {
 /// Has every switch look at its links whenever one has changed, until the end.
 ///
 /// # Errors
-/// When the kernel does not tell of links.
+/// When the kernel does not report links.
 pub(crate) fn watch(handles: Arc<Handles>, ends: Arc<AtomicBool>) -> io::Result<JoinHandle<()>> {
     let socket = socket_with(
         AddressFamily::NETLINK,

@@ -32,7 +32,7 @@ pub enum Request {
     Load {
         /// Which switch.
         switch: Option<String>,
-        /// The file's name, whose end tells the syntax.
+        /// The file's name, whose end decides on the syntax.
         file: String,
         /// What it says.
         text: String,
@@ -50,11 +50,11 @@ pub enum Request {
         /// Records of `.tab` files instead of lines of `ovs-ofctl`; flows only.
         #[serde(default)]
         tab: bool,
-        /// Whether lines tell counters.
+        /// Whether lines have counters.
         #[serde(default)]
         counters: bool,
     },
-    /// Tells which entries a frame meets.
+    /// Says which entries a frame meets.
     Trace {
         /// Which switch.
         switch: Option<String>,
@@ -67,7 +67,7 @@ pub enum Request {
         #[serde(default)]
         hex: bool,
     },
-    /// Tells how a table is run.
+    /// Says how a table is run.
     Explain {
         /// Which switch.
         switch: Option<String>,
@@ -77,7 +77,7 @@ pub enum Request {
         #[serde(default)]
         code: bool,
     },
-    /// Tells what the switches are and have counted.
+    /// Says what the switches are and have counted.
     Status {},
 }
 

@@ -179,7 +179,7 @@ fn main() -> ExitCode {
         Some(Other::Check { file }) => {
             return match check(&file) {
                 Ok(summary) => {
-                    // Nobody may be reading.
+                    // There may be no reader.
                     let _ = writeln!(io::stdout(), "{summary}");
                     ExitCode::SUCCESS
                 }
@@ -227,7 +227,7 @@ fn run(settings: Settings, file: Option<&Path>) -> Result<(), String> {
     end_in_time(&signals.ends)?;
     let names: Vec<_> = settings.switches.iter().map(|switch| switch.name.clone()).collect();
     let ready = || {
-        // Nobody may be reading.
+        // There may be no reader.
         let _ = writeln!(io::stdout(), "ready: {}", names.join(", "));
         tell_supervisor(supervisor::READY);
     };
@@ -237,7 +237,7 @@ fn run(settings: Settings, file: Option<&Path>) -> Result<(), String> {
         let is_due = watchdog
             .as_mut()
             .is_some_and(|watchdog| watchdog.is_due(Instant::now()));
-        // A switch that hangs does not answer, and the supervisor is not told.
+        // A switch that hangs does not answer, and the supervisor gets no sign of life.
         if is_due && handles.values().all(|handle| handle.call(|_| ()).is_ok()) {
             tell_supervisor(supervisor::ALIVE);
         }
@@ -247,14 +247,14 @@ fn run(settings: Settings, file: Option<&Path>) -> Result<(), String> {
     Ok(())
 }
 
-/// Tells the supervisor that has started the process, if one wants to be told.
+/// Notifies the supervisor that has started the process, if there is one.
 fn tell_supervisor(state: &str) {
     let Some(socket) = env::var_os("NOTIFY_SOCKET") else {
         return;
     };
     if let Err(error) = supervisor::tell(&socket, state) {
         let name = socket.display();
-        // Nobody may be reading.
+        // There may be no reader.
         let _ = writeln!(
             io::stderr(),
             "brimful-switchd: the supervisor at {name} is not told {state}: {error}"
@@ -386,7 +386,7 @@ fn generate(path: &Path, name: Option<&str>, seed: u64, syntax: Syntax) -> Resul
 }
 
 fn fail(code: u8, message: &str) -> ExitCode {
-    // Nobody is left to tell when this fails too.
+    // When this fails too, there is nowhere to report it.
     let _ = writeln!(io::stderr(), "brimful-switchd: {message}");
     ExitCode::from(code)
 }

@@ -49,7 +49,7 @@ pub trait Path: Send {
     /// Begins a burst: what was applied before holds for its frames.
     fn begin(&mut self) {}
 
-    /// Says that there are no frames for now, so that nobody waits for this thread.
+    /// Says that there are no frames for now, so that no other thread waits for this one.
     fn rest(&mut self) {}
 
     /// Sends a frame through the tables at `now`, in nanoseconds of the switch's clock.
@@ -77,7 +77,7 @@ impl SharedPipeline {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// To change them: for whoever has the switch.
+    /// To change them: for the owner of the switch.
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Pipeline> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
@@ -98,7 +98,7 @@ impl Plane for Interpreter {
         })
     }
 
-    // Whoever changed the tables had them alone; frames read them as they are.
+    // The thread that changed the tables had them alone; frames read them as they are.
     fn apply(&mut self, _: &[Change]) {}
 
     fn settle(&mut self) {}

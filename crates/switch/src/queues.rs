@@ -7,7 +7,7 @@ const MOST_WAITING: usize = 8 << 20;
 /// Nanoseconds of its rate that a queue which has been idle may send at once.
 const BURST_NS: u64 = 5_000_000;
 const NANOSECONDS: u128 = 1_000_000_000;
-/// A rate of a queue is so many parts of the port's speed (OF 1.3.5 section 7.2.2).
+/// A rate of a queue is a number of these parts of the port's speed (OF 1.3.5 section 7.2.2).
 const PARTS: u64 = 1000;
 /// What stands for no rate (`OFPQ_MIN_RATE_UNCFG`).
 pub const NO_RATE: u16 = 0xffff;

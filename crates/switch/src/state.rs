@@ -1,7 +1,7 @@
 //! The tables of a switch in a file, so that it has them again when it comes back.
 //!
-//! The file is in the syntax of `ovs-ofctl`. It is written beside the old one and then put in its place, so that there is
-//! always a whole one. Its last line counts the others: a file without it is of nobody's making.
+//! The file is in the syntax of `ovs-ofctl`. It is written beside the old one and then put in its place, so that there
+//! is always a whole one. Its last line counts the others: a file without it was cut short, and is refused.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -20,7 +20,7 @@ use crate::tables::{self, Tables};
 
 /// How often the tables are looked at.
 const LOOK: Duration = Duration::from_millis(100);
-/// The time between two writings is at least so many times what the first one took.
+/// The time between two writings is at least this many times what the first one took.
 const PAUSE_FACTOR: u32 = 10;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(500);
 const END: &str = "# end: ";

@@ -1,4 +1,4 @@
-//! What a supervisor such as systemd is told (`sd_notify(3)`): one datagram to the socket that it names.
+//! What a supervisor such as systemd is sent (`sd_notify(3)`): one datagram to the socket that it names.
 
 use std::ffi::OsStr;
 use std::io;
@@ -15,7 +15,7 @@ pub const STOPPING: &str = "STOPPING=1";
 /// It still does.
 pub const ALIVE: &str = "WATCHDOG=1";
 
-/// When the supervisor is to be told that the process is alive.
+/// When the supervisor is to be notified that the process is alive.
 #[derive(Clone, Copy, Debug)]
 pub struct Watchdog {
     every: Duration,
@@ -23,7 +23,7 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Of a supervisor that waits for so many microseconds, as it writes them; it is told twice in that time.
+    /// Of a supervisor that waits for this many microseconds, as it writes them; it is notified twice in that time.
     pub fn reading(microseconds: &str, now: Instant) -> Option<Self> {
         let patience = microseconds.parse().ok().filter(|microseconds| *microseconds > 0)?;
         Some(Self {
@@ -32,7 +32,7 @@ impl Watchdog {
         })
     }
 
-    /// Whether it is to be told now.
+    /// Whether it is to be notified now.
     pub fn is_due(&mut self, now: Instant) -> bool {
         let is_due = now >= self.next;
         if is_due {
@@ -42,10 +42,10 @@ impl Watchdog {
     }
 }
 
-/// Tells it to the supervisor at a socket, which is abstract where its name begins with `@`.
+/// Sends it to the supervisor at a socket, which is abstract where its name begins with `@`.
 ///
 /// # Errors
-/// When nobody is there.
+/// When there is no supervisor.
 pub fn tell(socket: &OsStr, state: &str) -> io::Result<()> {
     let sender = UnixDatagram::unbound()?;
     let address = match socket.as_bytes().strip_prefix(b"@") {

@@ -21,7 +21,7 @@ use crate::worker::{HEADROOM, MOST_FRAME_LEN};
 /// A frame of this length holds any headers that a match can name.
 const PROBE_LEN: usize = 128;
 
-/// Sends a frame through a switch's tables without counting it or sending it on, and tells in words what happens; with
+/// Sends a frame through a switch's tables without counting it or sending it on, and says in words what happens; with
 /// `hex` the bytes that leave, too.
 ///
 /// # Errors
@@ -77,7 +77,7 @@ pub fn trace(switch: &Switch, matching: &str, frame: Option<&str>, hex: bool) ->
     Ok(text)
 }
 
-/// Outputs that are told one by one: groups may make thousands of copies.
+/// Outputs that are listed one by one: groups may make thousands of copies.
 const MOST_SEEN: usize = 256;
 
 /// The switch without its counters.

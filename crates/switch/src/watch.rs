@@ -1,4 +1,4 @@
-//! Changes that controllers ask for, and who is told of what has changed.
+//! Changes that controllers ask for, and the watchers of what has changed.
 
 use std::sync::Arc;
 
@@ -34,11 +34,11 @@ pub(crate) struct Author {
 /// Changes up to an index, and who made them.
 pub(crate) type Authored = (usize, Author);
 
-/// Is told of what happens, on the thread that has the switch: it must not wait.
+/// Called with what happens, on the thread that has the switch: it must not wait.
 pub(crate) trait Watcher: Send + Sync {
     /// Whether it wants to know of changes of entries.
     fn follows_flows(&self) -> bool;
-    /// Entries have changed; those that nobody has asked for come last.
+    /// Entries have changed; those that were not asked for come last.
     fn flows_changed(&self, changes: &[Change], authors: &[Authored]);
     /// Entries went whose controllers want to know.
     fn removed(&self, events: &[RemovedEvent]);

@@ -21,12 +21,12 @@ use crate::ports::{Input, PortView, Ports, SwitchPort, TAG_LEN, is_tagged, port_
 pub(crate) const MOST_FRAME_LEN: usize = 16 << 10;
 /// The longest frame that holds several: what an IP packet can be, with Ethernet and tags.
 const MOST_MERGED_LEN: usize = 66 << 10;
-/// For how long a thread looks for frames before it sleeps. It does not yield meanwhile: whoever else runs on its
+/// For how long a thread looks for frames before it sleeps. It does not yield meanwhile: another program on its
 /// processor would then have a whole slice, which is milliseconds, while a sleeper is woken within microseconds.
 const LOOK_NS: u64 = 200_000;
-/// A round that took longer was interrupted. Where the scheduler gave the processor to others meanwhile, whoever looks
-/// for frames all the time has to wait for them as often as it has used up its share: for some time it sleeps at once.
-/// What a hypervisor takes is no reason: who sleeps does not get it back, and has to be woken by each sender.
+/// A round that took longer was interrupted. Where the scheduler gave the processor to others meanwhile, a thread that
+/// looks for frames all the time has to wait for them as often as it has used up its share: for some time it sleeps at
+/// once. What a hypervisor takes is no reason: who sleeps does not get it back, and has to be woken by each sender.
 const INTERRUPTED_NS: u64 = 1_000_000;
 const CROWDED_NS: u64 = 1_000_000_000;
 /// How long a thread runs before others do, where there are others.
@@ -238,11 +238,11 @@ impl Worker {
         received
     }
 
-    /// Until a frame arrives, where the ports can tell of it; whoever tends queues looks all the time.
+    /// Until a frame arrives, where the ports can report it; a thread that tends queues looks all the time.
     fn sleep(&self) {
         let descriptors: Option<Vec<_>> = self.inputs.iter().map(|input| input.receiver.descriptor()).collect();
         match descriptors {
-            // Where this fails, the next round tells of it.
+            // Where this fails, the next round reports it.
             Some(descriptors) if !self.tends => drop(wait_for_frames(&descriptors, LONGEST_SLEEP)),
             _ => std::thread::sleep(SLEEP),
         }

@@ -178,7 +178,7 @@ fn ports_do_as_they_are_configured() {
     for (round, (port, config)) in (0..).zip(configurations) {
         assert_eq!(configure(port, config), Ok(true));
         send(&mut one, 0..10);
-        // What comes back by the other way tells that the first frames are through.
+        // What comes back by the other way shows that the first frames are through.
         wait_for_frames(&running, 10 + 11 * round);
         assert_eq!(configure(port, 0), Ok(true));
         send(&mut one, 10..11);

@@ -1,1 +1,1 @@
-"""Back-to-back frames: the longest burst that a device takes without loss, and the buffer that it speaks of."""
+"""Back-to-back frames: the longest burst that a device takes without loss, and the buffer that it implies."""

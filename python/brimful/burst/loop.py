@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import msgspec
 
 from brimful.alarm import undisturbed
-from brimful.attempts import Attempt, Policies, make_trial, repeat_as_allowed, save_attempt, spoiled_warnings
 from brimful.burst.calculations import completed_tests, is_lossless, new_search, result_of, warnings_of
-from brimful.errors import MeasureError
 from brimful.machine.watch import Watch
 from brimful.measurers.base import InvalidTrialError, Measurer, TrialOutput
+from brimful.policies import Policies
 from brimful.records import Burst, BurstPlan, BurstTest, End, Record, Trial, Warning
+from brimful.session import Attempt, Keep, Session, repeat_as_allowed, spoiled_warnings
 
 LATE_SHARE = 0.1
 """Of the time of a burst that its last frame may be late: the device forwards that much more meanwhile."""
@@ -22,7 +22,7 @@ LATE_S = 100e-6
 
 
 class BurstProgress(msgspec.Struct, frozen=True):
-    """Where a run stands, for whoever shows it."""
+    """Where a run stands, to be shown."""
 
     test: int
     """From 0."""
@@ -50,13 +50,13 @@ class BurstLoop:
     plan
         What to measure.
     measurer
-        Whoever sends the bursts.
+        What sends the bursts.
     policies
         What to do about trials that failed.
     sink
         Is given every record the moment it exists; returns when it is safe.
     progress
-        Is told where the run stands before each burst.
+        Gets where the run stands before each burst.
     watch
         Looks at the machine before each burst, where that means something.
     """
@@ -74,14 +74,11 @@ class BurstLoop:
         self._plan = plan
         self._measurer = measurer
         self._description = measurer.describe()
-        self._policies = policies
         self._sink = sink
         self._progress = progress
-        self._watch = watch
-        self._trials: list[Trial] = []
         self._tests: list[BurstTest] = []
         self._search = new_search(plan)
-        self._start_s = measurer.now()
+        self._session = Session([measurer], policies, sink=sink, watch=watch)
 
     def resume(self, saved: Sequence[Trial], tests: Sequence[BurstTest]) -> None:
         """Take over the trials of a run that was interrupted, and the tests that its record states.
@@ -93,88 +90,57 @@ class BurstLoop:
         """
         if not saved:
             return
-        self._trials += saved
         self._tests, self._search = completed_tests(saved, self._plan)
         for test in self._tests[len(tests) :]:
             self._sink(test)  # a killed run may have saved its last trial and not what that decided
-        elapsed_s = max(trial.start_s + trial.elapsed_s for trial in saved)
-        self._measurer.resume_at(elapsed_s)
-        self._start_s = self._measurer.now() - elapsed_s
+        self._session.take_over(saved)
         self._rest(saved[-1].duration_s)
 
     def run(self) -> BurstOutcome:
         """Measure until done, interrupted or failed; the results are what the trials support."""
-        reason, text = "done", ""
-        try:
-            while len(self._tests) < self._plan.tests:
-                self._step()
-        except KeyboardInterrupt:
-            reason = "interrupted"
-        except MeasureError as error:
-            reason, text = "measurement-failed", str(error)
-        with undisturbed(forget=reason == "interrupted"):
-            return self._finish(reason, text)
+        return self._session.run(self._measure, self._finish)
 
-    def _step(self) -> None:
-        """Offer the burst that is due, and end the test where nothing is due any more."""
-        frames = self._search.next()
-        if frames is None:
-            with undisturbed():
-                done = BurstTest(test=len(self._tests), frames=self._search.held, lossy=self._search.lossy)
-                self._sink(done)
-                self._tests.append(done)
-                self._search = new_search(self._plan)
-            return
-        self._show(frames)
-        trial = repeat_as_allowed(lambda: self._attempt(frames))
-        self._search.record(frames, lossless=is_lossless(trial))
+    def _measure(self) -> None:
+        while len(self._tests) < self._plan.tests:
+            frames = self._search.next()
+            if frames is None:
+                self._end_test()
+                continue
+            self._show(frames)
+            trial = repeat_as_allowed(partial(self._attempt, frames))
+            self._search.record(frames, lossless=is_lossless(trial))
+
+    def _end_test(self) -> None:
+        with undisturbed():
+            done = BurstTest(test=len(self._tests), frames=self._search.held, lossy=self._search.lossy)
+            self._sink(done)
+            self._tests.append(done)
+            self._search = new_search(self._plan)
 
     def _attempt(self, frames: int) -> Attempt:
-        """Offer one burst and save the trial, whatever became of it."""
-        if self._watch is not None:
-            self._watch.look()
-        load, duration_s = self._plan.load, frames / self._plan.load
-        start_s, due = self._elapsed_s(), round(frames * self._description.conversion_factor)
-        kept = TrialOutput(sent=0, lost=0, intended=due)
-
-        def measure() -> TrialOutput:
-            nonlocal kept
-            stop_above = 0.0 if self._description.can_stop_early else None
-            output = self._measurer.measure(load, duration_s, stop_above=stop_above)
-            kept = msgspec.structs.replace(output, intended=due)
-            _check_burst(kept, due, duration_s)
-            return kept
-
-        made = make_trial(
-            measure,
-            self._policies,
+        """Offer one burst, and let the device send what it still holds of it."""
+        duration_s = frames / self._plan.load
+        attempt = self._session.attempt(
+            self._measurer,
+            self._plan.load,
+            duration_s,
             where=f"burst of {frames} frames",
-            of_failure=lambda reply: msgspec.structs.replace(kept, extra={**kept.extra, **reply}),
-        )
-        attempt = save_attempt(
-            made,
-            self._trials,
-            self._sink,
-            load=load,
-            duration_s=duration_s,
-            start_s=start_s,
-            end_s=self._elapsed_s(),
+            perform=partial(self._send, round(frames * self._description.conversion_factor)),
             round=len(self._tests),
             burst=frames,
         )
         self._rest(duration_s)
         return attempt
 
-    def _rest(self, burst_s: float) -> None:
-        """Let the device send what it still holds (RFC 9004 section 6.2: longer where sending took longer)."""
-        rest_s = max(self._plan.rest_s, burst_s)
-        if self._description.virtual_time:
-            self._measurer.resume_at(self._measurer.now() + rest_s)
-        else:
-            time.sleep(rest_s)
+    def _send(self, due: int, measurer: Measurer, load: float, duration_s: float, keep: Keep) -> None:
+        keep(TrialOutput(sent=0, lost=0, intended=due))
+        output = measurer.measure(load, duration_s, stop_above=0.0 if self._description.can_stop_early else None)
+        keep(msgspec.structs.replace(output, intended=due))
+        _check_burst(output, due, duration_s)
 
-    def _elapsed_s(self) -> float:
-        return self._measurer.now() - self._start_s
+    def _rest(self, burst_s: float) -> None:
+        """Be silent for as long as RFC 9004 section 6.2 asks for: longer where sending took longer."""
+        self._session.wait(max(self._plan.rest_s, burst_s))
 
     def _show(self, frames: int) -> None:
         self._progress(
@@ -183,22 +149,15 @@ class BurstLoop:
                 frames=frames,
                 held=self._search.held,
                 lossy=self._search.lossy,
-                elapsed_s=self._elapsed_s(),
+                elapsed_s=self._session.elapsed_s,
             )
         )
 
     def _finish(self, reason: str, text: str) -> BurstOutcome:
         result = result_of(self._tests, self._plan)
-        end = End(
-            reason=reason,
-            trials=len(self._trials),
-            search_s=round(self._elapsed_s(), 9),
-            text=text,
-            machine=self._watch.result([]) if self._watch is not None else None,
-        )
-        warnings = [*warnings_of(self._tests, self._plan), *spoiled_warnings(self._trials, "burst")]
-        for record in [*([result] if result is not None else []), *warnings, end]:
-            self._sink(record)
+        warnings = [*warnings_of(self._tests, self._plan), *spoiled_warnings(self._session.trials, "burst")]
+        found: list[Record] = [] if result is None else [result]
+        end = self._session.end(reason, text, [*found, *warnings])
         return BurstOutcome(tests=self._tests, result=result, warnings=warnings, end=end)
 
 

@@ -9,16 +9,22 @@ from pathlib import Path
 import msgspec
 
 from brimful import units
-from brimful.attempts import Policies
-from brimful.burst.calculations import completed_tests
 from brimful.burst.loop import BurstLoop, BurstOutcome, BurstProgress
 from brimful.burst.verification import claimed_result, claimed_tests, plan_of
-from brimful.errors import RecordError, UsageError
+from brimful.errors import UsageError
 from brimful.machine.watch import Watch
+from brimful.managed import Begun, Place, Sink, manage, new_run
 from brimful.measurers.base import Description, Measurer, checked_description
+from brimful.policies import Policies
 from brimful.records import BurstPlan, Run, RunFile, Warning
-from brimful.runs import fingerprint, new_run_directory, open_record, run_identity, saved_run
-from brimful.throughput.found import THROUGHPUT, check_lossless, find_throughput, given_throughput, greatest_load
+from brimful.records.experiment import fingerprint
+from brimful.throughput.found import (
+    FoundThroughput,
+    begin_with_throughput,
+    check_lossless,
+    given_throughput,
+    greatest_load,
+)
 from brimful.throughput.manager import SearchRequest
 from brimful.throughput.run_loop import Progress
 
@@ -76,7 +82,7 @@ def run_burst(
     out, resume
         Where the record is, and whether to go on with it.
     search_progress, progress, note
-        Are told where the search for the throughput and the run stand, and what to say once.
+        Get where the search for the throughput and the run stand, and what to say once.
 
     Raises
     ------
@@ -85,38 +91,47 @@ def run_burst(
     ThroughputNotFoundError
         When the search for the throughput was interrupted, out of time or failed.
     """
-    saved = saved_run(out, request.fingerprint(), resume=resume, what="run on bursts", note=note)
-    if saved is not None and saved.is_done():
-        note(f"{saved.path}: this run is complete; its result is shown again")
-        tests, result = claimed_tests(saved), claimed_result(saved)
-        return BurstRun(saved.path, BurstOutcome(tests, result, saved.warnings, saved.ends[-1]))
     policies = _policies(request.search)
     description = checked_description(measurer.describe(), where="what the measurer says of itself")
-    if saved is None:
+    begun: list[Warning] = []
+
+    def begin() -> Begun:
         check_bursts(request, description)
-        out = out if out is not None and (out / THROUGHPUT).exists() else new_run_directory(out)
-        run, begun = _begin(request, measurer, description, out, search_progress, note)
-    else:
-        run, begun = saved.run, list[Warning]()
-    plan = plan_of(saved) if saved is not None else run.burst
-    if plan is None:
-        message = f"{out}: the run there says nothing of bursts"
-        raise RecordError(message)
-    with open_record(out, saved, [run, *begun]) as (writer, file):
+        directory, found = begin_with_throughput(
+            request.search, request.throughput, measurer, description, out, progress=search_progress, note=note
+        )
+        plan, warnings = _plan(request, description, found)
+        begun.extend(warnings)
+        return Begun(_run(request, description, plan, found), begun, directory)
+
+    def perform(file: RunFile, sink: Sink) -> BurstRun:
         loop = BurstLoop(
-            plan,
+            plan_of(file),
             measurer,
             policies,
-            sink=writer.write,
-            progress=lambda state: progress(run, state),
+            sink=sink,
+            progress=lambda state: progress(file.run, state),
             watch=Watch() if description.on_this_machine else None,
         )
-        if saved is not None:
-            _check_saved(file, plan)
-            note(f"{file.path}: going on after {len(file.trials)} saved bursts")
         loop.resume(file.trials, claimed_tests(file))
         outcome = loop.run()
-    return BurstRun(file.path, msgspec.structs.replace(outcome, warnings=[*begun, *outcome.warnings]))
+        return BurstRun(file.path, msgspec.structs.replace(outcome, warnings=[*begun, *outcome.warnings]))
+
+    return manage(
+        "run on bursts",
+        request.fingerprint(),
+        Place(out=out, resume=resume),
+        note,
+        begin=begin,
+        perform=perform,
+        show=_shown,
+        things="bursts",
+    )
+
+
+def _shown(saved: RunFile) -> BurstRun:
+    outcome = BurstOutcome(claimed_tests(saved), claimed_result(saved), saved.warnings, saved.ends[-1])
+    return BurstRun(saved.path, outcome)
 
 
 def check_bursts(request: BurstRequest, description: Description) -> None:
@@ -147,36 +162,16 @@ def _policies(search: SearchRequest) -> Policies:
     )
 
 
-def _check_saved(file: RunFile, plan: BurstPlan) -> None:
-    """Refuse to build on trials that are not those that were made."""
-    fault = file.change() or file.disorder()
-    if fault is not None:
-        message = f"{file.path}: {fault}; a run cannot go on from it, begin another"
-        raise RecordError(message)
-    completed_tests(file.trials, plan)
-
-
-def _begin(
-    request: BurstRequest,
-    measurer: Measurer,
-    description: Description,
-    out: Path,
-    search_progress: Callable[[Run, Progress], None],
-    note: Callable[[str], None],
-) -> tuple[Run, list[Warning]]:
-    search = request.search
-    found = find_throughput(
-        search, request.throughput, measurer, description, out / THROUGHPUT, progress=search_progress, note=note
-    )
-    ceiling = found.ceiling
-    load, tests = greatest_load(search, description, ceiling), request.tests
+def _plan(request: BurstRequest, description: Description, found: FoundThroughput) -> tuple[BurstPlan, list[Warning]]:
+    load, tests = greatest_load(request.search, description, found.ceiling), request.tests
+    warnings = list(found.warnings)
     if found.load is not None and found.load >= load:
         tests = 0
         text = (
             f"the throughput is {units.format_load(found.load, description.load_unit)}, the load of bursts"
             f" {units.format_load(load, description.load_unit)}: no burst overflows a buffer (RFC 9004 section 6.1)"
         )
-        found.warnings.append(Warning(code="throughput-is-max-load", text=text))
+        warnings.append(Warning(code="throughput-is-max-load", text=text))
     plan = BurstPlan(
         load=load,
         tests=tests,
@@ -188,31 +183,25 @@ def _begin(
         throughput_run=found.run_id,
         throughput_goal=found.goal,
     )
-    run = Run(
-        **run_identity(),
+    return plan, warnings
+
+
+def _run(request: BurstRequest, description: Description, plan: BurstPlan, found: FoundThroughput) -> Run:
+    search = request.search
+    return new_run(
+        search.measurer,
+        description,
+        measurer={"ceiling": found.ceiling, "virtual_time": description.virtual_time},
         subject=SUBJECT,
-        measurer={
-            "spec": search.measurer,
-            "name": description.name,
-            "contract": description.contract,
-            "ceiling": ceiling,
-            "virtual_time": description.virtual_time,
-        },
         burst=plan,
-        min_load=load,
-        max_load=load,
-        load_unit=description.load_unit,
-        load_scope=description.load_scope,
-        conversion_factor=description.conversion_factor,
-        traffic=description.traffic,
-        device=description.device,
+        min_load=plan.load,
+        max_load=plan.load,
         on_invalid=search.on_invalid,
         on_error=search.on_error,
-        deviations=list(_deviations(request, description)),
+        deviations=_deviations(request, description),
         labels=search.labels,
         fingerprint=request.fingerprint(),
     )
-    return run, found.warnings
 
 
 def _deviations(request: BurstRequest, description: Description) -> list[str]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 
 class BurstSearch:
-    """One test. It chooses lengths, and is told what became of them; it knows no measurer and no clock.
+    """One test. It chooses lengths, and gets what became of them; it knows no measurer and no clock.
 
     Parameters
     ----------
     longest
         Frames of the longest burst that may be tried.
     step
-        Lengths are multiples of so many frames.
+        Lengths are multiples of this number of frames.
     attempts
         How often a length is tried, at most, before it counts as lossy.
 
@@ -38,7 +38,7 @@ class BurstSearch:
         return self._middle() * self._step
 
     def record(self, frames: int, *, lossless: bool) -> None:
-        """Be told what became of the length that was asked for.
+        """Take what became of the length that was asked for.
 
         Raises
         ------

@@ -9,13 +9,12 @@ import msgspec
 from brimful.burst.manager import BurstRequest
 from brimful.errors import UsageError
 from brimful.measurers.catalogue import is_disk, kind_of
-from brimful.runs import fingerprint
+from brimful.records.experiment import fingerprint
 from brimful.throughput.manager import SearchRequest
 
 SUBJECT, BURST_SUBJECT = "campaign", "burst-campaign"
 SIZE, REPEAT = "{size}", "{repeat}"
 """What a measurer's text may have in it: replaced by the frame size and by the number of the repeat."""
-"""Measurers that no option tells a frame size."""
 MAX_MEMBERS = 10_000
 _LONGEST_NAME = 40
 

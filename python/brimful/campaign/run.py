@@ -108,7 +108,7 @@ def _show_all(
     run: Run,
     state: Progress,
 ) -> None:
-    """Tell where a search stands, and how long the campaign may still take."""
+    """Report where a search stands, and how long the campaign may still take."""
     whole_s = None
     if state.remaining_s is not None:
         expected_s = state.elapsed_s + state.remaining_s
@@ -118,7 +118,7 @@ def _show_all(
 
 def _expected_s(search: Planned, current: Planned, current_s: float, ended: Sequence[Member]) -> float:
     """Give how long a search may take: as long as its repeats; before there is one, as long as others."""
-    alike = [each.end.search_s for each in ended if (each.measurer, each.frame_size) == search.cell and not each.failed]
+    alike = [each.end.search_s for each in ended if each.cell == search.cell and not each.failed]
     if search.cell == current.cell:
         alike.append(current_s)
     known = alike or [*(each.end.search_s for each in ended if not each.failed), current_s]
@@ -305,8 +305,8 @@ class _Turn(msgspec.Struct, frozen=True):
     def _ceiling(self) -> float | None:
         """Give the tester's own ceiling, where an earlier repeat measured it: it is not the device's to change."""
         cell = self.planned.cell
-        runs = [member.run for member in self.ended if (member.measurer, member.frame_size) == cell]
-        return next((run.measurer["ceiling"] for run in runs if run and run.measurer.get("ceiling")), None)
+        runs = [member.run for member in self.ended if member.cell == cell]
+        return next((run.measurer.known_ceiling for run in runs if run and run.measurer.known_ceiling), None)
 
     def _member(self, end: End) -> Member:
         planned = self.planned

@@ -15,8 +15,8 @@ _FREE_WIDTH = 0.005
 
 def steadiness_warnings(goals: Sequence[Goal], members: Sequence[Member]) -> Iterator[Warning]:
     """Name measurers, sizes and goals whose regular results fall into two groups."""
-    for cell in dict.fromkeys((member.measurer, member.frame_size) for member in members):
-        repeats = [member for member in members if (member.measurer, member.frame_size) == cell and not member.failed]
+    for cell in dict.fromkeys(member.cell for member in members):
+        repeats = [member for member in members if member.cell == cell and not member.failed]
         for goal in goals:
             yield from _of_goal(goal, cell, repeats)
 

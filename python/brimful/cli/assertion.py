@@ -13,7 +13,8 @@ import msgspec
 from brimful import units
 from brimful.errors import UsageError
 from brimful.records import GoalResult, Run, RunFile, read_unchanged
-from brimful.report.throughput.comparison import differences
+from brimful.records.experiment import differences
+from brimful.report.compared import said
 from brimful.runs import named_run
 
 _FIELDS = {"": "conditional_throughput", "lower": "lower_bound", "upper": "upper_bound"}
@@ -74,7 +75,7 @@ class Assertion(msgspec.Struct, frozen=True):
     def failures(self, results: list[GoalResult], run: Run) -> list[str]:
         """Say how it is missed, if it is; a share of a run that did not ask the same is missed."""
         if self.base is not None and (different := differences(self.base.run, run)):
-            return [f"{self.text}: cannot be compared: {'; '.join(different)}"]
+            return [f"{self.text}: cannot be compared: {'; '.join(map(said, different))}"]
         result = next(result for result in results if result.goal == self.goal)
         value: float | None = getattr(result, self.field)
         if value is not None and _OPERATORS[self.compare](value, self.threshold):

@@ -1,4 +1,4 @@
-"""Options of ``brimful search --find burst`` and ``--find recovery``."""
+"""Options of ``brimful search --find burst``, ``--find recovery`` and ``--find loss``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ _OPTIONS = (
         type=click.IntRange(1, 10_000),
         default=10,
         show_default=True,
-        help="Tests (or rounds of recovery) to average; RFC 2544 recommends 50 for bursts.",
+        help="Tests (rounds of recovery, sweeps over the loads) to average; RFC 2544 recommends 50 for bursts. With"
+        " --find loss: 1.",
     ),
     click.option(
         "--longest",
@@ -51,7 +52,7 @@ _OPTIONS = (
         callback=values.seconds,
         default="2s",
         show_default=True,
-        help="Least silence after each burst; RFC 9004 asks for 2 s.",
+        help="Least silence after each burst; RFC 9004 asks for 2 s. With --find loss, between trials: 5s.",
     ),
     click.option(
         "--overload",
@@ -70,20 +71,43 @@ _OPTIONS = (
         help="Length of the short trials that follow an overload.",
     ),
     click.option(
+        "--loads",
+        metavar="LOAD,...",
+        help="Loads to measure the loss at, like 10%,1.2Mpps. Default: from 100 % downwards until two lose nothing.",
+    ),
+    click.option(
+        "--load-step",
+        metavar="RATIO",
+        callback=values.ratio,
+        default="10%",
+        show_default=True,
+        help="From one load to the next, of the greatest; RFC 2544 asks for 10 % at most.",
+    ),
+    click.option(
+        "--trial",
+        metavar="TIME",
+        callback=values.seconds,
+        default="60s",
+        show_default=True,
+        help="Length of the trials of the loss rate; RFC 2544 asks for 60 s at least.",
+    ),
+    click.option(
         "--reset-command",
         metavar="COMMAND",
         help="Reset the device by this shell command during the trial; in a lab it runs among the device's interfaces.",
     ),
 )
-_OF_BURST = ("longest", "step", "attempts", "rest")
+_OF_LOSS = ("loads", "load_step", "trial")
+_OF_BURST = ("longest", "step", "attempts")
 _OF_RECOVERY = ("overload", "probe", "reset_command")
-_OF_BOTH = ("throughput", "tests")
+_OF_SEVERAL = ("throughput", "tests", "rest")
 _OF_LOADS = ("budget", "warm_up", "assertions", "junit", "repeats", "no_shared_guesses")
 """What only a search for loads has."""
 _FOREIGN = {
-    "throughput": (*_OF_BURST, *_OF_RECOVERY, *_OF_BOTH),
-    "burst": (*_OF_LOADS, *_OF_RECOVERY),
-    "recovery": (*_OF_LOADS, *_OF_BURST, "sizes", "resume"),
+    "throughput": (*_OF_BURST, *_OF_RECOVERY, *_OF_LOSS, *_OF_SEVERAL),
+    "burst": (*_OF_LOADS, *_OF_RECOVERY, *_OF_LOSS),
+    "recovery": (*_OF_LOADS, *_OF_BURST, *_OF_LOSS, "sizes", "resume", "rest"),
+    "loss": (*_OF_LOADS, *_OF_BURST, *_OF_RECOVERY, "throughput", "sizes", "goal_texts", "min_load"),
 }
 """What is to be found: the options that it does not have."""
 

@@ -59,9 +59,9 @@ def report(
 ) -> None:
     """Show a saved RUN: a record file, the directory of a run, or `latest`.
 
-    The report of a search states what MLRsearch-15 and RFC 2544 ask of one, marks irregular results, and has the
-    search-time graph; that of a block device has all graphs, solutions and remarks; that of discards all figures,
-    tables and findings. It is computed from the record alone.
+    The report of a search states what MLRsearch (draft-ietf-bmwg-mlrsearch-15, RFC 9971 to be) and RFC 2544 ask of one,
+    marks irregular results, and has the search-time graph; that of a block device has all graphs, solutions and
+    remarks; that of discards all figures, tables and findings. It is computed from the record alone.
     """
     from brimful.cli import reports
     from brimful.records import read_run

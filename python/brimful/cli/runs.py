@@ -15,7 +15,7 @@ from brimful.records import RunFile, read_run
 from brimful.records.subjects import load, subject_of
 from brimful.runs import HOME, is_being_written, run_directories
 
-_MEASURED = frozenset({"search", "campaign", "burst", "burst-campaign", "delay", "recovery"})
+_MEASURED = frozenset({"search", "campaign", "burst", "burst-campaign", "delay", "recovery", "loss"})
 """Subjects of runs that measure, and so end; analyses have no end."""
 
 
@@ -70,7 +70,7 @@ def _listed(path: Path) -> Listed:
         path=str(path),
         started=file.run.started,
         subject=row.name,
-        what=str(file.run.measurer.get("spec") or file.run.measurer.get("name") or ""),
+        what=file.run.measurer.title,
         result=_state(file) or load(row.line)(file),
     )
 

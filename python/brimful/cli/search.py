@@ -107,11 +107,11 @@ class _SearchCommand(BedCommand, GroupedCommand):
 )
 @click.option(
     "--find",
-    type=click.Choice(["throughput", "burst", "recovery"]),
+    type=click.Choice(["throughput", "burst", "recovery", "loss"]),
     default="throughput",
     show_default=True,
-    help="Loads; the longest burst of frames back to back (RFC 2544 section 26.4, RFC 9004); or how long frames are"
-    " lost after an overload or a reset (sections 26.5, 26.6).",
+    help="Loads; the longest burst of frames back to back (RFC 2544 section 26.4, RFC 9004); how long frames are lost"
+    " after an overload or a reset (sections 26.5, 26.6); or how much is lost at each load (section 26.3).",
 )
 @burst_options
 @click.option(
@@ -177,10 +177,11 @@ class _SearchCommand(BedCommand, GroupedCommand):
 def search(**options: Any) -> int:  # noqa: ANN401
     """Find how much load something takes at given loss ratios.
 
-    Every trial is kept in a record as soon as it is made; see `brimful report`. Exit code: 0 all results regular,
-    1 irregular or an asserted threshold missed, 2 wrong usage, 3 measuring failed or the file of --html could not be
-    written, 130 interrupted before the search began, or twice. With --find burst or recovery: 0 found, 1 nothing or
-    only a lower limit, 2 and 3 as above, 130 interrupted.
+    Goals, verdicts and results are those of MLRsearch (draft-ietf-bmwg-mlrsearch-15, RFC 9971 to be). Every trial is
+    kept in a record as soon as it is made; see `brimful report`. Exit code: 0 all results regular, 1 irregular or an
+    asserted threshold missed, 2 wrong usage, 3 measuring failed or the file of --html could not be written, 130
+    interrupted before the search began, or twice. With --find burst or recovery: 0 found, 1 nothing or only a lower
+    limit, 2 and 3 as above, 130 interrupted.
 
     With --sizes, --repeat or several measurers it is a campaign: a search for every combination, one record and one
     report. A repeat begins when all searches of the one before have ended. All other options apply to each search.
@@ -205,6 +206,10 @@ def search(**options: Any) -> int:  # noqa: ANN401
         from brimful.cli import burst
 
         return burst.search(request, open_for, options)
+    if options["find"] == "loss":
+        from brimful.cli import loss
+
+        return loss.search(request, open_for, options)
     if options["find"] == "recovery":
         from brimful.cli import recovery
 
@@ -238,7 +243,7 @@ def search(**options: Any) -> int:  # noqa: ANN401
     if options["junit"]:
         end, unit = outcome.result.end, outcome.run.load_unit
         found = junit.cases(outcome.result.goal_results, unit, conditions)
-        suite = junit.Suite(name=outcome.run.measurer["spec"], cases=found, duration_s=end.search_s)
+        suite = junit.Suite(name=outcome.run.measurer.spec, cases=found, duration_s=end.search_s)
         write_atomically(options["junit"], junit.render([suite]))
     unwritten = 0
     if options["html"]:

@@ -11,9 +11,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from brimful import units
-from brimful.attempts import ON_ERROR, ON_INVALID, FailurePolicy
 from brimful.cli.beds import read_beds
 from brimful.errors import UsageError
+from brimful.policies import ON_ERROR, ON_INVALID, FailurePolicy
 from brimful.runs import HOME, LATEST, named_run, run_directories
 
 Reader = Callable[[click.Context, click.Parameter, str | None], float | None]

@@ -21,7 +21,11 @@ from brimful.verified import Verified
 @click.command("verify")
 @click.argument("log", type=values.RunType(exists=False), required=False)
 @goal_options
-@click.option("--requirements", is_flag=True, help="List what the specification demands, and what satisfies it.")
+@click.option(
+    "--requirements",
+    is_flag=True,
+    help="List what MLRsearch (draft-ietf-bmwg-mlrsearch-15, RFC 9971 to be) demands, and what satisfies it.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print everything recomputed as JSON.")
 def verify_command(
     log: Path | None, preset: str | None, goal_texts: tuple[str, ...], requirements: bool, as_json: bool
@@ -49,7 +53,7 @@ def verify_command(
 
 def _verified(log: Path, goals: list[Goal] | None) -> Verified:
     if not is_run(log):
-        from brimful.cli.verdicts import of_trials
+        from brimful.report.verdicts import of_trials
 
         return of_trials(verify(open_log(log, goals)))
     file = read_run(log)

@@ -18,8 +18,8 @@ from brimful.statistics.student import student_quantile
 
 CONFIDENCE = 0.95
 FEWEST_ROUNDS = 5
-"""With so many rounds their spread alone says how well the mean is known: it has everything in it that changes from
-trial to trial, which batches within a trial never see. With fewer, Student's factor would make it say nothing."""
+"""With this number of rounds their spread alone says how well the mean is known: it has everything in it that changes
+from trial to trial, which batches within a trial never see. With fewer, Student's factor would make it say nothing."""
 FEWEST_BATCHES = 10
 """Batches are not merged to fewer: Schmeiser found no gain in more than thirty and little loss down to ten."""
 _MERGE_Z = 1.2816

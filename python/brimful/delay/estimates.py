@@ -15,10 +15,10 @@ from brimful.records import Delay, DelayInterval, DelayPlan, Trial, Warning
 DEVICE, WIRE = "device", "wire"
 """The paths of trials."""
 ASSUMED_POLL_S = 1e-6
-"""How long an arrived frame waits at most until a tester that does not tell looks at its port: about what one turn
+"""How long an arrived frame waits at most until a tester that does not report it looks at its port: about what one turn
 with a burst each way takes a busy one."""
 MUCH_AWAY = 0.05
-"""Share of a delay from which on a reader is told what the tester's absence may have added to its mean."""
+"""Share of a delay from which on a reader learns what the tester's absence may have added to its mean."""
 _CLOCK_S = 1e-9
 """Resolution of the stamps."""
 _HISTOGRAM = 1e-3
@@ -128,7 +128,7 @@ def systematic(device: Sequence[Observed], wire: Sequence[Observed], delay_s: fl
     """Give how far the tester may misstate a delay because it is not always there to take frames.
 
     A frame that has arrived waits until the tester looks at its port, unless the kernel notes its arrival: then the
-    times between two looks are told to be zero. In the difference of two paths such waits cancel only where they are
+    times between two looks are reported as zero. In the difference of two paths such waits cancel only where they are
     the same on both, and they need not be. A frame that a device still has when the tester goes away for a time g waits
     for it, one that has passed a wire does not: that adds up to min(g, delay) x g - min(g, delay)^2 / 2 a unit of time
     to the mean. The other way round, a frame waits on the wire while the tester sends the rest of a burst, and not if

@@ -1,4 +1,4 @@
-"""Histograms of delays, as measurers tell them: decoded, merged, and asked for percentiles."""
+"""Histograms of delays, as measurers report them: decoded, merged, and asked for percentiles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Integers = npt.NDArray[np.int64]
 
 
 class DelayHistogram:
-    """How often each delay was seen, in nanoseconds; neighbouring delays are told apart to a thousandth."""
+    """How often each delay was seen, in nanoseconds; neighbouring delays are distinguished to a thousandth."""
 
     def __init__(self, values: Integers, counts: Integers) -> None:
         order = np.argsort(values, kind="stable")
@@ -71,7 +71,7 @@ class DelayHistogram:
         return int(self._counts.sum())
 
     def percentile_s(self, thousandths: int) -> float:
-        """Give the least delay that at least so many thousandths of the frames do not exceed, in seconds."""
+        """Give the least delay that at least this number of thousandths of the frames do not exceed, in seconds."""
         rank = max(1, -(-self.total() * thousandths // 1000))
         at = int(np.searchsorted(np.cumsum(self._counts), rank))
         return float(self._values[at]) / 1e9

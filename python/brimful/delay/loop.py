@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from brimful.alarm import undisturbed
-from brimful.attempts import Attempt, Policies, make_trial, repeat_as_allowed, save_attempt, spoiled_warnings
 from brimful.delay import estimates
 from brimful.delay.estimates import WIRE
 from brimful.delay.observed import ALL, observe
 from brimful.delay.steps import WARM_UP, Step, steps
-from brimful.errors import MeasureError, RecordError
+from brimful.errors import RecordError
 from brimful.machine.watch import Watch
-from brimful.measurers.base import Measurer, TrialFailedError, TrialOutput
+from brimful.measurers.base import InvalidTrialError, Measurer, TrialFailedError, TrialOutput
+from brimful.policies import Policies
 from brimful.records import Delay, DelayPlan, End, Record, Trial, Warning
+from brimful.session import Attempt, Keep, Session, repeat_as_allowed, spoiled_warnings
 
 
 class DelayProgress(msgspec.Struct, frozen=True):
-    """Where a run stands, for whoever shows it."""
+    """Where a run stands, to be shown."""
 
     trial: int
     """Of those that count, from 1."""
@@ -48,13 +48,13 @@ class DelayLoop:
     plan
         What to measure.
     measurers
-        By path: whoever performs the trials.
+        By path: what performs the trials.
     policies
         What to do about trials that failed.
     sink
         Is given every record the moment it exists; returns when it is safe.
     progress
-        Is told where the run stands before each trial.
+        Gets where the run stands before each trial.
     watch
         Looks at the machine before each trial, where that means something.
     """
@@ -71,39 +71,30 @@ class DelayLoop:
     ) -> None:
         self._plan = plan
         self._measurers = measurers
-        self._policies = policies
-        self._sink = sink
         self._progress = progress
-        self._watch = watch
         self._steps = list(steps(plan))
-        self._trials: list[Trial] = []
-        self._start_s = time.monotonic()
+        self._session = Session(measurers.values(), policies, sink=sink, watch=watch)
 
     def resume(self, saved: Sequence[Trial]) -> None:
         """Take over trials: those of this run before it was interrupted, or those of an earlier run on the wire."""
-        self._trials += saved
-        self._start_s -= max((trial.start_s + trial.elapsed_s for trial in saved), default=0.0)
+        self._session.take_over(saved)
 
     def run(self) -> DelayOutcome:
         """Measure until done, interrupted or failed; the results are what the trials support."""
-        reason, text = "done", ""
-        try:
-            self._warm_up()
-            left = self._left()
-            began_s = self._elapsed_s()
-            for done, step in enumerate(left):
-                each_s = (self._elapsed_s() - began_s) / done if done else self._plan.trial_s
-                self._show(step, 1 + len(self._steps) - len(left) + done, each_s * (len(left) - done))
-                self._measure(step)
-        except KeyboardInterrupt:
-            reason = "interrupted"
-        except MeasureError as error:
-            reason, text = "measurement-failed", str(error)
-        with undisturbed(forget=reason == "interrupted"):
-            return self._finish(reason, text)
+        return self._session.run(self._measure, self._finish)
+
+    def _measure(self) -> None:
+        self._warm_up()
+        left = self._left()
+        began_s = self._session.elapsed_s
+        for done, step in enumerate(left):
+            each_s = (self._session.elapsed_s - began_s) / done if done else self._plan.trial_s
+            self._show(step, 1 + len(self._steps) - len(left) + done, each_s * (len(left) - done))
+            repeat_as_allowed(partial(self._attempt, step, self._plan.trial_s))
 
     def _left(self) -> list[Step]:
-        made = {Step(trial.load, trial.path or "", trial.round or 0) for trial in self._trials if not trial.invalid}
+        counted = [trial for trial in self._session.trials if not trial.invalid]
+        made = {Step(trial.load, trial.path or "", trial.round or 0) for trial in counted}
         return [step for step in self._steps if step not in made]
 
     def _warm_up(self) -> None:
@@ -115,65 +106,42 @@ class DelayLoop:
             self._show(step, 0, self._plan.warm_up_s + self._plan.trial_s * len(self._left()))
             self._attempt(step, self._plan.warm_up_s, purpose=WARM_UP)
 
-    def _measure(self, step: Step) -> None:
-        """Perform one trial, as often as the policy allows."""
-        repeat_as_allowed(lambda: self._attempt(step, self._plan.trial_s))
-
     def _attempt(self, step: Step, duration_s: float, purpose: str | None = None) -> Attempt:
-        """Perform one trial and save it, whatever became of it."""
-        if self._watch is not None:
-            self._watch.look()
-        start_s = self._elapsed_s()
         where = f"trial at {step.load:.10g}/s {'on the wire' if step.path == WIRE else 'through the device'}"
-        kept = TrialOutput(sent=0, lost=0, intended=max(1, round(step.load * duration_s)))
-
-        def measure() -> TrialOutput:
-            nonlocal kept
-            try:
-                kept = self._measurers[step.path].measure(step.load, duration_s)
-                _check(kept, where)
-            except TrialFailedError as error:
-                message = f"{where}: {error}"
-                raise TrialFailedError(message) from error
-            return kept
-
-        def of_failure(reply: dict[str, Any]) -> TrialOutput:
-            return msgspec.structs.replace(kept, extra={**kept.extra, **_without_histograms(reply)})
-
-        made = make_trial(measure, self._policies, where=where, of_failure=of_failure)
-        return save_attempt(
-            made,
-            self._trials,
-            self._sink,
+        return self._session.attempt(
+            self._measurers[step.path],
+            step.load,
+            duration_s,
+            where=where,
+            perform=partial(_perform, where),
             purpose=purpose,
-            load=step.load,
-            duration_s=duration_s,
-            start_s=start_s,
-            end_s=self._elapsed_s(),
             path=step.path,
             round=step.round,
         )
 
-    def _elapsed_s(self) -> float:
-        return time.monotonic() - self._start_s
-
     def _show(self, step: Step, number: int, remaining_s: float) -> None:
-        self._progress(DelayProgress(number, len(self._steps), step, self._elapsed_s(), remaining_s))
+        self._progress(DelayProgress(number, len(self._steps), step, self._session.elapsed_s, remaining_s))
 
     def _finish(self, reason: str, text: str) -> DelayOutcome:
-        delays = estimates.results(self._trials, self._plan)
-        end = End(
-            reason=reason,
-            trials=len(self._trials),
-            search_s=round(self._elapsed_s(), 9),
-            text=text,
-            machine=self._watch.result([]) if self._watch is not None else None,
-        )
-        warnings = [*estimates.warnings(delays), *spoiled_warnings(self._trials, "trial", but=WARM_UP)]
-        found: list[Record] = [*delays, *warnings, end]
-        for record in found:
-            self._sink(record)
-        return DelayOutcome(delays=delays, trials=self._trials, warnings=warnings, end=end)
+        trials = self._session.trials
+        delays = estimates.results(trials, self._plan)
+        warnings = [*estimates.warnings(delays), *spoiled_warnings(trials, "trial", but=[WARM_UP])]
+        end = self._session.end(reason, text, [*delays, *warnings])
+        return DelayOutcome(delays=delays, trials=trials, warnings=warnings, end=end)
+
+
+def _perform(where: str, measurer: Measurer, load: float, duration_s: float, keep: Keep) -> None:
+    """Perform a trial that says something of the delay."""
+    keep(TrialOutput(sent=0, lost=0, intended=max(1, round(load * duration_s))))
+    try:
+        output = measurer.measure(load, duration_s)
+        keep(output)
+        _check(output, where)
+    except InvalidTrialError as error:
+        raise InvalidTrialError(str(error), _without_histograms(error.reply)) from error
+    except TrialFailedError as error:
+        message = f"{where}: {error}"
+        raise TrialFailedError(message) from error
 
 
 def _check(output: TrialOutput, where: str) -> None:

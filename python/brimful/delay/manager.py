@@ -9,14 +9,15 @@ from typing import Any
 import msgspec
 
 from brimful import units
-from brimful.attempts import ON_ERROR, ON_INVALID, Policies
 from brimful.delay.estimates import DEVICE, WIRE
 from brimful.delay.loop import DelayLoop, DelayOutcome, DelayProgress
-from brimful.errors import RecordError, UsageError
+from brimful.errors import UsageError
 from brimful.machine.watch import Watch
+from brimful.managed import Begun, Place, Sink, manage, new_run
 from brimful.measurers.base import Description, Measurer
+from brimful.policies import ON_ERROR, ON_INVALID, Policies
 from brimful.records import DelayPlan, Run, RunFile, Trial, Warning, read_unchanged
-from brimful.runs import fingerprint, open_record, run_identity, saved_run
+from brimful.records.experiment import fingerprint, other_traffic
 
 SUBJECT = "delay"
 _SAME_LOAD = 1e-3
@@ -76,55 +77,51 @@ def run_delay(
     out, resume
         Where the record is, and whether to go on with it.
     progress, note
-        Are told where the run stands, and what to say once.
+        Get where the run stands, and what to say once.
 
     Raises
     ------
     UsageError
         When the request cannot be carried out; nothing has been measured then.
     """
-    saved = saved_run(out, request.fingerprint(), resume=resume, what="measurement of delay", note=note)
-    if saved is not None and saved.is_done():
-        note(f"{saved.path}: this run is complete; its result is shown again")
-        outcome = DelayOutcome(delays=saved.delays, trials=saved.trials, warnings=saved.warnings, end=saved.ends[-1])
-        return DelayRun(saved.path, outcome)
     policies = _policies(request)
-    run, begun = _begin(request, measurers) if saved is None else (saved.run, list[Warning]())
-    plan = run.delay
-    if plan is None:
-        message = f"{out}: the run there is of no delay"
-        raise UsageError(message)
-    stored = [] if plan.wire_run is None or saved is not None else _stored_wire(request, plan)
-    with open_record(out, saved, [run, *begun, *stored]) as (writer, file):
+
+    def perform(file: RunFile, sink: Sink) -> DelayRun:
+        if file.run.delay is None:
+            message = f"{out}: the run there is of no delay"
+            raise UsageError(message)
         loop = DelayLoop(
-            plan,
+            file.run.delay,
             measurers,
             policies,
-            sink=writer.write,
-            progress=lambda state: progress(run, state),
+            sink=sink,
+            progress=lambda state: progress(file.run, state),
             watch=Watch() if measurers[DEVICE].describe().on_this_machine else None,
         )
-        if saved is not None:
-            _check_saved(file)
-            note(f"{file.path}: going on after {len(file.trials)} saved trials")
         loop.resume(file.trials)
-        outcome = loop.run()
-    return DelayRun(file.path, outcome)
+        return DelayRun(file.path, loop.run())
+
+    return manage(
+        "measurement of delay",
+        request.fingerprint(),
+        Place(out=out, resume=resume),
+        note,
+        begin=lambda: _begin(request, measurers),
+        perform=perform,
+        show=_shown,
+    )
 
 
-def _check_saved(file: RunFile) -> None:
-    """Refuse to build on trials that are not those that were made."""
-    fault = file.change() or file.disorder()
-    if fault is not None:
-        message = f"{file.path}: {fault}; a run cannot go on from it, begin another"
-        raise RecordError(message)
+def _shown(saved: RunFile) -> DelayRun:
+    outcome = DelayOutcome(delays=saved.delays, trials=saved.trials, warnings=saved.warnings, end=saved.ends[-1])
+    return DelayRun(saved.path, outcome)
 
 
 def _policies(request: DelayRequest) -> Policies:
     return Policies.without_loss(request.on_invalid, request.on_error, reason="a trial without frames has no delay")
 
 
-def _begin(request: DelayRequest, measurers: Mapping[str, Measurer]) -> tuple[Run, list[Warning]]:
+def _begin(request: DelayRequest, measurers: Mapping[str, Measurer]) -> Begun:
     description = measurers[DEVICE].describe()
     for path, measurer in measurers.items():
         if not measurer.describe().tells_delay:
@@ -133,18 +130,13 @@ def _begin(request: DelayRequest, measurers: Mapping[str, Measurer]) -> tuple[Ru
             raise UsageError(message)
     plan, warnings = _plan(request, description)
     wire = measurers.get(WIRE)
-    run = Run(
-        **run_identity(),
+    run = new_run(
+        request.measurer,
+        description,
         subject=SUBJECT,
-        measurer={"spec": request.measurer, "name": description.name, "contract": description.contract},
         delay=plan,
         min_load=min(plan.loads),
         max_load=max(plan.loads),
-        load_unit=description.load_unit,
-        load_scope=description.load_scope,
-        conversion_factor=description.conversion_factor,
-        traffic=description.traffic,
-        device=description.device,
         source={} if wire is None else {"wire": {"traffic": wire.describe().traffic, "device": wire.describe().device}},
         warm_up_s=request.warm_up_s,
         on_invalid=request.on_invalid,
@@ -152,7 +144,8 @@ def _begin(request: DelayRequest, measurers: Mapping[str, Measurer]) -> tuple[Ru
         labels=request.labels,
         fingerprint=request.fingerprint(),
     )
-    return run, warnings
+    stored = [] if plan.wire_run is None else _stored_wire(request, plan)
+    return Begun(run, [*warnings, *stored])
 
 
 def _plan(request: DelayRequest, description: Description) -> tuple[DelayPlan, list[Warning]]:
@@ -224,11 +217,7 @@ def _throughput(request: DelayRequest, file: RunFile, description: Description) 
     if not result.regular:
         text = f"the result of {name} is irregular ({result.reason}): shares of it are shares of a bound"
         warnings.append(Warning(code="irregular-throughput", text=text))
-    differing = [
-        key
-        for key in ("profile", "frame_size", "direction", "flows", "vlan", "ip_version", "pattern", "io_size")
-        if file.run.traffic.get(key) != description.traffic.get(key)
-    ]
+    differing = other_traffic(file.run.traffic, description.traffic)
     if differing:
         text = f"the throughput was found with other traffic: {', '.join(differing)} differ"
         warnings.append(Warning(code="other-traffic", text=text))

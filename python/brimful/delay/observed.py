@@ -51,7 +51,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     histogram: DelayHistogram | None
     polls: list[tuple[int, float]]
     """Times between two looks of the tester at its port, those of about the same length together: how many, and their
-    sum in seconds, zero where no frame waits for a look. Empty where the tester does not tell."""
+    sum in seconds, zero where no frame waits for a look. Empty where the tester does not report them."""
 
 
 def observe(directions: Sequence[dict[str, Any]], *, where: str) -> dict[str, Observed]:

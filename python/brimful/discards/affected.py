@@ -1,4 +1,4 @@
-"""The tests that ran while the uplink discarded packets, or while nobody can say."""
+"""The tests that ran while the uplink discarded packets, or while that is not known."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def check_name(path: Path) -> None:
     Raises
     ------
     UsageError
-        When its name does not tell a kind.
+        When its name has no known ending.
     """
     if path.suffix not in _WRITERS:
         message = f"--out {path}: the name must end in .csv or .parquet"
@@ -82,7 +82,7 @@ def write(rows: pa.Table, path: Path) -> None:
     Raises
     ------
     UsageError
-        When the name does not tell a kind.
+        When the name has no known ending.
     BrimfulError
         When it cannot be written.
     """

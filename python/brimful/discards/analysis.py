@@ -254,7 +254,7 @@ def counted_downloads(
 
 
 def _valid_downloads(tests: Table, excluded_clients: Sequence[str] | None) -> Table:
-    """Give the downloads that count and tell whose they are and how fast."""
+    """Give the downloads that count, whose they are and how fast."""
     return counted_downloads(tests, excluded_clients).filter(_.client.notnull(), _.rate_bps.notnull())
 
 
@@ -285,7 +285,7 @@ def pieces(samples: Table) -> Table:
 
 
 def _assumed() -> Value:
-    """Tell samples of which the begin is assumed: they count on the day of their end.
+    """Mark samples of which the begin is assumed: they count on the day of their end.
 
     What may lie on the day before would make a day with telemetry of it.
     """

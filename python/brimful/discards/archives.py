@@ -41,7 +41,7 @@ class Piece:
     member: str
     """Where it is within the source: ``a.tgz/b.json.gz``; empty for the source itself."""
     name: str
-    """Name of the file, uncompressed: its ending tells the generation."""
+    """Name of the file, uncompressed: its ending gives the generation."""
     first_line: int
     content: bytes
 
@@ -59,12 +59,12 @@ class Readable(Protocol):
     """Gives bytes in order."""
 
     def read(self, size: int, /) -> bytes:
-        """Give at most so many bytes; none at the end."""
+        """Give at most `size` bytes; none at the end."""
         ...
 
 
 class DamagedError(Exception):
-    """A stream is not what it should be from somewhere on; ``stream`` tells whose fault that is."""
+    """A stream is not what it should be from somewhere on; ``stream`` says whose fault that is."""
 
     def __init__(self, stream: object, reason: str) -> None:
         super().__init__(reason)
@@ -72,7 +72,7 @@ class DamagedError(Exception):
 
 
 def holds_telemetry(name: str) -> bool:
-    """Tell whether a name is that of a file of telemetry or of an archive."""
+    """Say whether a name is that of a file of telemetry or of an archive."""
     return name.removesuffix(".gz").endswith(LEAVES) or name.endswith(ARCHIVES)
 
 

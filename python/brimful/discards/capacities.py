@@ -90,12 +90,12 @@ class Capacities:
 
     @classmethod
     def of_store(cls, store: Store) -> Capacities:
-        """Read what a store was told; nothing where it was not."""
+        """Read the capacities of a store; nothing where it has none."""
         path = store.path / _FILE
         return cls.read(path) if path.exists() else cls()
 
     def keep(self, store: Store) -> None:
-        """Tell a store."""
+        """Write the capacities of a store."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(_COLUMNS)

@@ -2,7 +2,7 @@
 
 The days are cut into segments. Each has a level (expected share of bins with discards) of a grid, or none at all, and
 a scatter from day to day; the numbers of bins are negative binomial about it. A share of days is false: their number
-tells nothing. The segmentation is the best one of all there are, found by dynamic programming over days, levels and
+says nothing. The segmentation is the best one of all there are, found by dynamic programming over days, levels and
 scatters: the greatest likelihood, less a penalty for every change. Where days resemble the days before, a change of
 level costs more.
 """
@@ -202,8 +202,8 @@ def _segment(
 def _inflation(calendar: _Calendar, path: Counts, levels: Numbers) -> float:
     """Give by how much days that resemble the day before make chance look like a change of level.
 
-    (1 + r) / (1 - r), where r is the correlation of a day with the next one, within segments: so many correlated days
-    tell as much as one independent day.
+    (1 + r) / (1 - r), where r is the correlation of a day with the next one, within segments: that number of dependent
+    days says as much as one independent day.
     """
     means = calendar.bins * levels[path // len(SCATTERS)]
     sizes = np.array(SCATTERS)[path % len(SCATTERS)]

@@ -24,7 +24,7 @@ with how many tests it has, and each further test takes power from all."""
 PRIMARY_IN_WORDS = "median download of each client that is in both windows at the site; signed rank, Holm over sites"
 PERIODS = ("before", "after")
 SAME_DIGITS = 12
-"""So many digits of a value are the same each time it is computed."""
+"""The digits of a value that are the same each time it is computed."""
 
 
 def before_after(rows: Rows, *, mode: Mode, seed: int) -> Iterator[Record]:

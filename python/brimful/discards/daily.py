@@ -27,7 +27,7 @@ from brimful.records import Finding, Record, Series
 
 BINS_A_DAY = 86400 // BIN_S
 DIGITS = 6
-"""So many digits of a derived value are kept."""
+"""The digits of a derived value that are kept."""
 CLASSES = ("non-zero", "zero", "unknown")
 WITH_VARIANTS = ("tests", "download_max", "download_mean", "download_median")
 """Quantities whose series have a variant after the site."""
@@ -256,7 +256,7 @@ def unix_day(day: datetime.date) -> float:
 
 
 def day_of(seconds: float) -> datetime.date:
-    """Give the day that begins so many Unix seconds."""
+    """Give the day that begins at this number of Unix seconds."""
     return datetime.date(1970, 1, 1) + datetime.timedelta(days=seconds // 86400)
 
 

@@ -23,7 +23,7 @@ BIN_S = 10
 FEWEST_TESTS = 11
 """That a client of a cohort has in each period, as in the report."""
 TEST = ["site", "day", "test_id"]
-"""What tells tests apart."""
+"""What distinguishes tests."""
 
 Days = tuple[datetime.date, datetime.date]
 """First and last day, both included."""
@@ -35,7 +35,7 @@ def without(table: Table, *names: str) -> Table:
 
 
 def parts(most: int) -> Table:
-    """Give (parts, part) with part < parts <= most, and (0, 0): joined on parts, it repeats a row so many times."""
+    """Give (parts, part) with part < parts <= most, and (0, 0): joined on parts, it repeats a row that often."""
     numbers = small_numbers().filter(_.number <= most)
     pairs = numbers.select(parts=_.number).cross_join(numbers.view().select(part=_.number))
     return pairs.filter((_.part < _.parts) | (_.parts + _.part == 0))
@@ -73,17 +73,17 @@ def mean_of_groups(ranked: Table, keys: Sequence[str], column: str) -> Table:
 
 
 def large_enough() -> Value:
-    """Tell a test of a million bytes and more."""
+    """Say whether a test is of a million bytes and more."""
     return _.bytes >= 1_000_000
 
 
 def long_enough(lasted_s: Value) -> Value:
-    """Tell a test of 9 s to under 600 s."""
+    """Say whether a test is of 9 s to under 600 s."""
     return (lasted_s >= 9) & (lasted_s < 600)
 
 
 def in_periods(downloads: Table, before: Days, after: Days) -> Table:
-    """Keep the downloads of two periods, and tell them apart (``period``)."""
+    """Keep the downloads of two periods, and mark which they are of (``period``)."""
     in_before, in_after = _.day.between(*before), _.day.between(*after)
     return downloads.filter(in_before | in_after).mutate(period=ibis.ifelse(in_before, "before", "after"))
 

@@ -23,7 +23,7 @@ QUANTITIES = {
     "download_mean": "mean download of each client",
     "download_median": "median download of each client",
 }
-"""Name of a quantity: what it is in words; others are told by their names."""
+"""Name of a quantity: what it is in words; others are given by their names."""
 NO_CAUSE = (
     "What discards do to a test cannot be told from this: fast tests fill queues, and full queues slow tests down."
 )

@@ -6,7 +6,7 @@ import re
 
 MAX_NAME_LENGTH = 80
 PORT_LABELS = ("ifName", "ifDescr", "ifIndex")
-"""What tells the ports of a device apart, the best first: an index may change when the device starts again."""
+"""What distinguishes the ports of a device, the best first: an index may change when the device starts again."""
 _BRACKETED = re.compile(r"\[([0-9A-Fa-f:.%\w]+)\](?::[0-9]+)?")
 _WITH_PORT = re.compile(r"([^:\[\]]+):[0-9]+")
 
@@ -23,5 +23,5 @@ def device_of(text: str) -> str:
 
 
 def is_name(text: str) -> bool:
-    """Tell whether a text can be the name of a device or a port."""
+    """Say whether a text can be the name of a device or a port."""
     return 0 < len(text) <= MAX_NAME_LENGTH

@@ -13,20 +13,20 @@ from brimful.discards import rank_intervals
 from brimful.discards.rank_intervals import Values
 
 EXACT_SIZE = 1000
-"""Up to so many values of both samples together the Kolmogorov-Smirnov test is exact."""
+"""Up to this number of values of both samples together the Kolmogorov-Smirnov test is exact."""
 CELLS = 1024
 """Quantiles at which simulated distribution functions are compared."""
 SIMULATIONS = 400
 LEAST_SHIFT = 1e-6
-"""Decades. Less is not told apart from it."""
+"""Decades. Less is not distinguished from it."""
 LARGEST_SHIFT = 4.0
 """Decades. What is not found then is not found at all."""
 PAIRED_SIZE = 500
-"""At most so many pairs are simulated; the shift found goes with the root of the number."""
+"""At most this number of pairs are simulated; the shift found goes with the root of the number."""
 
 
 def ks_method(size: int) -> str:
-    """Say how the p value of so many values of both samples together is computed (a method of scipy).
+    """Say how the p value of this number of values of both samples together is computed (a method of scipy).
 
     Fixed here, because scipy's own choice has changed between versions.
     """

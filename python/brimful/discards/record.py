@@ -68,7 +68,7 @@ def analyse(
     started
         When, as RFC 3339.
     progress
-        Told the name of each stage as it begins.
+        Gets the name of each stage as it begins.
 
     Raises
     ------
@@ -154,7 +154,7 @@ class _Asked:
 def _splits(asked: _Asked, settings: Settings) -> Iterable[Record]:
     windows = None if settings.before is None or settings.after is None else (settings.before, settings.after)
     for number, split in enumerate(settings.splits, start=1):
-        # Only what is told apart by site can be asked of one site after the other.
+        # Only what is separated by site can be asked of one site after the other.
         ask = asked.per_site if "site" in split.columns.values() else asked.together
 
         def rows(samples: Table, tests: Table, split: Split = split) -> Table:

@@ -25,9 +25,9 @@ class Flag(enum.IntFlag):
     CONFLICT = 16
     """Another value was delivered for the same bin; the one ingested last is kept."""
     MISLABELLED = 32
-    """The metric was delivered under the name of the other direction and is told apart by its counter."""
+    """The metric was delivered under the name of the other direction and is recognised by its counter."""
     AMBIGUOUS = 64
-    """The metric was delivered under the name of the other direction and cannot be told apart: there is no value."""
+    """The metric was delivered under the name of the other direction and cannot be recognised: there is no value."""
     UNANCHORED = 128
     """The poll before is not known, so the value may cover more than its bin."""
     WIDE = 256

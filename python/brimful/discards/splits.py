@@ -22,7 +22,7 @@ from brimful.records import Record, Series
 
 PLACES = ("figure", "panel", "colour")
 MOST_SERIES = 200
-"""Nobody reads more, and a page does not show them."""
+"""More are not read, and a page does not show them."""
 NOT_KNOWN = "not known"
 """Stands for what a row does not say."""
 _WEEKDAYS = ("1 Monday", "2 Tuesday", "3 Wednesday", "4 Thursday", "5 Friday", "6 Saturday", "7 Sunday")

@@ -1,6 +1,6 @@
 """Did a change do anything to what users see? Pure statistics: arrays in, dataclasses out.
 
-Rates differ by factors, so everything is done on log10 of them and told as ratios, after to before.
+Rates differ by factors, so everything is done on log10 of them and stated as ratios, after to before.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ RESAMPLES = 4000
 LARGEST_LOG = 300.0
 LARGEST_COUNT = 2**53
 EXACT_RANKS = 50
-"""Up to so many values without ties, rank tests are exact."""
+"""Up to this number of values without ties, rank tests are exact."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +117,7 @@ class DoseResponse:
     """95 %."""
     p_value: float | None = None
     effective_clients: float | None = None
-    """So many clients of equal weight would tell as much."""
+    """This number of clients of equal weight would say as much."""
     reason: str | None = None
 
 

@@ -138,7 +138,7 @@ class Store:
             When they cannot be written; what was there is untouched.
         """
         path = self.file(partition)
-        # Hidden from whoever reads the store in the meantime, and written over by the next attempt.
+        # Hidden from readers of the store in the meantime, and written over by the next attempt.
         temporary = path.with_name(f".{path.name}.new")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -216,7 +216,7 @@ _REPETITIVE = [
 
 
 def _is_unfinished(file: BinaryIO) -> bool:
-    """Tell whether the last line has no end: a killed program wrote it."""
+    """Say whether the last line has no end: a killed program wrote it."""
     if file.seek(0, os.SEEK_END) == 0:
         return False
     file.seek(-1, os.SEEK_END)

@@ -35,7 +35,7 @@ _FORM = re.compile(
 
 
 class Times(NamedTuple):
-    """Times, null where there are none or none that can be told."""
+    """Times, null where there are none or none that can be known."""
 
     us: pa.Array
     """Microseconds since 1970, UTC; bounded, where a clock had another unit."""
@@ -126,7 +126,7 @@ def times(column: pa.Array, *, unit_us: float | None = None, form: str | None = 
     form
         Of times in words, as of strptime; without it, they are as `parse_time` reads them.
     zone
-        Of times that do not tell theirs: UTC, if it is not given.
+        Of times that have none: UTC, if it is not given.
     """
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()

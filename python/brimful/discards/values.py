@@ -24,7 +24,7 @@ class Values(NamedTuple):
 
 
 def null_mask(values: pa.Array) -> Mask:
-    """Tell where there is no value."""
+    """Say where there is no value."""
     mask: Mask = pc.is_null(values).to_numpy(zero_copy_only=False)
     return mask
 
@@ -46,7 +46,7 @@ def texts(column: pa.Array) -> Values:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Tell whether a column of a type holds words."""
+    """Say whether a column of a type holds words."""
     return bool(
         pa.types.is_string(kind)
         or pa.types.is_large_string(kind)

@@ -1,7 +1,7 @@
 """Tests with discards against tests without, of so few clients that each has to be compared with itself.
 
 Tests are compared within a client and an hour of the day. The p value is that of a permutation of which tests met
-discards, within these groups; the interval is of a bootstrap of the tests within them. Both speak of these clients
+discards, within these groups; the interval is of a bootstrap of the tests within them. Both are of these clients
 only, and take their tests to be independent of each other.
 """
 

@@ -1,4 +1,4 @@
-"""The record of a run: append-only JSON Lines, one object a line, told apart by ``kind``.
+"""The record of a run: append-only JSON Lines, one object a line, distinguished by ``kind``.
 
 Values are in SI base units, counts are whole numbers, ratios lie between 0 and 1. A file starts with a `Run`.
 Files are only ever appended to, so fields that a reader does not know stay in them; what a measurer says beyond the
@@ -14,15 +14,18 @@ from brimful.records.burst import Burst, BurstPlan, BurstTest
 from brimful.records.campaign import Member
 from brimful.records.delay import Delay, DelayDistribution, DelayInterval, DelayPlan
 from brimful.records.format import check_trial, decode_line, encode, json_schema
+from brimful.records.loss import Loss, LossPlan
+from brimful.records.measurer import MeasurerFacts
 from brimful.records.reading import RunFile, collect, iterate_records, read_run, read_unchanged
 from brimful.records.record import Record
 from brimful.records.recovery import Recovery, RecoveryPlan
 from brimful.records.run import SCHEMA, TESTER_CEILING, End, Machine, Run, Trial, Warning, is_rate_of_units
-from brimful.records.throughput import Bound, Goal, GoalResult, Sums
+from brimful.records.throughput import SPECIFICATION, Bound, Goal, GoalResult, Sums
 from brimful.records.writing import RecordWriter
 
 __all__ = [
     "SCHEMA",
+    "SPECIFICATION",
     "TESTER_CEILING",
     "Bound",
     "Burst",
@@ -38,7 +41,10 @@ __all__ = [
     "Fit",
     "Goal",
     "GoalResult",
+    "Loss",
+    "LossPlan",
     "Machine",
+    "MeasurerFacts",
     "Member",
     "Record",
     "RecordWriter",

@@ -17,7 +17,7 @@ class BurstPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     longest: int
     """Frames of the longest burst that is tried."""
     step: int = 1
-    """Lengths that are tried are multiples of so many frames."""
+    """Lengths that are tried are multiples of this number of frames."""
     attempts: int = 1
     """How often a burst is offered, at most, before its length counts as lossy: max(r) of ETSI GS NFV-TST 009."""
     rest_s: float = 2.0

@@ -14,20 +14,25 @@ class Member(Record, frozen=True, omit_defaults=True, tag="member"):
     name: str
     """Its place in the campaign: number, measurer and frame size."""
     measurer: str
-    """As the campaign was told: the members of one measurer have it alike."""
+    """As given to the campaign: the members of one measurer have it alike."""
     repeat: int
     """From 1."""
     path: str
     """Directory of its record, relative to that of the campaign."""
     end: End
     frame_size: str | None = None
-    """As the campaign was told; null where sizes were not varied."""
+    """As given to the campaign; null where sizes were not varied."""
     run: Run | None = None
     """First line of its record; null when it never began."""
     goal_results: list[GoalResult] = []
     burst: Burst | None = None
     """Result of a run on bursts; null where it has none, or is a search."""
     warnings: list[Warning] = []
+
+    @property
+    def cell(self) -> tuple[str, str | None]:
+        """What it shares with its repeats."""
+        return self.measurer, self.frame_size
 
     @property
     def failed(self) -> bool:

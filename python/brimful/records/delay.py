@@ -31,7 +31,7 @@ class DelayInterval(msgspec.Struct, frozen=True):
 
     value_s: float
     low_s: float | None
-    """Null with ``high_s``: there were too few trials to tell."""
+    """Null with ``high_s``: there were too few trials."""
     high_s: float | None
     systematic_s: float
     """Of the distance of the value to each end: what does not go away with more trials."""

@@ -1,7 +1,7 @@
 """Digests within a record: whether its lines are still those that were written.
 
-The first line and each `End` carry the SHA-256 of all lines before them and of themselves without it. It tells lines
-that were changed, added or removed by mistake; who means to deceive can compute another.
+The first line and each `End` carry the SHA-256 of all lines before them and of themselves without it. It finds lines
+that were changed, added or removed by mistake; an attacker can compute another.
 """
 
 from __future__ import annotations

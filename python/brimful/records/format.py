@@ -13,6 +13,8 @@ import msgspec
 
 from brimful.errors import RecordError
 from brimful.records import subjects
+from brimful.records.campaign import Member
+from brimful.records.measurer import with_other_facts
 from brimful.records.record import Record
 from brimful.records.run import SCHEMA, Run, Trial
 
@@ -65,7 +67,13 @@ def decode_lines(lines: Iterable[tuple[bytes, str]]) -> Iterator[Record]:
 
 def _decode(decoder: msgspec.json.Decoder[Record], line: bytes, where: str) -> Record:
     try:
-        record = decoder.decode(_ESCAPE.sub(_visible, line))
+        shown = _ESCAPE.sub(_visible, line)
+        record = decoder.decode(shown)
+        if isinstance(record, Run):
+            record = _with_other_facts(record, shown)
+        elif isinstance(record, Member) and record.run is not None:
+            run = _with_other_facts(record.run, bytes(_member_decoder.decode(shown).run))
+            record = msgspec.structs.replace(record, run=run)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         message = f"{where}: {error}"
         raise RecordError(message) from error
@@ -77,6 +85,17 @@ def _decode(decoder: msgspec.json.Decoder[Record], line: bytes, where: str) -> R
     elif isinstance(record, Run):
         check_run(record, where)
     return record
+
+
+class _WrittenMember(msgspec.Struct):
+    run: msgspec.Raw
+
+
+_member_decoder = msgspec.json.Decoder(_WrittenMember)
+
+
+def _with_other_facts(run: Run, written: bytes) -> Run:
+    return msgspec.structs.replace(run, measurer=with_other_facts(run.measurer, written))
 
 
 def _visible(found: re.Match[bytes]) -> bytes:

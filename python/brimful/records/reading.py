@@ -15,6 +15,7 @@ from brimful.records.campaign import Member
 from brimful.records.delay import Delay
 from brimful.records.digest import broken_digests
 from brimful.records.format import decode_lines
+from brimful.records.loss import Loss
 from brimful.records.record import Record
 from brimful.records.recovery import Recovery
 from brimful.records.run import SCHEMA, TESTER_CEILING, End, Run, Trial, Warning
@@ -23,7 +24,7 @@ from brimful.records.throughput import Bound, GoalResult
 _LISTED = (Run, Trial, Bound, GoalResult, Warning, End, Series, Fit, Solution, Finding, Member, Delay)
 
 
-_AT_AN_END = (GoalResult, Delay, Burst, Recovery)
+_AT_AN_END = (GoalResult, Delay, Burst, Recovery, Loss)
 """Kinds that are written at an end, and just before it."""
 _NOT_RESUMED = frozenset({"recovery"})
 """Subjects of which a run that was killed is begun anew."""
@@ -109,7 +110,7 @@ class RunFile(msgspec.Struct, frozen=True):
         return f"no end is recorded: the run goes on, or was killed{resumed}"
 
     def unsigned(self) -> str:
-        """Say what nobody can tell of a record without digests; empty: it has them."""
+        """Say what cannot be known of a record without digests; empty: it has them."""
         if self.run.digest:
             return ""
         return "it has no digests (older records have none): a change that no result depends on cannot be noticed"

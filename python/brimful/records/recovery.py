@@ -22,7 +22,7 @@ class RecoveryPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     probe_s: float = 0.05
     """Length of a probe."""
     clean_probes: int = 3
-    """So many in a row without loss end a round."""
+    """This number in a row without loss ends a round."""
     limit_s: float = 60.0
     """After so long a device that still loses frames has not recovered."""
     reset_command: str | None = None

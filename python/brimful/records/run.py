@@ -8,6 +8,8 @@ import msgspec
 
 from brimful.records.burst import BurstPlan
 from brimful.records.delay import DelayPlan
+from brimful.records.loss import LossPlan
+from brimful.records.measurer import MeasurerFacts
 from brimful.records.record import Record
 from brimful.records.recovery import RecoveryPlan
 from brimful.records.throughput import Goal
@@ -27,14 +29,16 @@ class Run(Record, frozen=True, omit_defaults=True, tag="run"):
     host: dict[str, Any]
     subject: str = "search"
     """``search``: a search for throughput. ``delay``: the processing delay of a device. ``burst``: the longest burst
-    without loss. ``recovery``: how long frames are lost after an overload or a reset. ``block-device``: QoS parameters
+    without loss. ``recovery``: how long frames are lost after an overload or a reset. ``loss``: how much is lost at
+    each load. ``block-device``: QoS parameters
     of a block device. ``switch-discards``: what uplinks of switches dropped, and whom it hurt. ``campaign``: many
     searches. ``burst-campaign``: runs on bursts, one for each frame size."""
-    measurer: dict[str, Any] = {}
+    measurer: MeasurerFacts = MeasurerFacts()
     goals: list[Goal] = []
     delay: DelayPlan | None = None
     burst: BurstPlan | None = None
     recovery: RecoveryPlan | None = None
+    loss: LossPlan | None = None
     min_load: float = 0.0
     max_load: float = 0.0
     strategy: str = ""
@@ -85,7 +89,7 @@ class Trial(Record, frozen=True, omit_defaults=True, gc=False, tag="trial"):
     ``probe`` or ``reset``."""
     round: int | None = None
     """In runs of the subject ``delay``: trials of the two paths at one load and in one round were made together. Of the
-    subjects ``burst`` and ``recovery``: number of the test or round, from 0."""
+    subjects ``burst``, ``recovery`` and ``loss``: number of the test, round or sweep, from 0."""
     burst: int | None = None
     """In runs of the subject ``burst``: frames of the burst, of each interface and direction."""
     step: str | None = None
@@ -145,7 +149,7 @@ _NOT_COUNTED = ("bit/s", "bits/s", "b/s", "byte/s", "bytes/s", "B/s")
 
 
 def is_rate_of_units(load_unit: str) -> bool:
-    """Tell whether a load times a duration is a number of units that could be counted.
+    """Say whether a load times a duration is a number of units that could be counted.
 
     >>> [is_rate_of_units(unit) for unit in ("frames/s", "pps", "%", "Mbit/s")]
     [True, True, False, False]

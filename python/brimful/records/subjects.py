@@ -15,6 +15,7 @@ from brimful.records.analysis import Done, Finding, Fit, Series, Solution
 from brimful.records.burst import Burst, BurstTest
 from brimful.records.campaign import Member
 from brimful.records.delay import Delay
+from brimful.records.loss import Loss
 from brimful.records.record import Record
 from brimful.records.recovery import Recovery
 from brimful.records.run import End, Run, Trial, Warning
@@ -49,7 +50,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     verify: str | None = None
     """``(RunFile, goals) -> Verified``: everything that the record claims, computed again."""
     explain: str | None = None
-    """``(RunFile) -> str``: why the result is what it is; null where loads and their verdicts are, or nothing."""
+    """``(RunFile) -> str``: why the result is what it is. None: `explain` shows loads and verdicts, or nothing."""
     compare: str | None = None
     """``(runs, baseline, *, tolerance) -> Compared``: two sets of runs put side by side."""
 
@@ -63,7 +64,7 @@ SUBJECTS: tuple[Subject, ...] = (
         text="brimful.report.throughput.text:report_run",
         page="brimful.report.throughput.html:report_run",
         json="brimful.report.throughput.export:report_run",
-        verify="brimful.cli.verdicts:of_search",
+        verify="brimful.report.verdicts:of_search",
         compare="brimful.report.throughput.compare:compare_runs",
     ),
     Subject(
@@ -74,7 +75,7 @@ SUBJECTS: tuple[Subject, ...] = (
         text="brimful.report.iocost.text:report_run",
         page="brimful.report.iocost.html:render",
         json="brimful.report.iocost.export:report_run",
-        verify="brimful.cli.verdicts:of_lines",
+        verify="brimful.report.verdicts:of_lines",
         compare="brimful.report.iocost.comparison:compare_runs",
     ),
     Subject(
@@ -86,7 +87,7 @@ SUBJECTS: tuple[Subject, ...] = (
         page="brimful.report.discards.html:render",
         json="brimful.report.discards.export:to_json",
         png="brimful.report.discards.png:write",
-        verify="brimful.cli.verdicts:of_lines",
+        verify="brimful.report.verdicts:of_lines",
         compare="brimful.report.discards.comparison:compare_runs",
     ),
     Subject(
@@ -97,7 +98,7 @@ SUBJECTS: tuple[Subject, ...] = (
         text="brimful.report.campaign.text:report_run",
         page="brimful.report.campaign.html:report_run",
         json="brimful.report.campaign.export:to_json",
-        verify="brimful.cli.verdicts:of_campaign",
+        verify="brimful.report.verdicts:of_campaign",
         compare="brimful.report.campaign.comparison:compare_runs",
     ),
     Subject(
@@ -106,7 +107,7 @@ SUBJECTS: tuple[Subject, ...] = (
         kinds=(Delay,),
         line="brimful.report.delay.model:line",
         document="brimful.report.delay.model:build",
-        verify="brimful.cli.verdicts:of_delay",
+        verify="brimful.report.verdicts:of_delay",
     ),
     Subject(
         name="burst",
@@ -114,7 +115,7 @@ SUBJECTS: tuple[Subject, ...] = (
         kinds=(BurstTest, Burst),
         line="brimful.report.burst.model:headline",
         document="brimful.report.burst.model:build",
-        verify="brimful.cli.verdicts:of_burst",
+        verify="brimful.report.verdicts:of_burst",
         explain="brimful.report.burst.explain:explain",
         compare="brimful.report.burst.comparison:compare_runs",
     ),
@@ -124,7 +125,7 @@ SUBJECTS: tuple[Subject, ...] = (
         kinds=(Member,),
         line="brimful.report.burst_campaign.model:line",
         document="brimful.report.burst_campaign.model:build",
-        verify="brimful.cli.verdicts:of_burst_campaign",
+        verify="brimful.report.verdicts:of_burst_campaign",
         explain="brimful.report.burst_campaign.model:explain",
         compare="brimful.report.burst_campaign.comparison:compare_runs",
     ),
@@ -134,7 +135,15 @@ SUBJECTS: tuple[Subject, ...] = (
         kinds=(Recovery,),
         line="brimful.report.recovery.model:line",
         document="brimful.report.recovery.model:build",
-        verify="brimful.cli.verdicts:of_recovery",
+        verify="brimful.report.verdicts:of_recovery",
+    ),
+    Subject(
+        name="loss",
+        plural="loss rates",
+        kinds=(Loss,),
+        line="brimful.report.loss.model:line",
+        document="brimful.report.loss.model:build",
+        verify="brimful.report.verdicts:of_loss",
     ),
 )
 

@@ -6,6 +6,9 @@ import msgspec
 
 from brimful.records.record import Record
 
+SPECIFICATION = "MLRsearch (draft-ietf-bmwg-mlrsearch-15, RFC 9971 to be)"
+"""What defines goals, trials and results: the draft, and the number that the RFC Editor gave it."""
+
 
 class Goal(msgspec.Struct, frozen=True, omit_defaults=True):
     """A search goal (MLRsearch-15 Search Goal)."""

@@ -15,7 +15,7 @@ from brimful.records.record import Record
 
 
 class RecordWriter:
-    """Appends records to a file that nobody else writes meanwhile; each line is on disk before `write` returns.
+    """Appends records to a file that no other process writes meanwhile; each line is on disk before `write` returns.
 
     It refuses a file that another process writes. The lock goes with the process, and hinders no reader.
     """

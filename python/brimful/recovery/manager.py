@@ -10,14 +10,15 @@ from typing import Protocol, runtime_checkable
 import msgspec
 
 from brimful import units
-from brimful.attempts import Policies
 from brimful.errors import UsageError
+from brimful.managed import new_run
 from brimful.measurers.base import Description, Measurer, checked_description
-from brimful.records import RecoveryPlan, Run, Warning, is_rate_of_units
+from brimful.policies import Policies
+from brimful.records import RecoveryPlan, Run, is_rate_of_units
 from brimful.recovery.calculations import OVERLOAD, RESET
 from brimful.recovery.loop import RecoveryLoop, RecoveryOutcome
-from brimful.runs import new_run_directory, open_record, run_identity
-from brimful.throughput.found import THROUGHPUT, FoundThroughput, check_lossless, find_throughput, greatest_load
+from brimful.runs import open_record
+from brimful.throughput.found import FoundThroughput, begin_with_throughput, check_lossless, greatest_load
 from brimful.throughput.manager import SearchRequest
 from brimful.throughput.run_loop import Progress
 
@@ -74,7 +75,7 @@ def run_recovery(
     out
         Directory of the record; none: a new one under ``runs/``.
     search_progress, progress, note
-        Are told where the search for the throughput and the run stand, and what to say once.
+        Get where the search for the throughput and the run stand, and what to say once.
 
     Raises
     ------
@@ -96,33 +97,25 @@ def run_recovery(
         raise UsageError(message)
     if request.throughput is None:
         check_lossless(search.goals)
-    out = out if out is not None and (out / THROUGHPUT).exists() else new_run_directory(out)
-    found = find_throughput(
-        search, request.throughput, measurer, description, out / THROUGHPUT, progress=search_progress, note=note
+    directory, found = begin_with_throughput(
+        search, request.throughput, measurer, description, out, progress=search_progress, note=note
     )
     plan = _plan(request, description, found)
-    run = Run(
-        **run_identity(),
+    run = new_run(
+        search.measurer,
+        description,
         subject=SUBJECT,
-        measurer={"spec": search.measurer, "name": description.name, "contract": description.contract},
         recovery=plan,
         min_load=min(plan.load, plan.load_after or plan.load),
         max_load=plan.load,
-        load_unit=description.load_unit,
-        load_scope=description.load_scope,
-        conversion_factor=description.conversion_factor,
-        traffic=description.traffic,
-        device=description.device,
         on_invalid=search.on_invalid,
         on_error=search.on_error,
         deviations=_deviations(plan),
         labels=search.labels,
     )
-    warnings: list[Warning] = found.warnings
-    with open_record(out, None, [run, *warnings]) as (writer, file):
+    with open_record(directory, None, [run, *found.warnings]) as (writer, file):
         reset = _reset_command(request, measurer)
-        loop = RecoveryLoop(plan, measurer, policies, reset=reset, sink=writer.write, progress=progress)
-        outcome = loop.run()
+        outcome = RecoveryLoop(plan, measurer, policies, reset=reset, sink=writer.write, progress=progress).run()
     return RecoveryRun(file.path, outcome)
 
 

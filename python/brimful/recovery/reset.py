@@ -19,7 +19,7 @@ PATIENCE_S = 60.0
 
 
 class Reset:
-    """A command that begins to run so many seconds after it was made, unless it is cancelled before.
+    """A command that begins to run a number of seconds after it was made, unless it is cancelled before.
 
     Parameters
     ----------

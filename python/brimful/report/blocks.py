@@ -98,7 +98,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
 
 def device_name(run: Run) -> str:
     """Give what the device is called, or what stands for it."""
-    return str(run.device.get("name") or run.device.get("device") or run.measurer.get("spec") or run.run_id)
+    return str(run.device.get("name") or run.device.get("device") or run.measurer.spec or run.run_id)
 
 
 def outcome(file: RunFile, one: str) -> str:

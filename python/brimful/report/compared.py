@@ -9,6 +9,8 @@ import msgspec
 
 from brimful.errors import UsageError
 from brimful.records import RunFile
+from brimful.records.experiment import Difference, differences
+from brimful.report import facts
 from brimful.report.styles import Style
 from brimful.statistics.comparison import Comparison
 
@@ -53,3 +55,30 @@ def refuse_repeated(side: Sequence[RunFile]) -> None:
                 f"{file.path} is the same run as {before}: twice on one side it would count as a repeat; give it once"
             )
             raise UsageError(message)
+
+
+def refuse_different(files: Sequence[RunFile]) -> None:
+    """Refuse runs that did not ask the same of the same traffic.
+
+    Raises
+    ------
+    UsageError
+        Naming what differs.
+    """
+    first = files[0]
+    for other in files[1:]:
+        found = differences(first.run, other.run)
+        if found:
+            message = f"{other.path} cannot be compared with {first.path}: {'; '.join(map(said, found))}"
+            raise UsageError(message)
+
+
+def said(difference: Difference) -> str:
+    """Write what two runs differ in."""
+    if difference.one_only:
+        return f"{difference.what} is in one only"
+    what = difference.what
+    if what.startswith("goal "):
+        goal, _, part = what.rpartition(": ")
+        what = f"{goal}: {part.removesuffix('_s').replace('_', ' ')}"
+    return f"{what} is {facts.text(difference.one)} in one and {facts.text(difference.other)} in the other"

@@ -40,7 +40,7 @@ def render(file: RunFile) -> bytes:
     end = file.ends[-1] if file.ends else None
     duration_s = end.search_s if end is not None else 0.0
     start = datetime.fromisoformat(run.started)
-    device = str(run.device.get("name") or run.device.get("device") or run.measurer.get("spec") or "unknown")
+    device = str(run.device.get("name") or run.device.get("device") or run.measurer.spec or "unknown")
     name = (
         "-".join(str(part) for part in (device, run.traffic.get("frame_size", "any"), "ndrpdr"))
         .lower()
@@ -60,8 +60,8 @@ def render(file: RunFile) -> bytes:
         "hosts": [str(run.host.get("name") or run.host.get("system") or "unknown")],
         "dut_type": device,
         "dut_version": str(run.device.get("version") or run.labels.get("firmware") or "unknown"),
-        "tg_type": str(run.measurer.get("name") or "unknown"),
-        "tg_version": str(run.measurer.get("version") or run.tool.get("version") or "unknown"),
+        "tg_type": run.measurer.name or "unknown",
+        "tg_version": str(run.measurer.extra.get("version") or run.tool.get("version") or "unknown"),
         "telemetry": [],
         "passed": not problems,
         "message": "; ".join(problems),

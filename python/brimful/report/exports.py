@@ -104,7 +104,7 @@ def _sample(name: str, run: Run, result: GoalResult) -> str | None:
         return None
     labels = {
         "goal": result.goal,
-        "measurer": str(run.measurer.get("spec") or run.measurer.get("name") or ""),
+        "measurer": run.measurer.title,
         "frame_size": str(run.traffic.get("frame_size", "")),
         "unit": run.load_unit,
         "run_id": run.run_id,

@@ -31,7 +31,7 @@ EFFECTIVE_KEYS = ("effective_duration",)
 
 def lookup(run: Run, keys: tuple[str, ...]) -> object:
     """Give the first value under a key: in the traffic, the device, the measurer, the host or the labels; or none."""
-    for place in (run.traffic, run.device, run.measurer, run.host, run.labels):
+    for place in (run.traffic, run.device, run.measurer.facts(), run.host, run.labels):
         for key in keys:
             value = place.get(key)
             if value is not None and value != "":
@@ -144,19 +144,19 @@ def protocol(run: Run) -> str | None:
 
 def is_own_tester(run: Run) -> bool:
     """Say whether the traffic came from the tester of this package."""
-    return run.measurer.get("name") == "brimful-tester"
+    return run.measurer.name == "brimful-tester"
 
 
 def is_lab(run: Run) -> bool:
     """Say whether the device stood in a lab of this package."""
-    return str(run.measurer.get("spec", "")).startswith("lab:")
+    return run.measurer.spec.startswith("lab:")
 
 
 def is_simulated(run: Run) -> bool:
     """Say whether nothing real was measured."""
     if run.traffic.get("simulated") or run.device.get("simulated"):
         return True
-    return str(run.measurer.get("name", "")).startswith("sim:")
+    return run.measurer.name.startswith("sim:")
 
 
 def device(run: Run) -> dict[str, Any]:
@@ -167,8 +167,9 @@ def device(run: Run) -> dict[str, Any]:
 
 def measurer(run: Run) -> dict[str, Any]:
     """Give what is known of the measurer, with units."""
-    ceiling = number(run.measurer.get("ceiling"))
-    return run.measurer if ceiling is None else {**run.measurer, "ceiling": format_load(ceiling, run.load_unit)}
+    known = run.measurer.facts()
+    ceiling = number(run.measurer.ceiling)
+    return known if ceiling is None else {**known, "ceiling": format_load(ceiling, run.load_unit)}
 
 
 def text(value: object) -> str:

@@ -87,7 +87,7 @@ def to_json(file: RunFile) -> str:
         "path": str(file.path),
         "started": run.started,
         "tool": run.tool,
-        "measurer": run.measurer,
+        "measurer": run.measurer.facts(),
         "device": run.device,
         "traffic": run.traffic,
         "load_unit": run.load_unit,

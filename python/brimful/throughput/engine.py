@@ -13,7 +13,7 @@ from brimful.records import Goal, GoalResult, Trial
 
 
 def feed(engine: _core.Controller | _core.TrialLog, trial: Trial) -> None:
-    """Tell the engine what a trial gave.
+    """Give the engine what a trial gave.
 
     Raises
     ------

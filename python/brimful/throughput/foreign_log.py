@@ -9,11 +9,11 @@ import math
 from pathlib import Path
 from typing import Any
 
-from brimful.attempts import trial_of
 from brimful.errors import RecordError
 from brimful.files import read_file
 from brimful.measurers.base import TrialOutput, with_intended
 from brimful.records import Trial, check_trial
+from brimful.session import trial_of
 
 _NUMBERS = {
     "load": ("load", "trial_load", "intended_load"),
@@ -28,7 +28,7 @@ _REQUIRED = ("load", "duration_s", "sent", "lost")
 
 
 def read_foreign_log(path: Path) -> list[Trial]:
-    """Read a trial log of another tool: CSV with a header, or JSON Lines, told apart by content.
+    """Read a trial log of another tool: CSV with a header, or JSON Lines, distinguished by content.
 
     Each row has ``load`` (units/s), ``duration`` (s), ``sent`` and ``lost`` (counts); ``intended``,
     ``effective_duration`` (s) and ``delay_p99_s`` may follow. Other columns are ignored.

@@ -10,7 +10,8 @@ import msgspec
 from brimful.errors import RecordError, UsageError
 from brimful.measurers.base import Calibrating, Description, Measurer
 from brimful.records import Goal, Run, RunFile, Warning, read_unchanged
-from brimful.runs import RECORD_NAME
+from brimful.records.experiment import other_traffic
+from brimful.runs import RECORD_NAME, new_run_directory
 from brimful.throughput.manager import SearchOutcome, SearchRequest, parse_load, run_search
 from brimful.throughput.run_loop import Progress
 from brimful.throughput.verify import open_log, verify
@@ -72,7 +73,7 @@ def find_throughput(
     record
         Directory of the record of the search.
     progress, note
-        Are told where the search stands, and what to say once.
+        Get where the search stands, and what to say once.
 
     Raises
     ------
@@ -97,8 +98,24 @@ def find_throughput(
     if not result.regular:
         text = f"the result of {result.goal} is irregular ({result.reason}): what builds on it builds on a bound"
         warnings.append(Warning(code="irregular-throughput", text=text))
-    ceiling = outcome.run.measurer.get("ceiling")
+    ceiling = outcome.run.measurer.known_ceiling
     return FoundThroughput(result.conditional_throughput, outcome.run.run_id, result.goal, ceiling, warnings)
+
+
+def begin_with_throughput(
+    search: SearchRequest,
+    given: str | None,
+    measurer: Measurer,
+    description: Description,
+    out: Path | None,
+    *,
+    progress: Callable[[Run, Progress], None],
+    note: Callable[[str], None],
+) -> tuple[Path, FoundThroughput]:
+    """Make the directory of a run that begins with the throughput, and find that in it: see `find_throughput`."""
+    directory = out if out is not None and (out / THROUGHPUT).exists() else new_run_directory(out)
+    record = directory / THROUGHPUT
+    return directory, find_throughput(search, given, measurer, description, record, progress=progress, note=note)
 
 
 def greatest_load(search: SearchRequest, description: Description, ceiling: float | None) -> float:
@@ -142,8 +159,7 @@ def given_throughput(text: str, description: Description) -> FoundThroughput:
 
 
 def _differing(run: Run, description: Description) -> list[Warning]:
-    keys = ("profile", "frame_size", "direction", "flows", "vlan", "ip_version")
-    differing = [key for key in keys if run.traffic.get(key) != description.traffic.get(key)]
+    differing = other_traffic(run.traffic, description.traffic)
     if not differing:
         return []
     text = f"the throughput was found with other traffic, which makes the result wrong: {', '.join(differing)} differ"

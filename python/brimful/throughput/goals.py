@@ -38,7 +38,7 @@ class SearchGoal(msgspec.Struct, frozen=True, kw_only=True):
         ``(upper - lower) / upper`` at which the search for this goal ends.
     delay_limit_s
         A trial whose delay (99th percentile) is strictly above this is a high-loss trial too; seconds, default: none.
-        It takes a measurer that tells the delay.
+        It takes a measurer that reports the delay.
     name
         What to call it; default ``ndr`` without loss and ``pdr`` with.
 

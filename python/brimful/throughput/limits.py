@@ -55,12 +55,12 @@ def _least_evidence_s(goal: Goal, *, early_termination: bool) -> float:
 
 
 def unit_difference(lower: float, upper: float, goal: Goal, conversion_factor: float) -> float:
-    """Give by how many units full-length trials at two loads differ; a trial cannot tell less than one."""
+    """Give by how many units full-length trials at two loads differ; a trial cannot show less than one."""
     return (upper - lower) * goal.final_trial_duration_s * conversion_factor
 
 
 def check_delay_limits(goals: Sequence[Goal], description: Description) -> None:
-    """Refuse goals with a delay limit where the measurer tells no delay: no trial could ever keep it.
+    """Refuse goals with a delay limit where the measurer reports no delay: no trial could ever keep it.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def _check_duration(goal: Goal, description: Description) -> None:
 
 
 def _check_width(goal: Goal, max_load: float, description: Description) -> None:
-    """Refuse a width below what trials can tell even at max load, where they have the most units."""
+    """Refuse a width below what trials can show even at max load, where they have the most units."""
     if goal.width is None or not is_rate_of_units(description.load_unit):
         return
     told = unit_difference(max_load * (1 - goal.width), max_load, goal, description.conversion_factor)

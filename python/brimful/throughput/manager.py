@@ -11,13 +11,15 @@ import msgspec
 
 from brimful import units
 from brimful.alarm import alarm, undisturbed
-from brimful.attempts import ON_ERROR, ON_INVALID, FailurePolicy
 from brimful.errors import MeasureError, UsageError, one_line, shown
 from brimful.machine.figures import explain_unrest
 from brimful.machine.watch import Watch
+from brimful.managed import Begun, Note, Place, Sink, manage, new_run
 from brimful.measurers.base import Calibrating, Description, Measurer, checked_description
-from brimful.records import Goal, Run, Warning, is_rate_of_units
-from brimful.runs import fingerprint, no_record, open_record, run_identity, saved_run
+from brimful.policies import ON_ERROR, ON_INVALID, FailurePolicy
+from brimful.records import Goal, Run, RunFile, Warning, is_rate_of_units
+from brimful.records.experiment import fingerprint
+from brimful.session import spoiled_warnings
 from brimful.throughput.limits import check_delay_limits, check_limits, least_evidence_s, unit_difference
 from brimful.throughput.result import SearchResult
 from brimful.throughput.run_loop import DEAD_DIRECTION_CHECK, WARM_UP, Plan, Progress, SearchLoop, check_budget
@@ -30,7 +32,7 @@ _CALIBRATION_SHARE = 0.25
 """Of a time budget, where the search can do without the tester's own ceiling."""
 _WITHOUT_CEILING = "results near it cannot be told from the device's"
 _NEAR_ENOUGH = 2.0
-"""A ceiling is measured in a few short trials: a load up to so many times as high is worth a try."""
+"""A ceiling is measured in a few short trials: a load up to this many times as high is worth a try."""
 _MIN_LOAD_SHARE = 1000
 """Without `--min-load` the search goes down to the max load divided by this."""
 
@@ -103,7 +105,7 @@ def run_search(
     set_up_s
         Time that opening the measurer took; unless time is virtual, it counts against a time budget.
     progress, note
-        Are told where the search stands, and what a user should know.
+        Get where the search stands, and what a user should know.
 
     Raises
     ------
@@ -114,42 +116,74 @@ def run_search(
     -----
     An exception that ends the search after its start has the attribute ``result``: the trials and bounds so far.
     """
-    saved = saved_run(out, request.fingerprint(), resume=resume, what="search", note=note)
-    if saved is not None and saved.is_done():
-        note(f"{saved.path}: this run is complete; its result is shown again")
-        result = SearchResult(saved.goal_results, saved.trials, saved.ends[-1], saved.run.load_unit, saved.path)
-        return SearchOutcome(saved.path, saved.run, result, saved.warnings)
-
-    check_budget(request.budget_s)
-    began_s = measurer.now()
-    description = checked_description(measurer.describe(), where="what the measurer says of itself")
-    if not description.virtual_time:
-        began_s -= set_up_s
-    told = saved is None and _tell_of_little_time(request, measurer.now() - began_s, note)
-    if saved is None and ceiling is None:
-        ceiling = _calibrate(request, measurer, description, began_s, note)
-    run = saved.run if saved is not None else _begin(request, description, ceiling)
-    # It refuses what cannot be searched for; made here, it does so before anything is written.
-    loop = SearchLoop(
-        _plan(request, run, None if saved is None else saved.max_load),
-        measurer,
-        sink=lambda record: writer.write(record),
-        progress=lambda state: progress(run, state),
-        watch=Watch() if description.on_this_machine else None,
-        spent_s=measurer.now() - began_s,
+    search = _Search(request, measurer, ceiling, set_up_s, progress, note, keep=keep)
+    return manage(
+        "search",
+        request.fingerprint(),
+        Place(out=out, resume=resume, keep=keep),
+        note,
+        begin=search.begin,
+        perform=search.perform,
+        show=_shown,
+        check=check_claims,
     )
-    if saved is None:
+
+
+def _shown(saved: RunFile) -> SearchOutcome:
+    result = SearchResult(saved.goal_results, saved.trials, saved.ends[-1], saved.run.load_unit, saved.path)
+    return SearchOutcome(saved.path, saved.run, result, saved.warnings)
+
+
+class _Search:
+    """What differs from other runs."""
+
+    def __init__(
+        self,
+        request: SearchRequest,
+        measurer: Measurer,
+        ceiling: float | None,
+        set_up_s: float,
+        progress: Callable[[Run, Progress], None],
+        note: Note,
+        *,
+        keep: bool,
+    ) -> None:
+        self._request, self._measurer, self._ceiling = request, measurer, ceiling
+        self._progress, self._note, self._keep = progress, note, keep
+        self._begun: list[Warning] = []
+        self._description = checked_description(measurer.describe(), where="what the measurer says of itself")
+        self._began_s = measurer.now() - (0.0 if self._description.virtual_time else set_up_s)
+
+    def begin(self) -> Begun:
+        """Give the begin of the record, once it is known that the request can be carried out."""
+        request, description = self._request, self._description
+        check_budget(request.budget_s)
+        told = self._tell_of_little_time()
+        if self._ceiling is None:
+            self._ceiling = self._calibrate()
+        run = _begin(request, description, self._ceiling)
+        _plan(request, run, run.max_load).controller()  # it refuses what cannot be searched for
         check_limits(run.goals, run.max_load, description)
-    if saved is None and not told:
-        _tell_of_little_time(request, measurer.now() - began_s, note)
-    told_of = [] if saved is not None else list(_told_of_traffic(description))
-    for warning in told_of:
-        note(f"warning: {warning.text}")
-    head = [run, *told_of]
-    with open_record(out, saved, head) if keep else no_record(head) as (writer, file):
-        if saved is not None:
-            check_claims(file)
-            note(f"{file.path}: going on after {len(file.trials)} saved trials")
+        if not told:
+            self._tell_of_little_time()
+        said = description.traffic.get("warnings", [])
+        texts = said if isinstance(said, list) else []
+        self._begun = [Warning(code="traffic", text=one_line(text)) for text in texts]
+        for warning in self._begun:
+            self._note(f"warning: {warning.text}")
+        return Begun(run, self._begun)
+
+    def perform(self, file: RunFile, sink: Sink) -> SearchOutcome:
+        """Search, and write what a reader should know of the result."""
+        run = file.run
+        loop = SearchLoop(
+            _plan(self._request, run, file.max_load),
+            self._measurer,
+            sink=sink,
+            progress=lambda state: self._progress(run, state),
+            watch=Watch() if self._description.on_this_machine else None,
+            spent_s=self._measurer.now() - self._began_s,
+        )
         loop.resume(file.trials, file.bounds)
         try:
             result = loop.run()
@@ -160,20 +194,65 @@ def run_search(
         warnings = _warnings(run, result)
         with undisturbed():
             for warning in warnings:
-                writer.write(warning)
-    return SearchOutcome(
-        file.path,
-        file.run,
-        msgspec.structs.replace(result, path=file.path if keep else None),
-        [*told_of, *warnings],
-    )
+                sink(warning)
+        path = file.path if self._keep else None
+        result = msgspec.structs.replace(result, path=path)
+        return SearchOutcome(file.path, run, result, [*self._begun, *warnings])
+
+    def _calibrate(self) -> float | None:
+        """Measure the tester's own ceiling, if that can be done in time."""
+        request, description, measurer, note = self._request, self._description, self._measurer, self._note
+        if not description.can_calibrate or not request.calibrate or not isinstance(measurer, Calibrating):
+            return None
+        note("measuring the tester's own ceiling, with no device between")
+        is_share = request.max_load is None or str(request.max_load)[-1:] == "%"
+        limits_the_load = description.max_load is None and is_share
+        limit_s = None
+        if request.budget_s is not None:
+            share_s = _CALIBRATION_SHARE * request.budget_s
+            if limits_the_load:
+                share_s = max(share_s, request.budget_s - _least_s(request))
+            limit_s = share_s - (measurer.now() - self._began_s)
+        try:
+            with alarm(limit_s, _CalibrationTooLongError):
+                ceiling = measurer.calibrate()
+        except _CalibrationTooLongError:
+            if limits_the_load:
+                message = (
+                    f"--budget {units.format_duration(request.budget_s or 0)} is over before the tester's own ceiling"
+                    " is known, which is the max load, and bounds are found, which take"
+                    f" {units.format_duration(_least_s(request))} of trials at least: give more time,"
+                    " or --max-load"
+                )
+                raise UsageError(message) from None
+            note(f"the budget is too short for the tester's own ceiling: {_WITHOUT_CEILING}")
+            return None
+        except MeasureError as error:
+            if limits_the_load:
+                raise
+            note(f"{error}; {_WITHOUT_CEILING}")
+            return None
+        note(f"the tester alone reaches {units.format_load(ceiling, description.load_unit)}")
+        return ceiling
+
+    def _tell_of_little_time(self) -> bool:
+        """Say before the first trial that the time budget is too short for bounds, if so."""
+        budget_s = self._request.budget_s
+        if budget_s is None:
+            return False
+        least_s, left_s = _least_s(self._request), budget_s - (self._measurer.now() - self._began_s)
+        if left_s >= least_s:
+            return False
+        self._note(
+            f"--budget {units.format_duration(budget_s)} is too short for bounds:"
+            f" {units.format_duration(max(left_s, 0.0))} are left, and the trials that the goals ask for take"
+            f" {units.format_duration(least_s)} at least; give more time, or goals with less (--preset quick)"
+        )
+        return True
 
 
-def _told_of_traffic(description: Description) -> Iterator[Warning]:
-    """Give what the measurer says, before the first trial, of what makes its results other than expected."""
-    said = description.traffic.get("warnings", [])
-    for text in said if isinstance(said, list) else []:
-        yield Warning(code="traffic", text=one_line(text))
+def _least_s(request: SearchRequest) -> float:
+    return least_evidence_s(request.goals, early_termination=request.early_termination)
 
 
 def check_search(request: SearchRequest, measurer: Measurer) -> None:
@@ -193,65 +272,9 @@ def check_search(request: SearchRequest, measurer: Measurer) -> None:
             parse_load(option, text, description, 1.0)  # a share is one of any max load
     if description.max_load is None and description.can_calibrate and request.calibrate:
         return  # the limits are not known until the ceiling is
-    plan = _plan(request, _begin(request, description, None))
-    plan.controller()
-    check_limits(plan.goals, plan.max_load, description)
-
-
-def _calibrate(
-    request: SearchRequest,
-    measurer: Measurer,
-    description: Description,
-    began_s: float,
-    note: Callable[[str], None],
-) -> float | None:
-    if not description.can_calibrate or not request.calibrate or not isinstance(measurer, Calibrating):
-        return None
-    note("measuring the tester's own ceiling, with no device between")
-    limits_the_load = description.max_load is None and (request.max_load is None or str(request.max_load)[-1:] == "%")
-    limit_s = None
-    if request.budget_s is not None:
-        share_s = _CALIBRATION_SHARE * request.budget_s
-        if limits_the_load:
-            share_s = max(share_s, request.budget_s - _least_s(request))
-        limit_s = share_s - (measurer.now() - began_s)
-    try:
-        with alarm(limit_s, _CalibrationTooLongError):
-            ceiling = measurer.calibrate()
-    except _CalibrationTooLongError:
-        if limits_the_load:
-            message = (
-                f"--budget {units.format_duration(request.budget_s or 0)} is over before the tester's own ceiling is"
-                " known, which is the max load, and bounds are found, which take"
-                f" {units.format_duration(_least_s(request))} of trials at least: give more time,"
-                " or --max-load"
-            )
-            raise UsageError(message) from None
-        note(f"the budget is too short for the tester's own ceiling: {_WITHOUT_CEILING}")
-        return None
-    except MeasureError as error:
-        if limits_the_load:
-            raise
-        note(f"{error}; {_WITHOUT_CEILING}")
-        return None
-    note(f"the tester alone reaches {units.format_load(ceiling, description.load_unit)}")
-    return ceiling
-
-
-def _least_s(request: SearchRequest) -> float:
-    return least_evidence_s(request.goals, early_termination=request.early_termination)
-
-
-def _tell_of_little_time(request: SearchRequest, spent_s: float, note: Callable[[str], None]) -> bool:
-    """Say before the first trial that the time budget is too short for bounds, if so."""
-    if request.budget_s is None or (left_s := request.budget_s - spent_s) >= _least_s(request):
-        return False
-    note(
-        f"--budget {units.format_duration(request.budget_s)} is too short for bounds:"
-        f" {units.format_duration(max(left_s, 0.0))} are left, and the trials that the goals ask for take"
-        f" {units.format_duration(_least_s(request))} at least; give more time, or goals with less (--preset quick)"
-    )
-    return True
+    run = _begin(request, description, None)
+    _plan(request, run, run.max_load).controller()
+    check_limits(run.goals, run.max_load, description)
 
 
 def _begin(request: SearchRequest, description: Description, ceiling: float | None) -> Run:
@@ -269,13 +292,10 @@ def _begin(request: SearchRequest, description: Description, ceiling: float | No
         raise UsageError(message)
     least = max(max_load / _MIN_LOAD_SHARE, 1 / shortest_s)
     min_load = least if request.min_load is None else parse_load("--min-load", request.min_load, description, max_load)
-    deviations = list(_deviations(request, description))
-    return Run(
-        **run_identity(),
+    return new_run(
+        request.measurer,
+        description,
         measurer={
-            "spec": request.measurer,
-            "name": description.name,
-            "contract": description.contract,
             "ceiling": ceiling,
             "can_stop_early": description.can_stop_early,
             "tells_delay": description.tells_delay,
@@ -285,11 +305,6 @@ def _begin(request: SearchRequest, description: Description, ceiling: float | No
         min_load=min_load,
         max_load=max_load,
         strategy=request.strategy,
-        load_unit=description.load_unit,
-        load_scope=description.load_scope,
-        conversion_factor=description.conversion_factor,
-        traffic=description.traffic,
-        device=description.device,
         preset=request.preset,
         hint=None if request.hint is None else parse_load("--hint", request.hint, description, max_load),
         budget_s=request.budget_s,
@@ -297,7 +312,7 @@ def _begin(request: SearchRequest, description: Description, ceiling: float | No
         warm_up_s=request.warm_up_s,
         on_invalid=request.on_invalid,
         on_error=request.on_error,
-        deviations=deviations,
+        deviations=_deviations(request, description),
         labels=request.labels,
         fingerprint=request.fingerprint(),
     )
@@ -345,14 +360,13 @@ def parse_load(option: str, text: str | float, description: Description, max_loa
         raise UsageError(message) from error
 
 
-def _plan(request: SearchRequest, run: Run, max_load: float | None = None) -> Plan:
-    most = run.max_load if max_load is None else max_load
+def _plan(request: SearchRequest, run: Run, max_load: float) -> Plan:
     return Plan(
         goals=run.goals,
         min_load=run.min_load,
-        max_load=most,
+        max_load=max_load,
         strategy=run.strategy,
-        hint=None if run.hint is not None and run.hint > most < run.max_load else run.hint,
+        hint=None if run.hint is not None and run.hint > max_load < run.max_load else run.hint,
         budget_s=request.budget_s,
         early_termination=run.early_termination,
         warm_up_s=run.warm_up_s,
@@ -375,22 +389,16 @@ def _deviations(request: SearchRequest, description: Description) -> list[str]:
 def _warnings(run: Run, result: SearchResult) -> list[Warning]:
     """Say what a reader of the result should know beyond the numbers."""
     warnings = list(_below_resolution(run, result))
-    ceiling = run.measurer.get("ceiling")
+    ceiling = run.measurer.known_ceiling
     for goal in result.goal_results:
         found = goal.upper_bound or goal.lower_bound
-        if isinstance(ceiling, float) and found is not None and found > NEAR_CEILING * ceiling:
+        if ceiling is not None and found is not None and found > NEAR_CEILING * ceiling:
             text = (
                 f"goal {goal.goal}: the result is above {units.format_ratio(NEAR_CEILING)} of what the tester itself"
                 f" can do ({units.format_load(ceiling, run.load_unit)}): it may be the tester's limit, not the device's"
             )
             warnings.append(Warning(code="near-tester-ceiling", text=text))
-    spoiled = sum(trial.invalid not in (None, WARM_UP, DEAD_DIRECTION_CHECK) for trial in result.trials)
-    if spoiled:
-        warnings.append(
-            Warning(
-                code="invalid-trials", text=f"{spoiled} of {len(result.trials)} trials were invalid and not counted"
-            )
-        )
+    warnings += spoiled_warnings(result.trials, "trial", but=(WARM_UP, DEAD_DIRECTION_CHECK))
     machine = result.end.machine
     if machine is not None and not machine.quiet:
         warnings.append(Warning(code="machine-not-quiet", text=explain_unrest(machine, run.goals)))
@@ -399,7 +407,7 @@ def _warnings(run: Run, result: SearchResult) -> list[Warning]:
 
 
 def _below_resolution(run: Run, result: SearchResult) -> Iterator[Warning]:
-    """Name bounds that are closer than trials at their loads can tell: at max load these trials could."""
+    """Name bounds that are closer than trials at their loads can show: at max load these trials could."""
     unit = run.load_unit.removesuffix("/s")
     for goal, found in zip(run.goals, result.goal_results, strict=True):
         if found.lower_bound is None or found.upper_bound is None or not is_rate_of_units(run.load_unit):

@@ -7,7 +7,7 @@ import math
 from brimful.records import Trial
 
 _ON_TIME = 1.5
-"""A search may take so many times what was first foreseen before the forecast is thought too short."""
+"""A search may take this many times what was first foreseen before the forecast is thought too short."""
 
 
 class RemainingTime:
@@ -15,8 +15,8 @@ class RemainingTime:
 
     Waits are those of the trials so far. Once the search takes longer than first foreseen, what is foreseen now grows
     with the root of how late it is. Of 150 simulated searches, those that took more than 2.5 times what was first
-    foreseen are then told 0.90 of their true time left at three quarters, where the forecast alone says 0.78; the
-    others are told the same as by the forecast alone.
+    foreseen then get 0.90 of their true time left at three quarters, where the forecast alone says 0.78; the
+    others get the same as by the forecast alone.
 
     >>> remaining = RemainingTime()
     >>> remaining.left_s(30.0, (1e6, 1.0), 0.0)

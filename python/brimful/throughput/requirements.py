@@ -7,6 +7,8 @@ import tomllib
 from importlib import resources
 from typing import Any
 
+from brimful.records import SPECIFICATION
+
 
 def requirements() -> list[dict[str, Any]]:
     """Read the list of requirements, each with what satisfies it."""
@@ -17,7 +19,7 @@ def requirements() -> list[dict[str, Any]]:
 
 def table() -> str:
     """Write the list for a terminal."""
-    lines = []
+    lines = [SPECIFICATION]
     for row in requirements():
         lines.append(f"{row['number']:>3}  {row['level'].upper():<12} {row['section']}")
         lines.extend(textwrap.wrap(row["text"], 100, initial_indent=" " * 5, subsequent_indent=" " * 5))

@@ -5,26 +5,15 @@ The loop owns what the engine must not know: the clock, the time budget, failure
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from brimful import _core
-from brimful.alarm import alarm, undisturbed
-from brimful.attempts import (
-    ON_ERROR,
-    ON_INVALID,
-    Attempt,
-    FailurePolicy,
-    Policies,
-    SpoiledTooOftenError,
-    make_trial,
-    repeat_as_allowed,
-    trial_of,
-)
+from brimful.alarm import undisturbed
 from brimful.errors import MeasureError, UsageError, shown
 from brimful.machine.watch import Watch
 from brimful.measurers.base import (
@@ -38,7 +27,9 @@ from brimful.measurers.base import (
     checked_output,
     with_intended,
 )
-from brimful.records import TESTER_CEILING, Bound, End, Goal, Record, Trial, Warning, is_rate_of_units
+from brimful.policies import ON_ERROR, ON_INVALID, FailurePolicy, Policies
+from brimful.records import TESTER_CEILING, Bound, Goal, Record, Trial, Warning, is_rate_of_units
+from brimful.session import DONE, Attempt, Keep, Session, SpoiledTooOftenError, repeat_as_allowed
 from brimful.throughput.engine import feed, goal_results
 from brimful.throughput.goals import moves_of_bounds, problem_json
 from brimful.throughput.remaining import RemainingTime
@@ -52,7 +43,7 @@ _NO_TIME_S = 1e-9
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a search is told."""
+    """Everything that a search is given."""
 
     goals: list[Goal]
     min_load: float
@@ -93,7 +84,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_budget(budget_s: float | None) -> None:
-    """Refuse a time budget that none is.
+    """Require 0 < budget <= 1e9 s.
 
     Raises
     ------
@@ -106,7 +97,7 @@ def check_budget(budget_s: float | None) -> None:
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """Where a search stands, for whoever shows it."""
+    """Where a search stands, to be shown."""
 
     bounds: list[tuple[float | None, float | None]]
     next_trial: tuple[float, float] | None
@@ -119,9 +110,9 @@ class Progress(msgspec.Struct, frozen=True):
 
 WARM_UP = "warm-up"
 DEAD_DIRECTION_CHECK = "dead-direction check"
-"""Why a trial that nobody spoiled is not counted, as the record says it."""
+"""Why a trial that was not spoiled is not counted, as the record says it."""
 _CHECK_UNITS = 100
-"""So many units tell a dead path from one that loses some."""
+"""This number of units distinguishes a dead path from one that loses some."""
 
 
 _LOWER = 0.75
@@ -134,10 +125,6 @@ _TOO_SLOW = re.compile(
 """What testers say of themselves where a smaller load would help."""
 
 
-class _BudgetSpentError(Exception):
-    """The time budget ended within a trial."""
-
-
 class SearchLoop:
     """One search from the first trial (or the saved ones) to the results.
 
@@ -146,11 +133,11 @@ class SearchLoop:
     plan
         What to search for.
     measurer
-        Whoever performs the trials.
+        What performs the trials.
     sink
         Is given every record the moment it exists; returns when it is safe.
     progress
-        Is told where the search stands before each trial.
+        Gets where the search stands before each trial.
     watch
         Looks at the machine before each trial, where that means something.
     spent_s
@@ -177,23 +164,24 @@ class SearchLoop:
         self._description: Description = measurer.describe()
         self._sink = sink
         self._progress = progress
-        self._watch = watch
         self._controller = plan.controller()
-        self._budget_s = None if plan.budget_s is None else max(plan.budget_s - spent_s, _NO_TIME_S)
         self._bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(plan.goals)
-        self._trials: list[Trial] = []
-        self._elapsed_before_s = 0.0
-        self._start_s = measurer.now()
-        self._longest_wait_s = 0.0
         self._remaining = RemainingTime()
         self._directions_checked = False
+        self._session = Session(
+            [measurer],
+            plan.policies,
+            sink=sink,
+            learn=self._learn,
+            watch=watch,
+            budget_s=None if plan.budget_s is None else max(plan.budget_s - spent_s, _NO_TIME_S),
+        )
 
     def resume(self, saved: Sequence[Trial], bounds: Sequence[Bound]) -> None:
         """Take over the trials of a run that was interrupted, and the moves of bounds that it recorded."""
         counted = [trial for trial in saved if trial.invalid is None]
         for trial in saved:
-            self._trials.append(trial)
-            self._note_wait(trial)
+            self._remaining.note(trial)
         for trial in counted:
             feed(self._controller, trial)
         if counted:
@@ -202,48 +190,22 @@ class SearchLoop:
             names = [goal.name for goal in self._plan.goals]
             self._bounds = [(latest.get((name, "lower")), latest.get((name, "upper"))) for name in names]
             self._record_bounds(counted[-1].seq)
-        if saved:
-            self._elapsed_before_s = max(trial.start_s + trial.elapsed_s for trial in saved)
-            self._measurer.resume_at(self._elapsed_before_s)
-            self._start_s = self._measurer.now()
+        self._session.take_over(saved)
 
     def run(self) -> SearchResult:
         """Search until done, out of time, interrupted or failed; the results are what the trials support."""
-        reason, text = "done", ""
-        try:
-            with self._alarm():
-                self._warm_up()
-                while (trial := self._controller.next()) is not None:
-                    if self._is_out_of_time(trial[1]):
-                        reason = "time-budget"
-                        break
-                    self._show(trial)
-                    self._count(*trial)
-        except _BudgetSpentError:
-            reason = "time-budget"
-        except KeyboardInterrupt:
-            reason = "interrupted"
-        except MeasureError as error:
-            reason, text = "measurement-failed", str(error)
-        with undisturbed(forget=reason == "interrupted"):
-            return self.end(reason, text)
+        return self._session.run(self._search, self.end)
 
-    def _elapsed_s(self) -> float:
-        return self._elapsed_before_s + self._measurer.now() - self._start_s
-
-    def _is_out_of_time(self, duration_s: float) -> bool:
-        budget_s = self._budget_s
-        return budget_s is not None and self._elapsed_s() + duration_s + self._longest_wait_s > budget_s
-
-    def _alarm(self) -> contextlib.AbstractContextManager[None]:
-        """End a trial that hangs past the budget. Virtual clocks need none."""
-        budget_s = self._budget_s
-        left_s = None if budget_s is None or self._description.virtual_time else budget_s - self._elapsed_s()
-        return alarm(left_s, _BudgetSpentError)
+    def _search(self) -> None:
+        self._warm_up()
+        while (trial := self._controller.next()) is not None:
+            self._session.check_time(trial[1])
+            self._show(trial)
+            self._count(*trial)
 
     def _warm_up(self) -> None:
         """Let tester and device reach their working temperature: a trial at max load that is never counted."""
-        if self._plan.warm_up_s > 0 and not self._trials:
+        if self._plan.warm_up_s > 0 and not self._session.trials:
             self._show((self._plan.max_load, self._plan.warm_up_s))
             self._attempt(self._plan.max_load, self._plan.warm_up_s, None, purpose=WARM_UP)
 
@@ -253,7 +215,7 @@ class SearchLoop:
         if self._plan.early_termination and self._description.can_stop_early:
             stop_above = self._controller.stop_above(load)
         try:
-            trial = repeat_as_allowed(lambda: self._attempt(load, duration_s, stop_above))
+            trial = repeat_as_allowed(partial(self._attempt, load, duration_s, stop_above))
         except SpoiledTooOftenError as error:
             self._go_lower(load, error)
             return
@@ -267,7 +229,7 @@ class SearchLoop:
         SpoiledTooOftenError
             The error that was given: the tester was not too slow, or nothing is left below.
         """
-        counted = [trial for trial in self._trials if trial.invalid is None]
+        counted = [trial for trial in self._session.trials if trial.invalid is None]
         offered = max((trial.load for trial in counted if trial.load < load), default=0.0)
         lower = max(_LOWER * load, offered)
         if not _TOO_SLOW.search(error.trial.invalid or "") or lower <= self._plan.min_load:
@@ -314,40 +276,35 @@ class SearchLoop:
 
     def _attempt(self, load: float, duration_s: float, stop_above: float | None, purpose: str | None = None) -> Attempt:
         """Perform one trial and save it, whatever became of it."""
-        if self._watch is not None:
-            self._watch.look()
-        start_s = self._elapsed_s()
-        made = make_trial(
-            lambda: self._measure(load, duration_s, stop_above),
-            self._plan.policies,
+        return self._session.attempt(
+            self._measurer,
+            load,
+            duration_s,
             where=f"trial at {load:.10g}/s",
-            of_failure=lambda reply: self._output_of_failure(load, duration_s, reply),
-        )
-        counted_as_loss = purpose is None and made.policy is not None and made.policy.count_as_loss
-        invalid = purpose if made.policy is None else None if counted_as_loss else made.problem
-        warnings = [{"code": COUNTED_AS_LOSS, "text": made.problem}] if counted_as_loss else []
-        trial = trial_of(
-            msgspec.structs.replace(made.output, warnings=made.output.warnings + warnings),
-            seq=len(self._trials),
-            load=load,
-            duration_s=duration_s,
-            start_s=start_s,
-            end_s=self._elapsed_s(),
-            invalid=invalid,
+            perform=partial(self._perform, stop_above),
+            purpose=purpose,
             phase=self._controller.phase(),
         )
-        with undisturbed():
-            self._sink(trial)
-            self._trials.append(trial)
-            self._note_wait(trial)
-            if trial.invalid is None:
-                feed(self._controller, trial)
-                self._record_bounds(trial.seq)
-        return Attempt(trial, made.policy, made.problem)
 
-    def _measure(self, load: float, duration_s: float, stop_above: float | None) -> TrialOutput:
+    def _learn(self, trial: Trial) -> None:
+        self._remaining.note(trial)
+        if trial.invalid is None:
+            feed(self._controller, trial)
+            self._record_bounds(trial.seq)
+
+    def _perform(
+        self, stop_above: float | None, measurer: Measurer, load: float, duration_s: float, keep: Keep
+    ) -> None:
         """Have a trial performed, and refuse an answer that cannot be."""
-        answer = self._measurer.measure(load, duration_s, stop_above=stop_above)
+        keep(self._output_of_failure(load, duration_s, {}))
+        try:
+            keep(self._measure(stop_above, measurer, load, duration_s))
+        except InvalidTrialError as error:
+            keep(self._output_of_failure(load, duration_s, error.reply))
+            raise
+
+    def _measure(self, stop_above: float | None, measurer: Measurer, load: float, duration_s: float) -> TrialOutput:
+        answer = measurer.measure(load, duration_s, stop_above=stop_above)
         where = f"trial at {load:.10g}/s"
         if not isinstance(answer, TrialOutput):
             message = f"{where}: the measurer returned {shown(answer)}, which is no TrialOutput"
@@ -400,10 +357,6 @@ class SearchLoop:
         """Give how many units a trial should offer over all interfaces."""
         return load * duration_s * self._description.conversion_factor
 
-    def _note_wait(self, trial: Trial) -> None:
-        self._longest_wait_s = max(self._longest_wait_s, trial.elapsed_s - trial.duration_s)
-        self._remaining.note(trial)
-
     def _record_bounds(self, seq: int) -> None:
         bounds = self._controller.bounds()
         for move in moves_of_bounds(self._plan.goals, self._bounds, bounds, seq):
@@ -415,38 +368,29 @@ class SearchLoop:
             Progress(
                 bounds=self._bounds,
                 next_trial=trial,
-                elapsed_s=self._elapsed_s(),
-                remaining_s=self._remaining.left_s(self._controller.forecast(), trial, self._elapsed_s()),
-                trials=len(self._trials),
+                elapsed_s=self._session.elapsed_s,
+                remaining_s=self._remaining.left_s(self._controller.forecast(), trial, self._session.elapsed_s),
+                trials=len(self._session.trials),
             )
         )
 
     def end(self, reason: str, text: str) -> SearchResult:
         """End the search here: the results are what the trials so far support."""
-        if reason != "done":
+        if reason != DONE:
             self._controller.stop(reason)
         results = goal_results(self._controller.results_json(), self._plan.goals)
-        for result in results:
-            self._sink(result)
-        for warning in unsent_warnings(self._plan.goals, self._trials, results):
-            self._sink(warning)
-        end = End(
-            reason=reason,
-            trials=len(self._trials),
-            search_s=round(self._elapsed_s(), 9),
-            text=text,
-            machine=self._watch.result(self._plan.goals) if self._watch is not None else None,
-        )
+        trials = self._session.trials
+        found: list[Record] = [*results, *unsent_warnings(self._plan.goals, trials, results)]
         if text:
-            self._sink(Warning(code=reason, text=text))
-        self._sink(end)
-        return SearchResult(goal_results=results, trials=self._trials, end=end, load_unit=self._description.load_unit)
+            found.append(Warning(code=reason, text=text))
+        end = self._session.end(reason, text, found, goals=self._plan.goals)
+        return SearchResult(goal_results=results, trials=trials, end=end, load_unit=self._description.load_unit)
 
 
 def _dead_directions(trial: Trial) -> set[tuple[str, str]]:
     """Give sender and receiver of the directions in which nothing that was sent arrived.
 
-    A tester that tells no directions has one, without names.
+    A tester that reports no directions has one, without names.
     """
     if not trial.directions:
         return {("", "")} if trial.lost == trial.sent != 0 else set()

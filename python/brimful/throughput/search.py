@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from brimful.attempts import ON_ERROR, ON_INVALID
 from brimful.errors import MeasureError, UsageError, shown
 from brimful.measurers.base import Description, Measurer
 from brimful.measurers.catalogue import is_disk
 from brimful.measurers.function import FunctionMeasurer, MeasureFunction
 from brimful.measurers.opening import open_measurer
+from brimful.policies import ON_ERROR, ON_INVALID
 from brimful.throughput.goals import PRESETS, SearchGoal, named_goals, plain_number
 from brimful.throughput.manager import SearchRequest, run_search
 from brimful.throughput.result import SearchResult
@@ -87,7 +87,7 @@ def search(
     resume
         Whether to go on with the run in ``record``.
     progress
-        Is told before each trial where the search stands.
+        Gets before each trial where the search stands.
 
     Returns
     -------

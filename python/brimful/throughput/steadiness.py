@@ -41,7 +41,7 @@ def _outcome(trial: Trial, goal: Goal, factor: float | None) -> Outcome:
     delay_s, limit_s = trial.delay_p99_s, goal.delay_limit_s
     slow = limit_s is not None and not trial.stopped_early and (delay_s is None or delay_s > limit_s)
     per_unit = trial.load / max(1, expected) if factor is None else 1 / (trial.duration_s * factor)
-    # What a trial that was stopped would have forwarded, nobody knows.
+    # What a trial that was stopped would have forwarded is not known.
     whole = missing > 0 and not trial.stopped_early
     return Outcome(
         at_s=trial.start_s,

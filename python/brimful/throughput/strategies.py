@@ -139,7 +139,7 @@ def table_2018(
     strategies, seeds
         What searches, and how often each system.
     notice
-        Is told what is searched.
+        Gets what is searched.
     kinds
         Simulated systems; none: for each published system the kind that is like it.
     """

@@ -209,7 +209,7 @@ def _check_run(file: RunFile) -> None:
 
 
 def _check_delays(path: Path, goals: list[Goal], trials: list[Trial]) -> None:
-    """Refuse to judge trials by delays that nobody measured."""
+    """Refuse to judge trials by delays that were not measured."""
     limited = [goal for goal in goals if goal.delay_limit_s is not None]
     for trial in trials if limited else []:
         if trial.delay_p99_s is None and trial.lost < trial.sent and not trial.stopped_early:

@@ -91,7 +91,7 @@ fn parse_work(text: &str) -> Result<u32, String> {
 }
 
 fn fail(code: u8, message: &str) -> ExitCode {
-    // Nobody is left to tell when this fails too.
+    // When this fails too, there is nowhere to report it.
     let _ = writeln!(io::stderr(), "brimful-forwarder: {message}");
     ExitCode::from(code)
 }

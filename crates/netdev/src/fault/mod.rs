@@ -430,7 +430,7 @@ mod tests {
         }
     }
 
-    /// Takes nothing until it is told to.
+    /// Takes nothing until it is allowed to.
     struct Stubborn {
         inner: crate::MemorySender,
         takes: Arc<AtomicBool>,

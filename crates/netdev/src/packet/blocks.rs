@@ -31,7 +31,7 @@ pub(super) struct ReceiveBlocks {
     current: usize,
     /// Within the current block, once it is ours.
     position: Option<Position>,
-    /// Whether a header in front of each frame tells of offloads.
+    /// Whether a header in front of each frame describes offloads.
     takes_offloads: bool,
     /// Frames that could not be handed out.
     unfit: u64,

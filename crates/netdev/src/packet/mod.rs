@@ -1,8 +1,8 @@
 //! A kernel interface through `AF_PACKET`: a receive ring, and `sendmmsg` past the queueing discipline.
 //!
-//! `sendmmsg` rather than a transmit ring: it was as fast as or faster than the ring, it tells of each frame whether
-//! the driver took it before the call returns, and a ring retries a frame that a veth peer has thrown away, which
-//! would make a full device look like a slow tester.
+//! `sendmmsg` rather than a transmit ring: it was as fast as or faster than the ring, it says of each frame whether the
+//! driver took it before the call returns, and a ring retries a frame that a veth peer has thrown away, which would
+//! make a full device look like a slow tester.
 
 mod blocks;
 mod ring;
@@ -38,8 +38,8 @@ pub struct PacketPortOptions {
     pub has_vlan_tag: bool,
     /// Memory for arrived frames.
     pub ring_bytes: usize,
-    /// Whether frames of hosts arrive as these hand them over, with [`crate::Offload`]; else whoever receives makes its
-    /// own frames, and knows.
+    /// Whether frames of hosts arrive as these hand them over, with [`crate::Offload`]; else the receiver makes its own
+    /// frames, and knows.
     pub takes_offloads: bool,
 }
 
@@ -81,8 +81,8 @@ pub struct PacketSender {
     /// Where frames arrive as hosts hand them over, what sends those that are merged.
     merged: Option<MergedSocket>,
     burst: Burst,
-    /// Whether a frame that the driver refuses was thrown away by the other end of a veth pair, whose queue belongs
-    /// to whoever receives, and not by a transmit queue of our own.
+    /// Whether a frame that the driver refuses was thrown away by the other end of a veth pair, whose queue belongs to
+    /// the receiver, and not by a transmit queue of our own.
     refusal_is_at_the_peer: bool,
     capabilities: Capabilities,
     statistics: SendStatistics,
@@ -167,7 +167,7 @@ impl PacketPort {
         socket.start(interface.index()).map_err(system("bind to it"))?;
         let socket = Arc::new(socket);
         let (sending, merged) = if options.takes_offloads {
-            // A socket that tells of offloads wants to be told as well, of every frame: plain ones have their own.
+            // A socket that reports offloads wants them described as well, of every frame: plain ones have their own.
             let sending = PacketSocket::new().map_err(system("open a packet socket"))?;
             sending.start_sending(interface.index()).map_err(system("bind to it"))?;
             let merged = MergedSocket::open(interface.index()).map_err(system("open a packet socket"))?;
@@ -216,7 +216,7 @@ impl Sender for PacketSender {
                         taken += 1;
                     }
                     Some(libc::EAGAIN | libc::EINTR | libc::ENOBUFS) => break,
-                    // Told by the next call, to which the frame comes first.
+                    // Reported by the next call, to which the frame comes first.
                     _ if taken > 0 => break,
                     _ => return Err(error),
                 },

@@ -34,7 +34,7 @@ pub(super) struct ReceiveRing {
 impl ReceiveRing {
     /// Maps a ring; the socket must not be bound yet.
     pub(super) fn new(socket: &PacketSocket, options: PacketPortOptions) -> io::Result<Self> {
-        // The header that tells of offloads lies between, and frames stay aligned.
+        // The header that describes offloads lies between, and frames stay aligned.
         let header_len = if options.takes_offloads {
             HEADER_LEN.next_multiple_of(16)
         } else {
@@ -136,7 +136,7 @@ impl Slot<'_> {
         Arrived::new(&mut self.bytes[..end], start, None)
     }
 
-    /// The same with what its header tells, which lies directly in front of it; nothing where it cannot be passed on.
+    /// The same with what its header says, which lies directly in front of it; nothing where it cannot be passed on.
     fn frame_with_offload(&mut self) -> Option<Arrived<'_>> {
         let start = self.start();
         let offload = Offload::read(&self.bytes[start - HEADER_LEN..start])?;

@@ -31,7 +31,7 @@ impl PacketSocket {
         let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
         // SAFETY: takes no pointers.
         let descriptor = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
-        // SAFETY: the descriptor is new and nobody else's.
+        // SAFETY: the descriptor is new and has no other owner.
         let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
         Ok(Self { descriptor })
     }
@@ -88,7 +88,7 @@ impl PacketSocket {
             };
             match usize::try_from(received) {
                 Ok(len) => return Some(len),
-                // An interface that went down is told of once, by whatever call comes next.
+                // An interface that went down is reported once, by whatever call comes next.
                 Err(_) if io::Error::last_os_error().raw_os_error() == Some(libc::ENETDOWN) => {}
                 Err(_) => return None,
             }

@@ -15,7 +15,7 @@ pub(super) struct Tag {
 }
 
 impl Tag {
-    /// The tag that a packet header tells of, if it does.
+    /// The tag that a packet header describes, if it does.
     pub(super) fn beside_frame(status: u32, control_information: u16, protocol: u16) -> Option<Self> {
         let has_protocol = status & libc::TP_STATUS_VLAN_TPID_VALID != 0;
         (status & libc::TP_STATUS_VLAN_VALID != 0).then_some(Self {

@@ -66,7 +66,7 @@ impl<W: Write> CaptureWriter<W> {
         self.output.flush()
     }
 
-    /// The output, for whoever lent it.
+    /// The output, for its owner.
     pub fn get_ref(&self) -> &W {
         &self.output
     }

@@ -114,7 +114,7 @@ pub(super) fn create_socket_map(queues: u32) -> io::Result<OwnedFd> {
     Ok(new_descriptor(bpf(BPF_MAP_CREATE, &map)?))
 }
 
-/// So many bytes that programs can use, and this process once it has mapped them.
+/// An array of `len` bytes that programs can use, and this process once it has mapped them.
 pub(super) fn create_shared_array(len: u32) -> io::Result<OwnedFd> {
     let map = MapCreate {
         map_type: BPF_MAP_TYPE_ARRAY,
@@ -178,7 +178,7 @@ pub(super) fn attach(program: &OwnedFd, interface: i32, attachment: Attachment) 
     Ok(new_descriptor(bpf(BPF_LINK_CREATE, &link)?))
 }
 
-/// Runs a program on so many copies of a frame, and does with each what the program says. All of them are done when it
+/// Runs a program on `count` copies of a frame, and does with each what the program says. All of them are done when it
 /// returns, or none.
 pub(super) fn run_on_live_frames(program: &OwnedFd, frame: &[u8], count: u32) -> io::Result<()> {
     let run = TestRun {
@@ -218,6 +218,6 @@ fn bpf<T>(command: libc::c_long, attributes: &T) -> io::Result<libc::c_int> {
 }
 
 fn new_descriptor(number: libc::c_int) -> OwnedFd {
-    // SAFETY: a descriptor that a bpf call has just made is nobody else's.
+    // SAFETY: a descriptor that a bpf call has just made has no other owner.
     unsafe { OwnedFd::from_raw_fd(number) }
 }

@@ -2,9 +2,9 @@
 //! it, and hands them to the driver as they are (`BPF_F_TEST_XDP_LIVE_FRAMES`, Linux 5.18).
 //!
 //! No packet is made of a frame, so that a further one costs a seventh of what it costs through a socket. The call
-//! itself costs as much as a dozen frames there, so that only bursts are worth it. The kernel does not tell what became
-//! of the frames: a driver that refuses all of them is found out by a trial on the first occasion, and single ones that
-//! it refuses by the counters of the interface.
+//! itself costs as much as a dozen frames there, so that only bursts are worth it. The kernel does not report what
+//! became of the frames: a driver that refuses all of them is found out by a trial on the first occasion, and single
+//! ones that it refuses by the counters of the interface.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -44,7 +44,7 @@ const PROBES: usize = 8;
 const PROBE_LEN: usize = 60;
 /// To the nearest bridge, which forwards it nowhere (IEEE 802.1Q table 8-1), of a type for local experiments.
 const PROBE_HEADER: [u8; 14] = [0x01, 0x80, 0xc2, 0, 0, 0x0e, 0x02, 0, 0, 0, 0, 0, 0x88, 0xb5];
-/// Whoever takes probes counts them at once, or soon after in another thread of the kernel.
+/// The receiver of probes counts them at once, or soon after in another thread of the kernel.
 const PROBE_PATIENCE: Duration = Duration::from_millis(5);
 
 /// Frames of one burst, in memory that the program reads.

@@ -53,7 +53,7 @@ impl Frames {
         self.own.clone().step_by(self.chunk_len).map(|address| address as u64)
     }
 
-    /// Tells the kernel of the whole mapping.
+    /// Registers the whole mapping with the kernel.
     pub(super) fn registration(&self) -> libc::xdp_umem_reg_v1 {
         libc::xdp_umem_reg_v1 {
             addr: self.mapping.start() as u64,
@@ -125,7 +125,8 @@ impl<T: Copy> Ring<T> {
         })
     }
 
-    /// Whether the kernel waits to be told of entries; it does not while it looks by itself (`XDP_USE_NEED_WAKEUP`).
+    /// Whether the kernel waits to be notified of entries; it does not while it looks by itself
+    /// (`XDP_USE_NEED_WAKEUP`).
     pub(super) fn needs_wakeup(&self) -> bool {
         self.word(self.offsets.flags).load(Ordering::Relaxed) & libc::XDP_RING_NEED_WAKEUP != 0
     }

@@ -1,9 +1,9 @@
 //! A kernel interface through `AF_XDP`, in copy mode: frames lie in memory shared with the kernel, and one system
 //! call sends a whole burst.
 //!
-//! Three habits of the kernel shape the code. A kick sends no more than a budget of frames. A completion ring that
-//! nobody empties stops sending without an error, so that it is emptied before every burst. And a frame has left only
-//! when it was completed, not when it was put on the ring: what counts as sent are completions.
+//! Three habits of the kernel shape the code. A kick sends no more than a budget of frames. A completion ring that is
+//! not emptied stops sending without an error, so that it is emptied before every burst. And a frame has left only when
+//! it was completed, not when it was put on the ring: what counts as sent are completions.
 //!
 //! On veth, large bursts leave without the socket (`live`).
 
@@ -71,7 +71,7 @@ pub struct XdpSender {
 pub struct XdpReceiver {
     receive: Consumer<Ring<libc::xdp_desc>>,
     fill: Producer<Ring<u64>>,
-    /// Losses are counted for all queues together: one of them tells of them.
+    /// Losses are counted for all queues together: one of them reports them.
     tells_losses: bool,
     whole: Whole,
     statistics: ReceiveStatistics,
@@ -391,7 +391,7 @@ impl Sender for XdpSender {
     fn statistics(&mut self) -> io::Result<SendStatistics> {
         self.reap();
         if self.live.is_some() {
-            // Nobody is told what the other end of a veth pair refused of live frames, but it is counted.
+            // What the other end of a veth pair refused of live frames is not reported, but counted.
             let dropped = self.shared.interface.counters()?.send_dropped;
             let by_interface = dropped.saturating_sub(self.shared.dropped_before.send_dropped);
             self.statistics.sent_into_full_queue = self.statistics.sent_into_full_queue.max(by_interface);

@@ -30,7 +30,8 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Loads the program and attaches it to an interface with so many receive queues; no socket is known to it yet.
+    /// Loads the program and attaches it to an interface with this number of receive queues; no socket is known to it
+    /// yet.
     ///
     /// If asked, with a part that sends bursts, where the kernel can do that.
     pub(super) fn attach(

@@ -45,7 +45,7 @@ impl XdpSocket {
         // SAFETY: takes no pointers.
         let descriptor = check(unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) })?;
         Ok(Self {
-            // SAFETY: the descriptor is new and nobody else's.
+            // SAFETY: the descriptor is new and has no other owner.
             descriptor: unsafe { OwnedFd::from_raw_fd(descriptor) },
         })
     }
@@ -107,7 +107,7 @@ impl XdpSocket {
         Ok(if has_budget { budget } else { 32 })
     }
 
-    /// Tells the kernel that it may put arrived frames into the chunks on the fill ring.
+    /// Notifies the kernel that it may put arrived frames into the chunks on the fill ring.
     pub(super) fn wake_receiving(&self) {
         let (descriptor, nothing) = (self.as_raw_fd(), ptr::null_mut());
         // SAFETY: no buffer and no address are given. Nothing is received this way: the call itself is what matters.

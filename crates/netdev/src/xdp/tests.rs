@@ -18,7 +18,7 @@ const JOINED_PORTS: &str = "ip link add ta $QUEUES type veth peer name tb $QUEUE
     done";
 /// Looks at empty rings before the rest counts as lost.
 const LOOKS: u32 = 1000;
-/// Time in which nobody looks at what has arrived.
+/// Time in which what has arrived is not read.
 const UNWATCHED: Duration = Duration::from_millis(2);
 
 /// Runs a test in a thread with a namespace and a veth pair of its own.
@@ -26,7 +26,7 @@ fn over_joined_ports(test: impl FnOnce() + Send) {
     over_joined_queues(1, test);
 }
 
-/// The same with so many receive queues at each end.
+/// The same with N receive queues at each end.
 fn over_joined_queues(queues: usize, test: impl FnOnce() + Send) {
     thread::scope(|scope| {
         let run = scope.spawn(|| match make_joined_ports(queues) {
@@ -241,7 +241,7 @@ fn queues_are_ports_of_their_own_and_keep_their_order() {
     const QUEUES: usize = 3;
     const FRAMES: u32 = 900;
     over_joined_queues(QUEUES, || {
-        // Of veth, the kernel tells generic programs the queue before.
+        // Of veth, the kernel gives generic programs the queue before.
         let all_queues = [
             BackEnd::Packet(PacketRing::Slots),
             BackEnd::Packet(PacketRing::Blocks),

@@ -1,5 +1,6 @@
-//! A random family of systems: which features one has, and how strong they are, is drawn from its seed, each on its own.
-//! Nobody chose them by hand, so figures over fresh draws say more than those over kinds that a strategy was shaped on.
+//! A random family of systems: which features one has, and how strong they are, is drawn from its seed, each on its
+//! own. They were not chosen by hand, so figures over fresh draws say more than those over kinds that a strategy was
+//! shaped on.
 //!
 //! `drawn` draws all features, and `weather=2` lets the same system meet other weather;
 //! `pulse,every=7s,length=100ms` has periodic stalls and nothing else.
@@ -273,7 +274,7 @@ impl Drawn {
         Nanoseconds(self.now)
     }
 
-    /// The features in words, for whoever looks at one draw.
+    /// The features of one draw in words.
     pub(crate) fn features(&self) -> String {
         format!("{:?}", self.features)
     }

@@ -215,7 +215,7 @@ impl HeldOut {
         0.85 + 0.045 * second + 0.035 * self.wave(seconds, 4.0) + 0.02 * self.wave(seconds, 60.0)
     }
 
-    /// Something that moves around 0 with a deviation of about 1, and takes so many seconds to turn.
+    /// Something that moves around 0 with a deviation of about 1, and takes a number of seconds to turn.
     fn wave(&self, seconds: f64, turn_s: f64) -> f64 {
         let level = |index: u64| {
             let draws = (0..3).map(|part| self.draw(index * 3 + part + ((turn_s as u64) << 32)));

@@ -1,8 +1,8 @@
 //! Searches simulated systems by the hundred, for `bench/search_time.py`.
 //!
-//! `search_time run STRATEGY GOALS SPEC FIRST_SEED SEEDS` prints one JSON object a search;
-//! `search_time serve` lets another program measure the same systems, a line in, a line out;
-//! `search_time describe SPEC` tells the features of one of the random family.
+//! `search_time run STRATEGY GOALS SPEC FIRST_SEED SEEDS` prints one JSON object a search; `search_time serve` lets
+//! another program measure the same systems, a line in, a line out; `search_time describe SPEC` prints the features of
+//! one of the random family.
 
 mod drawn;
 mod held_out;

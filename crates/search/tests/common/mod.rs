@@ -97,7 +97,7 @@ pub(crate) fn frames(input: TrialInput) -> u64 {
     (input.load.per_second() * input.duration.as_seconds()).round() as u64
 }
 
-/// The output of a whole trial that lost so many frames.
+/// The output of a whole trial that lost this number of frames.
 pub(crate) fn whole(input: TrialInput, lost: u64) -> TrialOutput {
     let sent = frames(input);
     TrialOutput {

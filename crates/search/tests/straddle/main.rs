@@ -408,8 +408,8 @@ fn a_buffer_that_hides_overload_from_short_trials_costs_little() {
             .loads()
             .flat_map(|load| controller.log().trials_at(load));
         let seconds: f64 = trials.map(|trial| trial.input.duration.as_seconds()).sum();
-        // A lower and an upper bound of a minute, a trial of an eighth that tells the buffer, one before each bound, and a
-        // dozen short ones.
+        // A lower and an upper bound of a minute, a trial of an eighth that shows the buffer, one before each bound,
+        // and a dozen short ones.
         assert!(
             seconds <= 2.0 * 60.0 + 3.0 * 7.5 + 12.0,
             "{frames} frames: {seconds} seconds"

@@ -1,4 +1,4 @@
-//! Whole searches of what behaves as it is told.
+//! Whole searches of what behaves as it is set up.
 
 use brimful_search::{Controller, Problem, Reason, SearchGoal, Step, StrategyKind};
 use brimful_sim::Simulator;

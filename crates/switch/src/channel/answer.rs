@@ -42,7 +42,7 @@ pub(super) type Answer = Result<Vec<Message>, ErrorMessage>;
 /// Changes that the control thread has been given.
 struct Given {
     errors: Pending<Vec<(usize, RequestHead, ErrorMessage)>>,
-    /// What other controllers are to be told of unless it has an error: its index, reason and message.
+    /// What other controllers are to be notified of unless it has an error: its index, reason and message.
     forwards: Vec<(usize, u8, Data)>,
 }
 
@@ -160,7 +160,7 @@ impl<'h> Answerer<'h> {
                     self.refuse(&about, &error);
                 }
             }
-            // What has been given is done before it, so that one answer tells of both.
+            // What has been given is done before it, so that one answer covers both.
             Message::BarrierRequest => {
                 self.give(messages)?;
                 self.hub.handle.call(Switch::settle)?;
@@ -188,7 +188,7 @@ impl<'h> Answerer<'h> {
         std::mem::take(&mut self.has_answered_barrier)
     }
 
-    /// Tells of errors that have come meanwhile.
+    /// Sends errors that have come meanwhile.
     ///
     /// # Errors
     /// When the switch has ended.

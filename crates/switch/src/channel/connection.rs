@@ -165,7 +165,7 @@ impl Connection {
         while let (Some(header), false) = (Header::parse(&received[end..]), self.is_closing()) {
             let length = usize::from(header.length);
             if length < HEADER_BYTES {
-                // Nobody knows where the next message begins.
+                // Where the next message begins is not known.
                 let error = ErrorCode::BAD_LENGTH.because(format!("a message of {length} bytes"));
                 self.refuse(&RequestHead::of(&received[end..end + HEADER_BYTES]), &error);
                 self.close(error.detail);

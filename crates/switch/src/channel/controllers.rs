@@ -34,7 +34,7 @@ pub(super) struct Peer {
     pub(super) auxiliary: u8,
     main: Option<Arc<Peer>>,
     session: Mutex<Session>,
-    /// Whether that is the role of its session, for whoever asks at each message.
+    /// Whether that is the role of its session, cheap enough to ask at each message.
     is_slave: AtomicBool,
     socket: TcpStream,
     wake: OwnedFd,
@@ -53,7 +53,7 @@ pub(super) struct Controllers {
     versions: Arc<[Version]>,
     generation: Mutex<Option<u64>>,
     pub(super) buffers: Mutex<Buffers>,
-    /// How many want to be told of changes of entries.
+    /// How many want to be notified of changes of entries.
     pub(super) monitoring: AtomicUsize,
     connections: AtomicU64,
 }
@@ -150,7 +150,7 @@ impl Peer {
 }
 
 impl Controllers {
-    /// Nobody yet.
+    /// No controller yet.
     pub(super) fn new(versions: &[Version]) -> Self {
         let mut versions = versions.to_vec();
         versions.sort_unstable();
@@ -235,7 +235,7 @@ impl Controllers {
         main.filter(|peer| peer.session().version().is_some()).count()
     }
 
-    /// Sends a message to all that want to be told of its topic.
+    /// Sends a message to all that want to be notified of its topic.
     pub(super) fn tell(&self, topic: Topic, reason: u8, message: &Message) {
         self.for_each(|_, session| {
             if session.wants(topic, reason) {
@@ -244,14 +244,14 @@ impl Controllers {
         });
     }
 
-    /// Whether a controller other than this one wants to be told of changes of groups or meters.
+    /// Whether a controller other than this one wants to be notified of changes of groups or meters.
     pub(super) fn wants_forwards(&self, but: &Peer, reason: u8) -> bool {
         let peers = self.peers();
         let mut others = peers.iter().filter(|peer| peer.number != but.main().number);
         others.any(|peer| peer.session().wants(Topic::RequestForward, reason))
     }
 
-    /// Tells other controllers of a change of groups or meters (OF 1.4.1 section 7.4.6).
+    /// Notifies other controllers of a change of groups or meters (OF 1.4.1 section 7.4.6).
     pub(super) fn forward(&self, but: &Peer, reason: u8, request: &RequestForward) {
         self.for_each(|peer, session| {
             if peer.number != but.main().number && session.wants(Topic::RequestForward, reason) {

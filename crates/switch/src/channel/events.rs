@@ -1,4 +1,4 @@
-//! What controllers are told without having asked.
+//! What controllers are sent without having asked.
 
 use std::sync::Arc;
 use std::sync::PoisonError;
@@ -144,7 +144,7 @@ fn packet_in(packet: &PacketInEvent, reason: u8, buffer: u32, len: usize) -> Pac
         matching: Match { fields },
         data: Data::default(),
     };
-    // What a message has no room for is missing: its length is told.
+    // What a message has no room for is missing: its length is given.
     let head = HEADER_BYTES + encoded_len(&message, Version::V14).unwrap_or_default();
     let len = len.min(usize::from(u16::MAX) - head);
     message.data = Data(packet.frame[..len].to_vec());

@@ -1,10 +1,10 @@
 //! The OpenFlow channel: controllers that the switch connects to, and those that connect to it.
 //!
 //! Each connection has a thread that reads and answers, in the order of the messages; it never waits to write: what a
-//! controller does not take stays with its connection, within bounds. One more thread sends packets to controllers; what
-//! else happens, the control thread tells them. A `connection` is a state machine of bytes and messages without a
-//! socket. Changes of tables that come together are done together, and a barrier is answered when every data-plane
-//! thread runs them.
+//! controller does not take stays with its connection, within bounds. One more thread sends packets to controllers;
+//! what else happens, the control thread reports it to them. A `connection` is a state machine of bytes and messages
+//! without a socket. Changes of tables that come together are done together, and a barrier is answered when every
+//! data-plane thread runs them.
 
 mod answer;
 mod buffers;

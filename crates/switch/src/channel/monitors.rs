@@ -1,4 +1,4 @@
-//! Changes of entries that a controller wants to be told of (OF 1.4.1 section 7.3.5.17).
+//! Changes of entries that a controller wants to be notified of (OF 1.4.1 section 7.3.5.17).
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ const MOST_MONITORS: usize = 256;
 /// Events of one message: an event with its match and instructions has some hundred bytes.
 const MOST_EVENTS: usize = 60;
 
-/// What one controller wants to be told of.
+/// What one controller wants to be notified of.
 #[derive(Debug, Default)]
 pub(super) struct Monitors {
     by_id: BTreeMap<u32, Monitor>,
@@ -120,7 +120,8 @@ impl Monitors {
         Ok(())
     }
 
-    /// What changes mean to this controller. One that does not follow is told so once, and later what it has missed.
+    /// What changes mean to this controller. One that does not follow is notified of that once, and later what it has
+    /// missed.
     pub(super) fn events(
         &mut self,
         changes: &[Change],
@@ -143,7 +144,7 @@ impl Monitors {
             let own = author.filter(|author| author.connection == connection);
             events.extend(self.event(change, own));
         }
-        // One message of the controller's own is told of once.
+        // One message of the controller's own is reported once.
         events.dedup_by(|one, before| matches!(one, FlowEvent::Abbreviated(_)) && one == before);
         events
     }
@@ -168,7 +169,7 @@ impl Monitors {
         if let Some(missed) = &mut self.paused {
             let key = (entry.table, entry.rank());
             if event == REMOVED {
-                // One that came while nothing was told has never been there for the controller.
+                // One that came while nothing was reported has never been there for the controller.
                 let was_new = missed.remove(&key);
                 return (was_new != Some(true)).then(|| full(REMOVED, entry, reason, flags));
             }
@@ -181,7 +182,7 @@ impl Monitors {
         }
     }
 
-    /// Whether the controller has missed something that it can be told of now.
+    /// Whether the controller has missed something that it can be notified of now.
     pub(super) fn is_paused(&self) -> bool {
         self.paused.is_some()
     }

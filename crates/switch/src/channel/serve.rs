@@ -34,7 +34,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 const LOOK: Duration = Duration::from_millis(100);
 /// How long a controller may take to answer to an attempt.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(1);
-/// Packets for controllers that wait at most, and that are told of together.
+/// Packets for controllers that wait at most, and that are sent together.
 const MOST_PACKETS: usize = 4096;
 const TOGETHER: usize = 64;
 /// Connections at most; further ones are closed at once.
@@ -60,7 +60,7 @@ pub struct Peers {
 }
 
 impl Default for Peers {
-    /// Nobody; every version.
+    /// No controller; every version.
     fn default() -> Self {
         Self {
             endpoints: Vec::new(),
@@ -149,7 +149,7 @@ impl Channel {
     }
 }
 
-/// Whether there is nobody, or nobody any more.
+/// Whether there is no controller, or none any more.
 fn passes_at_once(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
     matches!(error.kind(), WouldBlock | ConnectionAborted | Interrupted)
@@ -182,7 +182,7 @@ fn accept(listener: &Listener, endpoint: &Endpoint, hub: &Arc<Hub>) {
         let builder = std::thread::Builder::new().name("controller".to_owned());
         let builder = builder.stack_size(STACK_BYTES);
         let thread = builder.spawn(move || {
-            // The end of a connection that a controller began has no one to be told to.
+            // The end of a connection that a controller began is reported to none.
             let _ = hub
                 .transport(&socket, protocol, None)
                 .and_then(|transport| serve(&socket, transport, None, &hub));
@@ -402,7 +402,7 @@ fn run(peer: &Arc<Peer>, hub: &Hub) -> io::Result<()> {
     Ok(())
 }
 
-/// Tells a controller that follows again what it has missed.
+/// Sends a controller that follows again what it has missed.
 fn resume(peer: &Arc<Peer>, hub: &Hub) {
     let is_due = {
         let mut session = peer.session();

@@ -1,4 +1,4 @@
-//! One controller, as the switch sees it: its connection, its role, and what it wants to be told of.
+//! One controller, as the switch sees it: its connection, its role, and what it wants to be notified of.
 
 use std::io;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) enum RoleKind {
     Slave = 3,
 }
 
-/// What a controller may be told of; twice the number is its property for slaves, one more that for others.
+/// What a controller may be notified of; twice the number is its property for slaves, one more that for others.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Topic {
     /// Packets.
@@ -42,7 +42,7 @@ pub(super) enum Topic {
     RequestForward = 5,
 }
 
-/// The reason of a packet-in that masters are told of only where they ask for it: an invalid TTL.
+/// The reason of a packet-in that masters get only where they ask for it: an invalid TTL.
 const INVALID_TTL: u32 = 1 << 2;
 /// Kinds of events that have a mask, for slaves and for others.
 const EVENTS: usize = 12;
@@ -71,7 +71,7 @@ pub(super) struct Session {
     pub(super) was_established: bool,
     /// Changes that it gathers (1.4).
     pub(super) bundles: Bundles,
-    /// Changes of entries that it wants to be told of (1.4).
+    /// Changes of entries that it wants to be notified of (1.4).
     pub(super) monitors: Monitors,
     masks: [u32; EVENTS],
     gathered: Option<Request>,
@@ -84,7 +84,7 @@ impl Session {
         masks[0] = 0;
         masks[1] &= !INVALID_TTL;
         masks[Topic::FlowRemoved as usize * 2] = 0;
-        // OF 1.4.1 section 7.3.10: what 1.4 adds is told to those that have asked for it.
+        // OF 1.4.1 section 7.3.10: what 1.4 adds goes to those that have asked for it.
         for topic in [Topic::RoleStatus, Topic::TableStatus, Topic::RequestForward] {
             masks[topic as usize * 2] = 0;
             masks[topic as usize * 2 + 1] = 0;
@@ -181,7 +181,7 @@ impl Session {
         self.gathered.take()
     }
 
-    /// Changes what it is told of, as far as the message says.
+    /// Changes what it is notified of, as far as the message says.
     ///
     /// # Errors
     /// When there is no such reason (1.4).
@@ -200,7 +200,7 @@ impl Session {
         Ok(())
     }
 
-    /// What it is told of.
+    /// What it is notified of.
     pub(super) fn masks(&self) -> AsyncConfiguration {
         let known = match self.version() {
             Some(Version::V13) => KNOWN_REASONS_13,
@@ -214,7 +214,7 @@ impl Session {
         AsyncConfiguration { masks: masks.collect() }
     }
 
-    /// Whether it wants to be told of a topic for this reason.
+    /// Whether it wants to be notified of a topic for this reason.
     pub(super) fn wants(&self, topic: Topic, reason: u8) -> bool {
         let is_slave = self.role == RoleKind::Slave;
         let event = topic as usize * 2 + usize::from(!is_slave);
@@ -235,7 +235,7 @@ impl Session {
         }
     }
 
-    /// Tells it of changes of entries, if there are any.
+    /// Notifies it of changes of entries, if there are any.
     pub(super) fn tell_of_flows(&mut self, events: Vec<FlowEvent>) {
         if events.is_empty() {
             return;

@@ -83,7 +83,7 @@ impl Secured {
             return Ok(0);
         }
         if let Err(error) = self.tls.process_new_packets() {
-            // The other side is told why, if it still listens.
+            // The other side gets the reason, if it still listens.
             let _ = self.tls.write_tls(&mut self.socket);
             return Err(io::Error::new(io::ErrorKind::InvalidData, error.to_string()));
         }

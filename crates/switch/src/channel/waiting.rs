@@ -19,11 +19,11 @@ const SOON: Duration = Duration::from_micros(100);
 const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 /// How long messages gather; the kernel adds about as much. What comes meanwhile is to fit into the buffer of a socket.
 const GATHERS_FOR: Duration = Duration::from_micros(50);
-/// So many reads in a row of messages that come one by one make them gather ...
+/// This many reads in a row of messages that come one by one make them gather ...
 const TRICKLING_READS: u32 = 3;
-/// ... if each came within so many nanoseconds of the one before ...
+/// ... if each came within this many nanoseconds of the one before ...
 const TRICKLES_WITHIN_NS: u64 = 250_000;
-/// ... and was shorter than this: whoever writes more at once hardly wakes anybody.
+/// ... and was shorter than this: a client that writes more at once hardly wakes this thread.
 const TRICKLE_BYTES: usize = 16 << 10;
 
 /// What is known of when messages come.
@@ -50,7 +50,7 @@ pub(super) struct Idle {
 }
 
 impl Idle {
-    /// So many bytes were read at this time, in nanoseconds.
+    /// Notes how many bytes were read at this time, in nanoseconds.
     pub(super) fn has_read(&mut self, now: u64, bytes: usize) {
         if bytes > 0 {
             self.since = Some(now);
@@ -62,7 +62,7 @@ impl Idle {
 }
 
 impl Waiting {
-    /// So many bytes were read at this time, in nanoseconds; whether more of that kind can wait.
+    /// Notes how many bytes were read at this time, in nanoseconds; whether more of that kind can wait.
     pub(super) fn has_read(&mut self, now: u64, bytes: usize, can_wait: bool) {
         let is_soon = now.saturating_sub(self.read_at) < TRICKLES_WITHIN_NS;
         self.read_at = now;
@@ -88,7 +88,7 @@ impl Waiting {
             if count > 0 {
                 return Ok(count);
             }
-            // Whoever else can use the processor has it meanwhile.
+            // Others that can use the processor have it meanwhile.
             std::thread::yield_now();
         }
         let done = poll(waited, Some(patience));

@@ -33,7 +33,7 @@ pub(super) fn of_switch(switch: &mut Connection) -> Result<Flows, OfctlError> {
     Ok(by_match(found.iter().map(|WithLength(flow)| text::flow_mod(flow))))
 }
 
-/// Flows by what tells them apart; of those that are there twice, the last one counts.
+/// Flows by what distinguishes them; of those that are there twice, the last one counts.
 pub(super) fn by_match(flows: impl IntoIterator<Item = FlowMod>) -> Flows {
     let keyed = flows.into_iter().map(|flow| {
         let flow = normal(flow);

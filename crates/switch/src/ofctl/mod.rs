@@ -70,7 +70,7 @@ type Done = Result<(), OfctlError>;
 /// # Errors
 /// In one line.
 pub fn run(asked: &Ofctl, out: &mut (dyn Write + Send)) -> Result<Outcome, OfctlError> {
-    // What cannot be read is told before anyone is connected to.
+    // What cannot be read is reported before a connection is made.
     let lines = Lines::of(&asked.command)?;
     let names_ports = match &lines {
         Some(lines) => lines.name_ports()?,
@@ -360,7 +360,7 @@ fn gather<T: Clone>(
     Ok(all)
 }
 
-/// Prints messages as they come, until so many have come or the connection ends.
+/// Prints messages as they come, until `count` have come or the connection ends.
 fn watch(switch: &mut Connection, count: Option<u64>, out: &mut dyn Write) -> Done {
     let mut left = count;
     while left != Some(0) {

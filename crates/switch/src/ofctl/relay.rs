@@ -13,7 +13,7 @@ struct Printer<'o> {
     left: Option<u64>,
 }
 
-/// Connects both for as long as they stay, again and again, until so many messages have passed.
+/// Connects both for as long as they stay, again and again, until `count` messages have passed.
 pub(super) fn run(
     switch: &Place,
     controller: &Place,

@@ -132,7 +132,8 @@ impl SwitchPort {
         }
     }
 
-    /// The same, following the name of its interface: `open` opens the one that has it by now, as so many ports.
+    /// The same, following the name of its interface: `open` opens the one that has it by now, as the given number of
+    /// ports.
     #[must_use]
     pub fn with_reopening(self, open: Open, ports: usize) -> Self {
         Self {

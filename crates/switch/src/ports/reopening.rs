@@ -91,7 +91,7 @@ impl Reopening {
 }
 
 impl SwitchPort {
-    /// Asks the interface; tells whether the answer has changed.
+    /// Asks the interface; whether the answer has changed.
     pub(crate) fn look_at_link(&self) -> bool {
         let is_replaced = self.way_out(0).sender.is_replaced();
         let is_another = is_replaced && self.reopen();

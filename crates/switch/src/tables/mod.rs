@@ -43,8 +43,8 @@ impl Tables {
     }
 }
 
-/// Reads a file in the syntax that the end of its name tells: `.tab` is linc's, which goes into `table`; others are those
-/// of `ovs-ofctl`.
+/// Reads a file in the syntax of the end of its name: `.tab` is linc's, which goes into `table`; others are those of
+/// `ovs-ofctl`.
 ///
 /// # Errors
 /// At the first place that cannot be read.

@@ -113,7 +113,7 @@ pub(crate) fn value(field: MatchField, text: &str) -> Result<u128, Flaw<'_>> {
     checked(field, value, text)
 }
 
-/// A value, if the field has so many bits.
+/// A value, if it fits into the bits of the field.
 pub(crate) fn checked(field: MatchField, value: u128, text: &str) -> Result<u128, Flaw<'_>> {
     if value <= field.largest() {
         return Ok(value);

@@ -18,7 +18,7 @@ use brimful_openflow::{
 use brimful_switch::channel::{Endpoint, Peers};
 use client::{Bench, Client, connected, flow};
 
-/// A frame to all controllers, of which they want so many bytes.
+/// A frame to all controllers, and the bytes of it that they want.
 fn to_controllers(max_len: u16, buffer: u32, data: Vec<u8>) -> Message {
     Message::PacketOut(PacketOut {
         buffer,

@@ -187,7 +187,7 @@ fn a_full_table_makes_room_and_says_how_full_it_is() {
 fn controllers_hear_of_roles_and_of_each_other() {
     let bench = Bench::listening(100);
     let (mut first, mut second) = (bench.controller(Version::V14), bench.controller(Version::V14));
-    // OF 1.4.1 section 7.3.10: nothing of these is told unless asked for.
+    // OF 1.4.1 section 7.3.10: nothing of these is sent unless asked for.
     let Message::GetAsyncReply(configuration) = first.ask(&Message::GetAsyncRequest) else {
         panic!("no configuration");
     };

@@ -25,8 +25,8 @@ use common::{HEADROOM, Random, STYLES, Seen, Style, TABLES, aimed_frame, flow_mo
 
 const SECOND: u64 = 1_000_000_000;
 const FRAMES: usize = 4;
-/// How long a burst that began before changes goes on after they have been applied: whoever does not wait for it has long
-/// said by then that they have settled.
+/// How long a burst that began before changes goes on after they have been applied: a caller that does not wait for it
+/// has long said by then that they have settled.
 const REST_OF_BURST: Duration = Duration::from_micros(20);
 /// What came of a sequence.
 #[derive(Clone, Copy, Debug, Default)]

@@ -51,7 +51,7 @@ pub struct Outcome {
     pub times: Vec<ModTime>,
 }
 
-/// How long a flow-mod took until every data-plane thread ran the new rules. That whoever asked then has to be woken to
+/// How long a flow-mod took until every data-plane thread ran the new rules. That the asker then has to be woken to
 /// learn of it is no part of it.
 #[derive(Clone, Copy, Debug)]
 pub struct ModTime {

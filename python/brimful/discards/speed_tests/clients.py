@@ -19,7 +19,7 @@ MONITORING_FILE = "monitoring_clients.json"
 KEY_FILE = "pseudonyms.json"
 """In a store: which key its clients are under, ``null`` for none; never the key itself."""
 _NAMED_WITHOUT_CLIENT = ("ndt5", "ndt7", "iperf3")
-"""Speed tests whose ids tell nothing of the client; those of web100 are named after its host."""
+"""Speed tests whose ids say nothing of the client; those of web100 are named after its host."""
 
 
 def settle_clients(store: Store, pseudonyms: Pseudonyms | None) -> None:
@@ -45,7 +45,7 @@ def settle_clients(store: Store, pseudonyms: Pseudonyms | None) -> None:
 def name_clients(rows: pa.Table, pseudonyms: Pseudonyms | None) -> pa.Table:
     """Write each client in one way, or its pseudonym; then name tests that have no id.
 
-    The ids that are made here tell a client no more than the rows do.
+    The ids that are made here identify a client no more than the rows do.
     """
     name = pseudonyms.client if pseudonyms else canonical
     clients = pc.dictionary_encode(rows["client"].combine_chunks())
@@ -64,7 +64,7 @@ def name_clients(rows: pa.Table, pseudonyms: Pseudonyms | None) -> pa.Table:
 
 
 def _with_ids(rows: pa.Table) -> pa.Table:
-    """Make ids, where there are none, of what tells tests apart."""
+    """Make ids, where there are none, of what distinguishes tests."""
     if not pc.any(pc.equal(rows["test_id"], "")).as_py():
         return rows
     columns = ["protocol", "direction", "site", "machine", "start", "client", "client_port"]

@@ -1,6 +1,6 @@
 """Traces of connections in a store, and the tests that they complete.
 
-Results of ndt5 tell neither bytes nor segments before June 2020; the trace of the connection does. The traces of a
+Results of ndt5 have neither bytes nor segments before June 2020; the trace of the connection does. The traces of a
 store are kept, also those without a test: whichever comes first, a test is complete once both are in.
 """
 
@@ -109,7 +109,7 @@ class Traces:
 
 
 def complete_from_store(store: Store, site: str, day: datetime.date, tests: pa.Table) -> tuple[pa.Table, pa.Array]:
-    """Complete tests of a site and day by the traces of a store; tell the ids of those that it changed."""
+    """Complete tests of a site and day by the traces of a store; give the ids of those that it changed."""
     # A connection may begin on the day before its test does, or be seen a moment later.
     traces = pa.concat_tables([_stored(store, site, near) for near in _near(day)]).combine_chunks()
     if not traces.num_rows:
@@ -147,7 +147,7 @@ def _latest(rows: pa.Table) -> pa.Table:
 
 
 def _complete(tests: pa.Table, traces: pa.Table) -> tuple[pa.Table, pa.ChunkedArray]:
-    """Fill in what results of ndt5 lack; tell which rows were filled in."""
+    """Fill in what results of ndt5 lack; give which rows were filled in."""
     told = _told(tests, traces)
     lacking = pc.and_(pc.is_null(tests["bytes"]), pc.is_null(tests["retransmitted"]))
     mask = pc.and_(_traced(tests, told), lacking)
@@ -155,12 +155,12 @@ def _complete(tests: pa.Table, traces: pa.Table) -> tuple[pa.Table, pa.ChunkedAr
 
 
 def _undo(tests: pa.Table, traces: pa.Table) -> tuple[pa.Table, pa.ChunkedArray]:
-    """Take out what these traces filled in, so that later ones of the same connections can; tell from which rows."""
+    """Take out what these traces filled in, so that later ones of the same connections can; give from which rows."""
     told = _told(tests, traces)
     mask = _traced(tests, told)
     for name, column in told.items():
         mask = pc.and_(mask, pc.fill_null(pc.equal(tests[name], column), False))
-    # The sending time of a result that does not tell it is its duration: it is not null before, nor needs to be.
+    # The sending time of a result that does not have it is its duration: it is not null before, nor needs to be.
     nothing = {name: pa.scalar(None, column.type) for name, column in told.items() if name != "sending_s"}
     return _replaced(tests, mask, nothing), mask
 
@@ -171,7 +171,7 @@ def _told(tests: pa.Table, traces: pa.Table) -> Columns:
     durations_s = pc.divide(pc.cast(pc.subtract(tests["end"], tests["start"]), pa.int64()), 1e6)
     return {
         "bytes": found["bytes"],
-        # As for results that say it themselves: a kernel may not tell how long a connection was sending.
+        # As for results that say it themselves: a kernel may not report how long a connection was sending.
         "sending_s": pc.if_else(pc.equal(found["sending_s"], 0.0), durations_s, found["sending_s"]),
         "retransmitted": found["retransmitted"],
         "sent": found["sent"],

@@ -51,7 +51,7 @@ def read_documents(
 ) -> Iterator[SpeedTest | pa.Table]:
     """Give the tests in a file of JSON; ``lines_alone``: a document is never longer than a line.
 
-    Rows of tables are told by their names, or by ``mappings``.
+    Rows of tables are recognised by their names, or by ``mappings``.
     """
     rows = _Rows(mappings, server, tally, member, zone)
     for number, text in _documents(file, lines_alone=lines_alone):

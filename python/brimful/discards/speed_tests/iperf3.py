@@ -72,7 +72,7 @@ def tests_of(start: Start, end: End | None, error: str | None, server: Server | 
     Raises
     ------
     ResultError
-        When the result is of a kind that cannot be told as one transfer over TCP, or is not a possible one.
+        When the result is of a kind that is not one transfer over TCP, or is not a possible one.
     """
     if error is not None and (start.test_start is None or not start.connected):
         return []
@@ -122,7 +122,7 @@ def _test(start: Start, time: Time, plan: Plan, end: End, server: Server) -> Spe
         sending_s=arrived.seconds,
         rate_bps=arrived.bits_per_second,
         retransmitted=sent.retransmits if counted else None,
-        # iperf3 does not count segments: at least so many carried what was sent.
+        # iperf3 does not count segments: at least this number carried what was sent.
         sent=-(-(sent.bytes or 0) // (segment_bytes or 1)) if counted else None,
         retransmission_unit="segments" if counted else None,
         congestion_control=end.sender_tcp_congestion,

@@ -45,14 +45,14 @@ BUFFER_BYTES = 1 << 18
 BATCH_TESTS = 20_000
 MERGE_TRACES = 200_000
 MERGE_ROWS = 5_000_000
-"""Rows are put aside on disk until there are so many; then they are merged into their partitions."""
+"""Rows are put aside on disk until there are this many; then they are merged into their partitions."""
 
 Found: TypeAlias = SpeedTest | Trace | pa.Table
 """Tests of `rows.ROWS`, one by one or as tables, and what completes them."""
 
 
 class Progress(Protocol):
-    """Whoever shows how far a load is."""
+    """What shows how far a load is."""
 
     def reading(self, done_bytes: int, tests: int) -> None:
         """Say how many bytes of the sources are read, and how many tests were found in them."""
@@ -73,7 +73,7 @@ class Settings:
     """Of the columns of tables that are not known."""
     pseudonyms: Pseudonyms | None = None
     zone: str | None = None
-    """Of times in tables that do not tell theirs."""
+    """Of times in tables that have none."""
 
     def digests(self, path: Path) -> tuple[str, str]:
         """Give the digest of a source, and that of its content alone.

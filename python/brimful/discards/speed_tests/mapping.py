@@ -1,4 +1,4 @@
-"""Which columns of a table tell what of a test: the built-in tables, and what people write for theirs."""
+"""Which columns of a table give what of a test: the built-in tables, and what people write for theirs."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     format: str | None = None
     """Of a time in words, as of strptime."""
     zone: str | None = None
-    """Of a time that does not tell its own: ``Europe/Berlin``. UTC where it is not given."""
+    """Of a time that has none: ``Europe/Berlin``. UTC where it is not given."""
     values: dict[str, str] | None = None
     """What the words of a column stand for."""
     optional: bool = False
@@ -80,7 +80,7 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 Mapping = dict[str, Source]
-"""What of a test comes from where; one for each test that a row tells."""
+"""What of a test comes from where; one for each test of a row."""
 
 
 def read_mappings(path: Path) -> tuple[Mapping, ...]:
@@ -173,7 +173,7 @@ WEB100: Mapping = {
 }
 """NDT of the web100 years: the columns that the report of 2018 reads.
 
-A test lasts as long as it was sending: no table tells when it ended.
+A test lasts as long as it was sending: no table says when it ended.
 """
 
 UNIFIED: Mapping = {
@@ -191,7 +191,7 @@ UNIFIED: Mapping = {
     "server": Source(column="server.IP", optional=True),
     "server_port": Source(column="server.Port", optional=True),
 }
-"""M-Lab's unified view of downloads: it tells neither the end of a test, taken as 10 s after its start, nor bytes."""
+"""M-Lab's unified view of downloads: it has neither the end of a test, taken as 10 s after its start, nor bytes."""
 
 BUILT_IN = {"the web100 table": WEB100, "the unified view of downloads": UNIFIED}
 

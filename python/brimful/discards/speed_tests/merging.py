@@ -20,9 +20,9 @@ from brimful.discards.speed_tests.rows import ROWS
 from brimful.discards.store import Partition, Store
 
 RUN_ROWS = 300_000
-"""So many rows are held in memory; more are sorted and put aside."""
+"""The rows that are held in memory; more are sorted and put aside."""
 BLOCK_ROWS = 4_000
-"""So many rows that were put aside are read at a time."""
+"""The rows that were put aside and are read at a time."""
 WRITERS = 8
 MERGED_TOGETHER = 64
 PARTITION_NAME = "tests"
@@ -43,7 +43,7 @@ class Merged:
     conflicts: int = 0
     """Were there already, with other content: the latest is kept."""
     completed: int = 0
-    """Of those added, lacked what the trace of their connection tells."""
+    """Of those added, lacked what the trace of their connection has."""
     partitions: int = 0
     """Files that were written."""
 
@@ -78,7 +78,7 @@ class Collector:
             self._put_aside()
 
     def merge(self, merged: Merged, progress: Callable[[int, int], None]) -> None:
-        """Put all rows taken so far into the store, count what was new, and tell how many partitions are done."""
+        """Put all rows taken so far into the store, count what was new, and report how many partitions are done."""
         if self._runs:
             self._put_aside()
         runs = self._runs or [_Run.in_memory(self._sorted_pending())] if self.rows else []

@@ -16,7 +16,7 @@ Rate = Annotated[float, msgspec.Meta(ge=0)]
 NOT_STARTED = "0001-01-01"
 """How Go writes a time that was never set."""
 NOMINAL_S = 10
-"""An NDT server sends for this long: the end of a test whose row does not tell it."""
+"""An NDT server sends for this long: the end of a test whose row does not have it."""
 
 
 class TcpInfo(msgspec.Struct):
@@ -218,7 +218,7 @@ def tests_of_row(
 
 
 def _analysed_test(analysed: Analysed, host: Host, client: Host, server: Server | None) -> SpeedTest:
-    """Read a row of a unified view of downloads: it tells neither the end of a test nor its bytes."""
+    """Read a row of a unified view of downloads: it has neither the end of a test nor its bytes."""
     if not analysed.UUID:
         message = "is no result of a known speed test"
         raise ResultError(message)

@@ -61,7 +61,7 @@ class Pseudonyms:
         self._turns = functools.lru_cache(_CACHED_PREFIXES)(self._make_turns)
         self.client = functools.lru_cache(_CACHED_CLIENTS)(self._client)
         self.fingerprint = self._digest(b"fingerprint", b"").hex()[:16]
-        """Tells keys apart without telling the key."""
+        """Distinguishes keys without giving the key away."""
 
     @classmethod
     def from_file(cls, path: Path) -> Pseudonyms:

@@ -33,7 +33,7 @@ LONGEST_S = 3600.0
 microseconds are of 1970, nanoseconds of the year 50,000."""
 
 KEPT_PER_REASON = 1000
-"""So many results of one source and reason are kept in the quarantine; all are counted."""
+"""The results of one source and reason that are kept in the quarantine; all are counted."""
 KEPT_TEXT = 500
 
 _MICROSECOND = datetime.timedelta(microseconds=1)

@@ -1,6 +1,6 @@
 """Files of SideStream: the variables of web100 of every connection that a server of M-Lab closed.
 
-Nobody tested anything by most of them, and those of a speed test are in the logs of that test as well: they are
+Most of them were no tests, and those of a speed test are in the logs of that test as well: they are
 counted, and left out.
 """
 

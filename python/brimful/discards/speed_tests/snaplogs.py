@@ -23,7 +23,7 @@ Layout = dict[str, tuple[int, int]]
 
 
 def read_snaplog(file: BinaryIO, name: str, member: str, server: Server | None, tally: Tally) -> list[SpeedTest]:
-    """Give the test that a log tells; its ``name`` is the test's, and tells the direction."""
+    """Give the test of a log; its ``name`` is the test's, and gives the direction."""
     tally.results += 1
     content = file.read(MAX_BYTES)
     if not content:

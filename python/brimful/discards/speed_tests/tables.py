@@ -1,4 +1,4 @@
-"""Tests in flat tables: which of their columns tell what is in a mapping."""
+"""Tests in flat tables: which of their columns give what is in a mapping."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class _Columns:
             self.trouble[hit] = len(self.reasons)
 
     def has(self, name: str) -> bool:
-        """Say whether a part is told at all."""
+        """Say whether a part is given at all."""
         return self._find(name) is not None
 
     def get(self, name: str) -> pa.Array:
-        """Give a part of the tests: null where it is not told or cannot be read."""
+        """Give a part of the tests: null where it is not given or cannot be read."""
         found = self._find(name)
         if found is None:
             return pa.nulls(self.rows, _TYPES[KINDS[name]])
@@ -122,8 +122,8 @@ def read_table(
 ) -> list[pa.Table]:
     """Give the tests in rows of a table, for each mapping; rows that cannot be read go to the tally.
 
-    ``numbers`` are those of the rows in their file, ``zone`` is that of times that do not tell theirs. A row is one
-    result, however many tests it tells; it is bad when one of them is.
+    ``numbers`` are those of the rows in their file, ``zone`` is that of times that have none. A row is one
+    result, however many tests it has; it is bad when one of them is.
     """
     tally.results += table.num_rows
     read = [_tests(_Columns(table, mapping, zone), server) for mapping in mappings]
@@ -165,7 +165,7 @@ def _tests(columns: _Columns, server: Server | None) -> tuple[_Columns, pa.Table
 
 
 def _servers(columns: _Columns, found: dict[str, Any], server: Server | None) -> dict[str, pa.Array]:
-    """Tell site and machine: from columns of their own, from the server's name, or as they were given."""
+    """Give site and machine: from columns of their own, from the server's name, or as they were given."""
     names = pc.dictionary_encode(found["server_name"])
     # In M-Lab's own tables a name of another form is a mistake.
     parse = find_server if columns.is_built_in else parse_server
@@ -183,7 +183,7 @@ def _servers(columns: _Columns, found: dict[str, Any], server: Server | None) ->
 
 
 def _transfers(columns: _Columns, octets: pa.Array) -> dict[str, pa.Array]:
-    """Tell when a transfer was, how long it was sending and how fast, from what there is of these."""
+    """Give when a transfer was, how long it was sending and how fast, from what there is of these."""
     start, end = columns.get("start"), columns.get("end")
     duration, sending_s = columns.get("duration"), columns.get("sending")
     lasting_us = pc.round(pc.multiply(pc.coalesce(duration, sending_s), 1e6))

@@ -22,7 +22,7 @@ MONITORS = (
 """Addresses from which the operators of the platform test it; the report leaves them out."""
 
 _ADDRESSES = (100 << 24) | (64 << 16)
-"""100.64.0.0/10 belongs to nobody (RFC 6598); 2**20 of it to each metro."""
+"""100.64.0.0/10 has no owner (RFC 6598); 2**20 of it to each metro."""
 _MONTHS = 48
 
 

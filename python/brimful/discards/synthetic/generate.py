@@ -124,7 +124,7 @@ def generate(
     workers: int,
     progress: Callable[[int], None],
 ) -> Size:
-    """Write a world and its truth; ``progress`` is told how many site-days more are there.
+    """Write a world and its truth; ``progress`` gets how many site-days more are there.
 
     Raises
     ------

@@ -60,7 +60,7 @@ def render_v2(config: Config, directory: Path, world: SiteDay, machine: str, beg
 
 
 def _last_file(config: Config, world: SiteDay, machine: str, end: Positions) -> list[Member]:
-    """Give the file that a collector leaves when it is told to stop, just after the poll of the last bin."""
+    """Give the file that a collector leaves when it is stopped, just after the poll of the last bin."""
     text = _DayText(config, world.site, machine, world.day + datetime.timedelta(1))
     samples = {metric: [text.sample(0, here.sample)] for metric, here in end.items()}
     return text.file(0, samples, length_s=BIN_S)

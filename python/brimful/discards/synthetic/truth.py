@@ -40,7 +40,7 @@ TRUE_DAYS = pa.schema(
         ("bins_with_discards", pa.int64()),
     ]
 )
-"""Sums over usable bins, how many bins there are telemetry of, and how many of them tell of discards."""
+"""Sums over usable bins, how many bins there are telemetry of, and how many of them report discards."""
 
 
 def true_tests(config: Config, world: SiteDay, following: SiteDay) -> pa.Table:

@@ -26,7 +26,7 @@ _DEVICE = ("instance", "agent_host", "sysName", "hostname", "device", "host")
 _TIMES = ("_time", "time", "timestamp")
 _NOT_TAGS = {*_TIMES, "_value", "_field", "_start", "_stop", "_measurement", "result", "table", ""}
 _UNITS = ((10**17, 1e9), (10**14, 1e6), (10**11, 1e3))
-"""From this number on, a time is in this many parts of a second: agents write the unit that they were told to."""
+"""From this number on, a time is in this many parts of a second: agents write the unit of their configuration."""
 _COUNTERS = re.compile(f"{COUNTER.pattern}|{PAUSES.pattern}|sysUpTime")
 
 TEXT_ENDINGS = (".prom", ".openmetrics", ".prom.gz", ".openmetrics.gz")
@@ -37,7 +37,7 @@ Points = dict[tuple[tuple[str, str], ...], list[tuple[float, str]]]
 
 
 def read_agents(path: Path, zone: str | None) -> tuple[list[Series], int] | None:
-    """Give the series in a file and how many samples lack a time that can be told; nothing where it is no such file.
+    """Give the series in a file and how many samples lack a time that can be known; nothing where it is no such file.
 
     Raises
     ------

@@ -42,7 +42,7 @@ SMALL_WRAP_STEP = 2**24
 LIKELY = 16.0
 """How many times the greatest other rate of its day a step across the wrap may have."""
 MOST_DIPS = 5
-"""So many polls in a row may read too little before the counter is held to be set back."""
+"""This number of polls in a row may read too little before the counter is held to be set back."""
 MOST_FALLS = 0.25
 """Share of polls; what falls more often is no counter."""
 FEWEST_FALLS = 5
@@ -124,14 +124,14 @@ def tail_of(table: pa.Table) -> Tail:
 
 
 def is_polled(rows: Rows) -> Bools:
-    """Tell which rows are part of the chain of a counter."""
+    """Say which rows are part of the chain of a counter."""
     polled: Bools = (rows["kind"] == DELTA) | (rows["kind"] == ABSOLUTE) | (rows["kind"] == SINCE)
     polled &= (rows["flags"] & int(Flag.AMBIGUOUS)) == 0
     return polled
 
 
 def _is_low(counter: int, level: int) -> bool:
-    """Tell whether a poll can be one of a dip: it reads nothing, or a little less."""
+    """Say whether a poll can be one of a dip: it reads nothing, or a little less."""
     return counter == 0 or 2 * counter >= level
 
 
@@ -233,7 +233,7 @@ class _Chain:
 
 
 def _dips(rows: Rows, tail: Tail, ceilings: NDArray[np.float64], falls: Places) -> Bools:
-    """Tell which polls are of dips; ``falls`` are those that are below the one before."""
+    """Say which polls are of dips; ``falls`` are those that are below the one before."""
     dips = np.zeros(len(rows), bool)
     metric, end, counter = rows["metric"], rows["end_us"], rows["counter"]
     firsts = np.flatnonzero(np.append(True, metric[1:] != metric[:-1])) if len(rows) else np.zeros(0, np.intp)
@@ -289,7 +289,7 @@ def _boots(uptimes: Rows) -> _Boots:
 
 
 def _reasons(chain: _Chain, boots: _Boots, ceilings: NDArray[np.float64]) -> tuple[Bools, Bools]:
-    """Tell which polls follow a reboot, and which of the others wrapped."""
+    """Say which polls follow a reboot, and which of the others wrapped."""
     end, start = chain.rows["end_us"], chain.start_us
     booted = np.searchsorted(boots.booted_us, end) > np.searchsorted(boots.booted_us, start, "right")
     booted &= chain.known & ~chain.since
@@ -301,7 +301,7 @@ def _reasons(chain: _Chain, boots: _Boots, ceilings: NDArray[np.float64]) -> tup
 
 
 def _is_said(boots: _Boots, start: Times, end: Times) -> Bools:
-    """Tell for which intervals the device says that it was up all the time."""
+    """Say for which intervals the device says that it was up all the time."""
     if not len(boots.said_us):
         return np.zeros(len(end), bool)
     after = np.searchsorted(boots.said_us, end)
@@ -312,7 +312,7 @@ def _is_said(boots: _Boots, start: Times, end: Times) -> Bools:
 
 
 def _several(metric: NDArray[np.int16], start: Times, end: Times, fell: Bools) -> Bools:
-    """Tell which falls lie in the time of the fall of another counter."""
+    """Say which falls lie in the time of the fall of another counter."""
     places = np.flatnonzero(fell)
     joint = np.zeros(len(fell), bool)
     begins, ends = np.sort(start[places]), np.sort(end[places])
@@ -322,7 +322,7 @@ def _several(metric: NDArray[np.int16], start: Times, end: Times, fell: Bools) -
 
 
 def _can_wrap(chain: _Chain, ceilings: NDArray[np.float64]) -> Bools:
-    """Tell for which polls a wrap at 2^32 is a step like the others of their counter."""
+    """Say for which polls a wrap at 2^32 is a step like the others of their counter."""
     rows = chain.rows
     metric, counter = rows["metric"], rows["counter"]
     wide, _ = widths(rows, chain.before, chain.known)
@@ -340,7 +340,7 @@ def _can_wrap(chain: _Chain, ceilings: NDArray[np.float64]) -> Bools:
 
 
 def widths(rows: Rows, before: NDArray[np.uint64], known: Bools) -> tuple[Bools, Bools]:
-    """Tell of each poll whether its counter is known to have 64 bits, and whether it is known to have 32.
+    """Say of each poll whether its counter is known to have 64 bits, and whether it is known to have 32.
 
     A counter that ever was above 2^32 has 64, whatever its source says.
     """
@@ -359,7 +359,7 @@ def widths(rows: Rows, before: NDArray[np.uint64], known: Bools) -> tuple[Bools,
 
 
 def _overlapping(chain: _Chain, dips: Bools, certain: Bools) -> Bools:
-    """Tell which dips begin in the time in which another counter was set back for certain."""
+    """Say which dips begin in the time in which another counter was set back for certain."""
     rows = chain.rows
     undone = np.zeros(len(dips), bool)
     if not dips.any() or not certain.any():
@@ -402,7 +402,7 @@ def _values(
 
 
 def _may_wrap_more(chain: _Chain, wrapped: Bools, ceilings: NDArray[np.float64]) -> Bools:
-    """Tell in which intervals a counter of 32 bits can have begun again more than once.
+    """Say in which intervals a counter of 32 bits can have begun again more than once.
 
     Of counters that have no wide twin (discards, errors, pauses) this is not asked: what they count is rare.
     """
@@ -416,7 +416,7 @@ def _may_wrap_more(chain: _Chain, wrapped: Bools, ceilings: NDArray[np.float64])
 
 
 def _falls_too_often(chain: _Chain, reset: Bools) -> Bools:
-    """Tell of which bare counters the polls fall so often that they count nothing, or are of two counters."""
+    """Say of which bare counters the polls fall so often that they count nothing, or are of two counters."""
     metric = chain.rows["metric"]
     if np.count_nonzero(reset) < FEWEST_FALLS:
         return np.zeros(len(metric), bool)

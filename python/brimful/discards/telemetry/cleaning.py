@@ -94,7 +94,7 @@ def _content(rows: Rows) -> NDArray[np.void]:
 
 
 def plausible(rows: Rows, ceilings: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Tell which rows can be right, whatever is around them: what they count fits into their bin."""
+    """Say which rows can be right, whatever is around them: what they count fits into their bin."""
     limit = ceilings[rows["metric"]]
     span_s = np.where(rows["kind"] == FIXED, rows["end_us"] - rows["start_us"], BIN_US) / 1e6
     counted = np.where(rows["kind"] == FIXED, rows["value"], rows["delivered"].astype(np.float64))
@@ -128,7 +128,7 @@ def _two_each(rows: Rows) -> tuple[Rows, int]:
 
 
 def clean(rows: Rows, tail: Tail, ceilings: NDArray[np.float64], machine: str) -> pa.Table:
-    """Make the rows of a store from merged ones, whose directions were told apart.
+    """Make the rows of a store from merged ones, whose directions were separated.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ class Decoded:
     left_out: Counter[str] = field(default_factory=Counter)
     """Samples that say nothing, by reason; unlike lines that are refused, nothing is wrong with them."""
     notes: list[str] = field(default_factory=list)
-    """What whoever reads them has to know of ports."""
+    """What their reader has to know of ports."""
     repeated: int = 0
     """Samples of the first generation that the next file begins with."""
 
@@ -208,7 +208,7 @@ def _unlabelled(metric: NDArray[np.int64], file: NDArray[np.int64], started_s: N
 
 
 def put(decoded: Decoded, rows: Rows, place: NDArray[np.int64], places: Sequence[tuple[str, str] | str]) -> None:
-    """File rows under site, machine and day; ``place`` tells which of the places each is of."""
+    """File rows under site, machine and day; ``place`` says which of the places each is of."""
     if not len(rows):
         return
     day = day_of(rows["end_us"])

@@ -1,7 +1,7 @@
 """Lines of M-Lab's switch telemetry (DISCO, both generations) to rows.
 
 Whole pieces are read into columns at once; where anything is not as it should be, line by line, so that one bad line is
-told from the others.
+distinguished from the others.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _RANGE_END = re.compile(r"-to-([0-9]{8}T[0-9:]{8})-switch[.]json")
 
 
 def is_second(name: str) -> bool:
-    """Tell the generation of a file by its name: nothing in it says so."""
+    """Give the generation of a file by its name: nothing in it says so."""
     return name.endswith(".jsonl")
 
 

@@ -81,7 +81,7 @@ class IngestSummary(msgspec.Struct):
 
 
 class Progress(Protocol):
-    """Whoever shows how far an ingest is."""
+    """What shows how far an ingest is."""
 
     def start(self, total_bytes: int) -> None:
         """Learn how large the sources are, as they lie on disk."""
@@ -169,7 +169,7 @@ def ingest(
     max_bad
         Share of lines that may be bad.
     progress
-        Told how many bytes of the files were read.
+        Gets how many bytes of the files were read.
     reading
         How to read them.
 
@@ -438,7 +438,7 @@ class _Ingest:
 
 
 class _Counted:
-    """A file that tells how much of it was read."""
+    """A file that reports how much of it was read."""
 
     def __init__(self, file: BinaryIO, progress: Progress) -> None:
         self.file = file

@@ -100,7 +100,7 @@ def _stored_tail(store: Store, site: str, machine: str, day: int) -> Tail:
 
 
 def _known_rows(stored: pa.Table) -> Rows:
-    """Read rows back, sorted and told apart."""
+    """Read rows back, sorted and separated."""
     rows = from_table(stored)
     unlimited = np.full(len(METRICS), np.inf)
     return tell_apart(merge(rows, unlimited)[0])

@@ -1,4 +1,4 @@
-"""Tells apart what was delivered as local octets of one direction whichever it was.
+"""Separates what was delivered as local octets of one direction whichever it was.
 
 From the launch of the second generation until January 2022 both directions are called ``switch.octets.local.tx``. A
 series is followed by its counter: the difference that was delivered leads back to the counter of the poll before. Which
@@ -32,7 +32,7 @@ OTHER_BYTES = 16_000
 MIN_CONTRADICTIONS = 3
 """To one answer, before the other is believed."""
 MAX_SHARE = 0.25
-"""Of these contradictions, so many may speak against the answer that is taken."""
+"""Of these contradictions, this number may speak against the answer that is taken."""
 
 
 def tell_apart(rows: Rows) -> Rows:
@@ -101,7 +101,7 @@ def _segments(
 
 
 def _contradictions(pairs: Rows, direction: NDArray[np.intp], known: Rows) -> NDArray[np.float64]:
-    """Tell by 1 which rows cannot be of a direction, for its packets; 0 where they can or nothing is known."""
+    """Mark by 1 which rows cannot be of a direction, for its packets; 0 where they can or nothing is known."""
     wrong = np.zeros(len(pairs))
     for code, metric in enumerate((LOCAL_UNICAST_RX, LOCAL_UNICAST_TX)):
         packets = known[known["metric"] == metric]

@@ -31,7 +31,7 @@ _TYPES = {"Octets": "octets", "UcastPkts": "unicast", "MulticastPkts": "multicas
 _UPTIMES = ("sysUpTime", "hrSystemUptime")
 """In hundredths of a second."""
 _DIGITS = 20
-"""So many may not fit into 64 bits."""
+"""This many may not fit into 64 bits."""
 _NO_COUNTER = "is no counter of an interface; save ifHCOutOctets and its like themselves, not their rate"
 
 
@@ -84,7 +84,7 @@ class Seen:
         self.new.append([*key, one.series.metric, one.first_s, one.last_s])
 
     def follows(self, one: _Known) -> bool:
-        """Tell whether the port had other labels before: its counter may be another one."""
+        """Say whether the port had other labels before: its counter may be another one."""
         key = (*one.place, one.metric, int(one.width))
         return any(
             labels != one.series.metric and last_s < one.first_s for labels, _, last_s in self.found.get(key, [])

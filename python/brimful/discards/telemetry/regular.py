@@ -114,7 +114,7 @@ def _samples(bodies: list[bytes]) -> tuple[NDArray[np.intp], dict[str, NDArray[A
 
 
 def _windows(text: NDArray[np.uint8], begin: NDArray[np.intp], words: int) -> NDArray[np.uint64]:
-    """Give so many words of eight bytes from each place on."""
+    """Give this number of words of eight bytes from each place on."""
     size = 8 * words
     every = np.ndarray((len(text) - size + 1,), f"V{size}", text.data, strides=(1,))
     return every[begin].view(np.uint64).reshape(len(begin), words)

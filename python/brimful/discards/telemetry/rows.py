@@ -30,7 +30,7 @@ CODES = {name: code for code, name in enumerate(METRICS)}
 LOCAL_OCTETS_RX, LOCAL_OCTETS_TX = CODES["switch.octets.local.rx"], CODES["switch.octets.local.tx"]
 LOCAL_UNICAST_RX, LOCAL_UNICAST_TX = CODES["switch.unicast.local.rx"], CODES["switch.unicast.local.tx"]
 UPTIME = CODES["switch.uptime"]
-"""How many seconds the device was up: it counts nothing, but tells resets from wraps."""
+"""How many seconds the device was up: it counts nothing, but distinguishes resets from wraps."""
 UNKNOWN_DIRECTION = len(METRICS)
 """Code of local octets that were delivered under the name of one direction whichever it was."""
 
@@ -130,7 +130,7 @@ def as_numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
 
 
 def present(column: pa.ChunkedArray) -> NDArray[np.bool_]:
-    """Tell where a column has a value."""
+    """Say where a column has a value."""
     array = column.combine_chunks()
     bits = array.buffers()[0]
     if not array.null_count or bits is None:

@@ -53,7 +53,7 @@ _SCOPES = {"uplink": "uplink", "local": "local", "": "uplink"}
 _NOTHING = {"", "nan", "null", "none", "\\n", "na", "n/a", "-"}
 """How databases and people write that there is no value."""
 FEWEST_RISES, MOST_FALLS = 20, 0.05
-"""A column of so many rows that rise, and so few in comparison that fall, holds counters."""
+"""A column of this number of rows that rise, and so few in comparison that fall, holds counters."""
 FEWEST_RISES_OF_FEW = 7
 """A column of fewer rows that rises so often and never falls does, too: numbers in any order do so in one of 40,320
 cases."""
@@ -77,7 +77,7 @@ class Reading:
     counters: bool | None = None
     """Generic tables hold counters; or what was counted since the row before; or it was not said."""
     zone: str | None = None
-    """Of times that do not tell theirs, like ``Europe/Berlin``; without it, UTC."""
+    """Of times that have none, like ``Europe/Berlin``; without it, UTC."""
 
 
 AS_IT_IS = Reading()
@@ -353,7 +353,7 @@ def _indices(
     seconds: NDArray[np.float64],
     checks: _Checks,
 ) -> NDArray[np.bool_]:
-    """Refuse ports of one name that are two at the same time; tell where one that is left has another index."""
+    """Refuse ports of one name that are two at the same time; say where one that is left has another index."""
     replaced = np.zeros(len(index), bool)
     for one in np.unique(place):
         rows = np.flatnonzero((place == one) & checks.good)

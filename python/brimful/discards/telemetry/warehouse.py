@@ -35,7 +35,7 @@ Sample = tuple[int, float | None, int | None]
 
 
 def is_nested(names: Sequence[str]) -> bool:
-    """Tell a table whose rows hold lists of samples by the names of its columns.
+    """Recognise a table whose rows hold lists of samples by the names of its columns.
 
     >>> is_nested(["metric", "hostname", "sample"]), is_nested(["date", "raw"]), is_nested(["hostname", "value"])
     (True, True, False)

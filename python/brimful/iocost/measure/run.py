@@ -32,8 +32,9 @@ from brimful.iocost.measure.plan import (
 from brimful.iocost.measure.protection import Groups, Protection, VrateMeasurer
 from brimful.iocost.measure.searches import Search
 from brimful.measurers.base import Description
-from brimful.records import Done, End, Record, Run, RunFile, Trial, Warning, read_run
-from brimful.runs import fingerprint, open_record, run_identity, saved_run
+from brimful.records import Done, End, MeasurerFacts, Record, Run, RunFile, Trial, Warning, read_run
+from brimful.records.experiment import fingerprint
+from brimful.runs import open_record, run_identity, saved_run
 from brimful.units import format_duration
 
 METHOD = "searches of the disk (brimful iocost measure)"
@@ -173,7 +174,7 @@ def measure(
         Run(
             **run_identity(),
             subject="block-device",
-            measurer={"spec": wanted.device, "name": "brimful-disk"},
+            measurer=MeasurerFacts(wanted.device, "brimful-disk"),
             load_unit="IO/s",
             load_scope="total",
             device=_device_facts(disk, described),

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from brimful.attempts import FailurePolicy
 from brimful.errors import MeasureError
 from brimful.measurers.base import Measurer
+from brimful.policies import FailurePolicy
 from brimful.records import Goal, Record, Trial
 from brimful.throughput.goals import SearchGoal
 from brimful.throughput.result import SearchResult

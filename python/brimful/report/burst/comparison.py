@@ -10,7 +10,7 @@ import msgspec
 from brimful.errors import UsageError
 from brimful.records import RunFile
 from brimful.report.burst import model
-from brimful.report.compared import Compared, Outcome, refuse_repeated
+from brimful.report.compared import Compared, Outcome, refuse_different, refuse_repeated
 from brimful.report.lines import table
 from brimful.report.styles import Style
 from brimful.statistics.comparison import REGRESSION, Comparison, Sample, compare
@@ -43,11 +43,7 @@ def _check_alike(files: Sequence[RunFile]) -> None:
         shown = ", ".join(format_load(load, digits=6) for load in sorted(loads))
         message = f"bursts of different loads cannot be compared: {shown}; give the runs the same --max-load"
         raise UsageError(message)
-    for key in ("frame_size", "direction", "profile"):
-        values = {str(file.run.traffic.get(key)) for file in files}
-        if len(values) > 1:
-            message = f"runs with different traffic cannot be compared: {key} is {', '.join(sorted(values))}"
-            raise UsageError(message)
+    refuse_different(files)
 
 
 def _sample(side: Sequence[RunFile]) -> Sample:

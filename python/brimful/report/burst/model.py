@@ -190,7 +190,7 @@ def set_up(file: RunFile, plan: BurstPlan) -> list[tuple[str, str]]:
     if plan.attempts > 1:
         attempts += f" with loss verification: a lossy burst is offered {plan.attempts} times"
     return [
-        ("Device", str(run.measurer.get("spec", "not recorded"))),
+        ("Device", run.measurer.spec or "not recorded"),
         ("Load of bursts", format_load(plan.load, run.load_unit, digits=6)),
         ("Throughput", throughput),
         ("Tests (N)", str(plan.tests)),

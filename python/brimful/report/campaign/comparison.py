@@ -227,7 +227,7 @@ def _cells(files: Sequence[RunFile]) -> dict[Key, list[RunFile]]:
         for key in itertools.product(entries(file.run, "measurers"), sizes):
             cells.setdefault(key, [])
         for member in file.members:
-            cell = cells.setdefault((member.measurer, member.frame_size), [])
+            cell = cells.setdefault(member.cell, [])
             if member.run is not None and _lack(file, member) is None:
                 cell.append(_as_file(file, member, member.run))
     return cells

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from brimful.records import End, Goal, GoalResult, Member, Run, RunFile
+from brimful.records import SPECIFICATION, End, Goal, GoalResult, Member, Run, RunFile
 from brimful.report import facts, words
 from brimful.report.throughput.model import RFC2544_TRIAL_S
 from brimful.statistics.comparison import Sample, interval
@@ -238,7 +238,7 @@ def _frame_size(member: Member) -> str | None:
 def _cells(run: Run, members: Sequence[Member]) -> list[Cell]:
     groups: dict[tuple[str, str | None], list[Member]] = {}
     for member in members:
-        groups.setdefault((member.measurer, member.frame_size), []).append(member)
+        groups.setdefault(member.cell, []).append(member)
     order = entries(run, "measurers")
     cells = [_cell(run, group) for group in groups.values()]
     return sorted(cells, key=lambda cell: order.index(cell.measurer) if cell.measurer in order else len(order))
@@ -330,9 +330,9 @@ def _range_in_widths(goal: Goal, spread: Spread | None) -> float | None:
 def _method(run: Run, members: Sequence[Member], size_name: str) -> list[str]:
     repeats = _repeats(run)
     said = [
-        "Every search is an ordinary run in a directory of its own, whose report states all that MLRsearch-15 and "
+        f"Every search is an ordinary run in a directory of its own, whose report states all that {SPECIFICATION} and "
         "RFC 2544 ask for.",
-        "Every value is a conditional throughput (MLRsearch-15). Its mean, standard deviation (n - 1) and range are "
+        "Every value is a conditional throughput. Its mean, standard deviation (n - 1) and range are "
         "over the regular results of the repeats. The 95 % interval is Student's t on logarithms, widened by the "
         "bounds: from the mean conditional throughput down, and from the mean upper bound up.",
         "Irregular results are listed apart and are in no mean: where a search was limited by its max load (the "
@@ -353,7 +353,7 @@ def _method(run: Run, members: Sequence[Member], size_name: str) -> list[str]:
             f"Searches began near what earlier ones had found (repeats at their mean, a new size at {near}): that "
             "selects loads, and no trial counts twice."
         )
-    if any(member.run and member.run.measurer.get("ceiling") for member in members) and repeats > 1:
+    if any(member.run and member.run.measurer.known_ceiling for member in members) and repeats > 1:
         said.append("The tester's own ceiling was measured once for each measurer and size, and holds for its repeats.")
     return said
 

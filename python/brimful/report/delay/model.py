@@ -182,7 +182,7 @@ def _size(run: Run) -> tuple[str, str]:
 def _set_up(file: RunFile, plan: DelayPlan) -> list[tuple[str, str]]:
     run = file.run
     rows = [
-        ("Device", str(run.measurer.get("spec", "not recorded"))),
+        ("Device", run.measurer.spec or "not recorded"),
         ("Bare wire", f"run {plan.wire_run}" if plan.wire_run else plan.wire or "none"),
         ("Rounds", f"{plan.rounds}, trials of {format_duration(plan.trial_s)}"),
         ("Loads are", run.load_scope),

@@ -105,7 +105,7 @@ def _set_up(file: RunFile, plan: RecoveryPlan) -> list[tuple[str, str]]:
     if plan.throughput_run is not None:
         throughput += f", {plan.throughput_goal} of run {plan.throughput_run}"
     rows = [
-        ("Device", str(run.measurer.get("spec", "not recorded"))),
+        ("Device", run.measurer.spec or "not recorded"),
         ("Throughput", throughput),
         ("Load", f"{format_load(plan.load, run.load_unit)} for {format_duration(plan.duration_s)}"),
     ]

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import msgspec
 
 from brimful.errors import UsageError
-from brimful.records import Goal, GoalResult, Run, RunFile
+from brimful.records import Goal, GoalResult, RunFile
 from brimful.report import facts, words
+from brimful.report.compared import refuse_different
 from brimful.statistics.comparison import (
     DEFAULT_TOLERANCE,
     IMPROVEMENT,
@@ -21,9 +22,6 @@ from brimful.statistics.comparison import (
     compare,
 )
 from brimful.units import format_ratio
-
-PLACES = {"ports", "seed", "warnings"}
-"""Parts of the traffic that say where the tester stood, what it drew or what to beware of, not what it sent."""
 
 UNFINISHED = {"no-result", "interrupted", "measurement-failed"}
 """Reasons of results that say how far a search came, not what was measured."""
@@ -95,11 +93,7 @@ def build(new: Sequence[RunFile], baseline: Sequence[RunFile], *, tolerance: flo
         message = "nothing to compare: give at least one run before --against and one after it"
         raise UsageError(message)
     first = baseline[0]
-    for other in [*baseline[1:], *new]:
-        found = differences(first.run, other.run)
-        if found:
-            message = f"{other.path} cannot be compared with {first.path}: {'; '.join(found)}"
-            raise UsageError(message)
+    refuse_different([*baseline, *new])
     for file in [*new, *baseline]:
         lack = missing_value(file)
         if lack is not None:
@@ -124,49 +118,6 @@ def missing_value(file: RunFile) -> str | None:
         if unbounded or result.reason in UNFINISHED:
             return f"it has no value for goal {goal.name} ({result.reason})"
     return None
-
-
-def differences(one: Run, other: Run) -> list[str]:
-    """Say in what two runs differ that makes their results incomparable; nothing: they can be compared."""
-    found = [
-        f"{name} is {facts.text(first)} in one and {facts.text(second)} in the other"
-        for name, first, second in (
-            ("subject", one.subject, other.subject),
-            ("load unit", one.load_unit, other.load_unit),
-            ("load scope", one.load_scope, other.load_scope),
-            ("conversion factor", one.conversion_factor, other.conversion_factor),
-            ("measurer", _measurer_kind(one), _measurer_kind(other)),
-        )
-        if first != second
-    ]
-    goals, other_goals = ({goal.name: goal for goal in run.goals} for run in (one, other))
-    for name in dict.fromkeys([*goals, *other_goals]):
-        if name not in goals or name not in other_goals:
-            found.append(f"goal {name} is in one only")
-            continue
-        found += _attribute_differences(f"goal {name}: ", msgspec.structs.asdict(goals[name]), other_goals[name])
-    for key in dict.fromkeys([*one.traffic, *other.traffic]):
-        if key in PLACES:
-            continue
-        first, second = one.traffic.get(key), other.traffic.get(key)
-        if first != second:
-            found.append(f"traffic.{key} is {facts.text(first)} in one and {facts.text(second)} in the other")
-    return found
-
-
-def _attribute_differences(prefix: str, attributes: dict[str, object], other: Goal) -> list[str]:
-    others = msgspec.structs.asdict(other)
-    return [
-        f"{prefix}{name.removesuffix('_s').replace('_', ' ')} is {facts.text(value)} in one and "
-        f"{facts.text(others[name])} in the other"
-        for name, value in attributes.items()
-        if value != others[name]
-    ]
-
-
-def _measurer_kind(run: Run) -> str:
-    kind = run.measurer.get("kind") or str(run.measurer.get("name", "")).partition(":")[0]
-    return str(kind)
 
 
 def _unrest(file: RunFile) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from brimful.records import RunFile
+from brimful.records import SPECIFICATION, RunFile
 from brimful.report import facts
 from brimful.report.figures import NARROW, WIDE
 from brimful.report.throughput import figures
@@ -37,6 +37,7 @@ def render(report: Report) -> str:
         run=report.run,
         statements=make_statements(report),
         missing=MISSING,
+        specification=SPECIFICATION,
         items=ITEMS,
         set_up=facts.set_up(report.run),
         irregular=_irregular(report),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from brimful.errors import one_line
-from brimful.records import Bound, Goal, GoalResult, Machine, Run, RunFile, Sums
+from brimful.records import SPECIFICATION, Bound, Goal, GoalResult, Machine, Run, RunFile, Sums
 from brimful.report import facts, words
 from brimful.report.throughput.trials import Pause, TrialStatistics, TrialView, total, view_trials
 from brimful.units import format_delay, format_duration, format_load
@@ -174,7 +174,7 @@ def _title(run: Run) -> str:
     if run.device.get("device"):
         device = str(run.device["device"])
         return f"{_LAB_DEVICES.get(device, device.capitalize())} in a lab"
-    return str(run.measurer.get("name") or run.run_id)
+    return run.measurer.name or run.run_id
 
 
 def _outcome(file: RunFile) -> str:
@@ -281,7 +281,7 @@ def _deviations(run: Run, statistics: TrialStatistics) -> list[str]:
         limits = ", ".join(f"{goal.name} {format_delay(goal.delay_limit_s or 0.0)}" for goal in limited)
         found.append(
             "A trial whose 99th percentile of the delay is above the limit of a goal counts as a high-loss trial "
-            f"for it ({limits}); neither RFC 2544 nor MLRsearch-15 has such a limit."
+            f"for it ({limits}); neither RFC 2544 nor {SPECIFICATION} has such a limit."
         )
     if statistics.stopped_early:
         found.append(

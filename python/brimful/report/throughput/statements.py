@@ -107,7 +107,7 @@ def _traffic_profile(report: Report) -> _Said:
 
 def _loss_denominator(report: Report) -> _Said:
     text = "Loss ratio = (lost + unsent) / the larger of intended and sent, summed over all output interfaces."
-    contract = report.run.measurer.get("contract")
+    contract = report.run.measurer.contract
     return STATED, f"{text} Lost means: {facts.text(contract)}." if contract else text
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from brimful.records import RunFile
+from brimful.records import SPECIFICATION, RunFile
 from brimful.report import facts, words
 from brimful.report.lines import WIDTH, bullets, table, wrap, wrapped_table
 from brimful.report.styles import Style, plain
@@ -220,7 +220,8 @@ def _set_up(report: Report, style: Style, columns: int) -> str:
 
 
 def _statements(report: Report, style: Style, columns: int) -> str:
-    lines = [style("What the specification asks a report to state", "title")]
+    asked = f"What a report has to state by {SPECIFICATION} and RFC 2544"
+    lines = [style(line, "title") for line in wrap(asked, 0, columns=columns).splitlines()]
     for statement in make_statements(report):
         missing = statement.state == MISSING
         said = f"{statement.item.id}: {'MISSING. ' if missing else ''}{statement.text}"

@@ -6,8 +6,8 @@ use crate::grid::LoadGrid;
 use crate::strategy::classic::evidence::Known;
 use crate::{SearchGoal, Verdict};
 
-/// Two measured loads between which the answer is looked for. A bound may be invalid: the lower one with too much
-/// loss, the upper one with too little. Invalid bounds tell how far to go next.
+/// Two measured loads between which the answer is looked for. A bound may be invalid: the lower one with too much loss,
+/// the upper one with too little. Invalid bounds say in which direction to go next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Interval {
     pub(super) lower: Load,
@@ -47,7 +47,7 @@ impl Ruler {
         (interval.lower < middle && middle < interval.upper).then_some(middle)
     }
 
-    /// The load of a rate, rounded down, and at least so many steps below a limit.
+    /// The load of a rate, rounded down, and at least a number of steps below a limit.
     pub(super) fn at_most(&self, per_second: f64, limit: Load, steps_below: f64) -> Load {
         let position = self.grid.position(per_second).min(self.position(limit) - steps_below);
         self.grid.load(position.floor() as i64)

@@ -30,7 +30,7 @@ pub struct ClassicOptions {
 }
 
 impl ClassicOptions {
-    /// The defaults of 2018: two intermediate phases. No time-out: whoever drives the search has a clock.
+    /// The defaults of 2018: two intermediate phases. No time-out: the caller has a clock.
     pub const DEFAULT: Self = Self {
         intermediate_phases: INTERMEDIATE_PHASES,
         timeout: None,

@@ -82,7 +82,7 @@ pub fn read_match(text: &str, ports: &BTreeMap<String, u32>) -> Result<brimful_o
     read().map_err(|flaw| source.error(flaw))
 }
 
-/// A line may begin with what to do; what it is about is told by its first key.
+/// A line may begin with what to do; what it is about is said by its first key.
 fn change<'t>(line: &'t str, known: &Known<'t>) -> Result<(Change, Vec<String>), Flaw<'t>> {
     let (command, rest) = split_command(without_kind(line));
     let command = command.or(known.command);

@@ -257,7 +257,7 @@ fn names_of_ports_stand_for_their_numbers() {
             "in_port=\"p1\",actions=output:eth0.7,p1",
             "in_port=1,actions=output:3,output:1",
         ),
-        // Quotes tell a name from a number.
+        // Quotes distinguish a name from a number.
         ("in_port=\"2\",actions=output:2", "in_port=12,actions=output:2"),
         ("actions=enqueue:p1:4", "actions=set_queue:4,output:1"),
         ("delete out_port=p1", "delete out_port=1"),

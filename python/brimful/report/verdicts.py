@@ -9,7 +9,8 @@ from brimful.burst.verification import verify_burst
 from brimful.campaign.verification import verify_bursts, verify_campaign
 from brimful.delay.verification import verify_delay
 from brimful.errors import UsageError
-from brimful.records import Goal, RunFile
+from brimful.loss.verification import verify_loss
+from brimful.records import SPECIFICATION, Goal, RunFile
 from brimful.records.subjects import subject_of
 from brimful.recovery.verification import verify_recovery
 from brimful.report import words
@@ -35,7 +36,7 @@ def of_campaign(file: RunFile, goals: list[Goal] | None) -> Verified:
     lines.extend(f"does not hold: {text}" for text in faults)
     trials = sum(member.trials for member in found)
     searches = words.count(len(found), "search", "searches")
-    lines.append(f"{searches}, {words.count(trials, 'trial')}: every verdict recomputed")
+    lines.append(f"{searches}, {words.count(trials, 'trial')}: every verdict recomputed by {SPECIFICATION}")
     lines.extend(_notes_of_campaign(file))
     holds = not faults and not any(member.findings for member in found)
     return Verified(holds=holds, text="\n".join(lines), facts=found)
@@ -105,6 +106,13 @@ def of_recovery(file: RunFile, goals: list[Goal] | None) -> Verified:
     return _recomputed(f"{trials}, {rounds}: every time recomputed", found, found.findings, found.notes)
 
 
+def of_loss(file: RunFile, goals: list[Goal] | None) -> Verified:
+    """Recompute the loss ratios of a run; goals say nothing of them."""
+    found = verify_loss(file)
+    trials, loads = words.count(found.trials, "trial"), words.count(len(found.losses), "load")
+    return _recomputed(f"{trials} at {loads}: every loss ratio recomputed", found, found.findings, found.notes)
+
+
 def of_lines(file: RunFile, goals: list[Goal] | None) -> Verified:
     """Check the digests of a measurement whose results are no verdicts; goals say nothing of it.
 
@@ -145,7 +153,7 @@ def _table(found: Verification, unit: str) -> str:
     lines.append("")
     for result in found.goal_results:
         lines.append(f"{result.goal}: {_sentence(result.lower_bound, result.upper_bound, unit)}; {result.reason}")
-    lines.append(f"{_trials_at_loads(found.trials, len(found.loads))}: every verdict recomputed")
+    lines.append(f"{_trials_at_loads(found.trials, len(found.loads))}: every verdict recomputed by {SPECIFICATION}")
     if found.unsent:
         lines.append(f"{words.count(found.unsent, 'trial')} sent less than intended: what was not sent counts as loss")
     if found.rest_on_unsent:

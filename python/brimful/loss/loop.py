@@ -1,0 +1,96 @@
+"""The loop of a run on the frame loss rate: sweeps over the loads, each trial on disk before the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import msgspec
+
+from brimful.loss.calculations import losses, steps
+from brimful.machine.watch import Watch
+from brimful.measurers.base import Measurer
+from brimful.policies import Policies
+from brimful.records import End, Loss, LossPlan, Record, Trial, Warning
+from brimful.session import Attempt, Session, repeat_as_allowed, spoiled_warnings
+
+
+class LossProgress(msgspec.Struct, frozen=True):
+    """Where a run stands."""
+
+    sweep: int
+    """From 0."""
+    load: float
+    elapsed_s: float
+
+
+class LossOutcome(msgspec.Struct, frozen=True):
+    """What a run found."""
+
+    losses: list[Loss]
+    warnings: list[Warning]
+    end: End
+
+
+class LossLoop:
+    """One run from the first trial, or on from saved ones, to the loss at each load.
+
+    Parameters
+    ----------
+    plan
+        What to measure.
+    measurer
+        Performs the trials.
+    policies
+        What to do about trials that failed.
+    sink
+        Is given every record the moment it exists; returns when it is safe.
+    progress
+        Is given where the run stands before each trial.
+    watch
+        Looks at the machine before each trial, where that means something.
+    """
+
+    def __init__(
+        self,
+        plan: LossPlan,
+        measurer: Measurer,
+        policies: Policies,
+        *,
+        sink: Callable[[Record], None] = lambda record: None,
+        progress: Callable[[LossProgress], None] = lambda progress: None,
+        watch: Watch | None = None,
+    ) -> None:
+        self._plan = plan
+        self._measurer = measurer
+        self._progress = progress
+        self._session = Session([measurer], policies, sink=sink, watch=watch)
+
+    def resume(self, saved: Sequence[Trial]) -> None:
+        """Take over the trials of this run before it was interrupted."""
+        self._session.take_over(saved)
+
+    def run(self) -> LossOutcome:
+        """Measure until done, interrupted or failed."""
+        return self._session.run(self._measure, self._finish)
+
+    def _measure(self) -> None:
+        for sweep in range(self._plan.sweeps):
+            lossless = [trial.lost == 0 for trial in self._counted() if trial.round == sweep]
+            for load in steps(self._plan, lossless):
+                if self._session.trials:
+                    self._session.wait(self._plan.rest_s)
+                self._progress(LossProgress(sweep, load, self._session.elapsed_s))
+                lossless.append(repeat_as_allowed(partial(self._attempt, sweep, load)).lost == 0)
+
+    def _attempt(self, sweep: int, load: float) -> Attempt:
+        where = f"trial at {load:.10g}/s"
+        return self._session.attempt(self._measurer, load, self._plan.duration_s, where=where, round=sweep)
+
+    def _counted(self) -> list[Trial]:
+        return [trial for trial in self._session.trials if trial.invalid is None]
+
+    def _finish(self, reason: str, text: str) -> LossOutcome:
+        found = losses(self._session.trials, self._plan)
+        warnings = spoiled_warnings(self._session.trials, "trial")
+        return LossOutcome(found, warnings, self._session.end(reason, text, [*found, *warnings]))

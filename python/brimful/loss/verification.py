@@ -1,0 +1,78 @@
+"""Recompute what a run on the frame loss rate claims, from its trials."""
+
+from __future__ import annotations
+
+import msgspec
+
+from brimful.errors import RecordError
+from brimful.loss.calculations import losses, steps
+from brimful.records import Loss, LossPlan, RunFile
+from brimful.throughput.found import FoundVerification, common_findings
+
+
+class LossVerification(msgspec.Struct, frozen=True):
+    """Everything recomputed from the trials of a run."""
+
+    losses: list[Loss]
+    trials: int
+    findings: list[str]
+    """Claims that do not hold."""
+    notes: list[str] = []
+    """What is to be known beside: that there is no end, or what could not be looked at."""
+
+
+def plan_of(file: RunFile) -> LossPlan:
+    """Give what a run set out to measure.
+
+    Raises
+    ------
+    RecordError
+        When the record does not say.
+    """
+    if file.run.loss is None or not file.run.loss.loads:
+        message = f"{file.path}:1: the run is of the subject 'loss', but does not say what was measured"
+        raise RecordError(message)
+    return file.run.loss
+
+
+def claimed_losses(file: RunFile) -> list[Loss]:
+    """Give the results of a run, of a resumed one the last of each load."""
+    found = {record.load: record for record in file.others if isinstance(record, Loss)}
+    return [found[load] for load in sorted(found, reverse=True)]
+
+
+def verify_loss(file: RunFile) -> LossVerification:
+    """Recompute every loss ratio of a run.
+
+    Raises
+    ------
+    RecordError
+        When the record does not say what was measured.
+    """
+    plan = plan_of(file)
+    findings, notes = common_findings(file, FoundVerification())
+    try:
+        found = losses(file.trials, plan)
+    except RecordError as error:
+        return LossVerification([], len(file.counted()), [*findings, str(error)], notes)
+    claimed = {one.load: one for one in claimed_losses(file)}
+    for one in found if file.ends else []:
+        claim = claimed.pop(one.load, None)
+        if claim != one:
+            findings.append(f"load {one.load:.10g}: is recorded as {claim}, but the trials give {one}")
+    findings += [f"load {load:.10g}: the record has a loss, but no trials for it" for load in claimed]
+    findings += _unmade(file, plan)
+    return LossVerification(found, len(file.counted()), findings, notes)
+
+
+def _unmade(file: RunFile, plan: LossPlan) -> list[str]:
+    """Say which trials a run that says it is done lacks."""
+    if not file.is_done():
+        return []
+    lacks = []
+    for sweep in range(plan.sweeps):
+        lossless = [trial.lost == 0 for trial in file.counted() if trial.round == sweep]
+        load = next(steps(plan, lossless), None)
+        if load is not None:
+            lacks.append(f"sweep {sweep + 1}: the run is done, but has no trial at {load:.10g}/s")
+    return lacks

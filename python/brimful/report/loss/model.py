@@ -1,0 +1,150 @@
+"""What a report on the frame loss rate shows, from the records of a run."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from brimful.errors import RecordError
+from brimful.records import Loss, LossPlan, RunFile
+from brimful.report import blocks, facts, words
+from brimful.report.blocks import Block, Card, Document, Figure, Sentence, Table
+from brimful.report.loss import figures
+from brimful.units import format_duration, format_load
+
+
+def build(file: RunFile) -> Document:
+    """Compute what a report shows.
+
+    Parameters
+    ----------
+    file
+        A record with the subject ``loss``.
+
+    Raises
+    ------
+    RecordError
+        When the record has no plan of such a run.
+    """
+    plan = file.run.loss
+    if plan is None:
+        message = f"{file.path}:1: the run is of the subject 'loss', but does not say what was measured"
+        raise RecordError(message)
+    found = losses_of(file)
+    shown: list[Block] = [Sentence("There is no result: no trial was made.")]
+    if found:
+        shown = [_figure(file, plan, found), _table(file, plan, found)]
+    return Document(
+        run=file.run,
+        kind="Frame loss rate" if facts.counts_frames(file.run) else "Loss rate",
+        title=f"Loss rate by load: {blocks.device_name(file.run)}",
+        outcome=blocks.outcome(file, "trial"),
+        cards=_cards(file, plan, found),
+        blocks=shown,
+        notes=_notes(file, plan),
+        set_up=_set_up(file, plan),
+        warnings=[warning.text for warning in file.warnings],
+        machine=blocks.machine(file),
+        values="loss ratios",
+        data={"plan": plan, "losses": found},
+    )
+
+
+def losses_of(file: RunFile) -> list[Loss]:
+    """Give the loss at each load, the greatest load first; of a resumed run the last."""
+    found = {record.load: record for record in file.others if isinstance(record, Loss)}
+    return [found[load] for load in sorted(found, reverse=True)]
+
+
+def line(file: RunFile) -> str:
+    """Give the result of a run in one line."""
+    found = losses_of(file)
+    if not found:
+        return "no result"
+    clean = greatest_without_loss(found)
+    without = "loss at every load" if clean is None else f"no loss up to {format_load(clean, file.run.load_unit)}"
+    return f"{words.share(found[0].ratio)} lost at {format_load(found[0].load, file.run.load_unit)}, {without}"
+
+
+def greatest_without_loss(found: list[Loss]) -> float | None:
+    """Give the greatest load at which, as at all measured below it, nothing was lost.
+
+    >>> greatest_without_loss([Loss(3.0, 1, 9, 1, 0.1), Loss(2.0, 1, 6, 0, 0.0), Loss(1.0, 1, 3, 0, 0.0)])
+    2.0
+    """
+    clean = None
+    for one in reversed(found):
+        if one.lost:
+            break
+        clean = one.load
+    return clean
+
+
+def _cards(file: RunFile, plan: LossPlan, found: list[Loss]) -> list[Card]:
+    if not found:
+        return []
+    clean, unit = greatest_without_loss(found), file.run.load_unit
+    without = "at no load" if clean is None else format_load(clean, unit)
+    share = "" if clean is None else f"{words.share(clean / plan.reference)} of the greatest load"
+    top = Card(
+        name=f"lost at {format_load(found[0].load, unit)}",
+        value=words.share(found[0].ratio),
+        caption=f"{words.count(found[0].trials, 'trial')} of {format_duration(plan.duration_s)}",
+    )
+    return [top, Card(name="nothing lost up to", value=without, caption=share)]
+
+
+def _figure(file: RunFile, plan: LossPlan, found: list[Loss]) -> Figure:
+    return Figure(
+        title="Loss rate over load",
+        draw=partial(figures.draw_losses, file, plan, found),
+        caption="Mean of the trials at each load, with the 95 % interval where there are several. Both axes are whole,"
+        " as RFC 2544 section 26.3 asks for.",
+        key="losses",
+    )
+
+
+def _table(file: RunFile, plan: LossPlan, found: list[Loss]) -> Table:
+    units = facts.units(file.run)
+    rows = [
+        [
+            format_load(one.load, file.run.load_unit),
+            words.share(one.load / plan.reference),
+            words.share(one.ratio),
+            "–" if one.low is None or one.high is None else f"{words.share(one.low)} to {words.share(one.high)}",
+            words.group(one.lost),
+            words.group(one.sent),
+            str(one.trials),
+        ]
+        for one in found
+    ]
+    names = ["load", "of the greatest", "lost", "95 % interval", f"{units} lost", f"{units} sent", "trials"]
+    return Table(title="Loss rate", names=names, rows=rows, key="results")
+
+
+def _notes(file: RunFile, plan: LossPlan) -> list[str]:
+    units = facts.units(file.run)
+    notes = [f"Lost: ({units} sent - {units} received) / {units} sent, mean of the trials at a load."]
+    if plan.until_lossless:
+        notes.append(
+            "Loads go from the greatest downwards until trials at two loads, one after the other, lose nothing (RFC"
+            " 2544 section 26.3); below that nothing was measured."
+        )
+    if plan.sweeps == 1:
+        notes.append("There is one trial a load: it shows no spread, so that no interval is stated. See --tests.")
+    notes.append(f"Loads are {file.run.load_scope}.")
+    return notes
+
+
+def _set_up(file: RunFile, plan: LossPlan) -> list[tuple[str, str]]:
+    return [
+        ("Device", file.run.measurer.spec or "not recorded"),
+        ("100 % is", format_load(plan.reference, file.run.load_unit, digits=6)),
+        ("Loads", f"{len(plan.loads)} at most" if plan.until_lossless else f"{len(plan.loads)}, as asked for"),
+        ("Sweeps", str(plan.sweeps)),
+        ("Trials", f"{format_duration(plan.duration_s)}, {format_duration(plan.rest_s)} apart"),
+        ("Frame size", facts.text(facts.lookup(file.run, facts.FRAME_SIZE_KEYS) or "unknown"))
+        if facts.counts_frames(file.run)
+        else ("IO size", facts.text(facts.io_size(file.run) or "unknown")),
+        ("Directions", facts.directions(file.run) or "unknown"),
+        *blocks.place_and_time(file.run),
+    ]

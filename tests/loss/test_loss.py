@@ -1,0 +1,212 @@
+"""The frame loss rate: which trials are made, what they say, and the command as people use it."""
+
+import json
+import math
+import random
+
+import msgspec
+import pytest
+from brimful.errors import MeasureError, RecordError
+from brimful.loss.calculations import losses, steps
+from brimful.loss.loop import LossLoop
+from brimful.loss.manager import LossRequest, run_loss, sweep
+from brimful.loss.verification import claimed_losses, verify_loss
+from brimful.measurers.base import TrialOutput
+from brimful.measurers.simulated import SimulatedMeasurer
+from brimful.policies import Policies
+from brimful.records import LossPlan, Trial, read_run
+from brimful.report import rendering
+from brimful.throughput.manager import SearchRequest
+from hypothesis import given
+from hypothesis import strategies as st
+from loss.losing import PLAN, invented_run
+from support import brimful
+
+SHORT = ("--trial", "100ms", "--rest", "10ms", "--quiet")
+
+
+@given(st.lists(st.booleans(), min_size=8, max_size=8))
+def test_a_sweep_ends_after_two_trials_in_a_row_without_loss(outcomes):
+    plan = LossPlan(loads=[float(load) for load in range(8, 0, -1)], reference=8.0, duration_s=1.0)
+    made = []
+    for load in steps(plan, made):
+        made.append(outcomes[8 - int(load)])
+    text = "".join("c" if outcome else "l" for outcome in outcomes)
+    assert len(made) == (text.index("cc") + 2 if "cc" in text else 8)
+
+
+def test_every_load_is_tried_where_loads_are_fixed():
+    plan = LossPlan(loads=[3.0, 1.0, 2.0], reference=3.0, duration_s=1.0, until_lossless=False)
+    made = []
+    for load in steps(plan, made):
+        made.append(True)
+        assert load == plan.loads[len(made) - 1]
+    assert len(made) == 3
+
+
+def trial(load, lost, seq=0, sweep_=0, sent=1000):
+    return Trial(seq=seq, load=load, duration_s=1.0, intended=sent, sent=sent, lost=lost, round=sweep_)
+
+
+def test_the_interval_is_that_of_student_and_a_frame():
+    plan = LossPlan(loads=[2.0], reference=2.0, duration_s=1.0, sweeps=3, until_lossless=False)
+    (found,) = losses([trial(2.0, lost, sweep_=number) for number, lost in enumerate((100, 110, 120))], plan)
+    # t(0.975, 2) = 4.3027, deviation 0.01.
+    half = 4.3027 * 0.01 / math.sqrt(3)
+    assert found.ratio == pytest.approx(0.11)
+    assert (found.low, found.high) == pytest.approx((0.11 - half - 0.001, 0.11 + half + 0.001), abs=1e-5)
+    (one,) = losses([trial(2.0, 100)], plan)
+    assert one.low is one.high is None
+
+
+def test_what_no_frame_showed_may_still_be_three_in_all_of_them():
+    plan = LossPlan(loads=[2.0], reference=2.0, duration_s=1.0, sweeps=2, until_lossless=False)
+    (found,) = losses([trial(2.0, 0, sweep_=number) for number in range(2)], plan)
+    assert (found.low, found.high) == (0.0, 3 / 2000)
+
+
+def test_a_trial_that_the_plan_does_not_have_is_refused():
+    with pytest.raises(RecordError, match="is not the next load"):
+        losses([trial(2e6, 0), trial(1.6e6, 0, 1), trial(1.2e6, 0, 2)], PLAN)
+
+
+def test_a_curve_is_that_of_the_system(tmp_path):
+    file = invented_run(tmp_path, "sharp,capacity=1Mpps")
+    assert [(one.load, one.trials) for one in claimed_losses(file)] == [(load, 3) for load in PLAN.loads[:5]]
+    for one in claimed_losses(file):
+        true = max(0.0, 1 - 1e6 / one.load)
+        assert one.low <= true <= one.high
+        assert one.high - one.low < 1e-5
+    assert verify_loss(file).findings == []
+
+
+def test_what_was_changed_is_found(tmp_path):
+    file = invented_run(tmp_path)
+    first, *rest = file.others
+    changed = msgspec.structs.replace(file, others=[msgspec.structs.replace(first, ratio=0.1), *rest])
+    assert "is recorded as" in verify_loss(changed).findings[-1]
+    fewer = msgspec.structs.replace(file, trials=file.trials[:-1])
+    assert any("has no trial at" in text for text in verify_loss(fewer).findings)
+
+
+class Stopped:
+    """A simulated system that is interrupted at a call, or whose tester fails there."""
+
+    def __init__(self, spec, at, error):
+        self._inner, self._left, self._error = SimulatedMeasurer(spec), at, error
+
+    def measure(self, load, duration_s, *, stop_above=None):
+        self._left -= 1
+        if self._left < 0:
+            raise self._error
+        return self._inner.measure(load, duration_s, stop_above=stop_above)
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+
+REQUEST = LossRequest(
+    search=SearchRequest(measurer="sim:noisy", goals=[], strategy="straddle", max_load="2Mpps", traffic={}),
+    sweeps=2,
+    duration_s=0.1,
+    load_step=0.2,
+)
+SPEC = "noisy,capacity=1Mpps,seed=3"
+
+
+@pytest.mark.parametrize("at", [0, 1, 4, 7])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), MeasureError("the cable is out")])
+def test_a_run_that_was_stopped_and_goes_on_ends_like_any_other(tmp_path, at, error):
+    whole = run_loss(REQUEST, SimulatedMeasurer(SPEC), out=tmp_path / "whole")
+    stopped = run_loss(REQUEST, Stopped(SPEC, at, error), out=tmp_path / "cut")
+    assert stopped.outcome.end.reason in ("interrupted", "measurement-failed")
+    assert verify_loss(read_run(tmp_path / "cut")).findings == []
+    done = run_loss(REQUEST, SimulatedMeasurer(SPEC), out=tmp_path / "cut", resume=True)
+    shape = [(one.load, one.trials, one.sent) for one in whole.outcome.losses]
+    assert [(one.load, one.trials, one.sent) for one in done.outcome.losses] == shape
+    assert verify_loss(read_run(tmp_path / "cut")).findings == []
+    shown = run_loss(REQUEST, SimulatedMeasurer(SPEC), out=tmp_path / "cut", resume=True)
+    assert shown.outcome.losses == done.outcome.losses
+
+
+def test_an_interrupted_loop_keeps_every_trial():
+    records = []
+    LossLoop(PLAN, Stopped(SPEC, 3, KeyboardInterrupt()), Policies(), sink=records.append).run()
+    assert sum(isinstance(record, Trial) for record in records) == 3
+    assert records[-1].reason == "interrupted"
+
+
+def test_steps_end_above_nothing():
+    assert sweep(1e6, 0.3) == pytest.approx([1e6, 0.7e6, 0.4e6, 0.1e6])
+    assert len(sweep(1e6, 0.1)) == 10
+
+
+def test_the_text_is_as_it_was(tmp_path, snapshot):
+    assert rendering.text(invented_run(tmp_path)) == snapshot
+
+
+def test_the_page_has_all_that_the_text_has(tmp_path):
+    file = invented_run(tmp_path)
+    page = rendering.page(file).replace("\N{NO-BREAK SPACE}", " ")
+    for row in rendering.document_of(file).blocks[1].rows:
+        assert all(cell in page for cell in row)
+    assert page.count("<svg") == 2
+    bare = msgspec.structs.replace(file, others=[], trials=[], ends=[])
+    assert "There is no result" in rendering.page(bare)
+
+
+def test_the_command_prints_the_report_of_its_record(tmp_path):
+    system = "sim:sharp,capacity=1Mpps"
+    options = ("--find", "loss", "--max-load", "2Mpps", *SHORT, "--tests", "2", "--out", "one", "--html", "one.html")
+    printed = brimful("search", "-m", system, *options, cwd=tmp_path, check=0).stdout
+    assert printed.startswith(brimful("report", "one", cwd=tmp_path, check=0).stdout)
+    found = json.loads(brimful("report", "one", "--json", cwd=tmp_path, check=0).stdout)["losses"]
+    assert [round(one["load"]) for one in found] == [2000000, 1800000, 1600000, 1400000, 1200000, 1000000, 800000]
+    assert "14 trials at 7 loads: every loss ratio recomputed" in brimful("verify", "one", cwd=tmp_path, check=0).stdout
+    assert "50.0 % lost at 2.000 Mpps, no loss up to 1.000 Mpps" in brimful("runs", ".", cwd=tmp_path, check=0).stdout
+    assert "trials last 100 ms; RFC 2544 section 24 asks for 60 s" in printed
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--loads", "120%"), "--loads: '120%' is not above 0 and up to 100 %, which is 14.88 Mpps"),
+        (("--loads", "0"), "--loads: "),
+        (("--loads", "many"), "--loads: load 'many'"),
+        (("--loads", ""), "--loads: load ''"),
+        (("--load-step", "0"), "--load-step 0 %: it must be from 0.01 % to 100 %"),
+        (("--on-invalid", "loss"), "policy 'loss': a trial that was not made says nothing of the device"),
+        (("--throughput", "1Mpps"), "--throughput: is no option of --find loss"),
+        (("--goal", "loss=0"), "--goal: is no option of --find loss"),
+        (("--sizes", "64"), "--sizes: is no option of --find loss"),
+        (("--find", "throughput", "--loads", "10%"), "--loads: is no option of --find throughput"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(tmp_path, options, said):
+    refused = brimful("search", "-m", "sim:sharp", "--find", "loss", *SHORT[:-1], *options, cwd=tmp_path, check=2)
+    assert said in refused.stderr
+    assert refused.stderr.count("\n") == 1
+    assert not (tmp_path / "runs").exists()
+
+
+class Unsteady(SimulatedMeasurer):
+    """A system whose capacity differs from trial to trial."""
+
+    def __init__(self, seed):
+        super().__init__("sharp,capacity=1Mpps")
+        self._random = random.Random(seed)
+
+    def measure(self, load, duration_s, *, stop_above=None):
+        sent = round(load * duration_s)
+        super().measure(load, duration_s)
+        kept = min(sent, round(1e6 * duration_s * self._random.gauss(1, 0.02)))
+        return TrialOutput(intended=sent, sent=sent, lost=sent - kept)
+
+
+def test_the_intervals_hold_the_loss_of_systems_with_noise():
+    inside = []
+    plan = msgspec.structs.replace(PLAN, until_lossless=False, loads=PLAN.loads[:3], sweeps=4)
+    for seed in range(100):
+        outcome = LossLoop(plan, Unsteady(seed), Policies()).run()
+        inside += [one.low <= 1 - 1e6 / one.load <= one.high for one in outcome.losses]
+    assert 0.9 <= sum(inside) / len(inside) <= 0.99

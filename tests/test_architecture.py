@@ -135,8 +135,15 @@ MODULES = {
 """Part of the package: the parts it may import ("" is the package itself). `cli` may import all. Reports read records
 and nothing else."""
 
-ALSO = {"report.verdicts": {"burst", "campaign", "delay", "loss", "recovery", "throughput", "verified"}}
-"""Module: what it may import beside. A report on whether a record holds is what each subject computes again."""
+ALSO = {
+    "report.verdicts": {"burst", "campaign", "delay", "loss", "recovery", "throughput", "verified"},
+    **dict.fromkeys(
+        [f"report.trend.{name}" for name in ("badge", "feed", "index_file", "reported", "series_file", "site")],
+        {"trend"},
+    ),
+}
+"""Module: what it may import beside. A report on whether a record holds is what each subject computes again; the record
+of histories is their store."""
 
 _FORMS = {
     "compared",
@@ -180,6 +187,7 @@ INSIDE = {
         "loss": {*_FORMS, "blocks"},
         "iocost": _FORMS,
         "discards": _FORMS,
+        "trend": _FORMS,
     },
     "records": {
         "record": set(),

@@ -91,6 +91,7 @@ function drawLabels(chart, series, paint, line, x) {
   ctx.lineWidth = 1.5 * devicePixelRatio;
   ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
   ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
+  ctx.textAlign = "left";
   ctx.textBaseline = "top";
   for (const [index, text] of labelChanges(series)) {
     const at = x(index - STEP);
@@ -126,8 +127,14 @@ function tick(series, index) {
 function makeFigure(place, series, seen) {
   const count = series.versions.length;
   const whole = [-STEP, Math.max(count - STEP, STEP)];
-  let chart = null, chosen = null;
+  let chart = null, chosen = null, shown = whole;
   const unit = series.ratio ? "ratio" : series.unit;
+
+  // uPlot asks for the range of x before that of y, and sets both only afterwards.
+  function rangeOf(low, high) {
+    shown = low === null || (low <= 0 && high >= count - 1) ? whole : [low, high];
+    return shown;
+  }
 
   function options(paint, width) {
     const most = extent(series, ...whole)[1], [scale, prefix] = prefixOf(most, unit);
@@ -136,7 +143,7 @@ function makeFigure(place, series, seen) {
       width, height: width < 500 ? 280 : 380,
       legend: {show: false},
       cursor: {y: false, drag: {x: true, y: false, dist: 6}, points: {size: 9}},
-      scales: {x: {time: false, range: (_, low, high) => (low === null ? whole : [low, high])}, y: {range: (self) => extent(series, self.scales.x.min, self.scales.x.max)}},
+      scales: {x: {time: false, range: (_, low, high) => rangeOf(low, high)}, y: {range: () => extent(series, ...shown)}},
       axes: [
         {...axis, size: series.times.length ? 56 : 40, space: 96, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 1e5, 1e6], values: (_, at) => at.map((index) => tick(series, index))},
         {...axis, size: 62, label: unit ? (unit === "ratio" ? unit : prefix + (unit.includes("/") && prefix ? " " : "") + unit) : prefix, labelSize: unit || prefix ? 20 : 0, labelFont: axis.font,
@@ -152,7 +159,7 @@ function makeFigure(place, series, seen) {
   }
 
   function make() {
-    const range = chart ? [chart.scales.x.min, chart.scales.x.max] : whole;
+    const range = shown;
     if (chart) chart.destroy();
     chart = new uPlot(options(colours(), Math.max(place.clientWidth, 200)), [series.versions.map((_, index) => index), series.values], place);
     show(range);
@@ -165,13 +172,13 @@ function makeFigure(place, series, seen) {
   }
 
   function zoom(factor) {
-    const {min, max} = chart.scales.x, middle = chosen !== null && chosen >= min && chosen <= max ? chosen : (min + max) / 2;
+    const [min, max] = shown, middle = chosen !== null && chosen >= min && chosen <= max ? chosen : (min + max) / 2;
     show([middle - (middle - min) * factor, middle + (max - middle) * factor]);
   }
 
   function choose(index) {
     chosen = Math.min(Math.max(index, 0), count - 1);
-    const {min, max} = chart.scales.x;
+    const [min, max] = shown;
     if (chosen < min || chosen > max) show([chosen - (max - min) / 2, chosen + (max - min) / 2]);
     const value = series.values[chosen];
     chart.setCursor({left: chart.valToPos(chosen, "x"), top: value === null ? 0 : chart.valToPos(value, "y")}, false);
@@ -186,7 +193,7 @@ function makeFigure(place, series, seen) {
   return {
     zoom, choose,
     showAll: () => show(whole),
-    shown: () => [chart.scales.x.min, chart.scales.x.max],
+    shown: () => shown,
     over: () => chart.over,
     destroy() { scheme.removeEventListener("change", make); watch.disconnect(); chart.destroy(); },
   };

@@ -94,6 +94,6 @@ function seriesRow(series) {
     element("th", {scope: "row"}, linkTo(series.id, series.name)),
     cell("state", {}, badge(series.state), series.current ? null : element("small", {}, "newest not checked")),
     cell("newest value", {class: "number"}, quantity(series.value, series.unit)),
-    cell("version", {}, short(series.version, 40), element("small", {}, dateOf(series.at))),
-    cell("what is said", {}, series.text));
+    cell("version", {}, short(series.version, 40), element("small", {class: "date"}, dateOf(series.at))),
+    cell("what is said", {}, kept(series.text)));
 }

@@ -1,6 +1,7 @@
 "use strict";
 // The page of one series: its figure, its changes, what people said, all values.
 
+const MOST_VALUES = 2000;
 let figure = null, shownSeries = null, current = 0, pinned = false;
 
 function showSeries(series) {
@@ -9,8 +10,8 @@ function showSeries(series) {
   current = series.versions.length - 1;
   const said = series.judgement;
   document.title = series.name;
-  byId("name").textContent = series.name;
-  byId("verdict").replaceChildren(badge(said ? said.state : "not checked"), ` ${said ? said.text : ""}`, ...(said && said.confirmation && !said.text.includes(said.confirmation) ? [`; live comparison: ${said.confirmation}`] : []));
+  byId("name").textContent = kept(series.name);
+  byId("verdict").replaceChildren(badge(said ? said.state : "not checked"), ` ${said ? kept(said.text) : ""}`, ...(said && said.confirmation && !said.text.includes(said.confirmation) ? [`; live comparison: ${said.confirmation}`] : []));
   byId("stale").hidden = !said || said.current;
   byId("stale").textContent = said ? `Checked up to ${said.version}; later versions are shown, and were not judged yet.` : "";
   byId("index").hidden = true;
@@ -138,11 +139,13 @@ function factRows(series) {
 function fillValues() {
   const values = byId("values"), series = shownSeries;
   if (!values.open || values.childElementCount > 1 || !series) return;
-  const rows = series.versions.map((version, index) => element("tr", {},
+  const left = Math.max(0, series.versions.length - MOST_VALUES);
+  const rows = series.versions.slice(left).map((version, place) => [version, place + left]).map(([version, index]) => element("tr", {},
     element("th", {scope: "row"}, version), cell("time", {class: "date"}, series.times.length && series.times[index] !== null ? timeOf(series.times[index]) : ""),
     cell("value", {}, valueText(series, index)), cell("labels", {}, labelsAt(series, index)), cell("report", {}, reportCell(series, index)))).reverse();
   const head = ["version", "time", "value", "labels", "report"].map((name) => element("th", {scope: "col"}, name));
   values.append(element("div", {class: "scroll"}, element("table", {class: "stack"}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows))));
+  if (left) values.append(element("p", {class: "after"}, `The ${left.toLocaleString("en")} before them are in the figure.`));
 }
 
 function reportCell(series, index) {

@@ -12,7 +12,6 @@ function element(tag, attributes, ...children) {
   return made;
 }
 
-const minus = (text) => text.replace("-", "\u2212");
 const grouped = new Intl.NumberFormat("en", {maximumSignificantDigits: 6});
 const PREFIXES = [[1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"]];
 
@@ -38,12 +37,12 @@ const four = new Intl.NumberFormat("en", {maximumSignificantDigits: 4});
 
 function sizeOf(ratio) {
   if (ratio >= 10) return `${four.format(ratio)} times higher`;
-  return `${three.format(100 * Math.abs(ratio - 1))} % ${ratio > 1 ? "higher" : "lower"}`;
+  return `${three.format(100 * Math.abs(ratio - 1))}\u00a0% ${ratio > 1 ? "higher" : "lower"}`;
 }
 
 function marginOf(low, high) {
   const ends = [Math.abs(low - 1), Math.abs(high - 1)].sort((a, b) => a - b);
-  return ends[1] > 100 ? "" : `${three.format(100 * ends[0])} % to ${three.format(100 * ends[1])} %`;
+  return ends[1] > 100 ? "" : `${three.format(100 * ends[0])}\u00a0% to ${three.format(100 * ends[1])}\u00a0%`;
 }
 
 const dateOf = (at) => (at === null || at === undefined ? "" : new Date(at * 1000).toISOString().slice(0, 10));
@@ -64,7 +63,9 @@ const KINDS = {
   progression: "good", accepted: "good", normal: "quiet",
 };
 const badge = (state) => element("span", {class: `badge ${KINDS[state] || "quiet"}`}, state);
-const linkTo = (id, name) => element("a", {href: `#series=${id}`}, name);
+// A number stays on the line of its per cent.
+const kept = (text) => text.replace(/(\d) %/g, "$1\u00a0%");
+const linkTo = (id, name) => element("a", {href: `#series=${id}`}, kept(name));
 
 function cell(label, attributes, ...children) {
   return element("td", {"data-label": label, ...attributes}, ...children);

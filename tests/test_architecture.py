@@ -137,10 +137,9 @@ and nothing else."""
 
 ALSO = {
     "report.verdicts": {"burst", "campaign", "delay", "loss", "recovery", "throughput", "verified"},
-    **dict.fromkeys(
-        [f"report.trend.{name}" for name in ("badge", "feed", "index_file", "reported", "series_file", "site")],
-        {"trend"},
-    ),
+    **{
+        f"report.trend.{name}": {"trend"} for name in ("badge", "feed", "index_file", "reported", "series_file", "site")
+    },
 }
 """Module: what it may import beside. A report on whether a record holds is what each subject computes again; the record
 of histories is their store."""

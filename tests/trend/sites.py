@@ -11,7 +11,7 @@ DAY = 86400
 BEGUN = 1_780_272_000
 VERSIONS = 40
 CHANGE = 30
-HOSTILE = "<img src=x onerror=\"hacked=1\">&'</script>"
+HOSTILE = '<img src=x onerror="hacked=1">&\'</script>'
 VALUES = {
     "login": levels((1.0, CHANGE), (1.08, VERSIONS - CHANGE)),
     "logout": levels((2.0, CHANGE), (2.3, VERSIONS - CHANGE), seed=2),
@@ -46,14 +46,19 @@ def runs(reports=None, versions=VERSIONS):
         )
 
 
-def checked_store(path, reports=None, versions=VERSIONS):
-    """Fill a store and check it on each of the last days."""
+def checked_store(path, reports=None):
+    """Fill a store and check it on the last days."""
     store = Store.create(path)
-    for number, run in enumerate(runs(reports, versions)):
-        store.add([run], now=BEGUN + number * DAY)
-        if number >= CHANGE - 5:
-            check(store, Settings(), now=BEGUN + number * DAY + 60, today="2026-07-01")
+    *earlier, last = runs(reports)
+    for added in (earlier[: CHANGE + 5], earlier[CHANGE + 5 :], [last]):
+        check_after(store, added)
     return store
+
+
+def check_after(store, added):
+    """Add runs and check as on the day of the last."""
+    store.add(added, now=added[-1].at)
+    check(store, Settings(), now=added[-1].at + 60, today="2026-07-01")
 
 
 def accept(store, series, version):

@@ -12,7 +12,7 @@ from brimful.report.trend.index_file import NOT_CHECKED
 from brimful.trend.checking import check
 from brimful.trend.judgement import Settings
 from brimful.trend.store import Store
-from sites import CHANGE, HOSTILE, NOW, VALUES, VERSIONS, accept, checked_store, page_of, runs
+from sites import CHANGE, HOSTILE, NOW, VALUES, VERSIONS, accept, check_after, checked_store, page_of, runs
 from support import brimful
 
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -158,15 +158,14 @@ def test_reports_are_linked_as_seen_from_the_page(tmp_path):
 
 
 def test_an_entry_of_the_feed_stays_the_same_while_its_finding_grows(tmp_path):
-    seen = {}
-    for versions in range(CHANGE + 3, VERSIONS + 1):
-        place = tmp_path / str(versions)
-        place.mkdir()
-        with checked_store(place / "store", versions=versions) as store:
-            page_of(store, place / "site")
-        for key, (title, updated) in entries(place / "site").items():
-            kind = title.split()[0]
-            assert seen.setdefault((kind, key), updated) == updated
+    seen, (*earlier,) = {}, runs()
+    with Store.create(tmp_path / "store") as store:
+        check_after(store, earlier[: CHANGE + 2])
+        for run in earlier[CHANGE + 2 :]:
+            check_after(store, [run])
+            page_of(store, tmp_path / "site")
+            for key, (title, updated) in entries(tmp_path / "site").items():
+                assert seen.setdefault((title.split()[0], key), updated) == updated
     assert sorted(kind for kind, _ in seen) == ["progression", "regression"]
 
 
@@ -182,7 +181,8 @@ def test_the_feed_is_valid_whatever_names_there_are(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("state", "text"), [("normal", "normal"), (NOT_CHECKED, NOT_CHECKED), ("suspected regression", "suspected regression: 1")]
+    ("state", "text"),
+    [("normal", "normal"), (NOT_CHECKED, NOT_CHECKED), ("suspected regression", "suspected regression: 1")],
 )
 def test_the_badge_says_the_worst_state(state, text):
     row = badge.Row(1, "s", state, 1.0, "s", "1", None, "", True, None)

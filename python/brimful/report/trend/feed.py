@@ -41,7 +41,8 @@ def render(title: str, found: Sequence[Reported], *, origin: str, now: float) ->
     _add(ElementTree.SubElement(feed, "author"), "name", "brimful")
     for each in newest:
         _add_entry(feed, each, origin)
-    return ElementTree.tostring(feed, encoding="utf-8", xml_declaration=True) + b"\n"
+    content: bytes = ElementTree.tostring(feed, encoding="utf-8", xml_declaration=True)
+    return content + b"\n"
 
 
 def _add_entry(feed: ElementTree.Element, each: Reported, origin: str) -> None:

@@ -168,7 +168,7 @@ function makeFigure(place, series, seen) {
   function show([low, high]) {
     const width = Math.min(Math.max(high - low, 2 * STEP), whole[1] - whole[0]);
     low = Math.min(Math.max(low, whole[0]), whole[1] - width);
-    chart.setScale("x", {min: low, max: low + width});
+    chart.batch(() => chart.setScale("x", {min: low, max: low + width}));
   }
 
   function zoom(factor) {
@@ -194,6 +194,7 @@ function makeFigure(place, series, seen) {
     zoom, choose,
     showAll: () => show(whole),
     shown: () => shown,
+    under: () => chart.cursor.idx,
     over: () => chart.over,
     destroy() { scheme.removeEventListener("change", make); watch.disconnect(); chart.destroy(); },
   };

@@ -24,7 +24,8 @@ function showIndexOnce(data) {
   byId("made").textContent = timeOf(listed.made);
   const counts = listed.states.map((state) => [state, listed.series.filter((each) => each.state === state).length]).filter(([, count]) => count);
   byId("summary").textContent = counts.map(([state, count]) => `${state}: ${count.toLocaleString("en")}`).join(", ") || "There are no series.";
-  byId("state").append(...counts.map(([state]) => element("option", {value: state}, state)));
+  const kinds = new Set([...counts.map(([state]) => state), ...listed.findings.map((each) => each.kind)]);
+  byId("state").append(...listed.states.filter((state) => kinds.has(state)).map((state) => element("option", {value: state}, state)));
   const behind = listed.series.filter((each) => !each.current).length;
   byId("unchecked").hidden = !behind;
   byId("unchecked").textContent = `${counted(behind, "series")} with versions that no check has seen: brimful trend check judges them.`;

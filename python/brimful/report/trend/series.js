@@ -47,7 +47,7 @@ function seen(index) {
 // A click keeps the run under the pointer, so that the way to its link changes nothing; the next one lets it go.
 function pin() {
   pinned = !pinned;
-  readOut(current);
+  readOut(pinned ? current : figure.under() ?? current);
 }
 
 function labelsAt(series, index) {

@@ -145,7 +145,7 @@ function makeFigure(place, series, seen) {
       cursor: {y: false, drag: {x: true, y: false, dist: 6}, points: {size: 9}},
       scales: {x: {time: false, range: (_, low, high) => rangeOf(low, high)}, y: {range: () => extent(series, ...shown)}},
       axes: [
-        {...axis, size: series.times.length ? 56 : 40, space: 96, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 1e5, 1e6], values: (_, at) => at.map((index) => tick(series, index))},
+        {...axis, size: series.times.length ? 56 : 40, space: width < 500 ? 78 : 96, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 1e5, 1e6], values: (_, at) => at.map((index) => tick(series, index))},
         {...axis, size: 62, label: unit ? (unit === "ratio" ? unit : prefix + (unit.includes("/") && prefix ? " " : "") + unit) : prefix, labelSize: unit || prefix ? 20 : 0, labelFont: axis.font,
          values: (_, at) => at.map((value) => grouped.format(Number((value / scale).toPrecision(8))))},
       ],

@@ -20,10 +20,10 @@ function quantity(value, unit) {
   if (value === null || value === undefined) return "no value";
   if (unit === "s" && value < 1 && value >= 1e-10) {
     const [scale, prefix] = PREFIXES.find(([each]) => value >= each * 0.9999999) || [1e-9, "n"];
-    return `${grouped.format(value / scale)} ${prefix}s`;
+    return `${grouped.format(value / scale)}\u00a0${prefix}s`;
   }
   const plain = value >= 1e12 || value < 1e-4 ? value.toExponential(4) : grouped.format(value);
-  return unit ? `${plain} ${unit}` : plain;
+  return unit ? `${plain}\u00a0${unit}` : plain;
 }
 
 // The prefix that suits an axis up to a value.

@@ -187,12 +187,12 @@ def nights(slower):
 def scale():
     versions, night = nights(slower=())
     with tempfile.TemporaryDirectory() as directory, Store.create(Path(directory) / "store") as store:
-        _timed("added", lambda: store.add(map(night, range(versions)), now=0.0))
+        _timed("added", lambda: store.add(map(night, range(versions)), now=1.8e9))
         print(f"  size: {store.path.stat().st_size / 1e6:.0f} MB")
         for number in range(2):
             more = [night(versions + number)]
-            _timed("one more run of each added", functools.partial(store.add, more, now=0.0))
-            found = _timed("checked (bar: 20 s)", lambda: check(store, Settings(), now=0.0, today="2026-01-01"))
+            _timed("one more run of each added", functools.partial(store.add, more, now=1.8e9))
+            found = _timed("checked (bar: 20 s)", lambda: check(store, Settings(), now=1.8e9, today="2026-01-01"))
             print(f"  {found.counts}, false alarms expected: {found.expected_false_alarms:.3g}")
     print(f"  memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB (bar: 1024)")
 
@@ -246,8 +246,8 @@ def rows():
         table.write_text("version,value\n" + "".join(lines))
         columns = tables.Columns(series="s", version="version", value="value", worse=HIGHER)
         with Store.create(Path(directory) / "store") as store:
-            _timed("added", lambda: store.add(tables.read(table, columns, now=0.0).runs, now=0.0))
-            found = _timed("checked", lambda: check(store, Settings(), now=0.0, today="2026-01-01"))
+            _timed("added", lambda: store.add(tables.read(table, columns, now=1.8e9).runs, now=1.8e9))
+            found = _timed("checked", lambda: check(store, Settings(), now=1.8e9, today="2026-01-01"))
             print(f"  {found.counts}")
 
 

@@ -84,11 +84,11 @@ def test_every_other_command_does_what_the_page_says(place):
 
 def test_the_example_is_what_its_tool_writes(tmp_path):
     sys.path.insert(0, str(ROOT / "tools"))
-    import histories
+    import simulated_nights
     from brimful.trend.store import Store
 
-    histories.write(tmp_path / "store")
-    with Store.open(tmp_path / "store") as written, Store.open(histories.STORE) as kept:
+    simulated_nights.write(tmp_path / "store")
+    with Store.open(tmp_path / "store") as written, Store.open(simulated_nights.STORE) as kept:
         assert list(written.read()) == list(kept.read())
         for series in written.names():
             assert written.judgements(series) == kept.judgements(series)

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from brimful.errors import UsageError
 from brimful.records import collect, read_run
+from brimful.records.measurer import MeasurerFacts
 from brimful.trend.runs import measured
 from brimful.trend.series import name_of
 from support import ROOT, brimful
@@ -21,7 +22,8 @@ def test_a_search_is_a_value_for_each_goal():
     run = measured(read_run(SCHEMA_1 / "search"))
     found = names(run)
     assert list(found) == [
-        f"sim:soft-knee,capacity=1Mpps,seed=7 {goal} on 2 x an example" for goal in ("ndr 0 %", "pdr 0.5 %")
+        f"sim:soft-knee,capacity=1Mpps,seed=7 {goal} on 2 x an example #{point.key['settings']}"
+        for goal, point in zip(("ndr 0 %", "pdr 0.5 %"), run.points, strict=True)
     ]
     (ndr, _) = found.values()
     assert (ndr.worse, ndr.unit, ndr.problem) == ("lower", "frames/s", None)
@@ -62,27 +64,46 @@ def test_a_campaign_is_a_value_for_each_member_and_goal():
 
 def test_a_delay_run_is_a_value_for_each_load_and_direction():
     found = names(measured(read_run(SCHEMA_1 / "delay")))
-    assert list(found) == [f"stand-in 64 delay at 5000 frames/s{way} on 2 x an example" for way in ("", " to", " from")]
+    assert [name.partition(" on ")[0] for name in found] == [
+        f"stand-in 64 delay at 5000 frames/s{way}" for way in ("", " to", " from")
+    ]
     point = next(iter(found.values()))
     assert (point.worse, point.unit, point.value) == ("higher", "s", pytest.approx(50.5e-6, rel=1e-2))
     assert point.error == pytest.approx(0.028, abs=0.001)
 
 
 def test_a_block_device_is_a_value_for_each_rate_of_each_solution():
-    found = names(measured(read_run(SCHEMA_1 / "device")))
+    found = {name.partition(" #")[0]: point for name, point in names(measured(read_run(SCHEMA_1 / "device"))).items()}
     assert found["sdz naive rbps"].value == 571000000.0
     assert found["sdz bandwidth wrandiops"].error > 0
     assert found["sdz rlat-99-q1"].problem == "the line of rlat-99-mean is flat"
 
 
-def test_profiles_are_series_of_their_own():
+def settings_of(file, **changes):
+    run = msgspec.structs.replace(file.run, **changes)
+    return [point.key["settings"] for point in measured(msgspec.structs.replace(file, run=run)).points]
+
+
+def test_what_was_set_makes_another_series_and_what_took_part_does_not():
     file = read_run(SCHEMA_1 / "search")
-    keys = []
-    for traffic in ({"frame_size": 64, "direction": "bi"}, {"frame_size": 64, "direction": "uni"}, {"vlans": 2}):
-        run = msgspec.structs.replace(file.run, traffic=traffic)
-        keys.append(measured(msgspec.structs.replace(file, run=run)).points[0].key)
-    assert [bool(key.get("profile")) for key in keys] == [False, True, True]
-    assert len({key.get("profile") for key in keys}) == 3
+    ndr, pdr = settings_of(file)
+    assert settings_of(file, host={"kernel": "9"}, seed=9, tool={"version": "9"}, hint=1e6) == [ndr, pdr]
+    assert settings_of(file, traffic={"frame_size": 512, "ports": 2}) == [ndr, pdr]
+    assert settings_of(file, traffic={"direction": "uni"})[0] != ndr
+    assert settings_of(file, strategy="bisect")[0] != ndr
+    longer = msgspec.structs.replace(file.run.goals[1], duration_sum_s=60.0)
+    changed = settings_of(file, goals=[file.run.goals[0], longer])
+    assert changed[0] == ndr
+    assert changed[1] != pdr
+
+
+def test_a_device_with_a_label_is_known_by_it_alone():
+    file = read_run(SCHEMA_1 / "search")
+    of_builds = [
+        settings_of(file, labels={"device": "d"}, measurer=MeasurerFacts(spec=f"cmd:./build-{build}/tester", name="t"))
+        for build in (1, 2)
+    ]
+    assert of_builds[0] == of_builds[1]
 
 
 @pytest.mark.parametrize(

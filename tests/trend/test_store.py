@@ -28,7 +28,7 @@ def values(store):
 
 def test_a_run_added_twice_changes_nothing(store):
     runs = [run("1", 5.0, labels={"kernel": "6.1"}, at=1.7e9, report="r"), run("2", None)]
-    first, second = store.add(runs, now=1.0), store.add(runs, now=2.0)
+    first, second = store.add(runs, now=1.8e9), store.add(runs, now=1.8e9)
     assert (first.runs, first.values, first.missing, first.new_series) == (2, 2, 1, 1)
     assert (second.runs, second.values, second.known, second.new_series) == (0, 0, 2, 0)
     (reading,) = store.read()
@@ -37,25 +37,33 @@ def test_a_run_added_twice_changes_nothing(store):
     assert reading.series.problems == [None, "failed"]
 
 
+@pytest.mark.parametrize("at", [0.0, -1e300, 3e9, float("inf"), float("nan")])
+def test_a_clock_that_is_wrong_says_nothing(store, at):
+    added = store.add([run("a", 1.0, at=1.7e9), run("b", 1.0, at=at), run("c", 1.0, at=1.6e9)], now=1.8e9)
+    assert added.odd_times == 1
+    (reading,) = store.read()
+    assert (reading.series.versions, reading.series.times) == (["c", "a", "b"], [1.6e9, 1.7e9, None])
+
+
 def test_a_source_that_has_grown_adds_what_is_new(store):
     point = Point(key={"name": "s"}, worse="higher", value=1.0)
-    store.add([Measured(source="x", version="1", points=[point])], now=0.0)
-    added = store.add([Measured(source="x", version="1", points=[point, point])], now=0.0)
+    store.add([Measured(source="x", version="1", points=[point])], now=1.8e9)
+    added = store.add([Measured(source="x", version="1", points=[point, point])], now=1.8e9)
     assert (added.values, added.known) == (1, 1)
     assert next(store.read()).series.counts == [2]
 
 
 def test_a_value_in_another_unit_is_refused_with_all_that_came_with_it(store):
-    store.add([run("1", 5.0)], now=0.0)
+    store.add([run("1", 5.0)], now=1.8e9)
     with pytest.raises(UsageError, match="'s' is in s, higher is worse; now it came in ms"):
-        store.add([run("2", 5.0), run("3", 5000.0, unit="ms")], now=0.0)
+        store.add([run("2", 5.0), run("3", 5000.0, unit="ms")], now=1.8e9)
     assert values(store) == {"s": [5.0]}
 
 
 def test_lines_cannot_be_changed(store):
-    store.add([run("1", 5.0)], now=0.0)
-    store.say([Word(series=1, kind="reset", version="1", reason="r", who="w", said="2026-01-01")], now=0.0)
-    check(store, Settings(), now=0.0, today="2026-01-01")
+    store.add([run("1", 5.0)], now=1.8e9)
+    store.say([Word(series=1, kind="reset", version="1", reason="r", who="w", said="2026-01-01")], now=1.8e9)
+    check(store, Settings(), now=1.8e9, today="2026-01-01")
     with sqlite3.connect(store.path) as connection:
         tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         assert len(tables) == 6
@@ -69,11 +77,11 @@ def test_lines_cannot_be_changed(store):
 
 
 def test_a_judgement_is_kept_as_it_was_made_and_once(store):
-    store.add([run(str(each), 5.0 + each % 3) for each in range(12)], now=0.0)
+    store.add([run(str(each), 5.0 + each % 3) for each in range(12)], now=1.8e9)
     for settings in (Settings(), Settings(), Settings(tolerance=0.5)):
-        check(store, settings, now=0.0, today="2026-01-01")
-    store.add([run("12", 5.0)], now=0.0)
-    check(store, Settings(), now=0.0, today="2026-01-01")
+        check(store, settings, now=1.8e9, today="2026-01-01")
+    store.add([run("12", 5.0)], now=1.8e9)
+    check(store, Settings(), now=1.8e9, today="2026-01-01")
     kept = store.judgements(1)
     assert [(each.version, each.settings.tolerance) for each in kept] == [("11", 0.01), ("11", 0.5), ("12", 0.01)]
     assert next(store.read()).judgement == kept[-1]
@@ -83,9 +91,9 @@ def test_a_writer_waits_for_another(store, tmp_path):
     with Store.open(tmp_path / "store") as other:
         other._connection.execute("PRAGMA busy_timeout = 50")
         with store.writing(), pytest.raises(BrimfulError, match=r"cannot use the store: database is locked") as caught:
-            other.add([run("1", 1.0)], now=0.0)
+            other.add([run("1", 1.0)], now=1.8e9)
         assert caught.value.exit_code == 3
-        assert other.add([run("1", 1.0)], now=0.0).values == 1
+        assert other.add([run("1", 1.0)], now=1.8e9).values == 1
 
 
 @pytest.mark.parametrize("content", [b"text\n" * 500, b"SQLite format 3\0" + b"\xff" * 2000])
@@ -140,15 +148,15 @@ def ratio(version, value, anchor, error=0.0):
 
 
 def test_ratios_to_a_new_anchor_are_chained(store):
-    store.add([ratio("2", 0.9, "1", 0.03), ratio("3", 0.8, "2", 0.04), ratio("4", 0.5, "3")], now=0.0)
+    store.add([ratio("2", 0.9, "1", 0.03), ratio("3", 0.8, "2", 0.04), ratio("4", 0.5, "3")], now=1.8e9)
     (reading,) = store.read()
     assert reading.series.key == {"device": "d", "anchor": "1"}
     assert reading.series.values == pytest.approx([0.9, 0.72, 0.36])
     assert reading.series.errors == pytest.approx([0.03, 0.05, 0.05])
-    assert store.add([ratio("3", 0.8, "2", 0.04)], now=0.0).values == 0
+    assert store.add([ratio("3", 0.8, "2", 0.04)], now=1.8e9).values == 0
 
 
 def test_ratios_to_an_anchor_that_was_never_measured_are_a_series_of_their_own(store):
-    store.add([ratio("2", 0.9, "1"), ratio("9", 0.8, "7"), ratio("7", 0.5, "1"), ratio("10", 0.7, "7")], now=0.0)
+    store.add([ratio("2", 0.9, "1"), ratio("9", 0.8, "7"), ratio("7", 0.5, "1"), ratio("10", 0.7, "7")], now=1.8e9)
     found = {reading.series.key["anchor"]: reading.series.versions for reading in store.read()}
     assert found == {"1": ["2", "7"], "7": ["9", "10"]}

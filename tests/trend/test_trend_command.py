@@ -31,7 +31,7 @@ def filled(tmp_path_factory):
             csv.writer(file).writerows([("version", "seconds"), *rows])
         columns = Columns(series=name, version="version", value="seconds", worse="higher", unit="s")
         with Store.create(directory / "store") as store:
-            store.add(read(directory / f"{name}.csv", columns, now=0.0).runs, now=0.0)
+            store.add(read(directory / f"{name}.csv", columns, now=1.8e9).runs, now=1.8e9)
     return directory
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from brimful.errors import UsageError
 from brimful.trend.chaining import with_anchor
-from brimful.trend.measured import Measured, Point
+from brimful.trend.measured import Measured, Point, is_plausible
 from brimful.trend.series import name_of
 
 
@@ -25,6 +25,8 @@ class Added(msgspec.Struct):
     missing: int = 0
     """Of the values: those that are none, with the reason why."""
     new_series: int = 0
+    odd_times: int = 0
+    """Runs whose clock was before 1990 or is ahead: when they were measured is not known."""
 
 
 class Adding:
@@ -65,7 +67,9 @@ class Adding:
 
     def _run(self, run: Measured) -> tuple[int, bool]:
         """Give the id of a run, and whether it is new."""
-        row = (run.source, run.version, run.at, self._label_set(run.labels), run.report, self._now)
+        at = run.at if run.at is not None and is_plausible(run.at, self._now) else None
+        self.added.odd_times += at != run.at
+        row = (run.source, run.version, at, self._label_set(run.labels), run.report, self._now)
         made = self._connection.execute(_RUN, row)
         if made.rowcount == 1 and made.lastrowid is not None:
             return made.lastrowid, True

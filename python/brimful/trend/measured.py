@@ -35,3 +35,17 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     report: str = ""
     """Where its report or its record is."""
     points: list[Point] = []
+
+
+_EARLIEST_S = 631_152_000.0
+"""1990 in seconds since 1970: a clock that was never set is before."""
+_DAY_S = 86_400.0
+
+
+def is_plausible(at: float, now: float) -> bool:
+    """Say whether something can have been measured at a time, as far as the clock of this machine knows.
+
+    >>> is_plausible(0.0, now=1.8e9), is_plausible(1.7e9, now=1.8e9), is_plausible(1.9e9, now=1.8e9)
+    (False, True, False)
+    """
+    return _EARLIEST_S <= at <= now + _DAY_S

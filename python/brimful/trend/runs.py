@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 
+import msgspec
+
 from brimful.errors import UsageError
 from brimful.records import Delay, End, Goal, GoalResult, Run, RunFile
+from brimful.records.experiment import fingerprint
+from brimful.records.experiment import key as experiment_of
 from brimful.trend.measured import Measured, Point
 from brimful.trend.series import HIGHER, LOWER
 from brimful.units import format_duration, format_ratio
@@ -18,8 +21,6 @@ _PER_INTERVAL = 2 * 1.96
 """Width of a 95 % interval / standard error."""
 _ENDED = ("done", "time-budget", "measurement-failed")
 """Ends after which there is nothing to go on with."""
-_NO_PROFILE = {"frame_size", "direction"}
-"""What is said of traffic without a profile."""
 
 
 def measured(file: RunFile, version: str | None = None) -> Measured:
@@ -74,7 +75,7 @@ def _campaign(file: RunFile) -> Iterator[Point]:
 def _throughputs(run: Run, results: Sequence[GoalResult], end: End) -> Iterator[Point]:
     found = {result.goal: result for result in results}
     for goal in run.goals:
-        key = _key(run, goal=_goal(goal))
+        key = _key(run, _goal(goal), goal)
         result = found.get(goal.name)
         value = result.conditional_throughput if result is not None and result.regular else None
         if result is None or not value:
@@ -95,7 +96,7 @@ def _delay(file: RunFile) -> Iterator[Point]:
     for delay in file.delays:
         value = delay.mean.value_s
         what = f"delay at {_load(file, delay)}{'' if delay.direction == 'all' else f' {delay.direction}'}"
-        key = _key(file.run, goal=what if delay.of == "device" else f"total {what}")
+        key = _key(file.run, what if delay.of == "device" else f"total {what}")
         if value <= 0:
             yield Point(key=key, worse=HIGHER, unit="s", problem="the delay is not above that of the wire")
             continue
@@ -116,12 +117,12 @@ def _block_device(file: RunFile) -> Iterator[Point]:
     for solution in file.solutions:
         rates = {f"{solution.name} {name}": float(rate) for name, rate in solution.model.items()}
         for name, rate in rates.items():
-            key = _key(file.run, goal=name)
+            key = _key(file.run, name)
             if rate > 0:
                 yield Point(key=key, worse=LOWER, unit="/s", value=rate, error=_scale_error(solution.interval))
         if not rates:
             yield Point(
-                key=_key(file.run, goal=solution.name), worse=LOWER, unit="/s", problem=solution.unsolved or "unsolved"
+                key=_key(file.run, solution.name), worse=LOWER, unit="/s", problem=solution.unsolved or "unsolved"
             )
 
 
@@ -140,28 +141,37 @@ _SUBJECTS: dict[str, Callable[[RunFile], Iterator[Point]]] = {
 """Subject of a run: its values."""
 
 
-def _key(run: Run, **parts: str) -> dict[str, str]:
-    """Give what makes a series of values of runs, beside the versions of what took part."""
-    device = run.labels.get("device") or run.device.get("name") or run.measurer.get("spec") or run.measurer.get("name")
-    host = run.host
-    machine = run.labels.get("machine") or f"{host.get('cpus', '')} x {host.get('cpu_model', '')}".strip(" x")
+def _key(run: Run, goal: str, settings: Goal | None = None) -> dict[str, str]:
+    """Give what makes a series of values of runs, beside the versions of what took part.
+
+    ``settings`` is the goal of a search: the others have no influence on its result.
+    """
     size = run.traffic.get("frame_size")
+    host = run.host
     found = {
-        "device": str(device or "unknown"),
+        "device": run.labels.get("device") or str(run.device.get("name") or run.measurer.title or "unknown"),
         "size": "" if size is None else str(size),
-        "profile": _profile(run),
-        "machine": machine,
-        **parts,
+        "goal": goal,
+        "machine": run.labels.get("machine") or f"{host.get('cpus', '')} x {host.get('cpu_model', '')}".strip(" x"),
+        "settings": _settings(run, settings),
     }
     return {name: text for name, text in found.items() if text}
 
 
-def _profile(run: Run) -> str:
-    """Give a digest of traffic that is more than frames of one size."""
-    if run.traffic.keys() <= _NO_PROFILE and run.traffic.get("direction", "bi") == "bi":
-        return ""
-    rest = {name: value for name, value in run.traffic.items() if name != "frame_size"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True, default=str).encode()).hexdigest()[:8]
+def _settings(run: Run, goal: Goal | None) -> str:
+    """Digest the experiment without what the rest of the key says; a device that has a label is known by it alone."""
+    experiment = experiment_of(run)
+    question = msgspec.to_builtins(experiment.question)
+    facts = {
+        **question,
+        "goals": {} if goal is None else {goal.name: question["goals"][goal.name]},
+        "traffic": {name: value for name, value in question["traffic"].items() if name != "frame_size"},
+        "strategy": experiment.strategy,
+        "plan": experiment.plan,
+    }
+    if "device" not in run.labels:
+        facts |= {"spec": experiment.spec, "device": experiment.device}
+    return fingerprint(**facts)[:6]
 
 
 def _version(file: RunFile) -> str:
@@ -178,7 +188,7 @@ def _labels(run: Run) -> dict[str, str]:
     found = {
         "brimful": run.tool.get("version"),
         "kernel": run.host.get("kernel"),
-        "tester": run.measurer.get("version"),
+        "tester": run.measurer.extra.get("version"),
         "firmware": run.device.get("firmware"),
         **{name: text for name, text in run.labels.items() if name not in ("version", "device", "machine")},
     }

@@ -52,8 +52,8 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """Unique in its store; for people."""
     key: dict[str, str]
-    """What makes it a series: ``device``, ``size``, ``profile``, ``goal``, ``anchor``, ``machine``, ``name``; those it
-    has."""
+    """What makes it a series: ``device``, ``size``, ``goal``, ``anchor``, ``machine``, ``settings`` (a digest of the
+    traffic profile and of all else that was set), ``name``; those it has."""
     unit: str
     """Empty for ratios and where it is not known."""
     worse: str
@@ -102,17 +102,17 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
 def name_of(key: dict[str, str]) -> str:
     """Name a series by its key.
 
-    >>> name_of({"device": "lab:bridge", "size": "64", "goal": "ndr", "machine": "2 x EPYC"})
-    'lab:bridge 64 ndr on 2 x EPYC'
+    >>> name_of({"device": "lab:bridge", "size": "64", "goal": "ndr", "machine": "2 x EPYC", "settings": "3f09ab"})
+    'lab:bridge 64 ndr on 2 x EPYC #3f09ab'
     >>> name_of({"name": "login"})
     'login'
     """
     words = [key[part] for part in ("name", "device", "size", "goal") if part in key]
-    words += [f"{word} {key[part]}" for part, word in _WORDS.items() if part in key]
+    words += [f"{word}{key[part]}" for part, word in _WORDS.items() if part in key]
     return " ".join(words)
 
 
-_WORDS = {"profile": "profile", "anchor": "against", "machine": "on"}
+_WORDS = {"anchor": "against ", "machine": "on ", "settings": "#"}
 
 
 def assemble(

@@ -17,6 +17,7 @@ docs/decisions/0010.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator
@@ -49,8 +50,8 @@ CREATE TABLE value (series INTEGER NOT NULL REFERENCES series, run INTEGER NOT N
     repeat INTEGER NOT NULL, value REAL, error REAL NOT NULL, problem TEXT,
     PRIMARY KEY (series, run, repeat)) WITHOUT ROWID;
 CREATE TABLE judgement (id INTEGER PRIMARY KEY, series INTEGER NOT NULL REFERENCES series, made REAL NOT NULL,
-    entries INTEGER NOT NULL, words INTEGER NOT NULL, content TEXT NOT NULL,
-    UNIQUE (series, entries, words, content));
+    entries INTEGER NOT NULL, words INTEGER NOT NULL, digest TEXT NOT NULL, content TEXT NOT NULL,
+    UNIQUE (series, entries, words, digest));
 CREATE TABLE word (id INTEGER PRIMARY KEY, series INTEGER NOT NULL REFERENCES series, made REAL NOT NULL,
     content TEXT NOT NULL);
 """
@@ -225,7 +226,7 @@ class Store:
         id, key, unit, worse = row
         rows = self._connection.execute(_ROWS, (id,)).fetchall()
         series = assemble(id=id, key=json.loads(key), unit=unit, worse=worse, rows=rows, label_sets=label_sets)
-        last = self._connection.execute(f"{_JUDGEMENTS} ORDER BY id DESC LIMIT 1", (id,)).fetchone()
+        last = self._connection.execute(_LAST, (id,)).fetchone()
         words = self._connection.execute("SELECT content FROM word WHERE series = ? ORDER BY id", (id,))
         return Reading(
             series,
@@ -252,7 +253,8 @@ class Store:
     def judgements(self, series: int) -> list[Judgement]:
         """Give all judgements of a series, in the order in which they were made."""
         with _errors(self.path):
-            rows = self._connection.execute(f"{_JUDGEMENTS} ORDER BY id", (series,)).fetchall()
+            query = "SELECT content FROM judgement WHERE series = ? ORDER BY id"
+            rows = self._connection.execute(query, (series,)).fetchall()
         return [msgspec.json.decode(content, type=Judgement) for (content,) in rows]
 
     def made(self, series: int) -> list[tuple[float, Judgement]]:
@@ -266,8 +268,9 @@ class Store:
         """Add judgements as they were made; one that is there already for the same values is not added again."""
         with self.writing():
             for each in made:
-                content = msgspec.json.encode(each.judgement).decode()
-                row = (each.judgement.series, now, each.entries, each.words, content)
+                content = msgspec.json.encode(each.judgement)
+                digest = hashlib.sha256(content).hexdigest()
+                row = (each.judgement.series, now, each.entries, each.words, digest, content.decode())
                 self._connection.execute(_KEEP, row)
 
     def say(self, words: Iterable[Word], *, now: float) -> None:
@@ -296,8 +299,8 @@ class Store:
 
 _ROWS = """SELECT run.version, run.at, value.value, value.error, value.problem, run.label_set, run.report
 FROM value JOIN run ON run.id = value.run WHERE value.series = ? ORDER BY value.run, value.repeat"""
-_KEEP = "INSERT OR IGNORE INTO judgement (series, made, entries, words, content) VALUES (?, ?, ?, ?, ?)"
-_JUDGEMENTS = "SELECT content FROM judgement WHERE series = ?"
+_KEEP = "INSERT OR IGNORE INTO judgement (series, made, entries, words, digest, content) VALUES (?, ?, ?, ?, ?, ?)"
+_LAST = "SELECT content FROM judgement WHERE id = (SELECT max(id) FROM judgement WHERE series = ?)"
 
 
 @contextlib.contextmanager

@@ -13,10 +13,8 @@ from pathlib import Path
 import msgspec
 
 from brimful.errors import UsageError, one_line, shown
-from brimful.trend.measured import Measured, Point
+from brimful.trend.measured import Measured, Point, is_plausible
 
-_FIRST_YEAR_S = datetime.datetime(1990, 1, 1, tzinfo=datetime.UTC).timestamp()
-_DAY_S = 86_400.0
 _MILLISECONDS_FROM = 1e11
 """Numbers from here on are milliseconds since 1970: as seconds they would be thousands of years ahead."""
 
@@ -129,7 +127,7 @@ def _time(text: str, now: float) -> float | None:
         except ValueError:
             return None
         seconds = (time if time.tzinfo is not None else time.replace(tzinfo=datetime.UTC)).timestamp()
-    return seconds if _FIRST_YEAR_S <= seconds <= now + _DAY_S else None
+    return seconds if is_plausible(seconds, now) else None
 
 
 def _run(columns: Columns, version: str, at: float | None, points: list[Point]) -> Measured:

@@ -21,5 +21,5 @@ def trend() -> None:
     """Find since when something is slower, and by how much.
 
     A store is one file with the history of every series: what was measured, what was said of it, and what people
-    accepted. A series is one device, frame size, traffic profile, goal and machine, or one name of your own.
+    accepted. A series is one device, frame size, goal, machine and way to measure, or one name of your own.
     """

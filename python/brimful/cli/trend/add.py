@@ -125,6 +125,8 @@ def _add(store: Store, runs: Iterable[Measured], path: Path) -> None:
         parts.append(f"{added.missing} of them failed")
     if added.known:
         parts.append(f"{added.known} were there already")
+    if added.odd_times:
+        parts.append("its clock is before 1990 or ahead: the time is not known")
     if added.new_series:
         parts.append(f"{added.new_series} new series")
     click.echo(f"{path}: added {', '.join(parts)}")

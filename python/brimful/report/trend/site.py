@@ -30,6 +30,8 @@ from brimful.trend.store import Reading, Store
 _OURS = b'<meta name="generator" content="brimful">'
 _NEW = ".data-new"
 _LOCK = ".lock"
+_DIGITS = 12
+"""Of the digest in the name of the data."""
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -73,8 +75,8 @@ def write(store: Store, directory: Path, *, now: float) -> Written:
         write_atomically(directory / "index.html", render(title, data, now).encode())
         write_atomically(directory / "feed.xml", feed.render(f"Trend of {title}", found, origin=origin, now=now))
         write_atomically(directory / "badge.svg", badge.render(rows, found).encode())
-        for old in directory.glob("data-*"):
-            if old.name != data and (old / "index.js").exists():
+        for old in directory.glob(f"data-{'[0-9a-f]' * _DIGITS}"):
+            if old.name != data:
                 shutil.rmtree(old, ignore_errors=True)
     return Written(len(rows), len(found), sum(not row.current for row in rows))
 
@@ -111,7 +113,7 @@ def _digest(directory: Path) -> str:
     for path in sorted(directory.iterdir()):
         digest.update(f"{path.name} {path.stat().st_size}\n".encode())
         digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
+    return digest.hexdigest()[:_DIGITS]
 
 
 def _put(new: Path, place: Path) -> None:

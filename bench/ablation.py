@@ -23,35 +23,33 @@ FAMILIES = {"kinds": KINDS, "strengths": STRENGTHS, "held-out": HELD_OUT, "drawn
 NEVER = "1e9"
 # name: (file, constant, value that switches it off)
 MECHANISMS: dict[str, list[tuple[str, str, str]]] = {
-    "knees and gaps are looked for": [("mod", "EARLY_SHARE", "0.0")],
-    "the spare at a knee depends on how far it strays": [("placement", "USUAL_DEVIATION", NEVER)],
-    "a second opinion without amounts": [
-        ("second_opinion", "PRIOR_ODDS", NEVER),
-        ("second_opinion", "PRIOR_ODDS_SHORT", NEVER),
+    "knees and gaps are looked for": [("belief/mod", "EARLY_SHARE", "0.0")],
+    "a rival without amounts": [
+        ("belief/rival", "PRIOR_ODDS", NEVER),
+        ("belief/rival", "PRIOR_ODDS_SHORT", NEVER),
     ],
-    "trials share their weather": [("target", "WEATHERS", NEVER)],
-    "units that are lost one by one": [("stray", "UNIT_PRIOR", "0.0")],
-    "buffers are told": [("buffer", "APART", NEVER)],
-    "a finer scale of softness": [("curve", "LIKELY_SOFT", NEVER)],
-    "goals share loads": [("plan", "SHARING_PASSES", "0")],
-    "attempts take turns": [("plan", "ATTEMPT", "2.0")],
-    "upper goals wait for other weather": [("plan", "OTHER_WEATHER_TRIALS", "0")],
-    "upper goals settle the lower bound first": [("plan", "LOWER_FIRST", "1.0")],
-    "attempts that end after the same time": [("guard", "STEP_FROM", NEVER)],
-    "attempts that lose the same time": [("guard", "AGREEMENT", "-1.0")],
-    "min load once steps are wide": [("guard", "WIDE_STEP", NEVER)],
-    "losses that come with changes of the load": [("guard", "RECOVERED", "1_000_000")],
+    "trials share their weather": [("goals", "WEATHERS", NEVER)],
+    "units that are lost one by one": [("belief/stray", "UNIT_PRIOR", "0.0")],
+    "buffers are estimated": [("belief/buffer", "APART", NEVER)],
+    "a finer scale of softness": [("belief/curve", "LIKELY_SOFT", NEVER)],
+    "goals share loads": [("plan/mod", "SHARING_PASSES", "0")],
+    "attempts take turns": [("plan/turns", "ATTEMPT", "2.0")],
+    "upper goals wait for other weather": [("plan/turns", "OTHER_WEATHER_TRIALS", "0")],
+    "upper goals settle the lower bound first": [("plan/mod", "LOWER_FIRST", "1.0")],
+    "attempts that end after the same time": [("account/alike", "STEP_FROM", NEVER)],
+    "attempts that lose the same time": [("account/alike", "AGREEMENT", "-1.0")],
+    "min load once steps are wide": [("account/plain", "WIDE_STEP", "1_000_000")],
+    "losses that come with changes of the load": [("account/mod", "RECOVERED", "1_000_000")],
     # Not endless, as some searches would be then.
     "the account": [
-        ("guard", "CREDIT", "100.0"),
-        ("guard", "STEP_FROM", NEVER),
-        ("guard", "AGREEMENT", "-1.0"),
-        ("guard", "RECOVERED", "1_000_000"),
+        ("account/mod", "CREDIT", "100.0"),
+        ("account/alike", "STEP_FROM", NEVER),
+        ("account/alike", "AGREEMENT", "-1.0"),
+        ("account/mod", "RECOVERED", "1_000_000"),
     ],
-    "the middle of a wide gap first": [("probe", "WIDE_GAP", NEVER)],
-    "the lowest load where several lost a little": [("probe", "IN_VAIN", "1_000_000")],
-    "short trials first": [("prospect", "SHORT_TRIALS", "0")],
-    "medium trials before long ones": [("probe", "MEDIUM_SHARE", "1")],
+    "the middle of a wide gap first": [("looks", "WIDE_GAP", NEVER)],
+    "the lowest load where several lost a little": [("looks", "IN_VAIN", "1_000_000")],
+    "medium trials before long ones": [("looks", "MEDIUM_SHARE", "1")],
 }
 
 

@@ -54,6 +54,8 @@ ELSEWHERE = {
 BY_ANOTHER_TEST = {
     r"--port 1=s1|in_port=s1": "tests/switch/test_how_to_mininet.py",
     r"^brimful trend |--label version=": "tests/trend/test_how_to_trend.py",
+    r"--store s3://": "tests/discards/test_buckets.py",
+    r"--engine spark|spark-cluster$": "tests/discards/test_spark_cluster.py",
     r"^curl |discards (ingest|tests|report|affected) --store|^iperf3 --client": "tests/discards/test_how_to_snmp.py",
 }
 """Commands that another test runs in whole, with stand-ins for devices and servers."""
@@ -81,7 +83,7 @@ def commands():
 COMMANDS = list(dict.fromkeys(command for _, command in commands()))
 HERE = [c for c in COMMANDS if not any(re.search(pattern, c) for pattern in [*ELSEWHERE, *BY_ANOTHER_TEST])]
 ENDING = [command for command in HERE if re.match(FINITE, command)]
-BEGUN = [command for command in HERE if re.match(r"brimful (search|delay) ", command) and command not in ENDING]
+BEGUN = [command for command in HERE if re.match(r"brimful (search|delay|rfc2544) ", command) and command not in ENDING]
 # What is there from the beginning is replaced last.
 BEGUN.sort(key=lambda command: "--out found" in command)
 FIRST_OF_ITS_KIND = {}
@@ -190,6 +192,8 @@ def world(tmp_path_factory, disks):
     (directory / "spec").write_text(f"{spec}\n")
     toml = next(text for text in blocks(ROOT / "docs" / "how-to" / "command-line.md", "toml"))
     (directory / "brimful.toml").write_text(toml)
+    required = next(iter(blocks(ROOT / "docs" / "how-to" / "rfc2544.md", "toml")))
+    (directory / "requirements.toml").write_text(required)
     shutil.copy(ROOT / "examples" / "switch" / "switch.toml", directory)
     shutil.copy(ROOT / "tests" / "schema_1" / "device" / "run.jsonl", directory / "result.jsonl")
     (directory / "my-tester").write_text('#!/bin/sh\nip link show "$2" && ip link show "$4"\n')
@@ -302,7 +306,7 @@ def test_a_run_begins_and_can_be_interrupted(world, disks, command):
             far_end = stack.enter_context(world.start("iperf3 -s"))
             stack.callback(far_end.kill)
             wait_for_socket(far_end, LISTENING)
-        code, before, after = world.interrupt(command, r"\b(trial|round) +\d|warm-up")
+        code, before, after = world.interrupt(command, r"\b(trial|round|test) +\d|warm-up")
     # A search that was interrupted has a result, if an irregular one.
     has_result = command.startswith("brimful search") and "--find" not in command
     assert code == (1 if has_result else 130), before + after

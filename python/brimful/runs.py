@@ -18,10 +18,9 @@ from typing import Any
 from brimful.errors import RecordError, UsageError, one_line
 from brimful.records import SCHEMA, Record, RecordWriter, Run, RunFile, collect, iterate_records, read_run
 from brimful.records.format import decode_line, encode
+from brimful.run_index import RECORD_NAME, Entry, Index, append_run
 from brimful.version import VERSION
 
-RECORD_NAME = "run.jsonl"
-"""The record file within a run directory."""
 HOME = Path("runs")
 """Where runs are kept that were given no directory."""
 _LONGEST_START = 1 << 20
@@ -55,16 +54,16 @@ def run_directories(directory: Path) -> list[Path]:
 
     The time of a file is that of the last copy. It stands in only where the record does not have it.
     """
+    index = Index(directory)
     found = [path.parent for path in directory.glob(f"*/{RECORD_NAME}")]
-    return sorted(found, key=_begun, reverse=True)
+    return sorted(found, key=lambda run: _begun(run, index.entry(run.name)), reverse=True)
 
 
-def _begun(directory: Path) -> tuple[float, str]:
+def _begun(directory: Path, known: Entry | None) -> tuple[float, str]:
     """Give when a run began, in seconds, and its id, which is more exact."""
     record = directory / RECORD_NAME
     try:
-        with record.open("rb") as file:
-            first = json.loads(file.readline(_LONGEST_START)) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else {}
+        first = _first_line(record) if known is None else {"started": known.started, "run_id": known.run_id}
         started = datetime.datetime.fromisoformat(first["started"])
         if started.tzinfo is not None:
             return started.timestamp(), str(first.get("run_id", ""))
@@ -74,6 +73,12 @@ def _begun(directory: Path) -> tuple[float, str]:
         return record.stat().st_mtime, ""
     except OSError:
         return 0.0, ""
+
+
+def _first_line(record: Path) -> Any:  # noqa: ANN401 - whatever stands there
+    with record.open("rb") as file:
+        is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+        return json.loads(file.readline(_LONGEST_START)) if is_file else {}
 
 
 def is_being_written(record: Path) -> bool:
@@ -124,7 +129,11 @@ def find_run(out: Path | None, wanted: str) -> RunFile | None:
             message = f"--out {out}: the run there is of another search; give the options that it was started with"
             raise UsageError(message)
         return read_run(out) if found else None
+    index = Index(HOME)
     for directory in run_directories(HOME):
+        known = index.entry(directory.name)
+        if known is not None and known.fingerprint != wanted:
+            continue
         found = _begun_run(directory)
         if found is not None and found.fingerprint == wanted:
             return read_run(directory)
@@ -184,7 +193,11 @@ def open_record(
         if saved is None:
             for record in head:
                 writer.write(record)
-        yield writer, read_run(path)
+        try:
+            yield writer, read_run(path)
+        finally:
+            if path.parent.parent == HOME:
+                append_run(path.parent)
 
 
 def check_recordable(head: Sequence[Record]) -> None:

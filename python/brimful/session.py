@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -228,23 +229,11 @@ class Session:
         start_s = self.elapsed_s
         for clock in self._clocks:
             clock.pass_time(start_s - clock.elapsed_s())
-        kept, reply = TrialOutput(sent=0, lost=0), dict[str, Any]()
-        policy, problem = None, ""
-
-        def keep(output: TrialOutput) -> None:
-            nonlocal kept
-            kept = output
-
-        try:
-            perform(measurer, load, duration_s, keep)
-        except InvalidTrialError as error:
-            policy, problem, reply = self._policies.on_invalid, f"invalid {where}: {error}", error.reply
-        except TrialFailedError as error:
-            policy, problem = self._policies.on_error, str(error)
+        output, policy, problem = self._perform(partial(perform, measurer, load, duration_s), where)
         counts_as_loss = purpose is None and policy is not None and policy.count_as_loss
         notes = [{"code": COUNTED_AS_LOSS, "text": problem}] if counts_as_loss else []
         trial = trial_of(
-            msgspec.structs.replace(kept, extra={**kept.extra, **reply}, warnings=kept.warnings + notes),
+            msgspec.structs.replace(output, warnings=output.warnings + notes),
             seq=len(self.trials),
             load=load,
             duration_s=duration_s,
@@ -258,6 +247,23 @@ class Session:
             self._note(trial)
             self._learn(trial)
         return Attempt(trial, policy, problem)
+
+    def _perform(self, perform: Callable[[Keep], None], where: str) -> tuple[TrialOutput, FailurePolicy | None, str]:
+        """Give what a trial counted; where nothing of it counts, what to do about that, and why."""
+        kept = TrialOutput(sent=0, lost=0)
+
+        def keep(output: TrialOutput) -> None:
+            nonlocal kept
+            kept = output
+
+        try:
+            perform(keep)
+        except InvalidTrialError as error:
+            kept = msgspec.structs.replace(kept, extra={**kept.extra, **error.reply})
+            return kept, self._policies.on_invalid, f"invalid {where}: {error}"
+        except TrialFailedError as error:
+            return kept, self._policies.on_error, str(error)
+        return kept, None, ""
 
     def end(self, reason: str, text: str, found: Iterable[Record], *, goals: Sequence[Goal] = ()) -> End:
         """Write what was found, and the end.

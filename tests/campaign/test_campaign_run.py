@@ -227,7 +227,7 @@ def test_a_campaign_is_found_again_among_the_runs(tmp_path, monkeypatch):
     again = run(None, resume=True)
     assert again.directory == first.directory
     assert (again.end.reason, len(again.members)) == ("done", 4)
-    assert len(list((tmp_path / "runs").iterdir())) == 2
+    assert len(list((tmp_path / "runs").glob("*/run.jsonl"))) == 2
 
 
 def test_another_campaign_is_not_gone_on_with(tmp_path):

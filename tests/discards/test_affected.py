@@ -79,7 +79,7 @@ def test_a_test_across_midnight_finds_the_next_day(tmp_path):
     store = written.write_store(tmp_path / "store", days=2, tests=1)
     day = written.FIRST_DAY
     partition = Partition("tests", "dfw01", day, "tests")
-    test = pq.ParquetFile(store.file(partition)).read().to_pylist()[0]
+    test = pq.ParquetFile(store.path / store.file(partition)).read().to_pylist()[0]
     midnight = datetime.datetime(2018, 2, 2)
     test |= {"direction": "download", "start": midnight - datetime.timedelta(seconds=15)}
     test |= {"end": midnight + datetime.timedelta(seconds=25)}

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from brimful.discards import power, rank_intervals
+from brimful.discards import power
 from brimful.discards.density import common_densities, density
 from brimful.discards.statistics import (
     compare_paired,
@@ -17,6 +17,7 @@ from brimful.discards.statistics import (
     dose_response,
     holm,
 )
+from brimful.statistics import ranks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -33,7 +34,7 @@ anything = st.lists(
 def test_the_shift_is_the_median_of_all_differences(before, after):
     first, second = np.array(before), np.array(after)
     differences = np.sort(np.subtract.outer(second, first).ravel())
-    shift, interval = rank_intervals.shift(first, second)
+    shift, interval = ranks.shift(first, second)
     assert shift == pytest.approx(np.median(differences), abs=1e-9)
     deviation = math.sqrt(differences.size * (first.size + second.size + 1) / 12)
     rank = max(1, math.floor(differences.size / 2 - stats.norm.ppf(0.975) * deviation))
@@ -44,7 +45,7 @@ def test_the_shift_is_the_median_of_all_differences(before, after):
 def test_the_pseudomedian_is_the_median_of_all_means_of_two(values):
     numbers = np.array(values)
     means = np.sort([(a + b) / 2 for a, b in itertools.combinations_with_replacement(values, 2)])
-    found, interval = rank_intervals.pseudomedian(numbers)
+    found, interval = ranks.pseudomedian(numbers)
     assert found == pytest.approx(np.median(means), abs=1e-9)
     deviation = math.sqrt(means.size * (2 * numbers.size + 1) / 12)
     rank = max(1, math.floor(means.size / 2 - stats.norm.ppf(0.975) * deviation))
@@ -56,7 +57,7 @@ def test_medians_are_resampled_as_if_values_were_drawn_one_by_one(size):
     generator = np.random.default_rng(size)
     values = generator.normal(size=size)
     drawn = np.median(generator.choice(values, size=(20_000, size)), axis=1)
-    found = rank_intervals.resampled_medians(values, 20_000, generator)
+    found = ranks.resampled_medians(values, 20_000, generator)
     shares = np.linspace(0.05, 0.95, 19)
     step = np.diff(np.sort(values)).max()
     assert np.quantile(found, shares) == pytest.approx(np.quantile(drawn, shares), abs=step / 2 + 0.02)
@@ -140,7 +141,7 @@ def test_the_detectable_shift_is_found_as_often_as_it_says():
 def test_the_detectable_paired_shift_is_found_as_often_as_it_says():
     generator = np.random.default_rng(6)
     differences = generator.normal(0, 0.1, 900)
-    differences -= rank_intervals.pseudomedian(differences)[0]
+    differences -= ranks.pseudomedian(differences)[0]
     (shift,) = power.detectable_paired_shift(differences, level=0.01, powers=[0.8], seed=1)
     drawn = [stats.wilcoxon(generator.choice(differences, 900) + shift, method="asymptotic").pvalue for _ in range(300)]
     assert np.mean(np.array(drawn) < 0.01) == pytest.approx(0.8, abs=0.1)

@@ -3,6 +3,7 @@
 import gzip
 import itertools
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -318,7 +319,7 @@ def test_a_full_disk_loses_nothing_that_is_in(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(pq, "write_table", full)
+        patch.setattr(os, "fsync", full)
         with pytest.raises(BrimfulError, match="No space left on device; make room"):
             put(tmp_path / "store", *paths)
     assert files_of(tmp_path / "store") == before

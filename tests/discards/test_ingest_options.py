@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from brimful.cli.discards import report
+from brimful.cli.discards import engine_options
 from brimful.discards import engine as engines
 from brimful.discards.capacities import Capacities
 from brimful.discards.store import Store
@@ -66,8 +66,8 @@ def test_counters_that_wrap_twice_say_what_to_save(tmp_path):
 def test_the_master_of_spark_is_the_one_that_was_given(tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(engines, "connect_spark", lambda store, **options: asked.append(options))
-    report.connect(Store.create(tmp_path / "store"), "spark", "2GB", master="spark://host:7077", dataset=None)
-    report.connect(Store.create(tmp_path / "store"), "spark", "2GB", master=None, dataset=None)
+    engine_options.connect(Store.create(tmp_path / "store"), "spark", "2GB", master="spark://host:7077", dataset=None)
+    engine_options.connect(Store.create(tmp_path / "store"), "spark", "2GB", master=None, dataset=None)
     assert [one["master"] for one in asked] == ["spark://host:7077", None]
 
 
@@ -82,4 +82,4 @@ def test_the_master_of_spark_is_the_one_that_was_given(tmp_path, monkeypatch):
 )
 def test_options_of_other_engines_are_refused(engine, master, dataset, message):
     with pytest.raises(UsageError, match=message):
-        report.check_engine(engine, master, dataset)
+        engine_options.check_engine(engine, master, dataset)

@@ -124,6 +124,26 @@ def test_a_full_disk_for_telemetry_and_a_log_that_cannot_be_written_end_nothing(
     assert rows.read_text() == "timestamp,device,port,direction,octets,packets,discards\n"
 
 
+def test_a_part_that_hangs_does_not_keep_the_process(lab, tmp_path):
+    rules, log = tmp_path / "rules.flows", tmp_path / "log"
+    rules.write_text("")
+    writers = []
+
+    def is_read():
+        # There is a reader, which then waits for what is never written.
+        with contextlib.suppress(OSError):
+            writers.append(os.open(rules, os.O_WRONLY | os.O_NONBLOCK))
+        return writers != []
+
+    with log.open("w") as errors, running(lab, tmp_path, f"--tables={rules}", code=3, stderr=errors) as switch:
+        rules.unlink()
+        os.mkfifo(rules)
+        os.kill(switch.pid, signal.SIGHUP)
+        wait_for(is_read)
+    os.close(writers[0])
+    assert log.read_text().endswith("a part of the switch did not end in time: the process was ended\n")
+
+
 def test_only_sockets_give_way_to_the_control_socket(lab, tmp_path):
     precious = tmp_path / "precious"
     precious.write_text("keep me")

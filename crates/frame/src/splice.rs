@@ -28,7 +28,8 @@ impl Field {
     /// Writes a value in place and puts right the checksums that cover it. Bits above the field's are ignored, as is
     /// the bit of [`Field::VlanVid`] that says that there is a tag.
     ///
-    /// A change of [`Field::IpProto`] leaves the checksum of what IP carries alone: it belongs to the protocol before.
+    /// After a change of [`Field::IpProto`] the checksum of what IP carries is where the protocol before has it, and right
+    /// for the new one's pseudo header.
     pub fn write(self, frame: &mut [u8], headers: &Headers, value: u128) -> Write {
         let Some(first_bit) = self.bit_offset(headers) else {
             return Write::Missing;
@@ -43,8 +44,22 @@ impl Field {
         let sctp = sctp.map(|at| SctpSum::of(frame, headers, at));
         let covering = self.checksums(frame, headers);
         if covering.iter().any(Option::is_some) {
+            let before = read_bits(frame, first_bit, bits);
             let change = Change::write(frame, first_bit, bits, value);
-            covering.iter().flatten().for_each(|sum| sum.update(frame, change));
+            let [network, segment] = covering;
+            if let Some(sum) = network {
+                sum.update(frame, change);
+            }
+            if let Some(sum) = segment {
+                // The pseudo header has the protocol at the end of a word, wherever it lies in the frame.
+                let is_moved = self == Self::IpProto;
+                let change = if is_moved {
+                    Change::between(before, value)
+                } else {
+                    change
+                };
+                sum.update(frame, change);
+            }
         } else {
             write_bits(frame, first_bit, bits, value);
         }
@@ -77,6 +92,7 @@ impl Field {
         };
         match self.info().covering {
             Covering::Nothing => [None, None],
+            Covering::Network if self == Self::IpProto => [network(), segment(&[TCP, UDP, ICMPV6])],
             Covering::Network => [network(), None],
             Covering::Addresses => [network(), segment(&[TCP, UDP, ICMPV6])],
             Covering::Segment => [None, segment(&[TCP, UDP, ICMPV6, ICMPV4])],
@@ -106,6 +122,11 @@ impl Change {
         write_bits(frame, first_bit, bits, value);
         let after = sum_words(&frame[start..end]);
         Self(fold(after + (!before & 0xffff)))
+    }
+
+    /// Of a word that has one value instead of another.
+    fn between(before: u128, after: u128) -> Self {
+        Self(fold(after as u32 + (!before as u32 & 0xffff)))
     }
 }
 

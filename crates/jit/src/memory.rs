@@ -1,5 +1,7 @@
 //! The slots of a hash, by an address that compiled code knows.
 
+use std::ptr::NonNull;
+
 #[cfg(not(all(feature = "loom", test)))]
 use memmap2::MmapMut;
 
@@ -26,18 +28,38 @@ pub(crate) struct Memory {
 
 /// Loom's atomics are more than their bits, so that none are made of zeros.
 #[cfg(all(feature = "loom", test))]
-type Owned = Box<[AtomicU64]>;
+type Owned = Boxed<AtomicU64>;
 
 #[cfg(not(all(feature = "loom", test)))]
 #[allow(dead_code, reason = "what is read of it is read by its address")]
 enum Owned {
-    Lines(Box<[Line]>),
+    Lines(Boxed<Line>),
     Mapped(MmapMut),
 }
 
 #[cfg(not(all(feature = "loom", test)))]
 #[repr(C, align(64))]
 struct Line([AtomicU64; 8]);
+
+/// A slice in a box, by its address: to move a box says that no other pointers into it are used any more.
+struct Boxed<T>(NonNull<[T]>);
+
+impl<T> Boxed<T> {
+    fn new(owned: Box<[T]>) -> Self {
+        Self(NonNull::from(Box::leak(owned)))
+    }
+
+    fn first(&self) -> *const AtomicU64 {
+        self.0.as_ptr().cast_const().cast()
+    }
+}
+
+impl<T> Drop for Boxed<T> {
+    fn drop(&mut self) {
+        // SAFETY: it was a box, and is made one again here alone.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+}
 
 // SAFETY: zeros are zeros in atomics.
 #[cfg(not(all(feature = "loom", test)))]
@@ -81,8 +103,8 @@ impl Memory {
 
 #[cfg(all(feature = "loom", test))]
 fn zeroed(words: usize) -> (*const AtomicU64, Owned) {
-    let owned: Owned = (0..words).map(|_| AtomicU64::new(0)).collect();
-    (owned.as_ptr(), owned)
+    let owned = Boxed::new((0..words).map(|_| AtomicU64::new(0)).collect());
+    (owned.first(), owned)
 }
 
 #[cfg(not(all(feature = "loom", test)))]
@@ -103,7 +125,7 @@ fn zeroed(words: usize) -> (*const AtomicU64, Owned) {
     if let Some(mut map) = mapped {
         (map.as_mut_ptr().cast_const().cast(), Owned::Mapped(map))
     } else {
-        let mut lines: Box<[Line]> = bytemuck::allocation::zeroed_slice_box(words.div_ceil(8));
-        (lines.as_mut_ptr().cast_const().cast(), Owned::Lines(lines))
+        let lines = Boxed::new(bytemuck::allocation::zeroed_slice_box::<Line>(words.div_ceil(8)));
+        (lines.first(), Owned::Lines(lines))
     }
 }

@@ -53,7 +53,10 @@ pub use memory::{MemoryPort, MemoryReceiver, MemorySender, memory_wire};
 pub use offload::{MergedFrame, Offload, Segments};
 pub use open::BackEnd;
 pub use packet::{PacketPort, PacketPortOptions, PacketReceiver, PacketRing, PacketSender};
-pub use pcap::{Capture, CaptureError, CaptureFlaw, CaptureWriter, PcapPort, PcapReceiver, PcapSender, Replay};
+pub use pcap::{
+    Capture, CaptureBlocks, CaptureError, CaptureFlaw, CaptureWriter, CapturedWay, PcapPort, PcapReceiver, PcapSender,
+    Replay,
+};
 pub use port::{
     AnyPort, Capabilities, HEADROOM, InterfaceCounters, MAX_BURST, Port, ReceiveStatistics, Receiver, SendStatistics,
     Sender, Take,

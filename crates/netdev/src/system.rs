@@ -71,15 +71,32 @@ pub(crate) fn set_option<T>(
     Ok(())
 }
 
-/// Reads a socket option whose kernel type is `T`, plain integers for which any bytes are a value.
-pub(crate) fn get_option<T: Copy>(
+/// What the kernel may write as an option.
+///
+/// # Safety
+/// It is plain integers: any bytes are a value of it.
+pub(crate) unsafe trait SocketOption: Copy {}
+
+// SAFETY: integers, and structures of integers alone.
+unsafe impl SocketOption for i32 {}
+// SAFETY: as above.
+unsafe impl SocketOption for u32 {}
+// SAFETY: as above.
+unsafe impl SocketOption for libc::tpacket_stats {}
+// SAFETY: as above.
+unsafe impl SocketOption for libc::xdp_statistics {}
+// SAFETY: as above.
+unsafe impl SocketOption for libc::xdp_mmap_offsets {}
+
+/// Reads a socket option whose kernel type is `T`.
+pub(crate) fn get_option<T: SocketOption>(
     socket: &impl AsRawFd,
     level: libc::c_int,
     option: libc::c_int,
     mut value: T,
 ) -> io::Result<T> {
     let mut len = mem::size_of::<T>() as libc::socklen_t;
-    // SAFETY: `value` and `len` live for the call, and `len` is the size of the former.
+    // SAFETY: `value` and `len` live for the call, `len` is the size of the former, and whatever is written is a value.
     check(unsafe { libc::getsockopt(socket.as_raw_fd(), level, option, (&raw mut value).cast(), &raw mut len) })?;
     Ok(value)
 }

@@ -1,5 +1,5 @@
 //! Systems whose losses depend on the search itself: how many times what `bisect` takes on the same adversary `straddle`
-//! takes. Why that is bounded is argued in `guard.rs` of the strategy.
+//! takes. Why that is bounded is argued in docs/explanation/straddle-guards.md.
 //!
 //! The bar holds for the draws of this test, which are the same in each run. Of 17,000 other draws (1,000 each of
 //! the proptest seeds 5, 77, 101 to 109, 202, 303, 404, 505, 606 and 4711), six took more than 3 times: two `Now` 3.2 and

@@ -15,10 +15,11 @@ use thiserror::Error;
 
 use crate::events::{PacketInEvent, PacketListeners};
 use crate::plane::{Plane, SharedPipeline};
-use crate::ports::{Input, Ports};
+use crate::ports::{Input, Ports, SwitchPort};
+use crate::settings::port::PortSettings;
 use crate::tables::{self, Placed, TableError, Tables};
 use crate::vacancy::Vacancies;
-use crate::watch::Watcher;
+use crate::watch::{PortEvent, Watcher};
 use crate::worker::{SLICE, Worker};
 
 /// How often entries expire and links are looked at.
@@ -40,6 +41,10 @@ pub struct Switch {
     pub pipeline: SharedPipeline,
     /// Data-plane threads.
     pub threads: usize,
+    /// What its ports are to be, by number, where settings say so.
+    pub(crate) port_settings: BTreeMap<u32, PortSettings>,
+    /// For each data-plane thread the ports that it receives from, once for each input.
+    pub(crate) shares: Vec<Vec<u32>>,
     pub(crate) plane: Box<dyn Plane>,
     /// The listeners to packets.
     pub(crate) packets: PacketListeners,
@@ -172,6 +177,8 @@ impl Switch {
             ports: Arc::new(ports),
             pipeline,
             threads: 0,
+            port_settings: BTreeMap::new(),
+            shares: Vec::new(),
             plane,
             packets: PacketListeners::default(),
             watcher: None,
@@ -189,7 +196,8 @@ impl Switch {
     pub fn start(mut self, inputs: Vec<Vec<Input>>) -> Running {
         let (ends, stops) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         self.threads = inputs.len();
-        let has_queues = self.ports.all().any(|port| port.has_queues());
+        let numbers = |inputs: &Vec<Input>| inputs.iter().map(|input| input.port.number).collect();
+        self.shares = inputs.iter().map(numbers).collect();
         let mut workers = Vec::new();
         for (index, inputs) in inputs.into_iter().enumerate() {
             let worker = Worker {
@@ -199,7 +207,7 @@ impl Switch {
                 ports: Arc::clone(&self.ports),
                 packets: self.packets.clone(),
                 ends: Arc::clone(&ends),
-                tends: index == 0 && has_queues,
+                tends: false,
             };
             let thread = std::thread::Builder::new().name(format!("frames-{index}"));
             let thread = thread.spawn(move || worker.run());
@@ -247,8 +255,14 @@ impl Switch {
     }
 
     fn tell_of_port(&self, number: u32) {
-        if let (Some(watcher), Some(port)) = (&self.watcher, self.ports.get(number)) {
-            watcher.port_changed(port);
+        if let Some(port) = self.ports.get(number) {
+            self.tell_of(&port, PortEvent::Modified);
+        }
+    }
+
+    pub(crate) fn tell_of(&self, port: &Arc<SwitchPort>, event: PortEvent) {
+        if let Some(watcher) = &self.watcher {
+            watcher.port_changed(port, event);
         }
     }
 

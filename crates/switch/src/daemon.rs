@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use brimful_netdev::{BackEnd, PacketPortOptions, hardware_address};
 use brimful_pipeline::{Limits, Pipeline};
 
 use crate::channel::{self, Channel};
@@ -16,13 +15,12 @@ use crate::control::{Handles, Running, Switch};
 use crate::files::read_text;
 use crate::notice::say;
 use crate::plane::{Interpreter, Plane, SharedPipeline};
-use crate::ports::TAG_LEN;
-use crate::ports::{Input, Ports, SwitchPort};
-use crate::queues::Queues;
-use crate::settings::{PortSettings, Settings, SwitchSettings};
+use crate::ports::{Input, Ports};
+use crate::settings::{Settings, SwitchSettings};
+use crate::socket::Socket;
 use crate::state::Keeper;
 use crate::telemetry::Telemetry;
-use crate::{links, local, metrics, state, tables};
+use crate::{links, local, membership, metrics, opening, state, tables};
 
 /// How often signals are looked for.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -70,8 +68,8 @@ pub fn run(
     }
     let control = match &settings.control {
         Some(path) => {
-            let socket = local::Socket::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
-            helpers.push(socket.serve(Arc::clone(&handles)).map_err(|error| error.to_string())?);
+            let socket = Socket::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
+            helpers.push(local::serve(&socket, Arc::clone(&handles)).map_err(|error| error.to_string())?);
             Some(socket)
         }
         None => None,
@@ -167,21 +165,18 @@ fn open(settings: &SwitchSettings) -> Result<Running, String> {
     let mut inputs = Vec::new();
     let mut ports = Vec::new();
     for port in &settings.ports {
-        let (port, of_port) = open_port(port, settings.threads)?;
-        inputs.extend(of_port);
-        ports.push(port);
+        let opened = opening::open(port, settings.threads)?;
+        inputs.extend(opened.inputs);
+        ports.push(opened.port);
     }
     let inputs = deal(inputs, settings.threads).map_err(|error| format!("{}: {error}", settings.name))?;
     let limits = Limits {
         entries: settings.entries,
         ..Limits::default()
     };
-    let mut pipeline = Pipeline::new(limits);
-    let named = ports.iter().flat_map(|port| port.queue_counts());
-    pipeline.set_queues(std::iter::once(0).chain(named.map(|counts| counts.queue)).collect());
-    let pipeline = SharedPipeline::new(pipeline);
+    let pipeline = SharedPipeline::new(Pipeline::new(limits));
     let plane = plane(&settings.name, &pipeline);
-    let switch = Switch::new(
+    let mut switch = Switch::new(
         settings.name.clone(),
         settings.datapath()?,
         Ports::new(ports),
@@ -189,6 +184,9 @@ fn open(settings: &SwitchSettings) -> Result<Running, String> {
         plane,
     );
     switch.packets.limit(settings.packet_in_rate);
+    switch.port_settings = settings.ports.iter().map(|port| (port.number, port.clone())).collect();
+    switch.renew_queues();
+    switch.set_mirrors(&settings.mirrors);
     Ok(switch.start(inputs))
 }
 
@@ -220,50 +218,6 @@ fn deal(inputs: Vec<Input>, threads: usize) -> Result<Vec<Vec<Input>>, String> {
     }
     Ok(dealt)
 }
-
-/// Opens an interface, with receive queues for as many threads as it has some for.
-fn open_port(settings: &PortSettings, threads: usize) -> Result<(Arc<SwitchPort>, Vec<Input>), String> {
-    let usual = PacketPortOptions {
-        has_vlan_tag: true,
-        takes_offloads: true,
-        ..PacketPortOptions::new(settings.max_frame_len + TAG_LEN)
-    };
-    let (back_ends, interface) = (settings.back_ends()?, settings.interface.clone());
-    let open = move || {
-        let open = |back_end: BackEnd| {
-            let ring_bytes = match back_end {
-                BackEnd::Xdp(_) => XDP_RING_BYTES,
-                _ => usual.ring_bytes,
-            };
-            back_end.open_queues(&interface, PacketPortOptions { ring_bytes, ..usual }, threads)
-        };
-        let opened = back_ends[1..]
-            .iter()
-            .fold(open(back_ends[0]), |opened, next| opened.or_else(|_| open(*next)));
-        opened.map_err(|error| error.to_string())
-    };
-    let opened = open()?;
-    let count = opened.len();
-    let (mut senders, receivers): (Vec<_>, Vec<_>) =
-        opened.into_iter().map(|port| (port.sender, port.receiver)).unzip();
-    let first = senders.remove(0);
-    let queues = settings.queues()?;
-    let rates = queues.clone();
-    let queues = (!queues.is_empty()).then(|| Queues::new(settings.speed_bps, &queues));
-    let address = hardware_address(&settings.interface).unwrap_or_default();
-    let port = SwitchPort::new(settings.number, address, first, queues).with_more_senders(senders);
-    let port = port.with_queue_rates(rates).with_reopening(Box::new(open), count);
-    let port = Arc::new(port);
-    let inputs = receivers
-        .into_iter()
-        .enumerate()
-        .map(|(place, receiver)| Input::new(Arc::clone(&port), receiver).in_place(place));
-    Ok((Arc::clone(&port), inputs.collect()))
-}
-
-/// The kernel puts frames into one chunk after the other: the more there are, the more often is each out of all caches
-/// when its turn comes. On veth, 4096 chunks let a processor pass a half more frames than 16384.
-const XDP_RING_BYTES: usize = 8 << 20;
 
 /// Gives switches the tables that they had, or else those of their files, and keeps them from then on.
 fn restore(settings: &Settings, handles: &Handles) -> Result<Vec<Keeper>, String> {
@@ -298,15 +252,20 @@ fn restore(settings: &Settings, handles: &Handles) -> Result<Vec<Keeper>, String
     Ok(keepers)
 }
 
-/// Loads the tables of all switches anew, also others than before where the file of settings names others. What else is
-/// new there is for the next start, which is said.
+/// Has all switches follow the file of settings: ports, queues, mirrors, tables. What else is new there is for the next
+/// start, which is said.
 fn reload(settings: &mut Settings, file: Option<&Path>, handles: &Handles) -> Result<(), String> {
     if let Some(path) = file {
         let name = path.display();
         let text = read_text(path).map_err(|error| format!("{name}: {error}"))?;
         let new = Settings::read(&name.to_string(), &text)?;
-        for other in settings.take_tables_of(&new) {
+        for other in settings.follow(&new) {
             say(format_args!("{name}: {other}: takes effect with the next start only"));
+        }
+        for switch in &settings.switches {
+            for obstacle in membership::follow(&handles[&switch.name], switch) {
+                say(format_args!("{}: {obstacle}", switch.name));
+            }
         }
     }
     load_all(settings, handles)
@@ -317,7 +276,9 @@ fn load_all(settings: &Settings, handles: &Handles) -> Result<(), String> {
     for switch in settings.switches.iter().filter(|switch| !switch.tables.is_empty()) {
         let mut all = tables::Tables::default();
         let mut files = Vec::new();
-        let ports = switch.port_names();
+        let handle = &handles[&switch.name];
+        let ports = handle.call(|switch| switch.ports.names());
+        let ports = ports.map_err(|ended| ended.to_string())?;
         for path in &switch.tables {
             let name = path.display().to_string();
             let text = read_text(path).map_err(|error| format!("{name}: {error}"))?;
@@ -326,7 +287,6 @@ fn load_all(settings: &Settings, handles: &Handles) -> Result<(), String> {
             all.changes.extend(read.changes);
             files.push(name);
         }
-        let handle = &handles[&switch.name];
         let loaded = handle.call(move |switch| switch.load(&files.join("+"), &all, true));
         loaded
             .map_err(|error| error.to_string())?

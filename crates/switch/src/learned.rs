@@ -50,6 +50,11 @@ impl Learned {
         place.filter(|place| place.is_known(now)).map(|place| place.port)
     }
 
+    /// Forgets all stations behind a port.
+    pub(crate) fn forget(&self, port: u32) {
+        self.places().retain(|_, place| place.port != port);
+    }
+
     fn places(&self) -> MutexGuard<'_, HashMap<Station, Place>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -112,6 +117,16 @@ mod tests {
         learned.learn(&frame(9, 1, None), 7, 2);
         assert_eq!(learned.find(&frame(1, 9, None), 2), Some(7));
         assert_eq!(learned.find(&frame(1, 9, None), LIFE_NS + 2), None);
+    }
+
+    #[test]
+    fn stations_behind_a_port_that_is_gone_are_forgotten() {
+        let learned = Learned::default();
+        learned.learn(&frame(9, 1, None), 5, 0);
+        learned.learn(&frame(9, 2, None), 6, 0);
+        learned.forget(5);
+        assert_eq!(learned.find(&frame(1, 9, None), 1), None);
+        assert_eq!(learned.find(&frame(2, 9, None), 1), Some(6));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 #![warn(clippy::print_stderr)]
 
 mod batch;
+pub mod capture;
 mod change;
 pub mod channel;
 mod check;
@@ -19,9 +20,12 @@ pub mod files;
 mod learned;
 mod links;
 pub mod local;
+mod membership;
 pub mod metrics;
+mod mirror;
 mod notice;
 pub mod ofctl;
+mod opening;
 mod packet_out;
 pub mod plane;
 pub mod ports;
@@ -29,10 +33,12 @@ pub mod queues;
 mod reload;
 pub mod settings;
 mod shown;
+mod socket;
 mod state;
 pub mod status;
 pub mod supervisor;
 pub mod tables;
+mod tap;
 pub mod telemetry;
 pub mod trace;
 mod vacancy;

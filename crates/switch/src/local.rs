@@ -1,9 +1,7 @@
 //! The local control socket: a request a line, an answer a line, both JSON.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -13,8 +11,10 @@ use serde_json::{Value, json};
 
 use crate::control::{Handle, Handles, Switch};
 use crate::dump::dump;
+use crate::settings::port::{PortSettings, QueueTable};
+use crate::socket::Socket;
 use crate::status::Status;
-use crate::{tables, trace};
+use crate::{capture, membership, tables, trace};
 
 /// The longest request: a table of a million flows.
 const MOST_REQUEST_LEN: u64 = 1 << 30;
@@ -79,91 +79,80 @@ pub enum Request {
     },
     /// Says what the switches are and have counted.
     Status {},
+    /// Adds a port.
+    AddPort {
+        /// Which switch.
+        switch: Option<String>,
+        /// What it is to be.
+        port: PortSettings,
+    },
+    /// Removes a port.
+    RemovePort {
+        /// Which switch.
+        switch: Option<String>,
+        /// Its number, or the name of its interface.
+        port: String,
+    },
+    /// Adds a queue to a port, or changes it.
+    AddQueue {
+        /// Which switch.
+        switch: Option<String>,
+        /// The port's number, or the name of its interface.
+        port: String,
+        /// What it is to be.
+        queue: QueueTable,
+    },
+    /// Removes a queue of a port.
+    RemoveQueue {
+        /// Which switch.
+        switch: Option<String>,
+        /// The port's number, or the name of its interface.
+        port: String,
+        /// The queue's number.
+        queue: u32,
+    },
+    /// Copies what ports take and send to another.
+    Mirror {
+        /// Which switch.
+        switch: Option<String>,
+        /// The port that gets the copies, by number or interface.
+        output: String,
+        /// The others, likewise; none for no copies.
+        ports: Vec<String>,
+    },
+    /// Captures what passes a port. The file follows the answer.
+    Capture(capture::Wanted),
 }
 
-/// A socket of this machine, which is removed when this is dropped.
-pub struct Socket {
-    path: PathBuf,
-    listener: UnixListener,
-    /// Device and inode: what has been put there since is somebody else's.
-    made: (u64, u64),
-}
-
-impl Socket {
-    /// Makes it. Only this user may ask.
-    ///
-    /// # Errors
-    /// When it cannot be made; what is there and is no socket stays.
-    pub fn open(path: &Path) -> io::Result<Self> {
-        match std::fs::symlink_metadata(path) {
-            Ok(found) if !found.file_type().is_socket() => {
-                let text = "there is a file that is no socket: give another path, or remove it";
-                return Err(io::Error::other(text));
+/// Answers from threads of its own, which live as long as the process.
+///
+/// # Errors
+/// When there is no descriptor left for it.
+pub fn serve(socket: &Socket, handles: Arc<Handles>) -> io::Result<JoinHandle<()>> {
+    let listener = socket.listener().try_clone()?;
+    let thread = std::thread::Builder::new().name("local".to_owned());
+    thread.spawn(move || {
+        let asking = Arc::new(());
+        loop {
+            let accepted = listener.accept();
+            let Ok((stream, _)) = accepted else {
+                // Without a descriptor or memory for it, it would fail again at once.
+                std::thread::sleep(PAUSE);
+                continue;
+            };
+            // Each has one.
+            if Arc::strong_count(&asking) > MOST_ASKING {
+                continue;
             }
-            Ok(_) if UnixStream::connect(path).is_ok() => {
-                let text = "another switch answers there: give another path";
-                return Err(io::Error::other(text));
-            }
-            // What one left that has ended.
-            Ok(_) => std::fs::remove_file(path)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+            let (handles, asking) = (Arc::clone(&handles), Arc::clone(&asking));
+            // Without memory for a thread, it is hung up.
+            let _ = std::thread::Builder::new().spawn(move || {
+                // The other side may hang up whenever it likes.
+                let _ = converse(stream, &handles);
+                drop(asking);
+            });
         }
-        let listener = UnixListener::bind(path)?;
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-        let made = std::fs::symlink_metadata(path)?;
-        Ok(Self {
-            path: path.to_owned(),
-            listener,
-            made: (made.dev(), made.ino()),
-        })
-    }
-
-    /// What it is made of.
-    pub(crate) fn listener(&self) -> &UnixListener {
-        &self.listener
-    }
-
-    /// Answers from threads of its own, which live as long as the process.
-    ///
-    /// # Errors
-    /// When there is no descriptor left for it.
-    pub fn serve(&self, handles: Arc<Handles>) -> io::Result<JoinHandle<()>> {
-        let listener = self.listener.try_clone()?;
-        let thread = std::thread::Builder::new().name("local".to_owned());
-        thread.spawn(move || {
-            let asking = Arc::new(());
-            loop {
-                let accepted = listener.accept();
-                let Ok((stream, _)) = accepted else {
-                    // Without a descriptor or memory for it, it would fail again at once.
-                    std::thread::sleep(PAUSE);
-                    continue;
-                };
-                // Each has one.
-                if Arc::strong_count(&asking) > MOST_ASKING {
-                    continue;
-                }
-                let (handles, asking) = (Arc::clone(&handles), Arc::clone(&asking));
-                // Without memory for a thread, it is hung up.
-                let _ = std::thread::Builder::new().spawn(move || {
-                    // The other side may hang up whenever it likes.
-                    let _ = converse(stream, &handles);
-                    drop(asking);
-                });
-            }
-        })
-    }
-}
-
-impl Drop for Socket {
-    fn drop(&mut self) {
-        let is_own = |found: std::fs::Metadata| (found.dev(), found.ino()) == self.made;
-        if std::fs::symlink_metadata(&self.path).is_ok_and(is_own) {
-            // It may have been removed by somebody else just now.
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
+    })
 }
 
 /// Until the other side hangs up, or says what is no request: another protocol would wait for ever.
@@ -179,6 +168,12 @@ fn converse(stream: UnixStream, handles: &Handles) -> io::Result<()> {
         let mut line = String::new();
         if reader.by_ref().take(MOST_REQUEST_LEN).read_line(&mut line)? == 0 {
             return Ok(());
+        }
+        if let Ok(Request::Capture(wanted)) = serde_json::from_str(&line) {
+            return match find(handles, wanted.switch.clone()) {
+                Ok(handle) => capture::serve(&writer, handle, &wanted),
+                Err(message) => writeln!(writer, "{}", json!({ "error": message })),
+            };
         }
         let answer = answer(&line, handles).unwrap_or_else(|message| json!({ "error": message }));
         writeln!(writer, "{answer}")?;
@@ -232,7 +227,42 @@ pub fn answer(line: &str, handles: &Handles) -> Result<Value, String> {
                 .filter_map(|name| handles[*name].call(|switch| Status::of(switch)).ok());
             Ok(json!({ "switches": statuses.collect::<Vec<_>>() }))
         }
+        Request::AddPort { switch, port } => {
+            // Of whichever switch it is.
+            for handle in handles.values() {
+                let interface = port.interface.clone();
+                let used = handle.call(move |switch| switch.ports.names().contains_key(&interface));
+                if used.unwrap_or(false) {
+                    return Err(format!(
+                        "interface {} is a port already: remove it first",
+                        port.interface
+                    ));
+                }
+            }
+            done(membership::add_port(find(handles, switch)?, port))
+        }
+        Request::RemovePort { switch, port } => {
+            let handle = find(handles, switch.clone())?;
+            let number = ask(handles, switch, move |switch| {
+                switch.find_port(&port).map(|port| port.number)
+            })??;
+            done(membership::remove_port(handle, number))
+        }
+        Request::AddQueue { switch, port, queue } => {
+            done(ask(handles, switch, move |switch| switch.add_queue(&port, queue))?)
+        }
+        Request::RemoveQueue { switch, port, queue } => {
+            done(ask(handles, switch, move |switch| switch.remove_queue(&port, queue))?)
+        }
+        Request::Mirror { switch, output, ports } => {
+            done(ask(handles, switch, move |switch| switch.mirror(&output, &ports))?)
+        }
+        Request::Capture(_) => Err("a capture needs a connection of its own".to_owned()),
     }
+}
+
+fn done(done: Result<(), String>) -> Result<Value, String> {
+    done.map(|()| json!({}))
 }
 
 fn ask<A: Send + 'static>(

@@ -17,7 +17,8 @@ use brimful_switch::daemon::{self, Signals};
 use brimful_switch::events::DEFAULT_PACKET_IN_RATE;
 use brimful_switch::files::read_text;
 use brimful_switch::ofctl::{self, Ofctl, OfctlError, Outcome};
-use brimful_switch::settings::{FailMode, PortSettings, Settings, SwitchSettings, default_versions};
+use brimful_switch::settings::port::PortSettings;
+use brimful_switch::settings::{FailMode, Settings, SwitchSettings, default_versions};
 use brimful_switch::supervisor::{self, Watchdog};
 use brimful_switch::tables::genflow::Specification;
 use brimful_switch::tables::{ovs, tab};
@@ -337,6 +338,7 @@ impl Run {
             packet_in_rate: self.packet_in_rate,
             entries: self.entries,
             ports,
+            mirrors: Vec::new(),
         };
         let settings = Settings {
             control: self.control,

@@ -88,11 +88,14 @@ impl Switch {
             port.counts.cut_short.add(1);
         }
         for (number, queue, frame) in outbox.frames {
-            if let Some(port) = self.ports.get(number) {
-                let mut batch = Batch::default();
-                batch.push(&frame, queue);
-                port.send(&mut batch, now);
-                port.tend(now);
+            let copies = ports.mirrors_of(number).iter().map(|&mirror| (mirror, 0));
+            for (number, queue) in std::iter::once((number, queue)).chain(copies) {
+                if let Some(port) = self.ports.get(number) {
+                    let mut batch = Batch::default();
+                    batch.push(&frame, queue);
+                    port.send(&mut batch, now);
+                    port.tend(now);
+                }
             }
         }
         for packet in outbox.packet_ins {

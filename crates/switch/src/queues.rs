@@ -88,6 +88,28 @@ impl Queues {
         }
     }
 
+    /// The same with what these have counted and what waits in them; frames of queues that are gone wait in queue 0.
+    #[must_use]
+    pub fn following(mut self, before: Option<Self>) -> Self {
+        for old in before.into_iter().flat_map(|before| before.queues) {
+            if let Some(own) = self.queues.iter_mut().find(|own| own.counts.queue == old.counts.queue) {
+                own.counts = old.counts;
+            }
+            let number = old.counts.queue;
+            self.enter(old.waiting.iter().map(|frame| (frame.as_slice(), number)));
+        }
+        self
+    }
+
+    /// Frames that wait, and their queues.
+    pub fn into_waiting(self) -> impl Iterator<Item = (Vec<u8>, u32)> {
+        let of = |queue: Queue| {
+            let number = queue.counts.queue;
+            queue.waiting.into_iter().map(move |frame| (frame, number))
+        };
+        self.queues.into_iter().flat_map(of)
+    }
+
     /// Takes frames in; gives how many found no room.
     pub fn enter<'f>(&mut self, frames: impl Iterator<Item = (&'f [u8], u32)>) -> u64 {
         let mut dropped = 0;
@@ -235,6 +257,20 @@ mod tests {
         let sent = served(80_000_000, &[settings(0, NONE, NONE), settings(1, 700, NONE)]);
         assert!(sent.iter().sum::<u64>().abs_diff(10_000_000) < 100_000, "{sent:?}");
         assert!(sent[1] >= 6_900_000, "{sent:?}");
+    }
+
+    #[test]
+    fn other_queues_keep_what_waits_and_the_counts_of_those_that_stay() {
+        let mut before = Queues::new(1_000_000, &[settings(1, NONE, NONE), settings(2, NONE, NONE)]);
+        before.enter([(&[9_u8; 100][..], 1)].into_iter());
+        assert_eq!(before.leave(0).map(|left| left.queue), Some(1));
+        before.enter([(&[1_u8; 60][..], 1), (&[2; 60], 2)].into_iter());
+        let after = Queues::new(1_000_000, &[settings(1, NONE, 500), settings(3, NONE, NONE)]).following(Some(before));
+        let counted = |counts: &QueueCounts| (counts.queue, counts.frames);
+        let counts = after.counts();
+        assert_eq!(counts.iter().map(counted).collect::<Vec<_>>(), [(0, 0), (1, 1), (3, 0)]);
+        let waiting: Vec<_> = after.into_waiting().map(|(frame, queue)| (frame[0], queue)).collect();
+        assert_eq!(waiting, [(2, 0), (1, 1)]);
     }
 
     #[test]

@@ -40,6 +40,10 @@ pub struct PortStatus {
     pub sent_dropped_because: BTreeMap<&'static str, u64>,
     /// Frames that came in by it and that groups would have made too many copies of.
     pub cut_short: u64,
+    /// Ports whose frames are copied to it.
+    pub mirror_of: Vec<u32>,
+    /// Captures of its frames.
+    pub captures: usize,
     pub queues: Vec<QueueStatus>,
 }
 
@@ -76,12 +80,18 @@ impl Status {
                 matches: pipeline.counters.read(matches).packets,
             }
         });
+        let mirrors = switch.ports.mirrors();
         let tables = tables.filter(|table| table.entries > 0 || table.lookups > 0).collect();
         Self {
             switch: switch.name.clone(),
             dpid: format!("{:016x}", switch.dpid),
             threads: switch.threads,
-            ports: switch.ports.all().map(|port| PortStatus::of(port)).collect(),
+            ports: switch
+                .ports
+                .all()
+                .iter()
+                .map(|port| PortStatus::of(port, &mirrors))
+                .collect(),
             tables,
             groups: pipeline.shared().groups.len(),
             meters: pipeline.shared().meters.len(),
@@ -90,7 +100,7 @@ impl Status {
 }
 
 impl PortStatus {
-    fn of(port: &crate::ports::SwitchPort) -> Self {
+    fn of(port: &crate::ports::SwitchPort, mirrors: &BTreeMap<u32, Vec<u32>>) -> Self {
         let counts = &port.counts;
         let queues = port.queue_counts().into_iter().map(|counts| QueueStatus {
             queue: counts.queue,
@@ -113,6 +123,8 @@ impl PortStatus {
             received_dropped_because: named(counts.reasons(Way::In)),
             sent_dropped_because: named(counts.reasons(Way::Out)),
             cut_short: counts.cut_short.load(Relaxed),
+            mirror_of: mirrors.get(&port.number).cloned().unwrap_or_default(),
+            captures: port.taps().len(),
             queues: queues.collect(),
         }
     }

@@ -31,7 +31,8 @@ pub struct Telemetry {
     has_lost: bool,
     has_failed: bool,
     due_s: u64,
-    before: HashMap<(String, u32, &'static str), Row>,
+    /// By switch, port, the moment at which that was made, and direction.
+    before: HashMap<(String, u32, u64, &'static str), Row>,
 }
 
 /// What a port has counted one way.
@@ -42,8 +43,8 @@ pub struct Row {
     discards: u64,
 }
 
-/// A port of a switch, and its counts in both directions.
-type Sample = (u32, String, [(&'static str, Row); 2]);
+/// A port of a switch, the moment at which it was made, its name, and its counts in both directions.
+type Sample = (u32, u64, String, [(&'static str, Row); 2]);
 
 impl Telemetry {
     /// Begins a file in a directory, which is made.
@@ -77,19 +78,20 @@ impl Telemetry {
         }
         self.due_s = now_s / INTERVAL_S * INTERVAL_S + INTERVAL_S;
         let end_s = self.due_s - INTERVAL_S;
+        let before = std::mem::take(&mut self.before);
         for name in handles.keys() {
             // A switch that has ended has nothing more to say.
             let Ok(samples) =
-                handles[name].call(|switch| switch.ports.all().map(|port| sample(port)).collect::<Vec<_>>())
+                handles[name].call(|switch| switch.ports.all().iter().map(|port| sample(port)).collect::<Vec<_>>())
             else {
                 continue;
             };
-            for (number, port, ways) in samples {
+            for (number, made_at, port, ways) in samples {
                 for (direction, now) in ways {
-                    let before = self
-                        .before
-                        .insert((name.clone(), number, direction), now)
-                        .unwrap_or_default();
+                    // A port that has come anew has counted nothing before.
+                    let key = (name.clone(), number, made_at, direction);
+                    let before = before.get(&key).copied().unwrap_or_default();
+                    self.before.insert(key, now);
                     let Row {
                         octets,
                         packets,
@@ -154,7 +156,8 @@ fn sample(port: &SwitchPort) -> Sample {
         packets: counts.sent_frames.load(Relaxed),
         discards: counts.sent_dropped.load(Relaxed),
     };
-    (port.number, port.name.clone(), [("rx", received), ("tx", sent)])
+    let ways = [("rx", received), ("tx", sent)];
+    (port.number, port.made_at, port.name.clone(), ways)
 }
 
 fn unix_time_s() -> u64 {

@@ -34,6 +34,18 @@ pub(crate) struct Author {
 /// Changes up to an index, and who made them.
 pub(crate) type Authored = (usize, Author);
 
+/// What has become of a port: the reasons of its status (OF 1.3.5 section 7.4.3).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[repr(u8)]
+pub(crate) enum PortEvent {
+    /// It has come.
+    Added = 0,
+    /// It has gone.
+    Deleted = 1,
+    /// Something about it is another.
+    Modified = 2,
+}
+
 /// Called with what happens, on the thread that has the switch: it must not wait.
 pub(crate) trait Watcher: Send + Sync {
     /// Whether it wants to know of changes of entries.
@@ -42,8 +54,8 @@ pub(crate) trait Watcher: Send + Sync {
     fn flows_changed(&self, changes: &[Change], authors: &[Authored]);
     /// Entries went whose controllers want to know.
     fn removed(&self, events: &[RemovedEvent]);
-    /// Something about a port has changed.
-    fn port_changed(&self, port: &Arc<SwitchPort>);
+    /// A port has come, gone or changed.
+    fn port_changed(&self, port: &Arc<SwitchPort>, event: PortEvent);
     /// How many controllers are there.
     fn controllers(&self) -> usize;
     /// A table has become full or empty enough.

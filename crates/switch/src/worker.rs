@@ -8,14 +8,15 @@ use std::time::Duration;
 
 use brimful_frame::{Headers, Merged, Packet, Train, finish_checksum, finish_untold_checksum};
 pub(crate) use brimful_netdev::HEADROOM;
-use brimful_netdev::{MAX_BURST, MonotonicTime, Offload, times_displaced, use_short_slices, wait_for_frames};
+use brimful_netdev::{MonotonicTime, Offload, times_displaced, use_short_slices, wait_for_frames};
 use brimful_pipeline::{Outputs, PacketIn, Passage};
 
 use crate::batch::Batch;
 use crate::counts::{Reason, Way};
 use crate::events::PacketListeners;
+use crate::mirror::Mirrored;
 use crate::plane::Path;
-use crate::ports::{Input, PortView, Ports, SwitchPort, TAG_LEN, is_tagged, port_config};
+use crate::ports::{Input, PortView, Ports, SwitchPort, TAG_LEN, is_tagged, port_config, receive};
 
 /// The longest frame that a thread takes.
 pub(crate) const MOST_FRAME_LEN: usize = 16 << 10;
@@ -74,6 +75,15 @@ struct Lane {
 }
 
 impl Lane {
+    fn new(port: Arc<SwitchPort>) -> Self {
+        Self {
+            port,
+            batch: Batch::default(),
+            train: None,
+            spare: Vec::new(),
+        }
+    }
+
     fn push(&mut self, frame: &[u8], queue: u32, thread: usize, now: u64) {
         self.end_train(thread, now);
         self.batch.push(frame, queue);
@@ -117,21 +127,15 @@ impl Worker {
     pub(crate) fn run(mut self) {
         let mut buffer = vec![0; HEADROOM + MOST_MERGED_LEN];
         let packets = self.packets.clone();
-        let lanes = self.ports.all().map(|port| Lane {
-            port: Arc::clone(port),
-            batch: Batch::default(),
-            train: None,
-            spare: Vec::new(),
-        });
         let mut outbox = Outbox {
             number: self.number,
-            lanes: lanes.collect(),
+            lanes: Vec::new(),
             packets: &packets,
             now: 0,
             merged: None,
         };
-        let mut view = self.ports.view();
         let mut generation = self.ports.generation();
+        let mut view = self.follow(&mut outbox);
         // Elsewhere than on Linux 6.12 and later, it may have to wait when it is woken.
         let _ = use_short_slices(SLICE);
         let (mut idle_since, mut round) = (None, 0_u32);
@@ -141,8 +145,8 @@ impl Worker {
             let current = self.ports.generation();
             if current != generation {
                 generation = current;
-                view = self.ports.view();
-                self.inputs.iter_mut().for_each(Input::follow);
+                // Nothing is on its way between two rounds.
+                view = self.follow(&mut outbox);
             }
             let received = self.round(&mut buffer, &view, &mut outbox);
             let now = outbox.now;
@@ -178,6 +182,20 @@ impl Worker {
         self.finish(&mut buffer, &view, &mut outbox);
     }
 
+    /// Takes over ports that have come, lets go of those that have gone, and of what is known of the others.
+    fn follow(&mut self, outbox: &mut Outbox<'_>) -> Arc<PortView> {
+        let view = self.ports.view();
+        let ports = self.ports.all();
+        let is_there = |port: &Arc<SwitchPort>| ports.iter().any(|there| Arc::ptr_eq(there, port));
+        let gone = self.inputs.extract_if(.., |input| !is_there(&input.port));
+        self.ports.depart(gone.map(|input| input.receiver));
+        self.inputs.extend(self.ports.take_inputs(self.number));
+        self.ports.depart(self.inputs.iter_mut().filter_map(Input::follow));
+        self.tends = self.number == 0 && ports.iter().any(|port| port.has_queues());
+        outbox.lanes = ports.into_iter().map(Lane::new).collect();
+        view
+    }
+
     /// A burst of each port; gives how many frames there were.
     fn round(&mut self, buffer: &mut [u8], view: &PortView, outbox: &mut Outbox<'_>) -> usize {
         let now = MonotonicTime::now().0;
@@ -185,12 +203,19 @@ impl Worker {
         let mut received = 0;
         let Self { inputs, path, .. } = self;
         path.begin();
+        let mut mirrored;
+        let path: &mut dyn Path = if view.has_mirrors() {
+            mirrored = Mirrored(path.as_mut());
+            &mut mirrored
+        } else {
+            path.as_mut()
+        };
         for input in inputs {
             let takes = input.port.takes_frames();
             let (in_port, mut bytes) = (input.port.number, 0);
             let counts = &input.port.counts;
             let drop_it = |reason| counts.drop(Way::In, reason, 1);
-            let burst = input.receiver.receive_burst(MAX_BURST, &mut |mut frame| {
+            let burst = receive(input.receiver.as_mut(), &input.taps, &mut |mut frame| {
                 let len = frame.len();
                 bytes += len as u64;
                 if !takes {
@@ -231,8 +256,8 @@ impl Worker {
             received += count;
         }
         if self.tends {
-            for port in self.ports.all() {
-                port.tend(now);
+            for lane in &outbox.lanes {
+                lane.port.tend(now);
             }
         }
         received
@@ -259,7 +284,7 @@ impl Worker {
     fn finish(&mut self, buffer: &mut [u8], view: &PortView, outbox: &mut Outbox<'_>) {
         let last = MonotonicTime::now().0 + LAST_NS;
         while self.round(buffer, view, outbox) > 0 && MonotonicTime::now().0 < last {}
-        let ports: Vec<_> = self.ports.all().cloned().collect();
+        let ports = self.ports.all();
         while ports
             .iter()
             .map(|port| port.tend(MonotonicTime::now().0))

@@ -20,8 +20,8 @@ from brimful.records import BurstPlan, Run, RunFile, Warning
 from brimful.records.experiment import fingerprint
 from brimful.throughput.found import (
     FoundThroughput,
-    begin_with_throughput,
     check_lossless,
+    find_throughput,
     given_throughput,
     greatest_load,
 )
@@ -97,7 +97,7 @@ def run_burst(
 
     def begin() -> Begun:
         check_bursts(request, description)
-        directory, found = begin_with_throughput(
+        directory, found = find_throughput(
             request.search, request.throughput, measurer, description, out, progress=search_progress, note=note
         )
         plan, warnings = _plan(request, description, found)

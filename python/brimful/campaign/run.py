@@ -17,7 +17,8 @@ from brimful.campaign.steadiness import steadiness_warnings
 from brimful.errors import BrimfulError, RecordError, UsageError
 from brimful.measurers.base import Measurer, checked_description
 from brimful.records import End, Member, Run, RunFile, read_run
-from brimful.runs import RECORD_NAME, open_record, run_identity, saved_run
+from brimful.run_index import RECORD_NAME
+from brimful.runs import open_record, run_identity, saved_run
 from brimful.throughput.found import ThroughputNotFoundError
 from brimful.throughput.manager import SearchRequest, check_search, run_search
 from brimful.throughput.run_loop import Progress

@@ -15,7 +15,7 @@ from brimful.cli.progress import open_progress
 from brimful.cli.signals import INTERRUPTED, tell_how_to_go_on
 from brimful.records import Member
 from brimful.report import words
-from brimful.runs import RECORD_NAME
+from brimful.run_index import RECORD_NAME
 from brimful.throughput.manager import SearchRequest
 
 

@@ -30,7 +30,7 @@ def checked_target(context: click.Context, parameter: click.Parameter, path: Pat
 
 def check_page(path: Path, out: Path | None) -> None:
     """Refuse a file of ``--html`` that cannot be written, or is a record, before a run is made in ``out``."""
-    from brimful.runs import RECORD_NAME
+    from brimful.run_index import RECORD_NAME
 
     check_target(path, "--html", out=out)
     target = path.resolve()
@@ -89,7 +89,7 @@ def write_page(path: Path, render: Callable[[], str], records: Sequence[Path]) -
 
 def spare(records: Sequence[Path], path: Path) -> None:
     """Refuse to write over a record: one that is read, or another run's."""
-    from brimful.runs import RECORD_NAME
+    from brimful.run_index import RECORD_NAME
 
     is_a_record = path.name == RECORD_NAME and path.exists()
     if is_a_record or any(path.resolve() == record.resolve() for record in records):

@@ -12,10 +12,11 @@ from brimful.cli.reports import checked_target, style
 from brimful.errors import BrimfulError
 from brimful.files import write_atomically
 from brimful.records import RunFile, read_run
-from brimful.records.subjects import load, subject_of
+from brimful.records.subjects import subject_of
+from brimful.run_index import Entry, Index, result_of
 from brimful.runs import HOME, is_being_written, run_directories
 
-_MEASURED = frozenset({"search", "campaign", "burst", "burst-campaign", "delay", "recovery", "loss"})
+_MEASURED = frozenset({"search", "campaign", "burst", "burst-campaign", "delay", "recovery", "loss", "suite"})
 """Subjects of runs that measure, and so end; analyses have no end."""
 
 
@@ -48,7 +49,7 @@ def runs(directory: Path | None, html_file: Path | None, as_json: bool) -> None:
     Without DIRECTORY: those in runs/. A run that cannot be read is listed with the reason. Wherever a command takes a
     RUN, `latest` names the newest one in runs/.
     """
-    listed = [_listed(path) for path in run_directories(directory or HOME)]
+    listed = _all(directory or HOME)
     if html_file is not None:
         from brimful.report.run_list import page
 
@@ -60,7 +61,19 @@ def runs(directory: Path | None, html_file: Path | None, as_json: bool) -> None:
         click.echo(_text(listed, directory or HOME))
 
 
-def _listed(path: Path) -> Listed:
+def _all(directory: Path) -> list[Listed]:
+    runs = run_directories(directory)
+    index = Index(directory)
+    if directory == HOME:
+        index.rebuild(run.name for run in runs)
+    return [_listed(run, index.entry(run.name)) for run in runs]
+
+
+def _listed(path: Path, known: Entry | None) -> Listed:
+    if known is not None:
+        return Listed(
+            path=str(path), started=known.started, subject=known.subject, what=known.what, result=known.result
+        )
     try:
         file = read_run(path)
         row = subject_of(file.run, where=str(file.path))
@@ -71,7 +84,7 @@ def _listed(path: Path) -> Listed:
         started=file.run.started,
         subject=row.name,
         what=file.run.measurer.title,
-        result=_state(file) or load(row.line)(file),
+        result=_state(file) or result_of(file),
     )
 
 

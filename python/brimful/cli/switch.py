@@ -7,31 +7,25 @@ from typing import Any
 
 import click
 
+from brimful.cli import switch_ports
+from brimful.cli.switch_options import CONTROL, NAME
+
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_SOCKET = click.option(
-    "--control",
-    type=click.Path(path_type=Path),
-    default=Path("/run/brimful-switchd.sock"),
-    show_default=True,
-    metavar="SOCKET",
-    help="Control socket of the running brimful-switchd.",
-)
 # A bit of a port's configuration (OpenFlow 1.3.5, section 7.2.1): a controller has taken it out of operation.
 _PORT_DOWN = 1
-_NAME = click.option("--switch", metavar="NAME", help="Which logical switch, if there are several.")
 
 
 @click.group()
 def switch() -> None:
-    """Inspect a running OpenFlow switch, and change its tables.
+    """Inspect a running OpenFlow switch, and change its tables, ports and queues.
 
     brimful-switchd is the switch itself: `brimful-switchd --port 1=eth1 --port 2=eth2 --tables FILE --control SOCKET`.
     """
 
 
 @switch.command()
-@_SOCKET
-@_NAME
+@CONTROL
+@NAME
 @click.option(
     "--table", type=click.IntRange(0, 253), default=0, show_default=True, help="Table for the entries of a .tab file."
 )
@@ -52,8 +46,8 @@ def load(control: Path, switch: str | None, table: int, add: bool, file: Path) -
 
 
 @switch.command()
-@_SOCKET
-@_NAME
+@CONTROL
+@NAME
 @click.option("--tab", is_flag=True, help="Write flows as records of .tab files.")
 @click.option("--counters", is_flag=True, help="Also print how many packets and bytes matched each flow.")
 def dump(control: Path, switch: str | None, tab: bool, counters: bool) -> None:
@@ -64,8 +58,8 @@ def dump(control: Path, switch: str | None, tab: bool, counters: bool) -> None:
 
 
 @switch.command()
-@_SOCKET
-@_NAME
+@CONTROL
+@NAME
 @click.option("--capture", type=_FILE, metavar="PCAP", help="Take the frame from a capture file; MATCH gives in_port.")
 @click.option("--frame", type=click.IntRange(min=1), default=1, show_default=True, help="Which frame of the file.")
 @click.option("--hex", "as_hex", is_flag=True, help="Also print the bytes of what leaves.")
@@ -84,8 +78,8 @@ def trace(control: Path, switch: str | None, capture: Path | None, frame: int, a
 
 
 @switch.command()
-@_SOCKET
-@_NAME
+@CONTROL
+@NAME
 @click.option("--code", is_flag=True, help="Print the machine code too.")
 @click.argument("table", type=click.IntRange(0, 253))
 def explain(control: Path, switch: str | None, code: bool, table: int) -> None:
@@ -96,7 +90,7 @@ def explain(control: Path, switch: str | None, code: bool, table: int) -> None:
 
 
 @switch.command()
-@_SOCKET
+@CONTROL
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")
 def status(control: Path, as_json: bool) -> None:
     """Show ports, tables and their counters."""
@@ -142,6 +136,10 @@ def ofctl(context: click.Context, arguments: tuple[str, ...]) -> None:
     context.exit(run_ofctl(arguments))
 
 
+for _command in (switch_ports.capture, switch_ports.mirror, switch_ports.port, switch_ports.queue):
+    switch.add_command(_command)
+
+
 def _reasons(counts: dict[str, int]) -> str:
     return f" ({', '.join(f'{count} {reason}' for reason, count in counts.items())})" if counts else ""
 
@@ -157,6 +155,8 @@ def _status_text(one: dict[str, Any]) -> str:
             f"sent {port['sent_frames']}, dropped {port['sent_dropped'] + port['send_errors']}"
             f"{_reasons(port['sent_dropped_because'])}"
             + (f"; copies of {port['cut_short']} cut short" if port["cut_short"] else "")
+            + (f"; gets copies of ports {', '.join(map(str, port['mirror_of']))}" if port["mirror_of"] else "")
+            + (f"; captures {port['captures']}" if port["captures"] else "")
         )
         lines += [
             f"    queue {queue['queue']}: sent {queue['frames']}, dropped {queue['dropped']}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import io
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import ibis
@@ -147,24 +146,18 @@ def warehouse_schema(name: str) -> pa.Schema:
 
 def _days(store: Store, name: str) -> Iterator[tuple[datetime.date, pa.Table]]:
     """Give the rows of all sites, day by day."""
-    files: dict[datetime.date, list[tuple[str, Path]]] = {}
-    for site in store.sites(name):
-        anywhere = store.file(Partition(name, site, datetime.date.min, "any"))
-        for path in sorted(anywhere.parent.parent.glob("day=*/*.parquet")):
-            day = datetime.date.fromisoformat(path.parent.name.removeprefix("day="))
-            files.setdefault(day, []).append((site, path))
+    days: dict[datetime.date, list[Partition]] = {}
+    for partition in store.partitions(name):
+        days.setdefault(partition.day, []).append(partition)
     schema = warehouse_schema(name)
-    for day, of_day in sorted(files.items()):
-        yield day, pa.concat_tables(_placed(path, site, day, schema) for site, path in of_day)
+    for day, of_day in sorted(days.items()):
+        yield day, pa.concat_tables(_placed(store, partition, schema) for partition in of_day)
 
 
-def _placed(path: Path, site: str, day: datetime.date, schema: pa.Schema) -> pa.Table:
-    try:
-        rows = pq.ParquetFile(path).read()
-    except (OSError, pa.ArrowException) as error:
-        message = f"{path}: cannot read: {str(error).splitlines()[0]}; move it away and ingest its sources again"
-        raise BrimfulError(message) from error
-    for column, value in (("site", pa.scalar(site)), ("day", pa.scalar(day))):
+def _placed(store: Store, partition: Partition, schema: pa.Schema) -> pa.Table:
+    rows = store.read(partition, COLUMNS[partition.table])
+    assert rows is not None, f"{partition} was there a moment ago"
+    for column, value in (("site", pa.scalar(partition.site)), ("day", pa.scalar(partition.day))):
         rows = rows.append_column(column, pa.repeat(value, rows.num_rows))
     return rows.select(schema.names).cast(schema)
 

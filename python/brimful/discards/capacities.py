@@ -12,7 +12,6 @@ from pathlib import Path
 
 from brimful.discards.store import Store
 from brimful.errors import UsageError
-from brimful.files import write_atomically
 
 CEILING_BPS = 10e9
 """What no port of a site carries more than, where nothing else is said."""
@@ -79,20 +78,28 @@ class Capacities:
             When it cannot be read, or a line is wrong.
         """
         try:
-            lines = list(csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"))))
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            return cls._of(path.read_bytes(), str(path))
+        except OSError as error:
             message = f"{path}: is neither a capacity like 10Gbps nor a table that can be read: {error}"
             raise UsageError(message) from error
+
+    @classmethod
+    def _of(cls, content: bytes, place: str) -> Capacities:
+        try:
+            lines = list(csv.reader(io.StringIO(content.decode("utf-8-sig"))))
+        except (UnicodeDecodeError, csv.Error) as error:
+            message = f"{place}: is neither a capacity like 10Gbps nor a table that can be read: {error}"
+            raise UsageError(message) from error
         if not lines or [name.strip() for name in lines[0]] != _COLUMNS:
-            message = f"{path}: the first line must be {','.join(_COLUMNS)}"
+            message = f"{place}: the first line must be {','.join(_COLUMNS)}"
             raise UsageError(message)
-        return cls(_entry(line, f"{path} line {number}") for number, line in enumerate(lines[1:], 2) if line)
+        return cls(_entry(line, f"{place} line {number}") for number, line in enumerate(lines[1:], 2) if line)
 
     @classmethod
     def of_store(cls, store: Store) -> Capacities:
         """Read the capacities of a store; nothing where it has none."""
-        path = store.path / _FILE
-        return cls.read(path) if path.exists() else cls()
+        content = store.document(_FILE)
+        return cls() if content is None else cls._of(content, f"{store.path}/{_FILE}")
 
     def keep(self, store: Store) -> None:
         """Write the capacities of a store."""
@@ -100,7 +107,7 @@ class Capacities:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(_COLUMNS)
         writer.writerows((entry.site, entry.since.isoformat(), f"{entry.bps:.15g}bps") for entry in self.entries)
-        write_atomically(store.path / _FILE, text.getvalue().encode())
+        store.keep(_FILE, text.getvalue().encode())
 
 
 def _entry(line: list[str], where: str) -> Capacity:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from brimful.discards.rank_intervals import Values
+from brimful.statistics.ranks import Values
 
 
 @dataclass(frozen=True, kw_only=True)

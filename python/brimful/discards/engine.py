@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import datetime
+import contextlib
 import json
 import os
+import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -17,8 +18,9 @@ import pyarrow as pa
 from ibis.expr.types import Table
 
 from brimful.discards import schema
-from brimful.discards.store import Partition, Store
-from brimful.errors import BrimfulError, UsageError
+from brimful.discards.places import Bucket
+from brimful.discards.store import Store
+from brimful.errors import BrimfulError, UsageError, one_line
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,6 +34,12 @@ Follow = Callable[[Table], Table]
 COLUMNS = {"samples": schema.SAMPLES, "tests": schema.TESTS}
 """Of the tables; with them come ``site`` and ``day``."""
 MEMORY_LIMIT = "3GB"
+WORKERS_S = 120.0
+"""How long a cluster may take to start the first executor."""
+_NO_CONNECTOR = (
+    "Spark has no connector for S3; give it org.apache.hadoop:hadoop-aws of the version of its hadoop-client, "
+    "by PYSPARK_SUBMIT_ARGS='--packages org.apache.hadoop:hadoop-aws:3.4.1 pyspark-shell'"
+)
 
 
 class Engine(ABC):
@@ -119,8 +127,7 @@ class _StoreEngine(Engine):
         """Give a table that has files."""
 
     def _failed(self, engine: str, error: Exception) -> BrimfulError:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        return BrimfulError(f"{self.store.path}: {engine} cannot compute this: {reason}")
+        return BrimfulError(f"{self.store.path}: {engine} cannot compute this: {_reason(error)}")
 
 
 class DuckDB(_StoreEngine):
@@ -165,10 +172,16 @@ class DuckDB(_StoreEngine):
             yield self.samples(), self.tests()
 
     def _read(self, name: str, site: str | None) -> Table:
-        directory = "*" if site is None else _directory(self.store, name, site).name
+        directory = name if site is None else self.store.directory(name, site)
+        place = self.store.place
+        if isinstance(place, Bucket):
+            # DuckDB's own reader of buckets has to be downloaded, and has other ideas of where keys are.
+            view = f"brimful_{uuid.uuid4().hex}"
+            self.backend.con.register(view, place.dataset(directory, no_rows(name).schema))
+            return self.backend.table(view)
         try:
             # Without autocast, or a site named 01 is the number 1.
-            files = str(self.store.path / name / directory / "day=*" / "*.parquet")
+            files = f"{self.store.path}/{directory}/**/*.parquet"
             table = self.backend.read_parquet(files, hive_partitioning=True, hive_types_autocast=False)
         except duckdb.Error as error:
             raise self._failed("DuckDB", error) from error
@@ -188,23 +201,35 @@ class Spark(_StoreEngine):
 
     def rows(self, expression: Table) -> pa.Table:
         """Compute an expression."""
-        from pyspark.errors import PySparkException
-
-        try:
+        with self._in_words():
             # Past Ibis, which would go through data frames of pandas.
             return self.session.sql(self.backend.compile(expression)).toArrow().cast(expression.schema().to_pyarrow())
-        except PySparkException as error:
-            raise self._failed("Spark", error) from error
 
     def table(self, rows: pa.Table) -> Table:
         """Give rows from elsewhere as a table that expressions can use."""
         return self._named(self.session.createDataFrame(rows))
 
     def _read(self, name: str, site: str | None) -> Table:
-        base = self.store.path / name
-        reader = self.session.read.option("basePath", str(base))
-        table = self._named(reader.parquet(str(base if site is None else _directory(self.store, name, site))))
+        place = self.store.place.for_spark()
+        reader = self.session.read.option("basePath", f"{place}/{name}")
+        with self._in_words():
+            frame = reader.parquet(f"{place}/{name if site is None else self.store.directory(name, site)}")
+        table = self._named(frame)
         return table.mutate(day=table.day.cast("date"))
+
+    @contextlib.contextmanager
+    def _in_words(self) -> Iterator[None]:
+        """Make what Spark or Java throws an error of one line."""
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
+        try:
+            yield
+        except (PySparkException, Py4JError) as error:
+            if "S3AFileSystem not found" in str(error):
+                message = f"{self.store.path}: {_NO_CONNECTOR}"
+                raise UsageError(message) from error
+            raise self._failed("Spark", error) from error
 
     def _named(self, frame: DataFrame) -> Table:
         name = f"brimful_{uuid.uuid4().hex}"
@@ -226,7 +251,7 @@ def connect_duckdb(
     spill
         Where to put what does not fit into memory; else a directory of the store.
     """
-    return DuckDB(store, memory_limit, threads, spill or store.path / ".spill")
+    return DuckDB(store, memory_limit, threads, spill or store.place.scratch / ".spill")
 
 
 def connect_spark(store: Store, *, master: str | None = None, driver_memory: str = "4g") -> Spark:
@@ -246,6 +271,7 @@ def connect_spark(store: Store, *, master: str | None = None, driver_memory: str
         When PySpark or Java are not installed.
     """
     try:
+        from py4j.protocol import Py4JError
         from pyspark.errors import PySparkRuntimeError
         from pyspark.sql import SparkSession
     except ImportError as error:
@@ -254,21 +280,51 @@ def connect_spark(store: Store, *, master: str | None = None, driver_memory: str
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ or SparkSession.getActiveSession() is not None
     if master is not None or not submitted:
         builder = builder.master(master or "local[*]").config("spark.driver.memory", driver_memory)
+        # Its warnings are pages of Java; what matters of them is said here.
+        builder = builder.config("spark.log.level", "ERROR")
     builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+    if isinstance(store.place, Bucket) and store.place.end_point is not None:
+        builder = builder.config("spark.hadoop.fs.s3a.endpoint", store.place.end_point)
+        # Names of buckets are not in the names of hosts that the user has.
+        builder = builder.config("spark.hadoop.fs.s3a.path.style.access", "true")
     try:
-        return Spark(store, builder.getOrCreate())
+        session = builder.getOrCreate()
     except PySparkRuntimeError as error:
         message = "Spark cannot start: is Java 17 or later installed, and does JAVA_HOME point to it?"
         raise UsageError(message) from error
+    except Py4JError as error:
+        message = f"Spark cannot start on {master}: is this the name of a master that this machine can reach?"
+        raise UsageError(message) from error
+    if master is not None and master.startswith("spark://"):
+        _wait_for_workers(session, master)
+    return Spark(store, session)
+
+
+def _wait_for_workers(session: SparkSession, master: str) -> None:
+    """Wait for the first executor: without one Spark waits for ever, and says so in its log only."""
+    end_s = time.monotonic() + WORKERS_S
+    # The driver counts as one.
+    while session.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 2:
+        if time.monotonic() > end_s:
+            session.stop()
+            message = (
+                f"{master}: no worker is free and has the memory for an executor; "
+                "set SPARK_EXECUTOR_MEMORY to what the workers have, or end what else they do"
+            )
+            raise UsageError(message)
+        time.sleep(0.1)
+
+
+def _reason(error: Exception) -> str:
+    """Give what went wrong in one line; Java's own words where there are any."""
+    java = getattr(error, "java_exception", None)
+    text = str((java and java.getMessage()) or error).strip()
+    return one_line(text.partition("\n")[0] or type(error).__name__)
 
 
 def absent(what: str, extra: str) -> UsageError:
     """Say that an optional part is not installed."""
     return UsageError(f"{what} is not installed; install it with: pip install 'brimful[{extra}]'")
-
-
-def _directory(store: Store, name: str, site: str) -> Path:
-    return store.file(Partition(name, site, datetime.date.min, "any")).parent.parent
 
 
 def no_rows(name: str) -> pa.Table:
@@ -284,12 +340,13 @@ def _plain(type_: pa.DataType) -> pa.DataType:
 
 
 def _monitoring_clients(store: Store) -> list[str] | None:
-    path = store.path / "monitoring_clients.json"
-    if not path.exists():
+    content = store.document("monitoring_clients.json")
+    if content is None:
         return None
+    path = f"{store.path}/monitoring_clients.json"
     try:
-        clients = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+        clients = json.loads(content)
+    except ValueError as error:
         message = f"{path}: cannot read: {error}; ingest the tests again"
         raise BrimfulError(message) from error
     if not isinstance(clients, list) or not all(isinstance(client, str) for client in clients):

@@ -13,10 +13,10 @@ from datetime import date
 from typing import TypeVar
 
 from brimful.discards.change_points import ChangePoint
-from brimful.discards.rank_intervals import Interval
 from brimful.discards.statistics import Comparison, DoseResponse, PairedComparison, holm
 from brimful.discards.within import WithinClients
 from brimful.records import Finding
+from brimful.statistics.ranks import Interval
 
 QUANTITIES = {
     "download_max": "best download of each client",

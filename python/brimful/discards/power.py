@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from brimful.discards import rank_intervals
-from brimful.discards.rank_intervals import Values
+from brimful.statistics.ranks import Values, pseudomedian
 
 EXACT_SIZE = 1000
 """Up to this number of values of both samples together the Kolmogorov-Smirnov test is exact."""
@@ -110,7 +109,7 @@ def detectable_paired_shift(
     if np.ptp(differences) == 0:
         return [None for _ in powers]
     size = min(differences.size, PAIRED_SIZE)
-    centre, _ = rank_intervals.pseudomedian(differences)
+    centre, _ = pseudomedian(differences)
     drawn = np.random.default_rng(seed).choice(differences - centre, size=(SIMULATIONS, size))
     deviation = math.sqrt(size * (size + 1) * (2 * size + 1) / 24)
     critical = float(stats.norm.isf(level / 2)) * deviation

@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
-from brimful.discards import power, rank_intervals
+from brimful.discards import power
 from brimful.discards.density import logarithms
-from brimful.discards.rank_intervals import Interval, Values
+from brimful.statistics import ranks
+from brimful.statistics.ranks import Interval, Values
 
 SIGNIFICANCE = 0.01
 """A test rejects below this p value."""
@@ -33,8 +34,6 @@ LEAST_CLIENTS = 5
 RESAMPLES = 4000
 LARGEST_LOG = 300.0
 LARGEST_COUNT = 2**53
-EXACT_RANKS = 50
-"""Up to this number of values without ties, rank tests are exact."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,10 +168,10 @@ def compare_samples(
         warnings.simplefilter("ignore", RuntimeWarning)
         test = stats.ks_2samp(first, second, method=power.ks_method(first.size + second.size))
     generator = np.random.default_rng(seed)
-    ratios = rank_intervals.resampled_medians(second, RESAMPLES, generator) - rank_intervals.resampled_medians(
+    ratios = ranks.resampled_medians(second, RESAMPLES, generator) - ranks.resampled_medians(
         first, RESAMPLES, generator
     )
-    shift, interval = rank_intervals.shift(first, second)
+    shift, interval = ranks.shift(first, second)
     equivalence_p = _equivalence_p(first, second, math.log10(1 + margin))
     detectable = power.detectable_shift(first, second, level=sizes.detectable_level, powers=POWERS, seed=seed)
     medians = float(np.median(first)), float(np.median(second))
@@ -225,15 +224,17 @@ def compare_paired(
     )
     if differences.size < LEAST_PAIRS:
         return replace(sizes, reason=f"fewer than {LEAST_PAIRS} clients in both periods")
-    shift, interval = rank_intervals.pseudomedian(differences)
+    shift, interval = ranks.pseudomedian(differences)
     reach = math.log10(1 + margin)
-    equivalence_p = max(_signed_rank_p(differences + reach, "greater"), _signed_rank_p(differences - reach, "less"))
+    equivalence_p = max(
+        ranks.signed_rank_p(differences + reach, "greater"), ranks.signed_rank_p(differences - reach, "less")
+    )
     detectable = power.detectable_paired_shift(differences, level=sizes.detectable_level, powers=POWERS, seed=seed)
     return replace(
         sizes,
-        p_value=_signed_rank_p(differences, "two-sided"),
+        p_value=ranks.signed_rank_p(differences, "two-sided"),
         median_ratio=_ratio(float(np.median(differences))),
-        median_interval=_ratios(rank_intervals.median_interval(differences)),
+        median_interval=_ratios(ranks.median_interval(differences)),
         shift_ratio=_ratio(shift),
         shift_interval=_ratios(interval),
         equivalence_p=equivalence_p,
@@ -339,7 +340,7 @@ def dose_classes(
 def _equivalence_p(before: Values, after: Values, reach: float) -> float:
     def p_value(shifted: Values, alternative: str) -> float:
         both = np.concatenate([before, shifted])
-        exact = max(before.size, shifted.size) <= EXACT_RANKS and np.unique(both).size == both.size
+        exact = max(before.size, shifted.size) <= ranks.EXACT_RANKS and np.unique(both).size == both.size
         found = stats.mannwhitneyu(
             shifted, before, alternative=alternative, method="exact" if exact else "asymptotic"
         ).pvalue
@@ -347,21 +348,6 @@ def _equivalence_p(before: Values, after: Values, reach: float) -> float:
         return float(found) if math.isfinite(found) else 1.0
 
     return max(p_value(after + reach, "greater"), p_value(after - reach, "less"))
-
-
-def _signed_rank_p(differences: Values, alternative: str) -> float:
-    sizes = np.abs(differences)
-    if not sizes.any():
-        return 1.0
-    exact = sizes.size <= EXACT_RANKS and sizes.all() and np.unique(sizes).size == sizes.size
-    test = stats.wilcoxon(
-        differences,
-        zero_method="wilcox" if exact else "pratt",
-        correction=not exact,
-        alternative=alternative,
-        method="exact" if exact else "asymptotic",
-    )
-    return min(1.0, float(test.pvalue))
 
 
 def _ratio(decades: float) -> float:

@@ -1,25 +1,25 @@
-"""A store: a directory of partitioned Parquet files, what they were made from, and what could not be read."""
+"""A store: partitioned Parquet files, what they were made from, and what could not be read."""
 
 from __future__ import annotations
 
 import contextlib
 import datetime
-import fcntl
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 from urllib.parse import quote, unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from brimful.discards.places import place_at
 from brimful.errors import BrimfulError, UsageError
 
 LAYOUT = 1
 """Version of the layout of a store."""
+_DESCRIPTION = "store.json"
 
 
 @dataclass(frozen=True, order=True)
@@ -34,7 +34,7 @@ class Partition:
 
 
 class Store:
-    """A store on disk.
+    """A store, in a directory or in a bucket.
 
     ``samples/site=dfw02/day=2018-02-01/mlab1.parquet``, ``tests/site=dfw02/day=2018-02-01/tests.parquet``,
     ``traces/site=dfw02/day=2018-02-01/traces.parquet`` (`speed_tests.completing`),
@@ -42,11 +42,13 @@ class Store:
     read) and ``store.json``.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | str) -> None:
         self.path = path
+        """A directory, or ``s3://bucket/path``."""
+        self.place = place_at(path)
 
     @classmethod
-    def create(cls, path: Path) -> Store:
+    def create(cls, path: Path | str) -> Store:
         """Open a store that is written to; make it if there is none.
 
         Raises
@@ -57,22 +59,21 @@ class Store:
             When it cannot be made.
         """
         store = cls(path)
-        description = path / "store.json"
-        if description.exists():
-            return cls.open(path)
         try:
-            path.mkdir(parents=True, exist_ok=True)
-            if any(path.iterdir()):
+            if store.place.read(_DESCRIPTION) is not None:
+                return cls.open(path)
+            store.place.prepare()
+            if not store.place.is_empty():
                 message = f"{path}: is neither empty nor a store; choose another directory"
                 raise UsageError(message)
-            description.write_text(json.dumps({"layout": LAYOUT}) + "\n")
+            store.place.write(_DESCRIPTION, json.dumps({"layout": LAYOUT}).encode() + b"\n")
         except OSError as error:
             message = f"{path}: cannot make a store: {error.strerror}"
             raise BrimfulError(message) from error
         return store
 
     @classmethod
-    def open(cls, path: Path) -> Store:
+    def open(cls, path: Path | str) -> Store:
         """Open a store that is there.
 
         Raises
@@ -80,37 +81,27 @@ class Store:
         UsageError
             When it is none, or of a later layout.
         """
+        store = cls(path)
         try:
-            layout = json.loads((path / "store.json").read_text())["layout"]
+            layout = json.loads(store.place.read(_DESCRIPTION) or b"")["layout"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             message = f"{path}: is no store of discards; make one with: brimful discards ingest --store {path} FILE..."
             raise UsageError(message) from error
         if layout != LAYOUT:
             message = f"{path}: layout {layout} is not the one that this brimful knows ({LAYOUT}); update brimful"
             raise UsageError(message)
-        return cls(path)
+        return store
 
-    @contextlib.contextmanager
-    def writing(self) -> Iterator[None]:
-        """Keep others from writing at the same time.
+    @classmethod
+    def file(cls, partition: Partition) -> str:
+        """Give the name of the file of a partition, there or not."""
+        directory = cls.directory(partition.table, partition.site)
+        return f"{directory}/day={partition.day.isoformat()}/{quote(partition.name, safe='')}.parquet"
 
-        Raises
-        ------
-        UsageError
-            When another program writes to the store.
-        """
-        with (self.path / ".lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                message = f"{self.path}: another program writes to this store; wait for its end"
-                raise UsageError(message) from error
-            yield
-
-    def file(self, partition: Partition) -> Path:
-        """Give the file of a partition, there or not."""
-        directory = f"site={quote(partition.site, safe='')}/day={partition.day.isoformat()}"
-        return self.path / partition.table / directory / f"{quote(partition.name, safe='')}.parquet"
+    @staticmethod
+    def directory(table: str, site: str) -> str:
+        """Give the name of the directory of a table's rows of a site, there or not."""
+        return f"{table}/site={quote(site, safe='')}"
 
     def read(self, partition: Partition, schema: pa.Schema) -> pa.Table | None:
         """Give the rows of a partition, if there are any.
@@ -120,13 +111,12 @@ class Store:
         BrimfulError
             When its file is damaged.
         """
-        path = self.file(partition)
-        if not path.exists():
-            return None
+        name = self.file(partition)
         try:
-            return pq.ParquetFile(path).read().cast(schema)
+            content = self.place.read(name)
+            return None if content is None else pq.ParquetFile(pa.BufferReader(content)).read().cast(schema)
         except (OSError, pa.ArrowException) as error:
-            message = f"{path}: cannot read: {_one_line(error)}; move it away and ingest its sources again"
+            message = f"{self.path}/{name}: cannot read: {_one_line(error)}; move it away and ingest its sources again"
             raise BrimfulError(message) from error
 
     def write(self, partition: Partition, rows: pa.Table) -> None:
@@ -137,66 +127,82 @@ class Store:
         BrimfulError
             When they cannot be written; what was there is untouched.
         """
-        path = self.file(partition)
-        # Hidden from readers of the store in the meantime, and written over by the next attempt.
-        temporary = path.with_name(f".{path.name}.new")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            pq.write_table(
-                rows, temporary, compression="zstd", use_dictionary=_REPETITIVE, column_encoding=_encodings(rows.schema)
-            )
-            with temporary.open("rb") as file:
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        except (OSError, pa.ArrowException) as error:
-            message = f"{path}: cannot write: {_one_line(error)}; make room and ingest again, what is in stays"
-            raise BrimfulError(message) from error
+        content = pa.BufferOutputStream()
+        pq.write_table(
+            rows, content, compression="zstd", use_dictionary=_REPETITIVE, column_encoding=_encodings(rows.schema)
+        )
+        self.keep(self.file(partition), content.getvalue().to_pybytes())
 
     def sites(self, table: str) -> list[str]:
         """Give the sites that a table has rows of, sorted."""
-        return sorted(unquote(path.name.removeprefix("site=")) for path in (self.path / table).glob("site=*"))
+        names = self.place.directories(table)
+        return sorted(unquote(name.removeprefix("site=")) for name in names if name.startswith("site="))
 
     def partitions(self, table: str) -> list[Partition]:
         """Give the partitions of a table that there are, sorted."""
         found = []
-        for path in (self.path / table).glob("site=*/day=*/*.parquet"):
-            site, day = (part.partition("=")[2] for part in path.parts[-3:-1])
-            found.append(Partition(table, unquote(site), datetime.date.fromisoformat(day), unquote(path.stem)))
+        for path in self.place.files(table):
+            _, site, day, name = path.split("/")
+            place = (unquote(site.removeprefix("site=")), datetime.date.fromisoformat(day.removeprefix("day=")))
+            found.append(Partition(table, *place, unquote(name.removesuffix(".parquet"))))
         return sorted(found)
+
+    def document(self, name: str) -> bytes | None:
+        """Give what is kept under a name; nothing where there is nothing.
+
+        Raises
+        ------
+        BrimfulError
+            When it cannot be read.
+        """
+        try:
+            return self.place.read(name)
+        except OSError as error:
+            message = f"{self.path}/{name}: cannot read: {error.strerror}"
+            raise BrimfulError(message) from error
+
+    def keep(self, name: str, content: bytes) -> None:
+        """Keep something under a name, whole or not at all.
+
+        Raises
+        ------
+        BrimfulError
+            When it cannot be written; what was there is untouched.
+        """
+        try:
+            self.place.write(name, content)
+        except OSError as error:
+            message = (
+                f"{self.path}/{name}: cannot write: {error.strerror}; make room and ingest again, what is in stays"
+            )
+            raise BrimfulError(message) from error
 
     def ingested(self) -> dict[str, dict[str, Any]]:
         """Give what is known of each source that is in, by the digest of its content."""
         return {line["digest"]: line for line in self._lines("ingested.jsonl")}
 
-    def note_ingested(self, line: dict[str, Any]) -> None:
-        """Say that a source (``digest``, ``name``, counts) is in, whole."""
-        self._append("ingested.jsonl", [line])
+    def note_ingested(self, lines: list[dict[str, Any]]) -> None:
+        """Say that sources (``digest``, ``name``, counts) are in, whole."""
+        self._append("ingested.jsonl", lines)
 
     def note_unread(self, lines: list[dict[str, Any]]) -> None:
         """Keep what could not be read: ``source``, ``member``, ``line``, ``reason`` and ``text``."""
         self._append("quarantine.jsonl", lines)
 
     def _lines(self, name: str) -> Iterator[dict[str, Any]]:
-        path = self.path / name
-        if not path.exists():
-            return
-        with path.open("rb") as file:
-            for line in file:
-                # A line that a killed program left unfinished is as if it had not been written.
-                with contextlib.suppress(ValueError):
-                    yield json.loads(line)
+        for line in (self.document(name) or b"").splitlines():
+            # A line that a killed program left unfinished is as if it had not been written.
+            with contextlib.suppress(ValueError):
+                yield json.loads(line)
 
     def _append(self, name: str, lines: list[dict[str, Any]]) -> None:
-        path = self.path / name
+        content = b"".join(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in lines)
         try:
-            with path.open("a+b") as file:
-                if _is_unfinished(file):
-                    file.write(b"\n")
-                file.writelines(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in lines)
-                file.flush()
-                os.fsync(file.fileno())
+            self.place.append(name, content)
         except OSError as error:
-            message = f"{path}: cannot write: {error.strerror}; make room and ingest again, what is in stays"
+            message = (
+                f"{self.path}/{name}: cannot write: {error.strerror}; make room and ingest again, what is in stays"
+            )
             raise BrimfulError(message) from error
 
 
@@ -213,14 +219,6 @@ _REPETITIVE = [
     "server",
 ]
 """Columns worth a dictionary. Times and counters are worth their differences: together a third of the size."""
-
-
-def _is_unfinished(file: BinaryIO) -> bool:
-    """Say whether the last line has no end: a killed program wrote it."""
-    if file.seek(0, os.SEEK_END) == 0:
-        return False
-    file.seek(-1, os.SEEK_END)
-    return file.read(1) != b"\n"
 
 
 def _encodings(schema: pa.Schema) -> dict[str, str]:

@@ -20,6 +20,7 @@ from brimful.records.reading import RunFile, collect, iterate_records, read_run,
 from brimful.records.record import Record
 from brimful.records.recovery import Recovery, RecoveryPlan
 from brimful.records.run import SCHEMA, TESTER_CEILING, End, Machine, Run, Trial, Warning, is_rate_of_units
+from brimful.records.suite import SuitePlan, SuiteTest
 from brimful.records.throughput import SPECIFICATION, Bound, Goal, GoalResult, Sums
 from brimful.records.writing import RecordWriter
 
@@ -54,6 +55,8 @@ __all__ = [
     "RunFile",
     "Series",
     "Solution",
+    "SuitePlan",
+    "SuiteTest",
     "Sums",
     "Trial",
     "Warning",

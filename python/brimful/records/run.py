@@ -12,6 +12,7 @@ from brimful.records.loss import LossPlan
 from brimful.records.measurer import MeasurerFacts
 from brimful.records.record import Record
 from brimful.records.recovery import RecoveryPlan
+from brimful.records.suite import SuitePlan
 from brimful.records.throughput import Goal
 
 SCHEMA = 1
@@ -39,6 +40,7 @@ class Run(Record, frozen=True, omit_defaults=True, tag="run"):
     burst: BurstPlan | None = None
     recovery: RecoveryPlan | None = None
     loss: LossPlan | None = None
+    suite: SuitePlan | None = None
     min_load: float = 0.0
     max_load: float = 0.0
     strategy: str = ""

@@ -19,6 +19,7 @@ from brimful.records.loss import Loss
 from brimful.records.record import Record
 from brimful.records.recovery import Recovery
 from brimful.records.run import End, Run, Trial, Warning
+from brimful.records.suite import SuiteTest
 from brimful.records.throughput import Bound, GoalResult
 
 COMMON_KINDS: tuple[type[Record], ...] = (Run, Trial, Warning, End)
@@ -144,6 +145,14 @@ SUBJECTS: tuple[Subject, ...] = (
         line="brimful.report.loss.model:line",
         document="brimful.report.loss.model:build",
         verify="brimful.report.verdicts:of_loss",
+    ),
+    Subject(
+        name="suite",
+        plural="suites",
+        kinds=(SuiteTest,),
+        line="brimful.report.suite.model:line",
+        document="brimful.report.suite.model:build",
+        verify="brimful.report.verdicts:of_suite",
     ),
 )
 

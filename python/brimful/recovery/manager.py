@@ -18,7 +18,7 @@ from brimful.records import RecoveryPlan, Run, is_rate_of_units
 from brimful.recovery.calculations import OVERLOAD, RESET
 from brimful.recovery.loop import RecoveryLoop, RecoveryOutcome
 from brimful.runs import open_record
-from brimful.throughput.found import FoundThroughput, begin_with_throughput, check_lossless, greatest_load
+from brimful.throughput.found import FoundThroughput, check_lossless, find_throughput, greatest_load
 from brimful.throughput.manager import SearchRequest
 from brimful.throughput.run_loop import Progress
 
@@ -97,7 +97,7 @@ def run_recovery(
         raise UsageError(message)
     if request.throughput is None:
         check_lossless(search.goals)
-    directory, found = begin_with_throughput(
+    directory, found = find_throughput(
         search, request.throughput, measurer, description, out, progress=search_progress, note=note
     )
     plan = _plan(request, description, found)

@@ -10,10 +10,11 @@ from brimful.campaign.verification import verify_bursts, verify_campaign
 from brimful.delay.verification import verify_delay
 from brimful.errors import UsageError
 from brimful.loss.verification import verify_loss
-from brimful.records import SPECIFICATION, Goal, RunFile
+from brimful.records import SPECIFICATION, Goal, RunFile, subjects
 from brimful.records.subjects import subject_of
 from brimful.recovery.verification import verify_recovery
 from brimful.report import words
+from brimful.report.suite.results import results_of
 from brimful.throughput.verify import Verification, open_run, verify
 from brimful.verified import Verified
 
@@ -111,6 +112,33 @@ def of_loss(file: RunFile, goals: list[Goal] | None) -> Verified:
     found = verify_loss(file)
     trials, loads = words.count(found.trials, "trial"), words.count(len(found.losses), "load")
     return _recomputed(f"{trials} at {loads}: every loss ratio recomputed", found, found.findings, found.notes)
+
+
+def of_suite(file: RunFile, goals: list[Goal] | None) -> Verified:
+    """Recompute what every test of a suite claims, each from its own record; goals say nothing of it.
+
+    Raises
+    ------
+    RecordError
+        When the record of a test cannot be read.
+    """
+    faults = [] if (change := file.change()) is None else [change]
+    lines, facts = [], {}
+    for result in results_of(file):
+        name = f"{result.size}, {result.test}"
+        if result.file is None:
+            if result.reason != "measurement-failed":
+                faults.append(f"{name}: its record is not there")
+            continue
+        verify_one = subjects.load(subject_of(result.file.run, str(result.file.path)).verify or "")
+        found: Verified = verify_one(result.file, None)
+        facts[name] = found.facts
+        said = found.text.splitlines()
+        lines.append(f"{name}: {next((text for text in said if 'recomputed' in text), said[-1])}")
+        if not found.holds:
+            faults.extend(f"{name}: {text}" for text in found.text.splitlines() if "does not hold" in text)
+    lines += [f"does not hold: {text}" for text in faults]
+    return Verified(holds=not faults, text="\n".join(lines), facts=facts)
 
 
 def of_lines(file: RunFile, goals: list[Goal] | None) -> Verified:

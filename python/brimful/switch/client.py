@@ -30,17 +30,12 @@ def ask(path: Path, command: str, **details: object) -> dict[str, Any]:
         When the switch refuses, with its reason.
     """
     request = {"command": command} | {name: value for name, value in details.items() if value is not None}
-    try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.connect(str(path))
+    with connect(path) as connection, connection.makefile("rb") as answers:
+        try:
             connection.sendall(json.dumps(request).encode() + b"\n")
-            with connection.makefile("rb") as answers:
-                line = answers.readline()
-    except OSError as error:
-        message = (
-            f"no switch answers at {path} ({error.strerror or error}): start brimful-switchd with --control={path}"
-        )
-        raise MeasureError(message) from None
+            line = answers.readline()
+        except OSError as error:
+            raise _unanswered(path, error) from None
     if not line:
         message = f"the switch at {path} ended without an answer"
         raise MeasureError(message)
@@ -48,6 +43,28 @@ def ask(path: Path, command: str, **details: object) -> dict[str, Any]:
     if "error" in answer:
         raise UsageError(answer["error"])
     return answer
+
+
+def connect(path: Path) -> socket.socket:
+    """Return a connection to a running switch.
+
+    Raises
+    ------
+    MeasureError
+        When no switch answers there.
+    """
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.connect(str(path))
+    except OSError as error:
+        connection.close()
+        raise _unanswered(path, error) from None
+    return connection
+
+
+def _unanswered(path: Path, error: OSError) -> MeasureError:
+    reason = error.strerror or error
+    return MeasureError(f"no switch answers at {path} ({reason}): start brimful-switchd with --control={path}")
 
 
 def generate(specification: Path, *, name: str | None, seed: int, syntax: str) -> str:

@@ -11,7 +11,8 @@ from brimful.errors import RecordError, UsageError
 from brimful.measurers.base import Calibrating, Description, Measurer
 from brimful.records import Goal, Run, RunFile, Warning, read_unchanged
 from brimful.records.experiment import other_traffic
-from brimful.runs import RECORD_NAME, new_run_directory
+from brimful.run_index import RECORD_NAME
+from brimful.runs import new_run_directory
 from brimful.throughput.manager import SearchOutcome, SearchRequest, parse_load, run_search
 from brimful.throughput.run_loop import Progress
 from brimful.throughput.verify import open_log, verify
@@ -57,12 +58,12 @@ def find_throughput(
     given: str | None,
     measurer: Measurer,
     description: Description,
-    record: Path,
+    out: Path | None,
     *,
     progress: Callable[[Run, Progress], None],
     note: Callable[[str], None],
-) -> FoundThroughput:
-    """Give the throughput: of a load or a run that was given, or searched for, or on with where that was interrupted.
+) -> tuple[Path, FoundThroughput]:
+    """Give the directory of a run, and the throughput: given, or searched for, or on with where that was interrupted.
 
     Parameters
     ----------
@@ -70,8 +71,8 @@ def find_throughput(
         How to search, and what stands for it: a load, or the path of a run; null: search.
     measurer, description
         With whom, and what it says of itself.
-    record
-        Directory of the record of the search.
+    out
+        Directory of the run, with that of the search in it; none: a new one under ``runs/``.
     progress, note
         Get where the search stands, and what to say once.
 
@@ -82,12 +83,14 @@ def find_throughput(
     ThroughputNotFoundError
         When the search ended before it had one.
     """
+    directory = out if out is not None and (out / THROUGHPUT).exists() else new_run_directory(out)
     if given is not None:
         found = given_throughput(given, description)
         if search.max_load is None and description.can_calibrate and search.calibrate:
             ceiling = measurer.calibrate() if isinstance(measurer, Calibrating) else None
-            return msgspec.structs.replace(found, ceiling=ceiling)
-        return found
+            found = msgspec.structs.replace(found, ceiling=ceiling)
+        return directory, found
+    record = directory / THROUGHPUT
     resume = (record / RECORD_NAME).exists()
     outcome = run_search(search, measurer, out=record, resume=resume, progress=progress, note=note)
     if outcome.result.end.reason != "done":
@@ -99,23 +102,8 @@ def find_throughput(
         text = f"the result of {result.goal} is irregular ({result.reason}): what builds on it builds on a bound"
         warnings.append(Warning(code="irregular-throughput", text=text))
     ceiling = outcome.run.measurer.known_ceiling
-    return FoundThroughput(result.conditional_throughput, outcome.run.run_id, result.goal, ceiling, warnings)
-
-
-def begin_with_throughput(
-    search: SearchRequest,
-    given: str | None,
-    measurer: Measurer,
-    description: Description,
-    out: Path | None,
-    *,
-    progress: Callable[[Run, Progress], None],
-    note: Callable[[str], None],
-) -> tuple[Path, FoundThroughput]:
-    """Make the directory of a run that begins with the throughput, and find that in it: see `find_throughput`."""
-    directory = out if out is not None and (out / THROUGHPUT).exists() else new_run_directory(out)
-    record = directory / THROUGHPUT
-    return directory, find_throughput(search, given, measurer, description, record, progress=progress, note=note)
+    load, run_id = result.conditional_throughput, outcome.run.run_id
+    return directory, FoundThroughput(load, run_id, result.goal, ceiling, warnings)
 
 
 def greatest_load(search: SearchRequest, description: Description, ceiling: float | None) -> float:

@@ -215,7 +215,7 @@ def _summed(segment, at, kind, network):
     size = 4 if name == "ipv4" else 16
     addresses = values["src"].to_bytes(size, "big") + values["dst"].to_bytes(size, "big")
     # RFC 8200 section 8.1 has the length in 32 bits; with 16 bits of zeroes in front the sum is the same for IPv4.
-    pseudo = addresses + struct.pack("!II", len(segment), PROTOCOLS[kind])
+    pseudo = addresses + struct.pack("!II", len(segment), values.get("proto", PROTOCOLS[kind]))
     return segment[:at] + struct.pack("!H", internet_sum(pseudo + segment)) + segment[at + 2 :]
 
 

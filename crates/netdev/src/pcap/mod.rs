@@ -1,5 +1,6 @@
 //! Capture files as a port: what arrives comes from one file, what is sent goes to another.
 
+mod blocks;
 mod capture;
 
 use std::fmt;
@@ -12,6 +13,7 @@ use crate::{
 };
 use capture::{LINK_TYPE_ETHERNET, MAGIC_NANOSECONDS, MAJOR_VERSION, MAX_RECORD_LEN};
 
+pub use blocks::{CaptureBlocks, CapturedWay};
 pub use capture::{Capture, CaptureError, CaptureFlaw};
 
 const MINOR_VERSION: u16 = 4;

@@ -158,6 +158,18 @@ impl Message {
     /// # Panics
     /// When it is longer than 65,535 bytes: the caller that fills it keeps it below.
     pub fn encode(&self, transaction: u32, version: Version) -> Vec<u8> {
+        let writer = self.written(transaction, version);
+        assert!(!writer.is_too_long(), "messages are shorter than 64 KiB");
+        writer.bytes
+    }
+
+    /// Bytes that it takes; nothing where it, or a structure in it, is longer than a message can be.
+    pub fn encoded_len(&self, version: Version) -> Option<usize> {
+        let writer = self.written(0, version);
+        (!writer.is_too_long()).then_some(writer.bytes.len())
+    }
+
+    fn written(&self, transaction: u32, version: Version) -> Writer {
         let mut writer = Writer::new(version);
         (version as u8).encode(&mut writer);
         self.number().encode(&mut writer);
@@ -165,8 +177,7 @@ impl Message {
         transaction.encode(&mut writer);
         self.encode_body(&mut writer);
         writer.set_length(0, 2);
-        assert!(!writer.is_too_long(), "messages are shorter than 64 KiB");
-        writer.bytes
+        writer
     }
 }
 

@@ -21,10 +21,7 @@ use crate::batch::SMALLEST_FRAME_LEN;
 use crate::events::{PacketInEvent, RemovedEvent};
 use crate::ports::SwitchPort;
 use crate::vacancy::{Crossing, Vacancies};
-use crate::watch::{Authored, Watcher};
-
-/// Something about a port has changed (OF 1.3.5 section 7.4.3).
-const MODIFIED: u8 = 2;
+use crate::watch::{Authored, PortEvent, Watcher};
 
 impl Watcher for Controllers {
     fn follows_flows(&self) -> bool {
@@ -53,12 +50,13 @@ impl Watcher for Controllers {
         });
     }
 
-    fn port_changed(&self, port: &Arc<SwitchPort>) {
+    fn port_changed(&self, port: &Arc<SwitchPort>, event: PortEvent) {
+        let reason = event as u8;
         let message = Message::PortStatus(PortStatus {
-            reason: MODIFIED,
+            reason,
             port: port_description(port),
         });
-        self.tell(Topic::PortStatus, MODIFIED, &message);
+        self.tell(Topic::PortStatus, reason, &message);
     }
 
     fn controllers(&self) -> usize {

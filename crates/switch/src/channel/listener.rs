@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::endpoint::Endpoint;
-use crate::local::Socket;
+use crate::socket::Socket;
 
 pub(super) enum Listener {
     Port(TcpListener),

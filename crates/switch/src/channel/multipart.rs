@@ -49,7 +49,7 @@ pub(super) fn replies(switch: &Switch, request: &Request, version: Version) -> R
         Request::Table => parts.of(tables(&pipeline), Reply::Table),
         Request::Port(wanted) => {
             let chosen = ports(switch, wanted.number)?;
-            parts.of(chosen.map(port_statistics).collect(), Reply::Port)
+            parts.of(chosen.map(|port| port_statistics(&port)).collect(), Reply::Port)
         }
         Request::Queue(wanted) => parts.of(queues(switch, wanted)?, Reply::Queue),
         Request::Group(wanted) => parts.of(group_statistics(&pipeline, wanted.number), Reply::Group),
@@ -79,7 +79,7 @@ pub(super) fn replies(switch: &Switch, request: &Request, version: Version) -> R
             parts.of(table_features::all(&pipeline, version), Reply::TableFeatures)
         }
         Request::PortDescription => parts.of(
-            switch.ports.all().map(port_description).collect(),
+            switch.ports.all().iter().map(port_description).collect(),
             Reply::PortDescription,
         ),
         Request::TableDescription => {

@@ -13,7 +13,9 @@ pub(super) fn check_port(switch: &Switch, change: &PortMod) -> Result<(), ErrorM
         return Err(ErrorCode::PORT_UNKNOWN.because(format!("there is no port {}", change.number)));
     };
     if port.address() != change.address.0 {
-        return Err(ErrorCode::PORT_ADDRESS.because(format!("port {} has another address", change.number)));
+        let text = |address: [u8; 6]| address.map(|byte| format!("{byte:02x}")).join(":");
+        let (own, named) = (text(port.address()), text(change.address.0));
+        return Err(ErrorCode::PORT_ADDRESS.because(format!("port {} has address {own}, not {named}", change.number)));
     }
     if change.mask & !known != 0 {
         return Err(ErrorCode::PORT_CONFIG.because(format!("configuration {:#x} is not known", change.mask)));

@@ -93,7 +93,7 @@ impl Reopening {
 impl SwitchPort {
     /// Asks the interface; whether the answer has changed.
     pub(crate) fn look_at_link(&self) -> bool {
-        let is_replaced = self.way_out(0).sender.is_replaced();
+        let is_replaced = self.way(0).exit.sender.is_replaced();
         let is_another = is_replaced && self.reopen();
         let has_link = (!is_replaced || is_another) && self.look_at_interface();
         self.has_link.swap(has_link, Relaxed) != has_link || is_another
@@ -101,22 +101,22 @@ impl SwitchPort {
 
     /// What of the interface may change; gives whether it has a link.
     fn look_at_interface(&self) -> bool {
-        for thread in 0..self.ways_out.len() {
-            self.count_refused(&mut self.way_out(thread));
+        for place in 0..self.ways_out.len() {
+            self.count_refused(&mut self.way(place));
         }
-        let mut way_out = self.way_out(0);
-        let longest = way_out.sender.longest_untagged().unwrap_or(usize::MAX);
+        let mut way_out = self.way(0);
+        let longest = way_out.exit.sender.longest_untagged().unwrap_or(usize::MAX);
         self.longest_untagged.store(longest, Relaxed);
-        if let Some(address) = way_out.sender.hardware_address() {
+        if let Some(address) = way_out.exit.sender.hardware_address() {
             self.address.store(address_number(address), Relaxed);
         }
-        way_out.sender.link_is_up().unwrap_or(false)
+        way_out.exit.sender.link_is_up().unwrap_or(false)
     }
 
     /// Frames that were handed over, and that the other end of a veth pair threw away.
     fn count_refused(&self, way_out: &mut WayOut) {
         // An interface that is gone has counted what it has.
-        let Ok(statistics) = way_out.sender.statistics() else {
+        let Ok(statistics) = way_out.exit.sender.statistics() else {
             return;
         };
         let refused = statistics.sent_into_full_queue;
@@ -130,11 +130,13 @@ impl SwitchPort {
         let Some(senders) = reopening.and_then(|reopening| reopening.try_open(&self.name)) else {
             return false;
         };
-        // Where frames wait in queues, all leave by the first.
-        for (thread, sender) in senders.into_iter().take(self.ways_out.len()).enumerate() {
-            let mut way_out = self.way_out(thread);
-            way_out.sender = sender;
+        for (place, sender) in senders.into_iter().take(self.ways_out.len()).enumerate() {
+            let mut way_out = self.way(place);
+            let before = std::mem::replace(&mut way_out.exit.sender, sender);
             way_out.refused = 0;
+            // To close it takes longer than frames may wait.
+            drop(way_out);
+            drop(before);
         }
         true
     }
@@ -208,8 +210,8 @@ mod tests {
         let mut input = Input::new(Arc::clone(&port), fresh().receiver);
         assert!(port.look_at_link(), "whoever follows the port is told");
         assert!(port.has_link());
-        input.follow();
-        let sent = port.way_out(0).sender.send_burst(1, &mut |_, _| 60);
+        assert!(input.follow().is_some());
+        let sent = port.way(0).exit.sender.send_burst(1, &mut |_, _| 60);
         assert_eq!(sent.unwrap(), 1);
         let received = input.receiver.receive_burst(1, &mut |_| {});
         assert_eq!(received.unwrap(), 1);

@@ -4,13 +4,13 @@ use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
 use brimful_frame::{EtherType, Merged};
-use brimful_netdev::{MAX_BURST, MergedFrame, Segments, Sender};
+use brimful_netdev::{MAX_BURST, MergedFrame, Segments};
 use rustix::io::Errno;
 
-use super::{SwitchPort, WayOut, port_config};
+use super::{Exit, SwitchPort, WayOut, port_config};
 use crate::batch::Batch;
 use crate::counts::{Reason, Way};
-use crate::queues::{Queues, Waiting};
+use crate::queues::{QueueSettings, Queues, Waiting};
 
 const ETHERNET_ADDRESSES_LEN: usize = 12;
 /// Bytes of a VLAN tag, which an interface takes on top of its longest frame.
@@ -31,13 +31,13 @@ impl SwitchPort {
             return batch.clear();
         }
         let mut way_out = self.way_out(thread);
-        let WayOut { sender, queues, .. } = &mut *way_out;
+        let WayOut { exit, queues, .. } = &mut *way_out;
         match queues {
-            None => self.hand_over(sender.as_mut(), batch),
+            None => self.hand_over(exit, batch),
             Some(queues) => {
                 let dropped = queues.enter(batch.iter());
                 self.counts.drop(Way::Out, Reason::NoRoom, dropped);
-                self.serve(sender.as_mut(), queues, now);
+                self.serve(exit, queues, now);
             }
         }
         batch.clear();
@@ -56,11 +56,11 @@ impl SwitchPort {
             return self.counts.drop(Way::Out, Reason::TooLong, 1);
         };
         let may_leave = self.config() & (port_config::DOWN | port_config::NO_FORWARD) == 0;
-        if may_leave && self.takes_merged && merged.segments() > 1 && merged.is_plain(frame) {
+        if may_leave && self.takes_merged() && merged.segments() > 1 && merged.is_plain(frame) {
             if !batch.is_empty() {
                 self.send_from(thread, batch, now);
             }
-            return self.hand_over_merged(self.way_out(thread).sender.as_mut(), frame, merged);
+            return self.hand_over_merged(&mut self.way_out(thread).exit, frame, merged);
         }
         for index in 0..merged.segments() {
             batch.push_with(queue, |bytes| merged.cut(frame, index, bytes));
@@ -70,7 +70,7 @@ impl SwitchPort {
         }
     }
 
-    fn hand_over_merged(&self, sender: &mut dyn Sender, frame: &[u8], merged: Merged) {
+    fn hand_over_merged(&self, exit: &mut Exit, frame: &[u8], merged: Merged) {
         let sum = merged.partial_sum(frame);
         let how = MergedFrame {
             segments: match (merged.is_tcp(), merged.is_v6()) {
@@ -85,8 +85,11 @@ impl SwitchPort {
             partial_sum: sum.value,
         };
         for _ in 0..ATTEMPTS {
-            match sender.send_merged(frame, &how) {
+            match exit.sender.send_merged(frame, &how) {
                 Ok(true) => {
+                    for tap in &exit.taps {
+                        tap.take(Way::Out, frame);
+                    }
                     self.counts.sent_frames.add(1);
                     self.counts.sent_bytes.add(frame.len() as u64);
                     return;
@@ -108,35 +111,59 @@ impl SwitchPort {
     /// Sends what waits in queues and may leave by now, and pushes out what the interface still holds.
     pub(crate) fn tend(&self, now: u64) -> usize {
         if let WayOut {
-            sender,
+            exit,
             queues: Some(queues),
             ..
-        } = &mut *self.way_out(0)
+        } = &mut *self.way(0)
         {
-            self.serve(sender.as_mut(), queues, now);
+            self.serve(exit, queues, now);
         }
-        let held: usize = (0..self.ways_out.len()).map(|thread| self.flush_from(thread)).sum();
-        held + self.way_out(0).queues.as_ref().map_or(0, Queues::len)
+        let flushed = (0..self.ways_out.len()).map(|place| self.way(place).exit.sender.flush().unwrap_or(0));
+        let held: usize = flushed.sum();
+        held + self.way(0).queues.as_ref().map_or(0, Queues::len)
+    }
+
+    /// Gives it other queues, while frames pass; without any, what waits leaves at once. Queues that stay keep what they
+    /// have counted.
+    pub(crate) fn set_queues(&self, bits_per_s: u64, settings: Vec<QueueSettings>) {
+        let mut way_out = self.way(0);
+        let WayOut { exit, queues, .. } = &mut *way_out;
+        let before = queues.take();
+        if settings.is_empty() {
+            let mut left = Batch::default();
+            for (frame, queue) in before.into_iter().flat_map(Queues::into_waiting) {
+                left.push(&frame, queue);
+                if left.is_full() {
+                    self.hand_over(exit, &mut left);
+                    left.clear();
+                }
+            }
+            self.hand_over(exit, &mut left);
+        } else {
+            *queues = Some(Queues::new(bits_per_s, &settings).following(before));
+        }
+        self.has_queues.store(queues.is_some(), Relaxed);
+        *self.rates() = settings;
     }
 
     /// Pushes out what the interface still holds of a thread.
     pub(crate) fn flush_from(&self, thread: usize) -> usize {
-        self.way_out(thread).sender.flush().unwrap_or(0)
+        self.way_out(thread).exit.sender.flush().unwrap_or(0)
     }
 
-    fn serve(&self, sender: &mut dyn Sender, queues: &mut Queues, now: u64) {
+    fn serve(&self, exit: &mut Exit, queues: &mut Queues, now: u64) {
         let mut ready = Batch::default();
         while let Some(Waiting { frame, queue }) = queues.leave(now) {
             ready.push(&frame, queue);
             if ready.is_full() {
-                self.hand_over(sender, &mut ready);
+                self.hand_over(exit, &mut ready);
                 ready.clear();
             }
         }
-        self.hand_over(sender, &mut ready);
+        self.hand_over(exit, &mut ready);
     }
 
-    fn hand_over(&self, sender: &mut dyn Sender, batch: &mut Batch) {
+    fn hand_over(&self, exit: &mut Exit, batch: &mut Batch) {
         let shortest_limit = self.longest.min(self.longest_untagged.load(Relaxed));
         let fits = |frame: &[u8]| frame.len() <= shortest_limit || frame.len() <= self.longest_like(frame);
         self.counts
@@ -145,6 +172,7 @@ impl SwitchPort {
         let (mut sent_frames, mut sent_bytes) = (0, 0);
         while first < batch.len() && attempts < ATTEMPTS {
             let count = (batch.len() - first).min(MAX_BURST);
+            let sender = exit.sender.as_mut();
             let sent = sender.send_burst(count, &mut |index, buffer| fill(buffer, batch.frame(first + index)));
             let sent = match sent {
                 Ok(sent) => sent,
@@ -160,6 +188,9 @@ impl SwitchPort {
             sent_bytes += (first..first + sent)
                 .map(|index| batch.frame(index).len())
                 .sum::<usize>();
+            for tap in &exit.taps {
+                (first..first + sent).for_each(|index| tap.take(Way::Out, batch.frame(index)));
+            }
             sent_frames += sent;
             attempts = if sent == 0 { attempts + 1 } else { 0 };
             first += sent;

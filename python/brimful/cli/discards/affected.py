@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from brimful import units
+from brimful.cli.discards.engine_options import check_engine, connect, engine_options, site_option, store_option
 from brimful.report import words
 
 if TYPE_CHECKING:
@@ -18,9 +19,9 @@ _DAY = click.DateTime(["%Y-%m-%d"])
 
 
 @click.command()
-@click.option("--store", "path", required=True, type=click.Path(path_type=Path), help="The store to read.")
+@store_option
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the list: .csv or .parquet.")
-@click.option("--site", "sites", multiple=True, help="Only this site; may be repeated.")
+@site_option
 @click.option("--since", type=_DAY, help="The first day (UTC).")
 @click.option("--until", type=_DAY, help="The last day (UTC), included.")
 @click.option(
@@ -30,18 +31,10 @@ _DAY = click.DateTime(["%Y-%m-%d"])
     show_default=True,
     help="Tests to list: with discards, with unknown telemetry, or all.",
 )
-@click.option(
-    "--engine",
-    type=click.Choice(["duckdb", "spark", "bigquery"]),
-    default="duckdb",
-    show_default=True,
-    help="Engine that computes the list.",
-)
-@click.option("--master", metavar="URL", help="Master of Spark: spark://host:7077.  [default: as spark-submit says]")
-@click.option("--dataset", metavar="PROJECT.DATASET", help="Dataset of BigQuery that the store was loaded into.")
+@engine_options("list")
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
 def affected(
-    path: Path,
+    store_path: Path | str,
     out: Path | None,
     sites: tuple[str, ...],
     since: datetime.datetime | None,
@@ -60,7 +53,6 @@ def affected(
     """
     import msgspec
 
-    from brimful.cli.discards.report import check_engine, connect
     from brimful.discards.affected import affected_tests, check_name, write
     from brimful.discards.engine import MEMORY_LIMIT
     from brimful.discards.store import Store
@@ -69,7 +61,7 @@ def affected(
     if out is not None:
         check_name(out)
     days = (since and since.date(), until and until.date())
-    connected = connect(Store.open(path), engine, MEMORY_LIMIT, master=master, dataset=dataset)
+    connected = connect(Store.open(store_path), engine, MEMORY_LIMIT, master=master, dataset=dataset)
     listed, counts = affected_tests(connected, overlap, sites=sites, days=days)
     if out is not None:
         write(listed, out)

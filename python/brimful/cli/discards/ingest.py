@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from brimful import units
+from brimful.cli.discards.store_place import StorePlace
 
 if TYPE_CHECKING:
     from brimful.discards.telemetry.ingest import IngestSummary, Progress
@@ -52,8 +53,8 @@ _SHOWN = 10
 @click.option(
     "--store",
     required=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Directory of the store; created if it is missing.",
+    type=StorePlace(),
+    help="The store: a directory, which is created if it is missing, or s3://BUCKET/PATH.",
 )
 @click.option(
     "--capacity", metavar="RATE|FILE", help="Capacity of the uplinks: 10Gbps, or a table site,since,capacity."
@@ -74,7 +75,7 @@ _SHOWN = 10
 @click.option("--quiet", is_flag=True, help="No progress.")
 def ingest(
     sources: tuple[Path, ...],
-    store: Path,
+    store: Path | str,
     capacity: str | None,
     counters: bool | None,
     timezone: str | None,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from brimful.cli.discards.engine_options import check_engine, connect, engine_options, site_option, store_option
 from brimful.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _DIRECTORY = click.Path(file_okay=False, path_type=Path)
 
 
 @click.command()
-@click.option("--store", "store_path", required=True, type=click.Path(path_type=Path), help="The store to read.")
+@store_option
 @click.option(
     "--mode",
     type=click.Choice(["correct", "report"]),
@@ -42,7 +43,7 @@ _DIRECTORY = click.Path(file_okay=False, path_type=Path)
 )
 @click.option("--before", metavar="DAY..DAY", help="Days before a change, both included.")
 @click.option("--after", metavar="DAY..DAY", help="Days after it. Without both: those of the report of 2018.")
-@click.option("--site", "sites", multiple=True, help="Only this site; may be repeated.")
+@site_option
 @click.option(
     "--by",
     "by",
@@ -56,22 +57,14 @@ _DIRECTORY = click.Path(file_okay=False, path_type=Path)
 @click.option("--pdf", "pdf_file", type=_FILE, help="Write a PDF with all figures.")
 @click.option("--png", "png_directory", type=_DIRECTORY, help="Write each figure as a PNG file in this directory.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything that the report is made of as JSON.")
-@click.option(
-    "--engine",
-    type=click.Choice(["duckdb", "spark", "bigquery"]),
-    default="duckdb",
-    show_default=True,
-    help="Engine that computes the report.",
-)
-@click.option("--master", metavar="URL", help="Master of Spark: spark://host:7077.  [default: as spark-submit says]")
-@click.option("--dataset", metavar="PROJECT.DATASET", help="Dataset of BigQuery that the store was loaded into.")
+@engine_options("report")
 @click.option(
     "--memory", default="3GB", show_default=True, help="Memory of the engine; DuckDB writes the rest to disk."
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the bootstrap for the intervals.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def report(
-    store_path: Path,
+    store_path: Path | str,
     mode: str,
     before: str | None,
     after: str | None,
@@ -147,7 +140,7 @@ def _check_memory(text: str) -> None:
 
 def _check(store: Store, sites: tuple[str, ...], out: Path | None) -> None:
     """Find out what is wrong before anything long is begun."""
-    from brimful.runs import RECORD_NAME
+    from brimful.run_index import RECORD_NAME
 
     there = sorted({*store.sites("samples"), *store.sites("tests")})
     if not there:
@@ -176,7 +169,8 @@ def _settings(
     from brimful.discards.record import Settings
     from brimful.discards.splits import parse
 
-    if windows is None and all(_has_tests(store, window) for window in PUBLISHED_WINDOWS):
+    days = {partition.day for partition in store.partitions("tests")}
+    if windows is None and all(any(first <= day <= last for day in days) for first, last in PUBLISHED_WINDOWS):
         windows = PUBLISHED_WINDOWS
     before, after = windows or (None, None)
     return Settings(
@@ -188,11 +182,6 @@ def _settings(
         seed=seed,
         splits=[parse(text, has_windows=windows is not None) for text in by],
     )
-
-
-def _has_tests(store: Store, window: Days) -> bool:
-    days = [window[0] + datetime.timedelta(days=number) for number in range((window[1] - window[0]).days + 1)]
-    return any(any((store.path / "tests").glob(f"site=*/day={day.isoformat()}")) for day in days)
 
 
 def _analyse(store: Store, settings: Settings, engine: Engine, *, shows_progress: bool) -> RunFile:
@@ -209,39 +198,6 @@ def _analyse(store: Store, settings: Settings, engine: Engine, *, shows_progress
     )
 
 
-def check_engine(engine: str, master: str | None, dataset: str | None) -> None:
-    """Refuse options that the engine does not have, or that it needs.
-
-    Raises
-    ------
-    UsageError
-        When there are some.
-    """
-    if master is not None and engine != "spark":
-        message = f"--master {master}: is of Spark; add --engine spark"
-        raise UsageError(message)
-    if (dataset is not None) != (engine == "bigquery"):
-        message = "--engine bigquery and --dataset PROJECT.DATASET go together; give both"
-        raise UsageError(message)
-    if dataset is not None and dataset.count(".") != 1:
-        message = f"--dataset {dataset}: is not PROJECT.DATASET, such as my-project.switches"
-        raise UsageError(message)
-
-
-def connect(store: Store, engine: str, memory: str, *, master: str | None, dataset: str | None) -> Engine:
-    """Connect to the engine that was asked for."""
-    from brimful.discards import engine as engines
-
-    if engine == "spark":
-        # Java writes 3GB as 3g, 500MB as 500m.
-        return engines.connect_spark(store, master=master, driver_memory=memory.lower().removesuffix("b"))
-    if dataset is not None:
-        from brimful.discards import bigquery
-
-        return bigquery.connect_bigquery(*dataset.split("."))
-    return engines.connect_duckdb(store, memory_limit=memory)
-
-
 def _say(stage: str) -> None:
     click.echo(f"brimful: {stage} ...", err=True)
 
@@ -249,7 +205,7 @@ def _say(stage: str) -> None:
 def _keep(run: RunFile, out: Path) -> None:
     from brimful.files import write_atomically
     from brimful.records import encode
-    from brimful.runs import RECORD_NAME
+    from brimful.run_index import RECORD_NAME
 
     try:
         out.mkdir(parents=True, exist_ok=True)

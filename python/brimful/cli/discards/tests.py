@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from brimful import units
+from brimful.cli.discards.store_place import StorePlace
 from brimful.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,9 +27,8 @@ if TYPE_CHECKING:
 @click.option(
     "--store",
     required=True,
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="Directory of the store; created if it is missing.",
+    type=StorePlace(),
+    help="The store: a directory, which is created if it is missing, or s3://BUCKET/PATH.",
 )
 @click.option("--server", metavar="MACHINE-SITE", help="Server of results that name none: mlab1-bcn01.")
 @click.option(
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 @click.option("--quiet", is_flag=True, help="No progress.")
 def tests(
     sources: tuple[Path, ...],
-    store: Path,
+    store: Path | str,
     server: str | None,
     key_file: Path | None,
     columns_file: Path | None,

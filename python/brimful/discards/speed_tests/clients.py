@@ -12,7 +12,6 @@ from brimful.discards.schema import SEVERAL_STREAMS
 from brimful.discards.speed_tests.pseudonyms import MONITORING_CLIENTS, Pseudonyms, canonical
 from brimful.discards.store import Store
 from brimful.errors import UsageError
-from brimful.files import write_atomically
 
 MONITORING_FILE = "monitoring_clients.json"
 """In a store: a list of the clients that are no users, as the table of tests names them."""
@@ -30,16 +29,16 @@ def settle_clients(store: Store, pseudonyms: Pseudonyms | None) -> None:
     UsageError
         When it names clients otherwise already: one client would be two.
     """
-    path = store.path / KEY_FILE
     key = pseudonyms.fingerprint if pseudonyms else None
-    stored = json.loads(path.read_text())["key"] if path.exists() else None if store.sites("tests") else key
+    noted = store.document(KEY_FILE)
+    stored = json.loads(noted)["key"] if noted is not None else None if store.sites("tests") else key
     if stored != key:
         how = "without pseudonyms" if stored is None else f"under the key {stored}"
         message = f"{store.path}: names clients {how}; give the same --pseudonymise as before, or use another store"
         raise UsageError(message)
     names = [pseudonyms.client(client) if pseudonyms else client for client in MONITORING_CLIENTS]
-    write_atomically(store.path / MONITORING_FILE, (json.dumps(names, indent=1) + "\n").encode())
-    write_atomically(path, (json.dumps({"key": key}) + "\n").encode())
+    store.keep(MONITORING_FILE, json.dumps(names, indent=1).encode() + b"\n")
+    store.keep(KEY_FILE, json.dumps({"key": key}).encode() + b"\n")
 
 
 def name_clients(rows: pa.Table, pseudonyms: Pseudonyms | None) -> pa.Table:

@@ -201,7 +201,7 @@ def load(store: Store, sources: list[Path], settings: Settings, *, progress: Pro
         When the store cannot be written.
     """
     paths = find_sources(sources)
-    with store.writing():
+    with store.place.writing():
         settle_clients(store, settings.pseudonyms)
         return _Load(store, settings, progress).run(paths)
 
@@ -305,7 +305,7 @@ class _Load:
             self._store.note_unread(unread)
         for digest, tally in self._read.items():
             noted = self._noted.pop(digest)
-            self._store.note_ingested({"digest": digest, "table": "tests", **tally.counts(), **noted})
+            self._store.note_ingested([{"digest": digest, "table": "tests", **tally.counts(), **noted}])
         self._read = {}
 
 

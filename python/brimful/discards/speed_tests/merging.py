@@ -112,7 +112,7 @@ class Collector:
 
     @property
     def _directory(self) -> Path:
-        return self._store.path / ".runs"
+        return self._store.place.scratch / ".runs"
 
     def _remove_runs(self) -> None:
         """Remove what was put aside, also by a program that was killed."""

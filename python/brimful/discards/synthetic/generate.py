@@ -208,7 +208,7 @@ def _write_chunk(chunk: _Chunk) -> dict[str, int]:
                 rows.add(table)
                 counts["flat"] += table.num_rows
             if "store" in chunk.renderings:
-                counts["store"] += _write_partitions(config, Store(chunk.out / "store"), world)
+                counts["store"] += _write_partitions(config, chunk.out / "store", world)
             if "v1" in chunk.renderings:
                 counts["v1"] += render_v1(config, chunk.out / "v1", world, following)
             for machine, begin in positions.items():
@@ -226,7 +226,7 @@ def _pairs(config: Config, chunk: _Chunk) -> Iterator[tuple[SiteDay, SiteDay]]:
         world = following
 
 
-def _write_partitions(config: Config, store: Store, world: SiteDay) -> int:
+def _write_partitions(config: Config, store: Path, world: SiteDay) -> int:
     samples = 0
     for machine in config.machine_names:
         table = tables.samples_table(config, world, machine)
@@ -240,9 +240,9 @@ def _write_partitions(config: Config, store: Store, world: SiteDay) -> int:
     return samples
 
 
-def _write_partition(store: Store, partition: Partition, table: pa.Table, encoding: dict[str, Any]) -> None:
+def _write_partition(store: Path, partition: Partition, table: pa.Table, encoding: dict[str, Any]) -> None:
     # Store.write() waits for the disk after each file, which data that can be made again need not.
-    path = store.file(partition)
+    path = store / Store.file(partition)
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(table, path, compression="zstd", **encoding)
 

@@ -178,7 +178,7 @@ def ingest(
     BrimfulError
         When the store cannot be written. What is in stays; ingesting again goes on.
     """
-    with store.writing():
+    with store.place.writing():
         _check(store, sources, reading)
         return _Ingest(store, ceilings, workers, progress, reading, max_bad).run(sources)
 
@@ -231,7 +231,7 @@ def judge_again(store: Store, ceilings: Capacities, workers: int) -> int:
     BrimfulError
         When the store cannot be written. Judging again goes on.
     """
-    with store.writing(), ThreadPoolExecutor(workers) as pool:
+    with store.place.writing(), ThreadPoolExecutor(workers) as pool:
         machines: dict[tuple[str, str], list[Partition]] = {}
         for partition in store.partitions("samples"):
             machines.setdefault((partition.site, partition.name), []).append(partition)
@@ -417,14 +417,14 @@ class _Ingest:
             self.summary.rows_known += merged.known
             self.summary.rows_conflicting += merged.conflicting
             self.days.update(merged.days)
-        for line in finished:
-            self.store.note_ingested(line)
+        if finished:
+            self.store.note_ingested(finished)
         self.merging = ([], [])
 
     def _note_unread(self) -> None:
         if self.unread:
             self.store.note_unread(self.unread)
-            self.summary.quarantine = str(self.store.path / "quarantine.jsonl")
+            self.summary.quarantine = f"{self.store.path}/quarantine.jsonl"
             self.unread = []
 
     def _sum_up(self) -> None:

@@ -2,19 +2,21 @@
 
 use brimful_trial::{Counts, Load, Nanoseconds, Ratio, TrialInput, TrialOutput, TrialResult};
 
-use super::buffer::Buffer;
-use super::observation::Observation;
-use super::target::Target;
-use crate::grid::LoadGrid;
+use super::View;
+use super::account::Account;
+use super::belief::{Belief, Observation};
+use super::goals::{GoalFacts, Standing};
+use super::loads::Loads;
 use crate::{Problem, SearchGoal, TrialLog};
 
 /// A search for a load of which 60 seconds lose nothing, between 10 kpps and 1 Mpps, and its log.
 pub(super) struct Case {
     pub(super) problem: Problem,
     pub(super) log: TrialLog,
+    pub(super) goals: Vec<GoalFacts>,
+    pub(super) loads: Loads,
+    pub(super) belief: Belief,
     pub(super) seen: Vec<Observation>,
-    pub(super) grid: LoadGrid,
-    pub(super) target: Target,
 }
 
 pub(super) fn load(per_second: f64) -> Load {
@@ -42,37 +44,50 @@ impl Case {
             width: Ratio::new(1, 200).ok(),
         };
         let problem = Problem::new(vec![goal], load(1e4), load(1e6)).unwrap();
-        let grid = LoadGrid::new(problem.min_load(), problem.max_load(), 0.005);
+        let loads = Loads::new(&problem);
         Self {
             log: TrialLog::new(problem.goals().to_vec()),
+            goals: GoalFacts::all(&problem, &loads.grid),
+            belief: Belief::new(&problem, loads.grid, 60.0),
             seen: Vec::new(),
-            target: Target::new(&problem, &grid, 0),
+            loads,
             problem,
-            grid,
         }
+    }
+
+    pub(super) fn log_step(&self) -> f64 {
+        self.loads.grid.log_step()
+    }
+
+    pub(super) fn standing(&self) -> Standing<'_> {
+        Standing::new(&self.goals[0], &self.log, &self.loads.grid)
+    }
+
+    /// What follows from a view of the case, if this is the account of its goal.
+    pub(super) fn with_view<T>(&self, account: &Account, act: impl FnOnce(&View) -> T) -> T {
+        act(&View {
+            problem: &self.problem,
+            log: &self.log,
+            open: &[self.standing()],
+            loads: &self.loads,
+            belief: &self.belief,
+            accounts: std::slice::from_ref(account),
+        })
     }
 
     /// Adds trials of a second: loads and how many frames they lost.
     pub(super) fn add(&mut self, trials: &[(f64, u64)]) {
         for &(per_second, lost) in trials {
-            self.add_one(per_second, lost, seconds(1.0));
+            self.add_long(per_second, lost, 1.0);
         }
-    }
-
-    pub(super) fn no_buffer(&self) -> Buffer {
-        Buffer::none(self.target.duration_s, self.grid.log_step())
     }
 
     /// Adds a trial of another duration.
     pub(super) fn add_long(&mut self, per_second: f64, lost: u64, duration_s: f64) {
-        self.add_one(per_second, lost, seconds(duration_s));
-    }
-
-    fn add_one(&mut self, per_second: f64, lost: u64, duration: Nanoseconds) {
-        let sent = (per_second * duration.as_seconds()) as u64;
+        let sent = (per_second * duration_s) as u64;
         let input = TrialInput {
             load: load(per_second),
-            duration,
+            duration: seconds(duration_s),
         };
         let output = TrialOutput {
             counts: Counts::new(sent, sent, lost).unwrap(),
@@ -82,8 +97,7 @@ impl Case {
         };
         let result = TrialResult { input, output };
         self.log.add(result);
-        self.seen
-            .push(Observation::new(&result, &self.grid, &self.no_buffer(), &[]));
-        self.target.refresh(&self.log, &self.grid);
+        self.belief.learn(&result);
+        self.seen.push(Observation::new(&result, &self.loads.grid, &[]));
     }
 }

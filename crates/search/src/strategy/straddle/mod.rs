@@ -1,360 +1,98 @@
 //! The default strategy: a model of the loss curve, shared by all goals, picks pairs of neighbouring loads that are
 //! likely to straddle the answer; one trial is made, then everything is planned anew.
+//!
+//! A trial becomes an observation, which the belief learns from; what is news of the capacity moves the loads to choose
+//! from. Then the first rule that applies picks the next trial. `docs/explanation/straddle.md` says why.
+//!
+//! Words of this folder:
+//!
+//! - *goal*: what is to be found; *strict* if one high-loss trial makes an upper bound;
+//! - *scale*, *position*, *step*: loads on a logarithmic scale, one width of the narrowest goal to a step;
+//! - *overload*: the logarithm of the share that was not lost, in steps; a goal's loss ratio as overload is its *limit*;
+//! - *capacity*, *knee*: where loss begins; a knee is that of a system which forwards less the more it is overloaded;
+//! - *curve*: how loss grows above (and, for a *soft* one, below) its position; *stray*: loss that has no such cause;
+//! - *rival*: a threshold between low and high loss, which takes over where it foretells better than the curve;
+//! - *world*: one curve, rate of stray losses and rival that may be the true ones; 64 stand for the whole belief;
+//! - *weather*: what trials in a row have in common, so that all of them are low-loss more often than by chance;
+//! - *attempt*: the trials at one load that are to make it a lower bound; *look*: a cheaper trial before one;
+//! - *account*: what a goal was charged for trials and credited for progress; without credit its search is *plain*.
 
-mod bracket;
-mod buffer;
+mod account;
+mod belief;
 #[cfg(test)]
 mod case;
-mod curve;
-mod draw;
-mod guard;
-mod locate;
-mod observation;
-mod placement;
+mod goals;
+mod loads;
+mod looks;
+mod needed;
+mod opening;
 mod plan;
-mod probe;
-mod prospect;
-mod second_opinion;
-mod shape;
-mod stray;
-mod target;
-mod threshold;
-mod verdict;
 
-use brimful_trial::{Load, Nanoseconds, TrialInput, TrialResult};
+use brimful_trial::{Nanoseconds, TrialInput, TrialResult};
 
-use self::buffer::Buffer;
-use self::curve::{Curve, Limit};
-use self::guard::Watch;
-use self::locate::Knee;
-use self::observation::Observation;
-use self::placement::Strict;
-use self::plan::Choice;
-use self::prospect::Outlooker;
-use self::target::Target;
-use crate::grid::LoadGrid;
+use self::account::Account;
+use self::belief::Belief;
+use self::goals::{GoalFacts, Standing};
+use self::loads::Loads;
 use crate::strategy::Strategy;
-use crate::{Problem, TrialLog, Verdict};
+use crate::{Problem, TrialLog};
 
-/// Drawing the curve anew costs as much as all trials so far: it has to wait for this share of new ones.
-const REDRAW_SHARE: usize = 8;
-/// How far beyond the limits the curve may lie, in steps.
-const MARGIN: f64 = 40.0;
-/// Belief that a hint is right, and how far off in steps it then is.
-const HINT_SHARE: f64 = 0.8;
-const HINT_STEPS: f64 = 3.0;
-/// Knees and gaps are looked for in as many seconds as this share of a lower bound takes, which may fail that late.
-const EARLY_SHARE: f64 = 0.75;
+/// What picks the next trial, the first that applies: the pages `straddle.md` and `straddle-guards.md` have a section on
+/// each.
+const RULES: [fn(&View) -> Option<Pick>; 6] = [
+    account::without_credit,
+    opening::max_load_begun,
+    opening::first_trials,
+    opening::unbounded,
+    plan::cheapest,
+    account::without_model,
+];
 
 pub(crate) struct Straddle {
-    /// The loads to choose from ...
-    grid: LoadGrid,
-    /// ... and the scale that the curve is drawn to.
-    scale: LoadGrid,
-    targets: Vec<Target>,
+    goals: Vec<GoalFacts>,
+    loads: Loads,
+    belief: Belief,
     /// One for each goal.
-    watches: Vec<Watch>,
-    /// Loss ratios of the goals as overload, ascending, beginning with 0.
-    limits: Vec<Limit>,
-    /// Delay limits of the goals, ascending.
-    delay_limits: Vec<Nanoseconds>,
-    seen: Vec<Observation>,
-    buffer: Buffer,
-    strict: Option<Strict>,
-    /// Knees and gaps are looked for in the trials of so many seconds.
-    early_seconds: f64,
-    curve: Option<Curve>,
-    /// Where the curve is to be drawn anew before it is used: first trials may ask for that several times.
-    around: Option<f64>,
-    /// Trials from here on tell where the capacity is: it has dropped since those before.
-    since: usize,
-    /// How many trials the curve knows ...
-    learnt: usize,
-    /// ... and was last drawn anew from.
-    drawn_at: usize,
-    remaining: Option<f64>,
-    /// The goal that the next trial is made for.
+    accounts: Vec<Account>,
+    /// The goal that the next trial is charged to.
     served: usize,
+    /// Seconds to the end of the search, where there is anything to go by.
+    remaining: Option<f64>,
+}
+
+/// What the rules go by. Nothing in it changes while they do.
+struct View<'a> {
+    problem: &'a Problem,
+    log: &'a TrialLog,
+    /// The goals that have no answer yet, in the order to serve them in.
+    open: &'a [Standing<'a>],
+    loads: &'a Loads,
+    belief: &'a Belief,
+    /// One for each goal.
+    accounts: &'a [Account],
+}
+
+/// A trial to make.
+#[derive(Clone, Copy, Debug)]
+struct Pick {
+    /// The goal that it is charged to.
+    goal: usize,
+    input: TrialInput,
+    /// Expected seconds to the end of the search, where there is anything to go by.
+    remaining: Option<f64>,
 }
 
 impl Straddle {
     pub(crate) fn new(problem: &Problem) -> Self {
-        let narrowest = problem
-            .goals()
-            .iter()
-            .map(crate::SearchGoal::target_width)
-            .fold(1.0, f64::min);
-        let grid = LoadGrid::new(problem.min_load(), problem.max_load(), narrowest);
-        let longest = problem.goals().iter().map(|goal| goal.final_trial_duration).max();
-        let longest_s = longest.unwrap_or_default().as_seconds();
-        let mut straddle = Self {
-            grid,
-            scale: grid,
-            targets: (0..problem.goals().len())
-                .map(|goal| Target::new(problem, &grid, goal))
-                .collect(),
-            watches: vec![Watch::default(); problem.goals().len()],
-            limits: Vec::new(),
-            delay_limits: delay_limits(problem),
-            seen: Vec::new(),
-            buffer: Buffer::none(longest_s, grid.log_step()),
-            strict: None,
-            early_seconds: 0.0,
-            curve: None,
-            around: None,
-            since: 0,
-            learnt: 0,
-            drawn_at: 0,
-            remaining: None,
-            served: 0,
-        };
-        straddle.limits = limits(&straddle.targets);
-        straddle.strict = strict(&straddle.targets);
-        let lower_bounds = straddle.targets.iter().map(Target::lower_bound_s);
-        straddle.early_seconds = EARLY_SHARE * lower_bounds.fold(0.0, f64::max);
-        straddle.around = problem.hint().map(|hint| grid.position(hint.per_second()));
-        straddle
-    }
-
-    /// Draws the curve anew, in most detail around a position.
-    fn draw_curve(&mut self, problem: &Problem, around: f64) {
-        let top = self.scale.top() as f64;
-        let range = (-MARGIN, top + MARGIN);
-        let even = 1.0 / (range.1 - range.0);
-        let hint = problem.hint().map(|hint| self.scale.position(hint.per_second()));
-        // Where nearly all is lost, overload points to far below min load.
-        let centre = (around.clamp(range.0, range.1) * 4.0).round() / 4.0;
-        let mut curve = Curve::new(
-            self.scale.log_step(),
-            centre,
-            range,
-            (&self.limits, &self.delay_limits),
-            self.curve.as_ref().and_then(Curve::softness),
-            |position| match hint {
-                None => even,
-                Some(hint) => {
-                    let distance = (position - hint) / HINT_STEPS;
-                    let near = 1.0 / (std::f64::consts::PI * HINT_STEPS * (1.0 + distance * distance));
-                    HINT_SHARE * near + (1.0 - HINT_SHARE) * even
-                }
-            },
-        );
-        for seen in &self.seen[self.since..] {
-            curve.observe(seen);
-        }
-        if let Some(before) = self.curve.take().filter(|_| self.since > 0) {
-            curve.keep_what_does_not_move(before);
-        }
-        self.curve = Some(curve);
-        self.learnt = self.seen.len();
-        self.drawn_at = self.seen.len();
-    }
-
-    /// Lays the grid so that a capacity is so many steps below the next load. The curve is to be drawn around it.
-    fn align(&mut self, capacity: f64, spare: f64) {
-        let upper = capacity + spare;
-        self.grid = self.scale.shifted(upper.ceil() - upper);
-        self.around = Some(capacity);
-    }
-
-    /// The index of the first load at or above a position of the curve.
-    fn index_above(&self, position: f64) -> i64 {
-        (position + self.grid.shift_from(&self.scale)).ceil() as i64
-    }
-
-    fn follow(&mut self, problem: &Problem, seen: Observation) {
-        let is_first_loss = seen.is_lossy() && !self.seen.iter().any(Observation::is_lossy);
-        self.seen.push(seen);
-        let buffer = self.buffer.told(&self.seen);
-        if buffer != self.buffer {
-            self.assume(buffer);
-            return;
-        }
-        if is_first_loss {
-            self.align(seen.capacity(), placement::SPARE_ABOVE);
-            return;
-        }
-        let is_blank = self.curve.is_none() && self.around.is_none();
-        if is_blank && self.is_slow(&seen) {
-            self.around = Some(seen.position);
-            return;
-        }
-        if let Some(knee) = self.steep_knee() {
-            let spare = placement::spare_above_knee(&knee, self.scale.log_step(), self.strict);
-            if !placement::is_settled(&self.seen, knee.position + spare, self.strict) {
-                self.align(knee.position, spare);
-                return;
-            }
-        }
-        if let Some(between) = self.between() {
-            self.around = Some(between);
-            return;
-        }
-        if let Some(capacity) = locate::dropped(&self.seen[self.since..]) {
-            self.catch_up(problem);
-            self.since = self.seen.len() - 2;
-            // Whatever the load lost before, this amount is news.
-            self.seen[self.since].is_repeated = false;
-            self.draw_curve(problem, capacity);
-        }
-    }
-
-    /// Takes all trials for what they tell with this buffer.
-    fn assume(&mut self, buffer: Buffer) {
-        self.buffer = buffer;
-        for seen in &mut self.seen {
-            seen.position = seen.place - buffer.shift(seen.duration);
-        }
-        let last = self.seen[self.seen.len() - 1];
-        if last.is_lossy() {
-            self.align(last.capacity(), placement::SPARE_ABOVE);
-        } else {
-            self.around = Some(last.position);
-        }
-    }
-
-    /// Has the curve learn from all trials, if there is one or is to be drawn.
-    fn catch_up(&mut self, problem: &Problem) {
-        if let Some(curve) = &mut self.curve {
-            for seen in &self.seen[self.learnt..] {
-                curve.observe(seen);
-            }
-            self.learnt = self.seen.len();
-        }
-        if let Some(around) = self.around.take() {
-            self.draw_curve(problem, around);
-        }
-        let Some(curve) = &self.curve else { return };
-        let is_due = self.seen.len() >= self.drawn_at + self.seen.len() / REDRAW_SHARE;
-        if is_due && curve.is_off_centre() {
-            let around = curve.median();
-            self.draw_curve(problem, around);
-        }
-    }
-
-    /// The knee of a steep system; refined only where one trial makes an upper bound, as trials above the knee are
-    /// worth nothing otherwise once the grid moves.
-    fn steep_knee(&self) -> Option<Knee> {
-        locate::steep_knee(self.early()?, self.scale.log_step(), self.strict.is_some())
-    }
-
-    fn between(&self) -> Option<f64> {
-        locate::between(self.early()?)
-    }
-
-    /// All trials, while there are few.
-    fn early(&self) -> Option<&[Observation]> {
-        let seconds: f64 = self.seen.iter().map(|seen| seen.duration).sum();
-        (seconds <= self.early_seconds).then_some(&self.seen)
-    }
-
-    /// Where more is lost than any goal allows that one high-loss trial decides, once the first trials have shown a sharp
-    /// system.
-    fn above_all_limits(&self) -> Option<f64> {
-        let [_, above, below] = self.seen.as_slice() else {
-            return None;
-        };
-        let is_just_above = above.is_lossy() && !above.lost_much();
-        let is_just_below = !below.is_lossy() && below.position < above.position;
-        let strict = self.strict.filter(|_| is_just_above && is_just_below)?;
-        Some(above.capacity() + strict.limit)
-    }
-
-    /// Whether a trial was too slow for one of the goals.
-    fn is_slow(&self, seen: &Observation) -> bool {
-        self.delay_limits
-            .first()
-            .is_some_and(|&shortest| seen.output.delay_exceeds(shortest))
-    }
-
-    /// Whether no goal has seen an end yet: nothing was lost, and nothing was too slow.
-    fn is_unbounded(&self) -> bool {
-        let mut seen = self.seen.iter();
-        seen.all(|seen| !seen.is_lossy() && !self.is_slow(seen))
-    }
-}
-
-fn delay_limits(problem: &Problem) -> Vec<Nanoseconds> {
-    let mut limits: Vec<Nanoseconds> = problem.goals().iter().filter_map(|goal| goal.delay_limit).collect();
-    limits.sort_unstable();
-    limits.dedup();
-    limits
-}
-
-/// Of goals that one high-loss trial ends, the longest lower bound and the highest limit.
-fn strict(targets: &[Target]) -> Option<Strict> {
-    let strict = targets.iter().filter(|target| target.is_strict);
-    let each = strict.map(|target| Strict {
-        seconds: target.pair_seconds,
-        limit: target.limit,
-    });
-    each.reduce(|a, b| Strict {
-        seconds: a.seconds.max(b.seconds),
-        limit: a.limit.max(b.limit),
-    })
-}
-
-/// Whether max load began well, and has no verdict yet, for a goal that several trials decide: if it holds, it is the
-/// answer.
-fn max_load_has_begun(problem: &Problem, log: &TrialLog, target: &Target) -> bool {
-    let load = problem.max_load();
-    let began_well = |first| problem.goals()[target.goal].is_high_loss(first) == Some(false);
-    let is_open = log.verdict(load, target.goal) == Verdict::Undecided;
-    !target.is_strict && is_open && log.trials_at(load).first().is_some_and(began_well)
-}
-
-/// The limits of all goals, ascending, and in any case one for any loss at all.
-fn limits(targets: &[Target]) -> Vec<Limit> {
-    let mut limits = vec![Limit {
-        overload: 0.0,
-        full_s: 0.0,
-        has_short: false,
-    }];
-    limits.extend(targets.iter().map(|target| Limit {
-        overload: target.limit,
-        full_s: target.duration_s,
-        has_short: target.short.is_some(),
-    }));
-    limits.sort_by(|a, b| a.overload.total_cmp(&b.overload));
-    limits.dedup_by(|next, first| {
-        let is_same = next.overload.total_cmp(&first.overload).is_eq();
-        if is_same {
-            first.full_s = first.full_s.max(next.full_s);
-            first.has_short |= next.has_short;
-        }
-        is_same
-    });
-    limits
-}
-
-/// What decides the next trial, first come first; the pages `straddle.md` and `straddle-guards.md` have a section on
-/// each.
-enum Phase {
-    /// "The account": this goal has no credit left, or its attempts end alike. The model does not choose for it.
-    Plain(usize),
-    /// "Looks before costly attempts": max load is measured to its verdict for this goal.
-    MaxLoad(usize),
-    /// "The first trials": loads that tell most before the curve can.
-    Opening(Load),
-    /// "The first trials": nothing was lost or too slow at max load, which is measured to its verdict.
-    Unbounded,
-    /// "The next load": what the plan finds cheapest.
-    Planned,
-}
-
-/// A trial to make, the goal that it is charged to, and the seconds to the end of the search, where there is anything
-/// to go by.
-struct Selection {
-    goal: usize,
-    input: TrialInput,
-    remaining: Option<f64>,
-}
-
-impl Selection {
-    fn new(target: &Target, load: Load, duration: Nanoseconds) -> Self {
+        let loads = Loads::new(problem);
+        let goals = GoalFacts::all(problem, &loads.grid);
+        let lower_bounds = goals.iter().map(GoalFacts::lower_bound_s);
         Self {
-            goal: target.goal,
-            input: TrialInput { load, duration },
+            belief: Belief::new(problem, loads.grid, lower_bounds.fold(0.0, f64::max)),
+            accounts: vec![Account::default(); goals.len()],
+            loads,
+            goals,
+            served: 0,
             remaining: None,
         }
     }
@@ -362,129 +100,34 @@ impl Selection {
 
 impl Strategy for Straddle {
     fn next(&mut self, problem: &Problem, log: &TrialLog) -> Option<TrialInput> {
-        let mut targets = std::mem::take(&mut self.targets);
-        for target in &mut targets {
-            target.refresh(log, &self.grid);
-            self.watches[target.goal].follow(problem, log, target);
-        }
-        // Lower loss ratios and shorter delays first, whatever the order of the goals.
-        targets.sort_by(|a, b| {
-            let by_limit = a.limit.total_cmp(&b.limit).then(a.delay_order().cmp(&b.delay_order()));
-            let by_done = a.is_done(problem).cmp(&b.is_done(problem));
-            by_done.then(by_limit).then(a.goal.cmp(&b.goal))
-        });
-        let open = targets.iter().filter(|target| !target.is_done(problem)).count();
-        let next = self.select(problem, log, &mut targets[..open]);
-        targets.sort_by_key(|target| target.goal);
-        self.targets = targets;
-        let Some(Selection { goal, input, remaining }) = next else {
-            self.remaining = Some(0.0);
-            return None;
+        let view = View {
+            problem,
+            log,
+            open: &Standing::open(&self.goals, problem, log, &self.loads.grid),
+            loads: &self.loads,
+            belief: &self.belief,
+            accounts: &self.accounts,
         };
-        self.served = goal;
-        self.remaining = remaining;
-        Some(input)
+        let pick = RULES.iter().find_map(|rule| rule(&view));
+        let pick = pick.map(|pick| looks::look_first(&view, pick));
+        self.served = pick.map_or(self.served, |pick| pick.goal);
+        self.remaining = pick.map_or(Some(0.0), |pick| pick.remaining);
+        pick.map(|pick| pick.input)
     }
 
-    fn observe(&mut self, problem: &Problem, _: &TrialLog, result: &TrialResult) {
-        let seen = Observation::new(result, &self.scale, &self.buffer, &self.seen);
-        let before = self.seen.last();
-        let has_moved = before.is_some_and(|before| !before.is_at(seen.place));
-        for (watch, target) in self.watches.iter_mut().zip(&self.targets) {
-            watch.notice(has_moved, target.is_high_loss(&seen));
+    fn observe(&mut self, problem: &Problem, log: &TrialLog, result: &TrialResult) {
+        let before = self.belief.seen().last().map(|before| before.load);
+        let has_moved = before.is_some_and(|before| before != result.input.load);
+        self.loads.react(self.belief.learn(result));
+        self.accounts[self.served].charge(result);
+        let Some(seen) = self.belief.seen().last() else { return };
+        for (account, goal) in self.accounts.iter_mut().zip(&self.goals) {
+            account.notice(has_moved, goal.is_high_loss(seen));
+            account.follow(problem, log, &Standing::new(goal, log, &self.loads.grid));
         }
-        self.watches[self.served].spend(result);
-        self.follow(problem, seen);
     }
 
     fn forecast(&self, _: &Problem, _: &TrialLog) -> Option<Nanoseconds> {
         Nanoseconds::from_seconds(self.remaining?).ok()
-    }
-}
-
-impl Straddle {
-    /// What is to be measured next for goals that have no answer yet; `None` where all have one.
-    fn select(&mut self, problem: &Problem, log: &TrialLog, open: &mut [Target]) -> Option<Selection> {
-        let first = open.first()?;
-        Some(match self.phase(problem, log, open) {
-            Phase::Plain(goal) => self.plain(problem, log, open, goal)?,
-            Phase::MaxLoad(goal) => {
-                let target = open.iter().find(|target| target.goal == goal)?;
-                Selection::new(target, problem.max_load(), target.duration)
-            }
-            Phase::Opening(load) => Selection::new(first, load, first.exploring_duration()),
-            Phase::Unbounded => {
-                let longest = open.iter().map(|target| target.duration).max()?;
-                Selection::new(first, problem.max_load(), longest)
-            }
-            Phase::Planned => match self.planned(problem, log, open) {
-                Some(selection) => selection,
-                None => self.plain(problem, log, open, open.first()?.goal)?,
-            },
-        })
-    }
-
-    fn phase(&self, problem: &Problem, log: &TrialLog, open: &[Target]) -> Phase {
-        let without_credit = open.iter().find(|target| self.watches[target.goal].is_plain());
-        if let Some(target) = without_credit {
-            return Phase::Plain(target.goal);
-        }
-        if let Some(target) = open.iter().find(|target| max_load_has_begun(problem, log, target)) {
-            return Phase::MaxLoad(target.goal);
-        }
-        let opening = self.opening(problem).filter(|&load| log.trials_at(load).is_empty());
-        match opening {
-            Some(load) => Phase::Opening(load),
-            None if self.is_unbounded() => Phase::Unbounded,
-            None => Phase::Planned,
-        }
-    }
-
-    fn plain(&self, problem: &Problem, log: &TrialLog, open: &[Target], goal: usize) -> Option<Selection> {
-        let target = open.iter().find(|target| target.goal == goal)?;
-        Some(Selection {
-            goal,
-            input: self.watches[goal].plain_trial(problem, log, &self.grid, target),
-            remaining: Some(open.iter().map(Target::left_without_model).sum()),
-        })
-    }
-
-    /// `None` where the plan has no load to choose from.
-    fn planned(&mut self, problem: &Problem, log: &TrialLog, open: &mut [Target]) -> Option<Selection> {
-        self.catch_up(problem);
-        let curve = self.curve.as_ref()?;
-        let outlooker = Outlooker::new(problem, log, &self.grid, &self.scale, curve, &self.seen, &self.buffer);
-        let Choice { goal, input, remaining } = plan::choose(&outlooker, open, self.steep_knee().is_some())?;
-        let target = open.iter().find(|target| target.goal == goal)?;
-        let input = probe::lowest(problem, log, target, &self.seen)
-            .or_else(|| probe::probe(log, target, &self.grid, &self.buffer, input))
-            .unwrap_or(input);
-        Some(Selection {
-            goal,
-            input: probe::shorter_first(problem, log, target, input),
-            remaining: Some(remaining),
-        })
-    }
-
-    /// The first trials take the hint for right, and the system for a sharp one, which loses what is above its
-    /// capacity: the load just above capacity serves most goals, the one just below shows whether it is true. If the
-    /// load there is clean, the system is a steep one, of which a second loss tells the knee. The first load that loses
-    /// more than all goals allow is an upper bound at once where one high-loss trial makes one. While nothing is lost or
-    /// too slow, the largest load tells most.
-    fn opening(&self, problem: &Problem) -> Option<Load> {
-        let hint = problem.hint().map(|hint| self.scale.position(hint.per_second()));
-        let index = match (self.seen.as_slice(), hint) {
-            ([], Some(hint)) => self.index_above(hint),
-            ([_], Some(hint)) if self.is_unbounded() => self.index_above(hint + HINT_STEPS),
-            ([only], _) if only.is_lossy() => self.index_above(only.capacity()),
-            ([_, second], _) if second.is_lossy() && !second.lost_much() => self.index_above(second.capacity()) - 1,
-            _ if self.is_unbounded() => self.grid.top(),
-            _ => {
-                let knee = self.steep_knee().map(|knee| knee.position);
-                let position = knee.or_else(|| self.between()).or_else(|| self.above_all_limits());
-                self.index_above(position?)
-            }
-        };
-        Some(self.grid.load(index))
     }
 }

@@ -1,0 +1,151 @@
+"""``brimful rfc2544``: all tests of RFC 2544 by one command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from brimful.campaign.plan import parse_sizes
+from brimful.cli import reports, values
+from brimful.cli.beds import BedCommand
+from brimful.cli.progress import open_progress
+from brimful.cli.signals import take_for_interrupt
+from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
+from brimful.errors import UsageError
+from brimful.measurers.base import Measurer
+from brimful.measurers.catalogue import kind_of
+from brimful.measurers.opening import open_measurer
+from brimful.records import read_run
+from brimful.report import words
+from brimful.report.suite.requirements import read_requirements
+from brimful.session import FAILED
+from brimful.suites.durations import expected_s
+from brimful.suites.manager import SuiteRequest, check_suite, run_suite
+from brimful.suites.rfc2544 import TESTS, Open
+from brimful.throughput.manager import SearchRequest
+from brimful.units import format_duration
+
+SIZES = "64,128,256,512,1024,1280,1518"
+"""RFC 2544 section 9.1."""
+
+
+@click.command("rfc2544", cls=BedCommand)
+@click.option("--measurer", "-m", type=values.MEASURER, required=True, metavar="SPEC", help="What to measure with.")
+@click.option(
+    "--sizes", metavar="BYTES,...", default=SIZES, show_default=True, help="Frame sizes with FCS, or imix: section 9.1."
+)
+@click.option(
+    "--tests",
+    metavar="TEST,...",
+    default=",".join(TESTS),
+    show_default=True,
+    help="The tests of section 26 to make at each size.",
+)
+@click.option("--quick", is_flag=True, help="Shorter and fewer trials; every page says so.")
+@click.option("--max-load", metavar="LOAD", help="What 100 % is, such as the rate of the link. Default: the tester's.")
+@click.option("--reset-command", metavar="COMMAND", help="Also test a reset by this shell command (section 26.6).")
+@click.option(
+    "--require",
+    "requirements",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="A TOML file of requirements; the report has a table of passes and failures, and the exit code is 1 for one.",
+)
+@values.failure_options("fail or retry:N")
+@traffic_options
+@click.option(
+    "--out", metavar="PATH", callback=values.directory, help="Directory of the records. Default: a new one under runs/."
+)
+@click.option("--resume", is_flag=True, help="Continue the last suite that had the same options.")
+@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Kept in the record.")
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Also write a report.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+@click.option("--verbose", "-v", is_flag=True, help="A line for each step.")
+def rfc2544(**options: Any) -> int:  # noqa: ANN401
+    """Make all tests of RFC 2544 section 26 at each frame size, in one record and one report.
+
+    The tests are throughput, latency, frame loss rate, back-to-back frames, system recovery, and with --reset-command
+    reset. Each has a record of its own below that of the suite; an interrupted suite goes on with --resume. Exit code:
+    0 all made and all requirements met, 1 a requirement missed, 2 wrong usage, 3 a test failed, 130 interrupted.
+    """
+    if options["html"]:
+        reports.check_page(options["html"], options["out"])
+    request = _request(options)
+    check_suite(request)
+    required = None if options["requirements"] is None else read_requirements(options["requirements"])
+    interrupts = take_for_interrupt()
+    foreseen = expected_s(request.durations, len(request.sizes), request.all_tests)
+    click.echo(f"{len(request.sizes)} sizes, {len(request.all_tests)} tests: about {_rounded(foreseen)}", err=True)
+    with open_progress(quiet=options["quiet"], verbose=options["verbose"]) as progress:
+        done = run_suite(
+            request,
+            _opener(options),
+            out=options["out"],
+            resume=options["resume"],
+            progress=progress.note,
+            note=progress.note,
+        )
+    unwritten = reports.show_run(done.path, options)
+    unfinished = reports.tell_why_unfinished(done.end, done.path, words.count(len(done.tests), "test"))
+    if unfinished or interrupts.were_repeated:
+        return unfinished or 130
+    if any(one.reason == FAILED for one in done.tests):
+        return 3
+    missed = [] if required is None else required.missed(read_run(done.path))
+    for text in missed:
+        click.echo(f"Missed: {text}")
+    return 1 if missed else unwritten
+
+
+def _request(options: dict[str, Any]) -> SuiteRequest:
+    if not kind_of(options["measurer"]).hears_size:
+        message = f"--sizes: measurer {options['measurer']!r} does not take them; see brimful search"
+        raise UsageError(message)
+    if options["frame_size"] is not None:
+        message = "--frame-size: a suite has several; give --sizes"
+        raise UsageError(message)
+    check_traffic(options, [options["measurer"]])
+    return SuiteRequest(
+        search=SearchRequest(
+            measurer=options["measurer"],
+            goals=[],
+            strategy="straddle",
+            max_load=options["max_load"],
+            on_invalid=options["on_invalid"],
+            on_error=options["on_error"],
+            traffic={**traffic_of(options), "ip": int(options["ip"])},
+            labels=labels_of(options),
+        ),
+        sizes=[size for size in parse_sizes(options["sizes"]) if size is not None],
+        tests=[test.strip() for test in options["tests"].split(",")],
+        is_quick=options["quick"],
+        reset_command=options["reset_command"],
+    )
+
+
+def _opener(options: dict[str, Any]) -> Any:  # noqa: ANN401 - a function of functions
+    def open_for(search: SearchRequest) -> Open:
+        def open_one(spec: str, detail: bool) -> Measurer:
+            return open_measurer(
+                spec,
+                timeout_s=options["timeout"],
+                tester_arguments=search.traffic["arguments"],
+                ip=int(options["ip"]),
+                detail=detail,
+            )
+
+        return open_one
+
+    return open_for
+
+
+def _rounded(seconds: float) -> str:
+    """Write a forecast as people say it.
+
+    >>> _rounded(1234.0), _rounded(30000.0)
+    ('21 min', '8 h 20 min')
+    """
+    return format_duration(60.0 * round(max(seconds, 60.0) / 60))

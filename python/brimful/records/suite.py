@@ -1,0 +1,33 @@
+"""Records of suites: many tests of one device, each a run of its own with its own record."""
+
+from __future__ import annotations
+
+import msgspec
+
+from brimful.records.record import Record
+
+
+class SuitePlan(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a run of the subject ``suite`` measures."""
+
+    standard: str
+    """Such as ``RFC 2544``."""
+    sizes: list[str]
+    """Of frames, in bytes with the FCS, or a named mix."""
+    tests: list[str]
+    """Names of the tests that are made at each size, but for ``reset``: that is made at the first alone."""
+    is_quick: bool = False
+    """Whether durations are shorter than the standard asks for."""
+
+
+class SuiteTest(Record, frozen=True, omit_defaults=True, tag="suite_test"):
+    """A test that came to an end; what it found is in its own record."""
+
+    size: str
+    test: str
+    path: str
+    """Directory of its record, relative to that of the suite."""
+    reason: str
+    """Why it ended: as in `End`."""
+    trials: int = 0
+    text: str = ""

@@ -1,0 +1,1 @@
+"""Reports on suites of tests."""

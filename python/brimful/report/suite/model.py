@@ -1,0 +1,280 @@
+"""What a report on a suite shows, from its record and those of its tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from brimful.records import Burst, RunFile, SuitePlan
+from brimful.report import blocks, facts, words
+from brimful.report.blocks import Block, Card, Document, Figure, Sentence, Table
+from brimful.report.burst import model as bursts
+from brimful.report.delay import numbers
+from brimful.report.loss.model import greatest_without_loss, losses_of
+from brimful.report.recovery import model as recovery
+from brimful.report.suite import figures
+from brimful.report.suite.results import Result, plan_of, results_of
+from brimful.report.suite.sections import SECTIONS
+from brimful.units import format_load
+
+_NONE = "–"
+_TITLES = {
+    "throughput": "Throughput (section 26.1)",
+    "latency": "Latency at the throughput (section 26.2)",
+    "loss": "Frame loss rate (section 26.3)",
+    "bursts": "Back-to-back frames (section 26.4, RFC 9004)",
+    "recovery": "System recovery (section 26.5)",
+    "reset": "Reset (section 26.6)",
+}
+
+
+def build(file: RunFile) -> Document:
+    """Compute what a report shows.
+
+    Parameters
+    ----------
+    file
+        A record with the subject ``suite``; those of its tests are read below it.
+
+    Raises
+    ------
+    RecordError
+        When one of them cannot be read.
+    """
+    plan, results = plan_of(file), results_of(file)
+    shown: list[Block] = [block for test in plan.tests for block in _blocks(test, _of(results, test))]
+    if not results:
+        shown = [Sentence("There is no result: no test came to its end.")]
+    quick = ", quick" if plan.is_quick else ""
+    return Document(
+        run=file.run,
+        kind=f"{plan.standard}{quick}",
+        title=f"{plan.standard} tests{quick}: {blocks.device_name(file.run)}",
+        outcome=_outcome(file, plan, results),
+        cards=_cards(results),
+        blocks=[*shown, _sections()],
+        notes=_notes(plan),
+        set_up=_set_up(file, plan, results),
+        warnings=[*_failures(results), *_warnings(results)],
+        machine=_machine(results),
+        data={"plan": plan, "tests": [_entry(file, result) for result in results]},
+    )
+
+
+def line(file: RunFile) -> str:
+    """Give the result of a suite in one line."""
+    plan = plan_of(file)
+    found = {result.size: result.value for result in results_of(file) if result.test == "throughput"}
+    shown = [f"{size}: {format_load(value, file.run.load_unit)}" for size, value in found.items() if value is not None]
+    return f"{plan.standard}: throughput {', '.join(shown)}" if shown else f"{plan.standard}: no result"
+
+
+def _of(results: Sequence[Result], test: str) -> list[Result]:
+    return [result for result in results if result.test == test]
+
+
+def _blocks(test: str, results: Sequence[Result]) -> list[Block]:
+    if not results:
+        return []
+    names, row = _TABLES[test]
+    rows = [[result.size, *_cells(result, row, len(names))] for result in results]
+    table = Table(title=_TITLES[test], names=["frame size", *names], rows=rows, key=test)
+    drawn = [figure for figure in (_throughputs(test, results), _curves(test, results)) if figure is not None]
+    return [*drawn, table]
+
+
+def _cells(result: Result, row: Callable[[RunFile], list[str]], number: int) -> list[str]:
+    cells = [] if result.file is None else row(result.file)
+    return cells or [result.reason.replace("-", " "), *[_NONE] * (number - 1)]
+
+
+def _throughput_row(file: RunFile) -> list[str]:
+    if not file.goal_results:
+        return []
+    (result, *_), unit, most = file.goal_results, file.run.load_unit, file.run.max_load
+    load = result.conditional_throughput
+    if load is None:
+        return []
+    theory = facts.theoretical_rate(file.run)
+    return [
+        format_load(load, unit),
+        _NONE if theory is None else format_load(theory, unit),
+        format_load(most, unit),
+        words.share(load / most) if most else _NONE,
+        "yes" if result.regular else result.reason.replace("-", " "),
+    ]
+
+
+def _latency_row(file: RunFile) -> list[str]:
+    both = [delay for delay in file.delays if delay.direction == "all"]
+    if not both:
+        return []
+    (delay, *_) = both
+    seen = delay.device
+    percentiles = [numbers.delay(time) for time in (seen.min_s, seen.p50_s, seen.p99_s, seen.max_s)]
+    return [format_load(delay.load, file.run.load_unit), numbers.mean(delay.mean), *percentiles]
+
+
+def _loss_row(file: RunFile) -> list[str]:
+    found = losses_of(file)
+    if not found:
+        return []
+    clean, unit = greatest_without_loss(found), file.run.load_unit
+    return [
+        format_load(found[0].load, unit),
+        words.share(found[0].ratio),
+        "at no load" if clean is None else format_load(clean, unit),
+        str(len(found)),
+    ]
+
+
+def _burst_row(file: RunFile) -> list[str]:
+    found = [record for record in file.others if isinstance(record, Burst)]
+    if not found or file.run.burst is None:
+        return []
+    average, least, most, deviation, _, corrected = bursts.result_cells(file.run.burst, found[-1])
+    return [average, least, most, deviation, corrected]
+
+
+def _recovery_row(file: RunFile) -> list[str]:
+    found = recovery.recoveries_of(file)
+    plan = file.run.recovery
+    if not found or plan is None:
+        return []
+    return [format_load(plan.load, file.run.load_unit), recovery.average(found), str(len(found))]
+
+
+_TABLES: Mapping[str, tuple[list[str], Callable[[RunFile], list[str]]]] = {
+    "throughput": (["throughput", "theoretical", "100 % is", "of 100 %", "regular"], _throughput_row),
+    "latency": (["load", "mean, 95 % interval", "min", "p50", "p99", "max"], _latency_row),
+    "loss": (["greatest load", "lost there", "nothing lost up to", "loads"], _loss_row),
+    "bursts": (["average frames", "least", "most", "std. deviation", "corrected buffer"], _burst_row),
+    "recovery": (["overload", "recovery time", "rounds"], _recovery_row),
+    "reset": (["load", "reset time", "rounds"], _recovery_row),
+}
+"""Test: the names of the columns, and the cells of a size; no cells where nothing was found."""
+
+
+def _throughputs(test: str, results: Sequence[Result]) -> Figure | None:
+    known = [result for result in results if test == "throughput" and result.value is not None and result.file]
+    if len(known) < 2:
+        return None
+    limits = [
+        None if result.file is None else facts.theoretical_rate(result.file.run) or result.file.run.max_load
+        for result in known
+    ]
+    unit = known[0].file.run.load_unit if known[0].file is not None else ""
+    found = [result.value or 0.0 for result in known]
+    return Figure(
+        title="Throughput over frame size",
+        draw=partial(figures.draw_throughputs, [result.size for result in known], found, limits, unit),
+        caption="The throughput of each frame size, and dashed the theoretical limit of the link, or where that is not"
+        " known the most that the tester could offer.",
+        key="throughputs",
+    )
+
+
+def _curves(test: str, results: Sequence[Result]) -> Figure | None:
+    curves = [
+        (result.size, result.file.run.loss.reference, losses_of(result.file))
+        for result in results
+        if test == "loss" and result.file is not None and result.file.run.loss is not None and losses_of(result.file)
+    ]
+    if not curves:
+        return None
+    return Figure(
+        title="Loss rate over load",
+        draw=partial(figures.draw_curves, curves),
+        caption="A line for each frame size; both axes are whole, as section 26.3 asks for.",
+        key="curves",
+    )
+
+
+def _outcome(file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> str:
+    planned = len(plan.sizes) * sum(test != "reset" for test in plan.tests) + ("reset" in plan.tests)
+    failed = sum(result.reason == "measurement-failed" for result in results)
+    said = f"{len(results)} of {words.count(planned, 'test')} ended" + (f", {failed} failed" if failed else "")
+    how = words.CLOCK_WORDS.get(file.ends[-1].reason, "ended") if file.ends else "has not ended"
+    return f"{said}; the suite {how}."
+
+
+def _cards(results: Sequence[Result]) -> list[Card]:
+    found = [result for result in _of(results, "throughput") if result.value is not None and result.file is not None]
+    return [
+        Card(
+            name=f"throughput at {result.size}",
+            value=format_load(result.value or 0.0, result.file.run.load_unit if result.file else ""),
+        )
+        for result in found
+    ]
+
+
+def _failures(results: Sequence[Result]) -> list[str]:
+    return [
+        f"{result.test} at {result.size}: {result.text or result.reason}"
+        for result in results
+        if result.reason == "measurement-failed"
+    ]
+
+
+def _warnings(results: Sequence[Result]) -> list[str]:
+    return [
+        f"{result.test} at {result.size}: {warning.text}"
+        for result in results
+        if result.file is not None
+        for warning in result.file.warnings
+    ]
+
+
+def _machine(results: Sequence[Result]) -> str | None:
+    seen = facts.machine([end for result in results if result.file is not None for end in result.file.ends])
+    return None if seen is None else words.machine(seen)
+
+
+def _notes(plan: SuitePlan) -> list[str]:
+    notes = [
+        "Each test has a record of its own below that of the suite; `brimful report` shows it whole, and `brimful"
+        " verify` computes all of them again.",
+        "RFC 2544 is for a laboratory: no test may cross a network in use (RFC 6815).",
+    ]
+    if plan.is_quick:
+        notes.insert(0, "This is no RFC 2544 test: --quick has shorter and fewer trials than it asks for.")
+    return notes
+
+
+def _sections() -> Table:
+    rows = [list(row) for row in SECTIONS]
+    names = ["section", "of RFC 2544", "state", "remark"]
+    return Table(title="What was done of RFC 2544", names=names, rows=rows, key="sections", words=4)
+
+
+def _set_up(file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> list[tuple[str, str]]:
+    return [
+        ("Device", file.run.measurer.spec or "not recorded"),
+        ("Frame sizes", ", ".join(plan.sizes)),
+        ("Tests", ", ".join(plan.tests)),
+        ("Loads are", file.run.load_scope),
+        ("Directions", facts.directions(file.run) or "unknown"),
+        ("Protocol", facts.protocol(file.run) or "unknown"),
+        *blocks.place_and_time(file.run),
+    ]
+
+
+def _entry(file: RunFile, result: Result) -> dict[str, Any]:
+    return {
+        "size": result.size,
+        "test": result.test,
+        "end": result.reason,
+        "text": result.text,
+        "value": result.value,
+        "path": None if result.file is None else str(result.file.path),
+        "result": None if result.file is None else _found(result.file),
+    }
+
+
+def _found(file: RunFile) -> list[Any]:
+    found: list[Any] = [*file.goal_results, *file.delays]
+    return [*found, *(msgspec.to_builtins(record) for record in file.others)]

@@ -1,0 +1,141 @@
+"""Requirements of a suite: a TOML file with a table for each test, and a value for each size or for ``all``."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from brimful import units
+from brimful.errors import UsageError
+from brimful.records import RunFile
+from brimful.report.suite.results import Result, plan_of, results_of
+from brimful.report.words import share
+
+ALL = "all"
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """How the figure of a test is read, compared and shown."""
+
+    read: Callable[[str], float]
+    show: Callable[[float], str]
+    is_least: bool
+    """Whether a requirement is a least value; otherwise it is the most that may be."""
+
+
+def _frames(text: str) -> float:
+    if not text.isdecimal():
+        message = f"{text!r} is no number of frames"
+        raise UsageError(message)
+    return float(text)
+
+
+KINDS: Mapping[str, Kind] = {
+    "throughput": Kind(units.parse_load, units.format_load, is_least=True),
+    "latency": Kind(units.parse_duration, units.format_delay, is_least=False),
+    "loss": Kind(units.parse_ratio, share, is_least=False),
+    "bursts": Kind(_frames, lambda frames: f"{frames:.0f} frames", is_least=True),
+    "recovery": Kind(units.parse_duration, units.format_delay, is_least=False),
+    "reset": Kind(units.parse_duration, units.format_delay, is_least=False),
+}
+
+
+class Check(msgspec.Struct, frozen=True):
+    """A requirement held against what was found."""
+
+    test: str
+    size: str
+    required: str
+    found: str
+    is_met: bool
+
+
+class Requirements(msgspec.Struct, frozen=True):
+    """By test and size; loads, times, ratios and frames as they are written."""
+
+    values: dict[str, dict[str, str]]
+
+    def checks(self, file: RunFile) -> list[Check]:
+        """Hold them against a suite; what was not found is not met."""
+        results = {(result.test, result.size): result for result in results_of(file)}
+        return [
+            _check(test, size, text, results.get((test, size)))
+            for test, values in self.values.items()
+            for size, text in _of_sizes(values, _sizes(file, test))
+        ]
+
+    def missed(self, file: RunFile) -> list[str]:
+        """Say which are not met."""
+        return [
+            f"{one.test} at {one.size}: {one.required} required, {one.found}"
+            for one in self.checks(file)
+            if not one.is_met
+        ]
+
+
+def read_requirements(path: Path) -> Requirements:
+    """Read the file.
+
+    Raises
+    ------
+    UsageError
+        When it cannot be read, or names a test or a value that is none.
+    """
+    try:
+        return parse_requirements(tomllib.loads(path.read_text()), str(path))
+    except OSError as error:
+        message = f"--require {path}: {error.strerror}"
+        raise UsageError(message) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        message = f"--require {path}: {str(error).lower()}"
+        raise UsageError(message) from error
+
+
+def parse_requirements(content: Mapping[str, Any], where: str) -> Requirements:
+    """Check what the file holds.
+
+    >>> parse_requirements({"latency": {"all": "50us"}}, "file").values
+    {'latency': {'all': '50us'}}
+
+    Raises
+    ------
+    UsageError
+        Naming the entry.
+    """
+    for test, values in content.items():
+        if test not in KINDS or not isinstance(values, dict) or not values:
+            message = f"--require {where}: [{test}] is no table of a test; there are {', '.join(KINDS)}"
+            raise UsageError(message)
+        for size, text in values.items():
+            try:
+                KINDS[test].read(str(text))
+            except UsageError as error:
+                message = f"--require {where}: [{test}] {size}: {error}"
+                raise UsageError(message) from error
+    return Requirements({test: {size: str(text) for size, text in values.items()} for test, values in content.items()})
+
+
+def _sizes(file: RunFile, test: str) -> list[str]:
+    plan = plan_of(file)
+    return plan.sizes[:1] if test == "reset" else plan.sizes
+
+
+def _of_sizes(values: Mapping[str, str], sizes: list[str]) -> list[tuple[str, str]]:
+    """Give the requirement of each size, and those of sizes that the suite does not have."""
+    wanted = {size: values[ALL] for size in sizes if ALL in values}
+    wanted.update({size: text for size, text in values.items() if size != ALL})
+    return list(wanted.items())
+
+
+def _check(test: str, size: str, text: str, result: Result | None) -> Check:
+    kind, value = KINDS[test], None if result is None else result.value
+    limit = kind.read(text)
+    required = f"{'at least' if kind.is_least else 'at most'} {kind.show(limit)}"
+    if value is None:
+        return Check(test, size, required, "not found", is_met=False)
+    met = value >= limit if kind.is_least else value <= limit
+    return Check(test, size, required, f"found {kind.show(value)}", is_met=met)

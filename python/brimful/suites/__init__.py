@@ -1,0 +1,1 @@
+"""Whole suites of tests by one command."""

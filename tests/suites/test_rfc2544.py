@@ -1,0 +1,165 @@
+"""The whole of RFC 2544 by one command, on systems of known truth."""
+
+import json
+
+import pytest
+from brimful.measurers.simulated import SimulatedMeasurer
+from brimful.records import read_run
+from brimful.report import rendering
+from brimful.report.suite.requirements import parse_requirements
+from brimful.report.suite.results import results_of
+from brimful.report.verdicts import of_suite
+from brimful.suites.durations import FULL, QUICK, expected_s
+from brimful.suites.manager import SuiteRequest, run_suite
+from brimful.throughput.manager import SearchRequest
+from support import brimful
+
+SYSTEM = "buffer,capacity=1Mpps,frames=1000,link=2Mpps"
+TESTS = "throughput,loss,bursts,recovery"
+OPTIONS = ("-m", f"sim:{SYSTEM}", "--quick", "--sizes", "64,512", "--quiet")
+REQUEST = SuiteRequest(
+    search=SearchRequest(measurer=f"sim:{SYSTEM}", goals=[], strategy="straddle", traffic={"arguments": [], "ip": 4}),
+    sizes=["64", "512"],
+    tests=TESTS.split(","),
+    is_quick=True,
+)
+
+
+class Interrupted(SimulatedMeasurer):
+    """A simulated system; all of them together are interrupted at a call."""
+
+    left = 0
+
+    def measure(self, load, duration_s, *, stop_above=None):
+        Interrupted.left -= 1
+        if Interrupted.left == 0:
+            raise KeyboardInterrupt
+        return super().measure(load, duration_s, stop_above=stop_above)
+
+
+def run(out, *, resume=False, at=0):
+    Interrupted.left = at
+    return run_suite(REQUEST, lambda search: lambda spec, detail: Interrupted(SYSTEM), out=out, resume=resume)
+
+
+def values(out):
+    return {(result.size, result.test): result.value for result in results_of(read_run(out))}
+
+
+def test_every_test_finds_what_is_true(tmp_path):
+    done = run(tmp_path / "s")
+    assert done.end.reason == "done"
+    found = values(tmp_path / "s")
+    assert len(found) == 8
+    for size in ("64", "512"):
+        assert 0.99e6 < found[size, "throughput"] <= 1e6
+        assert found[size, "loss"] == pytest.approx(0.5, abs=1e-3)
+        assert found[size, "bursts"] == 1999.0
+        assert found[size, "recovery"] == pytest.approx(0, abs=1e-3)
+    assert of_suite(read_run(tmp_path / "s"), None).holds
+
+
+@pytest.mark.parametrize("at", [1, 4, 9, 30, 70, 90])
+def test_a_suite_that_was_interrupted_goes_on_and_finds_the_same(tmp_path, at):
+    run(tmp_path / "whole")
+    cut = run(tmp_path / "cut", at=at)
+    assert cut.end.reason == "interrupted"
+    assert of_suite(read_run(tmp_path / "cut"), None).holds
+    done = run(tmp_path / "cut", resume=True)
+    assert done.end.reason == "done"
+    assert values(tmp_path / "cut") == values(tmp_path / "whole")
+    assert of_suite(read_run(tmp_path / "cut"), None).holds
+
+
+def test_what_was_changed_in_the_record_of_a_test_is_found(tmp_path):
+    run(tmp_path / "s")
+    record = tmp_path / "s" / "64" / "loss" / "run.jsonl"
+    record.write_bytes(record.read_bytes().replace(b'"lost":999001', b'"lost":999002', 1))
+    verified = of_suite(read_run(tmp_path / "s"), None)
+    assert not verified.holds
+    assert "64, loss: " in verified.text
+
+
+def test_the_command_says_how_long_it_takes_and_makes_one_report(tmp_path):
+    options = ("--tests", TESTS, "--out", "s", "--html", "s.html", "--json")
+    done = brimful("rfc2544", *OPTIONS, *options, cwd=tmp_path, check=0)
+    assert done.stderr.startswith("2 sizes, 4 tests: about 4 min")
+    found = json.loads(done.stdout)
+    assert len(found["tests"]) == 8
+    assert found["plan"]["is_quick"] is True
+    page = (tmp_path / "s.html").read_text().replace("\N{NO-BREAK SPACE}", " ")
+    for shown in (
+        "RFC 2544 tests, quick",
+        "This is no RFC 2544 test",
+        "26.4",
+        "998.2 kpps",
+        'data-figure="curves-wide"',
+    ):
+        assert shown in page, shown
+    assert "RFC 2544: throughput 64: 998.2 kpps" in brimful("runs", ".", cwd=tmp_path, check=0).stdout
+    assert "512, bursts: " in brimful("verify", "s", cwd=tmp_path, check=0).stdout
+    again = brimful("rfc2544", *OPTIONS, "--tests", TESTS, "--out", "s", "--resume", cwd=tmp_path, check=0)
+    assert "8 of 8 tests ended" in again.stdout
+
+
+def test_a_test_that_cannot_be_made_is_kept_and_the_others_go_on(tmp_path):
+    done = brimful("rfc2544", *OPTIONS, "--tests", "throughput,latency,loss", "--out", "s", cwd=tmp_path, check=3)
+    assert "reports no delay" in done.stdout
+    assert "Frame loss rate" in done.stdout
+    assert len(values(tmp_path / "s")) == 6
+    assert "measurement failed" in done.stdout
+
+
+def test_requirements_are_held_against_what_was_found(tmp_path):
+    (tmp_path / "met.toml").write_text('[throughput]\nall = "900kpps"\n[loss]\n64 = "60%"\n')
+    (tmp_path / "missed.toml").write_text('[throughput]\n512 = "1.5Mpps"\n[bursts]\n1518 = 100\n')
+    options = ("--tests", "throughput,loss", "--out")
+    brimful("rfc2544", *OPTIONS, *options, "a", "--require", "met.toml", cwd=tmp_path, check=0)
+    missed = brimful("rfc2544", *OPTIONS, *options, "b", "--require", "missed.toml", cwd=tmp_path, check=1).stdout
+    assert "Missed: throughput at 512: at least 1.500 Mpps required, found 998.2 kpps" in missed
+    assert "Missed: bursts at 1518: at least 100 frames required, not found" in missed
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({"speed": {"all": "1"}}, r"\[speed\] is no table of a test"),
+        ({"latency": "50us"}, r"\[latency\] is no table"),
+        ({"throughput": {"64": "fast"}}, r"\[throughput\] 64: load 'fast'"),
+        ({"bursts": {"all": "-3"}}, "no number of frames"),
+    ],
+)
+def test_requirements_that_are_none_are_refused(content, said):
+    with pytest.raises(Exception, match=said) as caught:
+        parse_requirements(content, "file")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--sizes", "64,64"), "--sizes: 64 is given twice"),
+        (("--tests", "loss"), "--tests: all others build on throughput"),
+        (("--tests", "throughput,speed"), "--tests: there is no test 'speed'"),
+        (("-m", "cmd:true"), "--sizes: measurer 'cmd:true' does not take them"),
+        (("--frame-size", "64"), "--frame-size"),
+        (("--require", "none.toml"), "--require none.toml: No such file"),
+        (("--on-invalid", "loss"), "loss"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(tmp_path, options, said):
+    refused = brimful("rfc2544", *OPTIONS[:-1], *options, cwd=tmp_path, check=2)
+    assert said in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_quick_is_quick_and_the_whole_suite_is_not():
+    tests = TESTS.split(",")
+    assert expected_s(QUICK, 7, [*tests, "latency"]) < 1800
+    assert expected_s(FULL, 7, [*tests, "latency"]) > 43200
+
+
+def test_the_text_is_as_it_was(tmp_path, snapshot):
+    run(tmp_path / "s")
+    text = rendering.text(read_run(tmp_path / "s"))
+    assert text[text.index("Throughput (") : text.index("Set-up")] == snapshot

@@ -13,7 +13,6 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import msgspec
@@ -65,11 +64,13 @@ def write(store: Store, directory: Path, *, now: float) -> Written:
     with _errors(directory), _kept(directory):
         new = directory / _NEW
         try:
-            rows, found = _write_series(store, new, directory)
+            scripts = _Scripts(new)
+            rows, found = _write_series(store, scripts, directory)
             title, origin = store.path.stem, rows[0].name if rows else ""
-            _write_call(new / "index.js", "index", index_file.content(rows, found))
-            data = f"data-{_digest(new)}"
-            _put(new, directory / data)
+            scripts.write("index", "index", index_file.content(rows, found))
+            data = f"data-{scripts.digest}"
+            if not (directory / data).exists():
+                new.rename(directory / data)
         finally:
             shutil.rmtree(new, ignore_errors=True)
         write_atomically(directory / "index.html", render(title, data, now).encode())
@@ -81,18 +82,38 @@ def write(store: Store, directory: Path, *, now: float) -> Written:
     return Written(len(rows), len(found), sum(not row.current for row in rows))
 
 
-def _write_series(store: Store, new: Path, directory: Path) -> tuple[list[Row], list[Reported]]:
+class _Scripts:
+    """Scripts that hand values over, in a directory of their own: from a file, a page can load nothing else."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._sum = hashlib.sha256()
+        directory.mkdir()
+
+    def write(self, name: str, function: str, *arguments: object) -> None:
+        """Write the script that calls a function of the page."""
+        content = f"brimful.{function}(".encode() + b", ".join(map(msgspec.json.encode, arguments)) + b");\n"
+        (self._directory / f"{name}.js").write_bytes(content)
+        self._sum.update(f"{name} {len(content)}\n".encode() + content)
+
+    @property
+    def digest(self) -> str:
+        """Give the digest of all that was written."""
+        return self._sum.hexdigest()[:_DIGITS]
+
+
+def _write_series(store: Store, scripts: _Scripts, directory: Path) -> tuple[list[Row], list[Reported]]:
     """Write a file for each series; give the rows of the index."""
     link = functools.lru_cache(maxsize=1 << 16)(functools.partial(_link, directory))
-    new.mkdir()
     rows: list[Row] = []
     found: list[Found] = []
     firsts: dict[tuple[int, str], First] = {}
     for reading in store.read():
+        id = reading.series.id
         rows.append(index_file.row_of(reading))
-        _write_call(new / f"{reading.series.id}.js", "series", series_file.content(reading, link), reading.series.id)
+        scripts.write(str(id), "series", id, series_file.content(reading, link))
         changes = _open_changes(reading)
-        made = store.made(reading.series.id) if changes else []
+        made = store.made(id) if changes else []
         found += changes
         firsts |= {place(each): first_report(each.change, made) for each in changes}
     return rows, reported(grouped(found), firsts)
@@ -100,25 +121,6 @@ def _write_series(store: Store, new: Path, directory: Path) -> tuple[list[Row], 
 
 def _open_changes(reading: Reading) -> list[Found]:
     return found_in(reading.series, reading.judgement.changes) if reading.judgement is not None else []
-
-
-def _write_call(path: Path, name: str, content: dict[str, Any], *before: int) -> None:
-    """Write a script that hands a value over: from a file, a page can load nothing else."""
-    arguments = b", ".join(msgspec.json.encode(value) for value in (*before, content))
-    path.write_bytes(b"brimful.%s(%s);\n" % (name.encode(), arguments))
-
-
-def _digest(directory: Path) -> str:
-    digest = hashlib.sha256()
-    for path in sorted(directory.iterdir()):
-        digest.update(f"{path.name} {path.stat().st_size}\n".encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:_DIGITS]
-
-
-def _put(new: Path, place: Path) -> None:
-    if not place.exists():
-        new.rename(place)
 
 
 def _link(directory: Path, report: str) -> str:

@@ -126,6 +126,18 @@ MODULES = {
         "statistics",
         "units",
     },
+    "paired": {
+        "errors",
+        "machine",
+        "managed",
+        "measurers",
+        "policies",
+        "records",
+        "runs",
+        "session",
+        "statistics",
+        "units",
+    },
     "discards": {"", "errors", "files", "records", "statistics"},
     "files": {"errors"},
     "iocost": {
@@ -153,7 +165,7 @@ MODULES = {
 and nothing else."""
 
 ALSO = {
-    "report.verdicts": {"burst", "campaign", "delay", "loss", "recovery", "throughput", "verified"},
+    "report.verdicts": {"burst", "campaign", "delay", "loss", "paired", "recovery", "throughput", "verified"},
     **{
         f"report.trend.{name}": {"trend"} for name in ("badge", "feed", "index_file", "reported", "series_file", "site")
     },
@@ -201,6 +213,7 @@ INSIDE = {
         "burst_campaign": {*_FORMS, "blocks", "burst"},
         "recovery": {*_FORMS, "blocks"},
         "loss": {*_FORMS, "blocks"},
+        "paired": {*_FORMS, "blocks", "junit"},
         "suite": {*_FORMS, "blocks", "burst", "delay", "loss", "recovery"},
         "iocost": _FORMS,
         "discards": _FORMS,
@@ -214,10 +227,11 @@ INSIDE = {
         "recovery": {"record"},
         "loss": {"record"},
         "suite": {"record"},
+        "paired": {"record"},
         "analysis": {"record"},
         "measurer": set(),
         "experiment": {"run"},
-        "run": {"record", "throughput", "delay", "burst", "recovery", "loss", "suite", "measurer"},
+        "run": {"record", "throughput", "delay", "burst", "recovery", "loss", "suite", "paired", "measurer"},
         "campaign": {"record", "run", "throughput", "burst"},
         "subjects": {
             "record",
@@ -227,6 +241,7 @@ INSIDE = {
             "burst",
             "recovery",
             "loss",
+            "paired",
             "suite",
             "analysis",
             "campaign",
@@ -242,6 +257,7 @@ INSIDE = {
             "burst",
             "recovery",
             "loss",
+            "paired",
             "analysis",
             "campaign",
             "format",

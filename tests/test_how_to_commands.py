@@ -48,6 +48,7 @@ ELSEWHERE = {
     r"^gcloud": "needs an account",
     r"--max-load 14.88Mpps": "needs ports of 10 Gbit/s: tests/burst/test_burst_run.py",
     r"--wire own-delay": "needs a whole run before it: tests/delay/test_delay_command.py",
+    r"cmd:bench/tester|--variant old='ssh": "needs builds of its own: tests/paired/test_how_to_compare.py",
     r"clean 3f09ab|switchd \.\.\.": "has a name that stands for another",
 }
 """Commands that are not run as they stand: why, and what runs the like of them."""
@@ -60,8 +61,8 @@ BY_ANOTHER_TEST = {
 }
 """Commands that another test runs in whole, with stand-ins for devices and servers."""
 FINITE = (
-    r"^eval |^brimful (runs|report|explain|compare|lab (check|run|up|list|clean))"
-    r"|^brimful (iocost (export|tune|measure .*--dry-run)|search -m (sim:|@))"
+    r"^eval |^brimful (runs|report|explain|compare (?!-m )|lab (check|run|up|list|clean))"
+    r"|^brimful (iocost (export|tune|measure .*--dry-run)|(search|compare) -m (sim:|@))"
     r"|^brimful-switchd check"
 )
 """Commands that come to their end soon."""
@@ -83,7 +84,11 @@ def commands():
 COMMANDS = list(dict.fromkeys(command for _, command in commands()))
 HERE = [c for c in COMMANDS if not any(re.search(pattern, c) for pattern in [*ELSEWHERE, *BY_ANOTHER_TEST])]
 ENDING = [command for command in HERE if re.match(FINITE, command)]
-BEGUN = [command for command in HERE if re.match(r"brimful (search|delay|rfc2544) ", command) and command not in ENDING]
+BEGUN = [
+    command
+    for command in HERE
+    if re.match(r"brimful (search|delay|rfc2544|compare -m) ", command) and command not in ENDING
+]
 # What is there from the beginning is replaced last.
 BEGUN.sort(key=lambda command: "--out found" in command)
 FIRST_OF_ITS_KIND = {}

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from brimful.errors import BrimfulError, MeasureError, RecordError, UsageError
     from brimful.measurers.base import Description, InvalidTrialError, Measurer, TrialOutput
     from brimful.measurers.function import MeasureFunction
+    from brimful.paired.compare import ComparisonResult, compare
     from brimful.records import End, GoalResult, Sums, Trial
     from brimful.throughput.goals import SearchGoal
     from brimful.throughput.result import SearchResult
@@ -24,6 +25,7 @@ __version__ = VERSION
 
 __all__ = [
     "BrimfulError",
+    "ComparisonResult",
     "Description",
     "End",
     "GoalResult",
@@ -40,6 +42,7 @@ __all__ = [
     "Trial",
     "TrialOutput",
     "UsageError",
+    "compare",
     "search",
 ]
 
@@ -62,6 +65,8 @@ _HOMES = {
     "TrialOutput": "brimful.measurers.base",
     "UsageError": "brimful.errors",
     "search": "brimful.throughput.search",
+    "compare": "brimful.paired.compare",
+    "ComparisonResult": "brimful.paired.compare",
 }
 
 

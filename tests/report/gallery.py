@@ -11,6 +11,7 @@ from campaign import invented_campaign
 from discards import invented_records
 from iocost import test_html_runs
 from loss import losing
+from paired import comparing
 from recovery import recovering
 from report.cases import EXAMPLES, example
 
@@ -28,6 +29,7 @@ def runs():
         "burst-campaign": read_run(SCHEMA_1 / "burst-campaign" / "run.jsonl"),
         "recovery": recovering.invented_run(Path("invented")),
         "loss": losing.invented_run(Path("invented")),
+        "comparison": comparing.invented_run(Path("invented")),
         "delay": read_run(SCHEMA_1 / "delay" / "run.jsonl"),
         "block-device": test_html_runs.EDGES["made"],
         "block-device-measured": read_run(SCHEMA_1 / "device" / "run.jsonl"),

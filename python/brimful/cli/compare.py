@@ -1,13 +1,14 @@
-"""``brimful compare``: says whether two sets of runs are the same."""
+"""``brimful compare``: says whether two sets of runs, or two devices, are the same."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from brimful.cli import values
+from brimful.cli import compare_live, values
+from brimful.cli.beds import BedCommand
 from brimful.cli.reports import checked_target, prose_columns, spare, style, write_page
 from brimful.errors import UsageError
 from brimful.files import write_atomically
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 RUN = values.RUN
 
 
-class _AgainstCommand(click.Command):
+class _AgainstCommand(BedCommand):
     """Lets ``--against`` take every argument up to the next option, as in ``compare A B --against C D``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -44,13 +45,13 @@ class _AgainstCommand(click.Command):
 
 
 @click.command(cls=_AgainstCommand)
-@click.argument("runs", type=RUN, nargs=-1, required=True)
-@click.option("--against", type=RUN, multiple=True, required=True, metavar="RUN...", help="The runs of the baseline.")
+@click.argument("runs", type=RUN, nargs=-1)
+@click.option("--against", type=RUN, multiple=True, metavar="RUN...", help="The runs of the baseline.")
 @click.option(
     "--tolerance",
     metavar="RATIO",
     callback=values.ratio,
-    help="Relative difference to ignore. Default: 1%; with one run on each side there is none.",
+    help="Relative difference to ignore. Default: of runs 1%, with one on each side none; of devices 2%.",
 )
 @click.option(
     "--html",
@@ -71,21 +72,19 @@ class _AgainstCommand(click.Command):
     "junit_file",
     type=click.Path(dir_okay=False, path_type=Path),
     callback=checked_target,
-    help="Write each value as a test case of a JUnit XML file, for CI servers.",
+    help="Write each value, or verdict, as a test case of a JUnit XML file, for CI servers.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
-def compare(
-    runs: tuple[Path, ...],
-    against: tuple[Path, ...],
-    tolerance: float | None,
-    html_file: Path | None,
-    loss: float | None,
-    junit_file: Path | None,
-    as_json: bool,
-) -> int:
-    """Compare RUNS with the runs of a baseline: searches, campaigns, or block devices.
+@compare_live.live_options
+@click.pass_context
+def compare(context: click.Context, /, **options: Any) -> int:  # noqa: ANN401
+    """Compare RUNS with the runs of a baseline, or devices live.
 
-    Two runs on discards are shown side by side, without a verdict.
+    Devices (two --measurer, or one and two --variant): pairs of trials in random order, until it is known whether one
+    forwards less than the first. Exit code: 1 a regression (slower by more than --tolerance), 0 no regression, 4 at the
+    threshold, out of time, or the first device differs from itself, 3 measuring failed.
+
+    Runs: searches, campaigns, or block devices. Two runs on discards are shown side by side, without a verdict.
 
     A goal has got worse when the ratio of the means is below 1 - tolerance and its whole 95 % interval is below 1. The
     interval covers the spread between runs and the distance between the bounds of each run. With one run on each side
@@ -98,6 +97,24 @@ def compare(
     In campaigns, searches that failed or have no result are left out and listed. Exit code 2 then means that nothing is
     left to compare, or that the new side lacks a measurer and frame size for which the baseline has a result.
     """
+    if compare_live.is_live(context):
+        return compare_live.run(options)
+    if not options["runs"] or not options["against"]:
+        message = "give RUNS and --against RUN..., or the devices to compare live with two -m"
+        raise UsageError(message)
+    recorded = ("runs", "against", "tolerance", "html_file", "loss", "junit_file", "as_json")
+    return _compare_runs(**{name: options[name] for name in recorded})
+
+
+def _compare_runs(
+    runs: tuple[Path, ...],
+    against: tuple[Path, ...],
+    tolerance: float | None,
+    html_file: Path | None,
+    loss: float | None,
+    junit_file: Path | None,
+    as_json: bool,
+) -> int:
     from brimful.records import read_unchanged
 
     ours, theirs = [read_unchanged(path) for path in runs], [read_unchanged(path) for path in against]

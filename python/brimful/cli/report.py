@@ -35,7 +35,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     "prometheus_file",
     type=_FILE,
     callback=checked_target,
-    help="Write the results in the Prometheus text format; of searches and campaigns.",
+    help="Write the results in the Prometheus text format; of searches, campaigns and live comparisons.",
 )
 @click.option(
     "--csit-uti",

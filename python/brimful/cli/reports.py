@@ -134,7 +134,7 @@ def write_prometheus(file: RunFile, path: Path) -> None:
 
     content = exports.results_as_prometheus(file)
     if not content.strip():
-        message = f"--prometheus {path}: {file.path} has no results of a search"
+        message = f"--prometheus {path}: {file.path} has no results of a search or a comparison"
         raise UsageError(message)
     _write(file, path, content)
 

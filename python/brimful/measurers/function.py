@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from brimful.errors import MeasureError, shown
-from brimful.measurers.base import Description, TrialOutput
+from brimful.errors import MeasureError, UsageError, shown
+from brimful.measurers.base import Description, Measurer, TrialOutput
 
 MeasureFunction = Callable[[float, float], Any]
 """``measure(load, duration) -> (sent, lost)``, ``(sent, lost, effective_duration)`` or a `TrialOutput`."""
@@ -48,3 +48,28 @@ class FunctionMeasurer:
 
     def close(self) -> None:
         """Nothing to do: the function belongs to the caller."""
+
+
+def measurer_of(measure: Any) -> Measurer:  # noqa: ANN401 - whatever a user gave
+    """Give a measurer as it is, and one that calls a function.
+
+    Raises
+    ------
+    UsageError
+        When it is neither.
+    """
+    function = getattr(measure, "measure", measure)
+    if isinstance(measure, type) or not callable(function):
+        message = f"measure is {shown(measure)}; give a function measure(load, duration) or a Measurer"
+        raise UsageError(message)
+    if not hasattr(measure, "describe"):
+        return FunctionMeasurer(function)
+    missing = [name for name in ("describe", "measure", "now") if not callable(getattr(measure, name, None))]
+    if missing:
+        message = f"measurer {shown(measure)} has no {missing[0]}(); it needs describe(), measure() and now()"
+        raise UsageError(message)
+    if not isinstance(measure.describe(), Description):
+        message = f"describe() of measurer {shown(measure)} returned {shown(measure.describe())}; return a Description"
+        raise UsageError(message)
+    found: Measurer = measure
+    return found

@@ -16,6 +16,7 @@ from brimful.records.delay import Delay, DelayDistribution, DelayInterval, Delay
 from brimful.records.format import check_trial, decode_line, encode, json_schema
 from brimful.records.loss import Loss, LossPlan
 from brimful.records.measurer import MeasurerFacts
+from brimful.records.paired import Activation, LossPairs, Pair, PairedDevice, PairedPlan, Ratio
 from brimful.records.reading import RunFile, collect, iterate_records, read_run, read_unchanged
 from brimful.records.record import Record
 from brimful.records.recovery import Recovery, RecoveryPlan
@@ -28,6 +29,7 @@ __all__ = [
     "SCHEMA",
     "SPECIFICATION",
     "TESTER_CEILING",
+    "Activation",
     "Bound",
     "Burst",
     "BurstPlan",
@@ -43,10 +45,15 @@ __all__ = [
     "Goal",
     "GoalResult",
     "Loss",
+    "LossPairs",
     "LossPlan",
     "Machine",
     "MeasurerFacts",
     "Member",
+    "Pair",
+    "PairedDevice",
+    "PairedPlan",
+    "Ratio",
     "Record",
     "RecordWriter",
     "Recovery",

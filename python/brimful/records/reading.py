@@ -16,6 +16,7 @@ from brimful.records.delay import Delay
 from brimful.records.digest import broken_digests
 from brimful.records.format import decode_lines
 from brimful.records.loss import Loss
+from brimful.records.paired import LossPairs, Ratio
 from brimful.records.record import Record
 from brimful.records.recovery import Recovery
 from brimful.records.run import SCHEMA, TESTER_CEILING, End, Run, Trial, Warning
@@ -24,7 +25,7 @@ from brimful.records.throughput import Bound, GoalResult
 _LISTED = (Run, Trial, Bound, GoalResult, Warning, End, Series, Fit, Solution, Finding, Member, Delay)
 
 
-_AT_AN_END = (GoalResult, Delay, Burst, Recovery, Loss)
+_AT_AN_END = (GoalResult, Delay, Burst, Recovery, Loss, Ratio, LossPairs)
 """Kinds that are written at an end, and just before it."""
 _NOT_RESUMED = frozenset({"recovery"})
 """Subjects of which a run that was killed is begun anew."""

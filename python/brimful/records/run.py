@@ -10,6 +10,7 @@ from brimful.records.burst import BurstPlan
 from brimful.records.delay import DelayPlan
 from brimful.records.loss import LossPlan
 from brimful.records.measurer import MeasurerFacts
+from brimful.records.paired import PairedPlan
 from brimful.records.record import Record
 from brimful.records.recovery import RecoveryPlan
 from brimful.records.suite import SuitePlan
@@ -33,7 +34,8 @@ class Run(Record, frozen=True, omit_defaults=True, tag="run"):
     without loss. ``recovery``: how long frames are lost after an overload or a reset. ``loss``: how much is lost at
     each load. ``block-device``: QoS parameters
     of a block device. ``switch-discards``: what uplinks of switches dropped, and whom it hurt. ``campaign``: many
-    searches. ``burst-campaign``: runs on bursts, one for each frame size."""
+    searches. ``burst-campaign``: runs on bursts, one for each frame size. ``comparison``: devices against each other,
+    live."""
     measurer: MeasurerFacts = MeasurerFacts()
     goals: list[Goal] = []
     delay: DelayPlan | None = None
@@ -41,6 +43,7 @@ class Run(Record, frozen=True, omit_defaults=True, tag="run"):
     recovery: RecoveryPlan | None = None
     loss: LossPlan | None = None
     suite: SuitePlan | None = None
+    paired: PairedPlan | None = None
     min_load: float = 0.0
     max_load: float = 0.0
     strategy: str = ""
@@ -88,14 +91,17 @@ class Trial(Record, frozen=True, omit_defaults=True, gc=False, tag="trial"):
     """Phase or target of the strategy, where it has such."""
     path: str | None = None
     """In runs of the subject ``delay``: ``device``, or ``wire``, without it. Of the subject ``recovery``: ``overload``,
-    ``probe`` or ``reset``."""
+    ``probe`` or ``reset``. Of the subject ``comparison``: name of the device."""
     round: int | None = None
     """In runs of the subject ``delay``: trials of the two paths at one load and in one round were made together. Of the
-    subjects ``burst``, ``recovery`` and ``loss``: number of the test, round or sweep, from 0."""
+    subjects ``burst``, ``recovery`` and ``comparison``: number of the test or round, from 0."""
     burst: int | None = None
     """In runs of the subject ``burst``: frames of the burst, of each interface and direction."""
     step: str | None = None
-    """In runs of the subject ``block-device``: the step of the measurement that it belongs to."""
+    """In runs of the subject ``block-device``: the step of the measurement that it belongs to. Of the subject
+    ``comparison``: ``calibration``, ``pairs`` or ``loss``."""
+    instance: int | None = None
+    """In runs of the subject ``comparison``: how often the devices, or the active build, had been made anew."""
     invalid: str | None = None
     duplicated: int | None = None
     reordered: int | None = None

@@ -16,6 +16,7 @@ from brimful.records.burst import Burst, BurstTest
 from brimful.records.campaign import Member
 from brimful.records.delay import Delay
 from brimful.records.loss import Loss
+from brimful.records.paired import Activation, LossPairs, Pair, Ratio
 from brimful.records.record import Record
 from brimful.records.recovery import Recovery
 from brimful.records.run import End, Run, Trial, Warning
@@ -153,6 +154,15 @@ SUBJECTS: tuple[Subject, ...] = (
         line="brimful.report.suite.model:line",
         document="brimful.report.suite.model:build",
         verify="brimful.report.verdicts:of_suite",
+    ),
+    Subject(
+        name="comparison",
+        plural="comparisons",
+        kinds=(Pair, Activation, Ratio, LossPairs),
+        line="brimful.report.paired.model:line",
+        document="brimful.report.paired.model:build",
+        verify="brimful.report.verdicts:of_comparison",
+        explain="brimful.report.paired.model:explain",
     ),
 )
 

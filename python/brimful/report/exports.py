@@ -8,17 +8,17 @@ import itertools
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from brimful.errors import UsageError
-from brimful.records import GoalResult, Run, RunFile, Trial
+from brimful.records import GoalResult, Ratio, Run, RunFile, Trial
 
 _NUMBERS = {"load", "duration_s", "effective_duration_s", "start_s", "elapsed_s", "delay_p99_s"}
-_COUNTS = {"seq", "intended", "sent", "lost", "phase", "round", "duplicated", "reordered", "late"}
+_COUNTS = {"seq", "intended", "sent", "lost", "phase", "round", "instance", "duplicated", "reordered", "late"}
 
 
 def trial_rows(trials: list[Trial]) -> list[dict[str, Any]]:
@@ -76,7 +76,7 @@ def _column_type(name: str) -> str:
 
 
 def results_as_prometheus(file: RunFile) -> bytes:
-    """Write the results of a search, or of each search of a campaign, in the Prometheus text format.
+    """Write the results of a search, of each search of a campaign, or of a comparison, in the Prometheus text format.
 
     Loads are per second, in the scope of the run. A value that is not known has no line.
     """
@@ -87,7 +87,35 @@ def results_as_prometheus(file: RunFile) -> bytes:
         samples = [sample for run, results in searches for result in results if (sample := _sample(name, run, result))]
         if samples:
             lines += [f"# HELP brimful_{name} {meaning}", f"# TYPE brimful_{name} gauge", *samples]
+    lines += _ratio_lines(file)
     return ("\n".join(lines) + "\n").encode()
+
+
+_RATIO_METRICS = {
+    "ratio": "Capacity of a device divided by that of the first one.",
+    "low": "Lower end of its interval.",
+    "high": "Upper end of its interval.",
+}
+
+
+def _ratio_lines(file: RunFile) -> list[str]:
+    """Give the ratios of a comparison, and which of them are regressions."""
+    ratios = list({record.device: record for record in file.others if isinstance(record, Ratio)}.values())
+    lines = []
+    for name, meaning in _RATIO_METRICS.items():
+        values = [(ratio.device, getattr(ratio, name)) for ratio in ratios]
+        lines += _gauge(f"comparison_{name}", meaning, file.run, values)
+    verdicts = [(ratio.device, float(ratio.verdict == "regression")) for ratio in ratios]
+    return lines + _gauge(
+        "comparison_regression", "1 where the device is slower by more than is tolerated.", file.run, verdicts
+    )
+
+
+def _gauge(name: str, meaning: str, run: Run, values: Sequence[tuple[str, float | None]]) -> list[str]:
+    samples = [
+        f"brimful_{name}{{{_labels(run, device=device)}}} {value!r}" for device, value in values if value is not None
+    ]
+    return [f"# HELP brimful_{name} {meaning}", f"# TYPE brimful_{name} gauge", *samples] if samples else []
 
 
 _METRICS = {
@@ -102,16 +130,19 @@ def _sample(name: str, run: Run, result: GoalResult) -> str | None:
     value = getattr(result, name)
     if value is None:
         return None
+    return f"brimful_{name}{{{_labels(run, goal=result.goal)}}} {float(value)!r}"
+
+
+def _labels(run: Run, **first: str) -> str:
     labels = {
-        "goal": result.goal,
+        **first,
         "measurer": run.measurer.title,
         "frame_size": str(run.traffic.get("frame_size", "")),
         "unit": run.load_unit,
         "run_id": run.run_id,
         **{f"label_{name}": run.labels[key] for key, name in _names(run.labels).items()},
     }
-    shown = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items() if text)
-    return f"brimful_{name}{{{shown}}} {float(value)!r}"
+    return ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items() if text)
 
 
 def _names(keys: Iterable[str]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from brimful.campaign.verification import verify_bursts, verify_campaign
 from brimful.delay.verification import verify_delay
 from brimful.errors import UsageError
 from brimful.loss.verification import verify_loss
+from brimful.paired.verification import verify_comparison
 from brimful.records import SPECIFICATION, Goal, RunFile, subjects
 from brimful.records.subjects import subject_of
 from brimful.recovery.verification import verify_recovery
@@ -112,6 +113,13 @@ def of_loss(file: RunFile, goals: list[Goal] | None) -> Verified:
     found = verify_loss(file)
     trials, loads = words.count(found.trials, "trial"), words.count(len(found.losses), "load")
     return _recomputed(f"{trials} at {loads}: every loss ratio recomputed", found, found.findings, found.notes)
+
+
+def of_comparison(file: RunFile, goals: list[Goal] | None) -> Verified:
+    """Run a comparison again from its trials; goals say nothing of it."""
+    found = verify_comparison(file)
+    trials, pairs = words.count(found.trials, "trial"), words.count(found.pairs, "pair")
+    return _recomputed(f"{trials}, {pairs}: every ratio and verdict recomputed", found, found.findings, found.notes)
 
 
 def of_suite(file: RunFile, goals: list[Goal] | None) -> Verified:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from brimful.errors import MeasureError, UsageError, shown
-from brimful.measurers.base import Description, Measurer
+from brimful.measurers.base import Measurer
 from brimful.measurers.catalogue import is_disk
-from brimful.measurers.function import FunctionMeasurer, MeasureFunction
+from brimful.measurers.function import MeasureFunction, measurer_of
 from brimful.measurers.opening import open_measurer
 from brimful.policies import ON_ERROR, ON_INVALID
 from brimful.throughput.goals import PRESETS, SearchGoal, named_goals, plain_number
@@ -221,28 +221,10 @@ def _load(value: object, name: str) -> str | float | None:
 def _opened(measure: Any, **options: Any) -> Iterator[Measurer]:  # noqa: ANN401 - whatever a user gave
     """Give the measurer; what is opened here is closed as well."""
     if not isinstance(measure, str):
-        yield _measurer_of(measure)
+        yield measurer_of(measure)
         return
     measurer = open_measurer(measure, **options)
     try:
         yield measurer
     finally:
         measurer.close()
-
-
-def _measurer_of(measure: Any) -> Measurer:  # noqa: ANN401 - whatever a user gave
-    function = getattr(measure, "measure", measure)
-    if isinstance(measure, type) or not callable(function):
-        message = f"measure is {shown(measure)}; give a function measure(load, duration) or a Measurer"
-        raise UsageError(message)
-    if not hasattr(measure, "describe"):
-        return FunctionMeasurer(function)
-    missing = [name for name in ("describe", "measure", "now") if not callable(getattr(measure, name, None))]
-    if missing:
-        message = f"measurer {shown(measure)} has no {missing[0]}(); it needs describe(), measure() and now()"
-        raise UsageError(message)
-    if not isinstance(measure.describe(), Description):
-        message = f"describe() of measurer {shown(measure)} returned {shown(measure.describe())}; return a Description"
-        raise UsageError(message)
-    found: Measurer = measure
-    return found

@@ -1,0 +1,291 @@
+"""What a live comparison does next: pure, fed with what every trial came to, so that a record can be run again."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from brimful.errors import MeasureError
+from brimful.paired.calibration import Calibration, pool_queues
+from brimful.paired.losses import Losses
+from brimful.paired.ratios import Ratios, is_switched
+from brimful.paired.turns import Round
+from brimful.records import Activation, LossPairs, Pair, PairedPlan, Ratio, Trial, Warning
+
+CALIBRATION = "calibration"
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One trial to make."""
+
+    device: int
+    load: float
+    duration_s: float
+    stage: str
+    """``calibration``, ``pairs`` or ``loss``."""
+    round: int
+    instance: int
+    """How often the devices, or the active build, have been made anew."""
+
+
+class Planner:
+    """Hands out trials, and takes what they came to.
+
+    Parameters
+    ----------
+    plan
+        What is measured.
+    """
+
+    def __init__(self, plan: PairedPlan) -> None:
+        self._plan = plan
+        self._calibrations = [
+            Calibration(plan.trial_s, first_load=plan.first_load, max_load=plan.max_load, queue=device.queue)
+            for device in plan.devices
+        ]
+        self._ratios: Ratios | None = None
+        self._losses: Losses | None = None
+        self._round: Round | None = None
+        self._number = 0
+        self._step: Step | None = None
+        self._instance = 0
+        self._instance_began_s = 0.0
+        self._stage_began_s = 0.0
+        self._active: int | None = None
+        self._switches_s: list[float] = []
+        self._trials_s: list[float] = []
+        self._invalid = [0] * len(plan.devices)
+        self.elapsed_s = 0.0
+        """When the last trial ended."""
+        self.is_out_of_time = False
+        """Whether the budget ended a question."""
+
+    def next(self) -> Step | None:
+        """Give the next trial; None: there is an answer to each question, or no time left.
+
+        Raises
+        ------
+        MeasureError
+            When the devices cannot be compared.
+        """
+        if self._step is None:
+            self._step = self._calibration_step() or self._round_step()
+        return self._step
+
+    def activated(self, activation: Activation) -> None:
+        """Take how long it took to make a build active."""
+        self._switches_s.append(activation.elapsed_s)
+        self.elapsed_s = max(self.elapsed_s, activation.start_s + activation.elapsed_s)
+
+    def record(self, trial: Trial) -> list[Pair]:
+        """Take what the next trial came to, and give the pairs that are whole with it.
+
+        Raises
+        ------
+        MeasureError
+            When the devices cannot be compared.
+        """
+        step, self._step = self.next(), None
+        if step is None:
+            message = f"trial {trial.seq}: was made after the last one"
+            raise MeasureError(message)
+        self.elapsed_s = max(self.elapsed_s, trial.start_s + trial.elapsed_s)
+        if step.stage == CALIBRATION:
+            if trial.invalid is None:
+                self._calibrations[step.device].record(trial)
+            return []
+        return self._take(step, trial)
+
+    def ratios(self, *, is_ended: bool = True) -> list[Ratio]:
+        """Give what is known of each device; of a run that is ended, its verdicts."""
+        return [] if self._ratios is None else self._ratios.results(is_ended=is_ended, invalid=self._invalid)
+
+    def warnings(self) -> list[Warning]:
+        """Say where a queue is not known well enough for the tolerance."""
+        if self._ratios is None:
+            return []
+        floor = max(self._ratios.queue_floor(device) for device in range(1, len(self._plan.devices)))
+        if floor <= self._plan.tolerance / 2:
+            return []
+        text = (
+            f"what stands in the queue of the devices is known to {100 * floor:.1f} % of what they forward in a trial,"
+            f" which is in the interval; give --trial {4 * self._plan.trial_s:g}s for less"
+        )
+        return [Warning(code="queue-uncertain", text=text)]
+
+    def losses(self) -> list[LossPairs]:
+        """Give the answers to the second question."""
+        return [] if self._losses is None else self._losses.results()
+
+    @property
+    def round_s(self) -> float:
+        """How long a round takes."""
+        return (self.elapsed_s - self._stage_began_s) / self._number if self._number else 0.0
+
+    def _take(self, step: Step, trial: Trial) -> list[Pair]:
+        stage, current = self._stage(), self._round
+        assert stage is not None and current is not None  # noqa: PT018 - the step was one of theirs
+        self._trials_s.append(trial.elapsed_s)
+        value = None
+        if trial.invalid is not None:
+            self._invalid[step.device] += 1
+            if is_switched(self._plan):
+                return []  # made again: an activation costs more than a trial
+        else:
+            value = stage.take(step.device, trial)
+        if value is None:
+            self._end_round()
+            return []
+        current.add(value)
+        if not current.is_whole:
+            return []
+        pairs = stage.end_round(self._number, self._instance, current.values)
+        self._end_round()
+        return pairs
+
+    def _end_round(self) -> None:
+        self._round = None
+        self._number += 1
+
+    def _calibration_step(self) -> Step | None:
+        open_ = self._uncalibrated()
+        if self._ratios is not None or not open_ or self.elapsed_s >= self._plan.budget_s:
+            return None
+        trials = [calibration.trials for calibration in self._calibrations]
+        device = open_[0] if is_switched(self._plan) else min(open_, key=lambda number: trials[number])
+        self._make_active(device, anew=False)
+        load, duration_s = self._calibrations[device].next()
+        return Step(device, load, duration_s, CALIBRATION, trials[device], self._instance)
+
+    def _uncalibrated(self) -> list[int]:
+        return [number for number, one in enumerate(self._calibrations) if not one.is_done]
+
+    def _round_step(self) -> Step | None:
+        if self._ratios is None and self._uncalibrated():
+            self.is_out_of_time = True
+            return None
+        if self._ratios is None:
+            self._ratios = self._begin_ratios()
+        stage = self._stage()
+        if self._round is None:
+            if stage is not None and self._is_over(stage):
+                self._begin_losses()
+                stage = self._stage()
+            if stage is None or self._is_over(stage):
+                return None
+            self._begin_round(stage)
+        if self._round is None or stage is None:
+            return None
+        device = self._round.device
+        self._make_active(device, anew=self._round.begins_turn)
+        return Step(device, stage.load(device), self._plan.trial_s, stage.name, self._number, self._instance)
+
+    def _begin_round(self, stage: Ratios | Losses) -> None:
+        if is_switched(self._plan):
+            count = max(1, len(self._switches_s))
+            trial_s = max(
+                1e-9, math.fsum(self._trials_s) / len(self._trials_s) if self._trials_s else self._plan.trial_s
+            )
+            stage.choose_trials(math.fsum(self._switches_s) / count, trial_s)
+        elif self._plan.renew_s is not None and self.elapsed_s - self._instance_began_s >= self._plan.renew_s:
+            self._instance += 1
+            self._instance_began_s = self.elapsed_s
+        seed = f"{self._plan.seed} {stage.name} {self._number}"
+        self._round = Round(stage.devices(self._number), stage.trials, seed=seed)
+
+    def _make_active(self, device: int, *, anew: bool) -> None:
+        """Count an activation where builds are switched: each turn has one of its own."""
+        if is_switched(self._plan) and (anew or device != self._active):
+            self._instance += 1
+            self._active = device
+
+    def _stage(self) -> Ratios | Losses | None:
+        return self._losses if self._losses is not None else self._ratios
+
+    def _is_over(self, stage: Ratios | Losses) -> bool:
+        began_s = 0.0 if stage is self._ratios else self._stage_began_s
+        is_late = self.elapsed_s - began_s >= self._plan.budget_s
+        self.is_out_of_time = self.is_out_of_time or (is_late and not stage.is_decided)
+        return is_late or stage.is_decided
+
+    def _begin_ratios(self) -> Ratios:
+        self._check_calibrations()
+        pool_queues(self._calibrations)
+        self._stage_began_s = self._instance_began_s = self.elapsed_s
+        return Ratios(self._plan, self._calibrations)
+
+    def _begin_losses(self) -> None:
+        if self._losses is not None or self._plan.loss_ratio is None or self._ratios is None:
+            return
+        capacities = self._ratios.capacities()
+        if min(capacities) > 0:
+            self._losses = Losses(self._plan, capacities)
+            self._number, self._stage_began_s = 0, self.elapsed_s
+
+    def _check_calibrations(self) -> None:
+        """Refuse devices that the tester cannot overload, and a wait that is shorter than a queue.
+
+        Raises
+        ------
+        MeasureError
+            Naming the devices.
+        """
+        names = [
+            device.name
+            for device, calibration in zip(self._plan.devices, self._calibrations, strict=True)
+            if calibration.is_at_limit
+        ]
+        if names:
+            all_of_it = "take" if len(names) > 1 else "takes"
+            message = (
+                f"{' and '.join(names)} {all_of_it} all that the tester can offer ({self._plan.max_load:.6g}/s): the"
+                " ratio would be that of the tester; use smaller frames, or a faster tester"
+            )
+            raise MeasureError(message)
+        for device, calibration in zip(self._plan.devices, self._calibrations, strict=True):
+            wait_s, per_s = self._plan.straggler_wait_s, calibration.units_per_s
+            drain_s = (calibration.queue or 0.0) / per_s
+            if wait_s is not None and drain_s > wait_s:
+                message = (
+                    f"the queue of {device.name} takes {drain_s:.2g} s to come out, longer than the tester waits"
+                    f" ({wait_s:.2g} s); give --tester-option=--straggler-wait={math.ceil(1500 * drain_s)}ms"
+                )
+                raise MeasureError(message)
+
+
+def replay(plan: PairedPlan, trials: list[Trial], activations: list[Activation]) -> tuple[Planner, list[Pair]]:
+    """Feed a planner with what was measured, and give it with the pairs.
+
+    Raises
+    ------
+    MeasureError
+        When a trial is not the one that was due, or the devices cannot be compared.
+    """
+    planner, pairs = Planner(plan), list[Pair]()
+    left = {activation.instance: activation for activation in activations if activation.failure is None}
+    for trial in trials:
+        step = planner.next()
+        if step is not None and step.instance in left:
+            planner.activated(left.pop(step.instance))
+        fault = _difference(plan, step, trial)
+        if fault is not None:
+            message = f"trial {trial.seq}: {fault}"
+            raise MeasureError(message)
+        pairs += planner.record(trial)
+    return planner, pairs
+
+
+def _difference(plan: PairedPlan, step: Step | None, trial: Trial) -> str | None:
+    """Say how a trial differs from the one that was due, if it does."""
+    if step is None:
+        return "was made although everything was decided"
+    due = (plan.devices[step.device].name, step.stage, step.round, step.instance, step.load, step.duration_s)
+    made = (trial.path, trial.step, trial.round, trial.instance, trial.load, trial.duration_s)
+    for name, wanted, found in zip(("device", "stage", "round", "instance"), due, made, strict=False):
+        if wanted != found:
+            return f"its {name} is {found!r}, but {wanted!r} was due"
+    for name, wanted, found in zip(("load", "length"), due[4:], made[4:], strict=True):
+        if not math.isclose(float(wanted), float(found or 0), rel_tol=1e-9):
+            return f"its {name} is {found!r}, but {wanted!r} was due"
+    return None

@@ -1,0 +1,116 @@
+"""Records of live comparisons: the plan, each pair of trials, activations of builds, and the ratios."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from brimful.records.record import Record
+
+
+class PairedDevice(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One of the devices that are compared."""
+
+    name: str
+    spec: str
+    """What is measured with, as for ``--measurer``."""
+    command: str | None = None
+    """Makes this build the active one of the test bed; null: the device has a test bed of its own."""
+    queue: float | None = 0.0
+    """Units that stand in its queue at the end of a trial under overload, over all interfaces; null: to be measured."""
+    device: dict[str, Any] = {}
+
+
+class PairedPlan(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a run of the subject ``comparison`` measures."""
+
+    devices: list[PairedDevice]
+    """The first is the one that the others are held against."""
+    tolerance: float
+    precision: float
+    trial_s: float
+    seed: int
+    budget_s: float
+    """For each of the two questions."""
+    control: bool = False
+    """Whether the last of the devices is a second instance of the first."""
+    max_load: float | None = None
+    first_load: float | None = None
+    """Where the calibration begins; null: at ``max_load``, or far below any device."""
+    renew_s: float | None = None
+    """Devices are made anew after so much time; null: never."""
+    loss_ratio: float | None = None
+    """The second question: which device exceeds this loss ratio more often below its capacity."""
+    straggler_wait_s: float | None = None
+    earlier_controls: list[tuple[float, float]] = []
+    """Logarithms of the ratio of the first device to itself in earlier runs, and their standard errors."""
+
+
+class Pair(Record, frozen=True, omit_defaults=True, tag="pair"):
+    """A device against the first one, in trials one after the other."""
+
+    round: int
+    """Number of the round that the trials are of, from 0; a round with an invalid trial has no pairs."""
+    device: str
+    log_ratio: float
+    """Logarithm of the capacity of the device divided by that of the first."""
+    instance: int = 0
+    """How often the devices had been made anew."""
+    epoch: int = 0
+    """How often the loads had been raised, as a trial came in without loss: earlier pairs do not count then."""
+
+
+class Activation(Record, frozen=True, omit_defaults=True, tag="activation"):
+    """A build was made the active one of the test bed."""
+
+    device: str
+    instance: int
+    start_s: float
+    elapsed_s: float
+    output: str = ""
+    """What its command printed, cut at the front where it is long."""
+    failure: str | None = None
+
+
+class Ratio(Record, frozen=True, omit_defaults=True, tag="ratio"):
+    """The answer for one device."""
+
+    device: str
+    verdict: str
+    """``regression``, ``no-regression``, ``at-threshold``, ``undecided`` or `cannot-tell`; of a control: ``same``,
+    ``differs`` or ``undecided``."""
+    by: str
+    """What ended it: ``early``, ``precision``, or ``end`` for the budget or a person."""
+    pairs: int
+    ratio: float | None = None
+    """Capacity of the device divided by that of the first; null: no pair."""
+    low: float | None = None
+    """Ends of its interval; null: nothing is known below, or above."""
+    high: float | None = None
+    deviation: float = 0.0
+    """Standard deviation of the logarithm of one pair."""
+    tau: float = 1.0
+    """Integrated autocorrelation time of pairs."""
+    instances: int = 1
+    standard_error: float = 0.0
+    """Of the logarithm of the ratio, within this run."""
+    pairs_needed: int | None = None
+    """Pairs in all after which the rule would end; null where it has ended, or none would do."""
+    invalid: int = 0
+    """Trials of the device that were invalid."""
+
+
+class LossPairs(Record, frozen=True, omit_defaults=True, tag="loss_pairs"):
+    """The second answer for one device: pairs of trials at a load below its capacity, by which exceeded the ratio."""
+
+    device: str
+    verdict: str
+    loss_ratio: float
+    only_first: int
+    only_device: int
+    alike: int
+    load: float
+    first_load: float
+    excess: float
+    """A share of trials: what `no-regression` excludes is that the device exceeds the ratio in this share more."""

@@ -1,8 +1,12 @@
 """The page in a real browser, opened as a file: somebody clicks through it."""
 
+import shutil
+
 import pytest
+from brimful.trend.store import Store
 from report.browser import needs_browser, play
 from sites import HOSTILE, VALUES, VERSIONS, accept, checked_store, page_of
+from support import ROOT
 
 pytestmark = needs_browser
 
@@ -101,7 +105,7 @@ for (let at = 0; at < pixels.length; at += 4) {
   if (pixels[at + 3] > 200) colours.add(pixels.slice(at, at + 3).join());
 }
 return {wide: overflow(), colours: [...colours], width: canvas.clientWidth,
-  background: view.getComputedStyle(page.body).backgroundColor};
+  machines: text("machines"), background: view.getComputedStyle(page.body).backgroundColor};
 """
 PLAYS = {
     "index": (1280, "", INDEX),
@@ -214,8 +218,23 @@ def test_the_figure_is_drawn_in_the_colours_of_the_page(opened, name):
     assert 250 < opened[name]["width"] < 1120
 
 
-def test_it_is_dark_where_all_is(opened):
-    seen, console = play(opened["place"] / "site" / "index.html", [(390, "#series=1", DRAWN)], "dark")
+@pytest.fixture(scope="module")
+def dark(tmp_path_factory):
+    """The figure of a series of the example, in the dark."""
+    place = tmp_path_factory.mktemp("dark")
+    shutil.copy(ROOT / "examples" / "histories.sqlite", place)
+    with Store.open(place / "histories.sqlite") as store:
+        page_of(store, place / "site")
+    (seen,), console = play(place / "site" / "index.html", [(390, "#series=1", HANDS + DRAWN)], "dark")
     assert console == []
-    assert seen[0]["background"] == "rgb(18, 22, 29)"
-    assert {"230,233,239", "126,166,255"} <= set(seen[0]["colours"])
+    return seen
+
+
+def test_it_is_dark_where_all_is(dark):
+    assert dark["background"] == "rgb(18, 22, 29)"
+    assert {"230,233,239", "126,166,255"} <= set(dark["colours"])
+    assert dark["wide"] <= 0
+
+
+def test_the_same_on_another_machine_is_linked(dark):
+    assert dark["machines"].replace("\xa0", " ") == "On other machines: forwarder 64 ndr 0 % on 4 x lab-2"

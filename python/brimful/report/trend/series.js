@@ -1,7 +1,7 @@
 "use strict";
 // The page of one series: its figure, its changes, what people said, all values.
 
-const MOST_VALUES = 2000;
+const MOST_VALUES = 2000, MOST_MACHINES = 20;
 let figure = null, shownSeries = null, current = 0, pinned = false;
 
 function showSeries(series) {
@@ -12,6 +12,9 @@ function showSeries(series) {
   document.title = series.name;
   byId("name").textContent = kept(series.name);
   byId("verdict").replaceChildren(badge(said ? said.state : "not checked"), ` ${said ? kept(said.text) : ""}`, ...(said && said.confirmation && !said.text.includes(said.confirmation) ? [`; live comparison: ${said.confirmation}`] : []));
+  const others = onOtherMachines(series);
+  byId("machines").hidden = !others.length;
+  byId("machines").replaceChildren("On other machines: ", ...others.flatMap((each, place) => [place ? ", " : "", linkTo(each.id, each.name)]));
   byId("stale").hidden = !said || said.current;
   byId("stale").textContent = said ? `Checked up to ${said.version}; later versions are shown, and were not judged yet.` : "";
   byId("index").hidden = true;
@@ -32,6 +35,13 @@ function showSeries(series) {
   values.replaceChildren(values.firstElementChild);
   scrollTo(0, 0);
   byId("name").focus({preventScroll: true});
+}
+
+// Another machine is another series: what it measured is a link away.
+function onOtherMachines(series) {
+  if (!series.key.machine) return [];
+  const [before] = series.name.split(` on ${series.key.machine}`);
+  return listed.series.filter((each) => each.id !== wanted && each.name.startsWith(`${before} on `)).slice(0, MOST_MACHINES);
 }
 
 function hideSeries() {

@@ -189,9 +189,13 @@ ALSO = {
         "recovery",
         "throughput",
         "verified",
-    }
+    },
+    **{
+        f"report.trend.{name}": {"trend"} for name in ("badge", "feed", "index_file", "reported", "series_file", "site")
+    },
 }
-"""Module: what it may import beside. A report on whether a record holds is what each subject computes again."""
+"""Module: what it may import beside. A report on whether a record holds is what each subject computes again; the record
+of histories is their store."""
 
 _FORMS = {
     "compared",
@@ -238,6 +242,7 @@ INSIDE = {
         "suite": {*_FORMS, "blocks", "burst", "delay", "loss", "recovery"},
         "iocost": _FORMS,
         "discards": _FORMS,
+        "trend": _FORMS,
     },
     "records": {
         "record": set(),

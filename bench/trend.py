@@ -2,23 +2,29 @@
 
 usage: bench/trend.py [PART]...
 
-Parts: `labelled`, `synthetic`, `control`, `scale`, `rows`, `kills`; all without any. `HISTORIES` is the folder of
-labelled histories, `SEEDS` the number of synthetic ones of each kind, from `FIRST_SEED` on.
+Parts: `labelled`, `synthetic`, `control`, `scale`, `page`, `rows`, `kills`; all without any. `HISTORIES` is the folder
+of labelled histories, `SEEDS` the number of synthetic ones of each kind, from `FIRST_SEED` on.
 """
 
 from __future__ import annotations
 
 import csv
 import functools
+import html
+import json
 import os
 import random
+import re
 import resource
+import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+from brimful.report.trend import site
 from brimful.trend import detection, tables
 from brimful.trend.checking import check
 from brimful.trend.judgement import OPEN, REGRESSION, UNDONE, Settings
@@ -153,16 +159,33 @@ def control():
         )
 
 
-def scale():
+def nights(slower):
+    """Give the number of versions, and what gives a night of all series; some sizes get slower in the middle."""
     all_series, versions = int(os.environ.get("SERIES", "7500")), int(os.environ.get("VERSIONS", "500"))
     print(f"\n{all_series:,} series of {versions:,} versions")
     chance = random.Random(FIRST_SEED)
     keys = [{"device": "d", "size": str(each % 15), "goal": f"{each // 15}"} for each in range(all_series)]
 
     def night(number):
-        points = [Point(key=key, worse=LOWER, value=1e6 * chance.lognormvariate(0, 0.01)) for key in keys]
-        return Measured(source=str(number), version=f"1.{number}", at=1.6e9 + 86400 * number, points=points)
+        late = number >= versions // 2
+        points = [
+            Point(
+                key=key,
+                worse=LOWER,
+                value=(0.95 if late and key["size"] in slower else 1) * 1e6 * chance.lognormvariate(0, 0.01),
+            )
+            for key in keys
+        ]
+        labels = {"kernel": f"6.{number // 100}"}
+        return Measured(
+            source=str(number), version=f"1.{number}", at=1.6e9 + 86400 * number, labels=labels, points=points
+        )
 
+    return versions, night
+
+
+def scale():
+    versions, night = nights(slower=())
     with tempfile.TemporaryDirectory() as directory, Store.create(Path(directory) / "store") as store:
         _timed("added", lambda: store.add(map(night, range(versions)), now=1.8e9))
         print(f"  size: {store.path.stat().st_size / 1e6:.0f} MB")
@@ -172,6 +195,47 @@ def scale():
             found = _timed("checked (bar: 20 s)", lambda: check(store, Settings(), now=1.8e9, today="2026-01-01"))
             print(f"  {found.counts}, false alarms expected: {found.expected_false_alarms:.3g}")
     print(f"  memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB (bar: 1024)")
+
+
+def page():
+    versions, night = nights(slower=("3", "7"))
+    with tempfile.TemporaryDirectory() as directory, Store.create(Path(directory) / "store") as store:
+        store.add(map(night, range(versions)), now=0.0)
+        check(store, Settings(), now=1.6e9 + 86400 * versions, today="2026-01-01")
+        place = Path(directory) / "site"
+        written = _timed("page written (bar: 60 s)", lambda: site.write(store, place, now=1.6e9 + 86400 * versions))
+        size = sum(path.stat().st_size for path in place.rglob("*"))
+        print(f"  {written.series:,} series, {written.findings} findings, {size / 1e6:.0f} MB")
+        print(f"  memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB (bar: 1024)")
+        seen = _opened(place / "index.html", Path(directory))
+        print(f"  index usable after {seen['ready']} ms (bar: 2,000); a letter typed: {seen['typed']:.0f} ms at most")
+        print(f"  memory of its scripts: {seen['heap'] / 1e6:.0f} MB")
+
+
+OPENED = """<iframe src="{address}" style="width:1280px;height:900px"></iframe><script>
+window.onload = () => {{
+  const view = document.querySelector("iframe").contentWindow, field = view.document.getElementById("search");
+  let typed = 0;
+  for (const text of ["1", "12", "12 ", "12 3", "d", "", "no such"]) {{
+    const begun = performance.now();
+    field.value = text;
+    field.dispatchEvent(new view.Event("input", {{bubbles: true}}));
+    view.document.body.getBoundingClientRect();
+    typed = Math.max(typed, performance.now() - begun);
+  }}
+  const seen = {{ready: view.document.body.dataset.readyMs, typed, heap: view.performance.memory.usedJSHeapSize}};
+  document.body.dataset.seen = JSON.stringify(seen);
+}};</script>"""
+
+
+def _opened(index, directory):
+    """Open a page in a browser and type in its field; give the times."""
+    (directory / "opened.html").write_text(OPENED.format(address=index.as_uri()))
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", "--dump-dom"]
+    browser = shutil.which("chromium") or "chromium-browser"
+    command = [browser, *options, f"--user-data-dir={directory / 'profile'}", (directory / "opened.html").as_uri()]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return json.loads(html.unescape(re.search(r'data-seen="([^"]*)"', shown)[1]))
 
 
 def rows():
@@ -203,7 +267,15 @@ def kills():
     print(f"\ntwo writers, killed at 30 points: {acknowledged} runs acknowledged, {len(found)} lost or twice (bar: 0)")
 
 
-PARTS = {"labelled": labelled, "synthetic": synthetic, "control": control, "scale": scale, "rows": rows, "kills": kills}
+PARTS = {
+    "labelled": labelled,
+    "synthetic": synthetic,
+    "control": control,
+    "scale": scale,
+    "page": page,
+    "rows": rows,
+    "kills": kills,
+}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:

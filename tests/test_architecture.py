@@ -171,7 +171,7 @@ MODULES = {
         "units",
     },
     "kernel": {"errors", "records"},
-    "trend": {"_core", "errors", "files", "records", "statistics", "units"},
+    "trend": {"_core", "errors", "files", "paired", "records", "statistics", "units"},
     "switch": {"errors"},
     "report": {"", "_core", "errors", "files", "kernel", "records", "statistics", "units"},
 }
@@ -189,9 +189,13 @@ ALSO = {
         "recovery",
         "throughput",
         "verified",
-    }
+    },
+    **{
+        f"report.trend.{name}": {"trend"} for name in ("badge", "feed", "index_file", "reported", "series_file", "site")
+    },
 }
-"""Module: what it may import beside. A report on whether a record holds is what each subject computes again."""
+"""Module: what it may import beside. A report on whether a record holds is what each subject computes again; the record
+of histories is their store."""
 
 _FORMS = {
     "compared",
@@ -238,6 +242,7 @@ INSIDE = {
         "suite": {*_FORMS, "blocks", "burst", "delay", "loss", "recovery"},
         "iocost": _FORMS,
         "discards": _FORMS,
+        "trend": _FORMS,
     },
     "records": {
         "record": set(),
@@ -324,14 +329,14 @@ INSIDE = {
         "judging": {"detection", "judgement", "series", "standing"},
         "replaying": {"judgement", "judging", "series"},
         "findings": {"judgement", "series"},
-        "confirmation": {"judgement"},
+        "confirmation": {"judgement", "series"},
         "runs": {"measured", "series"},
         "tables": {"measured"},
         "formats": {"measured", "series"},
         "chaining": {"measured"},
         "adding": {"chaining", "measured", "series"},
         "store": {"adding", "judgement", "measured", "series"},
-        "checking": {"confirmation", "detection", "findings", "judgement", "judging", "series", "store"},
+        "checking": {"confirmation", "detection", "findings", "judgement", "judging", "store"},
     },
     "iocost": {"controller": set(), "measure": {"controller"}},
     "discards": {

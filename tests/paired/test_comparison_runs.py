@@ -194,6 +194,7 @@ def test_a_queue_that_outlasts_the_wait_of_the_tester_is_refused():
     ("change", "said"),
     [
         ({"load_unit": "IO/s"}, "the unit of loads is frames/s of A and IO/s of B"),
+        ({"virtual_time": False}, "virtual time is True of A and False of B"),
         ({"traffic": {"frame_size": 128}}, "frame_size is None of A and 128 of B"),
     ],
 )
@@ -439,6 +440,7 @@ def test_a_build_that_cannot_be_made_active_fails_the_run(tmp_path):
         (["-m", "sim:sharp", "--variant", "a=b", "--variant", "a=c"], "another name"),
         (["-m", "sim:sharp", "-m", "sim:sharp", "--detect", "5%"], "is for recorded runs"),
         (["-m", "sim:sharp", "-m", "sim:sharp", "--tolerance", "0%"], "--tolerance"),
+        (["-m", "sim:sharp", "-m", "sim:sharp", "--renew", "9s"], "--renew: simulated"),
         (["--seed", "4"], "--seed: is for devices"),
         ([], "give RUNS and --against"),
     ],

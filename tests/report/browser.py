@@ -117,3 +117,64 @@ def show_all(pages: list[tuple[str, int]], scheme: str = "light") -> list[Seen]:
         assert match, finished.stderr[-2000:]
         console = [line for line in finished.stderr.splitlines() if "CONSOLE" in line]
         return [Seen(**seen, console=console) for seen in json.loads(html.unescape(match[1]))]
+
+
+PLAYER = """<!doctype html><html><body style="margin:0">
+{frames}
+<script>
+const plays = {plays};
+const pause = () => new Promise((done) => setTimeout(done, 20));
+async function until(is) {{
+  for (let count = 0; count < 100 && !is(); count++) await pause();
+  if (!is()) throw new Error("waited in vain for " + is);
+}}
+window.onload = async () => {{
+  const seen = [];
+  for (const frame of document.querySelectorAll("iframe")) {{
+    const view = frame.contentWindow, page = frame.contentDocument;
+    const overflow = () => page.documentElement.scrollWidth - frame.clientWidth;
+    seen.push(await plays[seen.length](view, page, until, overflow).catch((error) => ({{failed: String(error)}})));
+  }}
+  document.body.setAttribute("data-seen", JSON.stringify(seen));
+}};
+</script></body></html>"""
+PLAYED = '<iframe style="border:0;display:block;width:{width}px;height:1000px" src="{address}"></iframe>'
+
+
+def play(page: Path, plays: list[tuple[int, str, str]], scheme: str = "light") -> tuple[list[dict], list[str]]:
+    """Click through a page that is a file, in frames one after the other; give what each script gave, and the console.
+
+    Parameters
+    ----------
+    page
+        The file.
+    plays
+        Width of the frame, part of the address after the file, and body of an asynchronous function of `view` (the
+        window), `page` (the document), `until` (waits for a function to be true) and `overflow` (pixels too wide).
+    scheme
+        ``light`` or ``dark``.
+    """
+    frames = "\n".join(PLAYED.format(width=width, address=page.as_uri() + at) for width, at, _ in plays)
+    bodies = ",\n".join(f"async (view, page, until, overflow) => {{ {body} }}" for _, _, body in plays)
+    with tempfile.TemporaryDirectory() as directory:
+        wrapper = Path(directory) / "player.html"
+        wrapper.write_text(PLAYER.format(frames=frames, plays=f"[{bodies}]"), encoding="utf-8")
+        finished = subprocess.run(
+            [
+                CHROMIUM,
+                *(flag for flag in FLAGS if "virtual-time" not in flag),
+                "--virtual-time-budget=20000",
+                "--allow-file-access-from-files",
+                f"--blink-settings=preferredColorScheme={SCHEMES[scheme]}",
+                f"--user-data-dir={Path(directory) / 'profile'}",
+                "--window-size=1700,1000",
+                "--dump-dom",
+                wrapper.as_uri(),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=240,
+        )
+    match = re.search(r'data-seen="([^"]*)"', finished.stdout)
+    assert match, finished.stderr[-2000:]
+    return json.loads(html.unescape(match[1])), [line for line in finished.stderr.splitlines() if "CONSOLE" in line]

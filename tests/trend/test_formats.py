@@ -1,11 +1,19 @@
 """Files of other tools, each as its tool writes it."""
 
+import copy
 import gzip
 import json
+import math
 
 import pytest
 from brimful.errors import UsageError
+from brimful.records import read_run
+from brimful.report.csit_uti import render
 from brimful.trend.formats import FORMATS, read
+from hypothesis import given
+from hypothesis import strategies as st
+from refusals import one_line
+from support import ROOT
 
 RATE = {"value": 5e6, "unit": "pps"}
 FILES = {
@@ -130,7 +138,47 @@ def test_what_is_of_another_form_is_refused_in_a_line(tmp_path, name, content):
     assert len(str(caught.value).splitlines()) == 1
 
 
+def test_what_brimful_writes_for_csit_is_read(tmp_path):
+    run = read_run(ROOT / "tests" / "schema_1" / "search")
+    (tmp_path / "file").write_bytes(render(run))
+    found = read(tmp_path / "file", "csit-uti", "1")
+    assert [(point.key["goal"], point.value) for point in found.points] == [
+        (result.goal, result.lower_bound) for result in run.goal_results
+    ]
+
+
 def test_a_file_without_a_version_needs_one(tmp_path):
     (tmp_path / "file").write_text(json.dumps(FILES["hyperfine"]))
     with pytest.raises(UsageError, match="does not say the version that was measured; give it with --version"):
         read(tmp_path / "file", "hyperfine", None)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.sampled_from(sorted(FORMATS)), st.data())
+def test_whatever_stands_in_a_file_is_read_or_refused(tmp_path_factory, name, data):
+    """One part of a good file, at any depth, is replaced by anything."""
+    content = copy.deepcopy(FILES[name])
+    place = content
+    while True:
+        key = data.draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
+        inner = place[key]
+        if not isinstance(inner, dict | list) or not inner or data.draw(st.booleans()):
+            break
+        place = inner
+    place[key] = data.draw(JSON)
+    path = tmp_path_factory.mktemp("file") / "file"
+    path.write_text(json.dumps(content))
+    try:
+        found = read(path, name, "1")
+    except UsageError as error:
+        one_line(error)
+        return
+    for point in found.points:
+        assert point.value is None or 0 < point.value < math.inf
+        assert 0 <= point.error < math.inf

@@ -74,11 +74,15 @@ def test_every_other_command_does_what_the_page_says(place):
     shutil.copy(ROOT / "examples" / "histories.sqlite", place)
     rows = [f"{build},{1.5 + build % 3 / 100},2026-03-{1 + build:02}" for build in range(20)]
     (place / "results.csv").write_text("\n".join(["build,seconds,date", *rows]))
+    (place / "activate").write_text("#!/bin/sh\n")
+    (place / "activate").chmod(0o755)
     (place / "times.json").write_text(json.dumps({"results": [{"command": "true", "median": 0.001}]}))
     for script in SCRIPTS:
         if script not in (JOB, SHOWN):
-            done = run(script, place)
-            assert done.returncode == 0, done.stdout + done.stderr
+            # Stands in for two ports and a device between them.
+            done = run(script.replace("tester:eth1,eth2", "sim:noisy,capacity=1Mpps"), place)
+            # The example has an open regression, which is accepted last.
+            assert done.returncode == ("trend check" in script), done.stdout + done.stderr
     brimful("trend", "check", "histories.sqlite", cwd=place, check=0)
 
 

@@ -9,6 +9,8 @@ from brimful.records import collect, read_run
 from brimful.records.measurer import MeasurerFacts
 from brimful.trend.runs import measured
 from brimful.trend.series import name_of
+from brimful.trend.store import Store
+from paired.comparing import compare_simulated
 from support import ROOT, brimful
 
 SCHEMA_1 = ROOT / "tests" / "schema_1"
@@ -104,6 +106,49 @@ def test_a_device_with_a_label_is_known_by_it_alone():
         for build in (1, 2)
     ]
     assert of_builds[0] == of_builds[1]
+
+
+def compared(directory, number, *capacities, **options):
+    """A live comparison of simulated systems of such capacities, in Mpps."""
+    specs = [f"noisy,capacity={capacity}Mpps,seed={number}" for capacity in capacities]
+    return read_run(compare_simulated(directory / str(number), *specs, seed=number, **options).path)
+
+
+def test_a_comparison_is_a_ratio_to_its_anchor_and_an_absolute_value(tmp_path):
+    file = compared(tmp_path, 1, 1.0, 0.9, labels={"device": "d", "version": "2", "anchor": "1"})
+    run = measured(file)
+    assert run.version == "2"
+    ratio, absolute = run.points
+    assert (ratio.anchor, ratio.unit, ratio.worse) == ("1", "", "lower")
+    assert ratio.value == pytest.approx(0.9, rel=0.02)
+    assert 0 < ratio.error < 0.02
+    assert (absolute.anchor, absolute.unit) == (None, "frames/s")
+    assert absolute.value == pytest.approx(0.9e6, rel=0.05)
+
+
+def test_comparisons_go_on_when_the_anchor_changes(tmp_path):
+    nights = [("1", "2", 1.0, 0.9), ("2", "3", 0.9, 0.99), ("2", "4", 0.9, 0.45)]
+    with Store.create(tmp_path / "store") as store:
+        for number, (anchor, version, *capacities) in enumerate(nights):
+            labels = {"device": "d", "version": version, "anchor": anchor}
+            store.add([measured(compared(tmp_path, number, *capacities, labels=labels))], now=1.8e9)
+        ratios, absolute = (reading.series for reading in store.read())
+    assert ratios.key["anchor"] == "1"
+    assert ratios.is_ratio
+    assert ratios.versions == absolute.versions == ["2", "3", "4"]
+    assert ratios.values == pytest.approx([0.9, 0.99, 0.45], rel=0.03)
+
+
+def test_builds_without_labels_are_named_by_what_was_measured(tmp_path):
+    run = measured(compared(tmp_path, 1, 1.0, 0.9, 1.0, control=True))
+    assert run.version == "sim:noisy,capacity=0.9Mpps,seed=1"
+    assert run.points[0].anchor == "sim:noisy,capacity=1.0Mpps,seed=1"
+    assert run.points[0].key["device"] == "sim"
+
+
+def test_a_comparison_of_many_devices_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="compares more than two devices; compare each with the anchor by itself"):
+        measured(compared(tmp_path, 1, 1.0, 0.9, 0.8))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import sqlite3
 
+import msgspec
 import pytest
 from brimful.errors import BrimfulError, RecordError, UsageError
 from brimful.trend.checking import check
@@ -154,6 +155,15 @@ def test_ratios_to_a_new_anchor_are_chained(store):
     assert reading.series.values == pytest.approx([0.9, 0.72, 0.36])
     assert reading.series.errors == pytest.approx([0.03, 0.05, 0.05])
     assert store.add([ratio("3", 0.8, "2", 0.04)], now=1.8e9).values == 0
+
+
+def test_a_chained_ratio_added_again_is_known_though_its_anchor_was_measured_again(store):
+    store.add([ratio("2", 0.9, "1"), ratio("3", 0.8, "2")], now=1.8e9)
+    again = msgspec.structs.replace(ratio("2", 0.7, "1"), source="another night")
+    added = store.add([again, ratio("3", 0.8, "2")], now=1.8e9)
+    assert (added.runs, added.values, added.known) == (1, 1, 1)
+    (reading,) = store.read()
+    assert reading.series.values == pytest.approx([0.8, 0.72])
 
 
 def test_ratios_to_an_anchor_that_was_never_measured_are_a_series_of_their_own(store):

@@ -9,6 +9,9 @@ from brimful.trend.checking import check
 from brimful.trend.judgement import Settings
 from brimful.trend.store import Store
 from histories import levels
+from hypothesis import given
+from hypothesis import strategies as st
+from refusals import one_line
 
 NOW = 1.8e9
 COLUMNS = {"series": "s", "version": "v", "value": "x", "worse": "higher"}
@@ -140,6 +143,30 @@ def test_many_rows_are_one_series(tmp_path):
 
 
 @pytest.mark.slow  # its quick twin is the test above
+@pytest.mark.timeout(900)
 def test_a_million_rows_are_one_series(tmp_path):
     _, judgement = judged(tmp_path, rows(levels((100, 1_000_000))))
     assert (judgement.state, judgement.version) == ("normal", "999999")
+
+
+CELLS = st.one_of(
+    st.floats(), st.integers(), st.text(max_size=8), st.sampled_from(["nan", "1e999", "2026-01-01", "-0"])
+)
+
+
+@given(st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=20), st.binary(max_size=30))
+def test_whatever_is_in_a_table_is_read_or_refused(tmp_path_factory, cells, tail):
+    directory = tmp_path_factory.mktemp("table")
+    lines = ["v,x,t", *(",".join(map(str, row)) for row in cells)]
+    try:
+        table = read(directory, "\n".join(lines).encode(errors="replace") + b"\n" + tail, time="t")
+    except UsageError as error:
+        one_line(error)
+        return
+    for run in table.runs:
+        assert run.version
+        assert run.at is None or 0 < run.at < 2e9
+        assert all((point.value is None) == (point.problem is not None) for point in run.points)
+    with Store.create(directory / "store") as store:
+        store.add(table.runs, now=NOW)
+        assert len(check(store, Settings(), now=NOW, today="2026-01-01").rows) == 1

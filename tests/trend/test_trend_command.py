@@ -125,10 +125,26 @@ def test_wrong_use_is_said_in_a_line(store, arguments, said):
     assert len(found.stderr.splitlines()) == 1
 
 
-def test_a_suspicion_without_a_live_comparison_is_said_in_a_line(store):
-    found = brimful("trend", "check", "store", "--confirm", "-m", "lab:xdp,v={version}", cwd=store, check=2)
-    assert "--confirm: this brimful has no live comparison yet" in found.stderr
-    assert "1.36 and 1.37" in found.stderr
+@pytest.mark.parametrize(("newest", "code", "state"), [("2000000pps", 0, "normal"), ("1800000pps", 1, "regression")])
+def test_a_suspicion_is_compared_live_and_the_verdict_counts(tmp_path, newest, code, state):
+    """Versions are capacities here, in the order of their times."""
+    versions = [*(f"{2_000_000 + number}pps" for number in range(1, 21)), newest]
+    values = [*levels((100, 20)), 92]
+    rows = [f"{version},{value},{1.7e9 + at}" for at, (version, value) in enumerate(zip(versions, values, strict=True))]
+    (tmp_path / "t.csv").write_text("\n".join(["v,x,t", *rows]))
+    columns = ("--version-column", "v", "--value-column", "x", "--time-column", "t", "--worse", "lower")
+    brimful("trend", "add", "store", "--csv", "t.csv", "--series", "s", *columns, cwd=tmp_path, check=0)
+    brimful("trend", "check", "store", cwd=tmp_path, check=4)
+    options = ("--confirm", "-m", "sim:sharp,capacity={version}", "--json")
+    found = json.loads(brimful("trend", "check", "store", *options, cwd=tmp_path, check=code).stdout)
+    judgement = found["rows"][0]["judgement"]
+    assert judgement["state"] == state
+    assert judgement["confirmation"].startswith(f"{newest} forwards ")
+
+
+def test_what_a_comparison_of_throughputs_cannot_say_stays_a_suspicion(store):
+    options = ("--series", "upload", "--confirm", "-m", "sim:sharp,seed={version}")
+    brimful("trend", "check", "store", *options, cwd=store, check=4)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +154,7 @@ def test_the_verdict_of_a_live_comparison_counts(verdict, state):
     suspicion = said([*levels((100, 40)), 110])
     found = with_verdict(suspicion, Confirmation(verdict, "3 % higher"))
     assert (found.state, found.confirmation) == (state, "3 % higher")
-    assert found.text.endswith("; live comparison: 3 % higher")
+    assert found.text.endswith("; live: 3 % higher")
 
 
 def test_a_measurer_with_a_version_can_be_opened():

@@ -102,6 +102,9 @@ def run_comparison(
 
     def begin() -> Begun:
         check_alike([name for name, _ in request.devices], descriptions)
+        if request.renew_s is not None and descriptions[0].virtual_time:
+            message = "--renew: simulated devices are not made anew; leave it out"
+            raise UsageError(message)
         return Begun(_run(request, descriptions, _plan(request, descriptions, beds.measurer(0))))
 
     def perform(file: RunFile, sink: Sink) -> PairedRun:
@@ -167,6 +170,7 @@ def check_alike(names: Sequence[str], descriptions: Sequence[Description]) -> No
             "the unit of loads": (first.load_unit, other.load_unit),
             "what loads are of": (first.load_scope, other.load_scope),
             "units counted for each of a load": (first.conversion_factor, other.conversion_factor),
+            "virtual time": (first.virtual_time, other.virtual_time),
             **{
                 key: (first.traffic.get(key), other.traffic.get(key))
                 for key in ("frame_size", "frame_sizes", "direction", "profile", "io_size")

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from brimful.errors import UsageError
-from brimful.trend.chaining import with_anchor
+from brimful.trend.chaining import Anchors
 from brimful.trend.measured import Measured, Point, is_plausible
 from brimful.trend.series import name_of
 
@@ -37,6 +37,7 @@ class Adding:
         self._path = path
         self._connection = connection
         self._now = now
+        self._anchors = Anchors(connection)
         self._series: dict[_Facts, tuple[int, str, str]] = {}
         self._label_sets: dict[_Facts, int] = {}
 
@@ -50,10 +51,12 @@ class Adding:
         """
         id, is_new = self._run(run)
         points = [(self._series_of(point), point) for point in map(self._anchored, run.points)]
-        there, repeats = (Counter[_Same](), Counter[int]()) if is_new else self._there(id, {each for each, _ in points})
+        there = Counter[_Same]() if is_new else self._there(id, {series for series, _ in points})
+        repeats = Counter(series for series, _ in there.elements())
         rows = []
         for series, point in points:
-            same = series, point.value, point.problem
+            # A ratio that is chained is another number once its anchor was measured again.
+            same = (series, None) if point.anchor is not None else (series, (point.value, point.problem))
             if there[same] > 0:
                 there[same] -= 1
                 continue
@@ -75,20 +78,19 @@ class Adding:
             return made.lastrowid, True
         return self._number("SELECT id FROM run WHERE source = ?", run.source), False
 
-    def _there(self, run: int, all_series: set[int]) -> tuple[Counter[_Same], Counter[int]]:
-        """Give what is there of a run: how often each value, and how many of each series."""
-        values, numbers = Counter[_Same](), Counter[int]()
+    def _there(self, run: int, all_series: set[int]) -> Counter[_Same]:
+        """Give what is there of a run, and how often."""
+        found = Counter[_Same]()
         for series in all_series:
-            found = self._connection.execute(_THERE, (series, run)).fetchall()
-            values.update((series, value, problem) for value, problem in found)
-            numbers[series] = len(found)
-        return values, numbers
+            for value, problem in self._connection.execute(_THERE, (series, run)):
+                found[(series, None) if series in self._anchors.series else (series, (value, problem))] += 1
+        return found
 
     def _number(self, query: str, *values: str) -> int:
         return int(self._connection.execute(query, values).fetchone()[0])
 
     def _anchored(self, point: Point) -> Point:
-        return point if point.anchor is None else with_anchor(self._connection, point)
+        return point if point.anchor is None else self._anchors.placed(point)
 
     def _label_set(self, labels: dict[str, str]) -> int:
         facts = tuple(labels.items())
@@ -108,6 +110,7 @@ class Adding:
             self.added.new_series += made.rowcount
             query = "SELECT id, unit, worse FROM series WHERE key = ?"
             self._series[facts] = self._connection.execute(query, (text,)).fetchone()
+            self._anchors.begin(self._series[facts][0], point.key)
         id, unit, worse = self._series[facts]
         if (unit, worse) != (point.unit, point.worse):
             message = (
@@ -119,8 +122,8 @@ class Adding:
 
 
 _Facts = tuple[tuple[str, str], ...]
-_Same = tuple[int, float | None, str | None]
-"""What makes values of a run equal: series, value and problem."""
+_Same = tuple[int, tuple[float | None, str | None] | None]
+"""What makes values of a run equal: series, value and problem; of ratios the series alone."""
 _RUN = "INSERT OR IGNORE INTO run (source, version, at, label_set, report, added) VALUES (?, ?, ?, ?, ?, ?)"
 _VALUE = "INSERT INTO value (series, run, repeat, value, error, problem) VALUES (?, ?, ?, ?, ?, ?)"
 _THERE = "SELECT value, problem FROM value WHERE series = ? AND run = ?"

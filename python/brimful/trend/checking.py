@@ -7,18 +7,10 @@ from collections import Counter
 import msgspec
 
 from brimful.trend import detection
-from brimful.trend.confirmation import Confirm, Suspicion, with_verdict
+from brimful.trend.confirmation import Confirm, Suspicion, suspicion_of, with_verdict
 from brimful.trend.findings import Finding, Found, found_in, grouped
-from brimful.trend.judgement import (
-    EXIT_CODES,
-    STATES,
-    SUSPECTED_PROGRESSION,
-    SUSPECTED_REGRESSION,
-    Judgement,
-    Settings,
-)
+from brimful.trend.judgement import EXIT_CODES, STATES, Judgement, Settings
 from brimful.trend.judging import judge
-from brimful.trend.series import Series
 from brimful.trend.store import Kept, Store
 
 
@@ -86,14 +78,16 @@ def check(
     for reading in store.read(only):
         series = reading.series
         judgement = judge(series, reading.words, settings, all_series=all_series, today=today)
-        if judgement.state in (SUSPECTED_REGRESSION, SUSPECTED_PROGRESSION):
-            suspicions.append((len(kept), _suspicion(series)))
+        suspicion = suspicion_of(series, judgement)
+        if suspicion is not None:
+            suspicions.append((len(kept), suspicion))
         names.append(series.name)
         kept.append(Kept(reading.entries, len(reading.words), judgement))
         found += found_in(series, judgement.changes)
     if confirm is not None:
+        answers = {suspicion: confirm(suspicion, settings) for suspicion in dict.fromkeys(s for _, s in suspicions)}
         for index, suspicion in suspicions:
-            confirmed = with_verdict(kept[index].judgement, confirm(suspicion))
+            confirmed = with_verdict(kept[index].judgement, answers[suspicion])
             kept[index] = msgspec.structs.replace(kept[index], judgement=confirmed)
     store.keep(kept, now=now)
     rows = [Row(name, each.judgement) for name, each in zip(names, kept, strict=True)]
@@ -102,8 +96,3 @@ def check(
         findings=grouped(found),
         expected_false_alarms=detection.expected_false_alarms(settings, max(1, all_series)),
     )
-
-
-def _suspicion(series: Series) -> Suspicion:
-    valued = [version for version, value in zip(series.versions, series.values, strict=True) if value is not None]
-    return Suspicion(series.key, valued[-2], valued[-1])

@@ -7,9 +7,20 @@ from collections.abc import Callable
 import msgspec
 
 from brimful.errors import UsageError
-from brimful.trend.judgement import NORMAL, REGRESSION, SUSPECTED_REGRESSION, Judgement
+from brimful.trend.judgement import (
+    NORMAL,
+    PROGRESSION,
+    REGRESSION,
+    SUSPECTED_PROGRESSION,
+    SUSPECTED_REGRESSION,
+    Judgement,
+    Settings,
+)
+from brimful.trend.series import LOWER, Series
 
 SHOWN, EXCLUDED, UNDECIDED = "shown", "excluded", "undecided"
+_VERDICTS = {"regression": SHOWN, "no-regression": EXCLUDED}
+_STATES = {SUSPECTED_REGRESSION: REGRESSION, SUSPECTED_PROGRESSION: PROGRESSION}
 
 
 class Confirmation(msgspec.Struct, frozen=True):
@@ -22,16 +33,23 @@ class Confirmation(msgspec.Struct, frozen=True):
 
 
 class Suspicion(msgspec.Struct, frozen=True):
-    """A value that is far from its level."""
+    """A value that is far from its level: whether one version forwards less than another is to be measured."""
 
-    key: dict[str, str]
-    """Of the series."""
-    good: str
-    """The last version before it that has a value."""
-    bad: str
+    fast: str
+    slow: str
+    """The last good version and the newest, or, of a suspected progression, the newest and the one before."""
 
 
-Confirm = Callable[[Suspicion], Confirmation]
+Confirm = Callable[[Suspicion, Settings], Confirmation]
+
+
+def suspicion_of(series: Series, judgement: Judgement) -> Suspicion | None:
+    """Give what is to be measured again; null: nothing, or nothing that a comparison of throughputs could say."""
+    if judgement.state not in _STATES or series.worse != LOWER:
+        return None
+    valued = [version for version, value in zip(series.versions, series.values, strict=True) if value is not None]
+    before, newest = valued[-2:]
+    return Suspicion(before, newest) if judgement.state == SUSPECTED_REGRESSION else Suspicion(newest, before)
 
 
 def opener(measurer: str | None) -> Confirm:
@@ -53,25 +71,29 @@ def opener(measurer: str | None) -> Confirm:
     if "{version}" not in measurer:
         message = f"--measurer {measurer}: has no {{version}} in it, which stands for the version to measure"
         raise UsageError(message)
+    template = measurer
 
-    def compare(suspicion: Suspicion) -> Confirmation:
-        message = (
-            f"--confirm: this brimful has no live comparison yet; compare {measurer} of {suspicion.good}"
-            f" and {suspicion.bad} by hand"
-        )
-        raise UsageError(message)
+    def confirm(suspicion: Suspicion, settings: Settings) -> Confirmation:
+        from brimful.paired.compare import compare
 
-    return compare
+        fast, slow = (template.replace("{version}", version) for version in (suspicion.fast, suspicion.slow))
+        (ratio,) = compare(fast, slow, tolerance=settings.tolerance, precision=settings.tolerance / 2).ratios
+        text = ratio.verdict
+        if ratio.ratio is not None and ratio.low is not None and ratio.high is not None:
+            text = (
+                f"{suspicion.slow} forwards {ratio.ratio:.3f} ({ratio.low:.3f} to {ratio.high:.3f}) of {suspicion.fast}"
+            )
+        return Confirmation(_VERDICTS.get(ratio.verdict, UNDECIDED), text)
+
+    return confirm
 
 
 def with_verdict(judgement: Judgement, confirmation: Confirmation) -> Judgement:
     """Let the verdict of a live comparison count: what it shows is a change, what it excludes is none."""
-    states = {EXCLUDED: NORMAL}
-    if judgement.state == SUSPECTED_REGRESSION:
-        states[SHOWN] = REGRESSION
+    states = {SHOWN: _STATES[judgement.state], EXCLUDED: NORMAL}
     return msgspec.structs.replace(
         judgement,
         state=states.get(confirmation.verdict, judgement.state),
-        text=f"{judgement.text}; live comparison: {confirmation.text}",
+        text=f"{judgement.text}; live: {confirmation.text}",
         confirmation=confirmation.text,
     )

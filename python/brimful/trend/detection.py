@@ -18,8 +18,8 @@ from brimful.trend.judgement import Settings
 METHOD = "levels 1"
 """Name and version of the detector."""
 FALSE_PER_RUN = 0.0011
-"""Changes that it reports falsely for each new run of a series without any, at most, with the penalty 16; see
-`bench/run trend`."""
+"""Changes that it reports falsely for each new run of a series of independent values without any, at most, with the
+penalty 16; see `bench/run trend`."""
 _PENALTY_FOR_E = 3.0
 """This much more penalty makes false reports rarer by a factor of e: `bench/run trend`."""
 

@@ -6,11 +6,12 @@ import datetime
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
+from statistics import median
 
 import msgspec
 
 from brimful.errors import UsageError
-from brimful.records import Delay, End, Goal, GoalResult, Run, RunFile
+from brimful.records import Delay, End, Goal, GoalResult, PairedDevice, Ratio, Run, RunFile
 from brimful.records.experiment import fingerprint
 from brimful.records.experiment import key as experiment_of
 from brimful.trend.measured import Measured, Point
@@ -31,8 +32,8 @@ def measured(file: RunFile, version: str | None = None) -> Measured:
     file
         The run; one that has ended.
     version
-        Of what was measured. Null: the label ``version`` or ``firmware`` of the run, or what its device says; else each
-        run is a version of its own, named after when it began.
+        Of what was measured. Null: the label ``version`` or ``firmware`` of the run, or what its device says; of a
+        live comparison the build that is compared; else each run is a version of its own, named after when it began.
 
     Raises
     ------
@@ -132,11 +133,54 @@ def _scale_error(interval: tuple[float, float] | None) -> float:
     return math.log(interval[1] / interval[0]) / _PER_INTERVAL
 
 
+def _comparison(file: RunFile) -> Iterator[Point]:
+    """Give the ratio to the first device, the anchor, and what the other forwarded under overload."""
+    first, second, *others = _compared(file)
+    if others:
+        message = f"{file.path}: compares more than two devices; compare each with the anchor by itself"
+        raise UsageError(message)
+    ratio = {record.device: record for record in file.others if isinstance(record, Ratio)}.get(second.name)
+    told = ratio is not None and ratio.ratio is not None and ratio.verdict != "cannot-tell"
+    yield Point(
+        key=_key(file.run, "capacity"),
+        worse=LOWER,
+        value=ratio.ratio if ratio is not None and told else None,
+        error=ratio.standard_error if ratio is not None and told else 0.0,
+        problem=None if told else ratio.verdict if ratio is not None else "there is no ratio",
+        anchor=file.run.labels.get("anchor") or _build(first),
+    )
+    forwarded = [
+        (trial.sent - trial.lost) / trial.duration_s / file.run.conversion_factor
+        for trial in file.counted()
+        if (trial.path, trial.step) == (second.name, "pairs")
+    ]
+    if forwarded:
+        key = _key(file.run, "forwarded under overload")
+        yield Point(key=key, worse=LOWER, unit=file.run.load_unit, value=median(forwarded))
+
+
+def _compared(file: RunFile) -> list[PairedDevice]:
+    """Give the devices of a comparison, without the second instance of the first."""
+    devices = file.run.paired.devices if file.run.paired is not None else []
+    if file.run.paired is not None and file.run.paired.control:
+        devices = devices[:-1]
+    if len(devices) < 2:
+        message = f"{file.path}: does not say what was compared"
+        raise UsageError(message)
+    return devices
+
+
+def _build(device: PairedDevice) -> str:
+    """Name what was compared: a build by the name it was given, another device by what was measured with."""
+    return device.name if device.command is not None else device.spec
+
+
 _SUBJECTS: dict[str, Callable[[RunFile], Iterator[Point]]] = {
     "search": _search,
     "campaign": _campaign,
     "delay": _delay,
     "block-device": _block_device,
+    "comparison": _comparison,
 }
 """Subject of a run: its values."""
 
@@ -149,13 +193,18 @@ def _key(run: Run, goal: str, settings: Goal | None = None) -> dict[str, str]:
     size = run.traffic.get("frame_size")
     host = run.host
     found = {
-        "device": run.labels.get("device") or str(run.device.get("name") or run.measurer.title or "unknown"),
+        "device": run.labels.get("device") or str(run.device.get("name") or _measured_with(run) or "unknown"),
         "size": "" if size is None else str(size),
         "goal": goal,
         "machine": run.labels.get("machine") or f"{host.get('cpus', '')} x {host.get('cpu_model', '')}".strip(" x"),
         "settings": _settings(run, settings),
     }
     return {name: text for name, text in found.items() if text}
+
+
+def _measured_with(run: Run) -> str:
+    """Name what was measured with; of a comparison its kind, as the rest says which build the anchor is."""
+    return run.measurer.title if run.paired is None else run.measurer.kind
 
 
 def _settings(run: Run, goal: Goal | None) -> str:
@@ -169,13 +218,15 @@ def _settings(run: Run, goal: Goal | None) -> str:
         "strategy": experiment.strategy,
         "plan": experiment.plan,
     }
-    if "device" not in run.labels:
+    if "device" not in run.labels and run.paired is None:
         facts |= {"spec": experiment.spec, "device": experiment.device}
     return fingerprint(**facts)[:6]
 
 
 def _version(file: RunFile) -> str:
     runs = [file.run, *(member.run for member in file.members if member.run is not None)]
+    if file.run.paired is not None:
+        return file.run.labels.get("version") or _build(_compared(file)[1])
     for run in runs:
         said = run.labels.get("version") or run.labels.get("firmware") or run.device.get("version")
         if said:

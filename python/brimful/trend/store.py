@@ -257,6 +257,13 @@ class Store:
             rows = self._connection.execute(query, (series,)).fetchall()
         return [msgspec.json.decode(content, type=Judgement) for (content,) in rows]
 
+    def made(self, series: int) -> list[tuple[float, Judgement]]:
+        """Give all judgements of a series with when they were made, in seconds since 1970, in that order."""
+        with _errors(self.path):
+            query = "SELECT made, content FROM judgement WHERE series = ? ORDER BY id"
+            rows = self._connection.execute(query, (series,)).fetchall()
+        return [(made, msgspec.json.decode(content, type=Judgement)) for made, content in rows]
+
     def keep(self, made: Iterable[Kept], *, now: float) -> None:
         """Add judgements as they were made; one that is there already for the same values is not added again."""
         with self.writing():

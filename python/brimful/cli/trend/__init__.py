@@ -10,6 +10,7 @@ _COMMANDS = {
     "add": ("brimful.cli.trend.add:add", "Put runs, or anyone's numbers, into a store."),
     "check": ("brimful.cli.trend.check:check", "Say what state each series is in; the exit code is a gate."),
     "replay": ("brimful.cli.trend.replay:replay", "Say what would have been reported after each version."),
+    "page": ("brimful.cli.trend.page:page", "Write a site that shows since when what is slower."),
     "accept": ("brimful.cli.trend.words:accept", "Accept a change: it is as it should be."),
     "reset": ("brimful.cli.trend.words:reset", "Begin a series anew at a version."),
 }

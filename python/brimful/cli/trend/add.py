@@ -53,12 +53,12 @@ def add(
 ) -> int:
     """Put RUNs, a table or files of other tools into STORE, which is made if there is none.
 
-    RUNs are searches, campaigns, delay runs and block devices. Several values of a version count as one, their median,
-    with the spread beside it. What is in the store already is not added again, so a table that has grown can be added
-    as a whole. Nothing in a store is ever changed.
+    RUNs are searches, campaigns, live comparisons, delay runs and block devices. Several values of a version count as
+    one, their median, with the spread beside it. What is in the store already is not added again, so a table that has
+    grown can be added as a whole. Nothing in a store is ever changed.
 
-    The version of a RUN is its label `version` or `firmware`, or what its device reports; otherwise each run is a
-    version of its own.
+    The version of a RUN is its label `version` or `firmware`, or what its device reports; of a live comparison the
+    build that is compared; otherwise each run is a version of its own.
 
     Exit code: 0 all was added, 2 a run or file could not be used; the others were added.
     """

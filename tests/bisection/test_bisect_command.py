@@ -139,7 +139,7 @@ def test_real_frames_find_the_commit(repository, tmp_path):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     shell = next(text for text in blocks(PAGE, "") if text.startswith("ip link add"))
     shell = re.sub(r"^brimful ", f"{shlex.join(BRIMFUL)} ", shell, flags=re.MULTILINE)
-    shell = shell.replace("--html report.html", f"--html report.html --out run --pairs 4 --quiet")
+    shell = shell.replace("--html report.html", "--html report.html --out run --pairs 4 --quiet")
     state = {"XDG_RUNTIME_DIR": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     try:
         done = subprocess.run(

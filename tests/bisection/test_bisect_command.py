@@ -1,7 +1,6 @@
 """The command on git repositories: a simulated forwarder, and in a network namespace a real one."""
 
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -11,7 +10,7 @@ import pytest
 from brimful.lab import permitted
 from brimful.records import read_run
 from histories import git, make_forwarder
-from support import BRIMFUL, ROOT, brimful
+from support import ROOT, brimful
 from test_documents import blocks
 
 PAGE = ROOT / "docs" / "how-to" / "bisect.md"
@@ -126,33 +125,3 @@ def test_the_python_of_the_page_runs(tmp_path):
         [sys.executable, "found.py"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=200
     )
     assert done.stdout == "one [['6']] 0.92\n"
-
-
-@pytest.mark.slow
-@pytest.mark.real_time
-@pytest.mark.timeout(1500)
-@pytest.mark.skipif(os.geteuid() != 0 or permitted() is not None, reason="interfaces and raw sockets need root")
-def test_real_frames_find_the_commit(repository, tmp_path):
-    """As the page says, with fewer pairs; its quick twin is the first test here."""
-    directory, hashes = repository
-    (tmp_path / "repo").symlink_to(directory)
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    shell = next(text for text in blocks(PAGE, "") if text.startswith("ip link add"))
-    shell = re.sub(r"^brimful ", f"{shlex.join(BRIMFUL)} ", shell, flags=re.MULTILINE)
-    shell = shell.replace("--html report.html", "--html report.html --out run --pairs 4 --quiet")
-    state = {"XDG_RUNTIME_DIR": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    try:
-        done = subprocess.run(
-            ["unshare", "--net", "sh", "-euc", shell],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, **state},
-        )
-    finally:
-        if (tmp_path / "forwarder.pid").exists():
-            subprocess.run(["kill", (tmp_path / "forwarder.pid").read_text().strip()], check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert hashes[SLOWER][:7] in done.stdout
-    assert (tmp_path / "report.html").exists()

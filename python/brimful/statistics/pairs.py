@@ -88,7 +88,7 @@ def mixture_half_width(pairs: int, deviation: float, alpha: float, effect_prior:
     """Give the half width of an interval for the mean that holds at all numbers of pairs at once.
 
     >>> round(mixture_half_width(100, 1.0, 0.05), 4), mixture_half_width(5, 1.0, 0.05)
-    (0.3024, inf)
+    (0.3101, inf)
     """
     if pairs < 2:
         return math.inf

@@ -195,20 +195,20 @@ fn units(seen: &Observation) -> f64 {
 }
 
 fn hypotheses(limit: f64) -> Vec<Hypothesis> {
-    let hypothesis = |rate, factor, is_units, weight| Hypothesis {
+    let supposed = |rate, factor, is_units, weight| Hypothesis {
         drawn: Drawn { rate, factor, is_units },
         weight,
     };
     let dips = DIPS.into_iter().flat_map(|(rate, share)| {
         let reaches = REACHES.into_iter().enumerate().skip(1);
-        reaches.map(move |(factor, (_, part))| hypothesis(rate, factor, false, share * part))
+        reaches.map(move |(factor, (_, part))| supposed(rate, factor, false, share * part))
     });
     let units = UNIT_OCTAVES.flat_map(|octave| {
         let parts = REACHES.map(|(_, part)| part).into_iter().chain([PROPORTIONAL_PRIOR]);
         let each = UNIT_PRIOR / UNIT_OCTAVES.len() as f64;
         parts
             .enumerate()
-            .map(move |(factor, part)| hypothesis(f64::from(octave).exp2(), factor, true, each * part))
+            .map(move |(factor, part)| supposed(f64::from(octave).exp2(), factor, true, each * part))
     });
     // Single units are too few to exceed a limit above 0.
     let mut hypotheses: Vec<Hypothesis> = dips.chain(units.filter(|_| limit <= 0.0)).collect();

@@ -9,7 +9,7 @@ import sys
 import pytest
 from brimful.lab import permitted
 from brimful.records import read_run
-from histories import git, make_forwarder
+from repositories import git, make_forwarder
 from support import ROOT, brimful
 from test_documents import blocks
 

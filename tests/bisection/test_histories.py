@@ -8,7 +8,7 @@ from brimful.bisection.log import history_of
 from brimful.bisection.worktrees import Worktrees
 from brimful.errors import RecordError, UsageError
 from brimful.records import BisectionPlan
-from histories import git, make_forwarder
+from repositories import git, make_forwarder
 
 
 @pytest.fixture(scope="module")

@@ -462,6 +462,6 @@ def test_progress_ends_at_all_bytes_and_all_partitions(tmp_path):
 def test_a_store_is_written_by_one_program(tmp_path):
     store = Store.create(tmp_path / "store")
     with contextlib.ExitStack() as stack:
-        stack.enter_context(store.writing())
+        stack.enter_context(store.place.writing())
         with pytest.raises(UsageError, match="another program"):
             loaded(tmp_path, tar(tmp_path / "x.tar", {"a.json": b"{}"}))

@@ -281,12 +281,10 @@ def test_what_a_reload_cannot_change_is_said(lab, tmp_path):
             assert process.stdout.readline() == "ready: edge\n"
             found = subprocess.run(["pgrep", "-n", "-f", f"config={settings}"], capture_output=True, check=True)
             settings.write_text(
-                text.replace("[[switch.port", f"tables = ['{rules}']\n[[switch.port") + port.format(2, "b")
+                text.replace("[[switch.port", f"dpid = '7'\ntables = ['{rules}']\n[[switch.port") + port.format(2, "b")
             )
             os.kill(int(found.stdout), signal.SIGHUP)
-            wait_for(
-                lambda: "switch edge has other ports or queues: takes effect with the next start" in log.read_text()
-            )
+            wait_for(lambda: "switch edge has other settings: takes effect with the next start" in log.read_text())
             wait_for(lambda: ask(control, "dump")["text"] == "in_port=1,actions=drop\n")
         finally:
             os.kill(int(found.stdout), signal.SIGTERM)

@@ -6,13 +6,13 @@ import json
 import math
 
 import pytest
+from bad_input import one_line
 from brimful.errors import UsageError
 from brimful.records import read_run
 from brimful.report.csit_uti import render
 from brimful.trend.formats import FORMATS, read
 from hypothesis import given
 from hypothesis import strategies as st
-from refusals import one_line
 from support import ROOT
 
 RATE = {"value": 5e6, "unit": "pps"}

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from bad_input import one_line
 from brimful.errors import UsageError
 from brimful.trend import tables
 from brimful.trend.checking import check
@@ -11,7 +12,6 @@ from brimful.trend.store import Store
 from histories import levels
 from hypothesis import given
 from hypothesis import strategies as st
-from refusals import one_line
 
 NOW = 1.8e9
 COLUMNS = {"series": "s", "version": "v", "value": "x", "worse": "higher"}

@@ -353,6 +353,8 @@ impl Drop for Engine {
     fn drop(&mut self) {
         self.background.end();
         self.epochs.retire(&mut self.garbage);
+        // Old rules leave their places while the places are there.
+        drop(std::mem::take(&mut self.unread));
         let mut things = self.epochs.end();
         for table in self.tables.drain(..) {
             things.push(Box::new((table.current, table.code)));

@@ -40,7 +40,7 @@ MODULES = {
     "session": {"alarm", "errors", "machine", "measurers", "policies", "records"},
     "runs": {"errors", "records", "run_index", "version"},
     "run_index": {"errors", "files", "records", "version"},
-    "managed": {"errors", "measurers", "records", "runs"},
+    "managed": {"errors", "measurers", "records", "runs", "units"},
     "version": set(),
     "verified": set(),
     "statistics": set(),

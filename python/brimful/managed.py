@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from brimful.errors import RecordError
+from brimful import units
+from brimful.errors import RecordError, UsageError
 from brimful.measurers.base import Description
 from brimful.records import MeasurerFacts, Record, Run, RunFile
 from brimful.runs import no_record, open_record, run_identity, saved_run
@@ -127,3 +128,26 @@ def new_run(spec: str, description: Description, **facts: Any) -> Run:  # noqa: 
         device=description.device,
         **facts,
     )
+
+
+def parse_load(option: str, text: str | float, description: Description, max_load: float | None) -> float:
+    """Read the load of an option, in the unit of a measurer.
+
+    Raises
+    ------
+    UsageError
+        Naming the option.
+    """
+    if isinstance(text, float):
+        return text
+    size = str(description.traffic.get("frame_size"))
+    try:
+        return units.parse_load(
+            text,
+            frame_size=int(size) if size.isdecimal() else None,
+            io_size=description.traffic.get("mean_io_size"),
+            max_load=max_load,
+        )
+    except UsageError as error:
+        message = f"{option}: {error}"
+        raise UsageError(message) from error

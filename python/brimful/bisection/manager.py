@@ -15,15 +15,15 @@ from brimful.bisection.log import Log, plan_of
 from brimful.bisection.loop import BisectionLoop, BisectionOutcome, BisectionProgress
 from brimful.errors import RecordError, UsageError
 from brimful.machine.watch import Watch
-from brimful.managed import Begun, Place, Sink, manage, new_run
+from brimful.managed import Begun, Place, Sink, manage, new_run, parse_load
 from brimful.measurers.base import Description, checked_description
+from brimful.paired.calibration import queue_of
 from brimful.policies import ON_ERROR, ON_INVALID, Policies
 from brimful.records import Bisected, BisectionPlan, Build, Run, RunFile, Version
 from brimful.records.experiment import fingerprint
 
 SUBJECT = "bisection"
 CONFIDENCE, TOLERANCE, PAIRS, TRIAL_S, MOST_VISITS = 0.95, 0.01, 20, 0.5, 200
-_QUEUE = "input_queue_frames"
 _LARGEST = 100.0
 """Of logarithms of ratios: far more than any device differs by."""
 
@@ -199,7 +199,7 @@ def _make_first(bench: Bench) -> tuple[Description, Build]:
 def _plan(request: BisectionRequest, description: Description, bench: Bench) -> BisectionPlan:
     limits = [] if description.max_load is None else [description.max_load]
     if request.max_load is not None:
-        limits.append(units.parse_load(request.max_load) if isinstance(request.max_load, str) else request.max_load)
+        limits.append(parse_load("--max-load", request.max_load, description, description.max_load))
     return BisectionPlan(
         versions=request.versions,
         confidence=request.confidence,
@@ -213,16 +213,8 @@ def _plan(request: BisectionRequest, description: Description, bench: Bench) -> 
         git=request.git,
         max_load=min(limits, default=None),
         first_load=description.overload,
-        queue=_queue(description),
+        queue=queue_of(description),
     )
-
-
-def _queue(description: Description) -> float | None:
-    """Give the units in the queue of an overloaded device; null: it is to be measured. Simulated ones have none."""
-    if description.virtual_time:
-        return 0.0
-    frames = description.device.get(_QUEUE)
-    return frames * description.conversion_factor if isinstance(frames, int) else None
 
 
 def _run(request: BisectionRequest, description: Description, plan: BisectionPlan) -> Run:

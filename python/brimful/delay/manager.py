@@ -13,7 +13,7 @@ from brimful.delay.estimates import DEVICE, WIRE
 from brimful.delay.loop import DelayLoop, DelayOutcome, DelayProgress
 from brimful.errors import UsageError
 from brimful.machine.watch import Watch
-from brimful.managed import Begun, Place, Sink, manage, new_run
+from brimful.managed import Begun, Place, Sink, manage, new_run, parse_load
 from brimful.measurers.base import Description, Measurer
 from brimful.policies import ON_ERROR, ON_INVALID, Policies
 from brimful.records import DelayPlan, Run, RunFile, Trial, Warning, read_unchanged
@@ -150,7 +150,7 @@ def _begin(request: DelayRequest, measurers: Mapping[str, Measurer]) -> Begun:
 
 def _plan(request: DelayRequest, description: Description) -> tuple[DelayPlan, list[Warning]]:
     check_loads(request)
-    loads = [_load(text, description) for text in request.loads]
+    loads = [parse_load("--load", text, description, description.max_load) for text in request.loads]
     throughput, found, warnings = None, None, list[Warning]()
     if request.of_run is not None:
         file = read_unchanged(Path(request.of_run))
@@ -183,13 +183,6 @@ def check_loads(request: DelayRequest) -> None:
     if not request.loads and not request.shares:
         message = "give the loads to measure at: --load 10kpps, or --of RUN --at 10%,50%,90%"
         raise UsageError(message)
-
-
-def _load(text: str, description: Description) -> float:
-    size = str(description.traffic.get("frame_size"))
-    frame_size = int(size) if size.isdecimal() else None
-    io_size = description.traffic.get("mean_io_size")
-    return units.parse_load(text, frame_size=frame_size, io_size=io_size, max_load=description.max_load)
 
 
 def _share(text: str) -> float:

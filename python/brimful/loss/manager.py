@@ -13,13 +13,13 @@ from brimful.errors import UsageError
 from brimful.loss.loop import LossLoop, LossOutcome, LossProgress
 from brimful.loss.verification import claimed_losses, plan_of
 from brimful.machine.watch import Watch
-from brimful.managed import Begun, Place, Sink, manage, new_run
+from brimful.managed import Begun, Place, Sink, manage, new_run, parse_load
 from brimful.measurers.base import Calibrating, Description, Measurer, checked_description
 from brimful.policies import Policies
 from brimful.records import LossPlan, Run, RunFile
 from brimful.records.experiment import fingerprint
 from brimful.throughput.found import greatest_load
-from brimful.throughput.manager import SearchRequest, parse_load
+from brimful.throughput.manager import SearchRequest
 
 SUBJECT = "loss"
 TRIAL_S, REST_S, LOAD_STEP = 60.0, 5.0, 0.1

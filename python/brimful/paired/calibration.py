@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from brimful.errors import MeasureError
+from brimful.measurers.base import Description
 from brimful.records import Trial
 
 FACTOR = 1.3
@@ -165,3 +166,11 @@ def pool_queues(calibrations: Sequence[Calibration]) -> None:
     if all(abs(queue - mean) <= _POOLED_ERRORS * error for queue, error in zip(queues, errors, strict=True)):
         for calibration in measured:
             calibration.queue = mean
+
+
+def queue_of(description: Description) -> float | None:
+    """Give the units in the queue of an overloaded device; null: it is to be measured. Simulated ones have none."""
+    if description.virtual_time:
+        return 0.0
+    frames = description.device.get("input_queue_frames")
+    return frames * description.conversion_factor if isinstance(frames, int) else None

@@ -12,9 +12,10 @@ import msgspec
 from brimful import units
 from brimful.errors import RecordError, UsageError
 from brimful.machine.watch import Watch
-from brimful.managed import Begun, Place, Sink, manage, new_run
+from brimful.managed import Begun, Place, Sink, manage, new_run, parse_load
 from brimful.measurers.base import Calibrating, Description, Measurer, checked_description
 from brimful.paired.beds import Beds
+from brimful.paired.calibration import queue_of
 from brimful.paired.loop import PairedLoop, PairedOutcome, PairedProgress
 from brimful.policies import ON_ERROR, ON_INVALID, Policies
 from brimful.records import LossPairs, PairedDevice, PairedPlan, Ratio, Run, RunFile, read_run
@@ -30,7 +31,6 @@ CONTROL = "A again"
 """Name of the second instance of the first device."""
 _EARLIER = 50
 """Records that are looked through for earlier controls."""
-_QUEUE = "input_queue_frames"
 
 
 class PairedRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -245,7 +245,7 @@ def _plan(request: PairedRequest, descriptions: Sequence[Description], first: Me
     commands: list[str | None] = [*request.commands] or [None] * len(request.devices)
     return PairedPlan(
         devices=[
-            PairedDevice(name=name, spec=spec, command=command, queue=_queue(description), device=description.device)
+            PairedDevice(name=name, spec=spec, command=command, queue=queue_of(description), device=description.device)
             for (name, spec), command, description in zip(request.devices, commands, descriptions, strict=True)
         ],
         tolerance=request.tolerance,
@@ -267,18 +267,11 @@ def _max_load(request: PairedRequest, descriptions: Sequence[Description], first
     """Give the largest load that can be offered: as the user says, and what tester and link allow."""
     limits = [description.max_load for description in descriptions if description.max_load is not None]
     if request.max_load is not None:
-        limits.append(units.parse_load(request.max_load) if isinstance(request.max_load, str) else request.max_load)
+        most = min(limits, default=None)
+        limits.append(parse_load("--max-load", request.max_load, descriptions[0], most))
     elif descriptions[0].can_calibrate and isinstance(first, Calibrating):
         limits.append(first.calibrate())
     return min(limits, default=None)
-
-
-def _queue(description: Description) -> float | None:
-    """Give the units in the queue of an overloaded device; null: it is to be measured. Simulated ones have none."""
-    if description.virtual_time:
-        return 0.0
-    frames = description.device.get(_QUEUE)
-    return frames * description.conversion_factor if isinstance(frames, int) else None
 
 
 def _straggler_wait_s(description: Description) -> float | None:

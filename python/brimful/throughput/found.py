@@ -8,12 +8,13 @@ from pathlib import Path
 import msgspec
 
 from brimful.errors import RecordError, UsageError
+from brimful.managed import parse_load
 from brimful.measurers.base import Calibrating, Description, Measurer
 from brimful.records import Goal, Run, RunFile, Warning, read_unchanged
 from brimful.records.experiment import other_traffic
 from brimful.run_index import RECORD_NAME
 from brimful.runs import new_run_directory
-from brimful.throughput.manager import SearchOutcome, SearchRequest, parse_load, run_search
+from brimful.throughput.manager import SearchOutcome, SearchRequest, run_search
 from brimful.throughput.run_loop import Progress
 from brimful.throughput.verify import open_log, verify
 

@@ -14,7 +14,7 @@ from brimful.alarm import alarm, undisturbed
 from brimful.errors import MeasureError, UsageError, one_line, shown
 from brimful.machine.figures import explain_unrest
 from brimful.machine.watch import Watch
-from brimful.managed import Begun, Note, Place, Sink, manage, new_run
+from brimful.managed import Begun, Note, Place, Sink, manage, new_run, parse_load
 from brimful.measurers.base import Calibrating, Description, Measurer, checked_description
 from brimful.policies import ON_ERROR, ON_INVALID, FailurePolicy
 from brimful.records import Goal, Run, RunFile, Warning, is_rate_of_units
@@ -335,29 +335,6 @@ def _max_load(request: SearchRequest, description: Description, ceiling: float |
         message = f"measurer {request.measurer!r} does not say how much it can offer; give --max-load"
         raise UsageError(message)
     return min(limits)
-
-
-def parse_load(option: str, text: str | float, description: Description, max_load: float | None) -> float:
-    """Read the load of an option, in the unit of a measurer.
-
-    Raises
-    ------
-    UsageError
-        Naming the option.
-    """
-    if isinstance(text, float):
-        return text
-    size = str(description.traffic.get("frame_size"))
-    try:
-        return units.parse_load(
-            text,
-            frame_size=int(size) if size.isdecimal() else None,
-            io_size=description.traffic.get("mean_io_size"),
-            max_load=max_load,
-        )
-    except UsageError as error:
-        message = f"{option}: {error}"
-        raise UsageError(message) from error
 
 
 def _plan(request: SearchRequest, run: Run, max_load: float) -> Plan:

@@ -16,7 +16,7 @@ _COMMANDS = {
     "delay": ("brimful.cli.delay:delay", "Measure how long a device takes to process a frame."),
     "report": ("brimful.cli.report:report", "Show a saved run as text, HTML, PDF or JSON."),
     "runs": ("brimful.cli.runs:runs", "List runs, newest first, each with its result in one line."),
-    "compare": ("brimful.cli.compare:compare", "Are two sets of runs the same or different?"),
+    "compare": ("brimful.cli.compare:compare", "Is B slower than A: devices live, or recorded runs."),
     "bisect": ("brimful.cli.bisect:bisect", "Find which build made a device slower."),
     "trend": ("brimful.cli.trend:trend", "Since when is it slower: histories, changes with dates, a gate."),
     "verify": ("brimful.cli.verify:verify_command", "Recompute every verdict from a trial log."),

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from brimful.errors import MeasureError
 from brimful.measurers.simulated import SimulatedMeasurer
 from brimful.records import read_run
 from brimful.report import rendering
@@ -57,6 +58,32 @@ def test_every_test_finds_what_is_true(tmp_path):
         assert found[size, "bursts"] == 1999.0
         assert found[size, "recovery"] == pytest.approx(0, abs=1e-3)
     assert of_suite(read_run(tmp_path / "s"), None).holds
+
+
+class Unplugged(SimulatedMeasurer):
+    """A simulated system that fails at loads of 1.9 Mpps and more while its cable is out."""
+
+    is_out = True
+
+    def measure(self, load, duration_s, *, stop_above=None):
+        if Unplugged.is_out and load > 1.9e6 and duration_s == 1.0:
+            raise MeasureError("the cable is out")
+        return super().measure(load, duration_s, stop_above=stop_above)
+
+
+def test_tests_that_failed_are_made_again_where_the_suite_goes_on(tmp_path):
+    def go(*, resume=False):
+        opener = lambda search: lambda spec, detail: Unplugged(SYSTEM)  # noqa: E731
+        return run_suite(REQUEST, opener, out=tmp_path / "s", resume=resume)
+
+    failed = go()
+    assert failed.end.reason == "measurement-failed"
+    assert "the cable is out" in " ".join(test.text for test in failed.tests)
+    assert of_suite(read_run(tmp_path / "s"), None).holds
+    Unplugged.is_out = False
+    assert go(resume=True).end.reason == "done"
+    assert len(values(tmp_path / "s")) == 8
+    assert None not in values(tmp_path / "s").values()
 
 
 @pytest.mark.parametrize("at", [1, 4, 9, 30, 70, 90])
@@ -141,7 +168,8 @@ def test_requirements_that_are_none_are_refused(content, said):
         (("--sizes", "64,64"), "--sizes: 64 is given twice"),
         (("--tests", "loss"), "--tests: all others build on throughput"),
         (("--tests", "throughput,speed"), "--tests: there is no test 'speed'"),
-        (("-m", "cmd:true"), "--sizes: measurer 'cmd:true' does not take them"),
+        (("-m", "cmd:true"), "--sizes: measurer 'cmd:true' does not send frames of these sizes"),
+        (("-m", "lab:disk"), "--sizes: measurer 'lab:disk' does not send frames of these sizes"),
         (("--frame-size", "64"), "--frame-size"),
         (("--require", "none.toml"), "--require none.toml: No such file"),
         (("--on-invalid", "loss"), "loss"),

@@ -20,7 +20,6 @@ from brimful.measurers.opening import open_measurer
 from brimful.records import read_run
 from brimful.report import words
 from brimful.report.suite.requirements import read_requirements
-from brimful.session import FAILED
 from brimful.suites.durations import expected_s
 from brimful.suites.manager import SuiteRequest, check_suite, run_suite
 from brimful.suites.rfc2544 import TESTS, Open
@@ -76,7 +75,7 @@ def rfc2544(**options: Any) -> int:  # noqa: ANN401
     request = _request(options)
     check_suite(request)
     required = None if options["requirements"] is None else read_requirements(options["requirements"])
-    interrupts = take_for_interrupt()
+    take_for_interrupt()
     foreseen = expected_s(request.durations, len(request.sizes), request.all_tests)
     click.echo(f"{len(request.sizes)} sizes, {len(request.all_tests)} tests: about {_rounded(foreseen)}", err=True)
     with open_progress(quiet=options["quiet"], verbose=options["verbose"]) as progress:
@@ -90,10 +89,8 @@ def rfc2544(**options: Any) -> int:  # noqa: ANN401
         )
     unwritten = reports.show_run(done.path, options)
     unfinished = reports.tell_why_unfinished(done.end, done.path, words.count(len(done.tests), "test"))
-    if unfinished or interrupts.were_repeated:
-        return unfinished or 130
-    if any(one.reason == FAILED for one in done.tests):
-        return 3
+    if unfinished:
+        return unfinished
     missed = [] if required is None else required.missed(read_run(done.path))
     for text in missed:
         click.echo(f"Missed: {text}")
@@ -101,8 +98,9 @@ def rfc2544(**options: Any) -> int:  # noqa: ANN401
 
 
 def _request(options: dict[str, Any]) -> SuiteRequest:
-    if not kind_of(options["measurer"]).hears_size:
-        message = f"--sizes: measurer {options['measurer']!r} does not take them; see brimful search"
+    kind = kind_of(options["measurer"])
+    if kind.is_disk or not kind.hears_size:
+        message = f"--sizes: measurer {options['measurer']!r} does not send frames of these sizes; see brimful search"
         raise UsageError(message)
     if options["frame_size"] is not None:
         message = "--frame-size: a suite has several; give --sizes"

@@ -3,7 +3,11 @@
 #[allow(unreachable_pub, dead_code, reason = "a module of several tests")]
 mod common;
 
+use std::sync::Arc;
+
 use brimful_jit::Engine;
+use brimful_openflow::FlowCommand;
+use brimful_pipeline::{Change, Limits, Pipeline};
 use common::{Both, Random, STYLES, Style, TABLES, aimed_frame, flow_mod, frame};
 
 /// How many (table, frame) pairs are compared: a million, ten in continuous integration, or what `BRIMFUL_PAIRS` says.
@@ -52,6 +56,37 @@ fn run(seed: u64, rules: u64, frames: u64) -> (u64, u64) {
     }
     both.compare_counters();
     (pairs, met)
+}
+
+/// What an engine has replaced and not yet dropped goes once, whether a thread of frames is left or not.
+#[test]
+fn rules_that_were_taken_out_are_dropped_once() {
+    for (seed, style) in (1..).zip(STYLES) {
+        let mut random = Random::new(seed);
+        let mut pipeline = Pipeline::new(Limits::default());
+        let mut engine = Engine::new(&pipeline, seed).unwrap();
+        let mut entries = Vec::new();
+        for _ in 0..40 {
+            let mut change = flow_mod(&mut random, 0, style);
+            for command in [FlowCommand::Add, FlowCommand::Delete] {
+                change.command = command;
+                let Ok(changes) = pipeline.flow_mod_without_prerequisites(&change, 0) else {
+                    continue;
+                };
+                engine.apply(&changes);
+                entries.extend(changes.into_iter().filter_map(|change| match change {
+                    Change::Removed { entry, .. } => Some(entry),
+                    _ => None,
+                }));
+            }
+            engine.tend();
+        }
+        assert!(!entries.is_empty(), "{style:?}");
+        drop((engine, pipeline));
+        for entry in entries {
+            assert_eq!(Arc::strong_count(&entry), 1, "{style:?}: {entry:?}");
+        }
+    }
 }
 
 /// The last burst of a thread may begin after the switch has ended.

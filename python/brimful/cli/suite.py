@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +125,9 @@ def _request(options: dict[str, Any]) -> SuiteRequest:
     )
 
 
-def _opener(options: dict[str, Any]) -> Any:  # noqa: ANN401 - a function of functions
+def _opener(options: dict[str, Any]) -> Callable[[SearchRequest], Open]:
+    """Give what opens a measurer for the tests at a size."""
+
     def open_for(search: SearchRequest) -> Open:
         def open_one(spec: str, detail: bool) -> Measurer:
             return open_measurer(

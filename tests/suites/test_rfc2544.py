@@ -137,6 +137,20 @@ def test_a_test_that_cannot_be_made_is_kept_and_the_others_go_on(tmp_path):
     assert "measurement failed" in done.stdout
 
 
+def test_what_was_done_of_the_standard_is_what_was_done(tmp_path):
+    def states(*options, check):
+        done = brimful("rfc2544", *OPTIONS, "--out", options[0], *options[1:], cwd=tmp_path, check=check).stdout
+        table = done[done.index("What was done of RFC 2544") :].splitlines()
+        return {row.split()[0]: row for row in table if row.startswith("  2")}
+
+    found = states("a", "--tests", "throughput,latency,loss", check=3)
+    assert "  deviation  " in found["26.1"]
+    assert "  0 of 2 sizes  " in found["26.2"]
+    assert "  deviation  " in found["24"]
+    for section in ("26.4", "26.5", "26.6"):
+        assert "  not done  " in found[section], section
+
+
 def test_requirements_are_held_against_what_was_found(tmp_path):
     (tmp_path / "met.toml").write_text('[throughput]\nall = "900kpps"\n[loss]\n64 = "60%"\n')
     (tmp_path / "missed.toml").write_text('[throughput]\n512 = "1.5Mpps"\n[bursts]\n1518 = 100\n')

@@ -21,20 +21,22 @@ from brimful.measurers.opening import open_measurer
 from brimful.records import read_run
 from brimful.report import words
 from brimful.report.suite.requirements import read_requirements
+from brimful.report.suite.sections import SIZES
 from brimful.suites.durations import expected_s
 from brimful.suites.manager import SuiteRequest, check_suite, run_suite
 from brimful.suites.rfc2544 import TESTS, Open
 from brimful.throughput.manager import SearchRequest
 from brimful.units import format_duration
 
-SIZES = "64,128,256,512,1024,1280,1518"
-"""RFC 2544 section 9.1."""
-
 
 @click.command("rfc2544", cls=BedCommand)
 @click.option("--measurer", "-m", type=values.MEASURER, required=True, metavar="SPEC", help="What to measure with.")
 @click.option(
-    "--sizes", metavar="BYTES,...", default=SIZES, show_default=True, help="Frame sizes with FCS, or imix: section 9.1."
+    "--sizes",
+    metavar="BYTES,...",
+    default=",".join(SIZES),
+    show_default=True,
+    help="Frame sizes with FCS, or imix: section 9.1.",
 )
 @click.option(
     "--tests",

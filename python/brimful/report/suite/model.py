@@ -17,7 +17,7 @@ from brimful.report.loss.model import greatest_without_loss, losses_of
 from brimful.report.recovery import model as recovery
 from brimful.report.suite import figures
 from brimful.report.suite.results import Result, plan_of, results_of
-from brimful.report.suite.sections import SECTIONS
+from brimful.report.suite.sections import NOT_DONE, OTHERWISE, SECTIONS, SIZES, TEST_OF
 from brimful.units import format_load
 
 _NONE = "–"
@@ -55,7 +55,7 @@ def build(file: RunFile) -> Document:
         title=f"{plan.standard} tests{quick}: {blocks.device_name(file.run)}",
         outcome=_outcome(file, plan, results),
         cards=_cards(results),
-        blocks=[*shown, _sections()],
+        blocks=[*shown, _sections(file, plan, results)],
         notes=_notes(plan),
         set_up=_set_up(file, plan, results),
         warnings=[*_failures(results), *_warnings(results)],
@@ -245,10 +245,31 @@ def _notes(plan: SuitePlan) -> list[str]:
     return notes
 
 
-def _sections() -> Table:
-    rows = [list(row) for row in SECTIONS]
+def _sections(file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> Table:
+    rows = [
+        [section, title, _state(section, state, file, plan, _of(results, TEST_OF.get(section, ""))), remark]
+        for section, title, state, remark in SECTIONS
+    ]
     names = ["section", "of RFC 2544", "state", "remark"]
     return Table(title="What was done of RFC 2544", names=names, rows=rows, key="sections", words=4)
+
+
+def _state(section: str, state: str, file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> str:
+    """Say what became of a section in this suite."""
+    if (section == "24" and plan.is_quick) or (section == "9" and plan.sizes != SIZES):
+        return OTHERWISE
+    if section == "14" and facts.directions(file.run) == "one direction":
+        return NOT_DONE
+    test = TEST_OF.get(section)
+    if test is None:
+        return state
+    if test not in plan.tests:
+        return NOT_DONE
+    due = 1 if test == "reset" else len(plan.sizes)
+    made = sum(result.reason == "done" for result in results)
+    if made < due:
+        return f"{made} of {words.count(due, 'size')}"
+    return OTHERWISE if plan.is_quick else state
 
 
 def _set_up(file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Every section of RFC 2544 with what a suite does of it: done, done otherwise, or not. Facts, no records."""
+"""Every section of RFC 2544 with what a suite can do of it: all, otherwise, or nothing. Facts, no records."""
 
 from __future__ import annotations
 
@@ -42,4 +42,15 @@ SECTIONS: tuple[tuple[str, str, str, str], ...] = (
     ("26.5", "System recovery", OTHERWISE, "the load is reduced between two trials, not within one"),
     ("26.6", "Reset", DONE, "with --reset-command; the frame-loss method of RFC 6201"),
 )
-"""Section, title, state, and what is to be known."""
+"""Section, title, state of a suite that did all it can, and what is to be known."""
+SIZES = ["64", "128", "256", "512", "1024", "1280", "1518"]
+"""Frame sizes of Ethernet: section 9.1."""
+TEST_OF = {
+    "26.1": "throughput",
+    "26.2": "latency",
+    "26.3": "loss",
+    "26.4": "bursts",
+    "26.5": "recovery",
+    "26.6": "reset",
+}
+"""Sections that are tests of a suite."""

@@ -145,6 +145,15 @@ def test_the_text_is_as_it_was(tmp_path, snapshot):
     assert rendering.text(invented_run(tmp_path)) == snapshot
 
 
+def test_loads_that_end_before_two_lose_nothing_are_said(tmp_path):
+    said = "The loads ended before two in a row lost nothing"
+    slow = "sharp,capacity=0.3Mpps"
+    assert said in rendering.text(invented_run(tmp_path, slow))
+    assert said not in rendering.text(invented_run(tmp_path, "sharp,capacity=1Mpps"))
+    fixed = msgspec.structs.replace(PLAN, until_lossless=False)
+    assert said not in rendering.text(invented_run(tmp_path, slow, fixed))
+
+
 def test_the_page_has_all_that_the_text_has(tmp_path):
     file = invented_run(tmp_path)
     page = rendering.page(file).replace("\N{NO-BREAK SPACE}", " ")

@@ -40,7 +40,7 @@ def build(file: RunFile) -> Document:
         outcome=blocks.outcome(file, "trial"),
         cards=_cards(file, plan, found),
         blocks=shown,
-        notes=_notes(file, plan),
+        notes=_notes(file, plan, found),
         set_up=_set_up(file, plan),
         warnings=[warning.text for warning in file.warnings],
         machine=blocks.machine(file),
@@ -121,7 +121,7 @@ def _table(file: RunFile, plan: LossPlan, found: list[Loss]) -> Table:
     return Table(title="Loss rate", names=names, rows=rows, key="results")
 
 
-def _notes(file: RunFile, plan: LossPlan) -> list[str]:
+def _notes(file: RunFile, plan: LossPlan, found: list[Loss]) -> list[str]:
     units = facts.units(file.run)
     notes = [f"Lost: ({units} sent - {units} received) / {units} sent, mean of the trials at a load."]
     if plan.until_lossless:
@@ -129,6 +129,8 @@ def _notes(file: RunFile, plan: LossPlan) -> list[str]:
             "Loads go from the greatest downwards until trials at two loads, one after the other, lose nothing (RFC"
             " 2544 section 26.3); below that nothing was measured."
         )
+        if file.is_done() and any(one.lost for one in found[-2:]):
+            notes.append("The loads ended before two in a row lost nothing: a smaller --load-step has lower ones.")
     if plan.sweeps == 1:
         notes.append("There is one trial a load: it shows no spread, so that no interval is stated. See --tests.")
     notes.append(f"Loads are {file.run.load_scope}.")

@@ -74,7 +74,12 @@ def page(file: RunFile) -> str:
     """Write the report as one HTML file that needs nothing else: no scripts, no network."""
     view = document_of(file)
     return render_page(
-        TEMPLATES / "document.html", view=view, run=view.run, set_up=facts.set_up(view.run), wide=WIDE, narrow=NARROW
+        TEMPLATES / "document.html",
+        view=view,
+        run=view.run,
+        set_up=facts.set_up(view.run, facts.device(view.run, file.trials)),
+        wide=WIDE,
+        narrow=NARROW,
     )
 
 

@@ -205,7 +205,7 @@ def _set_up(report: Report, style: Style, columns: int) -> str:
     rows = [
         [name, path, value]
         for name, mapping in (
-            ("device", facts.device(run)),
+            ("device", report.device),
             ("traffic", run.traffic),
             ("measurer", facts.measurer(run)),
             ("host", run.host),

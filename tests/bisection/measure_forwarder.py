@@ -9,11 +9,12 @@ from pathlib import Path
 
 
 def replies(file):
-    work = int(re.search(r"^WORK = (\d+)", Path(file).read_text(), re.MULTILINE)[1])
     draw = random.Random(os.getpid())
-    capacity = 2e8 / work * (1 + draw.gauss(0, 0.002))
+    instance = 1 + draw.gauss(0, 0.002)
     for line in sys.stdin:
         request = json.loads(line)
+        work = int(re.search(r"^#define WORK (\d+)", Path(file).read_text(), re.MULTILINE)[1])
+        capacity = 2e9 / work * instance
         if request["op"] == "describe":
             yield {"name": "read", "overload": 2 * capacity}
             continue

@@ -1,13 +1,14 @@
 """Histories of a forwarder: git repositories of which one commit makes it slower."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from support import ROOT
 
-FORWARDER = ROOT / "examples" / "bisect" / "forwarder"
+EXAMPLE = ROOT / "examples" / "bisect"
 MEASURE = Path(__file__).with_name("measure_forwarder.py")
 _IDENTITY = {"NAME": "A. U. Thor", "EMAIL": "author@example.org", "DATE": "2026-01-01T00:00:00Z"}
 
@@ -24,21 +25,20 @@ def git(directory, *arguments):
     return done.stdout.strip()
 
 
-def make_forwarder(directory, *, commits=32, slower=20, work=(2000, 2170)):
+def make_forwarder(directory, *, commits=32, slower=20, work=(20000, 21600)):
     """Make the repository: each commit adds a line of notes, and one makes each frame cost more; v1.0 is the first.
 
     Its program ``measure`` stands for a test bed of its own: it only reads the forwarder.
     """
     directory.mkdir()
     git(directory, "init", "--quiet")
-    (directory / "measure").write_text(f"#!/bin/sh\nexec {sys.executable} {MEASURE} $(dirname $0)/forwarder\n")
+    (directory / "measure").write_text(f"#!/bin/sh\nexec {sys.executable} {MEASURE} $(dirname $0)/fwd.c\n")
     (directory / "measure").chmod(0o755)
-    (directory / "Makefile").write_text("all:\n\t@echo nothing to do\n")
+    shutil.copy(EXAMPLE / "Makefile", directory)
     hashes = []
     for number in range(commits + 1):
-        text = FORWARDER.read_text().replace("WORK = 2000", f"WORK = {work[number >= slower]}")
-        (directory / "forwarder").write_text(text)
-        (directory / "forwarder").chmod(0o755)
+        text = (EXAMPLE / "fwd.c").read_text().replace("define WORK 20000", f"define WORK {work[number >= slower]}")
+        (directory / "fwd.c").write_text(text)
         (directory / "notes").write_text("".join(f"change {line}\n" for line in range(number + 1)))
         git(directory, "add", ".")
         git(directory, "commit", "--quiet", "-m", f"Change {number}")

@@ -1,6 +1,7 @@
 """The command on git repositories: a simulated forwarder, and in a network namespace a real one."""
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -9,12 +10,12 @@ import sys
 import pytest
 from brimful.lab import permitted
 from brimful.records import read_run
-from repositories import git, make_forwarder
+from repositories import MEASURE, git, make_forwarder
 from support import ROOT, brimful
 from test_documents import blocks
 
 PAGE = ROOT / "docs" / "how-to" / "bisect.md"
-MEASURE = "cmd:{dir}/measure"
+BY_COMMIT = "cmd:{dir}/measure"
 QUICK = ("--pairs", "4", "--trial", "100ms", "--quiet")
 SLOWER = 5
 
@@ -22,7 +23,7 @@ SLOWER = 5
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory):
     directory = tmp_path_factory.mktemp("forwarder") / "repo"
-    return directory, make_forwarder(directory, commits=8, slower=SLOWER, work=(500, 2000))
+    return directory, make_forwarder(directory, commits=8, slower=SLOWER, work=(20000, 80000))
 
 
 def bisect(tmp_path, *arguments, check=None):
@@ -33,7 +34,7 @@ def bisect(tmp_path, *arguments, check=None):
 def test_the_commit_is_named_with_its_diff(repository, tmp_path):
     directory, hashes = repository
     ends = ("--good", "HEAD~8", "--bad", "HEAD")
-    shown = bisect(tmp_path, "-m", MEASURE, "--git", directory, *ends, *QUICK, "--out", "run", check=0)
+    shown = bisect(tmp_path, "-m", BY_COMMIT, "--git", directory, *ends, *QUICK, "--out", "run", check=0)
     assert f"{hashes[SLOWER][:7]} Change {SLOWER} made it" in " ".join(shown.stdout.split())
     assert f"diff {hashes[SLOWER - 1][:12]} {hashes[SLOWER][:12]}" in " ".join(shown.stdout.split())
     assert list((tmp_path / "cache" / "brimful").iterdir()) == []
@@ -41,7 +42,7 @@ def test_the_commit_is_named_with_its_diff(repository, tmp_path):
     assert git(directory, "worktree", "list").count("\n") == 0
     assert "the answer recomputed" in brimful("verify", "run", cwd=tmp_path, check=0).stdout
     again = bisect(
-        tmp_path, "-m", MEASURE, "--git", directory, *ends, *QUICK, "--out", "run", "--resume", "--json", check=0
+        tmp_path, "-m", BY_COMMIT, "--git", directory, *ends, *QUICK, "--out", "run", "--resume", "--json", check=0
     )
     assert json.loads(again.stdout)["answer"]["builds"] == [[SLOWER]]
 
@@ -50,7 +51,7 @@ def test_commits_that_cannot_be_made_are_skipped(repository, tmp_path):
     directory, _ = repository
     fails = "case $(git -C {dir} log -1 --format=%s) in 'Change 4'|'Change 5') echo no rule; exit 2; esac"
     shown = bisect(
-        tmp_path, "-m", MEASURE, "--git", directory, "--good", "HEAD~8", "--bad", "HEAD", "--prepare", fails, *QUICK,
+        tmp_path, "-m", BY_COMMIT, "--git", directory, "--good", "HEAD~8", "--bad", "HEAD", "--prepare", fails, *QUICK,
         "--out", "run", check=1,
     )  # fmt: skip
     assert "(3 builds)" in shown.stdout
@@ -61,7 +62,9 @@ def test_commits_that_cannot_be_made_are_skipped(repository, tmp_path):
 
 def test_no_difference_has_an_exit_code_of_its_own(repository, tmp_path):
     directory, _ = repository
-    shown = bisect(tmp_path, "-m", MEASURE, "--git", directory, "--good", "HEAD~8", "--bad", "HEAD~4", *QUICK, check=4)
+    shown = bisect(
+        tmp_path, "-m", BY_COMMIT, "--git", directory, "--good", "HEAD~8", "--bad", "HEAD~4", *QUICK, check=4
+    )
     assert "No difference" in shown.stdout
 
 
@@ -97,7 +100,7 @@ def command(pattern):
 
 def test_every_command_of_the_page_is_run_here():
     lines = [line for text in blocks(PAGE, "") for line in text.splitlines() if line.startswith("brimful ")]
-    assert len(lines) == 3
+    assert len(lines) == 4
 
 
 def test_the_command_for_test_beds_of_their_own(repository, tmp_path):
@@ -107,13 +110,42 @@ def test_the_command_for_test_beds_of_their_own(repository, tmp_path):
     assert f"Change {SLOWER} made it" in shown.stdout
 
 
+def test_the_command_for_one_test_bed(repository, tmp_path):
+    (tmp_path / "repo").symlink_to(repository[0])
+    (tmp_path / "ssh").write_text('#!/bin/sh\ngit -C repo show "$3:fwd.c" >active.c\n')
+    (tmp_path / "ssh").chmod(0o755)
+    (tmp_path / "active.c").write_text("#define WORK 1\n")
+    words = [
+        word.replace("tester:eth1,eth2", f"cmd:{sys.executable} {MEASURE} active.c") for word in command("tester:")
+    ]
+    environment = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    shown = brimful(*words, *QUICK, cwd=tmp_path, check=0, environment=environment)
+    assert f"Change {SLOWER} made it" in shown.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.real_time
+@pytest.mark.skipif(permitted() is not None, reason="labs need namespaces")
+@pytest.mark.timeout(600)
+def test_the_command_for_a_forwarder_names_the_commit(tmp_path):
+    """Its quick twins are those of the other commands; real frames, and a change that no machine hides."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    [make] = [line for text in blocks(PAGE, "") for line in text.splitlines() if line.startswith("sh examples/bisect")]
+    subprocess.run([*make.split(), "4", "3", "200"], cwd=tmp_path, check=True)
+    environment = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    shown = brimful(
+        *command("lab:program"), "--pairs", "3", "--trial", "200ms", "--quiet", cwd=tmp_path, environment=environment
+    )
+    assert "Change 3 made it" in shown.stdout, shown.stdout + shown.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.real_time
 @pytest.mark.skipif(permitted() is not None, reason="labs need namespaces")
 def test_the_command_for_labs_measures(tmp_path):
     """Its quick twin is the test above. The budget ends it: how right answers are is what benchmarks are about."""
     (tmp_path / "list").write_text("".join(f"{10000 + number + 900 * (number > 16)}\n" for number in range(32)))
-    brimful(*command("lab:"), "--pairs", "4", "--quiet", "--budget", "30s", "--out", "run", cwd=tmp_path)
+    brimful(*command("lab:bridge"), "--pairs", "4", "--quiet", "--budget", "30s", "--out", "run", cwd=tmp_path)
     file = read_run(tmp_path / "run")
     assert any(trial.lost for trial in file.trials)
     assert file.ends[-1].reason == "time-budget"

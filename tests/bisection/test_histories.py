@@ -58,7 +58,7 @@ def test_commits_come_from_good_to_bad(linear):
 
 def test_commits_that_changed_a_path_are_enough(linear):
     directory, hashes = linear
-    versions = read(directory, hashes[0], "HEAD", paths=["forwarder"])
+    versions = read(directory, hashes[0], "HEAD", paths=["fwd.c"])
     assert [version.version for version in versions] == [hashes[0], hashes[4]]
 
 
@@ -86,7 +86,7 @@ def test_a_merge_stands_for_all_that_it_brought_along_first_parents(merged):
         ("nowhere", "HEAD", {}, "--good: there is no commit 'nowhere' in"),
         ("HEAD", "-q", {}, "--bad: there is no commit '-q'"),
         ("HEAD", "HEAD~1", {}, "--good HEAD: is no ancestor of --bad HEAD~1"),
-        ("HEAD~1", "HEAD", {"paths": ["forwarder"]}, "no commit lies between them that changed --path"),
+        ("HEAD~1", "HEAD", {"paths": ["fwd.c"]}, "no commit lies between them that changed --path"),
         ("HEAD", "HEAD", {}, "no commit lies between them"),
     ],
 )
@@ -133,10 +133,10 @@ def test_directories_of_builds_leave_the_repository_as_it_is(linear, tmp_path):
     before = snapshot(directory)
     trees = Worktrees(directory, tmp_path / "work")
     first, second = (trees.make(commit) for commit in (hashes[1], hashes[5]))
-    assert "WORK = 2000" in (first / "forwarder").read_text()
-    assert "WORK = 2170" in (second / "forwarder").read_text()
-    (first / "forwarder").write_text("spoilt")
-    assert "WORK = 2000" in (trees.make(hashes[1]) / "forwarder").read_text()
+    assert "WORK 20000" in (first / "fwd.c").read_text()
+    assert "WORK 21600" in (second / "fwd.c").read_text()
+    (first / "fwd.c").write_text("spoilt")
+    assert "WORK 20000" in (trees.make(hashes[1]) / "fwd.c").read_text()
     trees.remove(hashes[5])
     assert not second.exists()
     trees.close()

@@ -60,7 +60,7 @@ def repository(tmp_path):
 @pytest.mark.timeout(200)
 def test_two_worktrees_give_an_exit_code(repository, environment):
     commit(repository, "0.7e5")
-    script = block_with("git worktree") + " --trial 50ms"
+    script = block_with("git worktree").strip() + " --trial 50ms"
     done = subprocess.run(["bash", "-ec", script], cwd=repository, env=environment, capture_output=True, text=True)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "Regression: B is slower than A by more than 3 %" in done.stdout

@@ -1,3 +1,4 @@
+mod field_values;
 mod file;
 mod frames;
 mod keys;

@@ -2,7 +2,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use brimful_frame::{EtherType, MacAddress, VlanTag};
 
-use super::frames::{Draft, Frames, Packet, mac_value};
+use super::field_values::mac_value;
+use super::frames::{Draft, Frames, Packet};
 use super::values::{Choices, Order, Pattern, Per, Values};
 use super::{Directions, FrameSizes, IpVersion, MAX_FLOWS};
 use crate::test_frames::{Content, FrameLayout, HeaderField};

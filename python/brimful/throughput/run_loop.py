@@ -27,7 +27,7 @@ from brimful.measurers.base import (
     checked_output,
     with_intended,
 )
-from brimful.policies import ON_ERROR, ON_INVALID, FailurePolicy, Policies
+from brimful.policies import ON_ERROR, ON_INVALID, FailurePolicy, Policies, check_budget
 from brimful.records import TESTER_CEILING, Bound, Goal, Record, Trial, Warning, is_rate_of_units
 from brimful.session import DONE, Attempt, Keep, Session, SpoiledTooOftenError, repeat_as_allowed
 from brimful.throughput.engine import feed, goal_results
@@ -37,7 +37,6 @@ from brimful.throughput.result import SearchResult
 from brimful.throughput.unsent import unsent_warnings
 from brimful.units import format_load
 
-_LONGEST_BUDGET_S = 1e9
 _NO_TIME_S = 1e-9
 """Less than any trial takes."""
 
@@ -81,19 +80,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             return _core.Controller(problem, self.strategy)
         except ValueError as error:
             raise UsageError(str(error)) from error
-
-
-def check_budget(budget_s: float | None) -> None:
-    """Require 0 < budget <= 1e9 s.
-
-    Raises
-    ------
-    UsageError
-        Naming what is allowed.
-    """
-    if budget_s is not None and not 0 < budget_s <= _LONGEST_BUDGET_S:
-        message = f"time budget of {budget_s:g} s: it must be above 0 s and at most {_LONGEST_BUDGET_S:g} s"
-        raise UsageError(message)
 
 
 class Progress(msgspec.Struct, frozen=True):

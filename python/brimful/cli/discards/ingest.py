@@ -62,7 +62,7 @@ _SHOWN = 10
 @click.option(
     "--counters/--differences",
     default=None,
-    help="Tables hold counters, or what was counted since the row before.  [default: differences]",
+    help="Tables hold counters, or what was counted since the row before.  [default: as the numbers show]",
 )
 @click.option(
     "--timezone", metavar="ZONE", help="Zone of times that do not tell theirs: Europe/Berlin.  [default: UTC]"

@@ -179,11 +179,11 @@ def ingest(
         When the store cannot be written. What is in stays; ingesting again goes on.
     """
     with store.place.writing():
-        _check(store, sources, reading)
+        _check(store, sources, ceilings, reading)
         return _Ingest(store, ceilings, workers, progress, reading, max_bad).run(sources)
 
 
-def _check(store: Store, sources: list[Path], reading: Reading) -> None:
+def _check(store: Store, sources: list[Path], ceilings: Capacities, reading: Reading) -> None:
     """Refuse, before anything is written, tables that the store has read otherwise, or that must be asked about."""
     known = store.ingested()
     for path in sources:
@@ -192,11 +192,8 @@ def _check(store: Store, sources: list[Path], reading: Reading) -> None:
         noted = known.get(_digest(path)) if known else None
         if noted is not None:
             _check_known(path, noted, reading)
-        elif reading.counters is None and (column := tables.counters_in(path, reading.zone)) is not None:
-            message = (
-                f"{path}: {column} rises row after row and does not fall, so these seem to be counters; say "
-                "--counters, or --differences if each number is what was counted since the row before"
-            )
+        elif reading.counters is None and (doubt := tables.doubt_in(path, reading.zone, ceilings)) is not None:
+            message = f"{path}: {doubt}"
             raise UsageError(message)
 
 

@@ -23,10 +23,11 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from brimful.discards.archives import DamagedError, WholeLines, uncompressed
+from brimful.discards.capacities import Capacities
 from brimful.discards.identity import MAX_NAME_LENGTH, is_name
 from brimful.discards.schema import Flag
+from brimful.discards.telemetry import counters, warehouse
 from brimful.discards.telemetry import ports as of_ports
-from brimful.discards.telemetry import warehouse
 from brimful.discards.telemetry.cells import counts_of, devices_of, floats_of, names_of
 from brimful.discards.telemetry.columns import NOT_TOLD, Columns, Decoded, Refused, put, sort_out, wrong_clocks
 from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, SINCE, UPTIME, empty_rows
@@ -48,14 +49,6 @@ _FLAT = ("hostname", "metric", "timestamp", "value")
 _SWITCH = "experiment"
 _DIRECTIONS = {"rx": "rx", "in": "rx", "tx": "tx", "out": "tx"}
 _SCOPES = {"uplink": "uplink", "local": "local", "": "uplink"}
-FEWEST_RISES, MOST_FALLS = 20, 0.05
-"""A column of this number of rows that rise, and so few in comparison that fall, holds counters."""
-FEWEST_RISES_OF_FEW = 7
-"""A column of fewer rows that rises so often and never falls does, too: numbers in any order do so in one of 40,320
-cases."""
-_FEWEST_ROWS = 100
-_LOOKED_AT = 20_000
-"""Rows, from the first on."""
 _BATCH_ROWS = 1 << 16
 _BATCH_BYTES = 4 << 20
 
@@ -111,41 +104,17 @@ def read_table(path: Path, reading: Reading) -> Iterator[Decoded]:
         raise UnreadableError(reason.splitlines()[0] if reason else type(error).__name__) from error
 
 
-def counters_in(path: Path, zone: str | None) -> str | None:
-    """Say which column of a generic table seems to hold counters: it rises row after row and hardly ever falls."""
+def doubt_in(path: Path, zone: str | None, ceilings: Capacities) -> str | None:
+    """Say why it must be said whether a table holds counters or differences; nothing where it shows that."""
     with contextlib.suppress(UnreadableError, pa.ArrowException, OSError, EOFError, UnicodeDecodeError, csv.Error):
         batches = _parquet_batches(path) if path.suffix == ".parquet" else _csv_batches(path)
         for batch, _ in batches:
-            if "hostname" in batch.column_names or warehouse.is_nested(batch.column_names):
+            if warehouse.is_nested(batch.column_names):
                 return None
-            return _rising(batch.slice(0, _LOOKED_AT), zone)
-    return None
-
-
-def _rising(batch: pa.Table, zone: str | None) -> str | None:
-    seconds = times(batch["timestamp"].combine_chunks(), zone=zone).seconds
-    series = np.zeros(len(batch), np.int64)
-    for name in ("device", "port", "direction", "scope"):
-        if name in batch.column_names:
-            names, code = names_of(batch[name])
-            series = series * len(names) + code
-    for name in [name for name in _COUNTED if name in batch.column_names]:
-        number, there, _, debt = counts_of(batch[name])
-        if (debt > 0).any():
-            # Counters are never below zero.
-            continue
-        chosen = np.flatnonzero(there & ~np.isnan(seconds))
-        order = chosen[np.lexsort((seconds[chosen], series[chosen]))]
-        same = series[order[1:]] == series[order[:-1]]
-        codes, of_pair = np.unique(series[order[1:]][same], return_inverse=True)
-        higher = (number[order[1:]] > number[order[:-1]])[same]
-        lower = (number[order[1:]] < number[order[:-1]])[same]
-        rows = np.bincount(of_pair, minlength=len(codes))
-        rises, falls = (np.bincount(of_pair, which, len(codes)) for which in (higher, lower))
-        many = (rows >= _FEWEST_ROWS - 1) & (rises >= FEWEST_RISES) & (falls <= MOST_FALLS * rises)
-        few = (rises >= FEWEST_RISES_OF_FEW) & (falls == 0)
-        if (many | few).any():
-            return name
+            if "hostname" in batch.column_names:
+                return counters.doubt_of_flat(batch, zone)
+            columns = tuple(name for name in _COUNTED if name in batch.column_names)
+            return counters.doubt(batch, columns, zone, ceilings)
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import re
 import zlib
 from collections.abc import Iterable, Iterator
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from brimful.discards.identity import PORT_LABELS, device_of, is_name
 from brimful.discards.schema import Flag
 from brimful.discards.telemetry.columns import MISSING, UNIT_REASONS, Decoded, Refused, put, wrong_clocks
+from brimful.discards.telemetry.renames import Key, Span, follow, joined
 from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, UPTIME, Rows, empty_rows
 from brimful.discards.telemetry.tables import UnreadableError
 from brimful.discards.texts import as_utf8
@@ -66,28 +68,49 @@ class _Known:
     first_s: float
     last_s: float
 
+    @property
+    def span(self) -> Span:
+        """From when to when its port had the name that its labels say."""
+        device, name = _place_of(self.series.metric)
+        times = sorted(at for at, _ in self.series.values)
+        distances = sorted(after - before for before, after in itertools.pairwise(times))
+        every_s = distances[len(distances) // 2] if distances else 0
+        return Span(device, self.series.metric.get("ifIndex", ""), name, self.first_s, self.last_s, every_s)
+
 
 class Seen:
     """Series that were read before, of the same run or noted in the ledger of the store."""
 
     def __init__(self, noted: Iterable[list[Any]] = ()) -> None:
         self.found: dict[tuple[str, str, int, int], list[tuple[dict[str, str], float, float]]] = {}
+        self.names: dict[str, dict[Key, Span]] = {}
+        """By device: from when to when its ports had which names."""
         self.new: list[list[Any]] = []
         """To be noted."""
-        for device, port, metric, width, labels, first_s, last_s in noted:
-            self.found.setdefault((device, port, metric, width), []).append((labels, first_s, last_s))
+        for line in noted:
+            self._keep(*line)
 
     def add(self, one: _Known) -> None:
         """Keep a series that was read."""
-        key = (*one.place, one.metric, int(one.width))
-        self.found.setdefault(key, []).append((one.series.metric, one.first_s, one.last_s))
-        self.new.append([*key, one.series.metric, one.first_s, one.last_s])
+        line = (*one.place, one.metric, int(one.width), one.series.metric, one.first_s, one.last_s)
+        self._keep(*line)
+        self.new.append([*line])
+
+    def _keep(
+        self, device: str, port: str, metric: int, width: int, labels: dict[str, str], first_s: float, last_s: float
+    ) -> None:
+        self.found.setdefault((device, port, metric, width), []).append((labels, first_s, last_s))
+        span = Span(device, labels.get("ifIndex", ""), _place_of(labels)[1], first_s, last_s, 0, stored_as=port)
+        names = self.names.setdefault(device, {})
+        names |= joined([span, *([names[span.key]] if span.key in names else [])])
 
     def follows(self, one: _Known) -> bool:
-        """Say whether the port had other labels before: its counter may be another one."""
+        """Say whether the port had another index before: its counter may be another one."""
         key = (*one.place, one.metric, int(one.width))
-        return any(
-            labels != one.series.metric and last_s < one.first_s for labels, _, last_s in self.found.get(key, [])
+        index = one.series.metric.get("ifIndex")
+        return index is not None and any(
+            labels.get("ifIndex", index) != index and last_s < one.first_s
+            for labels, _, last_s in self.found.get(key, [])
         )
 
     def twin(self, one: _Known) -> dict[str, str] | None:
@@ -138,6 +161,7 @@ def read_series(every: list[Series], path: Path, latest_s: float, seen: Seen) ->
             refuse(number, series, found)
         else:
             known.append(found)
+    decoded.notes += _follow(known, seen)
     for one, difference in _twins(known):
         refuse(one.number, one.series, difference)
         known.remove(one)
@@ -192,8 +216,7 @@ def _identify(number: int, series: Series) -> _Known | str:
     match = COUNTER.fullmatch(name) or PAUSES.fullmatch(name)
     if match is None:
         return _NO_COUNTER
-    device = device_of(series.metric.get("instance", ""))
-    port = next((series.metric[label] for label in PORT_LABELS if series.metric.get(label)), "")
+    device, port = _place_of(series.metric)
     if not (is_name(device) and is_name(port)):
         return f"has no label instance, or none of {', '.join(PORT_LABELS)}"
     if not series.values:
@@ -207,6 +230,23 @@ def _identify(number: int, series: Series) -> _Known | str:
     return _Known(
         number, series, (device, port), metric, Flag.WIDE if match[1] else Flag.NARROW, min(times), max(times)
     )
+
+
+def _place_of(labels: dict[str, str]) -> tuple[str, str]:
+    """Give device and port."""
+    port = next((labels[label] for label in PORT_LABELS if labels.get(label)), "")
+    return device_of(labels.get("instance", "")), port
+
+
+def _follow(known: list[_Known], seen: Seen) -> list[str]:
+    """Put ports that were renamed under the name that they have in the store; give what to report of them."""
+    devices = {one.place[0] for one in known}
+    before = [span for device in devices for span in seen.names.get(device, {}).values()]
+    ports, notes = follow([one.span for one in known], before)
+    for one in known:
+        device, name = one.place
+        one.place = (device, ports.get((device, one.series.metric.get("ifIndex", ""), name), name))
+    return notes
 
 
 def _twins(known: list[_Known]) -> list[tuple[_Known, str]]:

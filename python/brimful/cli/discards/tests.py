@@ -194,7 +194,7 @@ def _as_text(summary: Summary) -> str:
             ("empty", summary.empty, ""),
             ("without a transfer", summary.without_transfer, ""),
             ("traces", summary.traces, _matches(summary)),
-            ("SideStream", summary.observed, "connections, not speed tests: left out"),
+            ("SideStream", summary.observed, "connections, not tests of several streams: left out"),
             ("that cannot be read", summary.bad.total(), ""),
         )
         if count

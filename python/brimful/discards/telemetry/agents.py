@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from brimful.discards.archives import WholeLines, uncompressed
-from brimful.discards.telemetry.prometheus import COUNTER, PAUSES, Series
+from brimful.discards.telemetry.series import COUNTER, PAUSES, Series
 from brimful.discards.texts import as_utf8, encoding_of
 from brimful.discards.times import parse_local
 

@@ -19,7 +19,7 @@ from brimful.discards.archives import Piece, Unread
 from brimful.discards.capacities import Capacities
 from brimful.discards.schema import Flag
 from brimful.discards.store import Partition, Store
-from brimful.discards.telemetry import agents, disco, prometheus, tables, warehouse
+from brimful.discards.telemetry import agents, disco, prometheus, series, tables, warehouse
 from brimful.discards.telemetry.columns import Decoded
 from brimful.discards.telemetry.merging import Counts, Merged, judge_machine, merge_machine
 from brimful.discards.telemetry.rows import Rows
@@ -248,7 +248,7 @@ class _Ingest:
         self.pool = ThreadPoolExecutor(workers)
         ledger = store.ingested()
         self.known = set(ledger)
-        self.seen = prometheus.Seen(one for line in ledger.values() for one in line.get("series", []))
+        self.seen = series.Seen(one for line in ledger.values() for one in line.get("series", []))
         self.summary = IngestSummary(max_bad=max_bad)
         self.buffer: dict[tuple[str, str], dict[int, list[Rows]]] = {}
         self.buffered = 0
@@ -340,9 +340,9 @@ class _Ingest:
         try:
             of_agent = None if path.suffix == ".parquet" else agents.read_agents(path, self.reading.zone)
             if of_agent is not None:
-                series, doubtful = of_agent
+                found, doubtful = of_agent
                 yield Decoded(left_out=Counter({f"time {DOUBTFUL}, or none": doubtful} if doubtful else {}))
-                yield from prometheus.read_series(series, path, latest_s, self.seen)
+                yield from series.read_series(found, path, latest_s, self.seen)
             elif path.name.endswith(tables.ENDINGS):
                 yield from tables.read_table(path, self.reading)
             elif (rows := warehouse.read_rows(path, latest_s)) is not None:

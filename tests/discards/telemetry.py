@@ -11,7 +11,7 @@ import pytest
 from brimful.discards.capacities import Capacities
 from brimful.discards.store import Store
 from brimful.discards.telemetry.ingest import ingest
-from brimful.discards.telemetry.tables import Reading
+from brimful.discards.telemetry.source import Reading
 from support import ROOT
 
 SHARED = Path(os.environ.get("BRIMFUL_SHARED", ROOT.parent / "shared")) / "discards" / "switch"

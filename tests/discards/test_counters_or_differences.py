@@ -3,7 +3,7 @@
 import pytest
 from brimful.discards.capacities import Capacities
 from brimful.discards.store import Store
-from brimful.discards.telemetry.tables import Reading
+from brimful.discards.telemetry.source import Reading
 from brimful.errors import UsageError
 from telemetry import MIDNIGHT, put
 from test_prometheus import rows_of

@@ -10,7 +10,7 @@ import re
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from brimful.discards.telemetry.tables import Reading
+from brimful.discards.telemetry.source import Reading
 from support import ROOT
 from telemetry import MIDNIGHT, put
 from test_chains import total

@@ -13,7 +13,7 @@ from brimful.discards import times
 from brimful.discards.capacities import Capacities
 from brimful.discards.identity import device_of
 from brimful.discards.telemetry.ingest import judge_again
-from brimful.discards.telemetry.tables import Reading
+from brimful.discards.telemetry.source import Reading
 from brimful.errors import UsageError
 from invented_results import iperf3
 from telemetry import MIDNIGHT, put
@@ -146,6 +146,19 @@ def test_good_rows_before_a_cut(tmp_path):
     rows = gzip.compress("".join(json.dumps(nested_web100(n)) + "\n" for n in range(900)).encode())
     (tmp_path / "b.jsonl.gz").write_bytes(rows[: len(rows) // 2])
     assert 100 < loaded(tmp_path, tmp_path / "b.jsonl.gz", store="tests")[1].tests < 800
+
+
+def test_good_polls_of_an_agent_before_a_cut(tmp_path):
+    tags = {"agent_host": "edge", "ifName": "1"}
+    polls = [
+        {"fields": {"ifOutDiscards": place * 7919 % 1000}, "tags": tags, "timestamp": MIDNIGHT + 10 * place}
+        for place in range(2000)
+    ]
+    whole = gzip.compress("".join(json.dumps(poll) + "\n" for poll in polls).encode())
+    (tmp_path / "a.json.gz").write_bytes(whole[: len(whole) // 2])
+    summary = put(tmp_path / "store", tmp_path / "a.json.gz")
+    assert summary.unreadable_places == [f"{tmp_path}/a.json.gz: the compressed data are cut off"]
+    assert 500 < summary.rows_new < 1500
 
 
 def test_counters_without_saying_so_are_asked_about(tmp_path):

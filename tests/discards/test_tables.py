@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from brimful.discards.schema import SAMPLES, Flag
-from brimful.discards.telemetry.tables import Reading
+from brimful.discards.telemetry.source import Reading
 from telemetry import MIDNIGHT, content, files_of, line1, put
 
 HEAD = "timestamp,device,port,direction,octets,packets,discards\n"

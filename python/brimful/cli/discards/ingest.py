@@ -96,7 +96,7 @@ def ingest(
     from brimful.discards.capacities import Capacities
     from brimful.discards.store import Store
     from brimful.discards.telemetry import ingest as ingesting
-    from brimful.discards.telemetry.tables import Reading
+    from brimful.discards.telemetry.source import Reading
     from brimful.discards.times import check_zone
 
     _keep_memory()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -19,18 +19,20 @@ from brimful.discards.archives import Piece, Unread
 from brimful.discards.capacities import Capacities
 from brimful.discards.schema import Flag
 from brimful.discards.store import Partition, Store
-from brimful.discards.telemetry import agents, disco, prometheus, series, tables, warehouse
+from brimful.discards.telemetry import catalogue, disco
 from brimful.discards.telemetry.columns import Decoded
 from brimful.discards.telemetry.merging import Counts, Merged, judge_machine, merge_machine
 from brimful.discards.telemetry.rows import Rows
-from brimful.discards.telemetry.tables import AS_IT_IS, Reading
-from brimful.discards.times import DOUBTFUL
+from brimful.discards.telemetry.seen import Seen
+from brimful.discards.telemetry.source import AS_IT_IS, Reading, Source, UnreadableError
 from brimful.errors import UsageError
 
 BATCH_BYTES = 1 << 20
 """Text that is decoded at a time."""
 BUFFERED_ROWS = 3_000_000
 """Rows that wait for being merged into their days, twice: while some are merged, others are read."""
+_UNREADABLE = (UnreadableError, archives.DamagedError, UnicodeDecodeError)
+"""What loaders raise where a source is not what its name says."""
 _MAX_REASONS = 1000
 _MAX_PLACES = 1000
 _MAX_UNREAD = 10_000
@@ -108,7 +110,7 @@ def find_sources(paths: Iterable[Path]) -> list[Path]:
             files = sorted(file for file in path.rglob("*") if _is_source(file.name) and file.is_file())
             inside = [file for file in files if archives.holds_telemetry(file.name)] or files
             if not inside:
-                message = f"{path}: no file in it ends in {_ENDINGS}"
+                message = f"{path}: no file in it ends in {_known_endings()}"
                 raise UsageError(message)
             found += inside
         elif not path.exists():
@@ -117,19 +119,18 @@ def find_sources(paths: Iterable[Path]) -> list[Path]:
         elif _is_source(path.name):
             found.append(path)
         else:
-            message = f"{path}: cannot tell what it holds; the name must end in {_ENDINGS}"
+            message = f"{path}: cannot tell what it holds; the name must end in {_known_endings()}"
             raise UsageError(message)
     return found
 
 
-_ENDINGS = (
-    "switch.json, switch.jsonl (or with .gz), .tar, .tgz, .tar.gz, .csv, .csv.gz, .parquet, .json, .jsonl, .ndjson, "
-    ".prom or .openmetrics"
-)
+def _known_endings() -> str:
+    *others, last = catalogue.endings()
+    return f"{', '.join(others)} or {last}"
 
 
 def _is_source(name: str) -> bool:
-    return archives.holds_telemetry(name) or name.endswith((*tables.ENDINGS, *warehouse.ENDINGS, *agents.TEXT_ENDINGS))
+    return name.endswith(tuple(catalogue.endings()))
 
 
 @dataclass
@@ -187,20 +188,21 @@ def _check(store: Store, sources: list[Path], ceilings: Capacities, reading: Rea
     """Refuse, before anything is written, tables that the store has read otherwise, or that must be asked about."""
     known = store.ingested()
     for path in sources:
-        if not path.name.endswith(tables.ENDINGS):
-            continue
-        noted = known.get(_digest(path)) if known else None
-        if noted is not None:
-            _check_known(path, noted, reading)
-        elif reading.counters is None and (doubt := tables.doubt_in(path, reading.zone, ceilings)) is not None:
-            message = f"{path}: {doubt}"
-            raise UsageError(message)
+        # What cannot be read is counted when it is read.
+        with contextlib.suppress(OSError, *_UNREADABLE):
+            loader = catalogue.loader_of(path)
+            noted = known.get(_digest(path)) if known and loader.hears else None
+            if noted is not None:
+                _check_known(path, noted, reading)
+            elif reading.counters is None and loader.doubt is not None:
+                doubt = catalogue.named(loader.doubt)(path, reading.zone, ceilings)
+                if doubt is not None:
+                    message = f"{path}: {doubt}"
+                    raise UsageError(message)
 
 
 def _check_known(path: Path, noted: dict[str, Any], reading: Reading) -> None:
-    if not noted.get("rows"):
-        return
-    was = noted.get("options", {})
+    was = noted.get("options", {}) if noted.get("rows") else {}
     now = {"counters": reading.counters, "timezone": reading.zone}
     told: dict[str, dict[object, str]] = {
         "counters": {True: "counters", False: "differences"},
@@ -248,7 +250,7 @@ class _Ingest:
         self.pool = ThreadPoolExecutor(workers)
         ledger = store.ingested()
         self.known = set(ledger)
-        self.seen = series.Seen(one for line in ledger.values() for one in line.get("series", []))
+        self.seen = Seen(one for line in ledger.values() for one in line.get("series", []))
         self.summary = IngestSummary(max_bad=max_bad)
         self.buffer: dict[tuple[str, str], dict[int, list[Rows]]] = {}
         self.buffered = 0
@@ -316,41 +318,32 @@ class _Ingest:
                     return
                 self.known.add(digest)
                 file.seek(0)
-                if archives.holds_telemetry(path.name):
-                    yield from archives.pieces(path, _Counted(file, self.progress))
-                else:
-                    rows = 0
-                    for found in self._read_other(path):
-                        rows += sum(map(len, found.rows.values())) if isinstance(found, Decoded) else 0
-                        yield found
-                    if path.name.endswith(tables.ENDINGS):
-                        options = {"counters": bool(self.reading.counters), "timezone": self.reading.zone}
-                        noted = {"rows": rows, "options": options}
-                    if self.seen.new:
-                        noted["series"], self.seen.new = self.seen.new, []
-                    self.progress.advance(_size(path))
+                counted = _Counted(file, self.progress)
+                yield from self._read_by_loader(path, counted, noted)
+                self.progress.advance(_size(path) - counted.read_bytes)
         except OSError as error:
             yield Unread(str(path), "", f"cannot be read: {error.strerror}")
             return
         self.summary.sources_new += 1
         yield {"digest": digest, "name": str(path), "bytes": _size(path), **noted}
 
-    def _read_other(self, path: Path) -> Iterator[Decoded | Unread]:
-        latest_s = self.reading.latest_s
+    def _read_by_loader(
+        self, path: Path, stream: _Counted, noted: dict[str, object]
+    ) -> Iterator[Piece | Decoded | Unread]:
+        """Give what the loader of a source reads in it; ``noted`` gets what to note of it."""
+        rows = 0
         try:
-            of_agent = None if path.suffix == ".parquet" else agents.read_agents(path, self.reading.zone)
-            if of_agent is not None:
-                found, doubtful = of_agent
-                yield Decoded(left_out=Counter({f"time {DOUBTFUL}, or none": doubtful} if doubtful else {}))
-                yield from series.read_series(found, path, latest_s, self.seen)
-            elif path.name.endswith(tables.ENDINGS):
-                yield from tables.read_table(path, self.reading)
-            elif (rows := warehouse.read_rows(path, latest_s)) is not None:
-                yield from rows
-            else:
-                yield from prometheus.read_answer(path, latest_s, self.seen)
-        except (tables.UnreadableError, archives.DamagedError, UnicodeDecodeError) as error:
+            loader = catalogue.loader_of(path)
+            for found in catalogue.named(loader.reader)(Source(path, stream, self.reading, self.seen)):
+                rows += sum(map(len, found.rows.values())) if isinstance(found, Decoded) else 0
+                yield found
+        except _UNREADABLE as error:
             yield Unread(str(path), "", str(error))
+        if rows and loader.hears:
+            options = {"counters": bool(self.reading.counters), "timezone": self.reading.zone}
+            noted |= {"rows": rows, "options": {name: options[name] for name in loader.hears}}
+        if self.seen.new:
+            noted["series"], self.seen.new = self.seen.new, []
 
     def _take(self, work: _Work, decoded: Decoded) -> None:
         summary = self.summary
@@ -440,10 +433,12 @@ class _Counted:
     def __init__(self, file: BinaryIO, progress: Progress) -> None:
         self.file = file
         self.progress = progress
+        self.read_bytes = 0
 
     def read(self, size: int) -> bytes:
         block = self.file.read(size)
         self.progress.advance(len(block))
+        self.read_bytes += len(block)
         return block
 
 

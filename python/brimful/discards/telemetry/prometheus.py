@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 
 from brimful.discards.telemetry.columns import Decoded
-from brimful.discards.telemetry.series import Seen, Series, read_series
-from brimful.discards.telemetry.tables import UnreadableError
+from brimful.discards.telemetry.seen import Series
+from brimful.discards.telemetry.series import read_series
+from brimful.discards.telemetry.source import Source, UnreadableError
 from brimful.discards.texts import as_utf8
 
-ENDINGS = (".json", ".json.gz")
 MAX_BYTES = 256 << 20
 """An answer is held in memory; Prometheus itself gives at most 11,000 samples of a series."""
 
@@ -30,7 +30,7 @@ class _Answer(msgspec.Struct):
     error: str = ""
 
 
-def read_answer(path: Path, latest_s: float, seen: Seen) -> Iterator[Decoded]:
+def read_answer(source: Source) -> Iterator[Decoded]:
     """Read an answer of ``/api/v1/query_range``; each series is a line.
 
     Raises
@@ -38,7 +38,7 @@ def read_answer(path: Path, latest_s: float, seen: Seen) -> Iterator[Decoded]:
     UnreadableError
         When it is none.
     """
-    answer = _decode(path)
+    answer = _decode(source.path)
     if answer.status != "success" or answer.data is None:
         message = f"is the answer to a query that failed: {answer.error or answer.status}"
         raise UnreadableError(message)
@@ -48,7 +48,7 @@ def read_answer(path: Path, latest_s: float, seen: Seen) -> Iterator[Decoded]:
     if not answer.data.result:
         message = "has no series"
         raise UnreadableError(message)
-    yield from read_series(answer.data.result, path, latest_s, seen)
+    yield from read_series(answer.data.result, source)
 
 
 def _decode(path: Path) -> _Answer:

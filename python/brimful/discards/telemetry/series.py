@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
-from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -17,8 +13,10 @@ from numpy.typing import NDArray
 from brimful.discards.identity import PORT_LABELS, device_of, is_name
 from brimful.discards.schema import Flag
 from brimful.discards.telemetry.columns import MISSING, UNIT_REASONS, Decoded, Refused, put, wrong_clocks
-from brimful.discards.telemetry.renames import Key, Span, follow, joined
+from brimful.discards.telemetry.renames import follow
 from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, UPTIME, Rows, empty_rows
+from brimful.discards.telemetry.seen import Known, Seen, Series, place_of
+from brimful.discards.telemetry.source import Source
 
 COUNTER = re.compile(r"if(HC)?(In|Out)(Octets|UcastPkts|MulticastPkts|BroadcastPkts|Discards|Errors)")
 PAUSES = re.compile(r"dot3(HC)?(In|Out)(Pause)Frames")
@@ -30,88 +28,16 @@ _DIGITS = 20
 _NO_COUNTER = "is no counter of an interface; save ifHCOutOctets and its like themselves, not their rate"
 
 
-class Series(msgspec.Struct):
-    """What was sampled under one set of labels: times in Unix seconds, and values as text."""
-
-    metric: dict[str, str]
-    values: list[tuple[float, str]]
-
-
-@dataclass
-class _Known:
-    """A series that can be read."""
-
-    number: int
-    series: Series
-    place: tuple[str, str]
-    """Device and port."""
-    metric: int
-    width: Flag
-    first_s: float
-    last_s: float
-
-    @property
-    def span(self) -> Span:
-        """From when to when its port had the name that its labels say."""
-        device, name = _place_of(self.series.metric)
-        times = sorted(at for at, _ in self.series.values)
-        distances = sorted(after - before for before, after in itertools.pairwise(times))
-        every_s = distances[len(distances) // 2] if distances else 0
-        return Span(device, self.series.metric.get("ifIndex", ""), name, self.first_s, self.last_s, every_s)
-
-
-class Seen:
-    """Series that were read before, of the same run or noted in the ledger of the store."""
-
-    def __init__(self, noted: Iterable[list[Any]] = ()) -> None:
-        self.found: dict[tuple[str, str, int, int], list[tuple[dict[str, str], float, float]]] = {}
-        self.names: dict[str, dict[Key, Span]] = {}
-        """By device: from when to when its ports had which names."""
-        self.new: list[list[Any]] = []
-        """To be noted."""
-        for line in noted:
-            self._keep(*line)
-
-    def add(self, one: _Known) -> None:
-        """Keep a series that was read."""
-        line = (*one.place, one.metric, int(one.width), one.series.metric, one.first_s, one.last_s)
-        self._keep(*line)
-        self.new.append([*line])
-
-    def _keep(
-        self, device: str, port: str, metric: int, width: int, labels: dict[str, str], first_s: float, last_s: float
-    ) -> None:
-        self.found.setdefault((device, port, metric, width), []).append((labels, first_s, last_s))
-        span = Span(device, labels.get("ifIndex", ""), _place_of(labels)[1], first_s, last_s, 0, stored_as=port)
-        names = self.names.setdefault(device, {})
-        names |= joined([span, *([names[span.key]] if span.key in names else [])])
-
-    def follows(self, one: _Known) -> bool:
-        """Say whether the port had another index before: its counter may be another one."""
-        key = (*one.place, one.metric, int(one.width))
-        index = one.series.metric.get("ifIndex")
-        return index is not None and any(
-            labels.get("ifIndex", index) != index and last_s < one.first_s
-            for labels, _, last_s in self.found.get(key, [])
-        )
-
-    def twin(self, one: _Known) -> dict[str, str] | None:
-        """Give the labels of another series of the same port, metric and time."""
-        for labels, first_s, last_s in self.found.get((*one.place, one.metric, int(one.width)), []):
-            if labels != one.series.metric and first_s <= one.last_s and one.first_s <= last_s:
-                return labels
-        return None
-
-
-def read_series(every: list[Series], path: Path, latest_s: float, seen: Seen) -> Iterator[Decoded]:
-    """Read series of counters, whatever they were written by, each as a line; add them to ``seen``."""
+def read_series(every: list[Series], source: Source) -> Iterator[Decoded]:
+    """Read series of counters, whatever they were written by, each as a line; add them to those that are seen."""
+    seen = source.seen
     decoded = Decoded(lines=len(every), samples=sum(len(one.values) for one in every))
 
     def refuse(number: int, series: Series, problem: str) -> None:
         text = msgspec.json.encode(series.metric).decode()[:1000]
-        decoded.refused.append(Refused(str(path), "", number, problem, text))
+        decoded.refused.append(Refused(str(source.path), "", number, problem, text))
 
-    known: list[_Known] = []
+    known: list[Known] = []
     ages: list[tuple[int, Series]] = []
     for number, series in enumerate(every, 1):
         if series.metric.get("__name__") in _UPTIMES:
@@ -135,7 +61,7 @@ def read_series(every: list[Series], path: Path, latest_s: float, seen: Seen) ->
     decoded.repeated += sum(len(one.series.values) for one in repeated)
     for one in sorted(known, key=lambda one: one.first_s):
         part = Decoded()
-        rows, problem = _rows(one, latest_s, part, is_later=seen.follows(one))
+        rows, problem = _rows(one, source.reading.latest_s, part, is_later=seen.follows(one))
         seen.add(one)
         if problem is not None:
             refuse(one.number, one.series, problem)
@@ -155,13 +81,13 @@ def read_series(every: list[Series], path: Path, latest_s: float, seen: Seen) ->
     yield decoded
 
 
-def _identify(number: int, series: Series) -> _Known | str:
+def _identify(number: int, series: Series) -> Known | str:
     """Say of which port and metric a series is, or what is wrong with it."""
     name = series.metric.get("__name__", "")
     match = COUNTER.fullmatch(name) or PAUSES.fullmatch(name)
     if match is None:
         return _NO_COUNTER
-    device, port = _place_of(series.metric)
+    device, port = place_of(series.metric)
     if not (is_name(device) and is_name(port)):
         return f"has no label instance, or none of {', '.join(PORT_LABELS)}"
     if not series.values:
@@ -172,18 +98,10 @@ def _identify(number: int, series: Series) -> _Known | str:
     if metric is None:
         return "scope is neither uplink nor local"
     times = [at for at, _ in series.values]
-    return _Known(
-        number, series, (device, port), metric, Flag.WIDE if match[1] else Flag.NARROW, min(times), max(times)
-    )
+    return Known(number, series, (device, port), metric, Flag.WIDE if match[1] else Flag.NARROW, min(times), max(times))
 
 
-def _place_of(labels: dict[str, str]) -> tuple[str, str]:
-    """Give device and port."""
-    port = next((labels[label] for label in PORT_LABELS if labels.get(label)), "")
-    return device_of(labels.get("instance", "")), port
-
-
-def _follow(known: list[_Known], seen: Seen) -> list[str]:
+def _follow(known: list[Known], seen: Seen) -> list[str]:
     """Put ports that were renamed under the name that they have in the store; give what to report of them."""
     devices = {one.place[0] for one in known}
     before = [span for device in devices for span in seen.names.get(device, {}).values()]
@@ -194,15 +112,15 @@ def _follow(known: list[_Known], seen: Seen) -> list[str]:
     return notes
 
 
-def _twins(known: list[_Known]) -> list[tuple[_Known, str]]:
+def _twins(known: list[Known]) -> list[tuple[Known, str]]:
     """Find series that would be mixed: of one port and metric, over the same time, with other labels.
 
     A port whose index or description changed has one series after the other: that is no twin.
     """
-    groups: dict[tuple[tuple[str, str], int, Flag], list[_Known]] = {}
+    groups: dict[tuple[tuple[str, str], int, Flag], list[Known]] = {}
     for one in known:
         groups.setdefault((one.place, one.metric, one.width), []).append(one)
-    found: dict[int, tuple[_Known, str]] = {}
+    found: dict[int, tuple[Known, str]] = {}
     for group in groups.values():
         group.sort(key=lambda one: one.first_s)
         for index, first in enumerate(group):
@@ -227,14 +145,14 @@ def _told(place: tuple[str, str], first: dict[str, str], second: dict[str, str])
     )[:400]
 
 
-def _widest(known: list[_Known]) -> tuple[list[_Known], list[_Known]]:
+def _widest(known: list[Known]) -> tuple[list[Known], list[Known]]:
     """Leave out counters of 32 bits whose twins of 64 bits are there, too."""
     wide = {(one.place, one.metric) for one in known if one.width is Flag.WIDE}
     doubled = [one for one in known if one.width is Flag.NARROW and (one.place, one.metric) in wide]
     return [one for one in known if one not in doubled], doubled
 
 
-def _rows(one: _Known, latest_s: float, decoded: Decoded, *, is_later: bool) -> tuple[Rows, str | None]:
+def _rows(one: Known, latest_s: float, decoded: Decoded, *, is_later: bool) -> tuple[Rows, str | None]:
     """Make rows of a series, and say what is wrong with it; what is no sample is left out and counted."""
     seconds = np.array([at for at, _ in one.series.values])
     counters = [_counter(text) for _, text in one.series.values]

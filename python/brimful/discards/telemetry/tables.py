@@ -9,7 +9,6 @@ import contextlib
 import csv
 import io
 import itertools
-import math
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,10 +30,10 @@ from brimful.discards.telemetry import ports as of_ports
 from brimful.discards.telemetry.cells import counts_of, devices_of, floats_of, names_of
 from brimful.discards.telemetry.columns import NOT_TOLD, Columns, Decoded, Refused, put, sort_out, wrong_clocks
 from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, SINCE, UPTIME, empty_rows
+from brimful.discards.telemetry.source import Reading, Source, UnreadableError
 from brimful.discards.texts import as_utf8, encoding_of
 from brimful.discards.times import DOUBTFUL, Times, times
 
-ENDINGS = (".csv", ".csv.gz", ".parquet")
 _GENERIC = ("timestamp", "device", "port", "direction")
 _COUNTED = {
     "octets": "octets",
@@ -53,27 +52,7 @@ _BATCH_ROWS = 1 << 16
 _BATCH_BYTES = 4 << 20
 
 
-class UnreadableError(Exception):
-    """A file is not what its name says, from somewhere on."""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How to read sources."""
-
-    latest_s: float = math.inf
-    """No sample can be after this (Unix time)."""
-    counters: bool | None = None
-    """Generic tables hold counters; or what was counted since the row before; or it was not said."""
-    zone: str | None = None
-    """Of times that have none, like ``Europe/Berlin``; without it, UTC."""
-
-
-AS_IT_IS = Reading()
-"""Nothing was said."""
-
-
-def read_table(path: Path, reading: Reading) -> Iterator[Decoded]:
+def read_table(source: Source) -> Iterator[Decoded]:
     """Read a table.
 
     Raises
@@ -81,6 +60,7 @@ def read_table(path: Path, reading: Reading) -> Iterator[Decoded]:
     UnreadableError
         When it is no such table, or damaged; what was given before is good.
     """
+    path, reading = source.path, source.reading
     try:
         batches = _parquet_batches(path) if path.suffix == ".parquet" else _csv_batches(path)
         first = 1 if path.suffix == ".parquet" else 2

@@ -97,12 +97,13 @@ def ingest(
     from brimful.discards.store import Store
     from brimful.discards.telemetry import ingest as ingesting
     from brimful.discards.telemetry.source import Reading
+    from brimful.discards.telemetry.sources import find_sources
     from brimful.discards.times import check_zone
 
     _keep_memory()
     check_zone(timezone)
     allowed = units.parse_ratio(max_bad)
-    files = ingesting.find_sources(sources)
+    files = find_sources(sources)
     given = Capacities.parse(capacity) if capacity is not None else None
     place = Store.create(store)
     if given is not None:

@@ -6,15 +6,14 @@ import contextlib
 import hashlib
 import itertools
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import BinaryIO, Protocol
 
 import msgspec
 
-from brimful.discards import archives
 from brimful.discards.archives import Piece, Unread
 from brimful.discards.capacities import Capacities
 from brimful.discards.schema import Flag
@@ -24,15 +23,13 @@ from brimful.discards.telemetry.columns import Decoded
 from brimful.discards.telemetry.merging import Counts, Merged, judge_machine, merge_machine
 from brimful.discards.telemetry.rows import Rows
 from brimful.discards.telemetry.seen import Seen
-from brimful.discards.telemetry.source import AS_IT_IS, Reading, Source, UnreadableError
-from brimful.errors import UsageError
+from brimful.discards.telemetry.source import AS_IT_IS, Reading, Source
+from brimful.discards.telemetry.sources import UNREADABLE, check_sources
 
 BATCH_BYTES = 1 << 20
 """Text that is decoded at a time."""
 BUFFERED_ROWS = 3_000_000
 """Rows that wait for being merged into their days, twice: while some are merged, others are read."""
-_UNREADABLE = (UnreadableError, archives.DamagedError, UnicodeDecodeError)
-"""What loaders raise where a source is not what its name says."""
 _MAX_REASONS = 1000
 _MAX_PLACES = 1000
 _MAX_UNREAD = 10_000
@@ -94,45 +91,6 @@ class Progress(Protocol):
         ...
 
 
-def find_sources(paths: Iterable[Path]) -> list[Path]:
-    """Give the files that are named, and those in the directories that are.
-
-    Of a directory these are the files and archives of M-Lab's telemetry; where it has none, tables and answers.
-
-    Raises
-    ------
-    UsageError
-        When one is not there, a directory has none, or a name says nothing.
-    """
-    found: list[Path] = []
-    for path in paths:
-        if path.is_dir():
-            files = sorted(file for file in path.rglob("*") if _is_source(file.name) and file.is_file())
-            inside = [file for file in files if archives.holds_telemetry(file.name)] or files
-            if not inside:
-                message = f"{path}: no file in it ends in {_known_endings()}"
-                raise UsageError(message)
-            found += inside
-        elif not path.exists():
-            message = f"{path}: is not there"
-            raise UsageError(message)
-        elif _is_source(path.name):
-            found.append(path)
-        else:
-            message = f"{path}: cannot tell what it holds; the name must end in {_known_endings()}"
-            raise UsageError(message)
-    return found
-
-
-def _known_endings() -> str:
-    *others, last = catalogue.endings()
-    return f"{', '.join(others)} or {last}"
-
-
-def _is_source(name: str) -> bool:
-    return name.endswith(tuple(catalogue.endings()))
-
-
 @dataclass
 class _Work:
     """A step in the order of the sources: text to decode, then what is known after it."""
@@ -180,46 +138,8 @@ def ingest(
         When the store cannot be written. What is in stays; ingesting again goes on.
     """
     with store.place.writing():
-        _check(store, sources, ceilings, reading)
+        check_sources(store, sources, ceilings, reading)
         return _Ingest(store, ceilings, workers, progress, reading, max_bad).run(sources)
-
-
-def _check(store: Store, sources: list[Path], ceilings: Capacities, reading: Reading) -> None:
-    """Refuse, before anything is written, tables that the store has read otherwise, or that must be asked about."""
-    known = store.ingested()
-    for path in sources:
-        # What cannot be read is counted when it is read.
-        with contextlib.suppress(OSError, *_UNREADABLE):
-            loader = catalogue.loader_of(path)
-            noted = known.get(_digest(path)) if known and loader.hears else None
-            if noted is not None:
-                _check_known(path, noted, reading)
-            elif reading.counters is None and loader.doubt is not None:
-                doubt = catalogue.named(loader.doubt)(path, reading.zone, ceilings)
-                if doubt is not None:
-                    message = f"{path}: {doubt}"
-                    raise UsageError(message)
-
-
-def _check_known(path: Path, noted: dict[str, Any], reading: Reading) -> None:
-    was = noted.get("options", {}) if noted.get("rows") else {}
-    now = {"counters": reading.counters, "timezone": reading.zone}
-    told: dict[str, dict[object, str]] = {
-        "counters": {True: "counters", False: "differences"},
-        "timezone": {None: "times in UTC"},
-    }
-    for name, value in now.items():
-        # What is not said again is as it was.
-        if name in was and value is not None and value != was[name]:
-            old, new = (told[name].get(one, f"times in {one}") for one in (was[name], value))
-            message = f"{path}: is in the store already, read as {old}; to read it as {new}, ingest into a new store"
-            raise UsageError(message)
-
-
-def _digest(path: Path) -> str:
-    with contextlib.suppress(OSError), path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-    return ""
 
 
 def judge_again(store: Store, ceilings: Capacities, workers: int) -> int:
@@ -337,7 +257,7 @@ class _Ingest:
             for found in catalogue.named(loader.reader)(Source(path, stream, self.reading, self.seen)):
                 rows += sum(map(len, found.rows.values())) if isinstance(found, Decoded) else 0
                 yield found
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             yield Unread(str(path), "", str(error))
         if rows and loader.hears:
             options = {"counters": bool(self.reading.counters), "timezone": self.reading.zone}

@@ -119,3 +119,12 @@ def test_counters_in_the_flat_table_of_differences(tmp_path):
     assert asked(tmp_path / "a.csv").startswith("value rises row after row and does not fall")
     (tmp_path / "a.csv").write_text(as_csv(rows[:4]))
     assert asked(tmp_path / "a.csv") is None
+
+
+def test_the_flat_table_is_never_read_as_counters(tmp_path):
+    rows = [(HOST, SWITCH, "switch.octets.uplink.tx", MIDNIGHT + 10 * place, 977 * place) for place in range(4)]
+    (tmp_path / "a.csv").write_text(as_csv(rows))
+    summary = put(tmp_path / "store", tmp_path / "a.csv", reading=Reading(counters=True))
+    (problem,) = summary.unreadable_places
+    assert problem.endswith("is M-Lab's flat table, which holds differences: ingest it without --counters")
+    assert summary.rows_new == 0

@@ -71,6 +71,9 @@ def read_table(source: Source) -> Iterator[Decoded]:
             if warehouse.is_nested(batch.column_names):
                 warehouse.take_rows(batch.to_pylist(), reading.latest_s, problems, decoded)
             elif "hostname" in batch.column_names:
+                if reading.counters:
+                    message = "is M-Lab's flat table, which holds differences: ingest it without --counters"
+                    raise UnreadableError(message)
                 _flat(batch, reading, problems, decoded)
             else:
                 _generic(batch, reading, problems, decoded)

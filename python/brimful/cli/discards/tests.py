@@ -71,6 +71,7 @@ def tests(
     M-Lab's tables   exports of ndt.ndt5, ndt.ndt7 and unified views
     traces           of connections (tcp-info, .jsonl.zst): they complete tests
                      of ndt5 before June 2020
+    SideStream       tests of several streams among the connections (.web100)
     iperf3           what iperf3 --json prints
     others           tables whose columns --columns names
 

@@ -60,6 +60,7 @@ MODULES = {
         "statistics",
         "units",
     },
+    "mlrsearch": {"_core", "records", "throughput"},
     "bisection": {
         "errors",
         "files",

@@ -60,6 +60,9 @@ MODULES = {
         "statistics",
         "units",
     },
+    "assertion": {"errors", "records", "report", "runs", "units"},
+    "testing": {"assertion", "errors", "paired", "records", "report", "run_index", "throughput"},
+    "pytest_plugin": {"errors", "files", "paired", "testing", "throughput"},
     "mlrsearch": {"_core", "records", "throughput"},
     "bisection": {
         "errors",
@@ -225,6 +228,7 @@ INSIDE = {
         "paper": set(),
         "web_page": {"facts", "palette", "words"},
         "run_list": {"web_page"},
+        "collection": {"web_page"},
         "junit": {"words"},
         "verdicts": {"suite", "words"},
         "exports": set(),

@@ -9,10 +9,10 @@ import click
 import msgspec
 from click.core import ParameterSource
 
+from brimful.assertion import Assertion
 from brimful.campaign.plan import Campaign, parse_sizes
 from brimful.campaign.run import CampaignOutcome, OpenMember, run_campaign
 from brimful.cli import reports
-from brimful.cli.assertion import Assertion
 from brimful.cli.progress import open_progress
 from brimful.cli.signals import tell_how_to_go_on
 from brimful.errors import UsageError

@@ -11,8 +11,8 @@ import click
 import msgspec
 
 from brimful import units
+from brimful.assertion import Assertion
 from brimful.cli import values
-from brimful.cli.assertion import Assertion
 from brimful.cli.beds import BedCommand
 from brimful.cli.burst_options import burst_options, check_burst_options
 from brimful.cli.goal_options import GOAL_DEFAULTS, check_goals, parsed_goals

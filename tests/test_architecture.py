@@ -63,6 +63,7 @@ MODULES = {
     "assertion": {"errors", "records", "report", "runs", "units"},
     "testing": {"assertion", "errors", "paired", "records", "report", "run_index", "throughput"},
     "pytest_plugin": {"errors", "files", "paired", "testing", "throughput"},
+    "robot": {"files", "paired", "testing", "throughput", "units", "version"},
     "mlrsearch": {"_core", "records", "throughput"},
     "bisection": {
         "errors",

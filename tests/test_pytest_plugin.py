@@ -65,7 +65,7 @@ def test_the_example_passes_and_leaves_properties_records_and_a_page(tmp_path):
 
 def test_what_is_missed_fails_the_test_in_words(tmp_path):
     (tmp_path / "test_it.py").write_text(MISSED)
-    (tmp_path / "runs" / "001-test-missed").mkdir(parents=True)  # of an earlier session
+    (tmp_path / "runs" / "test-missed").mkdir(parents=True)  # of an earlier session
     shown = session(tmp_path, "test_it.py", "--brimful-html", "page.html", "--brimful-runs", "runs", code=1)
     assert "Failed: ndr >= 1.2Mpps: it is 989.0 kpps" in shown
     assert "pdr > 2Mpps: it is 989.0 kpps" in shown
@@ -74,7 +74,7 @@ def test_what_is_missed_fails_the_test_in_words(tmp_path):
     assert "condition 'xdr > 1kpps': there is no goal 'xdr'; there is ndr, pdr" in shown
     page = (tmp_path / "page.html").read_text()
     assert page.count('<span class="badge bad">failed</span>') == 4
-    assert (tmp_path / "runs" / "002-test-missed" / "run.jsonl").exists()
+    assert (tmp_path / "runs" / "test-missed-2" / "run.jsonl").exists()
 
 
 def test_workers_write_one_page(tmp_path):

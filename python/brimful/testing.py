@@ -105,9 +105,9 @@ class RunsOfTest:
         word = re.sub(r"[^A-Za-z0-9.]+", "-", self._name)[-_LONGEST_NAME:].strip("-.") or "test"
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
-            # Numbers may be taken by an earlier session, or by a worker beside this one.
+            # A name may be taken by an earlier session, or by a worker beside this one.
             for number in itertools.count(1):
-                path = self._directory / f"{number:03}-{word}"
+                path = self._directory / (word if number == 1 else f"{word}-{number}")
                 with contextlib.suppress(FileExistsError):
                     path.mkdir()
                     break

@@ -122,17 +122,7 @@ MODULES = {
         "session",
         "throughput",
     },
-    "recovery": {
-        "managed",
-        "policies",
-        "session",
-        "errors",
-        "measurers",
-        "records",
-        "runs",
-        "throughput",
-        "units",
-    },
+    "recovery": {"managed", "policies", "session", "errors", "measurers", "records", "runs", "throughput", "units"},
     "delay": {
         "managed",
         "policies",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from brimful.records import SPECIFICATION, End, Goal, GoalResult, Member, Run, RunFile
+from brimful.records import SPECIFICATION, End, Goal, GoalResult, Member, Run, RunFile, planned_members
 from brimful.report import facts, words
 from brimful.report.throughput.model import RFC2544_TRIAL_S
 from brimful.statistics.comparison import Sample, interval
@@ -131,7 +131,7 @@ def build(file: RunFile) -> Report:
         The record of a campaign, complete or not.
     """
     run, members = file.run, file.members
-    planned = _planned(run)
+    planned = planned_members(run) or len(members)
     first_runs = {member.measurer: member.run for member in reversed(members) if member.run is not None}
     size_name = _size_name(first_runs.values())
     scopes = list(dict.fromkeys(member.run.load_scope for member in members if member.run is not None))
@@ -167,10 +167,6 @@ def _repeats(run: Run) -> int:
     return repeats if isinstance(repeats, int) and repeats > 0 else 1
 
 
-def _planned(run: Run) -> int:
-    return len(entries(run, "measurers")) * max(1, len(entries(run, "frame_sizes"))) * _repeats(run)
-
-
 def _size_name(runs: Iterable[Run]) -> str:
     """Give what sizes are of: of IOs, where all that was searched were disks."""
     found = list(runs)
@@ -188,6 +184,9 @@ def _title(run: Run, size_name: str) -> str:
         parts.append(words.count(len(sizes), size_name))
     if _repeats(run) > 1:
         parts.append(words.count(_repeats(run), "repeat"))
+    shard = run.source.get("shard")
+    if isinstance(shard, dict):
+        parts.append(f"part {shard.get('part')} of {shard.get('of')}")
     return "Campaign: " + ", ".join(parts)
 
 
@@ -340,7 +339,13 @@ def _method(run: Run, members: Sequence[Member], size_name: str) -> list[str]:
     ]
     if size_name == FRAME_SIZE:
         said.append(L2_AND_L1)
-    if repeats > 1:
+    shards = run.source.get("shards")
+    if isinstance(shards, list):
+        said.append(
+            f"It was measured in {words.count(len(shards), 'part')}, which were then put together. The repeats of one "
+            "measurer and size are in one part as far as that makes parts of equal length."
+        )
+    elif repeats > 1:
         said.append(
             "Repeats were the outermost loop: every measurer and size once, then all again, so that drift of the "
             "machine spreads over all of them."

@@ -36,7 +36,6 @@ Wrong
 
 def run_robot(directory, suite, code):
     needs("robot")
-    (directory / "results").mkdir()
     done = subprocess.run(
         [sys.executable, "-m", "robot", "--outputdir", "results", str(suite)],
         cwd=directory,

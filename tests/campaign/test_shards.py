@@ -156,6 +156,20 @@ def test_a_part_that_was_changed_is_refused(parts, tmp_path, change):
     assert not (tmp_path / "m").exists()
 
 
+def test_parts_that_were_cut_differently_are_refused(parts, tmp_path):
+    first, second = (read_run(parts / name).run.source["shard"]["members"] for name in ("s1", "s2"))
+    for members, complaint in (
+        ([first[0], *second], f"search {first[0]} is in shard 1/2 and in shard 2/2"),
+        (second[:1], "the parts have 3 searches, and the campaign 4"),
+    ):
+        changed = spoiled(
+            parts, tmp_path / f"{len(members)}", lambda source, to=members: source["shard"].update(members=to)
+        )
+        (changed / "run.jsonl").write_text((changed / "run.jsonl").read_text().splitlines()[0] + "\n")
+        refused = brimful("merge", parts / "s1", changed, "-o", "m", cwd=tmp_path, check=2)
+        assert f"{complaint}: they were cut differently" in refused.stderr
+
+
 def test_a_part_that_is_not_finished_is_named(parts, tmp_path):
     (tmp_path / "half").mkdir()
     lines = (parts / "s2" / "run.jsonl").read_text().splitlines(keepends=True)

@@ -13,7 +13,7 @@ from brimful.campaign.run import end_of
 from brimful.campaign.shards import Shard, ShardFacts
 from brimful.campaign.steadiness import steadiness_warnings
 from brimful.errors import RecordError, UsageError, shown
-from brimful.records import Run, RunFile, Warning, read_run
+from brimful.records import Run, RunFile, Warning, planned_members, read_run
 from brimful.records.writing import RecordWriter
 from brimful.run_index import RECORD_NAME
 from brimful.runs import new_run_directory, run_identity
@@ -105,6 +105,7 @@ def _check(parts: Sequence[Part]) -> None:
         names = ", ".join(str(Shard(number, first.shard.of)) for number in missing)
         message = f"shard {names} is missing; name its record too, or measure it with --shard"
         raise UsageError(message)
+    _check_cuts(parts)
     for part in parts:
         ended = {member.name for member in part.file.members}
         if not part.file.is_done() or ended != {*part.facts.members}:
@@ -115,16 +116,41 @@ def _check(parts: Sequence[Part]) -> None:
             raise UsageError(message)
 
 
+def _check_cuts(parts: Sequence[Part]) -> None:
+    """Refuse parts that do not have every search once."""
+    owners: dict[str, Shard] = {}
+    for part in parts:
+        for name in part.facts.members:
+            if name in owners:
+                message = (
+                    f"search {name} is in shard {owners[name]} and in shard {part.shard}: they were cut differently;"
+                    " measure all parts with the same --times-of"
+                )
+                raise UsageError(message)
+            owners[name] = part.shard
+    whole = planned_members(_without_shard(parts[0].file.run))
+    if len(owners) != whole:
+        message = (
+            f"the parts have {len(owners)} searches, and the campaign {whole}: they were cut differently; measure all"
+            " parts with the same --times-of"
+        )
+        raise UsageError(message)
+
+
+def _without_shard(run: Run) -> Run:
+    return msgspec.structs.replace(run, source={name: value for name, value in run.source.items() if name != "shard"})
+
+
 def _run(parts: Sequence[Part]) -> Run:
     runs = [part.file.run for part in parts]
-    source = {name: value for name, value in runs[0].source.items() if name != "shard"}
+    whole = _without_shard(runs[0])
     shards = [
         {"part": part.shard.part, "run_id": run.run_id, "started": run.started, "host": run.host}
         for part, run in zip(parts, runs, strict=True)
     ]
     made = {**run_identity(), "started": min(run.started for run in runs), "host": _common([run.host for run in runs])}
     return msgspec.structs.replace(
-        runs[0], **made, source={**source, "shards": shards}, fingerprint=parts[0].facts.campaign, digest=""
+        whole, **made, source={**whole.source, "shards": shards}, fingerprint=parts[0].facts.campaign, digest=""
     )
 
 

@@ -28,6 +28,19 @@ def test_failed(brimful):
 def test_wrong(brimful):
     brimful.require(brimful.search({SYSTEM}), "xdr > 1kpps")
 """
+SHARED = f"""
+import pytest
+
+@pytest.fixture(scope="module")
+def found(brimful):
+    return brimful.search({SYSTEM})
+
+def test_ndr(brimful, found):
+    brimful.require(found, "ndr > 0.9Mpps")
+
+def test_pdr(found):
+    assert found["pdr"].regular
+"""
 
 
 def session(directory, *arguments, code):
@@ -75,6 +88,22 @@ def test_what_is_missed_fails_the_test_in_words(tmp_path):
     page = (tmp_path / "page.html").read_text()
     assert page.count('<span class="badge bad">failed</span>') == 4
     assert (tmp_path / "runs" / "test-missed-2" / "run.jsonl").exists()
+
+
+def test_a_fixture_of_any_scope_may_search_once_for_many_tests(tmp_path):
+    (tmp_path / "test_it.py").write_text(SHARED)
+    session(tmp_path, "test_it.py", "--junitxml", "junit.xml", "--brimful-runs", "runs", code=0)
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["test-ndr"]
+    cases = ElementTree.parse(tmp_path / "junit.xml").iter("testcase")
+    assert [len(list(case.iter("property"))) for case in cases] == [3, 0]
+
+
+def test_a_page_that_cannot_be_written_fails_the_session(tmp_path):
+    (tmp_path / "test_it.py").write_text(SHARED + "    import shutil; shutil.rmtree('pages')\n")
+    (tmp_path / "pages").mkdir()
+    shown = session(tmp_path, "test_it.py", "--brimful-html", "pages/page.html", code=1)
+    assert "2 passed" in shown
+    assert "brimful: error: pages/page.html: cannot write" in shown
 
 
 def test_workers_write_one_page(tmp_path):

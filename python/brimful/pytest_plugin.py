@@ -5,6 +5,7 @@ It is loaded by every pytest of an environment that brimful is in, so it imports
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,29 +21,55 @@ _RECORD = "brimful.record"
 """Name of the property that says where a record is: from it the page is made, also of what other processes ran."""
 
 
+_ITEM = pytest.StashKey[pytest.Item]()
+"""The test that runs, which what is measured belongs to."""
+
+
 class BrimfulFixture:
     """What the fixture ``brimful`` gives."""
 
-    def __init__(self, runs: RunsOfTest) -> None:
-        self._runs = runs
+    def __init__(self, config: pytest.Config, directory: Path) -> None:
+        self._config, self._directory = config, directory
 
     def search(self, measure: Any, **options: Any) -> SearchResult:  # noqa: ANN401 - as `brimful.search` takes them
         """Find how much load something takes; arguments are those of `brimful.search`, but for ``record``."""
-        return self._runs.search(measure, **options)
+        with self._runs() as runs:
+            return runs.search(measure, **options)
 
     def compare(self, first: Device, *others: Device, **options: Any) -> ComparisonResult:  # noqa: ANN401 - as above
         """Compare devices; arguments are those of `brimful.compare`, but for ``record``."""
-        return self._runs.compare(first, *others, **options)
+        with self._runs() as runs:
+            return runs.compare(first, *others, **options)
 
     def require(self, result: SearchResult, *conditions: str) -> None:
         """Fail the test where a condition like ``"ndr >= 1.2Mpps"`` is missed; the message says what was found."""
+        from brimful.testing import missed
+
         __tracebackhide__ = True
-        _fail_with(self._runs.missed(result, conditions))
+        _fail_with(missed(result, conditions))
 
     def require_no_regression(self, result: ComparisonResult) -> None:
         """Fail the test where a device is slower than the first by more than the tolerance."""
+        from brimful.testing import regressions
+
         __tracebackhide__ = True
-        _fail_with(self._runs.regressions(result))
+        _fail_with(regressions(result))
+
+    @contextlib.contextmanager
+    def _runs(self) -> Iterator[RunsOfTest]:
+        """Give where a run is kept; what it found becomes properties of the test."""
+        from brimful.testing import RunsOfTest
+
+        item = self._config.stash[_ITEM]
+        runs = RunsOfTest(self._directory, item.name)
+        try:
+            yield runs
+        finally:
+            for made in runs.made:
+                # Not by the fixture `record_property`, which warns of one of pytest's two forms of JUnit XML.
+                item.user_properties += [(f"brimful.{name}", value) for name, value in made.values.items()]
+                if made.has_record:
+                    item.user_properties.append((_RECORD, str(made.path)))
 
 
 def _fail_with(problems: list[str]) -> None:
@@ -77,21 +104,18 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(_Page(Path(html)), "brimful-page")
 
 
-@pytest.fixture
-def brimful(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrimfulFixture]:
-    """Search, compare and check; what was found becomes properties of the test."""
-    from brimful.testing import RunsOfTest
-
-    given = request.config.getoption("--brimful-runs")
+@pytest.fixture(scope="session")
+def brimful(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> BrimfulFixture:
+    """Search, compare and check; of the scope of the session, so that fixtures of any scope can use it."""
+    given = pytestconfig.getoption("--brimful-runs")
     directory = tmp_path_factory.mktemp("brimful-runs") if given is None else Path(given).absolute()
-    runs = RunsOfTest(directory, request.node.name)
-    yield BrimfulFixture(runs)
-    # Not by the fixture `record_property`, which warns of one of pytest's two forms of JUnit XML.
-    properties = request.node.user_properties
-    for made in runs.made:
-        properties += [(f"brimful.{name}", value) for name, value in made.values.items()]
-        if made.has_record:
-            properties.append((_RECORD, str(made.path)))
+    return BrimfulFixture(pytestconfig, directory)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> None:
+    """Note which test runs."""
+    item.config.stash[_ITEM] = item
 
 
 class _Page:
@@ -101,6 +125,7 @@ class _Page:
         self._path = path
         self._outcomes: dict[str, str] = {}
         self._records: list[tuple[str, Path]] = []
+        self._said = ""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note the outcome of a test and its records, which are known when its fixtures have ended."""
@@ -111,9 +136,8 @@ class _Page:
                 (report.nodeid, Path(str(path))) for name, path in report.user_properties if name == _RECORD
             ]
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Write the page."""
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the page; a session that cannot has failed."""
         from brimful.errors import BrimfulError
         from brimful.files import write_atomically
         from brimful.testing import page_of
@@ -122,6 +146,11 @@ class _Page:
         try:
             write_atomically(self._path, page_of(made, "Searches and comparisons of the tests").encode())
         except BrimfulError as error:
-            terminalreporter.write_line(f"brimful: error: {error}", red=True)
+            self._said = f"brimful: error: {error}"
+            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
         else:
-            terminalreporter.write_line(f"brimful: wrote {self._path}")
+            self._said = f"brimful: wrote {self._path}"
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say where the page is."""
+        terminalreporter.write_line(self._said)

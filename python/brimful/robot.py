@@ -12,7 +12,7 @@ from typing import Any
 from brimful import units
 from brimful.files import check_target, write_atomically
 from brimful.paired.compare import ComparisonResult
-from brimful.testing import RunsOfTest, page_of
+from brimful.testing import RunsOfTest, missed, page_of, regressions
 from brimful.throughput.goals import parse_goal
 from brimful.throughput.result import SearchResult
 from brimful.version import VERSION
@@ -121,7 +121,7 @@ class BrimfulLibrary:
 
     def throughput_should_meet(self, result: SearchResult, *conditions: str) -> None:
         """Fail where a condition like ``pdr.upper < 2Mpps`` or ``ndr >= 95% of runs/base`` is missed."""
-        _fail_with(self._runs.missed(result, conditions))
+        _fail_with(missed(result, conditions))
 
     def throughput_should_be_regular(self, result: SearchResult) -> None:
         """Fail where a goal was not reached."""
@@ -129,7 +129,7 @@ class BrimfulLibrary:
 
     def no_device_should_be_slower(self, comparison: ComparisonResult) -> None:
         """Fail where a device is slower than the first by more than the tolerance."""
-        _fail_with(self._runs.regressions(comparison))
+        _fail_with(regressions(comparison))
 
     def get_throughput(self, result: SearchResult, goal: str = "ndr") -> float | None:
         """Give the conditional throughput of a goal as a number of units a second."""

@@ -69,38 +69,6 @@ class RunsOfTest:
         made.values.update(_ratios(result))
         return result
 
-    def missed(self, result: SearchResult, conditions: Sequence[str]) -> list[str]:
-        """Say which conditions, like ``"ndr >= 1.2Mpps"``, a result does not meet, and what was found instead.
-
-        Raises
-        ------
-        UsageError
-            When one is no condition, or there is none.
-        """
-        from brimful.assertion import Assertion
-
-        if not conditions:
-            message = "there is no condition; give one like 'ndr >= 1.2Mpps'"
-            raise UsageError(message)
-        if result.path is None:
-            message = "the result has no record; search with the fixture or keyword that checks it"
-            raise UsageError(message)
-        goals = [found.goal for found in result.goal_results]
-        run = read_run(result.path).run
-        checks = [Assertion.parse(text, goals) for text in conditions]
-        return [text for check in checks for text in check.failures(result.goal_results, run)]
-
-    def regressions(self, result: ComparisonResult) -> list[str]:
-        """Say which devices are slower than the first by more than the tolerance, or lose units more often."""
-        slower = [
-            f"{ratio.device} is slower: it has {ratio.ratio:.4g} times the throughput of the first"
-            for ratio in result.ratios
-            if ratio.verdict == "regression"
-        ]
-        return slower + [
-            f"{losses.device} loses units more often" for losses in result.losses if losses.verdict == "regression"
-        ]
-
     def _begin(self) -> Made:
         word = re.sub(r"[^A-Za-z0-9.]+", "-", self._name)[-_LONGEST_NAME:].strip("-.") or "test"
         try:
@@ -116,6 +84,40 @@ class RunsOfTest:
             raise UsageError(message) from error
         self.made.append(Made(path))
         return self.made[-1]
+
+
+def missed(result: SearchResult, conditions: Sequence[str]) -> list[str]:
+    """Say which conditions, like ``"ndr >= 1.2Mpps"``, a result does not meet, and what was found instead.
+
+    Raises
+    ------
+    UsageError
+        When one is no condition, or there is none.
+    """
+    from brimful.assertion import Assertion
+
+    if not conditions:
+        message = "there is no condition; give one like 'ndr >= 1.2Mpps'"
+        raise UsageError(message)
+    if result.path is None:
+        message = "the result has no record; search with the fixture or keyword that checks it"
+        raise UsageError(message)
+    goals = [found.goal for found in result.goal_results]
+    run = read_run(result.path).run
+    checks = [Assertion.parse(text, goals) for text in conditions]
+    return [text for check in checks for text in check.failures(result.goal_results, run)]
+
+
+def regressions(result: ComparisonResult) -> list[str]:
+    """Say which devices are slower than the first by more than the tolerance, or lose units more often."""
+    slower = [
+        f"{ratio.device} is slower: it has {ratio.ratio:.4g} times the throughput of the first"
+        for ratio in result.ratios
+        if ratio.verdict == "regression"
+    ]
+    return slower + [
+        f"{losses.device} loses units more often" for losses in result.losses if losses.verdict == "regression"
+    ]
 
 
 def _throughputs(result: SearchResult) -> dict[str, float | str]:

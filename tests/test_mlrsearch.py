@@ -289,6 +289,33 @@ def test_a_result_is_printed_in_short():
     assert "TrimmedStat" in repr(lower)
 
 
+@pytest.mark.parametrize("effective_s", [0.0, 1e-9])
+def test_trials_that_weigh_nothing_end_the_search(effective_s):
+    class Weightless(mlrsearch.AbstractMeasurer):
+        def measure(self, intended_duration, intended_load):
+            return mlrsearch.MeasurementResult(
+                intended_duration, intended_load, 100, 0, duration_with_overheads=effective_s
+            )
+
+    config = mlrsearch.Config(goals=[mlrsearch.SearchGoal(fail_fast=False)])
+    with pytest.raises(RuntimeError, match="duration_with_overheads is close to 0"):
+        mlrsearch.MultipleLossRatioSearch(config).search(Weightless())
+
+
+def test_results_of_the_library_itself_are_understood():
+    library = needs("MLRsearch")
+
+    class Mixed(mlrsearch.AbstractMeasurer):
+        def measure(self, intended_duration, intended_load):
+            sent = int(intended_duration * intended_load)
+            return library.MeasurementResult(
+                intended_duration, intended_load, sent, forwarding_count=min(sent, int(1e6 * intended_duration))
+            )
+
+    (found,) = mlrsearch.MultipleLossRatioSearch(mlrsearch.Config()).search(Mixed()).values()
+    assert float(found.conditional_throughput) == pytest.approx(1e6, rel=0.006)
+
+
 def test_a_trial_at_another_load_is_refused():
     class Other(mlrsearch.AbstractMeasurer):
         def measure(self, intended_duration, intended_load):
@@ -296,5 +323,12 @@ def test_a_trial_at_another_load_is_refused():
 
     with pytest.raises(ValueError, match="intended_load is 5"):
         mlrsearch.MultipleLossRatioSearch(mlrsearch.Config()).search(Other())
+
+    class Less(mlrsearch.AbstractMeasurer):
+        def measure(self, intended_duration, intended_load):
+            return mlrsearch.MeasurementResult(intended_duration, intended_load, -5, 0)
+
+    with pytest.raises(ValueError, match="offered_count of -5"):
+        mlrsearch.MultipleLossRatioSearch(mlrsearch.Config()).search(Less())
     with pytest.raises(ValueError, match="two of"):
         mlrsearch.MeasurementResult(1, 5.0, 10)

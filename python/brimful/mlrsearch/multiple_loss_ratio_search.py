@@ -15,7 +15,7 @@ from brimful.mlrsearch.config import Config
 from brimful.mlrsearch.goal_result import GoalResult
 from brimful.mlrsearch.pep3140 import Pep3140Dict
 from brimful.mlrsearch.search_goal import SearchGoal
-from brimful.mlrsearch.trial_measurement import AbstractMeasurer, MeasurementResult
+from brimful.mlrsearch.trial_measurement import AbstractMeasurer, MeasurementResult, expected_and_missing
 from brimful.mlrsearch.trimmed_stat import TargetStat, TrimmedStat
 from brimful.records import Goal
 from brimful.throughput.goals import problem_json
@@ -110,6 +110,7 @@ class _Search:
             result = self._measure(load / self._scale, duration_s)
             self._controller.record(load, *_counted(result))
             self._check_lower_bounds(ended=False)
+        self._check_progress()
         self._check_lower_bounds(ended=True)
         return self._results()
 
@@ -123,6 +124,15 @@ class _Search:
             raise ValueError(message)
         self._debug(f"Loss ratio {result.loss_ratio:g}")
         return result
+
+    def _check_progress(self) -> None:
+        """Raise where the engine gave a load up that had no verdict after very many trials."""
+        if any(one["reason"] == "no-progress" for one in json.loads(self._controller.results_json())):
+            message = (
+                "a load has no verdict after very many trials: they are shorter than final_trial_duration, or their"
+                " duration_with_overheads is close to 0; see what the measurer gives"
+            )
+            raise SearchFailedError(message, self._results())
 
     def _check_lower_bounds(self, *, ended: bool) -> None:
         """Raise as soon as it is certain that a goal with ``fail_fast`` will have no lower bound."""
@@ -190,7 +200,14 @@ def _counted(result: MeasurementResult) -> tuple[float, int, int, int, float]:
     """Give intended duration, intended, sent and lost units, and the effective duration of a trial.
 
     Units not sent are as lost: all that should have been forwarded counts as sent, and all that is missing as lost.
+
+    Raises
+    ------
+    ValueError
+        When fewer than no units were sent.
     """
-    expected = result.expected_count
-    lost = min(result.missing_count, expected)
-    return result.intended_duration, expected, expected, lost, result.duration_with_overheads
+    expected, missing = expected_and_missing(result)
+    if expected < 0:
+        message = f"a result has an offered_count of {result.offered_count}; it must be at least 0"
+        raise ValueError(message)
+    return result.intended_duration, expected, expected, min(missing, expected), result.duration_with_overheads

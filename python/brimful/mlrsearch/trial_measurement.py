@@ -82,24 +82,25 @@ class MeasurementResult:
         return self.intended_count - self.offered_count
 
     @property
-    def expected_count(self) -> int:
-        """Units that loss is a share of: the intended or the sent ones, whichever are more."""
-        return max(self.intended_count, self.offered_count)
-
-    @property
-    def missing_count(self) -> int:
-        """Units lost or not sent; surplus ones, which are as wrong, count too."""
-        return abs(self.loss_count) + abs(self.unsent_count)
-
-    @property
     def loss_ratio(self) -> float:
-        """Share of missing units; 0 where there were none to send."""
-        return self.missing_count / self.expected_count if self.expected_count else 0.0
+        """Share of units that are missing; 0 where there were none to send."""
+        expected, missing = expected_and_missing(self)
+        return missing / expected if expected else 0.0
 
     @property
     def relative_forwarding_rate(self) -> float:
         """Intended load times the share that was not missing."""
         return self.intended_load * (1.0 - self.loss_ratio)
+
+
+def expected_and_missing(result: MeasurementResult) -> tuple[int, int]:
+    """Give how many units loss is a share of, and how many are missing.
+
+    The first are the intended or the sent ones, whichever are more. Missing are those lost and those not sent; surplus
+    ones, which are as wrong, count too.
+    """
+    expected = max(result.intended_count, result.offered_count)
+    return expected, abs(result.loss_count) + abs(result.intended_count - result.offered_count)
 
 
 class AbstractMeasurer(ABC):

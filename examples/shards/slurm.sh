@@ -9,4 +9,4 @@
 set -eu
 part=$SLURM_ARRAY_TASK_ID
 brimful search -m 'sim:soft-knee,capacity=1Mpps,seed={repeat}' --sizes 64,512,1518 --repeat 2 --preset quick \
-    --shard "$part/$SLURM_ARRAY_TASK_COUNT" --out "parts/$part" --resume --quiet
+    --shard "$part/$SLURM_ARRAY_TASK_COUNT" --label "bed=$(hostname)" --out "parts/$part" --resume --quiet

@@ -62,7 +62,7 @@ def kubernetes(directory):
 
     measure, merge = yaml.safe_load_all((EXAMPLES / "kubernetes.yaml").read_text())
     assert measure["spec"]["completions"] == len(PARTS)
-    run(directory, *((command(measure), {"JOB_COMPLETION_INDEX": str(part - 1)}) for part in PARTS))
+    run(directory, *((command(measure), {"JOB_COMPLETION_INDEX": str(part - 1), "NODE": "a"}) for part in PARTS))
     run(directory, (command(merge), {}))
     for name in ("merged", "throughput.html"):
         shutil.move(directory / "parts" / name, directory)
@@ -77,6 +77,7 @@ def test_an_example_ends_in_one_record_and_one_report(tmp_path, example):
         (size, repeat) for repeat in (1, 2) for size in ("64", "512", "1518")
     ]
     assert [shard["part"] for shard in file.run.source["shards"]] == [1, 2, 3]
+    assert all(shard["labels"]["bed"] for shard in file.run.source["shards"])
     assert (tmp_path / "throughput.html").read_text().endswith("</html>\n")
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 
 import pytest
 from brimful.campaign.plan import Campaign
@@ -79,7 +80,9 @@ def test_parts_have_fingerprints_of_their_own_and_share_that_of_the_campaign():
 def parts(tmp_path_factory):
     directory = tmp_path_factory.mktemp("shards")
     for part in (1, 2):
-        shown = brimful(*CAMPAIGN, "--shard", f"{part}/2", "--out", f"s{part}", cwd=directory, check=0).stdout
+        shown = brimful(
+            *CAMPAIGN, "--shard", f"{part}/2", "--out", f"s{part}", "--label", f"bed={part}", cwd=directory, check=0
+        ).stdout
         assert f"part {part} of 2" in shown
         assert "2 of 2 searches ended" in shown
     return directory
@@ -93,7 +96,12 @@ def test_merged_parts_are_the_campaign(parts, tmp_path):
     file = read_run(tmp_path / "m")
     assert [member.name[:3] for member in file.members] == ["001", "002", "003", "004"]
     assert file.ends[-1].trials == sum(read_run(parts / name).ends[-1].trials for name in ("s1", "s2"))
-    assert [shard["part"] for shard in file.run.source["shards"]] == [1, 2]
+    assert [(shard["part"], shard["labels"]) for shard in file.run.source["shards"]] == [
+        (1, {"bed": "1"}),
+        (2, {"bed": "2"}),
+    ]
+    assert file.run.labels == {}
+    assert re.search(r"^  2 +20.* bed=2 +2$", shown, re.M)
     assert "4 searches" in brimful("verify", "m", cwd=tmp_path, check=0).stdout
     brimful("report", next((tmp_path / "m").glob("003-*")), cwd=tmp_path, check=0)
     again = brimful(*CAMPAIGN[:-1], "--resume", "--out", "m", cwd=tmp_path, check=0)

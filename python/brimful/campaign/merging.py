@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -145,16 +145,28 @@ def _run(parts: Sequence[Part]) -> Run:
     runs = [part.file.run for part in parts]
     whole = _without_shard(runs[0])
     shards = [
-        {"part": part.shard.part, "run_id": run.run_id, "started": run.started, "host": run.host}
-        for part, run in zip(parts, runs, strict=True)
+        {
+            "part": part.shard.part,
+            "run_id": part.file.run.run_id,
+            "started": part.file.run.started,
+            "members": part.facts.members,
+            "host": part.file.run.host,
+            "labels": part.file.run.labels,
+        }
+        for part in parts
     ]
     made = {**run_identity(), "started": min(run.started for run in runs), "host": _common([run.host for run in runs])}
     return msgspec.structs.replace(
-        whole, **made, source={**whole.source, "shards": shards}, fingerprint=parts[0].facts.campaign, digest=""
+        whole,
+        **made,
+        source={**whole.source, "shards": shards},
+        labels=_common([run.labels for run in runs]),
+        fingerprint=parts[0].facts.campaign,
+        digest="",
     )
 
 
-def _common(facts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _common(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Give what is true of all."""
     return {name: value for name, value in facts[0].items() if all(other.get(name) == value for other in facts[1:])}
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from bisection import building
 from brimful.records import read_run
 from brimful.records.subjects import load, subject_of
+from brimful.report import collection
 from brimful.report.run_list import page as list_page
 from burst import invented_bursts
 from campaign import invented_campaign
@@ -52,7 +53,7 @@ def makers():
         compared = compare([file], [file], tolerance=0.01)
         if compared.page is not None:
             made[f"compare-{name}"] = compared.page
-    return {**made, "runs": list_of_runs}
+    return {**made, "runs": list_of_runs, "collection": collection_of_runs}
 
 
 @cache
@@ -74,3 +75,12 @@ def list_of_runs():
         for name, file in runs().items()
     ]
     return list_page(rows, ROOT)
+
+
+def collection_of_runs():
+    chosen = [
+        ("test_throughput", "passed", "search-regular"),
+        ("test_sizes[64-a-name-that-is-long]", "failed", "campaign"),
+    ]
+    entries = [collection.Entry(test, outcome, runs()[name]) for test, outcome, name in chosen]
+    return collection.page(entries, "Searches and comparisons of the tests")

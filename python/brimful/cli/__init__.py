@@ -17,6 +17,7 @@ _COMMANDS = {
     "report": ("brimful.cli.report:report", "Show a saved run as text, HTML, PDF or JSON."),
     "runs": ("brimful.cli.runs:runs", "List runs, newest first, each with its result in one line."),
     "compare": ("brimful.cli.compare:compare", "Is B slower than A: devices live, or recorded runs."),
+    "merge": ("brimful.cli.merge:merge", "Make one record and one report of the parts of a campaign."),
     "bisect": ("brimful.cli.bisect:bisect", "Find which build made a device slower."),
     "trend": ("brimful.cli.trend:trend", "Since when is it slower: histories, changes with dates, a gate."),
     "verify": ("brimful.cli.verify:verify_command", "Recompute every verdict from a trial log."),

@@ -101,7 +101,7 @@ _OF_LOSS = ("loads", "load_step", "trial")
 _OF_BURST = ("longest", "step", "attempts")
 _OF_RECOVERY = ("overload", "probe", "reset_command")
 _OF_SEVERAL = ("throughput", "tests", "rest")
-_OF_LOADS = ("budget", "warm_up", "assertions", "junit", "repeats", "no_shared_guesses")
+_OF_LOADS = ("budget", "warm_up", "assertions", "junit", "repeats", "no_shared_guesses", "shard", "times_of")
 """What only a search for loads has."""
 _FOREIGN = {
     "throughput": (*_OF_BURST, *_OF_RECOVERY, *_OF_LOSS, *_OF_SEVERAL),

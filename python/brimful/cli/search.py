@@ -11,8 +11,8 @@ import click
 import msgspec
 
 from brimful import units
+from brimful.assertion import Assertion
 from brimful.cli import values
-from brimful.cli.assertion import Assertion
 from brimful.cli.beds import BedCommand
 from brimful.cli.burst_options import burst_options, check_burst_options
 from brimful.cli.goal_options import GOAL_DEFAULTS, check_goals, parsed_goals
@@ -49,7 +49,7 @@ _GROUPS = {
     "With --find burst": ("throughput", "tests", "longest", "step", "attempts", "rest"),
     "With --find recovery (and --throughput, --tests)": ("overload", "probe", "reset_command"),
     "What to send": ("profile", "flows", "direction", "vlan", "ip", "force", "tester_extra"),
-    "Campaign: many searches in one record": ("sizes", "repeats", "no_shared_guesses"),
+    "Campaign: many searches in one record": ("sizes", "repeats", "no_shared_guesses", "shard", "times_of"),
     "When trials fail": ("on_invalid", "on_error", "timeout", "no_calibrate"),
     "What is written": ("out", "labels", "junit", "quiet", "verbose", "help"),
 }
@@ -104,6 +104,16 @@ class _SearchCommand(BedCommand, GroupedCommand):
 )
 @click.option(
     "--no-shared-guesses", is_flag=True, help="In a campaign: start no search from the results of earlier ones."
+)
+@click.option(
+    "--shard",
+    metavar="PART/PARTS",
+    help="Measure a part of a campaign, like 3/10; `brimful merge` makes one record of the parts.",
+)
+@click.option(
+    "--times-of",
+    type=values.RUN,
+    help="With --shard: make parts that take equally long by the times of this campaign.",
 )
 @click.option(
     "--find",
@@ -198,6 +208,9 @@ def search(**options: Any) -> int:  # noqa: ANN401
     def open_for(asked: SearchRequest) -> Measurer:
         return open_measurer(asked.measurer, timeout_s=timeout_s, tester_arguments=asked.traffic["arguments"], ip=ip)
 
+    if options["times_of"] is not None and options["shard"] is None:
+        message = "--times-of is of --shard; add it"
+        raise UsageError(message)
     if options["find"] == "burst" and options["sizes"] is not None:
         from brimful.cli import burst_campaign
 
@@ -219,6 +232,9 @@ def search(**options: Any) -> int:  # noqa: ANN401
 
         code = campaign.search(request, open_for, options, checks)
         return _TWICE if interrupts.were_repeated else code
+    if options["shard"] is not None:
+        message = "--shard is of campaigns; add --sizes, --repeat or another --measurer"
+        raise UsageError(message)
     if options["resume"]:
         refuse_if_written(options["out"], request.fingerprint())  # before what is opened here disturbs it
     began_s = time.monotonic()

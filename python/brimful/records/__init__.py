@@ -12,7 +12,7 @@ from __future__ import annotations
 from brimful.records.analysis import Done, Finding, Fit, Series, Solution
 from brimful.records.bisection import Bisected, BisectionPlan, Build, Version, Visit
 from brimful.records.burst import Burst, BurstPlan, BurstTest
-from brimful.records.campaign import Member
+from brimful.records.campaign import Member, planned_members
 from brimful.records.delay import Delay, DelayDistribution, DelayInterval, DelayPlan
 from brimful.records.format import check_trial, decode_line, encode, json_schema
 from brimful.records.loss import Loss, LossPlan
@@ -80,6 +80,7 @@ __all__ = [
     "is_rate_of_units",
     "iterate_records",
     "json_schema",
+    "planned_members",
     "read_run",
     "read_unchanged",
 ]

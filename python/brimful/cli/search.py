@@ -22,7 +22,7 @@ from brimful.cli.progress import open_progress
 from brimful.cli.reports import check_page, page, prose_columns, style, write_page
 from brimful.cli.signals import take_for_interrupt, tell_how_to_go_on
 from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
-from brimful.errors import UsageError
+from brimful.errors import UsageError, did_you_mean
 from brimful.files import write_atomically
 from brimful.measurers.base import Measurer
 from brimful.measurers.catalogue import FORMS, is_disk
@@ -67,7 +67,7 @@ def _checked_strategy(context: click.Context, parameter: click.Parameter, text: 
     try:
         _core.check_strategy(text)
     except ValueError as error:
-        message = f"--strategy: {error}"
+        message = f"--strategy: {error}{did_you_mean(text, _core.strategies())}"
         raise UsageError(message) from error
     return text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from brimful.errors import UsageError
+from brimful.errors import UsageError, did_you_mean
 from brimful.lab import devices, openvswitch, program, switch, testpmd, xdp
 from brimful.lab.devices import Device
 
@@ -115,7 +115,7 @@ def parse_device(text: str, given: Mapping[str, int | str]) -> tuple[Device, Opt
     try:
         device = Device(name)
     except ValueError:
-        message = f"there is no device {name!r}: use one of {', '.join(Device)}"
+        message = f"there is no device {name!r}{did_you_mean(name, Device)}: use one of {', '.join(Device)}"
         raise UsageError(message) from None
     asked = dict(given)
     words = rest.split(",") if rest else []
@@ -131,7 +131,8 @@ def parse_device(text: str, given: Mapping[str, int | str]) -> tuple[Device, Opt
     options: Options = {option.name: _read_option(option, asked.pop(option.name, option.default)) for option in known}
     if asked:
         advice = f"use {', '.join(options)}" if options else "it has none"
-        message = f"device {device} has no option {next(iter(asked))!r}: {advice}"
+        wrong = next(iter(asked))
+        message = f"device {device} has no option {wrong!r}{did_you_mean(wrong, options)}: {advice}"
         raise UsageError(message)
     return device, options
 
@@ -147,7 +148,7 @@ def _read_option(option: Option, value: int | str) -> int | str:
     if isinstance(values, str):
         return str(value)
     if value not in values:
-        message = f"{option.name} is {value}: use one of {', '.join(values)}"
+        message = f"{option.name} is {value}{did_you_mean(str(value), values)}: use one of {', '.join(values)}"
         raise UsageError(message)
     return value
 

@@ -12,7 +12,7 @@ from numbers import Real
 import msgspec
 
 from brimful import units
-from brimful.errors import UsageError, shown
+from brimful.errors import UsageError, did_you_mean, shown
 from brimful.records import Bound, Goal
 
 
@@ -332,7 +332,8 @@ def parse_goal(text: str) -> SearchGoal:
     for part in text.split(","):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or key not in _ATTRIBUTES:
-            message = f"goal {text!r}: {part.strip()!r} is not one of {', '.join(f'{name}=' for name in _ATTRIBUTES)}"
+            known = ", ".join(f"{name}=" for name in _ATTRIBUTES)
+            message = f"goal {text!r}: {part.strip()!r} is not one of {known}{did_you_mean(key, _ATTRIBUTES)}"
             raise UsageError(message)
         if key in given:
             message = f"goal {text!r}: {key} is given twice"

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 from xml.etree import ElementTree
 
 import duckdb
@@ -39,6 +40,47 @@ def test_junit_of_a_campaign_has_a_suite_for_each_search(tmp_path):
     brimful("search", *measurers, *asked, cwd=tmp_path, check=1)
     suites = ElementTree.parse(tmp_path / "out.xml").getroot()
     assert [suite.get("failures") for suite in suites] == ["1", "0"]
+
+
+BREAKS = f"cmd:{sys.executable} -c 'import sys; sys.exit(\"no link\")'"
+FAILS = 'import sys; print("{}", flush=True); sys.stdin.readline(); sys.stdin.readline(); sys.exit("no link")'
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "reason"),
+    [
+        (("search", "-m", BREAKS, "--max-load", "1kpps"), 3, "no link"),
+        (("search", "-m", "cmd:./no-such-tester"), 2, "no-such-tester"),
+        (("search", "-m", "sim:nothing"), 2, "nothing"),
+        (("search", "-m", f"cmd:{sys.executable} fails.py", "--max-load", "1kpps"), 3, "no link"),
+        (("search", "-m", f"cmd:{sys.executable} fails.py", "-m", SIM, "--max-load", "1kpps"), 3, "no link"),
+        (("compare", "-m", SIM, "-m", BREAKS), 3, "no link"),
+        (
+            (
+                "compare",
+                "-m",
+                f"cmd:{sys.executable} fails.py",
+                "-m",
+                f"cmd:{sys.executable} fails.py",
+                "--max-load",
+                "1kpps",
+            ),
+            3,
+            "no link",
+        ),
+        (("compare", "discards", "--against", "discards"), 2, "discards"),
+    ],
+)
+def test_junit_has_an_error_where_nothing_was_measured(tmp_path, arguments, code, reason):
+    (tmp_path / "fails.py").write_text(FAILS)
+    (tmp_path / "discards").mkdir()
+    (tmp_path / "discards" / "run.jsonl").write_text("{}")
+    (tmp_path / "out.xml").write_text("<testsuites/>")  # of the night before
+    done = brimful(*arguments, "--junit", "out.xml", cwd=tmp_path, check=code)
+    suites = list(ElementTree.parse(tmp_path / "out.xml").getroot())
+    errors = [case.find("error") for suite in suites for case in suite if case.find("error") is not None]
+    assert sum(int(suite.get("errors")) for suite in suites) == len(errors) == 1, done.stderr
+    assert reason in errors[0].get("message")
 
 
 def test_trials_as_csv_and_as_parquet_are_those_of_the_record(run):

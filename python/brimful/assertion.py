@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from brimful import units
-from brimful.errors import UsageError
+from brimful.errors import UsageError, did_you_mean
 from brimful.records import GoalResult, Run, RunFile, read_unchanged
 from brimful.records.experiment import differences
 from brimful.report.compared import said
@@ -59,7 +59,8 @@ class Assertion(msgspec.Struct, frozen=True):
             message = f"{text!r} is no condition; write it like 'ndr >= 1.2Mpps' or 'pdr.upper < 2Mpps'"
             raise UsageError(message)
         if match[1] not in goals:
-            message = f"condition {text!r}: there is no goal {match[1]!r}; there is {', '.join(goals)}"
+            meant = did_you_mean(match[1], goals)
+            message = f"condition {text!r}: there is no goal {match[1]!r}{meant}; there is {', '.join(goals)}"
             raise UsageError(message)
         field, share = _FIELDS[match[2] or ""], _SHARE.fullmatch(match[4])
         if share is None:

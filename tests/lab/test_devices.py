@@ -104,7 +104,7 @@ def test_xdp_says_how_long_frames_may_be(own_interfaces):
 def test_what_a_program_does_not_take_in_time_is_lost_in_the_device(own_interfaces, device):
     sent = 20_000
     with open_if_installed(device) as lab:
-        before, victim = lab.counters(), lab._programs[-1].process.pid
+        before, victim = lab.counters(), lab._programs.running[-1].process.pid
         os.kill(victim, signal.SIGSTOP)
         try:
             subprocess.run(lab.command([*PYTHON, "-c", FLOOD, str(sent)]), check=True)
@@ -125,8 +125,8 @@ def test_what_a_program_does_not_take_in_time_is_lost_in_the_device(own_interfac
 @pytest.mark.parametrize("device", PROGRAMS)
 def test_closing_leaves_no_process_and_no_file(own_interfaces, state_directory, device):
     with open_if_installed(device) as lab:
-        running = [program.process for program in lab._programs]
-        assert [program.name for program in lab._programs] == PROGRAMS[device]
+        running = [program.process for program in lab._programs.running]
+        assert [program.name for program in lab._programs.running] == PROGRAMS[device]
         assert all(process.is_alive() for process in running)
         assert len(list(state_directory.iterdir())) == 2
         assert lab.failure() is None
@@ -138,7 +138,7 @@ OWNER = """
 import json, sys
 from brimful.lab import open_lab
 lab = open_lab(sys.argv[1])
-print(json.dumps([[program.process.pid, program.process.start] for program in lab._programs]), flush=True)
+print(json.dumps([[program.process.pid, program.process.start] for program in lab._programs.running]), flush=True)
 sys.stdin.read()
 """
 
@@ -159,7 +159,7 @@ def test_the_programs_of_a_killed_owner_end_and_leave_no_file_of_theirs(own_inte
 @pytest.mark.parametrize("device", PROGRAMS)
 def test_a_kept_device_goes_on_until_it_is_cleaned(own_interfaces, state_directory, device):
     lab = open_if_installed(device)
-    lab_id, running = lab.id, [program.process for program in lab._programs]
+    lab_id, running = lab.id, [program.process for program in lab._programs.running]
     lab.keep()
     try:
         lab.close()
@@ -178,7 +178,7 @@ def lab_tester(lab_id):
 
 def test_a_program_dies_with_a_killed_keeper(own_interfaces):
     with open_if_installed("xdp") as lab:
-        (program,) = lab._programs
+        (program,) = lab._programs.running
         os.kill(lab._keepers[-1].namespace.keeper.pid, signal.SIGKILL)
         wait_until(lambda: not program.process.is_alive(), "the forwarder ended")
         assert lab.failure() is not None
@@ -230,7 +230,7 @@ def test_a_trial_in_which_the_device_ends_is_invalid_and_the_next_is_none(own_in
     measurer = LabMeasurer(device, ["--max-stall=1s"], ip=4, timeout_s=20)
     try:
         measurer.describe()
-        victim, measure = measurer._lab._programs[-1], measurer._tester.measure
+        victim, measure = measurer._lab._programs.running[-1], measurer._tester.measure
 
         def measure_without_device(*arguments, **options):
             os.kill(victim.process.pid, signal.SIGKILL)
@@ -277,7 +277,7 @@ def test_check_tells_of_every_device(own_interfaces, monkeypatch):
     hide(monkeypatch, "ovs-vswitchd")
     result = CliRunner().invoke(command, ["check", "--json"], catch_exceptions=False)
     found = {row["device"]: row for row in map(json.loads, result.stdout.splitlines())}
-    assert list(found) == [*(device.value for device in Device), "disk"]
+    assert list(found) == [*(device.value for device in Device if device is not Device.PROGRAM), "disk"]
     assert found["bridge"]["works"]
     assert found["ovs"] == {
         "device": "ovs",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+from collections.abc import Iterable
 
 import click
 
 from brimful.cli.lazy import LazyGroup
-from brimful.errors import BrimfulError
+from brimful.errors import BrimfulError, did_you_mean
 
 _COMMANDS = {
     "search": ("brimful.cli.search:search", "Find how much load something takes at given loss ratios."),
@@ -98,4 +100,19 @@ def _one_line(error: click.ClickException) -> str:
     """Say what is wrong with the options in one line, and where they are explained."""
     text = " ".join(error.format_message().split()).rstrip(".")
     context = error.ctx if isinstance(error, click.UsageError) else None
-    return text if context is None else f"{text} (see '{context.command_path} --help')"
+    return text if context is None else f"{text}{_meant(error, context)} (see '{context.command_path} --help')"
+
+
+def _meant(error: click.ClickException, context: click.Context) -> str:
+    """Ask whether a command, or a word of a list, was meant that is like the one that was written; else nothing."""
+    message = error.format_message()
+    written = re.search(r"(?:No such command |: )'([^']*)'", message)
+    if written is None or "Did you mean" in message:  # click asks for some
+        return ""
+    known: Iterable[str] = ()
+    if isinstance(error, click.BadParameter):
+        choice = error.param.type if error.param is not None else None
+        known = map(str, choice.choices) if isinstance(choice, click.Choice) else ()
+    elif isinstance(context.command, click.Group):
+        known = context.command.list_commands(context)
+    return did_you_mean(written[1], known)

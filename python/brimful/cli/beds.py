@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from brimful.errors import UsageError
+from brimful.errors import UsageError, did_you_mean
 
 FILE = Path("brimful.toml")
 """Read in the current directory."""
@@ -63,7 +63,7 @@ def _bed(name: str) -> dict[str, Any]:
     beds = read_beds()
     if name not in beds:
         known = ", ".join(beds) or "none"
-        message = f"measurer '@{name}': {FILE} has no bed of that name; it has: {known}"
+        message = f"measurer '@{name}': {FILE} has no bed of that name{did_you_mean(name, beds)}; it has: {known}"
         raise UsageError(message)
     return beds[name]
 

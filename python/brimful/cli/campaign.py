@@ -61,10 +61,12 @@ def search(
 def _suite(member: Member, checks: Sequence[Assertion]) -> junit.Suite:
     """Give the test cases of one search; one that failed has a case that says so."""
     if not member.goal_results or member.run is None:
-        cases = [junit.Case(name="the search ended", problem=member.end.text or member.end.reason)]
+        cases = [
+            junit.Case(name="the search ended", problem=member.end.text or member.end.reason, is_error=member.failed)
+        ]
         return junit.Suite(name=member.name, cases=cases, duration_s=member.end.search_s)
     conditions = [(check.text, check.failures(member.goal_results, member.run)) for check in checks]
-    cases = junit.cases(member.goal_results, member.run.load_unit, conditions)
+    cases = junit.cases(member.goal_results, member.run.load_unit, conditions, member.end)
     return junit.Suite(name=member.name, cases=cases, duration_s=member.end.search_s)
 
 

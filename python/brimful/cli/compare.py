@@ -9,6 +9,7 @@ import click
 
 from brimful.cli import compare_live, values
 from brimful.cli.beds import BedCommand
+from brimful.cli.junit_option import junit_option
 from brimful.cli.reports import checked_target, prose_columns, spare, style, write_page
 from brimful.errors import UsageError
 from brimful.files import write_atomically
@@ -50,7 +51,7 @@ class _AgainstCommand(BedCommand):
 @click.option(
     "--tolerance",
     metavar="RATIO",
-    callback=values.ratio,
+    callback=values.small_ratio,
     help="Relative difference to ignore. Default: of runs 1%, with one on each side none; of devices 2%.",
 )
 @click.option(
@@ -64,16 +65,10 @@ class _AgainstCommand(BedCommand):
     "--detect",
     "loss",
     metavar="RATIO",
-    callback=values.ratio,
+    callback=values.small_ratio,
     help="Exit with code 4 unless a loss of this size would have been seen, in every value.",
 )
-@click.option(
-    "--junit",
-    "junit_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    callback=checked_target,
-    help="Write each value, or verdict, as a test case of a JUnit XML file, for CI servers.",
-)
+@junit_option("compare", "value, or verdict")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 @compare_live.live_options
 @click.pass_context
@@ -102,8 +97,8 @@ def compare(context: click.Context, /, **options: Any) -> int:  # noqa: ANN401
     if not options["runs"] or not options["against"]:
         message = "give RUNS and --against RUN..., or the devices to compare live with two -m"
         raise UsageError(message)
-    recorded = ("runs", "against", "tolerance", "html_file", "loss", "junit_file", "as_json")
-    return _compare_runs(**{name: options[name] for name in recorded})
+    recorded = ("runs", "against", "tolerance", "html_file", "loss", "as_json")
+    return _compare_runs(junit_path=options["junit"], **{name: options[name] for name in recorded})
 
 
 def _compare_runs(
@@ -112,7 +107,7 @@ def _compare_runs(
     tolerance: float | None,
     html_file: Path | None,
     loss: float | None,
-    junit_file: Path | None,
+    junit_path: Path | None,
     as_json: bool,
 ) -> int:
     from brimful.records import read_unchanged
@@ -129,8 +124,8 @@ def _compare_runs(
     blind = [] if loss is None else _blind(found, loss)
     for sentence in blind:
         click.echo(sentence, err=True)
-    if junit_file is not None:
-        write_atomically(junit_file, junit.render([_suite(runs, against, found, blind)]))
+    if junit_path is not None:
+        write_atomically(junit_path, junit.render([_suite(runs, against, found, blind)]))
     if found.incomplete is not None:
         raise UsageError(found.incomplete)
     if found.regressed:

@@ -54,7 +54,7 @@ _OPTIONS = (
     click.option(
         "--precision",
         metavar="RATIO",
-        callback=values.ratio,
+        callback=values.small_ratio,
         default="1%",
         show_default=True,
         help="The run ends when the ratio is known to this, plus or minus.",
@@ -105,7 +105,7 @@ _OPTIONS = (
     click.option("--quiet", "-q", is_flag=True, help="No progress."),
     click.option("--verbose", "-v", is_flag=True, help="A line for each trial."),
 )
-_SHARED = ("tolerance", "html_file", "junit_file", "as_json")
+_SHARED = ("tolerance", "html_file", "junit", "as_json")
 """Options that comparisons of recorded runs have too."""
 
 
@@ -173,8 +173,8 @@ def run(options: dict[str, Any]) -> int:
     finally:
         beds.close()
     unwritten = reports.show_run(done.path, {**options, "html": options["html_file"]})
-    if options["junit_file"]:
-        _write_junit(done.path, options["junit_file"])
+    if options["junit"]:
+        _write_junit(done.path, options["junit"])
     outcome, end = done.outcome, done.outcome.end
     if end.reason == "measurement-failed":
         return reports.tell_why_unfinished(end, done.path, None)
@@ -277,7 +277,7 @@ def _loss_ratio(text: str | None) -> float | None:
     if name != "loss" or not equals:
         message = f"--at {text!r} is not loss=RATIO; write --at loss=0"
         raise UsageError(message)
-    return units.parse_ratio(ratio)
+    return units.parse_small_ratio(ratio)
 
 
 def _opened(request: PairedRequest, options: dict[str, Any]) -> Beds:

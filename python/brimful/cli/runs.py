@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from brimful.cli.reports import checked_target, style
+from brimful.cli.reports import checked_target, prose_columns, style
 from brimful.errors import BrimfulError
 from brimful.files import write_atomically
 from brimful.records import RunFile, read_run
@@ -101,13 +101,24 @@ def _state(file: RunFile) -> str:
 def _text(listed: list[Listed], directory: Path) -> str:
     if not listed:
         return f"no runs in {directory}"
-    from brimful.report.lines import table
+    from brimful.report.lines import WIDTH, table
 
-    looks = style()
+    looks, columns = style(), prose_columns()
     head = ["started", "subject", "measurer", "run", "result"]
     rows = [
         [run.started[:19].replace("T", " "), run.subject, run.what, run.path, run.problem or run.result]
         for run in listed
     ]
     first, *rest = table([head, *rows]).splitlines()
+    if columns < WIDTH and max(map(len, [first, *rest])) > columns:
+        return "\n".join(_stacked(row, columns) for row in rows)
     return "\n".join([looks(first, "faint"), *rest])
+
+
+def _stacked(row: list[str], columns: int) -> str:
+    """Write a run on lines of its own, for a narrow terminal."""
+    from brimful.report.lines import wrap
+
+    started, subject, measured, path, result = row
+    head = "  ".join(filter(None, [started, path, subject]))
+    return "\n".join([head, *(wrap(text, 4, hang=2, columns=columns) for text in (measured, result) if text)])

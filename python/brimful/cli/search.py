@@ -17,11 +17,12 @@ from brimful.cli.beds import BedCommand
 from brimful.cli.burst_options import burst_options, check_burst_options
 from brimful.cli.goal_options import GOAL_DEFAULTS, check_goals, parsed_goals
 from brimful.cli.grouped import GroupedCommand
+from brimful.cli.junit_option import junit_option
 from brimful.cli.progress import open_progress
-from brimful.cli.reports import check_page, checked_target, page, prose_columns, style, write_page
+from brimful.cli.reports import check_page, page, prose_columns, style, write_page
 from brimful.cli.signals import take_for_interrupt, tell_how_to_go_on
 from brimful.cli.traffic_options import check_traffic, labels_of, traffic_of, traffic_options
-from brimful.errors import UsageError
+from brimful.errors import UsageError, did_you_mean
 from brimful.files import write_atomically
 from brimful.measurers.base import Measurer
 from brimful.measurers.catalogue import FORMS, is_disk
@@ -66,7 +67,7 @@ def _checked_strategy(context: click.Context, parameter: click.Parameter, text: 
     try:
         _core.check_strategy(text)
     except ValueError as error:
-        message = f"--strategy: {error}"
+        message = f"--strategy: {error}{did_you_mean(text, _core.strategies())}"
         raise UsageError(message) from error
     return text
 
@@ -175,12 +176,7 @@ class _SearchCommand(BedCommand, GroupedCommand):
     metavar="CONDITION",
     help="Exit with code 1 unless this is true: 'ndr >= 1.2Mpps', or 'ndr >= 95% of RUN', an earlier run.",
 )
-@click.option(
-    "--junit",
-    type=click.Path(dir_okay=False, path_type=Path),
-    callback=checked_target,
-    help="Also write a JUnit XML file for CI: a test case for each goal and each --assert.",
-)
+@junit_option("search", "goal and each --assert")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
 @click.option("--verbose", "-v", is_flag=True, help="A line of progress for each trial.")
@@ -258,7 +254,7 @@ def search(**options: Any) -> int:  # noqa: ANN401
     _print(outcome, as_json=options["as_json"], missed=missed)
     if options["junit"]:
         end, unit = outcome.result.end, outcome.run.load_unit
-        found = junit.cases(outcome.result.goal_results, unit, conditions)
+        found = junit.cases(outcome.result.goal_results, unit, conditions, end)
         suite = junit.Suite(name=outcome.run.measurer.spec, cases=found, duration_s=end.search_s)
         write_atomically(options["junit"], junit.render([suite]))
     unwritten = 0

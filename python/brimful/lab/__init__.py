@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from brimful.lab.devices import Settings
+    from brimful.lab.families import Cost
     from brimful.lab.links import InterfaceCounters
     from brimful.lab.namespaces import Namespace
-    from brimful.lab.programs import Program
 
 __all__ = ["Device", "Input", "Lab", "losses", "open_lab", "permitted"]
 
@@ -45,8 +45,8 @@ class Lab:
         device: Device,
         ip: int,
         mtu: int,
-        keepers: Sequence[Keeper],
-        programs: Sequence[Program],
+        keepers: list[Keeper],
+        programs: Programs,
         settings: Settings,
     ) -> None:
         self._id = lab_id
@@ -56,6 +56,7 @@ class Lab:
         self._keepers = keepers
         self._programs = programs
         self._settings = settings
+        self._is_fresh = True
 
     def __enter__(self) -> Self:
         return self
@@ -188,24 +189,58 @@ class Lab:
 
     def failure(self) -> str | None:
         """Return, in one line, which part of the device has ended; None while all of it runs."""
-        for program in self._programs:
-            failure = program.failure()
-            if failure is not None:
-                return failure
+        forwarder = self._settings.forwarder
+        parts = self._programs.running if forwarder is None else [forwarder]
+        failures = (part.failure() for part in parts)
+        if (failure := next(filter(None, failures), None)) is not None:
+            return failure
         if not all(keeper.namespace.is_alive() for keeper in self._keepers):
             return f"lab {self._id} was ended by someone else"
         return None
 
-    def _check(self) -> None:
+    def begin_trial(self) -> None:
+        """Start a command of the user's again, where each trial is to have it fresh.
+
+        Raises
+        ------
+        MeasureError
+            When it does not work any more.
+        """
+        forwarder = self._settings.forwarder
+        if forwarder is None or not forwarder.each_trial or self._is_fresh:
+            self._is_fresh = False
+            return
+        forwarder.renew()
+        state.save(_entry(self._id, self._device, Process.find(os.getpid()), self._keepers))
+        self._check(tester_listens=True)
+
+    def cost(self) -> Cost | None:
+        """Return what the programs of the device have used; None where there are none."""
+        return self._programs.cost() if self._programs.running else None
+
+    def take_output(self) -> str:
+        """Return what the programs of the device wrote since it was last asked for."""
+        return self._programs.take_output()
+
+    def _check(self, *, tester_listens: bool = False) -> None:
         """Make sure that frames pass the device both ways."""
         next_hops = self.router_macs or tuple(reversed(devices.TESTER_MACS))
-        obstacle = health.find_obstacle(self.tester, ip=self._ip, mtu=self._mtu, next_hops=next_hops)
-        reason = self.failure() or obstacle
+        forwarder = self._settings.forwarder
+        is_over = (lambda: False) if forwarder is None else forwarder.is_over
+        obstacle = health.find_obstacle(
+            self.tester, ip=self._ip, mtu=self._mtu, next_hops=next_hops, is_over=is_over, tester_listens=tester_listens
+        )
+        if obstacle is None and forwarder is not None:
+            forwarder.accept()
+        failure = self.failure()
+        reason = failure or obstacle
         if reason is None:
             return
-        if reason == obstacle and self._programs:
-            last = self._programs[-1]
+        if reason == obstacle and self._programs.running:
+            last = self._programs.running[-1]
             reason += f"; {last.name} said: {last.last_words() or 'nothing'}"
+        elif forwarder is not None and obstacle is not None and not forwarder.is_over():
+            reason = f"{obstacle}, and {failure}"
         message = f"lab:{self._device} does not work: {reason}"
         raise MeasureError(message)
 
@@ -215,13 +250,13 @@ class Lab:
         state.save(_entry(self._id, self._device, None, self._keepers))
         for keeper in self._keepers:
             keeper.detach()
-        self._keepers = ()
+        self._keepers = []
 
     def close(self) -> None:
         """End the lab."""
         if self._keepers:
             _close(self._id, self._keepers)
-            self._keepers = ()
+            self._keepers = []
 
 
 def open_lab(device: str, *, ip: int = 4, mtu: int = devices.DEFAULT_MTU, **options: int | str) -> Lab:
@@ -272,7 +307,7 @@ def open_lab(device: str, *, ip: int = 4, mtu: int = devices.DEFAULT_MTU, **opti
         programs = Programs(keepers[-1].namespace, keepers, devices.device_cpus())
         settings = catalogue.build(kind, Place(tester, programs, ip, mtu), chosen)
         state.save(_entry(lab_id, kind, owner, keepers))
-        lab = Lab(lab_id, kind, ip, mtu, keepers, programs.running, settings)
+        lab = Lab(lab_id, kind, ip, mtu, keepers, programs, settings)
         lab._check()
     except BaseException:
         _close(lab_id, keepers)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from brimful.errors import UsageError
-from brimful.lab import devices, openvswitch, switch, testpmd, xdp
+from brimful.errors import UsageError, did_you_mean
+from brimful.lab import devices, openvswitch, program, switch, testpmd, xdp
 from brimful.lab.devices import Device
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from brimful.lab.devices import Place, Settings
 
@@ -42,6 +42,7 @@ class Row:
     """Whether it sends frames on by their IP addresses: the tester has to know its next hops."""
 
 
+_LONGEST_LISTED = 48
 _MOST_WRITTEN = 2
 """Words of an option that lists of devices show."""
 # The most that brimful-forwarder takes.
@@ -87,6 +88,16 @@ DEVICES: Mapping[Device, Row] = {
         ),
         check_needs=switch.find_switch,
     ),
+    Device.PROGRAM: Row(
+        meaning="a forwarder of yours: any command",
+        build=program.build_program,
+        options=(
+            Option("run", program.COMMAND, ""),
+            Option("ready", "LINE", ""),
+            Option("restart", ("search", "trial"), "search"),
+            Option("input", ("program", "queue"), "program"),
+        ),
+    ),
     Device.WIRE: Row(meaning="no device: the tester's ports cabled to each other", build=devices.build_wire),
 }
 """Each device and its row; a new one needs a name in `Device`, a row here, and what builds it."""
@@ -100,13 +111,16 @@ def parse_device(text: str, given: Mapping[str, int | str]) -> tuple[Device, Opt
     UsageError
         When there is no such device or option, or a value is not one of those the option takes.
     """
-    name, *words = text.split(",")
+    name, _, rest = text.partition(",")
     try:
         device = Device(name)
     except ValueError:
-        message = f"there is no device {name!r}: use one of {', '.join(Device)}"
+        message = f"there is no device {name!r}{did_you_mean(name, Device)}: use one of {', '.join(Device)}"
         raise UsageError(message) from None
     asked = dict(given)
+    words = rest.split(",") if rest else []
+    if device is Device.PROGRAM:
+        words = program.split_options(rest, [option.name for option in DEVICES[device].options])
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or key in asked:
@@ -117,7 +131,8 @@ def parse_device(text: str, given: Mapping[str, int | str]) -> tuple[Device, Opt
     options: Options = {option.name: _read_option(option, asked.pop(option.name, option.default)) for option in known}
     if asked:
         advice = f"use {', '.join(options)}" if options else "it has none"
-        message = f"device {device} has no option {next(iter(asked))!r}: {advice}"
+        wrong = next(iter(asked))
+        message = f"device {device} has no option {wrong!r}{did_you_mean(wrong, options)}: {advice}"
         raise UsageError(message)
     return device, options
 
@@ -133,7 +148,7 @@ def _read_option(option: Option, value: int | str) -> int | str:
     if isinstance(values, str):
         return str(value)
     if value not in values:
-        message = f"{option.name} is {value}: use one of {', '.join(values)}"
+        message = f"{option.name} is {value}{did_you_mean(str(value), values)}: use one of {', '.join(values)}"
         raise UsageError(message)
     return value
 
@@ -158,7 +173,18 @@ def build(device: Device, place: Place, options: Mapping[str, Any]) -> Settings:
 
 def listing() -> list[tuple[str, str]]:
     """Give each device as it is written with its options, and what it is."""
-    return [(",".join([device, *map(_written, row.options)]), row.meaning) for device, row in DEVICES.items()]
+    return [(_listed(device, row.options), row.meaning) for device, row in DEVICES.items()]
+
+
+def _listed(device: Device, options: Sequence[Option]) -> str:
+    """Write a device with as many of its options as leave its meaning room beside it."""
+    text = device.value
+    for option in options:
+        longer = f"{text},{_written(option)}"
+        if len(longer) > _LONGEST_LISTED:
+            return f"{text},..."
+        text = longer
+    return text
 
 
 def _written(option: Option) -> str:

@@ -18,7 +18,7 @@ import re
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from brimful.lab import links
 from brimful.lab.links import Offload
@@ -40,6 +40,7 @@ class Device(StrEnum):
     OVS = "ovs"
     TESTPMD = "testpmd"
     SWITCH = "switch"
+    PROGRAM = "program"
     WIRE = "wire"
 
 
@@ -58,6 +59,29 @@ class Input(StrEnum):
     """There is no device."""
 
 
+class Forwarder(Protocol):
+    """A command of the user's that forwards."""
+
+    each_trial: bool
+    """Whether each trial has it started anew."""
+
+    def renew(self) -> None:
+        """End the command, and start it again."""
+        ...
+
+    def accept(self) -> None:
+        """Take note that frames pass."""
+        ...
+
+    def failure(self) -> str | None:
+        """Return, in one line, that the command has ended although it was needed."""
+        ...
+
+    def is_over(self) -> bool:
+        """Say whether the command has failed: waiting for frames helps no more."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What was built, for the record."""
@@ -71,6 +95,7 @@ class Settings:
     """The interfaces that forward, in the order of the tester's ports."""
     details: dict[str, str | int] = field(default_factory=dict)
     """What else there is to say of this device."""
+    forwarder: Forwarder | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import struct
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 from brimful.lab import devices
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from brimful.lab.namespaces import Namespace
 
@@ -42,15 +44,46 @@ for near, (far, frame) in ways.items():
         except TimeoutError:
             continue
 """
+# The same where a tester already takes what arrives, before any packet socket sees it: counters show what came, and
+# that nothing is on its way any more.
+_COUNTING_PROBE_PROGRAM = """
+import json, socket, sys, time
+patience, mark, ways = json.loads(sys.argv[1])
+def received(name):
+    with open("/proc/net/dev") as table:
+        return next(int(line.split(":")[1].split()[1]) for line in table if line.split(":")[0].strip() == name)
+deadline = time.monotonic() + patience
+for near, (far, frame) in ways.items():
+    before = received(far)
+    port = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    port.bind((near, 0))
+    while received(far) == before:
+        if time.monotonic() > deadline:
+            sys.exit("no frame came through from %s to %s within %g s" % (near, far, patience))
+        port.send(bytes.fromhex(frame) + mark.encode() + bytes(4))
+        time.sleep(0.02)
+seen = None
+while seen != (seen := [received(name) for name in ways]):
+    time.sleep(0.05)
+"""
 _MARK = "brimful lab"
 _PATIENCE_S = 10.0
+_LOOK_S = 0.1
 _DISCARD_PORT = 9
 _NUMBER_LEN = 4
 _IPV4_HEADER_LEN = 20
 _IPV6_HEADER_LEN = 40
 
 
-def find_obstacle(tester: Namespace, *, ip: int, mtu: int, next_hops: Sequence[str]) -> str | None:
+def find_obstacle(
+    tester: Namespace,
+    *,
+    ip: int,
+    mtu: int,
+    next_hops: Sequence[str],
+    is_over: Callable[[], bool] = lambda: False,
+    tester_listens: bool = False,
+) -> str | None:
     """Send frames through the device both ways; return, in one line, which way none came through.
 
     Parameters
@@ -63,6 +96,10 @@ def find_obstacle(tester: Namespace, *, ip: int, mtu: int, next_hops: Sequence[s
         How long their packets are: a device may pass short frames and lose long ones.
     next_hops
         The MAC addresses that the ports send to.
+    is_over
+        Says that the device has failed, so that no frame need be waited for.
+    tester_listens
+        Whether a tester has opened the ports.
     """
     near, far = devices.NETWORKS[ip]
     here, there = devices.TESTER_PORTS
@@ -71,10 +108,18 @@ def find_obstacle(tester: Namespace, *, ip: int, mtu: int, next_hops: Sequence[s
         there: (here, _frame(next_hops[1], devices.TESTER_MACS[1], far.tester, near.tester, mtu).hex()),
     }
     request = json.dumps([_PATIENCE_S, _MARK, ways])
-    done = tester.attempt([sys.executable, "-I", "-S", "-c", _PROBE_PROGRAM, request])
-    if done.returncode == 0:
+    program = _COUNTING_PROBE_PROGRAM if tester_listens else _PROBE_PROGRAM
+    command = tester.command([sys.executable, "-I", "-S", "-c", program, request])
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as probe:
+        while probe.poll() is None:
+            if is_over():
+                probe.kill()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                probe.wait(_LOOK_S)
+        said = probe.stderr.read() if probe.stderr is not None else ""
+    if probe.returncode == 0:
         return None
-    return (done.stderr.strip().splitlines() or [f"the probe ended with exit code {done.returncode}"])[-1]
+    return (said.strip().splitlines() or [f"the probe ended with exit code {probe.returncode}"])[-1]
 
 
 def _frame(destination_mac: str, source_mac: str, source: str, destination: str, mtu: int) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import shutil
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brimful.errors import MeasureError
-from brimful.lab import state
+from brimful.lab import families, state
 from brimful.lab.namespaces import MARKER, Keeper, Namespace, Process, read_line, start_shell, tool
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ name=$2 directory=$3 ending=$4
 shift 4
 finish() {
     exec 4>&-
-    [ "$ending" = input ] || kill -TERM "$program" 2>/dev/null
+    # To all that it started as well; this shell is in their group.
+    [ "$ending" = input ] || { trap '' TERM; kill -TERM 0; }
     for tick in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
         { read -r number called state rest <"/proc/$program/stat"; } 2>/dev/null && [ "$state" != Z ] || break
         sleep 0.1
@@ -49,6 +51,9 @@ read -r line
 """
 _LAST_LINES = 2
 _PATIENCE_S = 10.0
+_END_PATIENCE_S = 2.0
+_MOST_OUTPUT_BYTES = 4000
+"""Of what is kept in the record of a trial."""
 
 
 class Ending(StrEnum):
@@ -75,13 +80,13 @@ class Program:
         said = self.last_words()
         return f"{self.name} has ended" + (f"; it said: {said}" if said else " and said nothing")
 
-    def last_words(self) -> str:
+    def last_words(self, most_lines: int = _LAST_LINES) -> str:
         """Return the last lines that the program wrote, as one."""
         try:
             lines = [line.strip() for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
         except OSError:
             return ""
-        return " / ".join(line.removeprefix(f"{self.name}: ") for line in lines[-_LAST_LINES:])
+        return " / ".join(line.removeprefix(f"{self.name}: ") for line in lines[-most_lines:])
 
     def wait_for(self, beginning: str) -> str:
         """Return the first line that the program writes with this beginning."""
@@ -105,12 +110,47 @@ class Programs:
         self.namespace = namespace
         self.running: list[Program] = []
         self._keepers = keepers
+        self._read: dict[str, int] = {}
+        self._left = ""
         self._on_cpus = [tool("taskset"), "--cpu-list", ",".join(map(str, cpus))]
 
     @functools.cached_property
     def directory(self) -> Path:
         """For their files; removed with the lab."""
         return state.make_directory(self.namespace.lab_id)
+
+    def cost(self) -> families.Cost:
+        """Return what those that run have used."""
+        costs = [families.cost(program.process) for program in self.running]
+        return families.Cost(sum(one.cpu_s for one in costs), sum(one.peak_memory_bytes for one in costs))
+
+    def take_output(self) -> str:
+        """Return what they wrote since it was last asked for; of much, the end."""
+        said = self._left
+        self._left = ""
+        for program in self.running:
+            with contextlib.suppress(OSError), program.log.open("rb") as log:
+                log.seek(max(self._read.get(program.name, 0), log.seek(0, os.SEEK_END) - _MOST_OUTPUT_BYTES))
+                said += log.read().decode(errors="replace")
+                self._read[program.name] = log.tell()
+        return said[-_MOST_OUTPUT_BYTES:]
+
+    def end(self) -> None:
+        """End all of them before their lab; what they wrote is kept for `take_output`."""
+        for program in self.running:
+            families.ask_to_end(program.process)
+        deadline = time.monotonic() + _END_PATIENCE_S
+        while any(program.process.is_alive() for program in self.running) and time.monotonic() < deadline:
+            time.sleep(0.005)
+        self._left = self.take_output()
+        for program in reversed(self.running):
+            keeper = next(keeper for keeper in self._keepers if keeper.namespace.role == program.name)
+            self._keepers.remove(keeper)
+            keeper.close()
+        self.running.clear()
+        self._read.clear()
+        # It is gone with the first of them.
+        del self.directory
 
     def start(self, name: str, argv: Sequence[str], ending: Ending) -> Program:
         """Start a program in the device's namespace, on the device's CPUs."""

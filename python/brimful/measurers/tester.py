@@ -13,6 +13,7 @@ import msgspec
 from brimful.errors import MeasureError, UsageError
 from brimful.lab import Lab, catalogue, open_lab
 from brimful.lab.devices import DEFAULT_MTU, ETHERNET_LEN, TESTER_PORTS
+from brimful.lab.families import Cost
 from brimful.lab.programs import find_own_program
 from brimful.measurers.attribution import attribute
 from brimful.measurers.base import Description, InvalidTrialError, Settings, TrialOutput
@@ -189,8 +190,9 @@ class LabMeasurer:
 
         A trial in which part of the device ended says nothing of the device, whatever arrived.
         """
+        self._lab.begin_trial()
         self._expect_device(MeasureError)
-        before = self._lab.counters()
+        before, cost_before = self._lab.counters(), self._lab.cost()
         try:
             output = self._tester.measure(load, duration_s, stop_above=stop_above)
         except InvalidTrialError as error:
@@ -205,8 +207,17 @@ class LabMeasurer:
             output,
             directions=directions,
             warnings=output.warnings + warnings,
-            extra={**output.extra, "device_counters": moved},
+            extra={**output.extra, "device_counters": moved, **self._seen_of_programs(cost_before)},
         )
+
+    def _seen_of_programs(self, before: Cost | None) -> dict[str, Any]:
+        """Say what the programs of the device used in a trial, and what they wrote since the one before."""
+        after = self._lab.cost()
+        if before is None or after is None:
+            return {}
+        used = {"cpu_s": round(after.cpu_s - before.cpu_s, 3), "peak_memory_bytes": after.peak_memory_bytes}
+        said = self._lab.take_output()
+        return {"device_programs": {**used, **({"output": said} if said else {})}}
 
     def _expect_device(self, kind: type[MeasureError]) -> None:
         failure = self._lab.failure()

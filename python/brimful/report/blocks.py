@@ -98,7 +98,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
 
 def device_name(run: Run) -> str:
     """Give what the device is called, or what stands for it."""
-    return str(run.device.get("name") or run.device.get("device") or run.measurer.spec or run.run_id)
+    device = run.device
+    return str(device.get("name") or device.get("run") or device.get("device") or run.measurer.spec or run.run_id)
 
 
 def outcome(file: RunFile, one: str) -> str:

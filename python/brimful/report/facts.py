@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from brimful.records import End, Goal, Machine, Run, is_rate_of_units
+from brimful.records import End, Goal, Machine, Run, Trial, is_rate_of_units
 from brimful.units import ETHERNET_OVERHEAD_BYTES, format_duration, format_load
 
 LINK_KEYS = ("link_bps", "link_rate_bps", "link_speed_bps")
@@ -159,10 +159,26 @@ def is_simulated(run: Run) -> bool:
     return run.measurer.name.startswith("sim:")
 
 
-def device(run: Run) -> dict[str, Any]:
-    """Give what is known of the device, with units."""
+def device(run: Run, trials: Sequence[Trial]) -> dict[str, Any]:
+    """Give what is known of the device, with units, and what its programs used in trials."""
     work = run.device.get("work")
-    return {**run.device, "work": f"{text(work)} multiplications a frame"} if is_lab(run) and work else run.device
+    known = {"work": f"{text(work)} multiplications a frame"} if is_lab(run) and work else {}
+    return {**run.device, **known, **_programs(trials)}
+
+
+def _programs(trials: Sequence[Trial]) -> dict[str, str]:
+    """Give what the programs of a lab's device used, as trials have it in ``extra.device_programs``."""
+    seen = [(trial.extra.get("device_programs"), trial.elapsed_s) for trial in trials]
+    used = [(programs, elapsed_s) for programs, elapsed_s in seen if isinstance(programs, Mapping)]
+    if not used:
+        return {}
+    cpu_s = sum(number(programs.get("cpu_s")) or 0.0 for programs, _ in used)
+    peak = max(number(programs.get("peak_memory_bytes")) or 0.0 for programs, _ in used)
+    took_s = sum(elapsed_s for _, elapsed_s in used)
+    return {
+        "processor_time": f"{format_duration(cpu_s)}, in trials that took {format_duration(took_s)}",
+        "largest_memory": f"{peak / 2**20:.1f} MiB",
+    }
 
 
 def measurer(run: Run) -> dict[str, Any]:
@@ -214,10 +230,10 @@ def table(mapping: Mapping[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
-def set_up(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
+def set_up(run: Run, of_device: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
     """Give what the record says of the set-up, in groups; those that are empty are left out."""
     groups = [
-        ("Device", table(device(run))),
+        ("Device", table(of_device)),
         ("Traffic", table(run.traffic)),
         ("Measurer", table(measurer(run))),
         ("Host", table(run.host)),

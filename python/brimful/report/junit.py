@@ -7,8 +7,11 @@ from xml.etree import ElementTree
 
 import msgspec
 
-from brimful.records import GoalResult
+from brimful.records import End, GoalResult
 from brimful.report import words
+
+MEASUREMENT_FAILED = "measurement-failed"
+"""`End.reason` of such a run."""
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,6 +22,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     """Why it failed; null: it passed."""
     said: str = ""
     """What was found."""
+    is_error: bool = False
+    """Whether nothing could be found out, rather than that what was found is not wanted."""
 
 
 class Suite(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,8 +36,18 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     """Of brimful, that made it."""
 
 
-def cases(results: Sequence[GoalResult], unit: str, conditions: Sequence[tuple[str, list[str]]]) -> list[Case]:
-    """Give a case for each goal, which passes where it is regular, and for each condition with what it missed."""
+def failed_case(text: str) -> Case:
+    """Give the case of a run whose measuring failed."""
+    return Case(name="measuring went on to the end", problem=text, is_error=True)
+
+
+def cases(
+    results: Sequence[GoalResult], unit: str, conditions: Sequence[tuple[str, list[str]]], end: End
+) -> list[Case]:
+    """Give a case for each goal, which passes where it is regular, and for each condition with what it missed.
+
+    Where measuring failed, one more says why.
+    """
     goals = [
         Case(
             name=f"goal {result.goal} is regular",
@@ -42,14 +57,15 @@ def cases(results: Sequence[GoalResult], unit: str, conditions: Sequence[tuple[s
         for result in results
     ]
     asserted = [Case(name=text, problem="; ".join(missed) or None) for text, missed in conditions]
-    return goals + asserted
+    return goals + asserted + ([failed_case(end.text)] if end.reason == MEASUREMENT_FAILED else [])
 
 
 def render(suites: Sequence[Suite]) -> bytes:
     """Write the file."""
     root = ElementTree.Element("testsuites", name="brimful")
     for suite in suites:
-        counts = {"tests": len(suite.cases), "failures": sum(case.problem is not None for case in suite.cases)}
+        problems = [case.is_error for case in suite.cases if case.problem is not None]
+        counts = {"tests": len(suite.cases), "failures": problems.count(False), "errors": problems.count(True)}
         element = ElementTree.SubElement(
             root,
             "testsuite",
@@ -64,7 +80,8 @@ def render(suites: Sequence[Suite]) -> bytes:
                 element, "testcase", name=_printable(case.name), classname=f"brimful.{suite.command}"
             )
             if case.problem is not None:
-                failure = ElementTree.SubElement(shown, "failure", message=_printable(case.problem))
+                kind = "error" if case.is_error else "failure"
+                failure = ElementTree.SubElement(shown, kind, message=_printable(case.problem))
                 failure.text = _printable(case.said or case.problem)
             elif case.said:
                 ElementTree.SubElement(shown, "system-out").text = _printable(case.said)

@@ -14,7 +14,7 @@ from brimful.records.subjects import load, subject_of
 from brimful.report import facts
 from brimful.report.blocks import Block, Document, Figure, Sentence
 from brimful.report.figures import NARROW, WIDE
-from brimful.report.lines import WIDTH, bullets, table, wrap
+from brimful.report.lines import WIDTH, bullets, table, wrap, wrapped_table
 from brimful.report.styles import Style, plain
 from brimful.report.web_page import TEMPLATES, render_page
 
@@ -56,7 +56,7 @@ def text(file: RunFile, *, style: Style = plain, columns: int = WIDTH) -> str:
         bullets("Warnings", view.warnings, style, columns),
         bullets("Deviations", view.run.deviations, style, columns),
         bullets("What the values mean", view.notes, style, columns),
-        "\n".join([style("Set-up", "title"), table([list(row) for row in view.set_up])]),
+        "\n".join([style("Set-up", "title"), *wrapped_table(view.set_up, columns)]),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -66,15 +66,21 @@ def _lines(block: Block, style: Style, columns: int) -> str:
         return wrap(block.text, 0, columns=columns)
     if isinstance(block, Figure):
         return ""
-    right = range(block.words, len(block.names))
-    return "\n".join([style(block.title, "title"), table([list(block.names), *block.rows], right=right)])
+    rows, right = [list(block.names), *block.rows], range(block.words, len(block.names))
+    made = table(rows, right=right, columns=columns, lead=max(1, block.words))
+    return "\n".join([style(block.title, "title"), made])
 
 
 def page(file: RunFile) -> str:
     """Write the report as one HTML file that needs nothing else: no scripts, no network."""
     view = document_of(file)
     return render_page(
-        TEMPLATES / "document.html", view=view, run=view.run, set_up=facts.set_up(view.run), wide=WIDE, narrow=NARROW
+        TEMPLATES / "document.html",
+        view=view,
+        run=view.run,
+        set_up=facts.set_up(view.run, facts.device(view.run, file.trials)),
+        wide=WIDE,
+        narrow=NARROW,
     )
 
 

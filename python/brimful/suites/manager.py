@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from brimful.errors import MeasureError, UsageError
+from brimful.errors import MeasureError, UsageError, did_you_mean
 from brimful.managed import Begun, Place, Sink, manage, new_run
 from brimful.measurers.base import checked_description
 from brimful.policies import Policies
@@ -84,7 +84,8 @@ def check_suite(request: SuiteRequest) -> None:
                 message = f"{what}: {entry} is given twice"
                 raise UsageError(message)
             if known is not None and entry not in known:
-                message = f"{what}: there is no test {entry!r}: {', '.join(known)}; a reset has --reset-command"
+                meant = did_you_mean(entry, known)
+                message = f"{what}: there is no test {entry!r}{meant}: {', '.join(known)}; a reset has --reset-command"
                 raise UsageError(message)
     if _NEEDED not in request.tests:
         message = f"--tests: all others build on {_NEEDED}; add it"

@@ -102,7 +102,7 @@ def ingest(
 
     _keep_memory()
     check_zone(timezone)
-    allowed = units.parse_ratio(max_bad)
+    allowed = units.parse_small_ratio(max_bad)
     files = find_sources(sources)
     given = Capacities.parse(capacity) if capacity is not None else None
     place = Store.create(store)

@@ -86,7 +86,7 @@ def tests(
     from brimful.discards.times import check_zone
 
     check_zone(timezone)
-    limit = units.parse_ratio(max_bad)
+    limit = units.parse_small_ratio(max_bad)
     settings = Settings(
         server=_server(server),
         mappings=read_mappings(columns_file) if columns_file else None,

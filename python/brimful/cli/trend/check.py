@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from brimful.cli.junit_option import junit_option
 from brimful.cli.reports import checked_target, style
 from brimful.cli.trend.stores import chosen, now, series_option, settings_options, store_argument
 from brimful.errors import one_line
@@ -25,12 +26,7 @@ _MOST_SHOWN = 40
 @click.option("--confirm", is_flag=True, help="Compare each suspicion live with the last good version.")
 @click.option("-m", "--measurer", metavar="MEASURER", help="What --confirm measures; {version} in it is the version.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
-@click.option(
-    "--junit",
-    type=click.Path(dir_okay=False, path_type=Path),
-    callback=checked_target,
-    help="Write a JUnit file: a test case for each series.",
-)
+@junit_option("trend", "series")
 @click.option(
     "--prometheus",
     type=click.Path(dir_okay=False, path_type=Path),

@@ -85,7 +85,7 @@ def _section(member: Member, file: RunFile) -> Section:
     plan, result = one_size.plan_of(file), one_size.result_of(file)
     shown = [one_size.NO_RESULT] if result is None else [one_size.bursts_tried(file), one_size.tests_table(file)]
     size = size_of(member)
-    own = [group for group in facts.set_up(file.run) if group[0] not in _OF_ALL]
+    own = [group for group in facts.set_up(file.run, facts.device(file.run, file.trials)) if group[0] not in _OF_ALL]
     return Section(
         title=f"Frame size {size}",
         blocks=[Sentence(blocks.outcome(file, "burst")), *shown],

@@ -9,7 +9,7 @@ from brimful.errors import RecordError
 from brimful.records import Activation, LossPairs, Pair, PairedPlan, Ratio, RunFile
 from brimful.report import blocks, words
 from brimful.report.blocks import Block, Card, Document, Figure, Sentence, Table
-from brimful.report.junit import Case, Suite
+from brimful.report.junit import MEASUREMENT_FAILED, Case, Suite, failed_case
 from brimful.report.paired import figures
 from brimful.units import format_duration, format_load, format_ratio
 
@@ -197,6 +197,8 @@ def suite(file: RunFile) -> Suite:
         name = f"losses of {losses.device} against {plan.devices[0].name}"
         cases.append(Case(name=name, problem=None if losses.verdict in _GOOD else said, said=said))
     end = file.ends[-1] if file.ends else None
+    if end is not None and end.reason == MEASUREMENT_FAILED:
+        cases.append(failed_case(end.text))
     if end is None or not cases:
         text = "the run has not ended" if end is None else end.text or end.reason
         cases.append(Case(name="the comparison has a result", problem=text))

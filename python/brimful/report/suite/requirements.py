@@ -37,7 +37,7 @@ def _frames(text: str) -> float:
 KINDS: Mapping[str, Kind] = {
     "throughput": Kind(units.parse_load, units.format_load, is_least=True),
     "latency": Kind(units.parse_duration, units.format_delay, is_least=False),
-    "loss": Kind(units.parse_ratio, share, is_least=False),
+    "loss": Kind(units.parse_small_ratio, share, is_least=False),
     "bursts": Kind(_frames, lambda frames: f"{frames:.0f} frames", is_least=True),
     "recovery": Kind(units.parse_duration, units.format_delay, is_least=False),
     "reset": Kind(units.parse_duration, units.format_delay, is_least=False),

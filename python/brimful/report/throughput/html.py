@@ -39,7 +39,7 @@ def render(report: Report) -> str:
         missing=MISSING,
         specification=SPECIFICATION,
         items=ITEMS,
-        set_up=facts.set_up(report.run),
+        set_up=facts.set_up(report.run, report.device),
         irregular=_irregular(report),
         simulated=facts.is_simulated(report.run),
         conditions=conditions(report),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -106,6 +106,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     warnings: list[Note]
     machine: Machine | None
     """How quiet the machine was; null where nothing was watched."""
+    device: dict[str, Any]
+    """What is known of the device, and what its programs used."""
 
     @property
     def limits_delay(self) -> bool:
@@ -158,9 +160,11 @@ def build(file: RunFile) -> Report:
         deviations=_deviations(run, statistics),
         warnings=_warnings(file),
         machine=facts.machine(file.ends),
+        device=facts.device(run, file.trials),
     )
 
 
+_LONGEST_COMMAND = 60
 _LAB_DEVICES = {"xdp": "XDP forwarder", "ovs": "Open vSwitch", "testpmd": "testpmd", "switch": "OpenFlow switch"}
 
 
@@ -171,6 +175,8 @@ def _title(run: Run) -> str:
             return str(name)
     if run.device.get("simulated"):
         return f"Simulated: {str(run.device['simulated']).partition(',')[0]}"
+    if run.device.get("run"):
+        return f"{one_line(run.device['run'], longest=_LONGEST_COMMAND)} in a lab"
     if run.device.get("device"):
         device = str(run.device["device"])
         return f"{_LAB_DEVICES.get(device, device.capitalize())} in a lab"

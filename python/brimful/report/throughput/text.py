@@ -106,7 +106,7 @@ def _bounds(report: Report, style: Style, columns: int) -> str:
     if report.limits_delay:
         delays = ["p99 delay", *(_delay_limit(view) for view in report.goals)]
         rows = [[*row, delay] for row, delay in zip(rows, delays, strict=True)]
-    parts = [style("Bounds and goals", "title"), table(rows, right=range(1, len(rows[0])))]
+    parts = [style("Bounds and goals", "title"), table(rows, right=range(1, len(rows[0])), columns=columns)]
     if run.conversion_factor != 1:
         aggregates = [
             f"{view.goal.name} {format_load(view.aggregate_throughput, run.load_unit)}"
@@ -205,7 +205,7 @@ def _set_up(report: Report, style: Style, columns: int) -> str:
     rows = [
         [name, path, value]
         for name, mapping in (
-            ("device", facts.device(run)),
+            ("device", report.device),
             ("traffic", run.traffic),
             ("measurer", facts.measurer(run)),
             ("host", run.host),

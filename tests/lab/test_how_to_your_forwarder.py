@@ -1,0 +1,57 @@
+"""The page on the reader's own forwarder, from an empty directory; each run is interrupted once it measures."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support import ROOT
+from test_documents import blocks
+from test_how_to_commands import read_until
+
+PAGE = ROOT / "docs" / "how-to" / "your-forwarder.md"
+COMMANDS = [line for block in blocks(PAGE, "sh") for line in block.splitlines()]
+MEASURING = [command for command in COMMANDS if re.match(r"brimful (search|delay|compare) ", command)]
+
+
+@pytest.fixture
+def directory(tmp_path):
+    """Where a reader has made what the page shows."""
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler is installed")
+    (source,), (script,) = blocks(PAGE, "c"), blocks(PAGE, "bash")
+    (tmp_path / "fwd.c").write_text(source)
+    (tmp_path / "bridge.sh").write_text(script)
+    subprocess.run(["sh", "-ec", COMMANDS[0]], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "command",
+    # Each search measures the tester first; test_own_forwarder.py has the other forwarders without that.
+    [pytest.param(c, marks=[] if "./fwd" in c else [pytest.mark.slow]) for c in MEASURING],
+)
+def test_every_command_begins_to_measure(own_interfaces, directory, command):
+    if "testpmd" in command and shutil.which("dpdk-testpmd") is None:
+        pytest.skip("dpdk-testpmd is not installed: tools/setup test")
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    words = ["sh", "-ec", f"exec {command}"]
+    with subprocess.Popen(
+        words, cwd=directory, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        try:
+            before = read_until(process, r"\b(trial|round) +\d|warm-up")
+            process.send_signal(signal.SIGINT)
+            after, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == (1 if command.startswith("brimful search") else 130), before + after
+
+
+def test_the_page_is_short_and_names_builds_where_they_differ():
+    assert len(re.sub(r"```.*?```", "", PAGE.read_text(), flags=re.DOTALL).split()) <= 400
+    assert all(command in (COMMANDS[0], *MEASURING) or "{dir}/fwd" in command for command in COMMANDS)

@@ -455,7 +455,7 @@ def test_no_modules_of_a_crate_use_each_other_in_a_circle(crate):
 
 TESTER_FLOORS = [
     {"accounting", "attribution", "clock", "cost", "division", "exchange", "test_frames"},
-    {"delay", "ramp_up", "schedule", "threads"},
+    {"delay", "ramp_up", "schedule", "stations", "threads"},
     {"early_stop", "flows", "pacing", "turn"},
     {"plan", "profile", "receiving_lane"},
     {"sending_lane", "station"},

@@ -28,6 +28,7 @@ mod sending_lane;
 mod sending_side;
 mod serve;
 mod station;
+mod stations;
 mod test_frames;
 mod tester;
 mod threads;
@@ -52,6 +53,10 @@ pub use profile::{
 pub use protocol::Reply;
 pub use schedule::{CatchUp, LoadShape, Schedule};
 pub use serve::Service;
+pub use stations::{
+    MacList, Received, Reply as StationsReply, Request as StationsRequest, SendRequest, SequenceReply, SequenceRequest,
+    Switchboard,
+};
 pub use test_frames::{
     Content, FieldPlace, FrameLayout, HeaderField, SEQUENCE_MASK, Stamp, TIMESTAMP_MASK, TemplateError, TestFrame,
     TestTemplate, Transport,

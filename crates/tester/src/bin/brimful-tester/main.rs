@@ -1,8 +1,10 @@
-//! `brimful-tester`: offers frames on two interfaces and speaks the measurer protocol on standard input and output.
+//! `brimful-tester`: offers frames on two interfaces and speaks the measurer protocol on standard input and output;
+//! or, as `brimful-tester stations`, sends sequences of frames between any number of them.
 
 mod back_ends;
 mod faults;
 mod options;
+mod stations;
 
 use std::io::{self, BufReader, Write};
 use std::process::ExitCode;
@@ -31,6 +33,9 @@ const FASTEST: BackEnd = BackEnd::Xdp(Attachment::Native);
 const PACKET: BackEnd = BackEnd::Packet(PacketRing::Slots);
 
 fn main() -> ExitCode {
+    if std::env::args().nth(1).is_some_and(|mode| mode == "stations") {
+        return stations::main();
+    }
     let options = match Options::try_parse() {
         Ok(options) => options,
         Err(error) if error.use_stderr() => return fail(EXIT_USAGE, &first_paragraph(&error.to_string())),

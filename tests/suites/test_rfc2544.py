@@ -11,7 +11,8 @@ from brimful.report.suite.requirements import parse_requirements
 from brimful.report.suite.results import results_of
 from brimful.report.verdicts import of_suite
 from brimful.suites.durations import FULL, QUICK, expected_s
-from brimful.suites.manager import SuiteRequest, run_suite
+from brimful.suites.manager import run_suite
+from brimful.suites.rfc2544 import SuiteRequest, suite_of
 from brimful.throughput.manager import SearchRequest
 from support import brimful
 
@@ -40,7 +41,7 @@ class Interrupted(SimulatedMeasurer):
 
 def run(out, *, resume=False, at=0):
     Interrupted.left = at
-    return run_suite(REQUEST, lambda search: lambda spec, detail: Interrupted(SYSTEM), out=out, resume=resume)
+    return run_suite(suite_of(REQUEST, lambda search: lambda spec, detail: Interrupted(SYSTEM)), out=out, resume=resume)
 
 
 def values(out):
@@ -74,7 +75,7 @@ class Unplugged(SimulatedMeasurer):
 def test_tests_that_failed_are_made_again_where_the_suite_goes_on(tmp_path):
     def go(*, resume=False):
         opener = lambda search: lambda spec, detail: Unplugged(SYSTEM)  # noqa: E731
-        return run_suite(REQUEST, opener, out=tmp_path / "s", resume=resume)
+        return run_suite(suite_of(REQUEST, opener), out=tmp_path / "s", resume=resume)
 
     failed = go()
     assert failed.end.reason == "measurement-failed"
@@ -180,7 +181,7 @@ def test_requirements_that_are_none_are_refused(content, said):
     ("options", "said"),
     [
         (("--sizes", "64,64"), "--sizes: 64 is given twice"),
-        (("--tests", "loss"), "--tests: all others build on throughput"),
+        (("--tests", "loss"), "--tests: loss builds on throughput; add it"),
         (("--tests", "throughput,speed"), "--tests: there is no test 'speed'"),
         (("-m", "cmd:true"), "--sizes: measurer 'cmd:true' does not send frames of these sizes"),
         (("-m", "lab:disk"), "--sizes: measurer 'lab:disk' does not send frames of these sizes"),

@@ -23,8 +23,8 @@ from brimful.report import words
 from brimful.report.suite.requirements import read_requirements
 from brimful.report.suite.sections import SIZES
 from brimful.suites.durations import expected_s
-from brimful.suites.manager import SuiteRequest, check_suite, run_suite
-from brimful.suites.rfc2544 import TESTS, Open
+from brimful.suites.manager import check_suite, run_suite
+from brimful.suites.rfc2544 import TESTS, Open, SuiteRequest, suite_of
 from brimful.throughput.manager import SearchRequest
 from brimful.units import format_duration
 
@@ -76,15 +76,15 @@ def rfc2544(**options: Any) -> int:  # noqa: ANN401
     if options["html"]:
         reports.check_page(options["html"], options["out"])
     request = _request(options)
-    check_suite(request)
+    planned = suite_of(request, _opener(options))
+    check_suite(planned)
     required = None if options["requirements"] is None else read_requirements(options["requirements"])
     take_for_interrupt()
-    foreseen = expected_s(request.durations, len(request.sizes), request.all_tests)
-    click.echo(f"{len(request.sizes)} sizes, {len(request.all_tests)} tests: about {_rounded(foreseen)}", err=True)
+    foreseen = expected_s(request.durations, len(planned.sizes), planned.tests)
+    click.echo(f"{len(planned.sizes)} sizes, {len(planned.tests)} tests: about {_rounded(foreseen)}", err=True)
     with open_progress(quiet=options["quiet"], verbose=options["verbose"]) as progress:
         done = run_suite(
-            request,
-            _opener(options),
+            suite_of(request, _opener(options), note=progress.note),
             out=options["out"],
             resume=options["resume"],
             progress=progress.note,

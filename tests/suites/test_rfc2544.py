@@ -168,7 +168,7 @@ def test_requirements_are_held_against_what_was_found(tmp_path):
         ({"speed": {"all": "1"}}, r"\[speed\] is no table of a test"),
         ({"latency": "50us"}, r"\[latency\] is no table"),
         ({"throughput": {"64": "fast"}}, r"\[throughput\] 64: load 'fast'"),
-        ({"bursts": {"all": "-3"}}, "no number of frames"),
+        ({"bursts": {"all": "-3"}}, "no whole number"),
     ],
 )
 def test_requirements_that_are_none_are_refused(content, said):

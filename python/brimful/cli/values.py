@@ -102,6 +102,7 @@ def _reader(parse: Callable[[str], float]) -> Reader:
 
 seconds = _reader(units.parse_duration)
 ratio = _reader(units.parse_ratio)
+load = _reader(units.parse_load)
 
 
 def failure_options(policies: str) -> Callable[[Command], Command]:

@@ -17,7 +17,17 @@ from brimful.report.loss.model import greatest_without_loss, losses_of
 from brimful.report.recovery import model as recovery
 from brimful.report.suite import figures
 from brimful.report.suite.results import Result, plan_of, results_of
-from brimful.report.suite.sections import NOT_DONE, OTHERWISE, SECTIONS, SIZES, TEST_OF
+from brimful.report.suite.sections import (
+    HARDWARE,
+    NOT_APPLICABLE,
+    NOT_DONE,
+    OTHERWISE,
+    RFC2889,
+    SECTIONS,
+    SIZES,
+    TEST_OF,
+)
+from brimful.report.switching import model as switching
 from brimful.units import format_load
 
 _NONE = "–"
@@ -45,9 +55,10 @@ def build(file: RunFile) -> Document:
         When one of them cannot be read.
     """
     plan, results = plan_of(file), results_of(file)
-    shown: list[Block] = [block for test in plan.tests for block in _blocks(test, _of(results, test))]
+    shown: list[Block] = [_sections(file, plan, results)]
+    shown += [block for test in plan.tests for block in _blocks(test, _of(results, test))]
     if not results:
-        shown = [Sentence("There is no result: no test came to its end.")]
+        shown.append(Sentence("There is no result: no test came to its end."))
     quick = ", quick" if plan.is_quick else ""
     return Document(
         run=file.run,
@@ -55,7 +66,7 @@ def build(file: RunFile) -> Document:
         title=f"{plan.standard} tests{quick}: {blocks.device_name(file.run)}",
         outcome=_outcome(file, plan, results),
         cards=_cards(results),
-        blocks=[*shown, _sections(file, plan, results)],
+        blocks=shown,
         notes=_notes(plan),
         set_up=_set_up(file, plan, results),
         warnings=[*_failures(results), *_warnings(results)],
@@ -67,6 +78,9 @@ def build(file: RunFile) -> Document:
 def line(file: RunFile) -> str:
     """Give the result of a suite in one line."""
     plan = plan_of(file)
+    if plan.standard == RFC2889:
+        found_of = [switching.line(result.file) for result in results_of(file) if result.file is not None]
+        return f"{plan.standard}: {'; '.join(found_of) or 'no result'}"
     found = {result.size: result.value for result in results_of(file) if result.test == "throughput"}
     shown = [f"{size}: {format_load(value, file.run.load_unit)}" for size, value in found.items() if value is not None]
     return f"{plan.standard}: throughput {', '.join(shown)}" if shown else f"{plan.standard}: no result"
@@ -79,11 +93,24 @@ def _of(results: Sequence[Result], test: str) -> list[Result]:
 def _blocks(test: str, results: Sequence[Result]) -> list[Block]:
     if not results:
         return []
+    if test not in _TABLES:
+        return [block for result in results for block in _of_switch(result)]
     names, row = _TABLES[test]
     rows = [[result.size, *_cells(result, row, len(names))] for result in results]
     table = Table(title=_TITLES[test], names=["frame size", *names], rows=rows, key=test)
     drawn = [figure for figure in (_throughputs(test, results), _curves(test, results)) if figure is not None]
     return [*drawn, table]
+
+
+def _of_switch(result: Result) -> list[Block]:
+    """Show what one test of a switch found."""
+    found = [] if result.file is None else switching.results_of(result.file)
+    if result.file is None or result.file.run.switching is None or not found:
+        said = result.text or result.reason.replace("-", " ")
+        return [Sentence(f"{switching.TITLES.get(result.test, result.test)}: {said}.")]
+    table = switching.results_table(result.file.run.switching, found)
+    title = f"{table.title}, {result.size} bytes"
+    return [msgspec.structs.replace(table, title=title, key=f"{table.key}-{result.size}")]
 
 
 def _cells(result: Result, row: Callable[[RunFile], list[str]], number: int) -> list[str]:
@@ -194,7 +221,7 @@ def _curves(test: str, results: Sequence[Result]) -> Figure | None:
 
 
 def _outcome(file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> str:
-    planned = len(plan.sizes) * sum(test != "reset" for test in plan.tests) + ("reset" in plan.tests)
+    planned = len(plan.sizes) * (len(plan.tests) - len(plan.once)) + len(plan.once)
     failed = sum(result.reason == "measurement-failed" for result in results)
     said = f"{len(results)} of {words.count(planned, 'test')} ended" + (f", {failed} failed" if failed else "")
     how = words.CLOCK_WORDS.get(file.ends[-1].reason, "ended") if file.ends else "has not ended"
@@ -203,7 +230,14 @@ def _outcome(file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> str:
 
 def _cards(results: Sequence[Result]) -> list[Card]:
     found = [result for result in _of(results, "throughput") if result.value is not None and result.file is not None]
-    return [
+    of_switch = [
+        Card(name=f"{result.test} {one.name}".rstrip(), value=switching.shown_value(result.file.run.switching, one))
+        for test in ("caching", "learning", "ageing")
+        for result in _of(results, test)
+        if result.file is not None and result.file.run.switching is not None
+        for one in switching.results_of(result.file)
+    ]
+    return of_switch or [
         Card(
             name=f"throughput at {result.size}",
             value=format_load(result.value or 0.0, result.file.run.load_unit if result.file else ""),
@@ -238,25 +272,27 @@ def _notes(plan: SuitePlan) -> list[str]:
     notes = [
         "Each test has a record of its own below that of the suite; `brimful report` shows it whole, and `brimful"
         " verify` computes all of them again.",
-        "RFC 2544 is for a laboratory: no test may cross a network in use (RFC 6815).",
+        f"{plan.standard} is for a laboratory: no test may cross a network in use (RFC 6815).",
     ]
     if plan.is_quick:
-        notes.insert(0, "This is no RFC 2544 test: --quick has shorter and fewer trials than it asks for.")
+        notes.insert(0, f"This is no {plan.standard} test: --quick has shorter and fewer trials than it asks for.")
     return notes
 
 
 def _sections(file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> Table:
     rows = [
         [section, title, _state(section, state, file, plan, _of(results, TEST_OF.get(section, ""))), remark]
-        for section, title, state, remark in SECTIONS
+        for section, title, state, remark in SECTIONS.get(plan.standard, ())
     ]
-    names = ["section", "of RFC 2544", "state", "remark"]
-    return Table(title="What was done of RFC 2544", names=names, rows=rows, key="sections", words=4)
+    names = ["section", f"of {plan.standard}", "state", "remark"]
+    return Table(title=f"What was done of {plan.standard}", names=names, rows=rows, key="sections", words=4)
 
 
 def _state(section: str, state: str, file: RunFile, plan: SuitePlan, results: Sequence[Result]) -> str:
     """Say what became of a section in this suite."""
-    if (section == "24" and plan.is_quick) or (section == "9" and plan.sizes != SIZES):
+    if state in (NOT_DONE, NOT_APPLICABLE, HARDWARE):
+        return state
+    if (section == "24" and plan.is_quick) or (section in ("4", "9") and plan.sizes != SIZES):
         return OTHERWISE
     if section == "14" and facts.directions(file.run) == "one direction":
         return NOT_DONE
@@ -265,7 +301,7 @@ def _state(section: str, state: str, file: RunFile, plan: SuitePlan, results: Se
         return state
     if test not in plan.tests:
         return NOT_DONE
-    due = 1 if test == "reset" else len(plan.sizes)
+    due = 1 if test in plan.once else len(plan.sizes)
     made = sum(result.reason == "done" for result in results)
     if made < due:
         return f"{made} of {words.count(due, 'size')}"

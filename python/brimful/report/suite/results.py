@@ -9,6 +9,7 @@ import msgspec
 from brimful.records import Burst, RunFile, SuitePlan, SuiteTest, read_run
 from brimful.report.loss.model import losses_of
 from brimful.report.recovery.model import recoveries_of
+from brimful.report.switching.model import results_of as switching_results
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +76,18 @@ def _recovery(file: RunFile) -> float | None:
     return sum(known) / len(known) if known and len(known) == len(found) else None
 
 
+def _least(file: RunFile) -> float | None:
+    """Give the least of several capacities: what holds of any addresses."""
+    found = [one.value for one in switching_results(file) if one.verdict != "none" and one.value is not None]
+    return min(found) if found else None
+
+
+def _failed(file: RunFile) -> float | None:
+    """Give how many kinds of frames, or ports, fail."""
+    judged = [one.verdict for one in switching_results(file) if one.verdict in ("pass", "fail")]
+    return float(judged.count("fail")) if judged else None
+
+
 VALUES: Mapping[str, Callable[[RunFile], float | None]] = {
     "throughput": _throughput,
     "latency": _latency,
@@ -82,5 +95,10 @@ VALUES: Mapping[str, Callable[[RunFile], float | None]] = {
     "bursts": _bursts,
     "recovery": _recovery,
     "reset": _recovery,
+    "caching": _least,
+    "learning": _least,
+    "ageing": _least,
+    "errored": _failed,
+    "broadcast": _failed,
 }
 """Test: its figure, from its record."""

@@ -1,0 +1,212 @@
+"""The tests of RFC 2889, each as a run of its own subject."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from brimful.errors import MeasureError
+from brimful.measurers.base import Description
+from brimful.measurers.stations import Stations
+from brimful.records import End, SwitchingPlan, read_run
+from brimful.records.experiment import fingerprint
+from brimful.suites.manager import SUBJECT, Suite
+from brimful.switching.addresses import RANDOM, SEQUENTIAL
+from brimful.switching.manager import SwitchingRequest, run_switching
+from brimful.switching.verification import claimed_results
+
+TESTS = ("broadcast", "caching", "learning", "ageing", "errored")
+_AT_EACH_SIZE = frozenset({"broadcast"})
+_FIRST_ADDRESSES, _FIRST_RATE = 64, 1000
+_SIZES = [40, 63, 1519, 1522, 1523, 2000]
+"""Of errored frames: below 64 bytes, and above 1518, which a tag may make 1522."""
+_SET_UP_S, _OVERHEAD_S = 2.0, 0.6
+
+
+class Extents(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the tests go. The sections are those of RFC 2889."""
+
+    rate: float = 1000.0
+    """Of frames to known addresses, and of learning in section 5.7, in frames/s."""
+    most_addresses: int = 8192
+    patterns: int = 4
+    """Of addresses: one after the other, and random ones, which a table that hashes may keep fewer of."""
+    most_rate: int = 50_000
+    width: float = 0.01
+    learned: int = 1000
+    """Addresses of the test of the learning rate."""
+    ageing_rounds: int = 3
+    ageing_limit_s: float = 600.0
+    trial_s: float = 30.0
+    """Of errored and of broadcast frames."""
+
+
+FULL = Extents()
+QUICK = Extents(
+    rate=5000.0,
+    most_addresses=1024,
+    patterns=1,
+    most_rate=20_000,
+    width=0.02,
+    learned=200,
+    ageing_rounds=1,
+    ageing_limit_s=5.0,
+    trial_s=0.2,
+)
+
+
+class SwitchSuiteRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user asked for."""
+
+    measurer: str
+    sizes: list[str]
+    tests: list[str]
+    is_quick: bool = False
+    rate: float | None = None
+    most_addresses: int | None = None
+    rest_s: float = 310.0
+    """Before each trial in which addresses are learned, where nothing makes the device forget."""
+    flush_command: str | None = None
+    on_invalid: str
+    on_error: str
+    labels: dict[str, str] = {}
+
+    @property
+    def extents(self) -> Extents:
+        """How far the tests go."""
+        given = {"rate": self.rate, "most_addresses": self.most_addresses}
+        known = {name: value for name, value in given.items() if value is not None}
+        return msgspec.structs.replace(QUICK if self.is_quick else FULL, **known)
+
+    def fingerprint(self) -> str:
+        """Digest what makes two suites the same."""
+        changeable = {"on_invalid", "on_error", "labels"}
+        facts = {name: value for name, value in msgspec.to_builtins(self).items() if name not in changeable}
+        return fingerprint(subject=SUBJECT, standard="RFC 2889", **facts)
+
+
+def suite_of(
+    request: SwitchSuiteRequest,
+    open_stations: Callable[[], Stations],
+    *,
+    note: Callable[[str], None] = lambda text: None,
+) -> Suite:
+    """Give the suite that a user asked for.
+
+    Parameters
+    ----------
+    request
+        What to measure.
+    open_stations
+        Opens the ports.
+    note
+        Gets what to say once.
+    """
+
+    def describe() -> Description:
+        stations = open_stations()
+        try:
+            return stations.describe()
+        finally:
+            stations.close()
+
+    def make(size: str, test: str, directory: Path, needed: Path) -> End:
+        capacity = _capacity(needed) if test == "learning" else None
+        stations = open_stations()
+        try:
+            asked = SwitchingRequest(
+                measurer=request.measurer,
+                plan=_plan(request, stations, test, int(size), capacity),
+                on_invalid=request.on_invalid,
+                on_error=request.on_error,
+                deviations=_deviations(request, stations, test),
+                labels=request.labels,
+            )
+            return run_switching(asked, stations, out=directory, resume=directory.exists(), note=note).outcome.end
+        finally:
+            stations.close()
+
+    return Suite(
+        standard="RFC 2889",
+        measurer=request.measurer,
+        sizes=request.sizes,
+        tests=request.tests,
+        known=TESTS,
+        needs={"learning": "caching"},
+        once=frozenset(TESTS) - _AT_EACH_SIZE,
+        is_quick=request.is_quick,
+        on_invalid=request.on_invalid,
+        on_error=request.on_error,
+        labels=request.labels,
+        deviations=["--quick: trials are shorter and fewer than RFC 2889 asks for"] if request.is_quick else [],
+        fingerprint=request.fingerprint(),
+        describe=describe,
+        make=make,
+    )
+
+
+def expected_s(request: SwitchSuiteRequest) -> float:
+    """Forecast how long a suite takes, in seconds, where a command makes the device forget."""
+    extents = request.extents
+    trials = extents.most_addresses.bit_length() + 2
+    each_s = {
+        "broadcast": extents.trial_s,
+        "caching": extents.patterns * trials * (_OVERHEAD_S + extents.most_addresses / extents.rate / 2),
+        "learning": 12 * (_OVERHEAD_S + extents.learned / extents.rate),
+        "ageing": extents.ageing_rounds * extents.ageing_limit_s,
+        "errored": len(_SIZES) * (extents.trial_s + _OVERHEAD_S),
+    }
+    number = {test: len(request.sizes) if test in _AT_EACH_SIZE else 1 for test in request.tests}
+    return sum(number[test] * (_SET_UP_S + each_s.get(test, 0.0)) for test in request.tests)
+
+
+def _plan(request: SwitchSuiteRequest, stations: Stations, test: str, size: int, capacity: int | None) -> SwitchingPlan:
+    extents = request.extents
+    patterns = [SEQUENTIAL, *(f"{RANDOM} {seed}" for seed in range(1, extents.patterns))]
+    common = SwitchingPlan(
+        test=test,
+        ports=list(stations.ports),
+        frame_size=size,
+        rate=extents.rate,
+        patterns=patterns,
+        rest_s=0.0 if stations.forgets else request.rest_s,
+        forgets=stations.forgets,
+    )
+    facts: dict[str, dict[str, Any]] = {
+        "broadcast": {"frames": max(1, round(extents.trial_s * extents.rate))},
+        "caching": {"first": _FIRST_ADDRESSES, "most": extents.most_addresses},
+        "learning": {
+            "first": _FIRST_RATE,
+            "most": extents.most_rate,
+            "width": extents.width,
+            "addresses": extents.learned if capacity is None else min(capacity, extents.learned),
+        },
+        "ageing": {"rounds": extents.ageing_rounds, "limit_s": extents.ageing_limit_s},
+        "errored": {"sizes": _SIZES, "frames": max(1, round(extents.trial_s * extents.rate))},
+    }
+    return msgspec.structs.replace(common, **facts[test])
+
+
+def _capacity(caching: Path) -> int:
+    """Give how many addresses are learned of any pattern.
+
+    Raises
+    ------
+    MeasureError
+        When it is none.
+    """
+    values = [one.value for one in claimed_results(read_run(caching)) if one.value is not None]
+    if not values or min(values) < 1:
+        message = "no address is learned, so there is no rate of learning"
+        raise MeasureError(message)
+    return round(min(values))
+
+
+def _deviations(request: SwitchSuiteRequest, stations: Stations, test: str) -> list[str]:
+    found = ["--quick: trials are shorter and fewer than RFC 2889 asks for"] if request.is_quick else []
+    if stations.forgets and test in ("caching", "learning", "ageing"):
+        found.append(f"between trials {stations.forgets!r} makes the device forget its addresses; it does not age them")
+    return found

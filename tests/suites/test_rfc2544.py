@@ -205,4 +205,4 @@ def test_quick_is_quick_and_the_whole_suite_is_not():
 def test_the_text_is_as_it_was(tmp_path, snapshot):
     run(tmp_path / "s")
     text = rendering.text(read_run(tmp_path / "s"))
-    assert text[text.index("Throughput (") : text.index("Set-up")] == snapshot
+    assert text[text.index("What was done of") : text.index("Set-up")] == snapshot

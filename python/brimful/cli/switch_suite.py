@@ -21,6 +21,7 @@ from brimful.report.suite.requirements import read_requirements
 from brimful.report.suite.sections import SIZES
 from brimful.suites.manager import check_suite, run_suite
 from brimful.suites.rfc2889 import TESTS, SwitchSuiteRequest, expected_s, suite_of
+from brimful.switching.addresses import MOST
 
 
 @click.command("rfc2889", cls=BedCommand)
@@ -37,7 +38,7 @@ from brimful.suites.rfc2889 import TESTS, SwitchSuiteRequest, expected_s, suite_
 @click.option("--quick", is_flag=True, help="Shorter and fewer trials; every page says so.")
 @click.option("--rate", callback=values.load, metavar="LOAD", help="Of test frames, and of learning in section 5.7.")
 @click.option(
-    "--max-addresses", type=click.IntRange(1, 1 << 20), metavar="N", help="The most that are learned in a trial."
+    "--max-addresses", type=click.IntRange(1, MOST), metavar="N", help="The most that are learned in a trial."
 )
 @click.option(
     "--ageing",

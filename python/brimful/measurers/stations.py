@@ -216,7 +216,7 @@ def open_stations(spec: str, *, flush_command: str | None, timeout_s: float) -> 
     """
     kind, _, rest = spec.partition(":")
     if kind == "lab":
-        return _in_lab(rest, flush_command, timeout_s)
+        return stations_in(open_lab(rest), rest, flush_command=flush_command, timeout_s=timeout_s)
     ports = rest.split(",")
     if kind != "tester" or len(ports) < LEAST_PORTS or not all(ports):
         message = f"measurer {spec!r}: name three ports or more, like tester:eth1,eth2,eth3 or lab:bridge,ports=3"
@@ -226,8 +226,14 @@ def open_stations(spec: str, *, flush_command: str | None, timeout_s: float) -> 
     return TesterStations(_program(command, timeout_s), ports, forgets=flush_command or "", run=run)
 
 
-def _in_lab(device: str, flush_command: str | None, timeout_s: float) -> TesterStations:
-    lab = open_lab(device)
+def stations_in(lab: Lab, device: str, *, flush_command: str | None, timeout_s: float) -> TesterStations:
+    """Open the tester's ports of a lab, which closes with them.
+
+    Raises
+    ------
+    UsageError
+        When there are fewer than three.
+    """
     ports = lab.ports
     try:
         if len(ports) < LEAST_PORTS:

@@ -38,6 +38,8 @@ class SwitchingPlan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     """Test ``errored``: of the frames."""
     rest_s: float = 0.0
     """Silence before each trial in which addresses are learned: longer than the ageing time."""
+    settle_s: float = 0.2
+    """After the last frame that arrives, before the counts are read."""
     forgets: str = ""
     """What makes the device forget instead."""
 

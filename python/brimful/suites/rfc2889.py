@@ -42,6 +42,7 @@ class Extents(msgspec.Struct, frozen=True, kw_only=True):
     ageing_limit_s: float = 600.0
     trial_s: float = 30.0
     """Of errored and of broadcast frames."""
+    settle_s: float = 2.0
 
 
 FULL = Extents()
@@ -55,6 +56,7 @@ QUICK = Extents(
     ageing_rounds=1,
     ageing_limit_s=5.0,
     trial_s=0.2,
+    settle_s=0.2,
 )
 
 
@@ -154,10 +156,12 @@ def expected_s(request: SwitchSuiteRequest) -> float:
     trials = extents.most_addresses.bit_length() + 2
     each_s = {
         "broadcast": extents.trial_s,
-        "caching": extents.patterns * trials * (_OVERHEAD_S + extents.most_addresses / extents.rate / 2),
-        "learning": 12 * (_OVERHEAD_S + extents.learned / extents.rate),
+        "caching": extents.patterns
+        * trials
+        * (extents.settle_s + _OVERHEAD_S + extents.most_addresses / extents.rate / 2),
+        "learning": 12 * (extents.settle_s + _OVERHEAD_S + extents.learned / extents.rate),
         "ageing": extents.ageing_rounds * extents.ageing_limit_s,
-        "errored": len(_SIZES) * (extents.trial_s + _OVERHEAD_S),
+        "errored": len(_SIZES) * (extents.trial_s + extents.settle_s + _OVERHEAD_S),
     }
     number = {test: len(request.sizes) if test in _AT_EACH_SIZE else 1 for test in request.tests}
     return sum(number[test] * (_SET_UP_S + each_s.get(test, 0.0)) for test in request.tests)
@@ -173,6 +177,7 @@ def _plan(request: SwitchSuiteRequest, stations: Stations, test: str, size: int,
         rate=extents.rate,
         patterns=patterns,
         rest_s=0.0 if stations.forgets else request.rest_s,
+        settle_s=extents.settle_s,
         forgets=stations.forgets,
     )
     facts: dict[str, dict[str, Any]] = {

@@ -54,8 +54,8 @@ class SwitchingLoop:
 
     def _attempt(self, step: Step) -> Attempt:
         if step.addresses and self._session.trials and not self._stations.forgets:
-            self._session.wait(self._plan.rest_s)
-        self._measurer.step = step
+            self._stations.wait(self._plan.rest_s)
+        self._measurer.step, self._measurer.number = step, len(self._session.trials)
         return self._session.attempt(
             self._measurer,
             step.load,

@@ -74,7 +74,7 @@ def next_of(plan: SwitchingPlan, trials: Sequence[Trial]) -> Step | Results:
 
 
 def blind(trial: Trial) -> str:
-    """Say why a trial can tell nothing of what is known; empty where it can."""
+    """Give why a trial shows nothing of what is known; empty where it does."""
     return str(trial.extra.get("blind", ""))
 
 

@@ -9,14 +9,16 @@ from brimful.errors import MeasureError
 from brimful.measurers.base import Description, InvalidTrialError, TrialOutput
 from brimful.measurers.stations import BROADCAST, Exchange, FrameSequence, Sent, Stations
 from brimful.records import SwitchingPlan
-from brimful.switching.addresses import TESTER, addresses, unknown
+from brimful.switching.addresses import SEQUENTIAL, addresses, sender, unknown
 from brimful.switching.steps import Step
 
 SENDER, LEARNER, WATCHER = 0, 1, 2
 """Ports; all from the third on watch."""
 SETTLE_S = 0.1
 """Nothing arrives for so long: what was sent has arrived or is lost."""
-_QUICK_SETTLE_S = 0.02
+_PROBE_SETTLE_S = 0.02
+_PATIENCE_S = (SETTLE_S, 0.5, 1.0)
+"""The same, before it is said that a port receives nothing: a busy machine may be late."""
 _MOST_BEHIND, _LEAST_RATE = 0.01, 0.98
 """Share of the addresses that a failed trial may have sent in one burst, and of the rate that others have reached."""
 _ATTEMPTS = 3
@@ -30,8 +32,9 @@ class StationTrials:
 
     def __init__(self, plan: SwitchingPlan, stations: Stations) -> None:
         self._plan, self._stations = plan, stations
-        self._number = 0
         self.step: Step | None = None
+        self.number = 0
+        """Of the trial in its run: each has addresses of its own."""
 
     def describe(self) -> Description:
         """Say what tester and device are."""
@@ -42,7 +45,6 @@ class StationTrials:
         if self.step is None:
             message = "stations have no step to make a trial of"
             raise MeasureError(message)
-        self._number += 1
         return _TRIALS[self._plan.test](self, self.step)
 
     def now(self) -> float:
@@ -50,8 +52,7 @@ class StationTrials:
         return self._stations.now()
 
     def resume_at(self, elapsed_s: float) -> None:
-        """Use addresses that nobody has of which the trials before had none."""
-        self._number = int(elapsed_s) % 0x8000
+        """Nothing to do: the number of the next trial follows from those that there are."""
 
     def close(self) -> None:
         """Leave the stations to whoever opened them."""
@@ -67,13 +68,14 @@ class StationTrials:
 
     def _learned(self, step: Step) -> TrialOutput:
         plan = self._plan
-        known = addresses(step.name if plan.test == "caching" else plan.patterns[0], step.addresses)
-        blind = self._prepare(known[0])
+        pattern = step.name if plan.test == "caching" else plan.patterns[0]
+        known = addresses(pattern, step.addresses, self.number)
+        blind = self._prepare(pattern)
         if blind:
             return TrialOutput(intended=step.frames, sent=0, lost=0, extra={"blind": blind, "addresses": len(known)})
         rate = step.load if plan.test == "learning" else plan.rate
-        learning = self._send(LEARNER, known, [TESTER], rate=rate)
-        tested = self._send(SENDER, [TESTER], known, rate=plan.rate)
+        learning = self._send(LEARNER, known, [sender(self.number)], rate=rate)
+        tested = self._send(SENDER, [sender(self.number)], known, rate=plan.rate, settle_s=plan.settle_s)
         lost = tested.sent - tested.received[LEARNER].frames
         flooded = max(port.frames for port in tested.received[WATCHER:])
         extra = {
@@ -95,22 +97,22 @@ class StationTrials:
 
     def aged(self, step: Step) -> TrialOutput:
         """Have one address learned, and look it up until it is flooded."""
-        (address,) = addresses(self._plan.patterns[0], 1)
-        blind = self._prepare(address)
+        (address,) = addresses(self._plan.patterns[0], 1, self.number)
+        blind = self._prepare(self._plan.patterns[0])
         if blind:
             return TrialOutput(intended=1, sent=0, lost=0, extra={"blind": blind})
         before_s = self.now()
-        self._send(LEARNER, [address], [TESTER])
+        self._send(LEARNER, [address], [sender(self.number)])
         learned_s, probes, known_s = self.now(), 0, 0.0
         while known_s < self._plan.limit_s:
             sent_s = self.now()
-            probe = self._send(SENDER, [TESTER], [address], settle_s=_QUICK_SETTLE_S)
+            probe = self._send(SENDER, [sender(self.number)], [address], settle_s=_PROBE_SETTLE_S)
             probes += 1
             if not probe.received[LEARNER].frames:
                 message = "a frame to the address that ages was lost"
                 raise InvalidTrialError(message)
             if any(port.frames for port in probe.received[WATCHER:]):
-                flooded_s = self.now() - before_s - _QUICK_SETTLE_S
+                flooded_s = self.now() - before_s - _PROBE_SETTLE_S
                 extra = {"known_until_s": round(known_s, 6), "flooded_from_s": round(flooded_s, 6)}
                 return TrialOutput(intended=probes, sent=probes, lost=0, extra=extra)
             known_s = max(0.0, sent_s - learned_s)
@@ -119,9 +121,11 @@ class StationTrials:
 
     def errored(self, step: Step) -> TrialOutput:
         """Send frames of a size that none may have to a known address."""
-        (address,) = addresses("sequential", 1)
+        (address,), settle_s = addresses(SEQUENTIAL, 1, self.number), self._plan.settle_s
         self._send(LEARNER, [address], [BROADCAST])
-        sent = self._send(SENDER, [TESTER], [address], size=step.frame_size, count=step.frames)
+        sent = self._send(
+            SENDER, [sender(self.number)], [address], size=step.frame_size, count=step.frames, settle_s=settle_s
+        )
         got = sent.received[LEARNER]
         extra: dict[str, Any] = {"shortest": got.shortest, "longest": got.longest}
         if sent.refused:
@@ -130,7 +134,7 @@ class StationTrials:
 
     def broadcast(self, step: Step) -> TrialOutput:
         """Send frames to everybody, and count the copies."""
-        sent = self._send(SENDER, [TESTER], [BROADCAST], count=step.frames)
+        sent = self._send(SENDER, [sender(self.number)], [BROADCAST], count=step.frames, settle_s=self._plan.settle_s)
         extra = {
             "received": [port.frames for port in sent.received],
             "copies": [port.copies for port in sent.received],
@@ -139,33 +143,41 @@ class StationTrials:
         least = min(port.frames for port in sent.received[LEARNER:])
         return TrialOutput(intended=step.frames, sent=sent.sent, lost=sent.sent - least, extra=extra)
 
-    def _prepare(self, address: str) -> str:
+    def _prepare(self, pattern: str) -> str:
         """Begin with nothing learned but the sender; say why floods cannot be seen, where they cannot.
 
         Raises
         ------
         MeasureError
-            When the device still knows the address.
+            When the device still knows an address of the trial before.
         """
         if self._stations.forgets:
             self._stations.forget()
-        hello = self._send(SENDER, [TESTER], [BROADCAST])
-        ports = self._stations.ports
-        if not hello.received[LEARNER].frames:
+        own, ports = [sender(self.number)], self._stations.ports
+        if self._missing(own, [BROADCAST], [LEARNER]):
             return f"{ports[LEARNER]} does not receive broadcasts of {ports[SENDER]}: are they of one device and VLAN?"
-        nobody = self._send(SENDER, [TESTER], [unknown(self._number)])
-        for number in range(WATCHER, len(ports)):
-            if not nobody.received[number].frames:
-                return (
-                    f"{ports[number]} does not see a frame to an unknown address: it is in another VLAN, or floods"
-                    " are off, so that what is flooded cannot be told from what is known"
-                )
-        first = self._send(SENDER, [TESTER], [address])
-        if not all(port.frames for port in first.received[WATCHER:]):
+        watchers = range(WATCHER, len(ports))
+        blind = self._missing(own, [unknown(self.number)], watchers)
+        if blind:
+            return (
+                f"{ports[blind[0]]} does not see a frame to an unknown address: it is in another VLAN, or floods are"
+                " off, so that what is flooded cannot be told from what is known"
+            )
+        if self.number and self._missing(own, addresses(pattern, 1, self.number - 1), watchers):
             how = f"{self._stations.forgets!r} did not make it forget" if self._stations.forgets else "rest longer"
             message = f"the device still knows addresses of an earlier trial: {how}; see --ageing and --flush-command"
             raise MeasureError(message)
         return ""
+
+    def _missing(self, source: Sequence[str], destination: Sequence[str], ports: Sequence[int]) -> list[int]:
+        """Send a frame, again where it is late, and give the ports that do not receive it."""
+        missing: list[int] = list(ports)
+        for settle_s in _PATIENCE_S:
+            sent = self._send(SENDER, source, destination, settle_s=settle_s)
+            missing = [port for port in missing if not sent.received[port].frames]
+            if not missing:
+                break
+        return missing
 
     def _send(
         self,

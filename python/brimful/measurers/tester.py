@@ -64,7 +64,7 @@ class _Frames(msgspec.Struct):
     has_vlan_tags: bool
 
 
-def _frames(arguments: list[str], ip: int) -> _Frames:
+def _frames(arguments: list[str], ip: int, port_count: int) -> _Frames:
     """Ask the tester which frames it makes of these options.
 
     Raises
@@ -72,7 +72,7 @@ def _frames(arguments: list[str], ip: int) -> _Frames:
     UsageError
         When it refuses them.
     """
-    ports = [word for port in TESTER_PORTS for word in ("--port", port)]
+    ports = [word for port in TESTER_PORTS[:port_count] for word in ("--port", port)]
     # Version 4 is not said, as a profile may have headers of its own.
     version = ["--ip=6"] if ip == 6 else []
     command = [tester_program(), "--describe-frames", *ports, *version, *arguments]
@@ -144,8 +144,8 @@ class LabMeasurer:
         self._ip = ip
         self._timeout_s = timeout_s
         self._detail = detail
-        frames = _frames(arguments, ip)
-        kind, _ = catalogue.parse_device(device, options)
+        kind, chosen = catalogue.parse_device(device, options)
+        frames = _frames(arguments, ip, catalogue.ports_of(chosen))
         if frames.has_vlan_tags and catalogue.DEVICES[kind].routes:
             message = f"lab:{kind} has no VLAN interfaces: send frames without tags, or use lab:bridge"
             raise UsageError(message)

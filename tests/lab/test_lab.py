@@ -45,6 +45,18 @@ def test_frames_cross_both_ways_and_nothing_else_does(own_interfaces, device, ip
     assert losses(before, after) == {}
 
 
+@pytest.mark.parametrize("device", ["wire,ports=4", "bridge,ports=5", "switch,ports=8", "ovs,ports=4"])
+def test_a_lab_has_as_many_ports_as_were_asked_for_and_frames_pass_from_each(own_interfaces, device):
+    count = int(device[-1])
+    with open_if_installed(device) as lab:
+        expected = [f"t{side}" for side in "abcdefgh"[:count]]
+        assert (list(lab.ports), len(set(lab.macs))) == (expected, count)
+        assert lab.describe()["tester_ports"] == expected
+        counters = lab.counters()
+        # What is sent before the lab is handed over goes out of each port and arrives at each.
+        assert all(counters[port]["tx_packets"] > 0 < counters[port]["rx_packets"] for port in expected)
+
+
 @pytest.mark.parametrize(
     ("missing", "expected"),
     [(["find_classifier"], {Input.THREAD, Input.INLINE}), (["find_classifier", "threads"], {Input.INLINE})],
@@ -230,9 +242,13 @@ def test_tester_arguments(own_interfaces):
         ({"device": "bridge,work=-1"}, "work is -1: use 0 to 100000"),
         ({"device": "xdp,work=100001"}, "work is 100001: use 0 to 100000"),
         ({"device": "testpmd,mode=macswap"}, "mode is macswap: use one of io, mac"),
-        ({"device": "ovs,ports=dpdk"}, "ports is dpdk: use one of system, afxdp"),
+        ({"device": "ovs,back_end=dpdk"}, "back_end is dpdk: use one of system, afxdp"),
+        ({"device": "bridge,ports=1"}, "ports is 1: use 2 to 16"),
+        ({"device": "bridge,ports=17"}, "ports is 17: use 2 to 16"),
+        ({"device": "router,ports=4"}, "device router has no option 'ports': use work"),
+        ({"device": "wire,ports=3"}, "lab:wire joins its ports in pairs: ports=3 leaves one over, give an even number"),
         ({"device": "router,rules=3"}, "device router has no option 'rules': use work"),
-        ({"device": "wire,work=3"}, "device wire has no option 'work': it has none"),
+        ({"device": "wire,work=3"}, "device wire has no option 'work': use ports"),
         ({"device": "bridge,work"}, "device bridge: 'work' is not key=value, or its key is there twice"),
         (
             {"device": "bridge,work=3", "work": 4},

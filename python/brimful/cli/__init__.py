@@ -15,6 +15,7 @@ from brimful.errors import BrimfulError, did_you_mean
 _COMMANDS = {
     "search": ("brimful.cli.search:search", "Find how much load something takes at given loss ratios."),
     "rfc2544": ("brimful.cli.suite:rfc2544", "Make all tests of RFC 2544 at each frame size, with one report."),
+    "rfc2889": ("brimful.cli.switch_suite:rfc2889", "Test a switch as RFC 2889 says, with one report."),
     "delay": ("brimful.cli.delay:delay", "Measure how long a device takes to process a frame."),
     "report": ("brimful.cli.report:report", "Show a saved run as text, HTML, PDF or JSON."),
     "runs": ("brimful.cli.runs:runs", "List runs, newest first, each with its result in one line."),

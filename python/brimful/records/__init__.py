@@ -23,6 +23,7 @@ from brimful.records.record import Record
 from brimful.records.recovery import Recovery, RecoveryPlan
 from brimful.records.run import SCHEMA, TESTER_CEILING, End, Machine, Run, Trial, Warning, is_rate_of_units
 from brimful.records.suite import SuitePlan, SuiteTest
+from brimful.records.switching import SwitchingPlan, SwitchingResult
 from brimful.records.throughput import SPECIFICATION, Bound, Goal, GoalResult, Sums
 from brimful.records.writing import RecordWriter
 
@@ -69,6 +70,8 @@ __all__ = [
     "SuitePlan",
     "SuiteTest",
     "Sums",
+    "SwitchingPlan",
+    "SwitchingResult",
     "Trial",
     "Version",
     "Visit",

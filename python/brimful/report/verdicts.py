@@ -17,6 +17,7 @@ from brimful.records.subjects import subject_of
 from brimful.recovery.verification import verify_recovery
 from brimful.report import words
 from brimful.report.suite.results import results_of
+from brimful.switching.verification import verify_switching
 from brimful.throughput.verify import Verification, open_run, verify
 from brimful.verified import Verified
 
@@ -105,6 +106,13 @@ def of_loss(file: RunFile, goals: list[Goal] | None) -> Verified:
     found = verify_loss(file)
     trials, loads = words.count(found.trials, "trial"), words.count(len(found.losses), "load")
     return _recomputed(f"{trials} at {loads}: every loss ratio recomputed", found, found.findings, found.notes)
+
+
+def of_switching(file: RunFile, goals: list[Goal] | None) -> Verified:
+    """Take every decision of a test of a switch again; goals say nothing of it."""
+    found = verify_switching(file)
+    trials, results = words.count(found.trials, "trial"), words.count(len(found.results), "result")
+    return _recomputed(f"{trials}, {results}: every decision recomputed", found, found.findings, found.notes)
 
 
 def of_comparison(file: RunFile, goals: list[Goal] | None) -> Verified:

@@ -25,6 +25,7 @@ use crate::interface::Interface;
 use crate::offload::MergedSocket;
 use crate::promiscuity::Promiscuity;
 use crate::ring::{Consumer, Producer};
+use crate::tags::TagsInFrames;
 use crate::{
     Arrived, Capabilities, HEADROOM, InterfaceCounters, MAX_BURST, MergedFrame, MonotonicTime, OpenError,
     PacketPortOptions, Port, ReceiveStatistics, Receiver, SendStatistics, Sender, Take,
@@ -124,6 +125,7 @@ impl XdpPort {
             .collect::<Result<_, _>>()
             .map_err(system("open an XDP socket"))?;
         interface.check_mtu(options.untagged_len())?;
+        let tags = options.has_vlan_tag.then(|| TagsInFrames::of(&interface)).transpose()?;
         let is_veth = interface.driver().is_ok_and(|name| name == "veth");
         let queues: Vec<Queue> = (0..)
             .zip(sockets)
@@ -162,6 +164,7 @@ impl XdpPort {
             is_veth,
             dropped_before: counters,
             _program: program,
+            _tags: tags,
             _promiscuity: promiscuity,
         });
         let ports = queues.into_iter().enumerate();
@@ -189,6 +192,7 @@ struct Shared {
     /// Counters when it was opened.
     dropped_before: InterfaceCounters,
     _program: Program,
+    _tags: Option<TagsInFrames>,
     _promiscuity: Promiscuity,
 }
 

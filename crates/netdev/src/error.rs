@@ -64,6 +64,9 @@ pub enum OpenError {
         /// Why they cannot be left in.
         source: io::Error,
     },
+    /// No frame would arrive.
+    #[error("interface `{0}` is a bond, whose frames xdp-native does not get: use the back end packet or xdp-generic")]
+    Bond(String),
     /// There is no place for the program in the driver.
     #[error("interface `{0}`: its driver runs no XDP program; use the back end packet or xdp-generic")]
     NoNativeXdp(String),

@@ -66,7 +66,6 @@ pub use probe::{Attempt, Findings, interface_names, try_back_ends};
 pub use processor::processor_cycles;
 pub use random::SplitMix64;
 pub use slice::{times_displaced, use_short_slices};
-pub use tags::may_lose_tags;
 pub use tap::{TapPort, TapReceiver, TapSender};
 pub use time::MonotonicTime;
 pub use wait::wait_for_frames;

@@ -64,12 +64,6 @@ impl Drop for TagsInFrames {
     }
 }
 
-/// Whether `AF_XDP` may lose VLAN tags of an interface whatever its driver is set to: what leaves one end of a veth pair
-/// arrives at the other as it is, and the sending end decides whether tags are in frames.
-pub fn may_lose_tags(name: &str) -> bool {
-    Interface::find(name).is_some_and(|interface| interface.driver().is_ok_and(|driver| driver == "veth"))
-}
-
 /// A note of what to put back, there from before the change until it is dropped. It is locked meanwhile: one without a
 /// lock is of a process that was killed.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use brimful_netdev::{BackEnd, OpenError, PacketPortOptions, hardware_address, may_lose_tags};
+use brimful_netdev::{BackEnd, OpenError, PacketPortOptions, hardware_address};
 
 use crate::notice::say;
 use crate::ports::{Input, SwitchPort, TAG_LEN};
@@ -33,11 +33,8 @@ pub(crate) fn open(settings: &PortSettings, threads: usize) -> Result<OpenedPort
                 _ => usual.ring_bytes,
             };
             let opened = back_end.open_queues(&interface, PacketPortOptions { ring_bytes, ..usual }, threads)?;
-            if matches!(back_end, BackEnd::Xdp(_)) && may_lose_tags(&interface) {
-                say(format_args!(
-                    "{interface}: {back_end} loses VLAN tags of VLAN interfaces at the other end of this veth pair: \
-                     `ethtool -K IFACE tx-vlan-offload off` there, or use the back end packet"
-                ));
+            if let Some(shortcoming) = back_end.shortcoming(&interface) {
+                say(format_args!("{interface} by {back_end}: {shortcoming}"));
             }
             Ok(opened)
         };

@@ -125,8 +125,13 @@ impl XdpPort {
             .collect::<Result<_, _>>()
             .map_err(system("open an XDP socket"))?;
         interface.check_mtu(options.untagged_len())?;
+        let driver = interface.driver().unwrap_or_default();
+        // The kernel hands frames to a socket only where both are of one interface, and these are of a port of the bond.
+        if driver == "bonding" && attachment == Attachment::Native {
+            return Err(OpenError::Bond(name.to_owned()));
+        }
         let tags = options.has_vlan_tag.then(|| TagsInFrames::of(&interface)).transpose()?;
-        let is_veth = interface.driver().is_ok_and(|name| name == "veth");
+        let is_veth = driver == "veth";
         let queues: Vec<Queue> = (0..)
             .zip(sockets)
             .map(|(queue, socket)| Queue::start(&interface, queue, socket, chunks, chunk_len, receive_frames))

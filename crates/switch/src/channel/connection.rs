@@ -14,6 +14,8 @@ pub(super) const PATIENCE_NS: u64 = 5_000_000_000;
 const HELLO: u8 = 0;
 /// Bytes of an offending message that an error carries (OF 1.3.5 section 7.4.4: at least 64).
 const ERROR_BYTES: usize = 64;
+/// Bytes of a piece of a message that has not come whole.
+const PIECE_BYTES: usize = 4 << 10;
 
 /// Whole messages that came together, one behind the other. Whatever is about one of them knows it by its place.
 #[derive(Clone, Debug)]
@@ -96,6 +98,63 @@ impl Heads {
     }
 }
 
+/// The beginning of a message, in pieces that all have the same small size: for a size above 8 KiB the allocator takes
+/// half a megabyte for each thread.
+#[derive(Debug, Default)]
+struct Begun {
+    pieces: Vec<Vec<u8>>,
+    len: usize,
+}
+
+impl Begun {
+    fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Bytes that it lacks: first of its header, and then of what that says.
+    fn missing(&self) -> usize {
+        let header = self.pieces.first().and_then(|piece| Header::parse(piece));
+        let whole = header.map_or(HEADER_BYTES, |header| usize::from(header.length));
+        whole.saturating_sub(self.len)
+    }
+
+    fn extend(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            if self.len.is_multiple_of(PIECE_BYTES) {
+                self.pieces.push(Vec::with_capacity(PIECE_BYTES));
+            }
+            let Some(piece) = self.pieces.last_mut() else { return };
+            let (more, rest) = bytes.split_at(bytes.len().min(PIECE_BYTES - piece.len()));
+            piece.extend_from_slice(more);
+            self.len += more.len();
+            bytes = rest;
+        }
+    }
+
+    fn move_to(&mut self, received: &mut Vec<u8>) {
+        received.reserve(self.len);
+        for piece in std::mem::take(self).pieces {
+            received.extend_from_slice(&piece);
+        }
+    }
+}
+
+/// Where the whole messages end that come first. Behind a message whose length cannot be, none is looked for.
+fn end_of_whole(bytes: &[u8]) -> usize {
+    let mut end = 0;
+    while let Some(header) = Header::parse(&bytes[end..]) {
+        let length = usize::from(header.length);
+        if length < HEADER_BYTES {
+            return bytes.len();
+        }
+        if bytes.len() - end < length {
+            break;
+        }
+        end += length;
+    }
+    end
+}
+
 /// How far a connection is.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum State {
@@ -113,7 +172,9 @@ pub(super) struct Connection {
     state: State,
     /// The versions that we speak here, ascending.
     versions: Arc<[Version]>,
+    /// What is whole by now, and what the message behind that begins with.
     received: Vec<u8>,
+    begun: Begun,
     outgoing: Outgoing,
     /// When the bytes that were taken last came.
     received_at: u64,
@@ -134,6 +195,7 @@ impl Connection {
             state: State::Greeting,
             versions: Arc::clone(versions),
             received: Vec::new(),
+            begun: Begun::default(),
             outgoing,
             received_at: now,
             heard_at: now,
@@ -145,10 +207,18 @@ impl Connection {
     /// Takes bytes of the socket.
     pub(super) fn receive(&mut self, bytes: &[u8], now: u64) {
         self.received_at = now;
-        if self.received.is_empty() {
-            self.received = room_for(bytes);
+        let mut left = bytes;
+        while !self.begun.is_empty() && !left.is_empty() {
+            let (more, rest) = left.split_at(self.begun.missing().min(left.len()));
+            self.begun.extend(more);
+            left = rest;
+            if self.begun.missing() == 0 {
+                self.begun.move_to(&mut self.received);
+            }
         }
-        self.received.extend_from_slice(bytes);
+        let (whole, rest) = left.split_at(end_of_whole(left));
+        self.received.extend_from_slice(whole);
+        self.begun.extend(rest);
     }
 
     /// The controller has shown at a moment that it is there.
@@ -185,17 +255,10 @@ impl Connection {
                 end += length;
             }
         }
-        if end == 0 {
-            // Part of one message.
-            self.received = std::mem::take(&mut received);
-        } else {
+        if end > 0 {
             self.hear(self.received_at);
-            if end < received.len() {
-                self.received = room_for(&received[end..]);
-                self.received.extend_from_slice(&received[end..]);
-                received.truncate(end);
-            }
         }
+        received.truncate(end);
         Messages {
             bytes: Arc::new(received),
             version,
@@ -288,13 +351,6 @@ impl Connection {
     }
 }
 
-/// Room for bytes, and for all of the message that they begin with: pieces of growing size would each take memory of
-/// their own.
-fn room_for(bytes: &[u8]) -> Vec<u8> {
-    let first = Header::parse(bytes).map_or(0, |header| usize::from(header.length));
-    Vec::with_capacity(bytes.len().max(first))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -345,6 +401,21 @@ mod tests {
             taken.extend(messages.at(0).map(|_| messages.head(0).transaction));
         }
         assert_eq!(taken, [5, 6]);
+    }
+
+    #[test]
+    fn a_long_message_comes_out_whole_however_it_is_cut() {
+        let long =
+            Message::EchoRequest(Data((0..60_000).map(|place: u32| place as u8).collect())).encode(7, Version::V13);
+        let bytes = [Message::BarrierRequest.encode(5, Version::V13), long.clone(), long].concat();
+        for size in [7, 4096, 32_768, 60_007, bytes.len()] {
+            let (mut connection, mut taken) = (established(), Vec::new());
+            for part in bytes.chunks(size) {
+                connection.receive(part, 0);
+                taken.extend_from_slice(&connection.take_messages().bytes);
+            }
+            assert_eq!(taken, bytes, "in parts of {size}");
+        }
     }
 
     #[test]

@@ -29,7 +29,7 @@ from brimful.discards.telemetry import counters, warehouse
 from brimful.discards.telemetry import ports as of_ports
 from brimful.discards.telemetry.cells import counts_of, devices_of, floats_of, names_of
 from brimful.discards.telemetry.columns import NOT_TOLD, Columns, Decoded, Refused, put, sort_out, wrong_clocks
-from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, SINCE, UPTIME, empty_rows
+from brimful.discards.telemetry.rows import ABSOLUTE, CODES, FIXED, SINCE, UPTIME, Rows, empty_rows
 from brimful.discards.telemetry.source import Reading, Source, UnreadableError
 from brimful.discards.texts import as_utf8, encoding_of
 from brimful.discards.times import DOUBTFUL, Times, times
@@ -267,15 +267,21 @@ def _generic(batch: pa.Table, reading: Reading, problems: dict[int, str], decode
         parts.append(rows)
         part_places.append(place[chosen])
     if "uptime" in batch.column_names:
-        ages = floats_of(batch["uptime"])
-        chosen = np.flatnonzero(checks.good & (ages >= 0) & np.isfinite(ages))
-        rows = empty_rows(len(chosen))
-        rows["end_us"], rows["start_us"] = end_us[chosen], end_us[chosen] - 1
-        rows["value"], rows["metric"], rows["kind"] = ages[chosen], UPTIME, FIXED
+        rows, chosen = _uptimes(batch["uptime"], checks, end_us)
         parts.append(rows)
         part_places.append(place[chosen])
     known = [(devices[one // len(ports)], ports[one % len(ports)]) for one in places]
     put(decoded, np.concatenate(parts), np.concatenate(part_places), known)
+
+
+def _uptimes(column: pa.ChunkedArray, checks: _Checks, end_us: NDArray[np.int64]) -> tuple[Rows, NDArray[np.intp]]:
+    """Make rows of how long devices were up, and say which rows of the table they are of."""
+    ages = floats_of(column)
+    chosen = np.flatnonzero(checks.good & (ages >= 0) & np.isfinite(ages))
+    rows = empty_rows(len(chosen))
+    rows["end_us"], rows["start_us"] = end_us[chosen], end_us[chosen] - 1
+    rows["value"], rows["metric"], rows["kind"] = ages[chosen], UPTIME, FIXED
+    return rows, chosen
 
 
 def _bridged(

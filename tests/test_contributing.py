@@ -1,5 +1,6 @@
 """What CONTRIBUTING.md adds as an example works as it stands there."""
 
+import re
 import sys
 import types
 
@@ -67,3 +68,18 @@ def test_the_telemetry_loader_of_the_example_reads_a_directory(added_loader, tmp
     assert done.return_value == 0
     assert "bad.polls: line 1 is not TIME DEVICE PORT DISCARDS" in done.output
     assert Store.open(tmp_path / "store").sites("samples") == ["edge-1"]
+
+
+def test_the_action_of_the_example_is_nowhere_but_where_it_is_said_to_be():
+    (row,) = blocks(CONTRIBUTING, "rust")
+    variant = row.partition("(")[0]
+    walk = CONTRIBUTING.read_text().partition("## An OpenFlow action")[2]
+    said = {path for path in re.findall(r"`(crates/\S+\.rs)`", walk) if "ovs" not in path}
+    found = {
+        str(path.relative_to(ROOT)): path.read_text()
+        for path in (ROOT / "crates").rglob("*.rs")
+        if "target" not in path.parts and re.search(rf"\b{variant}\b", path.read_text())
+    }
+    assert row.strip() in found["crates/openflow/src/wire/action.rs"]
+    # It generates tables for tests, of any actions.
+    assert set(found) - {"crates/switch/src/tables/testing.rs"} == said

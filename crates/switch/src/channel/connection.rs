@@ -6,6 +6,7 @@ use std::sync::Arc;
 use brimful_openflow::wire::{Data, ErrorBody, HEADER_BYTES, Header, Hello, Message, Version};
 use brimful_openflow::{ErrorCode, ErrorMessage};
 
+use super::begun::{Begun, end_of_whole};
 use super::transport::Outgoing;
 
 /// Nanoseconds without a word from the controller before it is asked for one, and after that before it is given up.
@@ -14,8 +15,6 @@ pub(super) const PATIENCE_NS: u64 = 5_000_000_000;
 const HELLO: u8 = 0;
 /// Bytes of an offending message that an error carries (OF 1.3.5 section 7.4.4: at least 64).
 const ERROR_BYTES: usize = 64;
-/// Bytes of a piece of a message that has not come whole.
-const PIECE_BYTES: usize = 4 << 10;
 
 /// Whole messages that came together, one behind the other. Whatever is about one of them knows it by its place.
 #[derive(Clone, Debug)]
@@ -96,63 +95,6 @@ impl Heads {
         let first = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         RequestHead::of(&self.starts[first..self.ends[index]])
     }
-}
-
-/// The beginning of a message, in pieces that all have the same small size: for a size above 8 KiB the allocator takes
-/// half a megabyte for each thread.
-#[derive(Debug, Default)]
-struct Begun {
-    pieces: Vec<Vec<u8>>,
-    len: usize,
-}
-
-impl Begun {
-    fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// Bytes that it lacks: first of its header, and then of what that says.
-    fn missing(&self) -> usize {
-        let header = self.pieces.first().and_then(|piece| Header::parse(piece));
-        let whole = header.map_or(HEADER_BYTES, |header| usize::from(header.length));
-        whole.saturating_sub(self.len)
-    }
-
-    fn extend(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() {
-            if self.len.is_multiple_of(PIECE_BYTES) {
-                self.pieces.push(Vec::with_capacity(PIECE_BYTES));
-            }
-            let Some(piece) = self.pieces.last_mut() else { return };
-            let (more, rest) = bytes.split_at(bytes.len().min(PIECE_BYTES - piece.len()));
-            piece.extend_from_slice(more);
-            self.len += more.len();
-            bytes = rest;
-        }
-    }
-
-    fn move_to(&mut self, received: &mut Vec<u8>) {
-        received.reserve(self.len);
-        for piece in std::mem::take(self).pieces {
-            received.extend_from_slice(&piece);
-        }
-    }
-}
-
-/// Where the whole messages end that come first. Behind a message whose length cannot be, none is looked for.
-fn end_of_whole(bytes: &[u8]) -> usize {
-    let mut end = 0;
-    while let Some(header) = Header::parse(&bytes[end..]) {
-        let length = usize::from(header.length);
-        if length < HEADER_BYTES {
-            return bytes.len();
-        }
-        if bytes.len() - end < length {
-            break;
-        }
-        end += length;
-    }
-    end
 }
 
 /// How far a connection is.

@@ -59,13 +59,16 @@ def merge(paths: Sequence[Path], out: Path | None) -> Path:
             source = part.file.path.parent / member.path
             if source.is_dir():
                 shutil.copytree(source, directory / member.path, dirs_exist_ok=True)
-    with RecordWriter(directory / RECORD_NAME) as writer:
+    unfinished = directory / f".{RECORD_NAME}"  # a merge that was killed leaves no record, and can be made again
+    unfinished.unlink(missing_ok=True)
+    with RecordWriter(unfinished) as writer:
         writer.write(_run(parts))
         for member in members:
             writer.write(member)
         for warning in [*_differences(parts), *steadiness_warnings(parts[0].file.run.goals, members)]:
             writer.write(warning)
         writer.write(end_of("done", members))
+    unfinished.rename(directory / RECORD_NAME)
     return directory
 
 

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from brimful import pytest_plugin, robot
+from brimful.records import read_run
 from support import ROOT, needs
 from test_documents import blocks
 
@@ -52,12 +53,13 @@ def test_robot(tmp_path):
 @pytest.mark.parametrize("library", ["brimful.mlrsearch", "MLRsearch"])
 def test_csit(tmp_path, library):
     needs(library)
-    (code,) = blocks(PAGES["csit"], "python")
-    assert "from brimful.mlrsearch import" in code
-    program = code.replace("from brimful.mlrsearch import", f"from {library} import")
+    search, with_record = blocks(PAGES["csit"], "python")
+    assert "from brimful.mlrsearch import" in search
+    program = f"{search}\n{with_record}".replace("from brimful.mlrsearch import", f"from {library} import")
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
-    found = [float(line.split(": ")[1]) for line in done.stdout.splitlines()]
-    assert found == pytest.approx([1e6, 1e6], rel=0.006)
+    found = [float(line.split()[-1]) for line in done.stdout.splitlines()]
+    assert found == pytest.approx([1e6, 1e6, 1e6], rel=0.006)
+    assert read_run(tmp_path / "run").ends[-1].reason == "done"
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -50,12 +50,13 @@ def session(directory, *arguments, code):
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *plugin, *map(str, arguments)],
         cwd=directory,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
         timeout=200,
         env={**os.environ, "PYTEST_ADDOPTS": ""},
     )
-    assert done.returncode == code, done.stdout + done.stderr
+    assert done.returncode == code, done.stdout
     return done.stdout
 
 
@@ -113,15 +114,8 @@ def test_workers_write_one_page(tmp_path):
 
 
 def test_a_page_that_cannot_be_written_is_refused_before_the_first_test(tmp_path):
-    shown = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "brimful.pytest_plugin", EXAMPLE, "--brimful-html", "no/page.html"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert shown.returncode == 4
-    assert shown.stderr.startswith("ERROR: --brimful-html no/page.html: there is no directory")
+    shown = session(tmp_path, EXAMPLE, "--brimful-html", "no/page.html", code=4)
+    assert shown.startswith("ERROR: --brimful-html no/page.html: there is no directory")
 
 
 def test_who_does_not_use_it_pays_nothing():

@@ -167,8 +167,8 @@ def test_a_part_that_was_changed_is_refused(parts, tmp_path, change):
 def test_parts_that_were_cut_differently_are_refused(parts, tmp_path):
     first, second = (read_run(parts / name).run.source["shard"]["members"] for name in ("s1", "s2"))
     for members, complaint in (
-        ([first[0], *second], f"search {first[0]} is in shard 1/2 and in shard 2/2"),
-        (second[:1], "the parts have 3 searches, and the campaign 4"),
+        ([first[0], *second], f"{first[0]} is in shard 1/2 and in shard 2/2"),
+        (second[:1], "the parts have 3 runs, and the campaign 4"),
     ):
         changed = spoiled(
             parts, tmp_path / f"{len(members)}", lambda source, to=members: source["shard"].update(members=to)
@@ -183,7 +183,7 @@ def test_a_part_that_is_not_finished_is_named(parts, tmp_path):
     lines = (parts / "s2" / "run.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "half" / "run.jsonl").write_text("".join(lines[:2]))
     refused = brimful("merge", parts / "s1", "half", "-o", "m", cwd=tmp_path, check=2)
-    assert "shard 2/2 is not finished: 1 of 2 searches ended in half/run.jsonl; go on with --resume" in refused.stderr
+    assert "shard 2/2 is not finished: 1 of 2 runs ended in half/run.jsonl; go on with --resume" in refused.stderr
 
 
 @pytest.mark.parametrize(
@@ -207,3 +207,29 @@ def test_a_single_search_has_no_parts(tmp_path):
     assert "--shard: is no option of --find loss" in refused.stderr
     refused = brimful("search", "-m", "sim:sharp", "--shard", "1/2", cwd=tmp_path, check=2)
     assert "add --sizes, --repeat or another --measurer" in refused.stderr
+
+
+def test_bursts_are_shared_out_too(tmp_path):
+    system = "sim:buffer,capacity=1Mpps,frames={size},link=2Mpps"
+    short = ("--find", "burst", "--throughput", "1Mpps", "--tests", 2, "--longest", 5000, "--quiet")
+    for part in (1, 2):
+        command = (
+            "search",
+            "-m",
+            system,
+            "--sizes",
+            "64,512,1518",
+            *short,
+            "--shard",
+            f"{part}/2",
+            "--out",
+            f"s{part}",
+        )
+        shown = brimful(*command, cwd=tmp_path, check=0).stdout
+        assert ("2 of 2 runs ended" if part == 1 else "1 of 1 run ended") in shown
+    shown = brimful("merge", "s1", "s2", "-o", "m", cwd=tmp_path, check=0).stdout
+    assert "3 of 3 runs ended" in shown
+    assert [member.burst.mean for member in read_run(tmp_path / "m").members] == [127, 1023, 3035]
+    assert "3 runs" in brimful("verify", "m", cwd=tmp_path, check=0).stdout
+    alone = ("search", "-m", "sim:sharp", *short, "--shard", "1/2")
+    assert "--shard is of campaigns" in brimful(*alone, cwd=tmp_path, check=2).stderr

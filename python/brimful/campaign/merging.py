@@ -59,13 +59,16 @@ def merge(paths: Sequence[Path], out: Path | None) -> Path:
             source = part.file.path.parent / member.path
             if source.is_dir():
                 shutil.copytree(source, directory / member.path, dirs_exist_ok=True)
-    with RecordWriter(directory / RECORD_NAME) as writer:
+    unfinished = directory / f".{RECORD_NAME}"  # a merge that was killed leaves no record, and can be made again
+    unfinished.unlink(missing_ok=True)
+    with RecordWriter(unfinished) as writer:
         writer.write(_run(parts))
         for member in members:
             writer.write(member)
         for warning in [*_differences(parts), *steadiness_warnings(parts[0].file.run.goals, members)]:
             writer.write(warning)
         writer.write(end_of("done", members))
+    unfinished.rename(directory / RECORD_NAME)
     return directory
 
 
@@ -81,7 +84,7 @@ def _part(path: Path) -> Part:
         raise RecordError(message)
     strange = next((member.path for member in file.members if member.path not in facts.members), None)
     if strange is not None:
-        message = f"{file.path}: has a search in {shown(strange)}, which is not of its part; measure this part again"
+        message = f"{file.path}: has a run in {shown(strange)}, which is not of its part; measure this part again"
         raise RecordError(message)
     return Part(file, facts)
 
@@ -110,7 +113,7 @@ def _check(parts: Sequence[Part]) -> None:
         ended = {member.name for member in part.file.members}
         if not part.file.is_done() or ended != {*part.facts.members}:
             message = (
-                f"shard {part.shard} is not finished: {len(ended)} of {len(part.facts.members)} searches ended in"
+                f"shard {part.shard} is not finished: {len(ended)} of {len(part.facts.members)} runs ended in"
                 f" {part.file.path}; go on with --resume --out {part.file.path.parent}"
             )
             raise UsageError(message)
@@ -123,7 +126,7 @@ def _check_cuts(parts: Sequence[Part]) -> None:
         for name in part.facts.members:
             if name in owners:
                 message = (
-                    f"search {name} is in shard {owners[name]} and in shard {part.shard}: they were cut differently;"
+                    f"{name} is in shard {owners[name]} and in shard {part.shard}: they were cut differently;"
                     " measure all parts with the same --times-of"
                 )
                 raise UsageError(message)
@@ -131,7 +134,7 @@ def _check_cuts(parts: Sequence[Part]) -> None:
     whole = planned_members(_without_shard(parts[0].file.run))
     if len(owners) != whole:
         message = (
-            f"the parts have {len(owners)} searches, and the campaign {whole}: they were cut differently; measure all"
+            f"the parts have {len(owners)} runs, and the campaign {whole}: they were cut differently; measure all"
             " parts with the same --times-of"
         )
         raise UsageError(message)

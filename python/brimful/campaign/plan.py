@@ -84,7 +84,9 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
         if self.shard is None:
             return planned
         if self.shard.of > len(planned):
-            message = f"--shard {self.shard}: the campaign has {len(planned)} searches; have no more parts than that"
+            message = (
+                f"--shard {self.shard}: the campaign has {len(planned)} {self.plural}; have no more parts than that"
+            )
             raise UsageError(message)
         # Repeats of one measurer and size stay on one test bed as far as that is possible.
         places = {cell: place for place, cell in enumerate(dict.fromkeys(each.cell for each in planned))}

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from brimful.errors import UsageError
+from brimful.errors import UsageError, shown
 
 MOST = 10_000
 """Parts."""
@@ -37,7 +37,7 @@ class Shard(msgspec.Struct, frozen=True):
         """
         found = re.fullmatch(r"([1-9][0-9]{0,4})/([1-9][0-9]{0,4})", text)
         if found is None or not int(found[1]) <= int(found[2]) <= MOST:
-            message = f"--shard {text!r} is no part of a whole; write 1/10 to 10/10"
+            message = f"--shard {shown(text)} is no part of a whole; write 1/10 to 10/10"
             raise UsageError(message)
         return cls(int(found[1]), int(found[2]))
 

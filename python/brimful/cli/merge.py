@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from brimful.cli import values
 from brimful.cli.reports import check_page, checked_target, show_run
+
+if TYPE_CHECKING:
+    from brimful.records import Member
 
 
 @click.command()
@@ -29,7 +32,7 @@ from brimful.cli.reports import check_page, checked_target, show_run
 def merge(parts: tuple[Path, ...], out: Path | None, **options: Any) -> int:  # noqa: ANN401 - what click gives
     """Make one record of the parts of a campaign, RUN..., that `brimful search --shard` made, and print its report.
 
-    The record is as if one test bed had measured all; the records of all searches are copied to it. Exit code: 0 all
+    The record is as if one test bed had measured all; the records of its runs are copied to it. Exit code: 0 all
     results regular, 1 irregular, 2 a part is missing, not finished or there twice, 3 measuring failed somewhere or the
     file of --html could not be written.
     """
@@ -44,4 +47,9 @@ def merge(parts: tuple[Path, ...], out: Path | None, **options: Any) -> int:  # 
     members = read_run(directory).members
     if any(member.failed for member in members):
         return 3
-    return unwritten if all(member.regular for member in members) else 1
+    return unwritten if all(map(_is_answered, members)) else 1
+
+
+def _is_answered(member: Member) -> bool:
+    """Whether a search reached its goals, or a run on bursts found the longest one."""
+    return member.regular or (member.burst is not None and not member.burst.at_limit)

@@ -204,9 +204,8 @@ def search(**options: Any) -> int:  # noqa: ANN401
     def open_for(asked: SearchRequest) -> Measurer:
         return open_measurer(asked.measurer, timeout_s=timeout_s, tester_arguments=asked.traffic["arguments"], ip=ip)
 
-    if options["times_of"] is not None and options["shard"] is None:
-        message = "--times-of is of --shard; add it"
-        raise UsageError(message)
+    several = len(options["measurers"]) > 1 or options["sizes"] is not None or options["repeats"] > 1
+    _check_shard(options, several=several)
     if options["find"] == "burst" and options["sizes"] is not None:
         from brimful.cli import burst_campaign
 
@@ -223,14 +222,11 @@ def search(**options: Any) -> int:  # noqa: ANN401
         from brimful.cli import recovery
 
         return recovery.search(request, open_for, options)
-    if len(options["measurers"]) > 1 or options["sizes"] is not None or options["repeats"] > 1:
+    if several:
         from brimful.cli import campaign
 
         code = campaign.search(request, open_for, options, checks)
         return _TWICE if interrupts.were_repeated else code
-    if options["shard"] is not None:
-        message = "--shard is of campaigns; add --sizes, --repeat or another --measurer"
-        raise UsageError(message)
     if options["resume"]:
         refuse_if_written(options["out"], request.fingerprint())  # before what is opened here disturbs it
     began_s = time.monotonic()
@@ -268,6 +264,15 @@ def search(**options: Any) -> int:  # noqa: ANN401
         if interrupts.were_repeated:
             return _TWICE
     return 1 if missed or not outcome.result.regular else unwritten
+
+
+def _check_shard(options: dict[str, Any], *, several: bool) -> None:
+    if options["times_of"] is not None and options["shard"] is None:
+        message = "--times-of is of --shard; add it"
+        raise UsageError(message)
+    if options["shard"] is not None and not several:
+        message = "--shard is of campaigns; add --sizes, --repeat or another --measurer"
+        raise UsageError(message)
 
 
 def _request(options: dict[str, Any]) -> SearchRequest:

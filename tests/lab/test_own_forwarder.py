@@ -173,6 +173,15 @@ def test_a_trial_in_which_it_crashes_is_invalid_and_only_a_restart_helps(own_int
         measurer.close()
 
 
+@pytest.mark.parametrize(("seconds", "is_needed"), [(0.3, False), (2.0, True)])
+def test_what_sets_something_up_may_end_just_after_frames_pass(own_interfaces, seconds, is_needed):
+    with open_lab(f"program,run=sh bridge.sh {{a}} {{b}}; sleep {seconds}") as lab:
+        forwarder = lab._settings.forwarder
+        wait_until(lambda: forwarder._code() == 0, "it ended")
+        ended = f"`sh bridge.sh da db; sleep {seconds}` has ended with exit code 0 and said nothing"
+        assert lab.failure() == (ended if is_needed else None)
+
+
 def test_of_much_output_the_end_is_kept_and_the_log_does_not_grow(own_interfaces):
     talk = f"{shlex.quote(sys.executable)} -c 'print(2_000_000 * chr(120), 1)'; exec"
     with open_lab(spec(start=talk)) as lab:

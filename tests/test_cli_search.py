@@ -1,7 +1,6 @@
 """The command as people use it: results, exit codes, bad input, interruptions, resuming."""
 
 import json
-import re
 import signal
 import subprocess
 import time
@@ -484,28 +483,3 @@ def test_half_of_everything_is_no_partial_drop_rate(tmp_path):
     finished = brimful(*arguments, cwd=tmp_path, check=0)
     assert [result["goal"] for result in json.loads(finished.stdout)["goal_results"]] == ["lossy"]
     assert finished.stderr == ""
-
-
-@pytest.mark.parametrize(
-    ("arguments", "meant"),
-    [
-        ("serch", "search"),
-        ("lab chek", "check"),
-        ("iocost tunne", "tune"),
-        ("search -m lap:bridge", "lab"),
-        ("search -m lab:brigde", "bridge"),
-        ("search -m lab:bridge,wrk=3", "work"),
-        ("search -m lab:ovs,ports=sistem", "system"),
-        ("lab run program,redy=x -- true", "ready"),
-        ("search -m sim:sharpe", "sharp"),
-        ("search -m sim:sharp --preset csti", "csit"),
-        ("search -m sim:sharp --strategy stradle", "straddle"),
-        ("search -m sim:sharp --goal los=1%", "loss"),
-        ("search -m sim:sharp --assert ndrr>1", "ndr"),
-        ("search -m sim:sharp --prest csit", "--preset"),
-        ("rfc2544 -m sim:sharp --tests latancy", "latency"),
-    ],
-)
-def test_a_name_that_is_nearly_right_is_asked_about(tmp_path, arguments, meant):
-    (said,) = brimful(*arguments.split(), cwd=tmp_path, check=2).stderr.splitlines()
-    assert len(re.findall(rf"(?i)did you mean (?:one of: )?.{meant}\W", said)) == 1, said

@@ -127,6 +127,24 @@ def test_shells_complete_measurers_presets_and_runs(tmp_path, typed, offered):
     assert offered in [line.partition(",")[2] for line in done.stdout.splitlines()]
 
 
+def test_the_page_has_each_measurer_s_values_over_time(tmp_path):
+    for capacity, labels in (("1Mpps", 3), ("1.3Mpps", 1)):
+        for number in range(labels):
+            options = ("--preset", "quick", "-q", "--label", f"night={number}", "--out", f"runs/{capacity}{number}")
+            brimful("search", "-m", f"sim:sharp,capacity={capacity}", *options, cwd=tmp_path, check=0)
+    (tmp_path / "runs" / "broken").mkdir()
+    (tmp_path / "runs" / "broken" / "run.jsonl").write_text("nonsense\n")
+    brimful("runs", "--html", "index.html", cwd=tmp_path, check=0)
+    text = (tmp_path / "index.html").read_text()
+    measured = {part.partition("<")[0]: part for part in text.split('<h2 class="spec">')[1:]}
+    assert sorted(measured) == ["cannot be read", "sim:sharp,capacity=1.3Mpps", "sim:sharp,capacity=1Mpps"]
+    of_three = measured["sim:sharp,capacity=1Mpps"]
+    assert of_three.count("<polyline") == 2
+    assert of_three.count("<circle") == 6
+    assert "ndr 0\N{NO-BREAK SPACE}%: 3 runs, the newest 98" in of_three.replace(" %", "\N{NO-BREAK SPACE}%")
+    assert "<polyline" not in measured["cannot be read"]
+
+
 def in_a_terminal(arguments, cwd, columns):
     """What a command prints in a terminal of this width, without its colours."""
     main, terminal = pty.openpty()

@@ -336,8 +336,13 @@ def test_a_user_without_root_gets_the_same_lab(own_interfaces, device, hops):
     assert result["description"]["privilege"] == "user namespace"
 
 
+BRIDGE_BY_HAND = (
+    "ip link add br0 type bridge; for port in {a} {b}; do ip link set $port master br0; done; ip link set br0 up"
+)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-@pytest.mark.parametrize("device", ["bridge", "testpmd"])
+@pytest.mark.parametrize("device", ["bridge", "testpmd", f"program,run={BRIDGE_BY_HAND}"])
 def test_root_without_the_right_to_make_namespaces_uses_a_user_namespace(own_interfaces, device):
     open_if_installed(device).close()
     bound = [shutil.which("setpriv") or "setpriv", "--bounding-set=-sys_admin", "--inh-caps=-all", "--"]

@@ -100,7 +100,8 @@ def _words(bed: str, key: str, value: Any, parameters: Sequence[click.Parameter]
     """Write a key of a bed as options."""
     option = next((found for found in parameters if f"--{key}" in found.opts), None)
     if not isinstance(option, click.Option):
-        message = f"{FILE}: bed {bed!r}: {key!r} is no option of this command; see --help"
+        known = [name.removeprefix("--") for found in parameters for name in found.opts]
+        message = f"{FILE}: bed {bed!r}: {key!r} is no option of this command{did_you_mean(key, known)}; see --help"
         raise UsageError(message)
     if option.is_flag:
         if not isinstance(value, bool):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -15,6 +16,9 @@ from brimful.records import RunFile, read_run
 from brimful.records.subjects import subject_of
 from brimful.run_index import Entry, Index, result_of
 from brimful.runs import HOME, is_being_written, run_directories
+
+if TYPE_CHECKING:
+    from brimful.report.run_list import Value
 
 _MEASURED = frozenset({"search", "campaign", "burst", "burst-campaign", "delay", "recovery", "loss", "suite"})
 """Subjects of runs that measure, and so end; analyses have no end."""
@@ -53,7 +57,8 @@ def runs(directory: Path | None, html_file: Path | None, as_json: bool) -> None:
     if html_file is not None:
         from brimful.report.run_list import page
 
-        write_atomically(html_file, page([msgspec.structs.asdict(run) for run in listed], html_file.parent).encode())
+        shown = [{**msgspec.structs.asdict(run), "values": _values(run)} for run in listed]
+        write_atomically(html_file, page(shown, html_file.parent).encode())
         click.echo(f"wrote {html_file}", err=True)
     if as_json:
         click.echo(json.dumps(msgspec.to_builtins(listed), indent=2))
@@ -86,6 +91,25 @@ def _listed(path: Path, known: Entry | None) -> Listed:
         what=file.run.measurer.title,
         result=_state(file) or result_of(file),
     )
+
+
+def _values(run: Listed) -> list[Value]:
+    """Give the values of a run that can be followed over time; none of one that has not ended well."""
+    from brimful.report.run_list import Value
+    from brimful.trend.runs import measured
+
+    try:
+        points = measured(read_run(Path(run.path))).points
+    except BrimfulError:
+        return []
+    found = []
+    for point in points:
+        size = point.key.get("size")
+        name = point.key["goal"] + (f", frames of {size} bytes" if size else "")
+        apart = ", ".join(point.key[part] for part in ("machine", "settings") if part in point.key)
+        if point.value is not None:
+            found.append(Value(name=name, apart=apart, unit=point.unit, value=point.value))
+    return found
 
 
 def _state(file: RunFile) -> str:

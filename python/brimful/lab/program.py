@@ -26,6 +26,8 @@ _CPU = "{cpu}"
 """A processor that the tester leaves to the device, for programs that poll on one."""
 _EXAMPLE = "run='./forwarder {a} {b}'"
 _LOOK_S = 0.02
+_LAST_STEPS_S = 1.0
+"""What a command that sets something up may still do once frames pass."""
 _LINE_PATIENCE_S = 60.0
 """Of a program that says when it is ready: some set up memory for half a minute."""
 # The first process of a process namespace: the kernel kills the whole of it with this one, and this one with the
@@ -123,7 +125,7 @@ class Command:
         self._programs = programs
         self._command = command
         self._ready = ready
-        self._has_set_up = False
+        self._accepted_s: float | None = None
         self._start()
 
     def renew(self) -> None:
@@ -132,13 +134,13 @@ class Command:
         self._start()
 
     def accept(self) -> None:
-        """Take note that frames pass: a command that ended before, and well, is not needed any more."""
-        self._has_set_up = self._code() == 0
+        """Take note that frames pass: a command that ends by then, and well, is not needed any more."""
+        self._accepted_s = time.time()
 
     def failure(self) -> str | None:
         """Return, in one line, that the command has ended although it was needed."""
         program, code = self._programs.running[-1], self._code()
-        if program.process.is_alive() and (code is None or self._has_set_up):
+        if program.process.is_alive() and (code is None or (code == 0 and self._has_set_up())):
             return None
         said = program.last_words(_LAST_LINES)
         return f"`{self._command}` {_ended(code)}" + (f"; it said: {said}" if said else " and said nothing")
@@ -147,8 +149,12 @@ class Command:
         """Say whether the command has failed: waiting for frames helps no more."""
         return not self._programs.running[-1].process.is_alive()
 
+    def _has_set_up(self) -> bool:
+        ended_s = self._status().stat().st_mtime
+        return self._accepted_s is not None and ended_s <= self._accepted_s + _LAST_STEPS_S
+
     def _start(self) -> None:
-        self._has_set_up = False
+        self._accepted_s = None
         status = str(self._status())
         first = ["sh", "-c", _FIRST_PROCESS, "sh", status, _ADMINISTRATION + self._command]
         argv = [tool("unshare"), "--pid", "--kill-child", "--", *first]

@@ -91,10 +91,15 @@ def _results(report: Report, style: Style, columns: int) -> str:
     name_width = max((len(view.goal.name) for view in report.goals), default=0)
     value_width = max((len(view.headline) for view in report.goals), default=0)
     for view in report.goals:
-        regular = f"regular ({_UNREST})" if report.is_restless else style("regular", "good")
-        kind = regular if view.regular else style(f"IRREGULAR ({view.reason})", "bad")
+        regular = f"regular ({_UNREST})" if report.is_restless else "regular"
+        plain_kind = regular if view.regular else f"IRREGULAR ({view.reason})"
+        role = "bad" if not view.regular else None if report.is_restless else "good"
         name = style(view.goal.name.ljust(name_width), "title")
-        lines.append(f"  {name}  {view.headline.rjust(value_width)}  {kind}")
+        found = f"  {name}  {view.headline.rjust(value_width)}"
+        has_room = columns >= WIDTH or 6 + name_width + value_width + len(plain_kind) <= columns
+        kind = plain_kind if has_room else wrap(plain_kind, 4 + name_width, columns=columns)
+        kind = style(kind, role) if role else kind
+        lines.append(f"{found}  {kind}" if has_room else f"{found}\n{kind}")
         said = view.sentence if view.regular else f"{view.sentence} {view.explanation}"
         lines.append(wrap(said, 4 + name_width, columns=columns))
     head = style(f"Conditional throughput, {report.run.load_scope}", "title")

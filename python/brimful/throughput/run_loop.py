@@ -264,7 +264,7 @@ class SearchLoop:
         check = self._attempt(load, trial.duration_s, None, purpose=DEAD_DIRECTION_CHECK)
         if check.policy is not None:
             return
-        for sender, receiver in dead & _dead_directions(check.trial):
+        for sender, receiver in sorted(dead & _dead_directions(check.trial)):
             what = (
                 "nothing ever arrived" if sender == receiver else f"nothing that {sender} sends arrives at {receiver}"
             )

@@ -67,6 +67,14 @@ def test_loss_and_strays_are_in_the_matrix_and_below_it():
     assert strays == "Frames arrived at ports that they were not for: 3 from ta to tb at tc."
 
 
+def test_starved_ports_are_remarked_on_once():
+    starved = {"code": "starved-ports", "text": "1 of 3 ports had less than half of its share: tb (received nothing)"}
+    trials = [trial(seq, 1000.0, warnings=[starved, {"code": "other"}]) for seq in (1, 2)]
+    trials.append(trial(3, 1000.0, invalid="off schedule", warnings=[starved]))
+    assert ports.remarks(trials) == [f"{starved['text']} (2 trials)"]
+    assert ports.remarks([trial(1, 1000.0)]) == []
+
+
 @pytest.mark.parametrize("value", [None, [], {}, "ports", [1, 2], [{"name": "ta"}], [{"name": 3, "sent": "x"}]])
 def test_what_other_testers_call_ports_is_left_alone(value):
     assert shown([trial(1, 1000.0, extra={"ports": value})]) == []

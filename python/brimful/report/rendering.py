@@ -12,9 +12,9 @@ import msgspec
 from brimful.records import RunFile
 from brimful.records.subjects import load, subject_of
 from brimful.report import facts
-from brimful.report.blocks import Block, Document, Figure, Sentence
+from brimful.report.blocks import Document
 from brimful.report.figures import NARROW, WIDE
-from brimful.report.lines import WIDTH, bullets, table, wrap, wrapped_table
+from brimful.report.lines import WIDTH, bullets, lines_of, table, wrap, wrapped_table
 from brimful.report.styles import Style, plain
 from brimful.report.web_page import TEMPLATES, render_page
 
@@ -59,17 +59,6 @@ def text(file: RunFile, *, style: Style = plain, columns: int = WIDTH) -> str:
         "\n".join([style("Set-up", "title"), *wrapped_table(view.set_up, columns)]),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def lines_of(block: Block, style: Style, columns: int) -> str:
-    """Write one block for a terminal."""
-    if isinstance(block, Sentence):
-        return wrap(block.text, 0, columns=columns)
-    if isinstance(block, Figure):
-        return ""
-    rows, right = [list(block.names), *block.rows], range(block.words, len(block.names))
-    made = table(rows, right=right, columns=columns, lead=max(1, block.words))
-    return "\n".join([style(block.title, "title"), made])
 
 
 def page(file: RunFile) -> str:

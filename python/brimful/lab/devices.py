@@ -102,6 +102,8 @@ class Settings:
     details: dict[str, str | int] = field(default_factory=dict)
     """What else there is to say of this device."""
     forwarder: Forwarder | None = None
+    forget: tuple[str, ...] = ()
+    """A program and its arguments: makes it forget the addresses that it has learned; empty where nothing does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +207,8 @@ def build_bridge(place: Place, *, work: int) -> Settings:
     links.configure(device, [*masters, "link set dev br0 up"])
     known = zip(TESTER_MACS, settings.ports, strict=False)
     links.configure_bridge(device, [f"fdb replace {mac} dev {port} master static" for mac, port in known])
-    return settings
+    forget = (tool("ip"), "link", "set", "dev", "br0", "type", "bridge", "fdb_flush")
+    return replace(settings, forget=forget)
 
 
 def build_router(place: Place, *, work: int) -> Settings:

@@ -14,7 +14,7 @@ from brimful.records.subjects import load, subject_of
 from brimful.report import facts
 from brimful.report.blocks import Document
 from brimful.report.figures import NARROW, WIDE
-from brimful.report.lines import WIDTH, bullets, lines_of, table, wrap, wrapped_table
+from brimful.report.lines import WIDTH, bullets, lines_of, wrap, wrapped_table
 from brimful.report.styles import Style, plain
 from brimful.report.web_page import TEMPLATES, render_page
 

@@ -89,4 +89,4 @@ def build_open_vswitch(place: Place, *, back_end: str) -> Settings:
     version = subprocess.run([tools["ovs-vswitchd"], "--version"], capture_output=True, text=True, check=False).stdout
     details: dict[str, str | int] = {"version": version.partition("\n")[0].rpartition(" ")[2], "back_end": back_end}
     forget = (tools["ovs-appctl"], "-t", f"{directory}/switch.ctl", "fdb/flush", "ovs0")
-    return Settings(Input.PROGRAM, 0, 0, ends, details, forget)
+    return Settings(Input.PROGRAM, 0, 0, ends, details, forget=forget)

@@ -102,7 +102,7 @@ def build_program(place: Place, *, run: str, ready: str, restart: str, input: st
         command = command.replace(interface, port)
     forwarder = Command(place.programs, command, ready=ready, each_trial=restart == "trial")
     details: dict[str, str | int] = {"run": run, "restart": restart, **({"ready": ready} if ready else {})}
-    return Settings(built.input, built.queue_frames, 0, built.ports, details, forwarder)
+    return Settings(built.input, built.queue_frames, 0, built.ports, details, forwarder=forwarder)
 
 
 class Command:

@@ -51,4 +51,4 @@ def build_switch(
     details: dict[str, str | int] = {"table": table or default, "threads": threads, "back_end": back_end}
     details |= {"addresses": addresses, "learning_rate": learning_rate}
     forget = (sys.executable, "-m", "brimful", "switch", "forget", control)
-    return Settings(Input.PROGRAM, 0, 0, ends, details, forget)
+    return Settings(Input.PROGRAM, 0, 0, ends, details, forget=forget)

@@ -63,7 +63,7 @@ def test_what_is_missed_fails_a_test_in_words(tmp_path):
     assert run_robot(tmp_path, tmp_path / "missed.robot", 4) == {
         "Missed": "ndr >= 1.2Mpps: it is 989.0 kpps",
         "Irregular": "ndr is irregular: max-load-is-lower-bound\npdr is irregular: max-load-is-lower-bound",
-        "Slower": "B is slower: it has 0.9 times the throughput of the first",
+        "Slower": "B is slower: it has 0.9 times the throughput of the first (0.9 to 0.9)",
         "Wrong": "UsageError: duration 'soon' is not a number with a unit; write it like 500ms, 60s or 5m",
     }
     page = (tmp_path / "page.html").read_text()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from brimful.errors import UsageError
-from brimful.records import read_run
+from brimful.records import Ratio, read_run
 from brimful.run_index import RECORD_NAME
 
 if TYPE_CHECKING:
@@ -111,13 +111,17 @@ def missed(result: SearchResult, conditions: Sequence[str]) -> list[str]:
 def regressions(result: ComparisonResult) -> list[str]:
     """Say which devices are slower than the first by more than the tolerance, or lose units more often."""
     slower = [
-        f"{ratio.device} is slower: it has {ratio.ratio:.4g} times the throughput of the first"
+        f"{ratio.device} is slower: it has {ratio.ratio:.4g} times the throughput of the first{_interval(ratio)}"
         for ratio in result.ratios
         if ratio.verdict == "regression"
     ]
     return slower + [
         f"{losses.device} loses units more often" for losses in result.losses if losses.verdict == "regression"
     ]
+
+
+def _interval(ratio: Ratio) -> str:
+    return "" if ratio.low is None or ratio.high is None else f" ({ratio.low:.4g} to {ratio.high:.4g})"
 
 
 def _throughputs(result: SearchResult) -> dict[str, float | str]:

@@ -15,7 +15,7 @@ import pytest
 from brimful.errors import MeasureError, UsageError
 from brimful.lab import families, health, open_lab, program, state
 from brimful.lab.namespaces import Process
-from brimful.lab.programs import find_own_program
+from brimful.lab.programs import Programs, find_own_program
 from brimful.measurers.base import InvalidTrialError
 from brimful.measurers.tester import LabMeasurer
 from lab_support import cross, wait_until
@@ -169,6 +169,19 @@ def test_a_trial_in_which_it_crashes_is_invalid_and_only_a_restart_helps(own_int
         else:
             with pytest.raises(MeasureError, match=ended):
                 measurer.measure(200.0, 0.1)
+    finally:
+        measurer.close()
+
+
+def test_one_that_cannot_be_started_again_is_a_failure(own_interfaces, monkeypatch):
+    measurer = LabMeasurer(spec("restart=trial,"), [], ip=4, timeout_s=20)
+    try:
+        measured(measurer)
+        monkeypatch.setattr(Programs, "start", lambda *_: (_ for _ in ()).throw(MeasureError("no memory")))
+        for _ in range(2):
+            with pytest.raises(MeasureError, match=r"^no memory$"):
+                measurer.measure(200.0, 0.1)
+        assert "could not be started again" in measurer._lab.failure()
     finally:
         measurer.close()
 

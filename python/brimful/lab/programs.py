@@ -154,7 +154,8 @@ class Programs:
             keeper.close()
         self.running.clear()
         self._read.clear()
-        # It is gone with the first of them.
+        # Gone with the first of them, if any ran.
+        shutil.rmtree(self.directory, ignore_errors=True)
         del self.directory
 
     def start(self, name: str, argv: Sequence[str], ending: Ending) -> Program:

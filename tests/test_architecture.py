@@ -27,6 +27,21 @@ CRATES = {
 }
 """Crate: the crates it may import. `sim` never sees `search`, or the oracle would be circular."""
 
+SUBJECT = {
+    "errors",
+    "machine",
+    "managed",
+    "measurers",
+    "policies",
+    "records",
+    "runs",
+    "session",
+    "statistics",
+    "throughput",
+    "units",
+}
+"""What most subjects import."""
+
 MODULES = {
     "errors": set(),
     "units": {"errors"},
@@ -80,33 +95,8 @@ MODULES = {
         "units",
     },
     "campaign": {"burst", "errors", "measurers", "records", "run_index", "runs", "statistics", "throughput", "units"},
-    "burst": {
-        "alarm",
-        "managed",
-        "policies",
-        "session",
-        "errors",
-        "machine",
-        "measurers",
-        "records",
-        "runs",
-        "statistics",
-        "throughput",
-        "units",
-    },
-    "loss": {
-        "managed",
-        "policies",
-        "session",
-        "errors",
-        "machine",
-        "measurers",
-        "records",
-        "runs",
-        "statistics",
-        "throughput",
-        "units",
-    },
+    "burst": SUBJECT | {"alarm"},
+    "loss": SUBJECT,
     "suites": {
         "burst",
         "delay",
